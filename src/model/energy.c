@@ -3,6 +3,8 @@
  */
 #include "model/energy.h"
 
+#include "base/cleanup.h"
+
 /* The trapezoid between two power readings; with one of them, that one. */
 static int64_t integrate(struct reading before, struct reading after, int64_t ms)
 {
@@ -14,34 +16,69 @@ static int64_t integrate(struct reading before, struct reading after, int64_t ms
     return (int64_t)(mw * (double)ms / MS_PER_S + 0.5);
 }
 
-int64_t energy_step(struct energy_meter *m, struct mono now, struct reading power_mw, struct reading counter_mj, int64_t gap_ms,
-                    enum energy_evidence *evidence)
+/* The clock of this boot stands still while the machine sleeps or a virtual one is paused; the time of day does not. What one power
+ * reading says of the time up to one that is missing is a guess, too. */
+static bool was_away(const struct energy_meter *m, const struct energy_sample *now, int64_t ms, int64_t gap_ms)
 {
-    *evidence = ENERGY_FROM_POWER;
-    int64_t before = 0, after = 0, used = 0;
-    int64_t ms = mono_since_ms(now, m->at);
-    bool moved = reading_get(m->counter_mj, &before) && reading_get(counter_mj, &after) && after > before;
-    if (m->started && ms > 0 && ms <= gap_ms) {
-        used = integrate(m->power_mw, power_mw, ms);
-        m->uncounted_mj += used;
+    bool both = m->last.wall.ms && now->wall.ms;
+    return ms > gap_ms || (both && now->wall.ms - m->last.wall.ms - ms > gap_ms) || m->last.power_mw.state != READING_OK ||
+           now->power_mw.state != READING_OK;
+}
+
+static void note_unwatched(struct energy_meter *m, const struct energy_sample *now)
+{
+    if (!m->unwatched)
+        m->unwatched_from = m->last.wall;
+    m->unwatched_to = now->wall;
+    m->unwatched = true;
+}
+
+/* What the counter says beyond what was integrated. */
+static void put_right(const struct energy_meter *m, int64_t more_mj, struct energy_used *used)
+{
+    if (m->unwatched && more_mj > 0) {
+        used->unwatched_mj = more_mj;
+        used->unwatched_from = m->unwatched_from;
+        used->unwatched_to = m->unwatched_to;
+    } else {
+        used->mj += more_mj;
     }
-    if (m->started && ms > 0 && (ms > gap_ms || (m->power_mw.state != READING_OK && power_mw.state != READING_OK)))
-        m->unwatched = true;
-    if (m->started && moved) {
-        used += after - before - m->uncounted_mj;
-        *evidence = m->unwatched ? ENERGY_UNWATCHED : ENERGY_COUNTED;
+    used->evidence = ENERGY_COUNTED;
+}
+
+struct energy_used energy_step(struct energy_meter *m, const struct energy_sample *now, int64_t gap_ms)
+{
+    struct energy_used used = {.ms = m->started ? MAX_OF(mono_since_ms(now->at, m->last.at), (int64_t)0) : 0};
+    int64_t before = 0, after = 0;
+    bool moved = reading_get(m->counter_mj, &before) && reading_get(now->counter_mj, &after) && after > before;
+    bool away = used.ms > 0 && was_away(m, now, used.ms, gap_ms);
+    if (away)
+        note_unwatched(m, now);
+    /* Where there is a counter, it knows better than a guess. */
+    bool counts = m->counter_mj.state == READING_OK || now->counter_mj.state == READING_OK;
+    if (used.ms > 0 && used.ms <= gap_ms && !(away && counts)) {
+        used.mj = integrate(m->last.power_mw, now->power_mw, used.ms);
+        m->uncounted_mj += used.mj;
     }
+    if (m->started && moved)
+        put_right(m, after - before - m->uncounted_mj, &used);
     /* A counter that went back was reset: count from there. */
-    bool fresh = counter_mj.state == READING_OK && (m->counter_mj.state != READING_OK || counter_mj.value != m->counter_mj.value);
+    bool fresh =
+        now->counter_mj.state == READING_OK && (m->counter_mj.state != READING_OK || now->counter_mj.value != m->counter_mj.value);
     if (fresh) {
-        m->counter_mj = counter_mj;
+        m->counter_mj = now->counter_mj;
         m->uncounted_mj = 0;
         m->unwatched = false;
     }
     m->started = true;
-    m->at = now;
-    m->power_mw = power_mw;
-    used -= m->debt_mj;
-    m->debt_mj = used < 0 ? -used : 0;
-    return used < 0 ? 0 : used;
+    m->last = *now;
+    used.mj -= m->debt_mj;
+    m->debt_mj = used.mj < 0 ? -used.mj : 0;
+    used.mj = MAX_OF(used.mj, (int64_t)0);
+    return used;
+}
+
+int64_t energy_upto(int64_t mj, int64_t passed_ms, int64_t of_ms)
+{
+    return passed_ms >= of_ms ? mj : (int64_t)((double)mj * (double)passed_ms / (double)of_ms + 0.5);
 }

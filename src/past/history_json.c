@@ -114,7 +114,8 @@ static int gather_subject(struct store *s, struct gathered *g, const struct hist
                                                           .life = q->life,
                                                           .pid = q->pid,
                                                           .name = q->process[0] ? q->process : NULL},
-                                                .since_ms = since_ms,
+                                                /* Of its first step, all of it counts. */
+                                                .since_ms = MAX_OF(q->since_ms, since_ms / g->step_ms * g->step_ms),
                                                 .until_ms = q->until_ms,
                                                 .step_ms = g->step_ms};
         return store_process_series(s, &plot, gather, g, err);

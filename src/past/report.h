@@ -100,5 +100,10 @@ enum { MINUTE_MS = 60000 };
 
 /* Fills groups and held, the latter when the cards are known. */
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct aside *cards, struct error *err);
+/* Since when a GPU was watched, within the time. */
+static inline int64_t report_watched_from(const struct report *r, const struct report_gpu *gpu)
+{
+    return gpu->first_seen.ms > r->since.ms ? gpu->first_seen.ms : r->since.ms;
+}
 /* Hours, load and hot spells. */
 int report_cards(struct store *s, struct report *r, struct error *err);

@@ -9,7 +9,7 @@
 #include "past/report.h"
 
 /* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
-enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
+enum { PIECE_MS = 5 * 86400 * 1000, HOUR_MS = 3600000, SPELL_GAP_STEPS = 2 };
 /* Of a time that is longer than this, what lies before its last days is read from hours. */
 #define MINUTES_MOST_MS (31LL * 86400 * 1000)
 
@@ -31,6 +31,7 @@ struct card_course {
     struct report_hot spell; /* the one that lasts; until.ms 0: none */
     double slowed_ms;
     struct hot_spells spells;
+    unsigned char *watched; /* a bit for each hour since first_hour that is counted by its minutes; NULL: none is */
 };
 
 /* Some cards, in the order of the report. */
@@ -39,6 +40,7 @@ struct card_courses {
     struct card_course *list;
     size_t count;
     int64_t step_ms;
+    int64_t first_hour, hours; /* of the piece at hand */
 };
 
 static int64_t length_ms(const struct report_hot *spell)
@@ -96,10 +98,11 @@ static void note_heat(struct card_course *c, const struct store_point *point, in
         c->slowed_ms += (double)throttle->sum / (double)throttle->count * (double)known_ms(c, point, step_ms);
 }
 
-static void note_step(struct card_course *c, const struct store_point *point, int64_t step_ms)
+/* How long it was watched, busy and idle in a step that was watched all the time, as far as is known. */
+static void note_time(struct card_course *c, const struct store_point *point, int64_t step_ms)
 {
-    const struct aggregate *util = &point->values[COL_UTIL], *temp = &point->values[COL_TEMP];
-    double hours = (double)known_ms(c, point, step_ms) / 3600000;
+    const struct aggregate *util = &point->values[COL_UTIL];
+    double hours = (double)known_ms(c, point, step_ms) / HOUR_MS;
     c->gpu->hours += hours;
     if (util->count) {
         int64_t mean = util->sum / util->count;
@@ -113,6 +116,11 @@ static void note_step(struct card_course *c, const struct store_point *point, in
             c->gpu->idle_mj += power->sum / power->count * known_ms(c, point, step_ms) / 1000;
         }
     }
+}
+
+static void note_step(struct card_course *c, const struct store_point *point, int64_t step_ms)
+{
+    const struct aggregate *temp = &point->values[COL_TEMP];
     if (temp->count)
         c->gpu->temp_max_mdegc = reading_ok(MAX_OF(reading_or(c->gpu->temp_max_mdegc, INT64_MIN), temp->max));
     note_heat(c, point, step_ms);
@@ -121,8 +129,52 @@ static void note_step(struct card_course *c, const struct store_point *point, in
 static int take_point(void *user, const struct store_point *point)
 {
     struct card_courses *all = user;
-    note_step(&all->list[point->place], point, all->step_ms);
+    struct card_course *c = &all->list[point->place];
+    int64_t hour = point->at.ms / HOUR_MS - all->first_hour;
+    bool counted = c->watched && hour >= 0 && hour < all->hours && c->watched[hour / 8] >> hour % 8 & 1;
+    if (!counted)
+        note_time(c, point, all->step_ms);
+    note_step(c, point, all->step_ms);
     return 0;
+}
+
+/* An hour by its minutes: it may have been watched for a few of them only. */
+static int take_hour(void *user, const struct store_watched_hour *h)
+{
+    struct card_courses *all = user;
+    for (size_t i = 0; i < all->count; i++) {
+        struct card_course *c = &all->list[i];
+        int64_t hour = h->hour - all->first_hour;
+        if (c->gpu->id != h->gpu_id)
+            continue;
+        c->watched[hour / 8] |= (unsigned char)(1 << hour % 8);
+        c->gpu->hours += (double)h->watched_ms / HOUR_MS;
+        c->gpu->busy_hours += (double)h->busy_ms / HOUR_MS;
+        c->gpu->idle_hours += (double)h->idle_ms / HOUR_MS;
+        c->gpu->idle_mj += h->idle_mj;
+        c->util_sum += h->util_sum_permille;
+        c->utils += h->util_minutes;
+    }
+    return 0;
+}
+
+static void forget_hours(struct card_courses *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        free(TAKE(all->list[i].watched));
+    all->hours = 0;
+}
+
+/* Whole hours of a piece that is read by hours. */
+static int read_hours(struct store *s, struct card_courses *all, const int64_t *subjects, int64_t from_ms, int64_t to_ms,
+                      struct error *err)
+{
+    all->first_hour = (from_ms + HOUR_MS - 1) / HOUR_MS;
+    all->hours = MAX_OF(to_ms / HOUR_MS - all->first_hour, (int64_t)0);
+    for (size_t i = 0; i < all->count; i++)
+        if (!(all->list[i].watched = calloc((size_t)all->hours / 8 + 1, 1)))
+            return error_set(err, -ENOMEM, "out of memory");
+    return store_watched_hours(s, subjects, all->count, all->first_hour, all->first_hour + all->hours, take_hour, all, err);
 }
 
 static int see_life(void *user, const struct store_life *life)
@@ -141,35 +193,57 @@ static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_i
     return store_lives(s, &span, see_life, spell, err);
 }
 
-static int read_points(struct store *s, void *courses, struct error *err)
+/* Some time, by hours or by minutes. */
+static int read_piece(struct store *s, struct card_courses *all, int64_t from_ms, int64_t to_ms, bool by_hours, struct error *err)
 {
-    struct card_courses *all = courses;
-    const struct report *r = all->report;
     size_t columns[COL_COUNT];
     int64_t subjects[GPU_MAX];
-    int rc = 0;
     for (size_t i = 0; i < COL_COUNT; i++)
         columns[i] = (size_t)series_find(SERIES_GPU, column_names[i]);
     for (size_t i = 0; i < all->count; i++)
         subjects[i] = all->list[i].gpu->id;
+    const struct store_plot plot = {.series = SERIES_GPU,
+                                    .subjects = subjects,
+                                    .subject_count = all->count,
+                                    .since_ms = from_ms,
+                                    .until_ms = to_ms,
+                                    .step_ms = level_ms(by_hours ? LEVEL_HOUR : LEVEL_MINUTE),
+                                    .columns = columns,
+                                    .column_count = COL_COUNT,
+                                    .wanted = wanted};
+    enum level level;
+    store_plan(s, &plot, &all->step_ms, &level);
+    int rc = all->step_ms == HOUR_MS ? read_hours(s, all, subjects, from_ms, to_ms, err) : 0;
+    if (rc == 0)
+        rc = store_series(s, &plot, take_point, all, err);
+    forget_hours(all);
+    return rc;
+}
+
+/* By hours, except for those that are not summed up yet. */
+static int read_settled(struct store *s, struct card_courses *all, int64_t from_ms, int64_t to_ms, struct error *err)
+{
+    struct hour_segments segments;
+    int rc = store_hour_segments(s, from_ms / MINUTE_MS, (to_ms + MINUTE_MS - 1) / MINUTE_MS, 1, &segments, err);
+    for (size_t i = 0; rc == 0 && i < segments.count; i++) {
+        const struct hour_segment *g = &segments.list[i];
+        rc = read_piece(s, all, MAX_OF(g->from * MINUTE_MS, from_ms), MIN_OF(g->to * MINUTE_MS, to_ms), g->hours, err);
+    }
+    return rc;
+}
+
+static int read_points(struct store *s, void *courses, struct error *err)
+{
+    struct card_courses *all = courses;
+    const struct report *r = all->report;
+    int rc = 0;
     if (!all->count)
         return 0;
     /* Pieces end on whole hours, so that no step is counted in two of them. */
     for (int64_t from = r->since.ms; rc == 0 && from < r->until.ms;) {
         bool by_hours = from < r->until.ms - MINUTES_MOST_MS;
-        int64_t to = MIN_OF((from / 3600000) * 3600000 + (by_hours ? 12 : 1) * (int64_t)PIECE_MS, r->until.ms);
-        struct store_plot plot = {.series = SERIES_GPU,
-                                  .subjects = subjects,
-                                  .subject_count = all->count,
-                                  .since_ms = from,
-                                  .until_ms = to,
-                                  .step_ms = level_ms(by_hours ? LEVEL_HOUR : LEVEL_MINUTE),
-                                  .columns = columns,
-                                  .column_count = COL_COUNT,
-                                  .wanted = wanted};
-        enum level level;
-        store_plan(s, &plot, &all->step_ms, &level);
-        rc = store_series(s, &plot, take_point, all, err);
+        int64_t to = MIN_OF(from / HOUR_MS * HOUR_MS + (by_hours ? 12 : 1) * (int64_t)PIECE_MS, r->until.ms);
+        rc = by_hours ? read_settled(s, all, from, to, err) : read_piece(s, all, from, to, false, err);
         from = to;
     }
     return rc;
@@ -201,8 +275,8 @@ static bool are_many(const struct card_courses *all)
 static int read_halves(struct store *s, const struct card_courses *all, struct error *err)
 {
     size_t middle = aside_is_faster(s) && are_many(all) ? all->count / 2 : all->count;
-    struct card_courses first = {all->report, all->list, middle, 0};
-    struct card_courses second = {all->report, all->list + middle, all->count - middle, 0};
+    struct card_courses first = {.report = all->report, .list = all->list, .count = middle};
+    struct card_courses second = {.report = all->report, .list = all->list + middle, .count = all->count - middle};
     return second.count ? aside_both(s, read_points, &first, read_points, &second, err) : read_points(s, &first, err);
 }
 
@@ -213,7 +287,7 @@ int report_cards(struct store *s, struct report *r, struct error *err)
     if (!list)
         return error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; i < all.count; i++)
-        list[i] = (struct card_course){.gpu = &r->gpus[i], .report = r, .from_ms = MAX_OF(r->since.ms, r->gpus[i].first_seen.ms)};
+        list[i] = (struct card_course){.gpu = &r->gpus[i], .report = r, .from_ms = report_watched_from(r, &r->gpus[i])};
     int rc = read_halves(s, &all, err);
     for (size_t i = 0; i < all.count; i++) {
         end_spell(&list[i]);

@@ -18,6 +18,7 @@ struct member {
     size_t group[REPORT_BY_COUNT];
     struct process process;
     int gpu_index;
+    int64_t from_ms; /* since when its GPU was watched, within the time */
     /* Held without computing. */
     double held_hours, held_gib_hours;
     double kept_hours, kept_gib_hours; /* ... while nobody else computed on the card either */
@@ -78,6 +79,15 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
     return 0;
 }
 
+/* The same for a GPU and those on it, or somebody would be there for longer than it. */
+static int64_t watched_from(const struct report *r, int64_t gpu_id)
+{
+    for (size_t i = 0; i < r->gpu_count; i++)
+        if (r->gpus[i].id == gpu_id)
+            return report_watched_from(r, &r->gpus[i]);
+    return r->since.ms;
+}
+
 static int note_life(void *user, const struct store_life *life)
 {
     struct report_work *w = user;
@@ -88,7 +98,11 @@ static int note_life(void *user, const struct store_life *life)
     if (!ROOM_FOR_ONE(w->members, w->count, w->capacity, 256))
         return -ENOMEM;
     struct member *m = &w->members[w->count];
-    *m = (struct member){.id = life->id, .gpu_id = life->gpu_id, .gpu_index = life->gpu_index, .process = life->process};
+    *m = (struct member){.id = life->id,
+                         .gpu_id = life->gpu_id,
+                         .gpu_index = life->gpu_index,
+                         .from_ms = watched_from(w->report, life->gpu_id),
+                         .process = life->process};
     int rc = join_groups(w, m, false);
     if (rc == 0)
         w->count++;
@@ -152,7 +166,7 @@ static struct report_minute minute_of(const struct store_process_minute *row)
 {
     struct report_minute m = {.minute = row->minute, .process = row->process, .gpu_id = row->gpu_id, .energy_mj = row->energy_mj};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
-    m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 1;
+    m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: only energy of its first moments */
     m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
     m.peak = row->memory_max_bytes;
     /* Where its own share is not known, the card's load has to do. A count that is missing is that of all samples. */
@@ -164,13 +178,6 @@ static struct report_minute minute_of(const struct store_process_minute *row)
     m.busy = m.sm >= PROCESS_BUSY_LEAST;
     m.card_idle = cards >= 0 && cards < PROCESS_IDLE_MOST;
     return m;
-}
-
-/* Of the first and the last minute, only what was asked about counts as presence. */
-static double part_within(const struct report *r, int64_t minute)
-{
-    int64_t from_ms = MAX_OF(minute * MINUTE_MS, r->since.ms), to_ms = MIN_OF((minute + 1) * MINUTE_MS, r->until.ms);
-    return to_ms > from_ms ? (double)(to_ms - from_ms) / MINUTE_MS : 0;
 }
 
 /* Whose row it is; NULL: of a card or host that was not asked about. */
@@ -192,8 +199,9 @@ static int take_minute(void *user, const struct store_process_minute *row)
 {
     struct time_walk *walk = user;
     struct report_minute m = minute_of(row);
-    m.present *= part_within(walk->work->report, m.minute);
     struct member *member = owner_of(walk->work, m.process, m.gpu_id, walk->others);
+    if (member)
+        m.present *= presence_within(m.minute, member->from_ms, walk->work->report->until.ms);
     return member ? add_minute(walk->work, member, &m) : 0;
 }
 
@@ -206,7 +214,7 @@ static int add_hour(struct report_work *w, struct member *member, const struct s
     int rc = 0;
     for (int by = 0; rc == 0 && by < REPORT_BY_COUNT; by++) {
         struct sum *sum = &w->by[by].list[member->group[by]];
-        rc = presence_add_hour(&sum->presence, row);
+        rc = presence_add_hour(&sum->presence, row, member->from_ms);
         sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
         sum->group.idle_gib_hours += idle;
         sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
@@ -214,9 +222,10 @@ static int add_hour(struct report_work *w, struct member *member, const struct s
     }
     if (!held)
         return rc;
-    member->held_hours += presence_hours(held);
+    double hours = presence_hours(row, held, member->from_ms);
+    member->held_hours += hours;
     member->held_gib_hours += idle;
-    member->kept_hours += presence_hours(held); /* hours do not say what the others did */
+    member->kept_hours += hours; /* hours do not say what the others did */
     member->kept_gib_hours += idle;
     member->held_since = member->held_since ? member->held_since : (minute + __builtin_ctzll(held)) * MINUTE_MS;
     member->held_until = (minute + 64 - __builtin_clzll(held)) * MINUTE_MS;
@@ -338,7 +347,7 @@ static int find_horizon(struct store *s, struct report *r, struct error *err)
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct aside *cards, struct error *err)
 {
     struct report_work w = {.report = r, .only = gpu_id};
-    struct member others = {0};
+    struct member others = {.from_ms = r->since.ms};
     const struct store_span span = {.host = host,
                                     .gpu_id = gpu_id,
                                     .since_ms = r->since.ms - r->since.ms % MINUTE_MS,
@@ -359,8 +368,11 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
         take_held(&w);
         rc = find_horizon(s, r, err);
     }
-    for (int by = 0; by < REPORT_BY_COUNT; by++)
+    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+        for (size_t i = 0; i < w.by[by].count; i++)
+            presence_done(&w.by[by].list[i].presence);
         free(w.by[by].list);
+    }
     free(w.members);
     if (rc == -EPROTO)
         return error_set(err, rc, "what processes used was read in another order than asked for");

@@ -125,19 +125,22 @@ int everywhere_silent(struct store *s, size_t *ret, struct error *err)
     return rc;
 }
 
-/* The last minute of each process that is still there. Its power is its energy over the part of that minute in which it was. */
+/* The last minute of each process that is still there, of which enough has passed for a mean. Its power is its energy over what was
+ * watched of that minute, whenever it came: no more than the GPU drew. */
 static void write_processes(const struct store *s, int64_t now_ms, struct buf *sql)
 {
     (void)s;
-    buf_printf(sql,
-               "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
-               "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
-               "CASE WHEN m.ms >= 1000 THEN m.energy_mj * 1000 / m.ms END FROM (SELECT DISTINCT ON (x.process_id) x.*, "
-               "LEAST(y.last_seen_ms, (x.minute + 1) * 60000) - GREATEST(y.first_seen_ms, x.minute * 60000) AS ms "
-               "FROM process_minutes x JOIN processes y ON y.id = x.process_id WHERE x.minute > %lld AND y.ended = 0 "
-               "ORDER BY x.process_id, x.minute DESC) m JOIN processes p ON p.id = m.process_id "
-               "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index",
-               (long long)(now_ms / MINUTE_MS - PROCESS_MINUTES));
+    buf_printf(
+        sql,
+        "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
+        "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
+        "CASE WHEN m.ms >= %d THEN m.energy_mj * 1000 / m.ms END FROM (SELECT DISTINCT ON (x.process_id) x.*, "
+        "LEAST(y.last_seen_ms - x.minute * 60000, 60000) AS ms "
+        "FROM process_minutes x JOIN processes y ON y.id = x.process_id WHERE x.minute > %lld AND x.samples > 0 AND y.ended = 0 "
+        "ORDER BY x.process_id, y.last_seen_ms - x.minute * 60000 >= %d DESC, x.minute DESC) m JOIN processes p ON p.id = "
+        "m.process_id "
+        "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index",
+        PASSED_LEAST_MS, (long long)(now_ms / MINUTE_MS - PROCESS_MINUTES), PASSED_LEAST_MS);
 }
 
 int everywhere_processes(struct store *s, everywhere_process_fn *each, void *user, struct error *err)

@@ -51,6 +51,9 @@ struct mark {
     int64_t subject, bucket;
 };
 
+/* A minute of which less has passed says nothing of power yet: a few seconds are not a mean. */
+enum { PASSED_LEAST_MS = 20000 };
+
 struct energy_share {
     int64_t minute, energy_mj, attributed_mj;
     enum energy_evidence evidence;
@@ -198,6 +201,8 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
 /* What the GPU's own counter went on by before this program wrote anything. To be called with its first reading. */
 int missed_energy_book(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, const struct known_gpu *known,
                        struct error *err);
+/* ... and by while it was not watched: a pause, a suspend, a driver that did not answer. */
+int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used, struct error *err);
 int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
 int lives_flush(struct store *s, struct error *err);
 /* The hour of this minute is to be summed up; and those that are over are. */

@@ -165,7 +165,7 @@ static int put_minute(struct store *s, const struct life *life, struct error *er
 
 static void add_up(struct life_share *whole, const struct life_share *share)
 {
-    whole->last_ms = share->last_ms;
+    whole->last_ms = MAX_OF(whole->last_ms, share->last_ms);
     whole->samples += share->samples;
     whole->memory_max = MAX_OF(whole->memory_max, share->memory_max);
     whole->memory_sum += share->memory_sum;
@@ -177,7 +177,7 @@ static void add_up(struct life_share *whole, const struct life_share *share)
 
 static int flush_minute(struct store *s, struct life *life, struct error *err)
 {
-    if (life->share.samples == 0)
+    if (life->share.samples == 0 && life->share.energy_mj == 0)
         return 0;
     int rc = put_minute(s, life, err);
     add_up(&life->whole, &life->share);
@@ -224,20 +224,23 @@ int lives_flush(struct store *s, struct error *err)
     return rc;
 }
 
-static int add_share(struct store *s, struct life *life, const struct process *p, int64_t at_ms, int64_t energy_mj,
-                     struct error *err)
+/* Its account of this minute; that of another is closed. */
+static int open_minute(struct store *s, struct life *life, int64_t minute, struct error *err)
+{
+    int rc = life->share.minute != minute ? flush_minute(s, life, err) : 0;
+    life->share.minute = minute;
+    return rc;
+}
+
+static int add_share(struct store *s, struct life *life, const struct process *p, int64_t at_ms, struct error *err)
 {
     struct life_share *share = &life->share;
     int64_t value;
-    if (share->samples && share->minute != at_ms / MINUTE_MS) {
-        int rc = flush_minute(s, life, err);
-        if (rc < 0)
-            return rc;
-    }
-    share->minute = at_ms / MINUTE_MS;
+    int rc = open_minute(s, life, at_ms / MINUTE_MS, err);
+    if (rc < 0)
+        return rc;
     share->last_ms = at_ms;
     share->samples++;
-    share->energy_mj += energy_mj;
     if (reading_get(p->mem_bytes, &value)) {
         share->memory_max = MAX_OF(share->memory_max, value);
         share->memory_sum += value;
@@ -250,30 +253,93 @@ static int add_share(struct store *s, struct life *life, const struct process *p
     return 0;
 }
 
-static int add_energy(struct store *s, struct known_gpu *known, int64_t at_ms, int64_t energy_mj, int64_t attributed_mj,
-                      enum energy_evidence evidence, struct error *err)
+/* What a card used in one minute, as far as it is known now. */
+struct energy_piece {
+    int64_t from_ms, to_ms;
+    int64_t energy_mj;
+    enum energy_evidence evidence;
+};
+
+static int add_energy(struct store *s, struct known_gpu *known, const struct energy_piece *piece, int64_t attributed_mj,
+                      struct error *err)
 {
     struct energy_share *share = &known->energy;
-    if (share->energy_mj && share->minute != at_ms / MINUTE_MS) {
+    int64_t minute = piece->from_ms / MINUTE_MS;
+    if (share->energy_mj && share->minute != minute) {
         int rc = flush_energy(s, known, err);
         if (rc < 0)
             return rc;
     }
-    share->minute = at_ms / MINUTE_MS;
-    share->energy_mj += energy_mj;
+    share->minute = minute;
+    share->energy_mj += piece->energy_mj;
     share->attributed_mj += attributed_mj;
-    share->evidence = MAX_OF(share->evidence, evidence);
+    share->evidence = MAX_OF(share->evidence, piece->evidence);
     return 0;
 }
 
-/* A process gets the part of the card's energy that it has of the card's power; together never more than there is. */
-static int64_t energy_of(const struct gpu *gpu, const struct process *p, int64_t energy_mj, int64_t left_mj)
+/* Who is on the card, seen now for the first time or again. */
+static int see_processes(struct store *s, const struct gpu *gpu, const struct known_gpu *known, int64_t at_ms, struct error *err)
 {
-    int64_t card, own;
-    if (!reading_get(gpu->power_mw, &card) || card <= 0 || !reading_get(p->power_mw, &own) || own <= 0)
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        struct life *life = find_life(s, p, known->id);
+        if (!life)
+            rc = begin_life(s, p, known, at_ms, &life, err);
+        if (rc < 0 || !life)
+            continue;
+        life->seen = true;
+        rc = name_life(s, life, p, err);
+        if (rc == 0)
+            rc = add_share(s, life, p, at_ms, err);
+    }
+    return rc;
+}
+
+/* A process gets the part of the card's energy that it has of the card's power; together never more than there is, and nothing of
+ * a time before it began. */
+static int64_t energy_of(const struct gpu *gpu, const struct process *p, const struct energy_piece *piece, int64_t left_mj)
+{
+    int64_t card, own, since_ms = MAX_OF(p->started_at.ms, piece->from_ms);
+    if (!reading_get(gpu->power_mw, &card) || card <= 0 || !reading_get(p->power_mw, &own) || own <= 0 || since_ms >= piece->to_ms)
         return 0;
-    int64_t part = (int64_t)((double)energy_mj * (double)own / (double)card + 0.5);
+    double there = (double)(piece->to_ms - since_ms) / (double)(piece->to_ms - piece->from_ms);
+    int64_t part = (int64_t)((double)piece->energy_mj * there * (double)own / (double)card + 0.5);
     return MIN_OF(part, left_mj);
+}
+
+static int give_out(struct store *s, const struct gpu *gpu, struct known_gpu *known, const struct energy_piece *piece,
+                    struct error *err)
+{
+    int64_t left_mj = piece->energy_mj;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
+        struct life *life = find_life(s, &gpu->processes[i], known->id);
+        int64_t part_mj = life ? energy_of(gpu, &gpu->processes[i], piece, left_mj) : 0;
+        if (part_mj == 0)
+            continue;
+        left_mj -= part_mj;
+        rc = open_minute(s, life, piece->from_ms / MINUTE_MS, err);
+        life->share.energy_mj += part_mj;
+    }
+    return rc < 0 ? rc : add_energy(s, known, piece, piece->energy_mj - left_mj, err);
+}
+
+/* To each minute what was used in it: a minute that had the energy of more than a minute would show more power than there was. */
+static int give_out_by_minutes(struct store *s, const struct gpu *gpu, struct known_gpu *known, const struct energy_used *used,
+                               int64_t at_ms, struct error *err)
+{
+    int64_t since_ms = at_ms - used->ms, given_mj = 0;
+    int rc = 0;
+    for (int64_t from = since_ms, next; rc == 0 && used->mj > given_mj && from < at_ms; from = next) {
+        next = MIN_OF((from / MINUTE_MS + 1) * MINUTE_MS, at_ms);
+        int64_t upto_mj = energy_upto(used->mj, next - since_ms, used->ms);
+        const struct energy_piece piece = {from, next, upto_mj - given_mj, used->evidence};
+        if (piece.energy_mj > 0)
+            rc = give_out(s, gpu, known, &piece, err);
+        given_mj = upto_mj;
+    }
+    return rc;
 }
 
 int lives_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known, struct error *err)
@@ -283,26 +349,13 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
     int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
     if (rc == 0 && known->meter.counter_mj.state != READING_OK)
         rc = missed_energy_book(s, snapshot, gpu, known, err);
-    enum energy_evidence evidence;
-    int64_t energy_mj = energy_step(&known->meter, snapshot->taken, gpu->power_mw, gpu->energy_mj, gap_ms, &evidence);
-    int64_t left_mj = energy_mj;
-    for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
-        const struct process *p = &gpu->processes[i];
-        struct life *life = find_life(s, p, known->id);
-        if (!life)
-            rc = begin_life(s, p, known, at_ms, &life, err);
-        if (rc < 0 || !life)
-            continue;
-        int64_t part_mj = energy_of(gpu, p, energy_mj, left_mj);
-        left_mj -= part_mj;
-        life->seen = true;
-        rc = name_life(s, life, p, err);
-        if (rc == 0)
-            rc = add_share(s, life, p, at_ms, part_mj, err);
-    }
-    if (rc == 0 && energy_mj > 0)
-        rc = add_energy(s, known, at_ms, energy_mj, energy_mj - left_mj, evidence, err);
-    return rc;
+    const struct energy_sample sample = {snapshot->taken, snapshot->taken_at, gpu->power_mw, gpu->energy_mj};
+    const struct energy_used used = energy_step(&known->meter, &sample, gap_ms);
+    if (rc == 0)
+        rc = missed_energy_spread(s, gpu, known->id, &used, err);
+    if (rc == 0)
+        rc = see_processes(s, gpu, known, at_ms, err);
+    return rc < 0 ? rc : give_out_by_minutes(s, gpu, known, &used, at_ms, err);
 }
 
 /* Whether the snapshot knows who is on the GPU: only then is somebody who is not listed gone. */

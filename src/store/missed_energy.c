@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Energy that a GPU used while nothing was written: its own counter went on. Booked to the GPU and to no process, since nobody
- * looked who was there.
+ * Energy that a GPU used while nothing was written or read: its own counter went on. Booked to the GPU and to no process, since it
+ * is not known who was there.
  *
- * Only with both readings of the same counter: written since this boot, not gone back in between (a driver that is loaded anew
- * starts at 0), and no more than the GPU could have drawn in that time. A counter that was reset and has already passed the old
- * reading again would book too little, never too much.
+ * Over a restart only with both readings of the same counter: written since this boot, not gone back in between (a driver that is
+ * loaded anew starts at 0), and no more than the GPU could have drawn in that time. A counter that was reset and has already passed
+ * the old reading again would book too little, never too much.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -63,17 +63,18 @@ static int book(struct store *s, int64_t gpu_id, int64_t minute, int64_t energy_
     db_bind_i64(q, 3, energy_mj);
     db_bind_i64(q, 4, 0);
     db_bind_i64(q, 5, ENERGY_UNWATCHED);
-    return db_put(q, err);
+    rc = db_put(q, err);
+    return rc < 0 ? rc : hours_mark(s, minute, err);
 }
 
-/* Evenly over the time in which it was used: by minutes, by hours when it was more than a day. */
+/* Evenly over the time in which it was used: to each minute what belongs to it; when it was more than a day, by hours. */
 static int spread(struct store *s, int64_t gpu_id, int64_t since_ms, int64_t until_ms, int64_t energy_mj, struct error *err)
 {
     int64_t step_ms = until_ms - since_ms > DAY_MS ? HOUR_MS : MINUTE_MS, given_mj = 0;
     int rc = 0;
-    for (int64_t at = since_ms; rc == 0 && at < until_ms; at += step_ms) {
-        int64_t passed_ms = MIN_OF(at + step_ms, until_ms) - since_ms;
-        int64_t upto_mj = (int64_t)((double)energy_mj * (double)passed_ms / (double)(until_ms - since_ms) + 0.5);
+    for (int64_t at = since_ms, next; rc == 0 && at < until_ms; at = next) {
+        next = MIN_OF(at / step_ms * step_ms + step_ms, until_ms);
+        int64_t upto_mj = energy_upto(energy_mj, next - since_ms, until_ms - since_ms);
         if (upto_mj > given_mj)
             rc = book(s, gpu_id, at / MINUTE_MS, upto_mj - given_mj, err);
         given_mj = upto_mj;
@@ -87,6 +88,14 @@ static bool could_be(const struct gpu *gpu, int64_t energy_mj, int64_t ms)
     if (!reading_get(gpu->power_limit_max_mw, &most_mw) && !reading_get(gpu->power_limit_mw, &most_mw))
         most_mw = 2000000; /* no card draws more */
     return (double)energy_mj <= 1.1 * (double)most_mw * (double)ms / MS_PER_S;
+}
+
+int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used, struct error *err)
+{
+    int64_t from_ms = used->unwatched_from.ms, to_ms = used->unwatched_to.ms;
+    if (used->unwatched_mj <= 0 || to_ms <= from_ms || !could_be(gpu, used->unwatched_mj, to_ms - from_ms + GAP_MS))
+        return 0;
+    return spread(s, gpu_id, from_ms, to_ms, used->unwatched_mj, err);
 }
 
 int missed_energy_book(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, const struct known_gpu *known,

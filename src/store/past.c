@@ -238,9 +238,11 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                         void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
-    buf_text(&sql, "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
-                   "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj FROM process_hours m JOIN processes p ON p.id = "
-                   "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
+    buf_text(
+        &sql,
+        "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
+        "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj, m.partial_minutes FROM process_hours m JOIN processes p ON p.id = "
+        "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
     int rc = write_of_host(s, host, &sql, err);
     if (rc < 0)
         return rc;
@@ -261,7 +263,8 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                                                .byte_minutes = db_i64(q, 6),
                                                .idle_byte_minutes = db_i64(q, 7),
                                                .memory_max_bytes = db_is_null(q, 8) ? 0 : db_i64(q, 8),
-                                               .energy_mj = db_i64(q, 9)};
+                                               .energy_mj = db_i64(q, 9),
+                                               .partial_minutes = db_text(q, 10)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);

@@ -48,32 +48,57 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
     return rc;
 }
 
-/* %1: the host, %2: the hour. What a process did is its own share where that is known, else the card's load. */
+/* A minute is watched from the first moment at which the GPU was seen. */
+#define WATCHED_MS(minute) "CASE WHEN g.first_seen_ms / 60000 = " minute " THEN 60000 - g.first_seen_ms %% 60000 ELSE 60000 END"
+
+/* %1: the host, %2: the hour. What a process did is its own share where that is known, else the card's load. A minute in which it
+ * was there for a part only is named with its samples and those of the card. */
 static const char processes_sql[] =
     "INSERT INTO process_hours (hour, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, "
-    "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes) "
+    "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes, partial_minutes) "
     "SELECT %2$lld, process_id, SUM(samples), MAX(memory_max_bytes), SUM(memory_sum_bytes), SUM(memory_count), "
     "SUM(sm_sum_permille), SUM(sm_count), SUM(energy_mj), SUM(bit), SUM(CASE WHEN sm >= %3$d THEN bit ELSE 0 END), "
-    "SUM(CASE WHEN sm < %4$d AND memory >= %5$d THEN bit ELSE 0 END), SUM(memory * samples / known), "
-    "SUM(CASE WHEN sm < %4$d THEN memory * samples / known ELSE 0 END) FROM "
-    "(SELECT m.*, CAST(1 AS BIGINT) << CAST(m.minute - %2$lld * 60 AS INTEGER) AS bit, "
-    "CASE WHEN c.samples > m.samples THEN c.samples ELSE m.samples END AS known, "
-    "CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes / m.memory_count ELSE 0 END AS memory, "
-    "CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count WHEN c.samples > 0 THEN "
-    "c.util_permille_sum / COALESCE(c.util_permille_count, c.samples) END AS sm "
-    "FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id AND g.host_id = %1$lld "
-    "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute%6$s "
-    "WHERE m.minute >= %2$lld * 60 AND m.minute < (%2$lld + 1) * 60) AS t GROUP BY process_id";
+    "SUM(CASE WHEN sm < %4$d AND memory >= %5$d THEN bit ELSE 0 END), COALESCE(SUM(memory * (samples * ms * 100 / NULLIF(known, "
+    "0)) / 6000000), 0), "
+    "COALESCE(SUM(CASE WHEN sm < %4$d THEN memory * (samples * ms * 100 / NULLIF(known, 0)) / 6000000 END), 0), "
+    "%7$s(CASE WHEN samples > 0 AND samples < known THEN CAST(minute - %2$lld * 60 AS TEXT) || ':' || CAST(samples AS TEXT) || "
+    "'/' || CAST(known AS TEXT) END, ' ') FROM "
+    "(SELECT m.*, CASE WHEN m.samples > 0 THEN CAST(1 AS BIGINT) << CAST(m.minute - %2$lld * 60 AS INTEGER) ELSE 0 END AS bit, "
+    "CASE WHEN c.samples > m.samples THEN c.samples ELSE m.samples END AS known, " WATCHED_MS(
+        "m.minute") " AS ms, "
+                    "CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes / m.memory_count ELSE 0 END AS memory, "
+                    "CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count WHEN c.samples > 0 THEN "
+                    "c.util_permille_sum / COALESCE(c.util_permille_count, c.samples) END AS sm "
+                    "FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id AND g.host_id = "
+                    "%1$lld "
+                    "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute%6$s "
+                    "WHERE m.minute >= %2$lld * 60 AND m.minute < (%2$lld + 1) * 60) AS t GROUP BY process_id";
 
+/* Beside the energy, how long the card was watched, was busy, and idled: an hour may have minutes of which nothing was stored. */
 static const char energy_sql[] =
-    "INSERT INTO energy_hours (hour, gpu_id, energy_mj, attributed_mj, counter_mj) "
-    "SELECT %2$lld, e.gpu_id, SUM(e.energy_mj), SUM(e.attributed_mj), SUM(CASE WHEN e.counted <> 0 THEN e.energy_mj ELSE 0 END) "
-    "FROM energy e JOIN gpus g ON g.id = e.gpu_id AND g.host_id = %1$lld "
-    "WHERE e.minute >= %2$lld * 60 AND e.minute < (%2$lld + 1) * 60 GROUP BY e.gpu_id";
+    "INSERT INTO energy_hours (hour, gpu_id, energy_mj, attributed_mj, counter_mj, watched_ms, busy_ms, idle_ms, idle_mj, "
+    "util_sum_permille, util_minutes) "
+    "SELECT %2$lld, t.gpu_id, t.mj, t.attributed, t.counter, w.watched, w.busy, w.idle, w.idle_mj, w.util, w.utils "
+    "FROM (SELECT e.gpu_id, SUM(e.energy_mj) AS mj, SUM(e.attributed_mj) AS attributed, "
+    "SUM(CASE WHEN e.counted <> 0 THEN e.energy_mj ELSE 0 END) AS counter FROM energy e JOIN gpus g ON g.id = e.gpu_id AND "
+    "g.host_id = %1$lld WHERE e.minute >= %2$lld * 60 AND e.minute < (%2$lld + 1) * 60 GROUP BY e.gpu_id) AS t LEFT JOIN "
+    "(SELECT gpu_id, SUM(ms) AS watched, SUM(CASE WHEN util >= %3$d THEN ms ELSE 0 END) AS busy, "
+    "SUM(CASE WHEN util < %4$d AND power IS NOT NULL THEN ms ELSE 0 END) AS idle, "
+    "SUM(CASE WHEN util < %4$d AND power IS NOT NULL THEN power * ms / 1000 ELSE 0 END) AS idle_mj, "
+    "COALESCE(SUM(util), 0) AS util, COUNT(util) AS utils FROM (SELECT g.id AS gpu_id, " WATCHED_MS(
+        "(c.id & 4294967295)") " AS ms, "
+                               "c.util_permille_sum / NULLIF(COALESCE(c.util_permille_count, c.samples), 0) AS util, "
+                               "c.power_mw_sum / NULLIF(COALESCE(c.power_mw_count, c.samples), 0) AS power FROM gpus g JOIN "
+                               "minutes c ON "
+                               "c.id >= g.id * 4294967296 + %2$lld * 60 AND c.id < g.id * 4294967296 + (%2$lld + 1) * 60%5$s WHERE "
+                               "g.host_id = %1$lld) AS m "
+                               "GROUP BY gpu_id) AS w ON w.gpu_id = t.gpu_id";
 
 static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err)
 {
     long long h = hour, of = host;
+    if (hour == s->marked_hour)
+        s->marked_hour = 0; /* what comes into it from now on marks it again */
     AUTO_BUF struct buf parts = BUF(SQL_MAX);
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", hour * MINUTES_AN_HOUR, (hour + 1) * MINUTES_AN_HOUR, &parts);
     int rc = partition_ready(s, PARTED_PROCESS_HOURS, hour * HOUR_MS, err);
@@ -91,9 +116,9 @@ static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err
                       "DELETE FROM energy_hours WHERE hour = %lld AND gpu_id IN (SELECT id FROM gpus WHERE host_id = %lld)", h, of);
     if (rc == 0)
         rc = db_execf(s->db, err, processes_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MOST, PROCESS_HELD_LEAST_BYTES,
-                      parts.at ? parts.at : "");
+                      parts.at ? parts.at : "", s->db->ops->kind == DB_SQLITE ? "GROUP_CONCAT" : "STRING_AGG");
     if (rc == 0)
-        rc = db_execf(s->db, err, energy_sql, of, h);
+        rc = db_execf(s->db, err, energy_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MOST, parts.at ? parts.at : "");
     if (rc == 0)
         rc = days_add_hour(s, host, hour, false, err);
     if (rc == 0)
@@ -282,5 +307,32 @@ int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64
     int rc = store_hour_segments(s, since_ms / MINUTE_MS, (until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
     for (size_t i = 0; rc == 0 && i < segments.count; i++)
         rc = add_energy(s, &segments.list[i], &of, err);
+    return rc;
+}
+
+int store_watched_hours(struct store *s, const int64_t *gpu_ids, size_t count, int64_t from_hour, int64_t to_hour,
+                        store_watched_hour_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    if (count == 0 || from_hour >= to_hour)
+        return 0;
+    buf_text(&sql, "SELECT gpu_id, hour, watched_ms, busy_ms, idle_ms, idle_mj, util_sum_permille, util_minutes FROM energy_hours "
+                   "WHERE hour >= $1 AND hour < $2 AND watched_ms IS NOT NULL AND gpu_id IN (");
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&sql, "%s%lld", i ? ", " : "", (long long)gpu_ids[i]);
+    buf_char(&sql, ')');
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, from_hour);
+    db_bind_i64(q, 2, to_hour);
+    while ((rc = db_step(q, err)) == 1) {
+        const struct store_watched_hour row = {db_i64(q, 0), db_i64(q, 1), db_i64(q, 2), db_i64(q, 3),
+                                               db_i64(q, 4), db_i64(q, 5), db_i64(q, 6), db_i64(q, 7)};
+        rc = each(user, &row);
+        if (rc)
+            return MIN_OF(rc, 0);
+    }
     return rc;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What processes held and used over time, from their minutes.
+ * What processes held and used over time, from their minutes. A mean is over the time in which their GPU was watched: a minute in
+ * which they were not there counts as nothing held and used, so that what several have adds up to no more than the GPU had; a
+ * minute in which nothing was stored does not count.
  */
 #include <errno.h>
 
@@ -8,41 +10,78 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, LIVES_LOOKED_UP = 500, PASSED_LEAST_MS = 20000 };
+enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, HOUR_MS = 3600000, LIVES_LOOKED_UP = 500 };
 
-/* Lives that follow each other within a minute are joined as if they had run side by side for part of it: their samples are added,
- * and divided by those of the longest. */
-static const char one_minute[] =
-    "SELECT m.minute, SUM(m.memory_sum_bytes), MAX(m.memory_count), SUM(m.memory_max_bytes), SUM(m.sm_sum_permille), "
-    "MAX(m.sm_count), SUM(m.energy_mj) FROM process_minutes m JOIN processes p ON p.id = m.process_id "
-    "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2";
+/* known: samples of the GPU in that minute, once it is summed up. Of several lives, samples with a reading stand for those without.
+ */
+static const char by_minute[] = "SELECT minute, MAX(known), MAX(samples), SUM(memory), SUM(memory_most), SUM(sm), SUM(energy), "
+                                "MAX(seen_ms) FROM (";
+static const char of_gpu[] = "SELECT c.id & 4294967295 AS minute, c.samples AS known, 0 AS samples, NULL AS memory, NULL AS "
+                             "memory_most, NULL AS sm, 0 AS energy, 0 AS seen_ms FROM minutes c WHERE c.id >= %lld AND c.id < "
+                             "%lld";
+static const char of_lives[] =
+    "SELECT m.minute AS minute, 0 AS known, m.samples AS samples, CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes * m.samples "
+    "/ m.memory_count END AS memory, m.memory_max_bytes AS memory_most, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille * "
+    "m.samples "
+    "/ m.sm_count END AS sm, m.energy_mj AS energy, p.last_seen_ms AS seen_ms FROM process_minutes m JOIN processes p ON p.id = "
+    "m.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2";
 
-/* The energy of a minute, spread over it. A minute that is not over is only spread over what has passed of it; of its beginning,
- * nothing is said, because a sample brings the energy since the one before. */
-static struct aggregate power_of(int64_t energy_mj, int64_t minute, int64_t until_ms)
+/* A step while its minutes come. */
+struct process_step {
+    int64_t at; /* time / step; -1: none yet */
+    bool there; /* some life had a minute */
+    bool known[PROCESS_COLUMNS];
+    struct aggregate values[PROCESS_COLUMNS];
+};
+
+/* One minute's mean, which stands for so many samples of the GPU. */
+static void add_mean(struct process_step *step, enum process_column column, int64_t mean, int64_t most, int64_t samples)
 {
-    int64_t passed_ms = MIN_OF(until_ms - minute * MINUTE_MS, (int64_t)MINUTE_MS);
-    if (passed_ms < PASSED_LEAST_MS)
-        return (struct aggregate){0};
-    int64_t power = energy_mj * MS_PER_S / passed_ms;
-    return (struct aggregate){power, power, power, 1};
+    const struct series_column plain = {.scale = 1};
+    const struct aggregate minute = {mean * samples, mean, most, samples};
+    aggregate_join(&step->values[column], &plain, &minute);
 }
 
-static void read_minute(struct db_statement *q, int64_t until_ms, struct aggregate minute[PROCESS_COLUMNS])
+/* How long ago a minute began when it was last looked at: all of it, once the GPU's minute is summed up; else up to the last sample
+ * of those who are there. Energy is given to the minute in which it was used, so this is what it is spread over. */
+static int64_t watched_ms(int64_t known, int64_t minute, int64_t seen_ms)
 {
-    int64_t memory_count = db_i64(q, 2), sm_count = db_i64(q, 5), energy = db_i64(q, 6);
+    return known > 0 ? MINUTE_MS : MIN_OF(seen_ms - minute * MINUTE_MS, (int64_t)MINUTE_MS);
+}
+
+static void add_minute(struct process_step *step, struct db_statement *q)
+{
+    int64_t minute = db_i64(q, 0), known = db_i64(q, 1), own = db_i64(q, 2), energy = db_i64(q, 6);
+    int64_t samples = MAX_OF(known, own), passed_ms = watched_ms(known, minute, db_i64(q, 7));
+    bool there = own > 0 || energy > 0, memory = !db_is_null(q, 3), sm = !db_is_null(q, 5);
+    if (samples <= 0)
+        return;
+    step->there |= there;
+    int64_t held = memory ? db_i64(q, 3) / samples : 0, share = sm ? db_i64(q, 5) / samples : 0;
+    add_mean(step, PROCESS_MEMORY_BYTES, held, memory ? db_i64(q, 4) : 0, samples);
+    add_mean(step, PROCESS_SM_PERMILLE, share, share, samples);
+    step->known[PROCESS_MEMORY_BYTES] |= memory;
+    step->known[PROCESS_SM_PERMILLE] |= sm;
+    if (there) {
+        const struct series_column plain = {.scale = 1};
+        aggregate_join(&step->values[PROCESS_ENERGY_MJ], &plain, &(struct aggregate){energy, energy, energy, 1});
+        step->known[PROCESS_ENERGY_MJ] = true;
+    }
+    /* Of the beginning of a minute nothing is said: a few seconds are not a mean. */
+    if (passed_ms < PASSED_LEAST_MS)
+        return;
+    int64_t power = energy * MS_PER_S / passed_ms;
+    add_mean(step, PROCESS_POWER_MW, power, power, samples);
+    step->known[PROCESS_POWER_MW] |= there;
+}
+
+static int end_step(struct process_step *step, int64_t step_ms, store_point_fn *each, void *user)
+{
     for (int i = 0; i < PROCESS_COLUMNS; i++)
-        minute[i] = (struct aggregate){0};
-    if (memory_count > 0) {
-        int64_t mean = db_i64(q, 1) / memory_count;
-        minute[PROCESS_MEMORY_BYTES] = (struct aggregate){mean, mean, db_is_null(q, 3) ? mean : db_i64(q, 3), 1};
-    }
-    if (sm_count > 0) {
-        int64_t mean = db_i64(q, 4) / sm_count;
-        minute[PROCESS_SM_PERMILLE] = (struct aggregate){mean, mean, mean, 1};
-    }
-    minute[PROCESS_ENERGY_MJ] = (struct aggregate){energy, energy, energy, 1};
-    minute[PROCESS_POWER_MW] = power_of(energy, db_i64(q, 0), until_ms);
+        if (!step->known[i])
+            step->values[i] = (struct aggregate){0};
+    const struct store_point point = {.at = {step->at * step_ms}, .values = step->values};
+    return step->there ? each(user, &point) : 0;
 }
 
 /* The numbers of the lives that are meant. Where they are few, their minutes are looked up; else all minutes are read. */
@@ -57,53 +96,69 @@ static int which_lives(struct store *s, const struct store_process_plot *plot, s
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
-    /* A life may have begun its minute before. */
-    db_bind_i64(q, 1, plot->since_ms - MINUTE_MS);
-    db_bind_i64(q, 2, plot->until_ms + MINUTE_MS);
+    /* A life may have begun or ended in another part of the first and the last step. */
+    int64_t around_ms = MAX_OF(plot->step_ms, (int64_t)MINUTE_MS);
+    db_bind_i64(q, 1, plot->since_ms - around_ms);
+    db_bind_i64(q, 2, plot->until_ms + around_ms);
     store_bind_lives(q, &plot->lives, 3);
     while ((rc = db_step(q, err)) == 1)
         buf_printf(list, "%s%lld", (*count)++ ? ", " : "", (long long)db_i64(q, 0));
     return rc;
 }
 
+static int prepare_minutes(struct store *s, const struct store_process_plot *plot, const char *lives, struct db_statement **ret,
+                           struct error *err)
+{
+    AUTO_BUF struct buf sql = BUF(SQL_MAX);
+    /* What is read from whole hours of the GPU is of whole hours of its processes. */
+    int64_t whole_ms = plot->step_ms >= HOUR_MS && plot->step_ms % HOUR_MS == 0 ? HOUR_MS : MINUTE_MS, gpu_id = plot->lives.gpu_id;
+    int64_t from = plot->since_ms / whole_ms * (whole_ms / MINUTE_MS);
+    int64_t to = (plot->until_ms + whole_ms - 1) / whole_ms * (whole_ms / MINUTE_MS);
+    buf_text(&sql, by_minute);
+    if (gpu_id) {
+        buf_printf(&sql, of_gpu, (long long)bucket_key(gpu_id, from), (long long)bucket_key(gpu_id, to));
+        parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", from, to, &sql);
+        buf_text(&sql, " UNION ALL ");
+    }
+    buf_text(&sql, of_lives);
+    if (lives)
+        buf_printf(&sql, " AND m.process_id IN (%s)", lives);
+    store_which_lives(s->db->ops->kind, &plot->lives, 3, &sql);
+    buf_text(&sql, ") AS t GROUP BY minute ORDER BY minute");
+    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(*ret, 1, from);
+    db_bind_i64(*ret, 2, to);
+    store_bind_lives(*ret, &plot->lives, 3);
+    return 0;
+}
+
 int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
                          struct error *err)
 {
-    AUTO_BUF struct buf sql = BUF(SQL_MAX), lives = BUF(SQL_MAX);
+    AUTO_BUF struct buf lives = BUF(SQL_MAX);
     AUTO_STATEMENT struct db_statement *q = NULL;
     size_t count = 0;
     int rc = which_lives(s, plot, &lives, &count, err);
+    if (rc == 0 && count > 0)
+        rc = prepare_minutes(s, plot, count <= LIVES_LOOKED_UP ? lives.at : NULL, &q, err);
     if (rc < 0 || count == 0)
         return rc;
-    buf_text(&sql, one_minute);
-    if (count <= LIVES_LOOKED_UP)
-        buf_printf(&sql, " AND m.process_id IN (%s)", lives.at);
-    store_which_lives(s->db->ops->kind, &plot->lives, 3, &sql);
-    buf_text(&sql, " GROUP BY m.minute ORDER BY m.minute");
-    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_i64(q, 1, plot->since_ms / MINUTE_MS);
-    db_bind_i64(q, 2, (plot->until_ms + MINUTE_MS - 1) / MINUTE_MS);
-    store_bind_lives(q, &plot->lives, 3);
-    const struct series_column plain = {.scale = 1};
-    struct aggregate step[PROCESS_COLUMNS] = {0}, minute[PROCESS_COLUMNS];
-    int64_t step_ms = MAX_OF(plot->step_ms, (int64_t)MINUTE_MS), current = -1;
+    struct process_step step = {.at = -1};
+    int64_t step_ms = MAX_OF(plot->step_ms, (int64_t)MINUTE_MS);
     while ((rc = db_step(q, err)) == 1) {
         int64_t at = db_i64(q, 0) * MINUTE_MS / step_ms;
-        if (current >= 0 && at != current) {
-            rc = each(user, &(struct store_point){.at = {current * step_ms}, .values = step});
+        if (at != step.at) {
+            rc = end_step(&step, step_ms, each, user);
             if (rc != 0)
                 break;
-            memset(step, 0, sizeof step);
+            step = (struct process_step){.at = at};
         }
-        current = at;
-        read_minute(q, plot->until_ms, minute);
-        for (int i = 0; i < PROCESS_COLUMNS; i++)
-            aggregate_join(&step[i], &plain, &minute[i]);
+        add_minute(&step, q);
     }
-    if (rc == 0 && current >= 0)
-        rc = each(user, &(struct store_point){.at = {current * step_ms}, .values = step});
+    if (rc == 0)
+        rc = end_step(&step, step_ms, each, user);
     db_reset(q);
     return rc < 0 ? rc : 0;
 }

@@ -13,7 +13,7 @@ enum { QUERY_COLUMNS_MAX = SERIES_COLUMNS_MAX, QUERY_POINTS_DEFAULT = 2000, QUER
 
 /* Orders of rows that a consumer may rely on. A query that promises one selects the keys of that order first and ends in its words;
  * a consumer of such rows looks at each with order_holds(), so that sums are refused rather than wrong if the two ever part. */
-#define ORDER_BY_TIME_AND_GPU " ORDER BY 1, 2, 3"                      /* minute or hour, GPU, process */
+#define ORDER_BY_TIME_AND_GPU " ORDER BY 1, 2, 3"                    /* minute or hour, GPU, process */
 #define ORDER_BY_GPU_AND_STEP " ORDER BY 1, 2, sm DESC, memory DESC" /* GPU, step; whoever did most first */
 
 /* The keys of the row before; zero before the first. */
@@ -173,8 +173,9 @@ struct store_process_plot {
     int64_t since_ms, until_ms;
     int64_t step_ms; /* whole minutes */
 };
-/* Sum, least and most are over the minutes of the step; of energy, the sum is what was used. The most of memory is the sum of what
- * each life held at most in the minute. */
+/* Sum, least and most are over the minutes of the step in which the GPU was watched, whether or not a life was there; of energy,
+ * the sum is what was used. The most of memory is the sum of what each life held at most in the minute. Steps without a life are
+ * left out. */
 int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
                          struct error *err);
 
@@ -250,6 +251,7 @@ struct store_process_minute {
 struct store_process_hour {
     int64_t hour, process, gpu_id;
     uint64_t present_minutes, busy_minutes, held_minutes; /* one bit a minute */
+    struct str partial_minutes; /* "17:3/12 18:7/12": was there in 3 of 12 samples of minute 17, ...; all the others wholly */
     int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
 };
 typedef int store_process_minute_fn(void *user, const struct store_process_minute *m);
@@ -258,6 +260,15 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
                           void *user, struct error *err);
 int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
                         void *user, struct error *err);
+/* How long a GPU was watched within an hour, and what it did then, minute by minute; in no order. Hours that an earlier version
+ * summed up, and those in which its power was never read, are left out. */
+struct store_watched_hour {
+    int64_t gpu_id, hour, watched_ms, busy_ms, idle_ms, idle_mj;
+    int64_t util_sum_permille, util_minutes; /* of the means of its minutes */
+};
+typedef int store_watched_hour_fn(void *user, const struct store_watched_hour *h);
+int store_watched_hours(struct store *s, const int64_t *gpu_ids, size_t count, int64_t from_hour, int64_t to_hour,
+                        store_watched_hour_fn *each, void *user, struct error *err);
 /* Since when the energy of GPUs, and what processes used, is known; 0: nothing is. */
 int store_process_horizon(struct store *s, int64_t *ret_energy_ms, int64_t *ret_processes_ms, struct error *err);
 

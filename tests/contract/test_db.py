@@ -145,7 +145,7 @@ def test_an_older_file_is_told_and_migrated(file, tmp_path):
     assert told.returncode == 0 and "version 1, older than this program" in told.stdout
     refused = run(tmp_path, "export", "--store", str(file))
     assert refused.returncode == 1 and "whirr db migrate" in refused.stderr
-    assert "from schema version 1 to 10" in good(run(tmp_path, "migrate", "--store", str(file)))
+    assert "from schema version 1 to 11" in good(run(tmp_path, "migrate", "--store", str(file)))
     assert good(run(tmp_path, "export", "--store", str(file))).count("\n") > 4
 
 

@@ -41,7 +41,7 @@ function lines({ history, which, metric, layers, other, mark }: ChartProps): Lin
   const add = (data: Column, series: uPlot.Series) => { out.data.push(data); out.series.push({ points: { show: false }, value: (_u, v) => text(v as number | null), ...series }); };
   if (layers && metric.process) {
     const raw = layers.map((l) => spread(times, l.history.series.find((s) => gpus.includes(s.gpu_index)), l.history.step_seconds, metric.process!, metric.scale));
-    const sums = stacked(raw);
+    const sums = stacked(raw, own[0] ? column(own[0], "mean") : []);
     for (let i = layers.length - 1; i >= 0; i--) // the highest first: those below are drawn over it
       if (raw[i]!.some((v) => v)) add(sums[i]!, { label: layers[i]!.name, stroke: color(i), fill: color(i), width: 1, value: (_u, _v, _s, at) => (at == null ? DASH : text(raw[i]![at] ?? null)) });
     for (const s of own) add(column(s, "mean"), { label: `GPU ${s.gpu_index}`, stroke: css("--text"), width: 1.5 });

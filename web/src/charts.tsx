@@ -26,7 +26,7 @@ function rangeOf(s: State, span: number): { query: string; seconds: number } {
 async function processes(gpu: number, query: string, signal: AbortSignal): Promise<Layer[]> {
   const lives = await get<{ processes: Life[] }>(`/api/history/processes?${query}&gpu=${gpu}&sort=energy&limit=300`, signal);
   const names = [...new Set(lives.processes.map((l) => l.name).filter((n): n is string => !!n))].slice(0, LAYERS);
-  const found = await Promise.all(names.map((name) => get<History>(`/api/history?process=${encodeURIComponent(name)}&metric=memory_mb,utilization_percent,power_watts&gpu=${gpu}&${query}&points=300`, signal)));
+  const found = await Promise.all(names.map((name) => get<History>(`/api/history?process=${encodeURIComponent(name)}&metric=memory_mb,utilization_percent,power_watts&gpu=${gpu}&${query}&points=600`, signal)));
   return names.map((name, i) => ({ name, history: found[i]! }));
 }
 

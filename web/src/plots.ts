@@ -64,10 +64,11 @@ export function spread(times: number[], s: Series | undefined, stepSeconds: numb
   });
 }
 
-/** Sums from below: the first layer is the lowest. Where nothing is known of a layer, it has no height. */
-export function stacked(layers: Column[]): Column[] {
-  const sum = new Array<number>(layers[0]?.length ?? 0).fill(0);
-  return layers.map((layer) => layer.map((v, i) => (sum[i] = sum[i]! + (v ?? 0))));
+/** Sums from below: the first layer is the lowest. Where nothing is known of a layer, it has no height; where nothing is known of the
+ *  whole, nothing was stored, and there is a gap. */
+export function stacked(layers: Column[], whole: Column): Column[] {
+  const sum = new Array<number>(layers[0]?.length ?? 0).fill(0), stored = whole.some((v) => v != null);
+  return layers.map((layer) => layer.map((v, i) => (stored && whole[i] == null ? null : (sum[i] = sum[i]! + (v ?? 0)))));
 }
 
 /** The same, that much later: to lie over what came after it. */

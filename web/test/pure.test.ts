@@ -187,7 +187,11 @@ test("minutes of processes are stacked under the samples of their GPU", () => {
   const a = spread(times, series([0, 60], { memory_mb: [1024, 2048] }), 60, "memory_mb", 1 / 1024);
   assert.deepEqual(a, [1, 1, 2, 2, null, null], "nothing beyond its last minute");
   assert.deepEqual(spread(times, undefined, 60, "memory_mb", 1), times.map(() => null));
-  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]]), [[1, 1, 2, 2, 0, 0], [6, 6, 7, 2, 0, 1]]);
+  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, 9, 9, 9]), [[1, 1, 2, 2, 0, 0], [6, 6, 7, 2, 0, 1]]);
+  // Hours in which nothing was stored are a gap of the picture, not a slope to nothing.
+  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, null, null, 9]), [[1, 1, 2, null, null, 0], [6, 6, 7, null, null, 1]]);
+  // A GPU that does not report the metric hides nothing of its processes.
+  assert.deepEqual(stacked([[1, null]], [null, null]), [[1, 0]]);
 });
 
 test("an earlier time lies over the one that is shown", () => {

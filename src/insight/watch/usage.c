@@ -11,6 +11,14 @@
 
 enum { GAP_MS = 60000 };
 
+/* Of the whole GPU: what it used while it was not watched is part of the run, too. */
+static void add_energy(struct run_gpu *r, const struct snapshot *s, const struct gpu *g, struct mono now)
+{
+    const struct energy_sample sample = {now, s->taken_at, g->power_mw, g->energy_mj};
+    const struct energy_used used = energy_step(&r->meter, &sample, GAP_MS);
+    r->energy_j += (double)(used.mj + used.unwatched_mj) / 1000;
+}
+
 int usage_init(struct run_usage *u, const struct snapshot *first, struct mono now, int only)
 {
     *u = (struct run_usage){.gpu_count = first->gpu_count, .only = only, .began = now, .processes_hidden = true};
@@ -27,8 +35,7 @@ int usage_init(struct run_usage *u, const struct snapshot *first, struct mono no
         r->vram_before = g->mem_used_bytes;
         str_copy(r->name, sizeof r->name, str_from(g->id.name));
         str_copy(r->uuid, sizeof r->uuid, str_from(g->id.uuid));
-        enum energy_evidence evidence;
-        energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &evidence);
+        add_energy(r, first, g, now);
     }
     return 0;
 }
@@ -126,15 +133,14 @@ static void note_part(struct run_gpu *r, const struct own_part *own, double seco
         return;
     course_note(&r->power_mw, own->power_mw, seconds);
     course_note(&r->temp_mdegc, own->temp_mdegc, seconds);
-    r->attributed_j += (double)reading_or(own->attributed_mw, 0) / 1000 * seconds;
+    if (seconds * MS_PER_S <= GAP_MS) /* beyond that, the power in between is not known */
+        r->attributed_j += (double)reading_or(own->attributed_mw, 0) / 1000 * seconds;
 }
 
-static void see_gpu(struct run_usage *u, size_t i, const struct gpu *g, struct mono now, const struct process_tree *tree,
-                    double seconds, struct course_moment *m, int *on)
+static void see_gpu(struct run_usage *u, size_t i, const struct gpu *g, const struct process_tree *tree, double seconds,
+                    struct course_moment *m, int *on)
 {
     struct run_gpu *r = &u->gpus[i];
-    enum energy_evidence evidence;
-    r->energy_j += (double)energy_step(&r->meter, now, g->power_mw, g->energy_mj, GAP_MS, &evidence) / 1000;
     if (g->processes_state == READING_OK)
         u->processes_hidden = false;
     struct own_part own = u->only == (int)i ? whole_gpu(g, r) : u->only < 0 ? part_of_processes(g, tree) : (struct own_part){0};
@@ -165,8 +171,10 @@ void usage_see(struct run_usage *u, const struct snapshot *s, struct mono now, c
     };
     double seconds = MAX_OF(m.at_s - u->course.seconds, 0.0);
     int on = 0;
-    for (size_t i = 0; i < s->gpu_count && i < u->gpu_count; i++)
-        see_gpu(u, i, &s->gpus[i], now, tree, seconds, &m, &on);
+    for (size_t i = 0; i < s->gpu_count && i < u->gpu_count; i++) {
+        add_energy(&u->gpus[i], s, &s->gpus[i], now);
+        see_gpu(u, i, &s->gpus[i], tree, seconds, &m, &on);
+    }
     if (!on) {
         m.vram_bytes = m.util_permille = reading_ok(0);
     } else {
@@ -183,9 +191,8 @@ void usage_end(struct run_usage *u, const struct snapshot *s, struct mono now)
     double at_s = (double)(now.ns - u->began.ns) / 1e9, seconds = MAX_OF(at_s - u->course.seconds, 0.0);
     for (size_t i = 0; i < u->gpu_count; i++) {
         struct run_gpu *r = &u->gpus[i];
-        enum energy_evidence evidence;
         if (s && i < s->gpu_count)
-            r->energy_j += (double)energy_step(&r->meter, now, s->gpus[i].power_mw, s->gpus[i].energy_mj, GAP_MS, &evidence) / 1000;
+            add_energy(r, s, &s->gpus[i], now);
         note_part(r, &r->last, seconds);
     }
     u->last.at_s = at_s;

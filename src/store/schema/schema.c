@@ -91,6 +91,15 @@ static const char *const migrations[] = {
     "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);",
     /* A server's hours of one host are found without those of the others; see parts_index. */
     "",
+    /* Sums of hours are those of their minutes: when a process was there for part of a minute, "17:3/12" (minute, its samples, the
+     * GPU's); how long the GPU was watched, busy and idle, what it drew then, and its minutes' utilization. NULL: from before. */
+    "ALTER TABLE process_hours ADD COLUMN partial_minutes TEXT;"
+    "ALTER TABLE energy_hours ADD COLUMN watched_ms @INT;"
+    "ALTER TABLE energy_hours ADD COLUMN busy_ms @INT;"
+    "ALTER TABLE energy_hours ADD COLUMN idle_ms @INT;"
+    "ALTER TABLE energy_hours ADD COLUMN idle_mj @INT;"
+    "ALTER TABLE energy_hours ADD COLUMN util_sum_permille @INT;"
+    "ALTER TABLE energy_hours ADD COLUMN util_minutes @INT;",
 };
 _Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
 

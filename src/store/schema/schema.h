@@ -7,7 +7,7 @@
 #include "store/schema/raw.h"
 #include "store/series.h"
 
-enum { SCHEMA_VERSION = 10 };
+enum { SCHEMA_VERSION = 11 };
 
 /* Which columns of a series the database has: they are made when a value first appears, so that a card that knows little does
  * not pay for what others know. */

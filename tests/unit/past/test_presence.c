@@ -15,7 +15,7 @@ struct minute_row {
 };
 
 /* Two processes on GPU 1, of which the second began after a process on GPU 2. */
-static const struct minute_row in_order[] = {{10, 1, 1, true},  {10, 1, 0.5, true}, {10, 2, 1, false}, {11, 1, 1, true},
+static const struct minute_row in_order[] = {{10, 1, 1, true},  {10, 1, 0.5, true}, {10, 2, 1, false},  {11, 1, 1, true},
                                              {11, 1, 1, false}, {11, 2, 1, false},  {13, 1, 0.25, true}};
 
 static int feed(struct presence *p, const struct minute_row *rows, size_t count)
@@ -58,15 +58,33 @@ static void hours_count_the_minutes_that_any_of_them_was_there(void **state)
     (void)state;
     struct presence p = {0};
     const struct store_process_hour rows[] = {{.hour = 5, .gpu_id = 1, .present_minutes = 0x0f, .busy_minutes = 0x01},
-                                              {.hour = 5, .gpu_id = 1, .present_minutes = 0x3c, .busy_minutes = 0x02},
+                                              {.hour = 5, .gpu_id = 1, .present_minutes = 0x3c, .busy_minutes = 0x10},
                                               {.hour = 5, .gpu_id = 2, .present_minutes = 0x0f},
                                               {.hour = 6, .gpu_id = 1, .present_minutes = 0x01}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        assert_int_equal(presence_add_hour(&p, &rows[i]), 0);
+        assert_int_equal(presence_add_hour(&p, &rows[i], 0), 0);
     presence_end(&p);
-    assert_true(fabs(p.hours * 60 -  (6 + 4 + 1)) < 1e-9);
+    assert_true(fabs(p.hours * 60 - (6 + 4 + 1)) < 1e-9);
     assert_true(fabs(p.busy_hours * 60 - 2) < 1e-9);
-    assert_int_equal(presence_add_hour(&p, &rows[0]), -EPROTO);
+    assert_int_equal(presence_add_hour(&p, &rows[0], 0), -EPROTO);
+}
+
+/* Two that were there for parts of a minute, and one in the first minute of which the GPU was watched from its middle on. */
+static void parts_of_minutes_count_as_they_do_minute_by_minute(void **state)
+{
+    (void)state;
+    struct presence p = {0};
+    const struct store_process_hour rows[] = {
+        {.hour = 5, .gpu_id = 1, .present_minutes = 0x07, .busy_minutes = 0x02, .partial_minutes = STR("1:3/12 2:6/12")},
+        {.hour = 5, .gpu_id = 1, .present_minutes = 0x0e, .partial_minutes = STR("1:9/12")},
+        {.hour = 6, .gpu_id = 1, .present_minutes = 0x01, .partial_minutes = STR("nonsense 77:1/2 0:4/2")}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(presence_add_hour(&p, &rows[i], 5 * 3600000 + 30000), 0);
+    presence_end(&p);
+    assert_true(fabs(p.hours * 60 - (0.5 + 0.75 + 1 + 1 + 1)) < 1e-9);
+    assert_true(fabs(p.busy_hours * 60 - 0.25) < 1e-9);
+    presence_done(&p);
+    assert_true(fabs(presence_hours(&rows[0], 0x06, 0) * 60 - 0.75) < 1e-9);
 }
 
 int main(void)
@@ -75,6 +93,7 @@ int main(void)
         TEST(two_processes_on_one_gpu_count_once),
         TEST(rows_in_another_order_are_refused_rather_than_counted_twice),
         TEST(hours_count_the_minutes_that_any_of_them_was_there),
+        TEST(parts_of_minutes_count_as_they_do_minute_by_minute),
     };
     return RUN_TESTS(tests);
 }

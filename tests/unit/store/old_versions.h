@@ -57,7 +57,7 @@
 #define TABLES_9 TABLES_5 "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);"
 static const char *const tables_of[] = {
     [1] = TABLES_1, [2] = TABLES_2, [3] = TABLES_3, [4] = TABLES_4, [5] = TABLES_5,
-    [6] = TABLES_5, [7] = TABLES_5, [8] = TABLES_5, [9] = TABLES_9,
+    [6] = TABLES_5, [7] = TABLES_5, [8] = TABLES_5, [9] = TABLES_9, [10] = TABLES_9,
 };
 /* What version 6 made of a server's tables of version 5, and of the rows that are in them by then. */
 #define BRIN_6(table, time) \
@@ -236,7 +236,8 @@ static inline int count_event(void *user, const struct store_event_row *event)
 
 static inline int take_memory(void *user, const struct store_point *point)
 {
-    ((struct found *)user)->process_memory = (double)point->values[PROCESS_MEMORY_BYTES].sum;
+    const struct aggregate *memory = &point->values[PROCESS_MEMORY_BYTES];
+    ((struct found *)user)->process_memory = (double)memory->sum / (double)memory->count;
     return 0;
 }
 
