@@ -227,12 +227,15 @@ def test_several_hosts_side_by_side(two, here):
     assert [h["host"] for h in told] == ["alpha", f"127.0.0.1:{port}", "beta"]
     assert [len(h["answer"]["gpus"]) if h["answer"] else h["error"][:9] for h in told] == [2, "127.0.0.1", 3]
     assert [h["exit_status"] for h in told] == [0, 1, 0]
+    silent = ("--host", f"127.0.0.1:{port}")
+    judged = here("--host", "alpha", "health").returncode
+    assert here(*silent, "health").returncode == 3 and here("--host", "alpha", *silent, "health").returncode == (judged or 3), "nothing could be judged there"
 
 
 def test_several_hosts_as_one_table_for_programs(two, here):
     done = here("--host", "alpha", "--host", "beta", "status", "--csv", "--fields", "index,name")
-    assert done.returncode == 0 and done.stdout.splitlines()[0] == "host,index,name", done
-    rows = [line.split(",")[:2] for line in done.stdout.splitlines()[1:]]
+    assert done.returncode == 0 and done.stdout.splitlines()[0] == "host,time,index,name", done
+    rows = [line.split(",")[:3:2] for line in done.stdout.splitlines()[1:]]
     assert rows == [["alpha", "0"], ["alpha", "1"], ["beta", "0"], ["beta", "1"], ["beta", "2"]], done
 
 
