@@ -12,11 +12,6 @@
 
 #define ADDRESS_SYNTAX "NAME[:PORT], https://NAME[:PORT], http://NAME[:PORT], or ssh://[USER@]NAME[:PORT]"
 
-static bool is_loopback(const char *address)
-{
-    return strcmp(address, "localhost") == 0 || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
 /* What may stand in a host or user name. The first must not be a dash: ssh would take it for an option. */
 static bool is_name(struct str text, const char *more)
 {
@@ -28,38 +23,17 @@ static bool is_name(struct str text, const char *more)
     return text.len > 0;
 }
 
-static bool read_port(struct str text, int *port)
-{
-    int64_t number;
-    if (!str_to_i64(text, &number) || number < 1 || number > 65535)
-        return false;
-    *port = (int)number;
-    return true;
-}
-
 /* "name", "name:port", "[::1]:port" */
 static bool read_name_and_port(struct str rest, struct host_place *p)
 {
-    struct str name = rest, port = {0};
-    if (rest.len && rest.at[0] == '[') {
-        const char *end = memchr(rest.at, ']', rest.len);
-        if (!end)
-            return false;
-        name = (struct str){rest.at + 1, (size_t)(end - rest.at) - 1};
-        port = (struct str){end + 1, rest.len - name.len - 2};
-        if (port.len && port.at[0] != ':')
-            return false;
-    } else {
-        const char *colon = memchr(rest.at, ':', rest.len);
-        if (colon) {
-            name.len = (size_t)(colon - rest.at);
-            port = (struct str){colon, rest.len - name.len};
-        }
-    }
-    if (!is_name(name, name.at > rest.at ? ".:%" : "._") || name.len >= sizeof p->address)
+    struct str_place place;
+    if (!str_to_place(rest, &place) || place.host.at[0] == '-' || place.host.len >= sizeof p->address || place.port == 0 ||
+        (place.port < 0 && rest.at[rest.len - 1] == ':'))
         return false;
-    str_copy(p->address, sizeof p->address, name);
-    return !port.len || read_port((struct str){port.at + 1, port.len - 1}, &p->port);
+    str_copy(p->address, sizeof p->address, place.host);
+    if (place.port > 0)
+        p->port = place.port;
+    return true;
 }
 
 static bool read_ssh(struct str rest, struct host_place *p)
@@ -107,7 +81,7 @@ static bool read_address(const char *text, struct host_place *p)
     if (!read_name_and_port(rest, p))
         return false;
     if (!named)
-        p->by = is_loopback(p->address) ? HOST_BY_HTTP : HOST_BY_HTTPS;
+        p->by = str_is_loopback(str_from(p->address)) ? HOST_BY_HTTP : HOST_BY_HTTPS;
     return true;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "base/str.h"
 
+#include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -94,6 +96,82 @@ static bool to_c_string(struct str s, char *text, size_t size)
     memcpy(text, s.at, s.len);
     text[s.len] = '\0';
     return true;
+}
+
+/* ":80", or nothing. */
+static bool read_port(struct str s, int *ret)
+{
+    *ret = -1;
+    if (s.len == 0 || (s.len == 1 && s.at[0] == ':'))
+        return true;
+    int port = 0;
+    for (size_t i = 1; i < s.len; i++) {
+        if (s.at[i] < '0' || s.at[i] > '9' || i > 5)
+            return false;
+        port = port * 10 + (s.at[i] - '0');
+    }
+    *ret = port;
+    return s.at[0] == ':' && port <= 65535;
+}
+
+static bool is_address(struct str host, int family, struct in6_addr *bytes)
+{
+    char text[INET6_ADDRSTRLEN];
+    return to_c_string(host, text, sizeof text) && inet_pton(family, text, bytes) == 1;
+}
+
+static bool is_host_name(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!isalnum((unsigned char)s.at[i]) && !(s.at[i] && strchr("-._~", s.at[i])))
+            return false;
+    return s.len > 0;
+}
+
+bool str_to_place(struct str s, struct str_place *ret)
+{
+    struct in6_addr bytes;
+    if (s.len == 0)
+        return false;
+    const char *end = s.at[0] == '[' ? memchr(s.at, ']', s.len) : NULL, *colon = memchr(s.at, ':', s.len);
+    struct str_place place = {.host = s, .bracketed = end};
+    if (end)
+        place.host = (struct str){s.at + 1, (size_t)(end - s.at) - 1};
+    else if (colon)
+        place.host.len = (size_t)(colon - s.at);
+    size_t used = place.host.len + (end ? 2 : 0);
+    if (!read_port((struct str){s.at + used, s.len - used}, &place.port))
+        return false;
+    /* fe80::1%eth0: the link that it is on */
+    struct str link = place.host, address = place.host;
+    if (end && memchr(link.at, '%', link.len) && str_cut(&link, '%', &address) && !is_host_name(link))
+        return false;
+    if (end ? !is_address(address, AF_INET6, &bytes) : !is_host_name(place.host))
+        return false;
+    *ret = place;
+    return true;
+}
+
+bool str_to_listen(struct str s, struct str_place *ret)
+{
+    struct str rest = str_starts(s, "*") ? (struct str){s.at + 1, s.len - 1} : s;
+    if (rest.len == 0 || rest.at[0] != ':')
+        return str_to_place(s, ret) && ret->port >= 0;
+    *ret = (struct str_place){.host = STR("::"), .bracketed = true};
+    return read_port(rest, &ret->port) && ret->port >= 0;
+}
+
+bool str_is_loopback(struct str host)
+{
+    struct in6_addr bytes;
+    if (is_address(host, AF_INET, &bytes))
+        return bytes.s6_addr[0] == 127;
+    if (is_address(host, AF_INET6, &bytes))
+        return IN6_IS_ADDR_LOOPBACK(&bytes);
+    if (host.len && host.at[host.len - 1] == '.')
+        host.len--;
+    struct str last = host.len > 10 ? (struct str){host.at + host.len - 10, 10} : STR("");
+    return str_is_any_case(host, "localhost") || str_is_any_case(last, ".localhost");
 }
 
 bool str_to_i64(struct str s, int64_t *ret)

@@ -35,6 +35,19 @@ bool str_cut(struct str *rest, char separator, struct str *part);
 /* Next run of non-blank characters. */
 bool str_word(struct str *rest, struct str *word);
 
+/* Where something is on the network, as in a URL or in Host: "HOST", "HOST:PORT", "[IPv6]:PORT". */
+struct str_place {
+    struct str host; /* without brackets; a name or an address in numbers */
+    int port;        /* -1: none is given */
+    bool bracketed;  /* an IPv6 address */
+};
+/* Strictly: no user, no blank, no other character in a name than letters, digits and "-._~", no port but a number to 65535. */
+bool str_to_place(struct str s, struct str_place *ret);
+/* Where to listen: a place with a port; "*:80" and ":80" are every address, "::". */
+bool str_to_listen(struct str s, struct str_place *ret);
+/* 127.0.0.0/8, ::1, localhost and the names below it, which never leave the host. */
+bool str_is_loopback(struct str host);
+
 /* Whole-string conversions: false, and *ret untouched, on anything else than a number that fits. */
 bool str_to_i64(struct str s, int64_t *ret);
 bool str_to_cursor(struct str s, int64_t *ret); /* hexadecimal digits alone: a number from 0 up to INT64_MAX */

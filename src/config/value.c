@@ -121,15 +121,8 @@ static bool valid_address(struct str text)
 {
     if (str_is(text, "none"))
         return true;
-    const char *colon = memrchr(text.at, ':', text.len);
-    if (!colon)
-        return false;
-    struct str host = {text.at, (size_t)(colon - text.at)}, port = {colon + 1, text.len - host.len - 1};
-    uint64_t number;
-    if (port.len == 0 || port.len > 5 || !str_to_u64(port, &number) || number > 65535)
-        return false;
-    bool bracketed = host.len > 2 && host.at[0] == '[' && host.at[host.len - 1] == ']';
-    return host.len > 0 && (bracketed || !memchr(host.at, ':', host.len)) && !memchr(host.at, ' ', host.len);
+    struct str_place place;
+    return !str_starts(text, ":") && str_to_listen(text, &place);
 }
 
 static bool valid_name(struct str text)

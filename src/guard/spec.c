@@ -204,51 +204,40 @@ int spec_add_method(struct guard_spec *spec, const struct config *config, const 
     return rc;
 }
 
-/* "127.0.0.1:80", "[::1]:80", "name": where something listens. */
-struct place {
-    struct str host;
-    int64_t port;
-};
-
-static bool place_read(struct str text, int64_t port, struct place *ret)
-{
-    const char *colon = memrchr(text.at, ':', text.len), *bracket = memrchr(text.at, ']', text.len);
-    *ret = (struct place){text, port};
-    if (!colon || (bracket && colon < bracket))
-        return true;
-    ret->host.len = (size_t)(colon - text.at);
-    return str_to_i64((struct str){colon + 1, text.len - ret->host.len - 1}, &ret->port) && ret->port > 0 && ret->port <= 65535;
-}
-
-static bool place_of_url(const char *url, struct place *ret)
+/* Where a URL leads, with its port. */
+static bool place_of_url(const char *url, struct str_place *ret)
 {
     const char *host = strstr(url, "://") + 3;
-    return place_read((struct str){host, strcspn(host, "/?#")}, strncmp(url, "https", 5) == 0 ? 443 : 80, ret);
+    struct str authority = {host, strcspn(host, "/?#")};
+    const char *at = memrchr(authority.at, '@', authority.len); /* behind a user and a password */
+    if (at)
+        authority = (struct str){at + 1, authority.len - (size_t)(at + 1 - host)};
+    if (!str_to_place(authority, ret))
+        return false;
+    if (ret->port < 0)
+        ret->port = strncmp(url, "https", 5) == 0 ? 443 : 80;
+    return ret->port > 0;
 }
 
-static bool is_loopback(const struct place *p)
+static bool is_everywhere(const struct str_place *p)
 {
-    return str_starts(p->host, "127.") || str_is(p->host, "localhost") || str_is(p->host, "[::1]");
-}
-
-static bool is_everywhere(const struct place *p)
-{
-    return str_is(p->host, "0.0.0.0") || str_is(p->host, "[::]") || str_is(p->host, "*");
+    return str_is(p->host, "0.0.0.0") || str_is(p->host, "::");
 }
 
 /* Would a listener on `gate` take what is sent to `other`, or its place? */
-static bool place_covers(const struct place *gate, const struct place *other)
+static bool place_covers(const struct str_place *gate, const struct str_place *other)
 {
     bool same = gate->host.len == other->host.len && memcmp(gate->host.at, other->host.at, gate->host.len) == 0;
-    bool local = is_loopback(other) || is_everywhere(other);
+    bool local = str_is_loopback(other->host) || is_everywhere(other);
     bool names_loopback = str_is(gate->host, "localhost") || str_is(other->host, "localhost");
-    return gate->port == other->port && (same || (is_everywhere(gate) && local) || (is_everywhere(other) && is_loopback(gate)) ||
-                                         (names_loopback && is_loopback(gate) && is_loopback(other)));
+    return gate->port == other->port &&
+           (same || (is_everywhere(gate) && local) || (is_everywhere(other) && str_is_loopback(gate->host)) ||
+            (names_loopback && str_is_loopback(gate->host) && str_is_loopback(other->host)));
 }
 
 int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
 {
-    struct place place;
+    struct str_place place;
     if (strlen(url) >= sizeof spec->settings.url)
         return error_set(err, -ENAMETOOLONG, "the URL is too long");
     str_copy(spec->settings.url, sizeof spec->settings.url, str_from(url));
@@ -258,7 +247,7 @@ int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
         return error_set(err, -EINVAL, "'%s' has no valid port", url);
     bool matched =
         spec->match.leader.pid || spec->match.name[0] || spec->match.unit[0] || spec->match.cgroup[0] || spec->match.port;
-    if (is_loopback(&place) && !matched)
+    if (str_is_loopback(place.host) && !matched)
         spec->match.port = (int)place.port;
     return 0;
 }
@@ -353,8 +342,8 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
                          spec->methods[0].name);
     if (spec->gate.listen[0] && !spec->settings.url[0])
         return error_set(err, -EINVAL, "a gate needs the url of the server behind it");
-    struct place gate, server;
-    if (spec->gate.listen[0] && place_read(str_from(spec->gate.listen), 0, &gate) && place_of_url(spec->settings.url, &server) &&
+    struct str_place gate, server;
+    if (spec->gate.listen[0] && str_to_listen(str_from(spec->gate.listen), &gate) && place_of_url(spec->settings.url, &server) &&
         place_covers(&gate, &server))
         return error_set(err, -EINVAL, "the gate %s is the address of the url itself: choose another port, clients connect there",
                          spec->gate.listen);
@@ -364,13 +353,13 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
 /* The position of an earlier worker with the same gate; i: none. */
 static size_t same_gate(const struct config *config, size_t i)
 {
-    struct place gate, other;
+    struct str_place gate, other;
     const char *listen = config->guard_worker[i].gate;
-    if (strcmp(listen, "none") == 0 || !place_read(str_from(listen), 0, &gate))
+    if (strcmp(listen, "none") == 0 || !str_to_listen(str_from(listen), &gate))
         return i;
     for (size_t k = 0; k < i; k++) {
         const char *its = config->guard_worker[k].gate;
-        if (strcmp(its, "none") != 0 && place_read(str_from(its), 0, &other) && place_covers(&gate, &other))
+        if (strcmp(its, "none") != 0 && str_to_listen(str_from(its), &other) && place_covers(&gate, &other))
             return k;
     }
     return i;

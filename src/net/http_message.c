@@ -195,10 +195,12 @@ static int parse_field(struct str line, bool ours, struct http_message *r)
     return 0;
 }
 
-static int check_host(struct http_message *r)
+/* One that names nothing, or that two readers could read differently, is no request of a client of ours. */
+static int check_host(struct http_message *r, bool ours)
 {
     size_t hosts = 0;
     struct str host = {0};
+    struct str_place place;
     for (size_t i = 0; i < r->field_count; i++) {
         if (str_is_any_case(r->fields[i].name, "host")) {
             host = r->fields[i].value;
@@ -206,6 +208,8 @@ static int check_host(struct http_message *r)
         }
     }
     if (hosts > 1 || (hosts == 0 && r->minor >= 1))
+        return -400;
+    if (ours && ((hosts && !str_to_place(host, &place)) || (r->host.at && !str_to_place(r->host, &place))))
         return -400;
     if (!r->host.at)
         r->host = host.at ? host : STR("");
@@ -268,7 +272,7 @@ static ssize_t parse_head(struct str input, enum http_start kind, struct http_me
     ssize_t used = parse_lines(input, kind, m);
     if (used <= 0)
         return used;
-    int status = kind == KIND_RESPONSE ? 0 : check_host(m);
+    int status = kind == KIND_RESPONSE ? 0 : check_host(m, kind == KIND_REQUEST);
     if (status)
         return status;
     /* Both lengths at once: a smuggling attempt. And HTTP/1.0 knows no chunks. */

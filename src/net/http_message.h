@@ -47,7 +47,7 @@ struct http_message {
     struct str target;
     char path[HTTP_PATH_SIZE]; /* decoded; "" when it is longer than any path of ours */
     struct str query;          /* behind the '?', still encoded */
-    struct str host;           /* from the target's absolute form, else from the field; "" without */
+    struct str host;           /* from the target's absolute form, else from the field, well-formed; "" without (HTTP/1.0) */
     int minor;                 /* HTTP/1.x */
     bool keep_alive;
     bool chunked;

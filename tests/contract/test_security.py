@@ -153,6 +153,20 @@ def test_dns_rebinding(daemon, host, fine):
     assert daemon.ask("GET", "/api/gpu/devices", unix=True, Host=host).status == 200
 
 
+@pytest.mark.parametrize("host", ["", "localhost:80evil.com", "localhost:", "localhost:99999", "user@localhost", "localhost, evil.example", "[::1]evil.example", "[localhost]",
+                                  "localhost/evil", "::1", "localhost%00", "[::1"])
+def test_a_host_that_can_be_read_in_two_ways_is_refused(daemon, host):
+    for request in (f"GET /api/gpu/devices HTTP/1.1\r\nHost: {host}\r\n\r\n", f"GET /api/gpu/devices HTTP/1.0\r\nHost: {host}\r\n\r\n",
+                    f"GET http://{host}/api/gpu/devices HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        status = int(daemon.raw(request.encode()).split()[1])
+        if host == "localhost:":  # an empty port is none
+            assert status == 200
+        elif "://localhost/evil" in request:  # that is another path
+            assert status == 404
+        else:
+            assert status == 400, request
+
+
 def test_allowed_hosts_and_cors_are_settings(start):
     d = start(WHIRR_SERVER_ALLOWED_HOSTS="gpu.example.org", WHIRR_SERVER_CORS_ORIGINS="https://grafana.example")
     assert d.get("/api/gpu/devices", Host="gpu.example.org").status == 200

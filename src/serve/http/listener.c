@@ -29,27 +29,19 @@ union address {
 
 static int parse_address(const char *text, union address *ret, socklen_t *ret_len, struct error *err)
 {
-    const char *colon = strrchr(text, ':');
     char host[64];
-    uint64_t port;
+    struct str_place place;
     *ret = (union address){0};
-    size_t host_len = colon ? (size_t)(colon - text) : 0;
-    if (!colon || host_len >= sizeof host || !str_to_u64(str_from(colon + 1), &port) || port > 65535)
+    if (!str_to_listen(str_from(text), &place) || place.host.len >= sizeof host)
         return error_set(err, -EINVAL, "'%s' is not ADDRESS:PORT (such as 127.0.0.1:9447 or [::1]:9447)", text);
-    memcpy(host, text, host_len);
-    host[host_len] = '\0';
-    if (host[0] == '[' && host[host_len - 1] == ']') {
-        host[host_len - 1] = '\0';
-        ret->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    str_copy(host, sizeof host, place.host);
+    if (place.bracketed) {
+        ret->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)place.port)};
         *ret_len = sizeof ret->v6;
-        if (inet_pton(AF_INET6, host + 1, &ret->v6.sin6_addr) == 1)
+        if (inet_pton(AF_INET6, host, &ret->v6.sin6_addr) == 1)
             return 0;
-    } else if (host_len == 0 || strcmp(host, "*") == 0) {
-        ret->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-        *ret_len = sizeof ret->v6;
-        return 0;
     } else {
-        ret->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+        ret->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)place.port)};
         *ret_len = sizeof ret->v4;
         if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &ret->v4.sin_addr) == 1)
             return 0;

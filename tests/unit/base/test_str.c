@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
+#include "base/cleanup.h"
+
 #include "test.h"
 
 static void cuts_at_separators_and_keeps_the_last_part(void **state)
@@ -71,6 +73,115 @@ static void distance_finds_typing_errors(void **state)
     assert_int_equal(str_distance("", "abc"), 3);
 }
 
+static void places_are_read_strictly(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *host;
+        int port;
+    } good[] = {{"localhost", "localhost", -1},
+                {"localhost:80", "localhost", 80},
+                {"localhost:", "localhost", -1},
+                {"a-b_c.d~e:65535", "a-b_c.d~e", 65535},
+                {"127.0.0.1:0", "127.0.0.1", 0},
+                {"[::1]", "::1", -1},
+                {"[::1]:9447", "::1", 9447},
+                {"[fe80::1%eth0]:1", "fe80::1%eth0", 1},
+                {"[::ffff:10.0.0.1]", "::ffff:10.0.0.1", -1},
+                {"box.", "box.", -1}};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct str_place place;
+        if (!str_to_place(str_from(good[i].text), &place) || !str_is(place.host, good[i].host) || place.port != good[i].port)
+            fail_msg("%s", good[i].text);
+    }
+    static const char *const bad[] = {"",
+                                      ":",
+                                      ":80",
+                                      "localhost:80evil.com",
+                                      "localhost:80:80",
+                                      "localhost:x",
+                                      "localhost:-1",
+                                      "localhost:+80",
+                                      "localhost: 80",
+                                      "localhost:65536",
+                                      "localhost:000080",
+                                      "localhost:0x50",
+                                      "local host",
+                                      " localhost",
+                                      "localhost ",
+                                      "localhost\t",
+                                      "user@localhost",
+                                      "u:p@localhost:80",
+                                      "localhost/",
+                                      "localhost/x",
+                                      "localhost?x",
+                                      "localhost#x",
+                                      "localhost\\x",
+                                      "localhost%2eevil.example",
+                                      "localhost,evil.example",
+                                      "localhost;evil",
+                                      "http://localhost",
+                                      "::1",
+                                      "::1:80",
+                                      "[::1",
+                                      "::1]",
+                                      "[::1]evil.example",
+                                      "[::1]80",
+                                      "[::1]:80x",
+                                      "[::1]]",
+                                      "[[::1]]",
+                                      "[localhost]",
+                                      "[127.0.0.1]",
+                                      "[]",
+                                      "[]:80",
+                                      "[::1%]",
+                                      "[::1%a b]",
+                                      "[v1.x]",
+                                      "*",
+                                      "*.localhost",
+                                      "h\xc3\xb6st",
+                                      "localhost\x7f",
+                                      "(localhost)",
+                                      "<localhost>",
+                                      "\"localhost\"",
+                                      "localhost:80 evil"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct str_place place;
+        if (str_to_place(str_from(bad[i]), &place))
+            fail_msg("'%s' is no place", bad[i]);
+    }
+    struct str_place place;
+    assert_false(str_to_place((struct str){"local\0host", 10}, &place));
+}
+
+static void a_listener_has_a_port_and_may_have_every_address(void **state)
+{
+    (void)state;
+    static const char *const every[] = {"*:80", ":80", "[::]:80"};
+    struct str_place place;
+    for (size_t i = 0; i < ARRAY_LEN(every); i++)
+        if (!str_to_listen(str_from(every[i]), &place) || !str_is(place.host, "::") || place.port != 80 || !place.bracketed)
+            fail_msg("%s", every[i]);
+    static const char *const bad[] = {"", "*", ":", "*:", "*:x", "localhost", "*80", "**:80", "127.0.0.1:0x50", "127.0.0.1:80evil"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (str_to_listen(str_from(bad[i]), &place))
+            fail_msg("'%s' is no listener", bad[i]);
+}
+
+static void loopback_is_an_address_not_the_beginning_of_a_name(void **state)
+{
+    (void)state;
+    static const char *const near[] = {"127.0.0.1", "127.255.0.9", "::1", "localhost", "LocalHost", "localhost.", "a.localhost"};
+    static const char *const far[] = {"127.evil.example", "127.0.0.1.nip.io", "127.1",      "10.0.0.1",          "::2",
+                                      "0.0.0.0",          "notlocalhost",     ".localhost", "localhost.example", ""};
+    for (size_t i = 0; i < ARRAY_LEN(near); i++)
+        if (!str_is_loopback(str_from(near[i])))
+            fail_msg("%s never leaves the host", near[i]);
+    for (size_t i = 0; i < ARRAY_LEN(far); i++)
+        if (str_is_loopback(str_from(far[i])))
+            fail_msg("%s may be anywhere", far[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +190,9 @@ int main(void)
         TEST(copies_cut_between_characters),
         TEST(foreign_names_are_cleaned),
         TEST(distance_finds_typing_errors),
+        TEST(places_are_read_strictly),
+        TEST(a_listener_has_a_port_and_may_have_every_address),
+        TEST(loopback_is_an_address_not_the_beginning_of_a_name),
     };
     return RUN_TESTS(tests);
 }

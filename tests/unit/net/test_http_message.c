@@ -54,20 +54,28 @@ static void malformed_heads_are_refused(void **state)
         const char *text;
         int status;
     } cases[] = {
-        {"GET / HTTP/1.1\n" HOST "\r\n", 400},                                                       /* bare LF */
-        {"GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n", 400},                                               /* bare CR */
-        {"GET  / HTTP/1.1\r\n" HOST "\r\n", 400},                                                    /* two blanks */
-        {"GET / HTTP/1.1 \r\n" HOST "\r\n", 400},                                                    /* blank behind */
-        {"GET /\r\n" HOST "\r\n", 400},                                                              /* HTTP/0.9 */
-        {"GET / HTTP/2.0\r\n" HOST "\r\n", 505},                                                     /* another major version */
-        {"GET / HTTP/1.x\r\n" HOST "\r\n", 400},                                                     /**/
-        {"GET / http/1.1\r\n" HOST "\r\n", 400},                                                     /**/
-        {"G@T / HTTP/1.1\r\n" HOST "\r\n", 400},                                                     /* not a token */
-        {"GET x HTTP/1.1\r\n" HOST "\r\n", 400},                                                     /* no path */
-        {"GET /%00 HTTP/1.1\r\n" HOST "\r\n", 400},                                                  /* NUL */
-        {"GET /%0a HTTP/1.1\r\n" HOST "\r\n", 400},                                                  /* control character */
-        {"GET /%4 HTTP/1.1\r\n" HOST "\r\n", 400},                                                   /* cut escape */
-        {"GET /%zz HTTP/1.1\r\n" HOST "\r\n", 400},                                                  /* no digits */
+        {"GET / HTTP/1.1\n" HOST "\r\n", 400},         /* bare LF */
+        {"GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n", 400}, /* bare CR */
+        {"GET  / HTTP/1.1\r\n" HOST "\r\n", 400},      /* two blanks */
+        {"GET / HTTP/1.1 \r\n" HOST "\r\n", 400},      /* blank behind */
+        {"GET /\r\n" HOST "\r\n", 400},                /* HTTP/0.9 */
+        {"GET / HTTP/2.0\r\n" HOST "\r\n", 505},       /* another major version */
+        {"GET / HTTP/1.x\r\n" HOST "\r\n", 400},       /**/
+        {"GET / http/1.1\r\n" HOST "\r\n", 400},       /**/
+        {"G@T / HTTP/1.1\r\n" HOST "\r\n", 400},       /* not a token */
+        {"GET x HTTP/1.1\r\n" HOST "\r\n", 400},       /* no path */
+        {"GET /%00 HTTP/1.1\r\n" HOST "\r\n", 400},    /* NUL */
+        {"GET /%0a HTTP/1.1\r\n" HOST "\r\n", 400},    /* control character */
+        {"GET /%4 HTTP/1.1\r\n" HOST "\r\n", 400},     /* cut escape */
+        {"GET /%zz HTTP/1.1\r\n" HOST "\r\n", 400},    /* no digits */
+        {"GET / HTTP/1.1\r\nHost:\r\n\r\n", 400},      /* one that names nothing */
+        {"GET / HTTP/1.0\r\nHost: \r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\nHost: localhost:80evil.com\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\nHost: user@localhost\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\nHost: localhost, evil\r\n\r\n", 400},
+        {"GET http://localhost:80evil.com/ HTTP/1.1\r\n" HOST "\r\n", 400},
+        {"GET http://user@localhost/ HTTP/1.1\r\n" HOST "\r\n", 400},
+        {"GET http://localhost/ HTTP/1.1\r\nHost: a b\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n\r\n", 400},                                                             /* no Host */
         {"GET / HTTP/1.1\r\n" HOST HOST "\r\n", 400},                                                /* two */
         {"GET / HTTP/1.1\r\n" HOST " folded\r\n\r\n", 400},                                          /* obs-fold */

@@ -26,7 +26,15 @@ static void only_names_of_this_machine_are_hosts(void **state)
                                       ".localhost",
                                       "[::1",
                                       ":9447",
-                                      "x:127.0.0.1"};
+                                      "x:127.0.0.1",
+                                      "",
+                                      "127.1",
+                                      "2130706433",
+                                      "0x7f.0.0.1",
+                                      "localhost:80evil.com",
+                                      "[::1]evil.example",
+                                      "gpu.example.org@evil.example",
+                                      "localhost:99999"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (host_is_known(str_from(bad[i]), allowed, 1, "box"))
             fail_msg("%s should not be known", bad[i]);
