@@ -149,6 +149,15 @@ static void check_metrics(const struct config *config, struct config_problems *p
                         m->labels.pairs[i].key);
 }
 
+static bool listens_on_loopback(const struct config_server *server)
+{
+    struct str_place place;
+    for (size_t i = 0; i < server->listen.count; i++)
+        if (str_to_place(str_from(server->listen.items[i]), &place) && str_is_loopback(place.host))
+            return true;
+    return false;
+}
+
 void config_check(const struct config *config, struct config_problems *problems)
 {
     for (size_t i = 0; i < config_section_count; i++)
@@ -162,6 +171,13 @@ void config_check(const struct config *config, struct config_problems *problems)
     if (!server->tls_certificate[0] != !server->tls_key[0])
         problem_add(problems, false, config_origin_of(&server->entry, "server", server->tls_key[0] ? "tls_key" : "tls_certificate"),
                     "server.tls_certificate and server.tls_key belong together, only one is set");
+    if (server->insecure && server->require_token)
+        problem_add(problems, false, config_origin_of(&server->entry, "server", "require_token"),
+                    "server.require_token and server.insecure contradict each other");
+    else if (server->allowed_hosts.count && !server->insecure && !server->require_token && listens_on_loopback(server))
+        problem_add(problems, true, config_origin_of(&server->entry, "server", "allowed_hosts"),
+                    "a proxy on this host that adds no X-Forwarded-For or Forwarded lets everyone read: "
+                    "set server.require_token = true");
     const struct config_worker *worker = &config->worker;
     if (worker->require_nvml && !worker->enable_nvml)
         problem_add(problems, false, config_origin_of(&worker->entry, "worker", "require_nvml"),

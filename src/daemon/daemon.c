@@ -66,6 +66,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
         .env = d->options->env,
         .socket_path = d->socket[0] ? d->socket : NULL,
         .insecure = c->server.insecure,
+        .require_token = c->server.require_token,
         .tls_certificate = c->server.tls_certificate[0] ? c->server.tls_certificate : NULL,
         .tls_key = c->server.tls_key[0] ? c->server.tls_key : NULL,
         .token_file = d->tokens[0] ? d->tokens : NULL,

@@ -7,18 +7,9 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
+#include "base/log.h"
 #include "serve/http/core.h"
-
-/* "name:port", "[::1]:port" -> the name, without brackets. */
-static struct str host_name(struct str host)
-{
-    if (host.len && host.at[0] == '[') {
-        const char *end = memchr(host.at, ']', host.len);
-        return end ? (struct str){host.at + 1, (size_t)(end - host.at) - 1} : (struct str){"", 0};
-    }
-    const char *colon = memchr(host.at, ':', host.len);
-    return colon ? (struct str){host.at, (size_t)(colon - host.at)} : host;
-}
 
 static bool is_numeric(struct str name)
 {
@@ -32,13 +23,14 @@ static bool is_numeric(struct str name)
 
 bool host_is_known(struct str host, const char *const *allowed, size_t allowed_count, const char *own_name)
 {
-    struct str name = host_name(host);
-    if (name.len && name.at[name.len - 1] == '.')
+    struct str_place place;
+    if (!str_to_place(host, &place))
+        return false;
+    struct str name = place.host;
+    if (name.at[name.len - 1] == '.')
         name.len--;
     /* A page of an attacker's name cannot send a number as Host: rebinding needs a name that he controls. */
-    if (is_numeric(name) || str_is_any_case(name, "localhost"))
-        return true;
-    if (name.len > 10 && strncasecmp(name.at + name.len - 10, ".localhost", 10) == 0)
+    if (is_numeric(name) || str_is_loopback(name))
         return true;
     if (own_name && own_name[0]) {
         char local[300];
@@ -128,9 +120,55 @@ bool access_check_origin(struct exchange *x)
     return !(str_starts(path, "/api/") || str_is(path, "/metrics")) || !is_load_by_another_site(x) || refuse_other_site(x);
 }
 
-static bool needs_token(const struct exchange *x)
+/* A proxy passes on what others ask: where its connection comes from, and whose process it is, tells nothing of them. */
+static bool is_forwarded(const struct http_message *request)
 {
-    return !x->conn->listener->is_loopback && !x->server->options.insecure;
+    static const char *const names[] = {"forwarded",           "via",
+                                        "x-real-ip",           "x-client-ip",
+                                        "client-ip",           "true-client-ip",
+                                        "x-cluster-client-ip", "x-original-forwarded-for",
+                                        "x-proxy-for",         "cf-connecting-ip"};
+    for (size_t i = 0; i < request->field_count; i++) {
+        struct str name = request->fields[i].name;
+        if (name.len >= 11 && strncasecmp(name.at, "x-forwarded", 11) == 0)
+            return true;
+        for (size_t k = 0; k < ARRAY_LEN(names); k++)
+            if (str_is_any_case(name, names[k]))
+                return true;
+    }
+    return false;
+}
+
+/* Once: some proxies add no field, and a Host that names another place than this host is all that can be seen of them. */
+static void hint_at_proxy(const struct exchange *x)
+{
+    struct str_place place;
+    if (x->server->proxy_hinted || !str_to_place(x->request->host, &place) || str_is_loopback(place.host))
+        return;
+    char text[256];
+    const char *host = text;
+    str_copy(text, sizeof text, x->request->host);
+    log_warn("a request over loopback names another host; if a proxy passes it on, set server.require_token = true, "
+             "or everyone who can reach the proxy can read",
+             LOG_TEXT("host", host));
+    x->server->proxy_hinted = true;
+}
+
+/* Before any token was looked at. */
+static enum trust trust_of_peer(const struct exchange *x)
+{
+    const struct server_options *o = &x->server->options;
+    const struct listener *l = x->conn->listener;
+    bool local = l->is_loopback && !is_forwarded(x->request);
+    if (local && l->is_unix && x->conn->peer_trusted)
+        return TRUST_OWNER;
+    if (o->insecure)
+        return TRUST_READER;
+    if (!local || o->require_token)
+        return TRUST_NONE;
+    if (!l->is_unix)
+        hint_at_proxy(x);
+    return TRUST_READER;
 }
 
 static struct str bearer(const struct http_message *request)
@@ -164,11 +202,9 @@ static bool has_session(const struct exchange *x)
 bool access_check_token(struct exchange *x)
 {
     struct server *s = x->server;
-    x->trust = needs_token(x) ? TRUST_NONE : TRUST_READER;
-    if (x->conn->listener->is_unix) {
-        x->trust = x->conn->peer_trusted ? TRUST_OWNER : TRUST_READER;
+    x->trust = trust_of_peer(x);
+    if (x->trust == TRUST_OWNER)
         return true;
-    }
     struct str token = bearer(x->request);
     bool cookie = !token.at && http_field(x->request, "cookie").at;
     if (!token.at && !cookie)

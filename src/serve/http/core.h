@@ -45,6 +45,7 @@ struct server {
     struct watch *stop_timer;
     int64_t stop_at_ms;
     char own_name[256]; /* of the host */
+    bool proxy_hinted;  /* said that a proxy may be in front of it */
     struct mono started;
     bool stopping;
     uint64_t requests_total, errors_total; /* errors: of our own, see exchange_reply() */

@@ -25,9 +25,11 @@ static void reply_form(struct exchange *x, int status, const char *message)
 static void go_home(struct exchange *x, const char *session, int seconds)
 {
     char fields[512];
+    /* Behind a proxy the browser may be on TLS, though we are not; one who makes it up only hides the cookie from himself. */
+    bool is_secure = x->conn->tls || str_is_any_case(http_field(x->request, "x-forwarded-proto"), "https");
     snprintf(fields, sizeof fields,
              "Location: /\r\nSet-Cookie: " SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n", session,
-             seconds, x->conn->tls ? "; Secure" : "");
+             seconds, is_secure ? "; Secure" : "");
     exchange_reply(x, &(struct reply){.status = 303, .fields = fields, .cache = "no-store"});
 }
 

@@ -362,6 +362,7 @@ int server_reload(struct server *s, const struct server_options *options, struct
     s->options.high_usage_percent = fresh.high_usage_percent;
     s->options.price_per_kwh = fresh.price_per_kwh;
     s->options.metrics = fresh.metrics;
+    s->options.require_token = fresh.require_token;
     s->options.fleet = s->data.fleet = fresh.fleet;
     memcpy(s->options.currency, fresh.currency, sizeof s->options.currency);
     s->options.allowed_host_count = fresh.allowed_host_count;

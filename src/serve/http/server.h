@@ -26,6 +26,7 @@ struct server_options {
     size_t listen_count;
     const char *socket_path;                     /* NULL: no Unix socket */
     bool insecure;                               /* other addresses than loopback without a token */
+    bool require_token;                          /* also on loopback */
     const char *tls_certificate, *tls_key;       /* PEM files; NULL: plain */
     const char *token_file;                      /* where `whirr token` keeps hashes; NULL: no tokens */
     const char *allowed_hosts[SERVER_NAMES_MAX]; /* further names of this server, against DNS rebinding */
