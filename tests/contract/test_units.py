@@ -23,7 +23,7 @@ def test_systemd_understands_the_unit(unit, tmp_path):
     here = tmp_path / "whirr.service"
     here.write_text(re.sub(r"ExecStart=\S+", f"ExecStart={WHIRR}", unit.read_text()))
     done = analyze("verify", "--man=no", str(here))
-    old = int(re.search(r"systemd (\d+)", analyze("--version").stdout).group(1)) < 253  # kernel-log.conf does it there
+    old = int(re.search(r"systemd (\d+)", analyze("--version").stdout).group(1)) < 253  # a generator does it there
     complaints = [l for l in done.stderr.splitlines() if "whirr.service" in l and not (old and "'OpenFile'" in l)]
     assert complaints == [], complaints
 
@@ -39,10 +39,39 @@ def test_the_system_unit_is_closed():
     assert re.search(r"^CapabilityBoundingSet=CAP_SYS_PTRACE$", text, re.M) and re.search(r"^User=whirr$", text, re.M)
 
 
+def generate(folder, version):
+    """The drop-in that the generator makes for this version of systemd; "" none."""
+    programs = folder / "bin"
+    programs.mkdir(parents=True)
+    (programs / "systemctl").write_text(f"#!/bin/sh\necho 'systemd {version} ({version}.39-1~deb12u1)'\n")
+    (programs / "systemctl").chmod(0o755)
+    made = folder / "made"
+    subprocess.run([ROOT / "packaging" / "systemd" / "whirr-kernel-log", made, made, made], check=True, env={"PATH": f"{programs}:/usr/bin:/bin"})
+    dropin = made / "whirr.service.d" / "kernel-log.conf"
+    return dropin.read_text() if dropin.exists() else ""
+
+
+def test_the_kernel_log_is_standard_input_only_where_systemd_can_not_open_it(tmp_path):
+    assert generate(tmp_path / "new", 253) == generate(tmp_path / "newer", 257) == ""
+    assert ("StandardInput=file:/dev/kmsg" in generate(tmp_path / "old", 252)) == pathlib.Path("/dev/kmsg").is_char_device()
+
+
+def test_packages_enable_nothing_and_write_nothing_into_the_administrators_place():
+    """The user's unit would run in every session of the host, beside the system's."""
+    debian = ROOT / "packaging" / "debian"
+    assert re.search(r"^override_dh_installsystemduser:\n(?!\t)", (debian / "rules").read_text(), re.M)
+    assert "--no-enable" in (debian / "rules").read_text()
+    for script in [*debian.glob("*.p*"), ROOT / "packaging" / "rpm" / "whirr.spec"]:
+        text = script.read_text()
+        assert "/etc/systemd" not in text and not re.search(r"systemctl.* (enable|preset)\b(?!.*\\')", re.sub(r"echo .*", "", text)), script
+    assert (ROOT / "packaging" / "systemd" / "90-whirr.preset").read_text().splitlines()[-1] == "disable whirr.service"
+
+
 @pytest.mark.parametrize("more, most", [("local-only", 1.7), ("kernel-log", 1.8)])
 def test_what_may_be_added_to_the_unit_does_not_open_it(more, most, tmp_path):
     unit = tmp_path / "whirr.service"
-    unit.write_text(SYSTEM.read_text() + (ROOT / "packaging" / "systemd" / f"{more}.conf").read_text())
+    added = {"local-only": (ROOT / "packaging" / "systemd" / "local-only.conf").read_text(), "kernel-log": "[Service]\nStandardInput=file:/dev/kmsg\n"}
+    unit.write_text(SYSTEM.read_text() + added[more])
     assert exposure(unit) <= most
     done = analyze("verify", "--man=no", str(unit))
     assert not re.search(r"whirr\.service:\d+: (?!.*'OpenFile')", done.stderr), done.stderr

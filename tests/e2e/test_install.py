@@ -32,7 +32,7 @@ def uninstall(folder):
 @pytest.mark.slow
 def test_everything_is_installed_and_nothing_stays(installed):
     there = files(installed)
-    for name in ("bin/whirr", "lib/systemd/system/whirr.service", "lib/systemd/user/whirr.service", "lib/sysusers.d/whirr.conf",
+    for name in ("bin/whirr", "lib/systemd/system/whirr.service", "lib/systemd/user/whirr.service", "lib/systemd/system-generators/whirr-kernel-log", "lib/systemd/user-preset/90-whirr.preset", "lib/sysusers.d/whirr.conf",
                  "lib/tmpfiles.d/whirr.conf", "share/bash-completion/completions/whirr", "share/zsh/site-functions/_whirr",
                  "share/fish/vendor_completions.d/whirr.fish", "share/doc/whirr/LICENSES.txt"):
         assert f"usr/local/{name}" in there
