@@ -477,6 +477,38 @@ def test_one_client_cannot_open_all_sessions(start):
     eventually(lambda: opened(d)[0] == 200)
 
 
+@pytest.mark.slow
+def test_clients_that_leave_while_they_poll_leave_nothing_behind(start):
+    """Hung up in the middle of a poll, closed by a packet while one waits, or polled twice: the session is over, and the address has its places back."""
+    d = start("--interval", "60")
+    path = "/socket.io/?EIO=4&transport=polling&sid="
+
+    def gone():
+        return "whirr_live_clients" in (text := d.get("/metrics?max_age_ms=0").body.decode()) and re.search(r"^whirr_live_clients\S* 0$", text, re.M)
+
+    def poll(sid):
+        s = socket.create_connection(("127.0.0.1", d.port), timeout=PATIENCE)
+        s.sendall(f"GET {path}{sid} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        return s
+
+    def leave(how):
+        status, sid = eventually(lambda: (found := opened(d))[0] == 200 and found)  # those that left are forgotten within a second
+        assert d.ask("POST", path + sid, body="40").body == b"ok" and d.get(path + sid).status == 200
+        with poll(sid) as waiting:
+            if how == "packet":
+                assert d.ask("POST", path + sid, body="1").status == 200
+                assert waiting.recv(65536)
+            elif how == "twice":
+                with poll(sid) as second:
+                    assert b" 400 " in second.recv(65536)
+                    assert waiting.recv(65536)
+
+    for i in range(600):
+        leave(["hangup", "packet", "twice"][i % 3])
+    eventually(gone)
+    assert opened(d)[0] == 200
+
+
 def test_a_poll_never_has_more_packets_than_python_takes(start):
     """python-engineio ends the connection at an answer of more than 16 packets; a sample of 40 GPUs has 41."""
     d = start("--interval", "0.2", source="sim:gpus=40,scenario=training")

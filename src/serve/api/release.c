@@ -25,6 +25,12 @@ static void *run(void *argument)
     return NULL;
 }
 
+/* The answer was given, or its client has gone before it could be. */
+static void forget(void *release)
+{
+    ((struct release *)release)->finished = false;
+}
+
 static void on_done(void *arg)
 {
     struct release *r = arg;
@@ -34,9 +40,14 @@ static void on_done(void *arg)
     r->running = false;
     log_info(r->for_ms ? "driver released on request" : "driver in use again on request", LOG_INT("for_seconds", r->for_ms / 1000));
     data_refresh(r->data); /* so that everybody sees it */
-    r->finished = r->conn != NULL;
-    if (r->conn)
-        http_unpark(r->conn);
+    struct conn *c = TAKE(r->conn);
+    struct http_client *client = c ? http_client_of(c) : NULL;
+    if (!client)
+        return;
+    r->finished = true;
+    client->answer = r;
+    client->drop_answer = forget;
+    http_unpark(c);
 }
 
 int release_init(struct release *r, struct loop *loop, struct data *data)
@@ -108,10 +119,9 @@ void post_release(struct exchange *x)
 {
     struct release *r = &x->server->release;
     struct http_client *h = x->conn->state;
-    if (x->waited && r->finished && r->conn == x->conn) {
-        r->finished = false;
-        r->conn = NULL;
+    if (TAKE(h->answer)) {
         reply(x, r);
+        forget(r);
         return;
     }
     int64_t for_ms;

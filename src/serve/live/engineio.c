@@ -77,13 +77,21 @@ static void unlink_session(struct eio_session *s)
 
 /* ---- output ---- */
 
+/* The poll that waits is handled again, and finds what there is now: also that the session is over. It is the session's only for as
+ * long as it waits. */
+static void wake_poll(struct eio_session *s)
+{
+    struct conn *poll = TAKE(s->poll);
+    if (poll)
+        http_unpark(poll);
+}
+
 static void enqueue(struct eio_session *s, struct str packet)
 {
     if (s->queue.len)
         buf_char(&s->queue, RECORD_SEPARATOR);
     buf_str(&s->queue, packet);
-    if (s->poll)
-        http_unpark(s->poll);
+    wake_poll(s);
 }
 
 static void send_packet(struct eio_session *s, struct str packet)
@@ -144,8 +152,7 @@ void eio_close(struct eio_session *s)
     }
     if (s->probe)
         ws_close(s->probe, WS_NORMAL, "");
-    if (s->poll)
-        http_unpark(s->poll); /* is answered with a close packet */
+    wake_poll(s); /* is answered with a close packet */
 }
 
 /* ---- life signs ---- */
@@ -153,8 +160,7 @@ void eio_close(struct eio_session *s)
 static void tick_session(struct eio_session *s, int64_t now)
 {
     if (s->closing) {
-        if (!s->poll)
-            destroy(s);
+        destroy(s);
         return;
     }
     if (now - s->heard_ms > EIO_PING_MS + EIO_TIMEOUT_MS || (!s->joined && now - s->opened_ms > EIO_JOIN_MS)) {
@@ -209,8 +215,7 @@ static void finish_upgrade(struct eio_session *s, struct ws *w)
     while (str_cut(&rest, RECORD_SEPARATOR, &packet))
         ws_send_text(w, packet);
     buf_done(&s->queue);
-    if (s->poll)
-        http_unpark(s->poll); /* is answered with "nothing" */
+    wake_poll(s); /* is answered with "nothing" */
 }
 
 static void on_ws_message(struct ws *w, struct str text)
@@ -224,8 +229,7 @@ static void on_ws_message(struct ws *w, struct str text)
         s->heard_ms = loop_now_ms();
         ws_send_text(w, STR("3probe"));
         s->probed = true;
-        if (s->poll)
-            http_unpark(s->poll); /* the client waits for its poll to end before it changes over */
+        wake_poll(s); /* the client waits for its poll to end before it changes over */
     } else if (str_is(text, "5") && !s->ws && !s->closing) {
         finish_upgrade(s, w);
     } else {
@@ -365,11 +369,14 @@ static void accept_websocket(struct eio *e, struct exchange *x, struct eio_sessi
     ws_send_text(w, str_from(text));
 }
 
+/* Clients take a poll that breaks off for the end, and open another session. */
 static void poll_gone(struct conn *c, void *owner)
 {
     struct eio_session *s = owner;
-    if (s->poll == c)
-        s->poll = NULL;
+    if (s->poll != c)
+        return;
+    s->poll = NULL;
+    eio_close(s);
 }
 
 /* As many packets as a client takes at once; the others wait for its next poll. */
@@ -395,8 +402,6 @@ static void reply_packets(struct exchange *x, struct eio_session *s)
 static void answer_poll(struct exchange *x, struct eio_session *s)
 {
     struct http_client *h = x->conn->state;
-    if (s->poll == x->conn)
-        s->poll = NULL;
     if (s->poll) { /* a second poll at the same time: one of them would never end */
         exchange_error(x, 400, "bad_request", "This session is being polled already.");
         eio_close(s);
