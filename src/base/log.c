@@ -3,6 +3,7 @@
  */
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -156,17 +157,102 @@ static const char *masked(const char *text, char **ret_heap)
     return *ret_heap = buf_take(&out);
 }
 
+/* ---- lines that repeat ---- */
+
+/* The same line, and lines that differ only in their fields: so many at once, then one each time so much time has passed. */
+enum { SAME_AT_ONCE = 10, SAME_EVERY_S = 10, LIKE_AT_ONCE = 100, LIKE_EVERY_S = 1, REPEATS_MAX = 128, FIELDS_MAX = 24 };
+
+struct repeat {
+    uint64_t hash; /* 0: free */
+    int64_t left;  /* how many more may be written */
+    struct mono at, seen;
+    int64_t left_out;
+};
+
+static struct repeat same_lines[REPEATS_MAX], like_lines[REPEATS_MAX];
+static pthread_mutex_t repeats_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    return (hash ^ 0xff) * 1099511628211u;
+}
+
+static uint64_t hash_fields(uint64_t hash, const struct log_field *fields)
+{
+    for (const struct log_field *f = fields; f->key; f++)
+        hash = f->text ? hash_text(hash_text(hash, f->key), f->text) : (hash ^ (uint64_t)f->number) * 1099511628211u;
+    return hash;
+}
+
+/* The one that was not asked about for longest makes room. */
+static struct repeat *find_repeat(struct repeat repeats[REPEATS_MAX], uint64_t hash, int64_t at_once, struct mono now)
+{
+    struct repeat *place = &repeats[0];
+    for (size_t i = 0; i < REPEATS_MAX; i++) {
+        if (repeats[i].hash == hash)
+            return &repeats[i];
+        if (repeats[i].seen.ns < place->seen.ns)
+            place = &repeats[i];
+    }
+    *place = (struct repeat){.hash = hash, .left = at_once, .at = now};
+    return place;
+}
+
+static void refill(struct repeat *r, int64_t at_once, int64_t every_s, struct mono now)
+{
+    int64_t gained = (now.ns - r->at.ns) / (every_s * NS_PER_S);
+    r->left = MIN_OF(at_once, r->left + gained);
+    r->at.ns += gained * every_s * NS_PER_S;
+    r->seen = now;
+}
+
+static int64_t write_off(struct repeat *r)
+{
+    int64_t left_out = r->left_out;
+    r->left--;
+    r->left_out = 0;
+    return left_out;
+}
+
+/* Whether the line goes out, and how many like it did not since the last one. What somebody asked for, to find a fault, is whole.
+ */
+static bool passes(enum log_level level, const char *message, const struct log_field *fields, int64_t *left_out)
+{
+    uint64_t like = hash_text(14695981039346656037u, message);
+    struct mono now = clock_mono(&clock_system);
+    *left_out = 0;
+    if (level == LOG_DEBUG)
+        return true;
+    pthread_mutex_lock(&repeats_lock);
+    struct repeat *same = find_repeat(same_lines, hash_fields(like, fields), SAME_AT_ONCE, now);
+    struct repeat *alike = find_repeat(like_lines, like, LIKE_AT_ONCE, now);
+    refill(same, SAME_AT_ONCE, SAME_EVERY_S, now);
+    refill(alike, LIKE_AT_ONCE, LIKE_EVERY_S, now);
+    struct repeat *full = same->left == 0 ? same : alike->left == 0 ? alike : NULL;
+    if (full)
+        full->left_out++;
+    else
+        *left_out = write_off(same) + write_off(alike);
+    pthread_mutex_unlock(&repeats_lock);
+    return !full;
+}
+
 void log_write(enum log_level level, const char *message, const struct log_field *fields)
 {
-    enum { FIELDS_MAX = 24 };
-    if ((int)level < least_level)
+    int64_t left_out;
+    if ((int)level < least_level || !passes(level, message, fields, &left_out))
         return;
-    struct log_field shown[FIELDS_MAX + 1] = {0};
+    struct log_field shown[FIELDS_MAX + 2] = {0};
     char *heap[FIELDS_MAX + 1] = {0};
-    for (size_t i = 0; i < FIELDS_MAX && fields[i].key; i++) {
-        shown[i] = fields[i];
-        shown[i].text = masked(fields[i].text, &heap[i]);
+    size_t count = 0;
+    for (; count < FIELDS_MAX && fields[count].key; count++) {
+        shown[count] = fields[count];
+        shown[count].text = masked(fields[count].text, &heap[count]);
     }
+    if (left_out)
+        shown[count] = LOG_INT("left_out", left_out);
     write_line(level, masked(message, &heap[FIELDS_MAX]), shown);
     for (size_t i = 0; i <= FIELDS_MAX; i++)
         free(heap[i]);

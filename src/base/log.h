@@ -30,6 +30,8 @@ bool log_format_from_name(const char *name, enum log_format *ret);
 typedef void log_say_fn(void *user, enum log_level level, const char *message);
 void log_say(log_say_fn *say, void *user, enum log_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* A line that repeats is written a few times and then now and then, with how many were left out (left_out); not so those for
+ * finding faults. */
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
 
 #define LOG_AT_(level, message, ...) log_write(level, message, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){0}})

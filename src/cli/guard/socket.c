@@ -20,7 +20,7 @@
 #include "daemon/guard_routes.h"
 #include "net/http_message.h"
 
-enum { ANSWER_MAX = 1 << 20, CLIENT_MS = 2000 };
+enum { ANSWER_MAX = 1 << 20, CLIENT_MS = 2000, PAUSE_MS = 200 };
 
 struct guard_socket {
     struct guard_door door;
@@ -65,9 +65,11 @@ static void serve_one(struct guard_socket *s, int fd)
 {
     AUTO_BUF struct buf in = BUF(HTTP_INPUT_MAX), out = BUF(ANSWER_MAX);
     struct mono until = {clock_mono(&clock_system).ns + (int64_t)CLIENT_MS * NS_PER_MS};
+    const struct timeval limit = {.tv_sec = CLIENT_MS / MS_PER_S};
     struct http_message request;
     struct str body = {0};
     ssize_t there;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* one that does not read is not waited for */
     do {
         char piece[4096];
         struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -105,7 +107,9 @@ static void *run(void *argument)
         if (!p[0].revents)
             continue;
         AUTO_CLOSE int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0 && may_ask(fd))
+        if (fd < 0) /* out of descriptors: the client that waits keeps the socket ready */
+            poll(&p[1], 1, PAUSE_MS);
+        else if (may_ask(fd))
             serve_one(s, fd);
     }
 }

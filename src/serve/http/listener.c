@@ -242,8 +242,9 @@ static void on_acceptable(void *arg)
         socklen_t len = sizeof from;
         int fd = accept4(l->fd, l->is_unix ? NULL : &from.any, l->is_unix ? NULL : &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
-            /* Out of descriptors: the waiting client keeps the listener readable; look again in a moment instead of spinning. */
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            /* Out of descriptors, or whatever lasts: the waiting client keeps the listener readable; look again in a moment instead
+             * of spinning. */
+            if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNABORTED) {
                 watch_off(l->acceptable);
                 watch_on(l->again, 200);
             }

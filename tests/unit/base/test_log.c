@@ -77,9 +77,61 @@ static void the_journal_gets_fields(void **state)
     log_journal_socket(NULL);
 }
 
+static size_t lines(void)
+{
+    size_t count = 0;
+    for (const char *c = text; c && *c; c++)
+        count += *c == '\n';
+    return count;
+}
+
+static void a_line_that_repeats_is_left_out_and_counted(void **state)
+{
+    (void)state;
+    FILE *f = capture(LOG_INFO, LOG_FORMAT_TEXT);
+    for (int i = 0; i < 5000; i++)
+        log_error("the disk is full", LOG_TEXT("path", "/var/lib"));
+    fflush(f);
+    assert_true(lines() >= 1 && lines() <= 20);
+    /* Another one is not held back, and neither is the same about something else. */
+    size_t before = lines();
+    log_error("the disk is full", LOG_TEXT("path", "/home"));
+    log_info("something else");
+    fflush(f);
+    assert_int_equal(lines(), before + 2);
+    done(f);
+}
+
+static void lines_that_differ_in_their_fields_alone_have_a_limit_too(void **state)
+{
+    (void)state;
+    FILE *f = capture(LOG_INFO, LOG_FORMAT_JSON);
+    for (int i = 0; i < 5000; i++)
+        log_warn("a client was refused", LOG_INT("port", i));
+    fflush(f);
+    assert_true(lines() >= 50 && lines() <= 300);
+    assert_true(EVENTUALLY((log_warn("a client was refused", LOG_INT("port", 1)), fflush(f), strstr(text, "\"left_out\":"))));
+    done(f);
+}
+
+static void what_is_for_finding_faults_is_whole(void **state)
+{
+    (void)state;
+    FILE *f = capture(LOG_DEBUG, LOG_FORMAT_TEXT);
+    for (int i = 0; i < 500; i++)
+        log_debug("an empty list");
+    fflush(f);
+    assert_int_equal(lines(), 500);
+    done(f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(text_is_one_line_whatever_a_driver_says), TEST(json_has_its_fields),
-                                       TEST(the_journal_gets_fields)};
+    const struct CMUnitTest tests[] = {TEST(text_is_one_line_whatever_a_driver_says),
+                                       TEST(json_has_its_fields),
+                                       TEST(the_journal_gets_fields),
+                                       TEST(a_line_that_repeats_is_left_out_and_counted),
+                                       TEST(lines_that_differ_in_their_fields_alone_have_a_limit_too),
+                                       TEST(what_is_for_finding_faults_is_whole)};
     return RUN_TESTS(tests);
 }

@@ -8,9 +8,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "test.h"
 
 struct upstream {
@@ -200,12 +202,155 @@ static void settings_change_while_it_runs(void **state)
     close_all(g, &u);
 }
 
+/* A connection from one of loopback's addresses; -1: no descriptors. */
+static int connect_from(struct gate *g, unsigned which)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + which)};
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)gate_port(g)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&from, sizeof from) || connect(fd, (struct sockaddr *)&to, sizeof to))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int64_t answered_in_ms(struct gate *g)
+{
+    struct client c = {.gate = g, .times = 1};
+    struct mono begin = clock_mono(&clock_system);
+    ask(&c);
+    assert_int_equal(c.status, 200);
+    return mono_since_ms(clock_mono(&clock_system), begin);
+}
+
+/* As many descriptors as there may be; how many clients that leaves room for beside the gate's own side. */
+static int room_for_clients(int wanted)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur == RLIM_INFINITY ? wanted : MIN_OF(wanted, (int)(limit.rlim_cur / 2) - 200);
+}
+
+static void half_requests_make_room(int addresses)
+{
+    enum { MANY = 10000 };
+    static int fds[MANY];
+    struct upstream u;
+    struct gate *g = open_gate(&u, false, 64, 90000);
+    int many = room_for_clients(MANY);
+    int64_t slowest = 0;
+    for (int i = 0; i < many; i++) {
+        static const char half[] = "POST /v1/chat HTTP/1.1\r\nHost: x\r\nContent-Le";
+        fds[i] = connect_from(g, 1 + (unsigned)(i % addresses));
+        assert_true(fds[i] >= 0);
+        (void)!send(fds[i], half, i % 2 ? sizeof half - 1 : 0, MSG_NOSIGNAL);
+        if (i % (many / 4) == many / 4 - 1)
+            slowest = MAX_OF(slowest, answered_in_ms(g));
+    }
+    assert_true(slowest < 1000);
+    for (int i = 0; i < many; i++)
+        close(fds[i]);
+    close_all(g, &u);
+}
+
+static void half_requests_from_one_address_keep_nobody_out(void **state)
+{
+    (void)state;
+    half_requests_make_room(1);
+}
+
+static void half_requests_from_many_addresses_keep_nobody_out(void **state)
+{
+    (void)state;
+    half_requests_make_room(100);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static void out_of_descriptors_it_waits_and_says_nothing(void **state)
+{
+    (void)state;
+    enum { FEW = 64 };
+    struct upstream u;
+    struct gate *g = open_gate(&u, false, FEW, 90000);
+    struct rlimit limit, before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    limit = before;
+    gate_set(g, GATE_CLOSED);
+    int fds[FEW], count = 0;
+    for (; count < FEW / 4; count++) { /* these wait, and make room for nobody */
+        static const char request[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+        fds[count] = connect_from(g, 1);
+        assert_true(send(fds[count], request, sizeof request - 1, MSG_NOSIGNAL) > 0);
+    }
+    size_t in_flight, waiting;
+    assert_true(EVENTUALLY((gate_count(g, &in_flight, &waiting), waiting == FEW / 4)));
+    int spare = socket(AF_INET, SOCK_STREAM, 0); /* the last one: the other end of it finds none */
+    limit.rlim_cur = (rlim_t)spare + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)gate_port(g)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    double used = cpu_seconds();
+    assert_int_equal(connect(spare, (struct sockaddr *)&to, sizeof to), 0);
+    be_slow(600);
+    assert_true(cpu_seconds() - used < 0.2);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    gate_set(g, GATE_OPEN);
+    static const char request[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    char text[64];
+    assert_true(send(spare, request, sizeof request - 1, MSG_NOSIGNAL) > 0);
+    assert_true(recv(spare, text, sizeof text, 0) > 0); /* it is let in after all */
+    close(spare);
+    while (count)
+        close(fds[--count]);
+    close_all(g, &u);
+}
+
+static void a_client_that_closes_its_sending_side_is_answered(void **state)
+{
+    (void)state;
+    struct upstream u;
+    struct gate *g = open_gate(&u, false, 8, 90000);
+    for (int waits = 0; waits < 2; waits++) {
+        static const char request[] = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd";
+        char text[512] = "";
+        size_t len = 0, in_flight, waiting;
+        gate_set(g, waits ? GATE_CLOSED : GATE_OPEN);
+        int fd = connect_from(g, 1);
+        assert_true(send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0);
+        shutdown(fd, SHUT_WR);
+        if (waits) {
+            assert_true(EVENTUALLY((gate_count(g, &in_flight, &waiting), waiting == 1)));
+            gate_set(g, GATE_OPEN);
+        }
+        for (ssize_t n; len < sizeof text - 1 && (n = recv(fd, text + len, sizeof text - 1 - len, 0)) > 0;)
+            len += (size_t)n;
+        assert_non_null(strstr(text, "200 OK"));
+        assert_string_equal(text + len - 2, "ok");
+        close(fd);
+    }
+    close_all(g, &u);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(throttled_it_lets_one_through_at_a_time),
         TEST(closed_it_keeps_them_until_it_opens),
         TEST(settings_change_while_it_runs),
+        TEST(half_requests_from_one_address_keep_nobody_out),
+        TEST(half_requests_from_many_addresses_keep_nobody_out),
+        TEST(out_of_descriptors_it_waits_and_says_nothing),
+        TEST(a_client_that_closes_its_sending_side_is_answered),
     };
     return RUN_TESTS(tests);
 }

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One client at the gate: its requests on their way to the worker, and the answers back.
+ */
+#include "guard/gate_link.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/util.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "net/http_message.h"
+
+enum { CLIENTS_MAX = 4096, BUFFERED_MAX = 256 * 1024, RETRY_AFTER_S = 30 };
+/* Seconds: for the rest of a head, for the next piece of a body, for the next request, and for a client to take what it asked for.
+ */
+enum { HEAD_S = 10, BODY_S = 30, IDLE_S = 120, STALL_S = 120 };
+
+static void advance(struct gate_link *l);
+
+/* ---- one link ---- */
+
+static void leave_state(struct gate_link *l)
+{
+    if (l->state == LINK_PASSING) {
+        l->gate->in_flight--;
+        l->gate->asking -= !l->request.only_reads;
+    }
+    if (l->state == LINK_WAITING)
+        l->gate->waiting--;
+    if (l->timer)
+        event_del(l->timer);
+}
+
+void link_free(struct gate_link *l)
+{
+    struct gate *g = l->gate;
+    bool was_passing = l->state == LINK_PASSING;
+    leave_state(l);
+    *(l->next ? &l->next->prev : &g->oldest) = l->prev;
+    if (l->prev)
+        l->prev->next = l->next;
+    else
+        g->links = l->next;
+    g->link_count--;
+    bufferevent_free(l->client);
+    if (l->worker)
+        bufferevent_free(l->worker);
+    if (l->timer)
+        event_free(l->timer);
+    free(l);
+    if (was_passing && !g->ending)
+        (void)!write(g->wake_fd, &(uint64_t){1}, sizeof(uint64_t)); /* the next in line may go */
+}
+
+/* How long the client may be silent: not at all limited while it waits for its answer. What it does not take has a limit always. */
+static void give_time(struct gate_link *l)
+{
+    const struct timeval idle = {.tv_sec = IDLE_S}, body = {.tv_sec = BODY_S}, stall = {.tv_sec = STALL_S};
+    const struct timeval *silent = l->state == LINK_HEAD ? &idle
+                                   : l->state == LINK_PASSING && !l->request_body.done && l->request_body.body != GATE_BODY_OPAQUE
+                                       ? &body
+                                       : NULL;
+    bufferevent_set_timeouts(l->client, silent, &stall);
+}
+
+static void set_timer(struct gate_link *l, int64_t ms, event_callback_fn over)
+{
+    struct timeval limit = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    if (l->timer)
+        event_free(l->timer);
+    l->timer = evtimer_new(l->gate->base, over, l);
+    if (l->timer)
+        evtimer_add(l->timer, &limit);
+}
+
+static void end_after_writing(struct gate_link *l)
+{
+    leave_state(l);
+    l->state = LINK_ENDING;
+    if (l->worker)
+        bufferevent_free(l->worker);
+    l->worker = NULL;
+    bufferevent_disable(l->client, EV_READ);
+    give_time(l);
+    if (evbuffer_get_length(bufferevent_get_output(l->client)) == 0)
+        link_free(l);
+}
+
+static void refuse(struct gate_link *l, int status, const char *text)
+{
+    AUTO_BUF struct buf body = BUF(512);
+    http_error_body(&body,
+                    status == 503   ? "paused"
+                    : status == 400 ? "bad_request"
+                    : status == 408 ? "timeout"
+                                    : "bad_gateway",
+                    text);
+    struct evbuffer *out = bufferevent_get_output(l->client);
+    evbuffer_add_printf(out,
+                        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nRetry-After: %d\r\n"
+                        "Connection: close\r\n\r\n",
+                        status, http_status_text(status), body.len, RETRY_AFTER_S);
+    evbuffer_add(out, buf_view(&body).at, body.len);
+    end_after_writing(l);
+}
+
+static void on_wait_over(evutil_socket_t fd, short events, void *user)
+{
+    (void)fd;
+    (void)events;
+    refuse(user, 503, "Something else is using the GPU; the worker is paused.");
+}
+
+/* ---- the worker's side ---- */
+
+static void finish_response(struct gate_link *l)
+{
+    bool again = l->reusable && l->request_body.done && !l->client_done;
+    leave_state(l);
+    l->state = LINK_HEAD;
+    give_time(l);
+    (void)!write(l->gate->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
+    if (again)
+        advance(l);
+    else
+        end_after_writing(l);
+}
+
+/* Moves what belongs to the message on; stops reading from one side while the other does not take it. */
+static void pass(struct bufferevent *from, struct bufferevent *to, size_t len)
+{
+    evbuffer_remove_buffer(bufferevent_get_input(from), bufferevent_get_output(to), len);
+    if (evbuffer_get_length(bufferevent_get_output(to)) > BUFFERED_MAX)
+        bufferevent_disable(from, EV_READ);
+}
+
+static bool read_response_head(struct gate_link *l)
+{
+    struct evbuffer *in = bufferevent_get_input(l->worker);
+    size_t len = MIN_OF(evbuffer_get_length(in), (size_t)GATE_HEAD_MAX);
+    struct gate_head head;
+    int there = gate_parse_response((struct str){(const char *)evbuffer_pullup(in, (ev_ssize_t)len), len}, &l->request, &head);
+    if (there < 0)
+        refuse(l, 502, "The worker did not answer in HTTP.");
+    if (there <= 0)
+        return false;
+    pass(l->worker, l->client, head.len);
+    if (head.is_interim)
+        return evbuffer_get_length(in) > 0 && read_response_head(l);
+    l->response_begun = true;
+    l->reusable = !head.close && !l->request.close && head.body != GATE_BODY_UNTIL_CLOSE && head.body != GATE_BODY_OPAQUE;
+    gate_progress_begin(&l->response_body, &head);
+    if (head.body == GATE_BODY_OPAQUE) /* from now on both directions are somebody else's protocol */
+        l->request_body = (struct gate_progress){.body = GATE_BODY_OPAQUE};
+    return true;
+}
+
+static void on_worker_read(struct bufferevent *b, void *user)
+{
+    struct gate_link *l = user;
+    if (l->state != LINK_PASSING || (!l->response_begun && !read_response_head(l)))
+        return;
+    struct evbuffer *in = bufferevent_get_input(b);
+    size_t len = evbuffer_get_length(in);
+    int64_t ours = gate_progress_feed(&l->response_body, (struct str){(const char *)evbuffer_pullup(in, -1), len});
+    if (ours < 0) {
+        end_after_writing(l);
+        return;
+    }
+    pass(b, l->client, (size_t)ours);
+    if (l->response_body.body == GATE_BODY_OPAQUE)
+        advance(l);
+    else if (l->response_body.done)
+        finish_response(l);
+}
+
+/* The worker sees what it would see without the gate: a client that sends nothing more. Whether that is one that has gone, it
+ * decides itself. */
+static void pass_end(struct gate_link *l)
+{
+    if (l->worker && evbuffer_get_length(bufferevent_get_output(l->worker)) == 0 && bufferevent_getfd(l->worker) >= 0)
+        shutdown(bufferevent_getfd(l->worker), SHUT_WR);
+}
+
+static void on_worker_event(struct bufferevent *b, short what, void *user)
+{
+    struct gate_link *l = user;
+    if (what & BEV_EVENT_CONNECTED) {
+        int on = 1;
+        setsockopt(bufferevent_getfd(b), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        if (l->client_done)
+            pass_end(l);
+        return;
+    }
+    if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
+        return;
+    if (l->state == LINK_PASSING && !l->response_begun)
+        refuse(l, 502, "The worker cannot be reached.");
+    else if (l->state == LINK_PASSING)
+        end_after_writing(l); /* also how a body without a length ends */
+    else if (l->state == LINK_HEAD && l->request.is_old)
+        end_after_writing(l); /* its client may take that for the end of the answer */
+    else {
+        bufferevent_free(l->worker); /* it let an idle connection go */
+        l->worker = NULL;
+    }
+}
+
+static void on_worker_write(struct bufferevent *b, void *user)
+{
+    (void)b;
+    struct gate_link *l = user;
+    if (!l->client_done)
+        bufferevent_enable(l->client, EV_READ);
+    else
+        pass_end(l);
+}
+
+/* ---- the client's side ---- */
+
+static bool connect_worker(struct gate_link *l)
+{
+    if (l->worker)
+        return true;
+    l->worker = bufferevent_socket_new(l->gate->base, -1, BEV_OPT_CLOSE_ON_FREE);
+    if (!l->worker)
+        return false;
+    bufferevent_setcb(l->worker, on_worker_read, on_worker_write, on_worker_event, l);
+    bufferevent_setwatermark(l->worker, EV_READ, 0, BUFFERED_MAX);
+    bufferevent_enable(l->worker, EV_READ | EV_WRITE);
+    return bufferevent_socket_connect(l->worker, (struct sockaddr *)&l->gate->upstream, l->gate->upstream_len) == 0;
+}
+
+bool link_may_pass(const struct gate *g, const struct gate_link *l)
+{
+    return g->mode == GATE_OPEN || (g->mode == GATE_ONE && g->in_flight == 0) || (g->mode == GATE_READS && l->request.only_reads);
+}
+
+void link_admit(struct gate_link *l)
+{
+    leave_state(l);
+    l->state = LINK_PASSING;
+    l->gate->in_flight++;
+    l->gate->asking += !l->request.only_reads;
+    l->gate->asked += !l->request.only_reads;
+    l->response_begun = false;
+    if (!connect_worker(l)) {
+        refuse(l, 502, "The worker cannot be reached.");
+        return;
+    }
+    pass(l->client, l->worker, l->request.len);
+    gate_progress_begin(&l->request_body, &l->request);
+    give_time(l);
+    advance(l);
+}
+
+/* Of those that wait, the oldest that sends nothing more: it may have gone. */
+static void drop_one_that_hung_up(struct gate *g)
+{
+    for (struct gate_link *l = g->oldest; l; l = l->prev)
+        if (l->state == LINK_WAITING && l->client_done) {
+            link_free(l);
+            return;
+        }
+}
+
+static void wait_or_refuse(struct gate_link *l)
+{
+    struct gate *g = l->gate;
+    bool closed = g->mode == GATE_CLOSED;
+    if (g->waiting >= g->waiting_max)
+        drop_one_that_hung_up(g);
+    if ((closed && g->refuse) || g->waiting >= g->waiting_max) {
+        refuse(l, 503, "Something else is using the GPU; the worker is paused.");
+        return;
+    }
+    l->state = LINK_WAITING;
+    g->waiting++;
+    void (*ring)(void *) = g->ring;
+    if (ring && (g->mode == GATE_ASLEEP || g->mode == GATE_READS))
+        ring(g->bell);
+    give_time(l);
+    set_timer(l, g->wait_ms, on_wait_over);
+}
+
+static void on_head_over(evutil_socket_t fd, short events, void *user)
+{
+    (void)fd;
+    (void)events;
+    refuse(user, 408, "The request took too long to arrive.");
+}
+
+static void read_request_head(struct gate_link *l)
+{
+    struct evbuffer *in = bufferevent_get_input(l->client);
+    size_t len = MIN_OF(evbuffer_get_length(in), (size_t)GATE_HEAD_MAX);
+    int there = len ? gate_parse_request((struct str){(const char *)evbuffer_pullup(in, (ev_ssize_t)len), len}, &l->request) : 0;
+    bool half = there == 0 && len > 0;
+    if (half && !l->half)
+        set_timer(l, HEAD_S * 1000, on_head_over);
+    else if (!half && l->half && l->timer)
+        event_del(l->timer);
+    l->half = half;
+    if (there < 0)
+        refuse(l, 400, "That is not HTTP/1.1 as the gate understands it.");
+    else if (there && link_may_pass(l->gate, l))
+        link_admit(l);
+    else if (there)
+        wait_or_refuse(l);
+}
+
+/* What the client has sent goes where it belongs. */
+static void advance(struct gate_link *l)
+{
+    if (l->state == LINK_HEAD) {
+        read_request_head(l);
+        return;
+    }
+    if (l->state != LINK_PASSING || !l->worker || l->request_body.done)
+        return;
+    struct evbuffer *in = bufferevent_get_input(l->client);
+    size_t len = evbuffer_get_length(in);
+    int64_t ours = len ? gate_progress_feed(&l->request_body, (struct str){(const char *)evbuffer_pullup(in, -1), len}) : 0;
+    if (ours < 0)
+        link_free(l);
+    else if (ours > 0)
+        pass(l->client, l->worker, (size_t)ours);
+    if (ours >= 0 && l->request_body.done)
+        give_time(l);
+}
+
+static void on_client_read(struct bufferevent *b, void *user)
+{
+    (void)b;
+    advance(user);
+}
+
+static void on_client_write(struct bufferevent *b, void *user)
+{
+    struct gate_link *l = user;
+    if (l->state == LINK_ENDING && evbuffer_get_length(bufferevent_get_output(b)) == 0)
+        link_free(l);
+    else if (l->worker)
+        bufferevent_enable(l->worker, EV_READ);
+}
+
+/* Of a request that waits: whether its body has come to its end. */
+static bool is_whole(struct gate_link *l)
+{
+    struct evbuffer *in = bufferevent_get_input(l->client);
+    struct gate_progress body;
+    size_t len = evbuffer_get_length(in);
+    gate_progress_begin(&body, &l->request);
+    if (!body.done && len > l->request.len)
+        gate_progress_feed(&body, (struct str){(const char *)evbuffer_pullup(in, -1) + l->request.len, len - l->request.len});
+    return body.done;
+}
+
+/* What is whole is still answered: also to one that has only closed its sending side. A half request is nothing. */
+static void end_of_input(struct gate_link *l)
+{
+    bool whole = l->state == LINK_WAITING   ? is_whole(l)
+                 : l->state == LINK_PASSING ? l->request_body.done || l->request_body.body == GATE_BODY_OPAQUE
+                                            : l->state == LINK_ENDING;
+    if (!whole) {
+        link_free(l); /* the worker sees the end of its connection */
+        return;
+    }
+    l->client_done = true;
+    if (l->state == LINK_PASSING)
+        pass_end(l);
+}
+
+static void on_client_event(struct bufferevent *b, short what, void *user)
+{
+    (void)b;
+    if (what & BEV_EVENT_EOF)
+        end_of_input(user);
+    else if (what & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT))
+        link_free(user); /* the worker sees the end of its connection and stops the work */
+}
+
+/* ---- who may come in ---- */
+
+static struct in6_addr address_of(const struct sockaddr *address)
+{
+    struct in6_addr from = {0};
+    if (address->sa_family == AF_INET6) {
+        from = ((const struct sockaddr_in6 *)address)->sin6_addr;
+        memset(&from.s6_addr[8], 0, IN6_IS_ADDR_V4MAPPED(&from) ? 0 : 8); /* who has one address of a network has them all */
+    } else if (address->sa_family == AF_INET) {
+        from.s6_addr[10] = from.s6_addr[11] = 0xff;
+        memcpy(&from.s6_addr[12], &((const struct sockaddr_in *)address)->sin_addr, 4);
+    }
+    return from;
+}
+
+/* One address may have a quarter of the places; loopback, which is everybody on this host and a proxy in front, three quarters. */
+static bool has_its_share(const struct gate *g, const struct in6_addr *from)
+{
+    bool local = IN6_IS_ADDR_LOOPBACK(from) || (IN6_IS_ADDR_V4MAPPED(from) && from->s6_addr[12] == 127);
+    size_t count = 0, share = local ? CLIENTS_MAX - CLIENTS_MAX / 4 : CLIENTS_MAX / 4;
+    for (const struct gate_link *l = g->links; l && count < share; l = l->next)
+        count += memcmp(&l->from, from, sizeof *from) == 0;
+    return count >= share;
+}
+
+/* The oldest that asks nothing, of one address or of all. */
+static bool make_room(struct gate *g, const struct in6_addr *from)
+{
+    for (struct gate_link *l = g->oldest; l; l = l->prev)
+        if (l->state == LINK_HEAD && (!from || memcmp(&l->from, from, sizeof *from) == 0)) {
+            link_free(l);
+            return true;
+        }
+    return false;
+}
+
+size_t links_make_room(struct gate *g, size_t count)
+{
+    size_t done = 0;
+    while (done < count && make_room(g, NULL))
+        done++;
+    return done;
+}
+
+void link_new(struct gate *g, evutil_socket_t fd, const struct sockaddr *address)
+{
+    struct in6_addr from = address_of(address);
+    bool room = (!has_its_share(g, &from) || make_room(g, &from)) && (g->link_count < CLIENTS_MAX || make_room(g, NULL));
+    struct gate_link *l = room ? calloc(1, sizeof *l) : NULL;
+    if (l)
+        l->client = bufferevent_socket_new(g->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    if (!l || !l->client) {
+        evutil_closesocket(fd);
+        free(l);
+        return;
+    }
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    l->gate = g;
+    l->from = from;
+    l->next = g->links;
+    *(l->next ? &l->next->prev : &g->oldest) = l;
+    g->links = l;
+    g->link_count++;
+    bufferevent_setcb(l->client, on_client_read, on_client_write, on_client_event, l);
+    bufferevent_setwatermark(l->client, EV_READ, 0, BUFFERED_MAX);
+    give_time(l);
+    bufferevent_enable(l->client, EV_READ | EV_WRITE);
+}
