@@ -59,7 +59,7 @@ int keep_write(const char *path, struct str text, struct error *err)
 
 int keep_read(const char *path, struct buf *text, struct error *err)
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return error_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
     char chunk[16384];

@@ -63,7 +63,7 @@ int token_file_load(struct token_file *f, const char *path, struct error *err)
     *f = (struct token_file){.path = path};
     if (!path)
         return 0;
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT ? 0 : error_set(err, -errno, "cannot read the tokens in '%s': %s", path, strerror(errno));
     struct stat st;
