@@ -15,11 +15,12 @@ static void cleanup_health(struct health **health)
     health_free(*health);
 }
 
-static void write_answer(struct cli *cli, const struct health *health, const struct health_basis *basis, int only, struct buf *out)
+static void write_answer(struct cli *cli, const struct health *health, const struct health_basis *basis,
+                         const struct verdict *verdict, int only, struct buf *out)
 {
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
-        json_health(&j, health, basis, only);
+        json_health(&j, health, basis, verdict, only);
         buf_char(out, '\n');
     } else if (options_has(&cli->options, "nagios")) {
         nagios_health(out, health, basis, only);
@@ -52,7 +53,7 @@ static int look_here(struct cli *cli, const struct snapshot *s, int only, struct
     health_watch_basis(watch, &basis);
     if (!again)
         basis.watched_since = (struct wall){0};
-    write_answer(cli, health, &basis, only, out);
+    write_answer(cli, health, &basis, s->verdict, only, out);
     return 0;
 }
 
@@ -72,7 +73,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
                          cli->host);
     if (!remembered)
         return look_here(cli, s, only, out, err);
-    write_answer(cli, remembered, &basis, only, out);
+    write_answer(cli, remembered, &basis, s->verdict, only, out);
     return 0;
 }
 

@@ -40,6 +40,7 @@ static void *open_health(const struct part_host *host, struct error *ret)
         free(p);
         return NULL;
     }
+    health_watch_follow(p->watch, host->engine);
     if (place_state(state, &err) == 0)
         snprintf(p->path, sizeof p->path, "%s/health.json", state);
     else
@@ -236,7 +237,7 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
     health_watch_basis(p->watch, &basis);
     basis.remembered = true;
     struct json_writer j = JSON_WRITER(out);
-    json_health(&j, health ? health : &nothing, &basis, only);
+    json_health(&j, health ? health : &nothing, &basis, p->last ? p->last->verdict : NULL, only);
     buf_char(out, '\n');
     return 200;
 }

@@ -14,6 +14,7 @@
 #include "insight/health/driver_fault.h"
 #include "insight/health/file.h"
 #include "insight/health/xid.h"
+#include "insight/judge/judge.h"
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };
 
@@ -28,6 +29,7 @@ struct waiting {
 struct health_watch {
     const struct env *env;
     struct health_history *history;
+    struct engine *engine;  /* whose judge hears of the same faults; NULL: a single look */
     struct kernel_log *log; /* opened with the first card that is real */
     bool skipped;           /* all cards are simulated */
     struct health *latest;
@@ -102,15 +104,30 @@ static void read_log(struct health_watch *w)
     }
 }
 
+static bool note(struct health_history *h, const struct waiting *x)
+{
+    return x->xid ? health_note_xid(h, x->pci_address, x->code, x->at)
+                  : health_note_driver_fault(h, x->pci_address, x->code, x->at);
+}
+
+/* The judge has judged the snapshot already, so it knows every card that this one does. */
+static void tell_judge(struct health_watch *w)
+{
+    if (!w->engine || !w->waiting_count)
+        return;
+    struct health_history *h = judge_health(engine_lock_judge(w->engine));
+    for (size_t i = 0; i < w->waiting_count; i++)
+        note(h, &w->waiting[i]);
+    engine_unlock_judge(w->engine);
+}
+
 /* Those whose card is known go there; the others wait for theirs. */
 static void deliver(struct health_watch *w)
 {
     size_t kept = 0;
     for (size_t i = 0; i < w->waiting_count; i++) {
         const struct waiting *x = &w->waiting[i];
-        bool known = x->xid ? health_note_xid(w->history, x->pci_address, x->code, x->at)
-                            : health_note_driver_fault(w->history, x->pci_address, x->code, x->at);
-        if (!known)
+        if (!note(w->history, x))
             w->waiting[kept++] = *x;
     }
     w->waiting_count = kept;
@@ -139,6 +156,7 @@ const struct health *health_watch_take(struct health_watch *w, const struct snap
     if (!w->skipped && w->log) {
         health_meet(w->history, s);
         read_log(w);
+        tell_judge(w);
         deliver(w);
     }
     struct health *fresh = health_judge(w->history, s);
@@ -155,6 +173,11 @@ const struct health *health_watch_take(struct health_watch *w, const struct snap
 const struct health *health_watch_latest(const struct health_watch *w)
 {
     return w->latest;
+}
+
+void health_watch_follow(struct health_watch *w, struct engine *engine)
+{
+    w->engine = engine;
 }
 
 struct health_history *health_watch_history(struct health_watch *w)
@@ -177,6 +200,12 @@ int health_watch_load(struct health_watch *w, const char *path, struct error *er
     int rc = keep_read(path, &text, err);
     if (rc == 0)
         rc = health_read(w->history, buf_view(&text), w->boot, clock_wall(w->env->clock), &w->seen, err);
+    if (rc == 0 && w->engine) {
+        struct health_log_mark seen;
+        rc = health_read(judge_health(engine_lock_judge(w->engine)), buf_view(&text), w->boot, clock_wall(w->env->clock), &seen,
+                         err);
+        engine_unlock_judge(w->engine);
+    }
     w->read = w->seen;
     if (rc == -EINVAL || rc == -EFBIG) {
         struct error moved = {0};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/env.h"
+#include "engine/engine.h"
 #include "format/health.h"
 #include "insight/health/health.h"
 
@@ -11,6 +12,9 @@ struct health_watch;
 
 struct health_watch *health_watch_new(const struct env *env); /* NULL: out of memory */
 void health_watch_free(struct health_watch *w);               /* NULL is fine */
+
+/* The judge of this engine hears of the same faults, from the log and from the records of a daemon before this one. */
+void health_watch_follow(struct health_watch *w, struct engine *engine);
 
 /* Reads what the kernel has logged since the last call, and judges. The verdicts live until the next call; NULL: out of memory. */
 const struct health *health_watch_take(struct health_watch *w, const struct snapshot *s);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/part.h"
+#include "insight/judge/judge.h"
 #include "past/explain.h"
 #include "past/usual.h"
 
@@ -27,6 +28,7 @@ struct lesson {
 struct usual_part {
     struct store_service *store; /* NULL: no history is kept, and nothing is usual */
     struct server *server;
+    struct engine *engine;
     struct lesson *lesson; /* under way; NULL: none */
     struct mono next;
     struct baselines *latest;
@@ -94,6 +96,10 @@ static void take(struct usual_part *p, const struct snapshot *s)
     p->next = (struct mono){s->taken.ns + (learned ? LEARN_EVERY_MS : RETRY_MS) * (int64_t)NS_PER_MS};
     if (!learned)
         return;
+    if (p->engine) {
+        judge_set_usual(engine_lock_judge(p->engine), learned);
+        engine_unlock_judge(p->engine);
+    }
     if (p->server)
         server_set_usual(p->server, learned);
     free(p->latest);
@@ -105,7 +111,7 @@ static void *open_usual(const struct part_host *host, struct error *err)
     (void)err;
     struct usual_part *p = calloc(1, sizeof *p);
     if (p)
-        p->store = host->store;
+        *p = (struct usual_part){.store = host->store, .engine = host->engine};
     return p;
 }
 

@@ -32,6 +32,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->slot_count = (size_t)count;
     pthread_mutex_init(&e->latest_lock, NULL);
     pthread_mutex_init(&e->annotate_lock, NULL);
+    pthread_mutex_init(&e->judge_lock, NULL);
     e->next_periodic = engine_now(e);
     e->asleep_ns = flight_asleep_ns(e->env->clock);
     e->machine = machine_new(e->env);
@@ -125,6 +126,7 @@ void engine_free(struct engine *e)
     free(e->spare);
     pthread_mutex_destroy(&e->latest_lock);
     pthread_mutex_destroy(&e->annotate_lock);
+    pthread_mutex_destroy(&e->judge_lock);
     free(e);
 }
 
@@ -134,6 +136,17 @@ const struct snapshot *engine_latest(struct engine *e)
     const struct snapshot *s = e->latest ? snapshot_ref(e->latest) : NULL;
     pthread_mutex_unlock(&e->latest_lock);
     return s;
+}
+
+struct judge *engine_lock_judge(struct engine *e)
+{
+    pthread_mutex_lock(&e->judge_lock);
+    return e->judge;
+}
+
+void engine_unlock_judge(struct engine *e)
+{
+    pthread_mutex_unlock(&e->judge_lock);
 }
 
 void engine_add_annotate(struct engine *e, engine_annotate_fn *annotate, void *user)

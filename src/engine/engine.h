@@ -49,6 +49,12 @@ void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struc
 /* Every periodic snapshot is put into `to`. At most 8 subscribers; -ENOSPC beyond. Their mailboxes must outlive the engine. */
 int engine_subscribe(struct engine *e, struct mailbox *to);
 
+/* The judge of its snapshots, for what others know and it should remember: held for moments only, no snapshot is judged meanwhile.
+ */
+struct judge;
+struct judge *engine_lock_judge(struct engine *e);
+void engine_unlock_judge(struct engine *e);
+
 /* What others know is added to each snapshot before it is published: called by the coordinator in the order in which they
  * came, and must not wait. At most ENGINE_ANNOTATES_MAX. */
 enum { ENGINE_ANNOTATES_MAX = 4 };

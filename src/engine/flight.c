@@ -94,7 +94,9 @@ static void publish(struct engine *e)
         s->suspended_ms = e->suspended_ms;
         e->suspended_ms = 0;
     }
-    judge_take(e->judge, s, NULL);
+    pthread_mutex_lock(&e->judge_lock);
+    judge_take(e->judge, s);
+    pthread_mutex_unlock(&e->judge_lock);
     if (e->flight_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));

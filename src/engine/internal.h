@@ -50,6 +50,9 @@ struct engine {
     pthread_mutex_t latest_lock; /* guards `latest` alone: a pointer that every thread may read */
     const struct snapshot *latest;
 
+    pthread_mutex_t judge_lock; /* guards the judge, whose memory others add to */
+    struct judge *judge;
+
     pthread_mutex_t annotate_lock; /* guards these two */
     struct annotate {
         engine_annotate_fn *run;
@@ -65,7 +68,6 @@ struct engine {
     struct roster roster;
     struct cadence cadence;
     struct machine *machine;
-    struct judge *judge;  /* its memory of the last minutes */
     int64_t asleep_ns;    /* what the host has slept since its start, as of the last periodic sample */
     int64_t suspended_ms; /* of that, what no snapshot has said yet */
     uint64_t sequence;

@@ -19,7 +19,9 @@ struct health_basis {
 enum { HEALTH_ALL = -1 };
 
 /* The body of /api/gpu/health. `only`: a GPU's index, or HEALTH_ALL. */
-void json_health(struct json_writer *j, const struct health *health, const struct health_basis *basis, int only);
+/* `verdict` of the same moment; NULL: not judged. */
+void json_health(struct json_writer *j, const struct health *health, const struct health_basis *basis,
+                 const struct verdict *verdict, int only);
 /* The data of the event `gpu_health`. */
 void json_health_change(struct json_writer *j, const struct health_verdict *v, struct wall at);
 /* Reads what json_health wrote; NULL: it did not. Texts of the basis live as long as `texts`. */

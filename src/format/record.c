@@ -142,8 +142,12 @@ static struct snapshot *copy(const struct snapshot *s)
 int record_one(struct buf *out, const struct snapshot *s, struct error *err)
 {
     struct snapshot *own = copy(s);
-    if (!own)
+    if (own && s->verdict)
+        own->verdict = verdict_copy(s->verdict);
+    if (!own || (s->verdict && !own->verdict)) {
+        snapshot_unref(own);
         return error_set(err, -ENOMEM, "out of memory");
+    }
     AUTO_BUF struct buf schema = BUF(65536), payload = BUF(FRAME_MAX);
     schema_write(&schema);
     snapshot_encode(&payload, own, NULL);

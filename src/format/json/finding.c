@@ -41,6 +41,13 @@ void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index
     jw_end(j);
 }
 
+void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index)
+{
+    const struct finding *first = gpu_index == EVERY_GPU ? verdict_main(v) : verdict_first(v, gpu_index);
+    jw_key_text(j, "severity", v ? severity_text(first ? first->severity : SEVERITY_INFO) : NULL);
+    json_findings(j, v, gpu_index);
+}
+
 void json_looked(struct json_writer *j, const struct verdict *v, size_t position)
 {
     const struct gpu_looked *l = v && position < v->gpu_count ? &v->gpus[position] : NULL;

@@ -216,6 +216,7 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only)
     jw_key(j, "source_status");
     json_sources(j, s);
     events(j, s);
+    json_verdict(j, s->verdict, only == ALL_GPUS ? EVERY_GPU : s->gpus[only].index);
     jw_key(j, "resources");
     json_resources(j, s, &s->host);
     jw_key(j, "machine");

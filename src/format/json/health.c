@@ -54,7 +54,8 @@ static void verdict_head(struct json_writer *j, const struct health_verdict *v)
     key_time(j, "since", v->since);
 }
 
-void json_health(struct json_writer *j, const struct health *health, const struct health_basis *basis, int only)
+void json_health(struct json_writer *j, const struct health *health, const struct health_basis *basis,
+                 const struct verdict *verdict, int only)
 {
     enum health_state worst = HEALTH_UNKNOWN;
     for (size_t i = 0; i < health->count; i++)
@@ -69,6 +70,7 @@ void json_health(struct json_writer *j, const struct health *health, const struc
     jw_key_text(j, "state", basis->log_state);
     key_text(j, "message", basis->log_message);
     jw_end(j);
+    json_verdict(j, verdict, only == HEALTH_ALL ? EVERY_GPU : only);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < health->count; i++) {
         const struct health_verdict *v = &health->verdicts[i];

@@ -118,6 +118,7 @@ void json_summary(struct json_writer *j, const struct snapshot *s, const struct 
     json_source_names(j, s);
     jw_key_text(j, "answer", why ? why->answer : NULL);
     jw_key_text(j, "severity", why ? severity_text(why_severity(why)) : NULL);
+    json_findings(j, why ? why->verdict : s->verdict, EVERY_GPU);
     json_totals(j, s);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < s->gpu_count; i++)

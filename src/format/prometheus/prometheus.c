@@ -406,6 +406,7 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
         out->failed |= labels.text.failed;
         buf_done(&labels.text);
     }
+    prometheus_findings(out, s);
     xids(out, extra->history, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
     xids(out, extra->history, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",
          true);

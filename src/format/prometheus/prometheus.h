@@ -50,6 +50,8 @@ struct prometheus_extra {
 };
 
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
+/* What was found in a snapshot. */
+void prometheus_findings(struct buf *out, const struct snapshot *s);
 
 /* `text` with the labels that all series have: host, and those of the options. */
 void prometheus_add_labels(struct str text, const char *host, const struct prometheus_options *o, struct buf *out);

@@ -28,6 +28,7 @@ struct judge {
     const struct snapshot *last; /* the one before: its processes that are gone have ended */
     struct health_history *health;
     struct forecast_memory *forecast;
+    struct baselines *usual; /* NULL: nothing is known */
     uint64_t turn;
     size_t held_count;
     struct held held[HELD_MAX];
@@ -54,6 +55,7 @@ void judge_free(struct judge *j)
     snapshot_unref(j->last);
     health_history_free(j->health);
     forecast_memory_free(j->forecast);
+    free(j->usual);
     free(j);
 }
 
@@ -96,16 +98,32 @@ static void remember(struct judge *j, const struct snapshot *s)
     j->recent_ms = s->taken_at.ms;
 }
 
-void judge_take(struct judge *j, struct snapshot *s, const struct baselines *usual)
+struct health_history *judge_health(struct judge *j)
+{
+    return j->health;
+}
+
+void judge_set_usual(struct judge *j, const struct baselines *usual)
+{
+    free(TAKE(j->usual));
+    if (!usual)
+        return;
+    j->usual = calloc(1, sizeof *j->usual);
+    if (j->usual) /* the GPUs that are known; there is room for many more */
+        memcpy(j->usual, usual, offsetof(struct baselines, list) + usual->count * sizeof usual->list[0]);
+}
+
+void judge_take(struct judge *j, struct snapshot *s)
 {
     recent_begin(&j->recent, s);
     recent_follow(&j->recent, j->last, s);
     activity_fill(s, &j->recent);
-    j->health->usual = usual;
+    j->health->usual = j->usual;
     forecast_see(j->forecast, s);
     struct health *health = health_judge(j->health, s);
     struct forecast *forecast = forecast_make(j->forecast, s);
-    struct why *why = why_judge(s, &(struct why_basis){.past = &j->recent, .usual = usual, .health = health, .forecast = forecast});
+    struct why *why =
+        why_judge(s, &(struct why_basis){.past = &j->recent, .usual = j->usual, .health = health, .forecast = forecast});
     if (why) {
         note_since(j, why->verdict, s->taken_at);
         s->verdict = TAKE(why->verdict);

@@ -10,10 +10,16 @@
 #include "model/snapshot.h"
 
 struct judge;
+struct health_history;
 
 struct judge *judge_new(void);    /* NULL: out of memory */
 void judge_free(struct judge *j); /* NULL is fine */
 
-/* Writes activity and verdict into a snapshot that is not published yet. `usual` may be NULL. Without memory the snapshot has no
+/* What is remembered of the cards: faults of the kernel log and of a run before this one are added to it. */
+struct health_history *judge_health(struct judge *j);
+/* What is usual for the GPUs; copied. NULL: nothing is known. */
+void judge_set_usual(struct judge *j, const struct baselines *usual);
+
+/* Writes activity and verdict into a snapshot that is not published yet. Without memory the snapshot has no
  * verdict, which every reader takes for "not judged". */
-void judge_take(struct judge *j, struct snapshot *s, const struct baselines *usual);
+void judge_take(struct judge *j, struct snapshot *s);

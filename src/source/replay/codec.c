@@ -14,7 +14,8 @@ enum {
     SNAPSHOT_DRIVER = 4,
     SNAPSHOT_SOURCES = 8,
     SNAPSHOT_EVENTS = 16,
-    SNAPSHOT_ALL = 31
+    SNAPSHOT_VERDICT = 32,
+    SNAPSHOT_ALL = 63
 };
 
 static void code_host(struct coder *c, struct host *now, const struct host *before)
@@ -68,6 +69,50 @@ static void code_events(struct coder *c, struct snapshot *now)
     }
 }
 
+/* By its name, which other versions know, too; "" a code of a newer one. */
+static void code_finding_code(struct coder *c, enum finding_code *code)
+{
+    char name[48] = "";
+    if (!c->reading)
+        str_copy(name, sizeof name, str_from(finding_code_name(*code)));
+    CODE_TEXT(c, name);
+    if (c->reading && !finding_code_from_name(name, code))
+        *code = FINDING_CANNOT_KNOW;
+}
+
+static void code_finding(struct coder *c, struct finding *f, struct wall taken_at)
+{
+    code_finding_code(c, &f->code);
+    f->severity = (enum severity)code_small(c, f->severity, SEVERITY_CRITICAL);
+    f->confidence = (double)code_small(c, (uint64_t)(f->confidence * 1000 + 0.5), 1000) / 1000;
+    f->gpu_index = (int)code_small(c, (uint64_t)(f->gpu_index + 1), GPU_MAX) - 1;
+    f->pid = (int32_t)code_small(c, (uint64_t)MAX_OF(f->pid, 0), INT32_MAX);
+    f->since.ms = code_i64(c, f->since.ms, taken_at.ms);
+    f->power_mw = code_i64(c, f->power_mw, 0);
+    CODE_TEXT(c, f->headline);
+}
+
+/* Only a daemon hands it over; a recording is judged when it is played. */
+static void code_verdict(struct coder *c, struct snapshot *now)
+{
+    size_t count = code_small(c, c->reading ? 0 : now->verdict->count, FINDINGS_PER_GPU * (now->gpu_count + 2));
+    if (c->reading && !c->failed)
+        now->verdict = verdict_new(now->gpu_count, count);
+    if (c->failed || !now->verdict) {
+        c->failed = true;
+        return;
+    }
+    now->verdict->count = count;
+    for (size_t i = 0; i < count; i++)
+        code_finding(c, &now->verdict->findings[i], now->taken_at);
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        struct gpu_looked *l = &now->verdict->gpus[i];
+        l->gpu_index = (int)code_small(c, (uint64_t)(l->gpu_index + 1), GPU_MAX) - 1;
+        l->looked = (unsigned)code_small(c, l->looked, (1u << AREA_COUNT) - 1);
+        CODE_TEXT(c, l->missing);
+    }
+}
+
 static bool sources_same(const struct snapshot *a, const struct snapshot *b)
 {
     if (a->source_count != b->source_count)
@@ -84,7 +129,7 @@ static bool sources_same(const struct snapshot *a, const struct snapshot *b)
 
 static unsigned snapshot_changes(struct snapshot *a, const struct snapshot *b)
 {
-    unsigned mask = a->event_count ? SNAPSHOT_EVENTS : 0;
+    unsigned mask = (a->event_count ? SNAPSHOT_EVENTS : 0) | (a->verdict ? SNAPSHOT_VERDICT : 0);
     if (a->groups != b->groups || memcmp(&a->interval_s, &b->interval_s, sizeof a->interval_s) != 0)
         mask |= SNAPSHOT_SETTINGS;
     if (strcmp(a->host.name, b->host.name) != 0)
@@ -139,6 +184,8 @@ static void code_snapshot(struct coder *c, struct snapshot *now, const struct sn
         code_events(c, now);
     for (size_t i = 0; i < now->gpu_count && !c->failed; i++)
         code_gpu(c, &now->gpus[i], i < before->gpu_count ? &before->gpus[i] : &none, false);
+    if (mask & SNAPSHOT_VERDICT)
+        code_verdict(c, now);
 }
 
 /* Over the limits of a recording: the rest is counted, as a source does it. */

@@ -2,7 +2,7 @@
  * A snapshot as bytes and back, as the difference to the one before. One walk serves both directions, so that writer and reader
  * cannot drift apart:
  *
- *   snapshot: gpus, sequence, times, mask of [groups | host | driver | sources | events], then each GPU:
+ *   snapshot: gpus, sequence, times, mask of [groups | host | driver | sources | events | verdict], then each GPU, the verdict:
  *   GPU:      mask of [id | state | metrics | properties | process facts | processes | instances], then those that changed
  *   readings: how many changed, then for each: columns skipped, difference (with a bit for "its state changed, too")
  *   process:  which one of the list before it is (0: a new one), mask, what changed

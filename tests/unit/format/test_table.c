@@ -97,7 +97,7 @@ static void judge(struct snapshot *s)
     assert_non_null(j);
     verdict_free(s->verdict);
     s->verdict = NULL;
-    judge_take(j, s, NULL);
+    judge_take(j, s);
     judge_free(j);
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Findings as series: one for each that is more than information, and the severity of every GPU.
+ */
+#include <stdio.h>
+
+#include "format/prometheus/prometheus.h"
+
+static const struct gpu *gpu_of(const struct snapshot *s, int index)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == index)
+            return &s->gpus[i];
+    return NULL;
+}
+
+static void series(struct buf *out, const struct snapshot *s, const struct finding *f)
+{
+    const struct gpu *gpu = gpu_of(s, f->gpu_index);
+    const struct process *p = gpu && f->pid ? gpu_find_process(gpu, f->pid) : NULL;
+    buf_text(out, "whirr_finding{");
+    if (gpu)
+        prometheus_gpu_labels(out, gpu, NULL);
+    prometheus_label(out, !gpu, "code", finding_code_name(f->code));
+    prometheus_label(out, false, "severity", severity_text(f->severity));
+    prometheus_label(out, false, "process", p ? p->name : "");
+    buf_text(out, "} 1\n");
+}
+
+void prometheus_findings(struct buf *out, const struct snapshot *s)
+{
+    const struct verdict *v = s->verdict;
+    bool headed = false;
+    for (size_t i = 0; v && i < v->count; i++) {
+        if (v->findings[i].severity == SEVERITY_INFO)
+            continue;
+        prometheus_head_once(out, &headed, "whirr_finding", "gauge", "1 while whirr finds this: docs/findings.md has the codes");
+        series(out, s, &v->findings[i]);
+    }
+    headed = false;
+    for (size_t i = 0; v && i < s->gpu_count; i++) {
+        prometheus_head_once(out, &headed, "whirr_severity", "gauge",
+                             "Of the worst finding: 0 info, 1 notice, 2 warning, 3 critical");
+        buf_text(out, "whirr_severity{");
+        prometheus_gpu_labels(out, &s->gpus[i], NULL);
+        buf_text(out, "}");
+        prometheus_value(out, (double)verdict_severity(v, s->gpus[i].index));
+    }
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One verdict: whatever is asked, the severity and the first finding are the same."""
+import json
+import re
+
+import pytest
+from waiting import eventually
+
+SCENARIOS = ["idle", "mixed", "training,start=300", "overheat,start=600", "ecc-errors,start=300", "hot-idle", "crypto-miner,start=120", "held-context", "video-encode",
+             "fan-stopped,start=300", "bad-link,start=300", "power-cap", "mig", "vram-leak,start=600", "multi-user", "bursty", "shared-desktop", "asleep"]
+ORDER = ["info", "notice", "warning", "critical"]
+
+
+def first(body):
+    findings = body["findings"]
+    return body["severity"], findings[0]["code"], findings[0]["gpu_index"]
+
+
+def exported(text):
+    """The findings of /metrics as pairs of code and severity."""
+    return {(m[1], m[2]) for m in re.finditer(r'^whirr_finding\{.*?code="(\w+)",severity="(\w+)".*?\} 1$', text, re.M)}
+
+
+def answers(d):
+    """Each surface's severity, first code and GPU."""
+    said = {path: first(d.json(path)) for path in ("/api/why", "/api/gpu/metrics", "/api/gpu/summary", "/api/gpu/health")}
+    for command in (["why"], ["status"], ["health"]):
+        said[command[0]] = first(json.loads(d.whirr(*command, "--json").stdout))
+    return said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_surface_says_the_same(start, scenario):
+    d = start("--interval", "0.5", source=f"sim:scenario={scenario}")
+    d.wait_sampled()
+    said = {}
+
+    def agree():
+        said.clear()
+        said.update(answers(d))
+        return len(set(said.values())) == 1
+
+    eventually(agree, explain=lambda: json.dumps(said, indent=1) + d.log())  # a sample may lie between two questions
+
+
+def test_metrics_have_the_findings_that_are_more_than_information(start):
+    d = start("--interval", "0.5", source="sim:scenario=overheat,start=600")
+    d.wait_sampled()
+
+    def same():
+        listed = {(f["code"], f["severity"]) for f in d.json("/api/why")["findings"] if f["severity"] != "info"}
+        return listed and exported(d.get("/metrics").body.decode()) == listed
+
+    eventually(same, explain=d.log)
+    assert 'whirr_severity{' in d.get("/metrics").body.decode()
+
+
+def test_findings_are_ranked_and_complete(start):
+    d = start("--interval", "0.5", source="sim:scenario=overheat,start=600,gpus=2")
+    d.wait_sampled()
+    findings = d.json("/api/why")["findings"]
+    ranks = [ORDER.index(f["severity"]) for f in findings]
+    assert ranks == sorted(ranks, reverse=True)
+    for f in findings:
+        assert set(f) == {"code", "severity", "area", "confidence", "gpu_index", "pid", "since", "headline"}
+        assert f["headline"] and not f["headline"].endswith(".")
+
+
+def test_a_status_of_the_daemon_shows_its_verdict(start):
+    """The command has no memory of its own here: what it shows was handed over."""
+    d = start("--interval", "0.5", source="sim:scenario=overheat,start=600")
+    d.wait_sampled()
+    line = d.whirr("status").stdout.splitlines()[0]
+    assert d.json("/api/gpu/metrics")["findings"][0]["headline"].split(" (")[0] in line and "THERMAL" in d.whirr("status").stdout
+
+
+def test_since_goes_on_while_a_finding_holds(start):
+    d = start("--interval", "0.3", source="sim:scenario=overheat,start=600")
+    d.wait_sampled()
+    began = d.json("/api/gpu/metrics")["findings"][0]["since"]
+    at = d.json("/api/gpu/metrics")["timestamp"]
+    later = eventually(lambda: (b := d.json("/api/gpu/metrics"))["timestamp"] > at and b)
+    assert later["findings"][0]["since"] == began < later["timestamp"]
