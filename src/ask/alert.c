@@ -43,8 +43,7 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
 
 bool alert_is_direct(const struct cli *cli)
 {
-    const struct options *o = &cli->options;
-    return cli->direct || options_has(o, "direct") || options_has(o, "source") || env_is_recorded(&cli->env);
+    return cli->ask.direct || cli->ask.source_count || env_is_recorded(&cli->env);
 }
 
 int alert_load(struct cli *cli, struct config **ret_config, struct alert_rules **ret)

@@ -3,18 +3,30 @@
  */
 #pragma once
 
-#include "ask/options.h"
 #include "base/buf.h"
 #include "base/env.h"
 #include "format/table/page.h"
+#include "model/snapshot.h"
 
 struct command;
 struct config;
+struct options;
+
+/* How answers are found: filled by src/cli from the options of a command, by src/lib from those of a program. */
+struct ask_options {
+    const char *sources[SOURCES_MAX];
+    size_t source_count; /* 0: all that are found */
+    bool direct;         /* sampled here in any case */
+    bool show_secrets, idle;
+    const char *gpu, *config, *socket, *store;
+    const char *price, *currency, *hot; /* of a report; NULL here and above: not given */
+};
 
 struct cli {
     const struct command *command;
-    const char *name; /* of the command, for messages */
-    struct options options;
+    const char *name;        /* of the command, for messages */
+    struct options *options; /* as they were typed; only src/cli knows what is in it */
+    struct ask_options ask;
     struct env env;
     struct page page;
     bool terminal; /* stdout is one that can be drawn on */
@@ -24,7 +36,6 @@ struct cli {
     const char *const *hosts; /* of a command that shows several at once itself */
     size_t host_count;
     bool among_hosts;   /* one of several: nothing may be asked on the terminal */
-    bool direct;        /* this command samples by itself in any case */
     int status;         /* of an answer that was shown: check plugins have their own codes */
     int failure_status; /* of one that could not be; 0: EXIT_FAILED, or EXIT_USAGE */
 };

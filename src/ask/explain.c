@@ -26,11 +26,17 @@ static bool knows_enough(const struct snapshot *now)
     return true;
 }
 
+/* The last of several; "": none was named. */
+static const char *source_of(const struct cli *cli)
+{
+    return cli->ask.source_count ? cli->ask.sources[cli->ask.source_count - 1] : "";
+}
+
 /* Begins with what a recording holds before the moment that is looked at. */
 static void remember(struct explain_memory *m, const struct cli *cli, const struct snapshot *now)
 {
     if (!m->begun)
-        replay_past(options_value(&cli->options, "source", ""), now->taken_at, &m->past, &m->last);
+        replay_past(source_of(cli), now->taken_at, &m->past, &m->last);
     if (!m->begun)
         recent_begin(&m->past, now);
     m->begun = true;
@@ -49,14 +55,12 @@ void explain_forget(struct explain_memory *m)
 /* What is around the GPUs: of this host, so not for a recording of another one. */
 static int look_around(struct cli *cli, const struct snapshot *now, struct why *why, struct error *err)
 {
-    bool asked = options_has(&cli->options, "idle"),
-         replayed = str_starts(str_from(options_value(&cli->options, "source", "")), "replay");
-    if (!asked && !why_wants_audit(why))
+    if (!cli->ask.idle && !why_wants_audit(why))
         return 0;
     AUTO_FREE struct gpu_rest *rests = calloc(now->gpu_count + 1, sizeof *rests);
     if (!rests)
         return error_set(err, -ENOMEM, "out of memory");
-    if (!replayed)
+    if (!str_starts(str_from(source_of(cli)), "replay"))
         rest_read(&cli->env, now, rests);
     why_audit(why, now, rests);
     return 0;

@@ -26,7 +26,7 @@ static void ask_guards(struct cli *cli, struct capacity_hold *holds, size_t *cou
 {
     char problem[256];
     size_t asked = 0;
-    if (options_has(&cli->options, "source") || env_is_recorded(&cli->env))
+    if (cli->ask.source_count || env_is_recorded(&cli->env))
         return; /* another machine's GPUs */
     json_t *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     *known = *known || asked > 0;

@@ -126,7 +126,7 @@ double forecast_see_past(const struct cli *cli, const struct snapshot *now, stru
     str_copy(host, sizeof host, str_from(config->store.host[0] ? config->store.host : now->host.name));
     struct store *store;
     if (store_place(history_named(cli, config), url, &err) < 0 || store_open_read_only(&cli->env, url, &store, &err) < 0) {
-        if (options_has(&cli->options, "store"))
+        if (cli->ask.store)
             *problem = err;
         log_debug("no history", LOG_TEXT("reason", err.text));
         return 0;

@@ -23,7 +23,7 @@ struct history_source {
 
 const char *history_named(const struct cli *cli, const struct config *config)
 {
-    return options_value(&cli->options, "store", config->store.url);
+    return cli->ask.store ? cli->ask.store : config->store.url;
 }
 
 static int open_store(const struct cli *cli, const char *url, struct history_source *h, struct error *err)
@@ -63,9 +63,8 @@ int history_source_open(const struct cli *cli, const struct config *config, stru
 {
     char url[STORE_PLACE_SIZE];
     struct error none = {0};
-    bool here = options_has(&cli->options, "store") || options_has(&cli->options, "direct");
     struct client *client = NULL;
-    int asked = here ? -ENOENT : ask_open(cli, &client, &none);
+    int asked = cli->ask.store || cli->ask.direct ? -ENOENT : ask_open(cli, &client, &none);
     if (asked < 0 && cli->host)
         return error_set(err, asked, "%s", none.text);
     if (asked < 0) {

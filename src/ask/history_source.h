@@ -22,10 +22,3 @@ void history_source_close(struct history_source *h); /* NULL is fine */
 int history_source_get(struct history_source *h, const struct history_question *q, struct buf *out, struct error *err);
 /* CSV or JSON lines. -EPIPE: nobody reads any more. */
 int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err);
-
-/* The parameter --store of the commands that read the history. */
-#define OPTION_STORE                                                                                \
-    {                                                                                               \
-        .name = "store", .argument = "URL", .complete = COMPLETE_FILE,                              \
-        .help = "History database: a file, sqlite:PATH or postgresql://... (default: the daemon's)" \
-    }

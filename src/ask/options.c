@@ -223,6 +223,14 @@ const char *options_value(const struct options *o, const char *name, const char 
     return fallback;
 }
 
+bool options_parameter(void *options, const char *name, char *value, size_t size)
+{
+    const char *given = options_value(options, name, NULL);
+    if (given)
+        str_copy(value, size, str_from(given));
+    return given != NULL;
+}
+
 int options_seconds(const struct options *o, const char *name, int64_t *ret_ms, struct error *err)
 {
     const char *text = options_value(o, name, NULL);

@@ -53,6 +53,8 @@ bool options_has(const struct options *o, const char *name);
 size_t options_times(const struct options *o, const char *name);
 /* The last value given, or `fallback`. */
 const char *options_value(const struct options *o, const char *name, const char *fallback);
+/* The same as the parameter of a question: false when it was not given. `options`: a struct options. */
+bool options_parameter(void *options, const char *name, char *value, size_t size);
 /* Forgets an option that was given. */
 void options_drop(struct options *o, const char *name);
 /* A positive number of seconds in ms; -EINVAL and a sentence otherwise. *ret is untouched when the option was not given. */

@@ -22,36 +22,11 @@
 /* A month of many GPUs takes a while on a small machine. */
 enum { ANSWER_MAX = 64 << 20, DAEMON_WITHIN_MS = 60000 };
 
-static bool parameter(void *user, const char *key, char *value, size_t size)
-{
-    const struct cli *cli = user;
-    const char *given = options_value(&cli->options, key, NULL);
-    if (!given)
-        return false;
-    str_copy(value, size, str_from(given));
-    return true;
-}
-
-int past_question_of(struct cli *cli, struct past_question *q, struct error *err)
-{
-    struct error inner = {0};
-    int rc = past_question_read(q, parameter, cli, clock_wall(cli->env.clock), MOMENT_LOCAL, &inner);
-    /* The parameter's name is the option's. */
-    return rc < 0 ? error_set(err, rc, "--%s", inner.text) : 0;
-}
-
-int past_report_of(struct cli *cli, struct past_question *q, struct error *err)
-{
-    struct error inner = {0};
-    int rc = past_report_read(q, parameter, cli, clock_wall(cli->env.clock), MOMENT_LOCAL, &inner);
-    return rc < 0 ? error_set(err, rc, "--%s", inner.text) : 0;
-}
-
 /* ---- the daemon ---- */
 
 static void add_parameter(struct buf *out, const char *key, const char *value)
 {
-    if (!value[0])
+    if (!value || !value[0]) /* what is not given is the daemon's to know */
         return;
     buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', key);
     buf_percent(out, value);
@@ -66,10 +41,12 @@ static void add_time(struct buf *out, const char *key, struct wall at)
 
 static void write_target(const struct cli *cli, const struct past_question *q, struct buf *out)
 {
-    static const char *const passed_on[] = {"price", "currency", "hot"}; /* what is not given is the daemon's to know */
     buf_text(out, q->kind == PAST_REPORT ? "/api/report" : "/api/why");
-    for (size_t i = 0; q->kind == PAST_REPORT && i < ARRAY_LEN(passed_on); i++)
-        add_parameter(out, passed_on[i], options_value(&cli->options, passed_on[i], ""));
+    if (q->kind == PAST_REPORT) {
+        add_parameter(out, "price", cli->ask.price);
+        add_parameter(out, "currency", cli->ask.currency);
+        add_parameter(out, "hot", cli->ask.hot);
+    }
     if (q->kind == PAST_MOMENT) {
         add_time(out, "at", q->at);
     } else {
@@ -131,9 +108,9 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
         str_copy(q->own_host, sizeof q->own_host, str_from(config->store.host));
     else if (gethostname(q->own_host, sizeof q->own_host - 1) < 0)
         q->own_host[0] = '\0';
-    if (!options_has(&cli->options, "price"))
+    if (!cli->ask.price)
         q->price_per_kwh = config->energy.price_per_kwh;
-    if (!options_has(&cli->options, "currency"))
+    if (!cli->ask.currency)
         str_copy(q->currency, sizeof q->currency, str_from(config->energy.currency));
     rc = past_answer(s, q, answer, err);
     store_close(s);
@@ -145,8 +122,7 @@ static int past_ask(struct cli *cli, struct past_question *q, json_t **ret, stru
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     const struct config *config = cli->settings;
-    bool here = options_has(&cli->options, "direct") || options_has(&cli->options, "store");
-    int rc = here ? 0 : ask_daemon(cli, q, &answer, err);
+    int rc = cli->ask.direct || cli->ask.store ? 0 : ask_daemon(cli, q, &answer, err);
     if (rc == 0)
         rc = read_here(cli, config, q, &answer, err);
     if (rc < 0)
@@ -155,7 +131,7 @@ static int past_ask(struct cli *cli, struct past_question *q, json_t **ret, stru
     return *ret ? 0 : error_set(err, -EPROTO, "cannot understand the answer");
 }
 
-static int print(struct cli *cli, json_t *body, bool report)
+static int print(struct cli *cli, json_t *body, bool report, const char *by)
 {
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
     if (cli->json) {
@@ -164,8 +140,7 @@ static int print(struct cli *cli, json_t *body, bool report)
         buf_char(&out, '\n');
         out.failed |= !text;
         free(text);
-    } else if ((report ? table_report(&out, &cli->page, body, options_value(&cli->options, "by", NULL))
-                       : table_past(&out, &cli->page, body)) < 0) {
+    } else if ((report ? table_report(&out, &cli->page, body, by) : table_past(&out, &cli->page, body)) < 0) {
         return cli_fail("cannot understand the answer");
     }
     return show_text(&out);
@@ -181,13 +156,13 @@ int past_fetch(struct cli *cli, struct past_question *q, json_t **ret)
     return rc < 0 ? cli_fail("%s", err.text) : EXIT_FINE;
 }
 
-int past_show(struct cli *cli, struct past_question *q)
+int past_show(struct cli *cli, struct past_question *q, const char *by)
 {
     json_t *body = NULL;
     int status = past_fetch(cli, q, &body);
     if (status != EXIT_FINE)
         return status;
-    status = print(cli, body, q->kind == PAST_REPORT);
+    status = print(cli, body, q->kind == PAST_REPORT, by);
     json_decref(body);
     return status;
 }

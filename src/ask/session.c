@@ -43,26 +43,17 @@ int ask_open(const struct cli *cli, struct client **ret, struct error *err)
     return cli->host ? open_host(cli, ret, err) : client_open(cli->settings->server.socket, ret, err);
 }
 
-int act_open(const struct cli *cli, struct client **ret, struct error *err)
+const char *sampling_option(const struct cli *cli)
 {
-    static const char *const sampling[] = {"direct", "source", "sysroot"};
-    for (size_t i = 0; i < ARRAY_LEN(sampling); i++)
-        if (options_has(&cli->options, sampling[i]))
-            return error_set(err, -EINVAL, "'%s' acts on a running daemon: it can't be combined with --%s", cli->name, sampling[i]);
-    return cli->host ? open_host(cli, ret, err) : client_open_to_act(cli->settings->server.socket, ret, err);
+    return cli->ask.direct ? "--direct" : cli->ask.source_count ? "--source" : env_is_recorded(&cli->env) ? "--sysroot" : NULL;
 }
 
-static int gather_sources(struct session *s, struct error *err)
+int act_open(const struct cli *cli, struct client **ret, struct error *err)
 {
-    const struct options *o = &s->cli->options;
-    for (size_t i = 0; i < o->given_count; i++) {
-        if (strcmp(o->given[i].spec->name, "source") != 0)
-            continue;
-        if (s->source_count == SOURCES_MAX)
-            return error_set(err, -EINVAL, "more than %d times '--source'", SOURCES_MAX);
-        s->sources[s->source_count++] = o->given[i].value;
-    }
-    return 0;
+    const char *sampling = sampling_option(cli);
+    if (sampling)
+        return error_set(err, -EINVAL, "'%s' acts on a running daemon: it can't be combined with %s", cli->name, sampling);
+    return cli->host ? open_host(cli, ret, err) : client_open_to_act(cli->settings->server.socket, ret, err);
 }
 
 /* A bundle of `whirr doctor` brings what its drivers said as a recording, beside the files for those that are read from files. */
@@ -78,9 +69,8 @@ static void add_recording_of_bundle(struct session *s)
 
 static bool wants_daemon(const struct session *s)
 {
-    const struct options *o = &s->cli->options;
-    return s->cli->settings && !s->cli->direct && !s->source_count && !env_is_recorded(&s->cli->env) && !options_has(o, "direct") &&
-           !options_has(o, "show-secrets");
+    const struct ask_options *ask = &s->cli->ask;
+    return s->cli->settings && !s->source_count && !env_is_recorded(&s->cli->env) && !ask->direct && !ask->show_secrets;
 }
 
 static void open_client(struct session *s)
@@ -96,7 +86,7 @@ static int open_engine(struct session *s, struct error *err)
         .env = &s->cli->env,
         .sources = s->source_count ? s->sources : NULL,
         .source_count = s->source_count,
-        .show_secrets = options_has(&s->cli->options, "show-secrets"),
+        .show_secrets = s->cli->ask.show_secrets,
     };
     s->engine = engine_new(&options, err);
     return s->engine ? 0 : err->code ? err->code : -EIO;
@@ -111,11 +101,13 @@ struct session *session_open(struct cli *cli, struct error *err)
     }
     s->cli = cli;
     s->max_age_ms = MAX_AGE_MS;
-    int result = gather_sources(s, err);
+    s->source_count = cli->ask.source_count;
+    memcpy(s->sources, cli->ask.sources, sizeof s->sources);
     add_recording_of_bundle(s);
-    if (!result && cli->host)
+    int result = 0;
+    if (cli->host)
         result = open_host(cli, &s->client, err);
-    else if (!result && wants_daemon(s))
+    else if (wants_daemon(s))
         open_client(s);
     if (!result && !s->client)
         result = open_engine(s, err);
@@ -205,7 +197,7 @@ int session_get(struct session *s, const char *target, struct buf *answer)
 
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)
 {
-    const char *which = options_value(&s->cli->options, "gpu", NULL);
+    const char *which = s->cli->ask.gpu;
     if (!which) {
         *ret_only = ALL_GPUS;
         return 0;

@@ -11,6 +11,9 @@
 
 struct session;
 
+/* "--direct", "--source" or "--sysroot", which are about sampling here; NULL: none of them was given. */
+const char *sampling_option(const struct cli *cli);
+
 /* For a command that changes something: the one daemon that it acts on, which it names to the person. --direct, --source and
  * --sysroot are -EINVAL: they are about sampling here. Otherwise like client_open_to_act(). */
 struct client;

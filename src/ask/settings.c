@@ -37,14 +37,13 @@ static int load(const struct cli *cli, const struct config_flag *flags, size_t f
 {
     struct config_flag all[FLAGS_MAX];
     size_t count = MIN_OF(flag_count, (size_t)FLAGS_MAX - 1);
-    const char *socket = options_value(&cli->options, "socket", NULL);
     for (size_t i = 0; i < count; i++)
         all[i] = flags[i];
-    if (socket)
-        all[count++] = (struct config_flag){"server.socket", socket, "--socket"};
+    if (cli->ask.socket)
+        all[count++] = (struct config_flag){"server.socket", cli->ask.socket, "--socket"};
     const struct config_inputs inputs = {
         .env = &cli->env,
-        .file = options_value(&cli->options, "config", NULL),
+        .file = cli->ask.config,
         .environment = env_variables(),
         .flags = all,
         .flag_count = count,

@@ -263,7 +263,7 @@ static const struct {
 static int run(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1024 * 1024);
-    const char *asked = cli->options.arguments[0];
+    const char *asked = cli->options->arguments[0];
     const char *names[ARRAY_LEN(shells)];
     for (size_t i = 0; i < ARRAY_LEN(shells); i++) {
         names[i] = shells[i].name;

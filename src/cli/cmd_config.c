@@ -44,7 +44,7 @@ static int run_show(struct cli *cli)
     if (status != EXIT_FINE)
         return status;
     AUTO_BUF struct buf out = BUF(TEXT_MAX);
-    bool secrets = options_has(&cli->options, "show-secrets");
+    bool secrets = options_has(cli->options, "show-secrets");
     if (cli->json)
         config_write_show_json(config, secrets, &out);
     else
@@ -76,7 +76,7 @@ static int run(struct cli *cli)
         int (*run)(struct cli *cli);
     } words[] = {{"check", run_check}, {"show", run_show}, {"default", run_default}, {"docs", run_docs}};
     static const char *const names[] = {"check", "show", "default"};
-    const char *word = cli->options.arguments[0];
+    const char *word = cli->options->arguments[0];
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strcmp(word, words[i].word) == 0)
             return words[i].run(cli);

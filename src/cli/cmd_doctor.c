@@ -44,18 +44,19 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    const char *bundle = options_value(&cli->options, "bundle", NULL);
-    if (options_has(&cli->options, "with-private") && !bundle)
+    const char *bundle = options_value(cli->options, "bundle", NULL);
+    bool with_private = options_has(cli->options, "with-private");
+    if (with_private && !bundle)
         return cli_usage(cli, "--with-private needs --bundle");
-    const char *unpack = options_value(&cli->options, "unpack", NULL);
-    if (unpack && (bundle || cli->options.argument_count != 1))
+    const char *unpack = options_value(cli->options, "unpack", NULL);
+    if (unpack && (bundle || cli->options->argument_count != 1))
         return cli_usage(cli, "--unpack FILE.machine needs a directory, and can't be combined with --bundle");
     if (unpack)
-        return bundle_unpack(unpack, cli->options.arguments[0]);
-    if (cli->options.argument_count)
-        return cli_usage(cli, "unexpected argument '%s'; only --unpack takes a directory", cli->options.arguments[0]);
-    cli->direct = true; /* what this user may see is the question, not what the daemon sees */
-    return bundle ? bundle_write(cli, bundle) : show(cli, render);
+        return bundle_unpack(unpack, cli->options->arguments[0]);
+    if (cli->options->argument_count)
+        return cli_usage(cli, "unexpected argument '%s'; only --unpack takes a directory", cli->options->arguments[0]);
+    cli->ask.direct = true; /* what this user may see is the question, not what the daemon sees */
+    return bundle ? bundle_write(cli, bundle, with_private) : show(cli, render);
 }
 
 static const struct option_spec options[] = {

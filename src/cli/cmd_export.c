@@ -71,15 +71,15 @@ static int export(struct cli *cli, struct session *session, struct buf *out, str
     struct prometheus_options o;
     AUTO_BUF struct buf text = BUF(PROMETHEUS_MAX);
     prometheus_options_init(&o, &cli->settings->metrics, cli->env.node_name);
-    for (size_t i = 0; i < cli->options.given_count; i++)
-        if (strcmp(cli->options.given[i].spec->name, "set") == 0)
-            o.sets |= prometheus_set_from_name(cli->options.given[i].value);
-    int rc = options_has(&cli->options, "set") ? -ENOTCONN : from_daemon(session, &text, err);
+    for (size_t i = 0; i < cli->options->given_count; i++)
+        if (strcmp(cli->options->given[i].spec->name, "set") == 0)
+            o.sets |= prometheus_set_from_name(cli->options->given[i].value);
+    int rc = options_has(cli->options, "set") ? -ENOTCONN : from_daemon(session, &text, err);
     if (rc == -ENOTCONN)
         rc = from_here(session, &o, &text, err);
     if (rc < 0)
         return rc;
-    if (options_has(&cli->options, "openmetrics"))
+    if (options_has(cli->options, "openmetrics"))
         openmetrics_from_prometheus(buf_view(&text), out);
     else
         buf_str(out, buf_view(&text));
@@ -103,8 +103,8 @@ static int targets(struct cli *cli, struct buf *out, struct error *err)
 static int run(struct cli *cli)
 {
     struct error err = {0};
-    const char *path = options_value(&cli->options, "output", NULL);
-    bool sd = options_has(&cli->options, "targets");
+    const char *path = options_value(cli->options, "output", NULL);
+    bool sd = options_has(cli->options, "targets");
     if (cli->json && !sd)
         return cli_usage(cli, "export has no JSON form; use `whirr status --json`");
     struct session *session = sd ? NULL : session_open(cli, &err);

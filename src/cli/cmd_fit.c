@@ -34,7 +34,7 @@ static struct fit fit;
 
 static int number_option(struct cli *cli, const char *name, int64_t least, int64_t most, int64_t *ret)
 {
-    const char *text = options_value(&cli->options, name, NULL);
+    const char *text = options_value(cli->options, name, NULL);
     if (!text || (str_to_i64(str_from(text), ret) && *ret >= least && *ret <= most))
         return EXIT_FINE;
     return cli_usage(cli, "--%s must be a whole number from %lld to %lld, not '%s'", name, (long long)least, (long long)most, text);
@@ -54,7 +54,7 @@ static int bare_number(struct cli *cli, const char *text)
 
 static int read_options(struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     int64_t gpus = 0, count = 1, context = -1;
     int status = number_option(cli, "gpus", 1, PLACEMENT_GPUS_MAX, &gpus);
     if (!status)
@@ -110,14 +110,14 @@ static int read_model(struct cli *cli)
 
 static int read_subject(struct cli *cli)
 {
-    fit.what = cli->options.argument_count ? cli->options.arguments[0] : NULL;
+    fit.what = cli->options->argument_count ? cli->options->arguments[0] : NULL;
     if (!fit.what)
         return EXIT_FINE;
     if (is_bare_number(fit.what) && access(fit.what, F_OK) != 0)
         return bare_number(cli, fit.what);
     if (!bytes_parse(str_from(fit.what), &fit.wish.bytes))
         return read_model(cli);
-    fit.wish.whole = fit.wish.gpus == 0 && !options_has(&cli->options, "split");
+    fit.wish.whole = fit.wish.gpus == 0 && !options_has(cli->options, "split");
     return fit.wish.bytes > 0 ? EXIT_FINE : cli_usage(cli, "a size must be above 0, not '%s'", fit.what);
 }
 
@@ -178,7 +178,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
                                             .need = fit.need,
                                             .cache_type = fit.model_options.cache_type,
                                             .context_wanted = fit.model_options.context};
-        if (options_has(&cli->options, "env"))
+        if (options_has(cli->options, "env"))
             return write_env(cli, c, p, out, err);
         if (cli->json)
             json_placement(&j, c, &fit.wish, p, &subject);
@@ -200,7 +200,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    if (options_has(&cli->options, "fleet"))
+    if (options_has(cli->options, "fleet"))
         return fleet_run(cli, FLEET_FIT);
     fit = (struct fit){.reserve_bytes = cli->settings->worker.reserve_bytes};
     int status = read_options(cli);

@@ -33,7 +33,7 @@ static void write_answer(struct cli *cli, const struct forecast *f, const struct
 
 static void announce(const struct cli *cli, int64_t watch_ms)
 {
-    if (isatty(STDERR_FILENO) && !options_has(&cli->options, "watch-for"))
+    if (isatty(STDERR_FILENO) && !options_has(cli->options, "watch-for"))
         fprintf(stderr, "whirr: no daemon is running, so there is no past; watching for %lld s (--watch-for)\n",
                 (long long)(watch_ms / MS_PER_S));
 }
@@ -79,18 +79,18 @@ static int first_look(struct cli *cli, struct session *session, const struct sna
     own.memory = forecast_memory_new();
     if (!own.memory)
         return error_set(err, -ENOMEM, "out of memory");
-    if (options_seconds(&cli->options, "watch-for", &watch_ms, err) < 0)
+    if (options_seconds(cli->options, "watch-for", &watch_ms, err) < 0)
         return err->code;
     own.since = (*now)->taken;
     /* A simulated or recorded machine has no history of its own. */
-    bool named = options_has(&cli->options, "store");
+    bool named = options_has(cli->options, "store");
     struct error problem = {0};
-    if (named || (!cli->host && !options_has(&cli->options, "source") && !env_is_recorded(&cli->env)))
+    if (named || (!cli->host && !options_has(cli->options, "source") && !env_is_recorded(&cli->env)))
         own.seen_s = forecast_see_past(cli, *now, own.memory, &problem);
     if (problem.code)
         return error_set(err, problem.code, "%s", problem.text);
     forecast_see(own.memory, *now);
-    if (own.seen_s > 0 && !options_has(&cli->options, "watch-for"))
+    if (own.seen_s > 0 && !options_has(cli->options, "watch-for"))
         return 0;
     if ((*now)->gpu_count)
         announce(cli, watch_ms);
@@ -126,7 +126,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     struct forecast_basis basis = {0};
     __attribute__((cleanup(cleanup_forecast))) struct forecast *f = NULL;
     /* A daemon knows its own history only. */
-    if (!options_has(&cli->options, "store") && session_get(session, "/api/forecast", &answer) == 200)
+    if (!options_has(cli->options, "store") && session_get(session, "/api/forecast", &answer) == 200)
         f = forecast_from_json(buf_view(&answer), &basis);
     if (!f || f->count != s->gpu_count)
         return alone(cli, session, s, only, out, err);
@@ -139,7 +139,7 @@ static int run(struct cli *cli)
 {
     struct error err = {0};
     int64_t watch_ms = WATCH_DEFAULT_MS;
-    if (options_seconds(&cli->options, "watch-for", &watch_ms, &err) < 0)
+    if (options_seconds(cli->options, "watch-for", &watch_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (watch_ms > WATCH_MAX_MS)
         return cli_usage(cli, "--watch-for is at most an hour (%d seconds); to watch all the time: whirr serve",

@@ -22,7 +22,7 @@ static void write_answer(struct cli *cli, const struct health *health, const str
         struct json_writer j = show_json(cli, out);
         json_health(&j, health, basis, verdict, only);
         buf_char(out, '\n');
-    } else if (options_has(&cli->options, "nagios")) {
+    } else if (options_has(cli->options, "nagios")) {
         nagios_health(out, health, basis, only);
     } else {
         table_health(out, &cli->page, health, basis, only);
@@ -43,7 +43,7 @@ static int which(struct session *session, const struct snapshot *s, int *only, s
 static int look_here(struct cli *cli, const struct snapshot *s, int only, struct buf *out, struct error *err)
 {
     static struct health_watch *watch;
-    bool again = options_has(&cli->options, "watch");
+    bool again = options_has(cli->options, "watch");
     if (!watch)
         watch = health_watch_new(&cli->env);
     const struct health *health = watch ? health_watch_take(watch, s) : NULL;
@@ -79,10 +79,10 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    bool plugin = options_has(&cli->options, "nagios");
+    bool plugin = options_has(cli->options, "nagios");
     if (plugin && cli->json)
         return cli_usage(cli, "--json and --nagios can't be combined");
-    if (plugin && options_has(&cli->options, "watch"))
+    if (plugin && options_has(cli->options, "watch"))
         return cli_usage(cli, "--nagios and --watch can't be combined");
     return show(cli, render);
 }

@@ -12,9 +12,9 @@ static int run_help(struct cli *cli)
 {
     static const char *const topics[] = {"metrics", "options"};
     AUTO_BUF struct buf out = BUF(1024 * 1024);
-    const char *name = cli->options.argument_count ? cli->options.arguments[0] : NULL;
+    const char *name = cli->options->argument_count ? cli->options->arguments[0] : NULL;
     if (name && strcmp(name, "metrics") == 0) {
-        if (options_has(&cli->options, "markdown"))
+        if (options_has(cli->options, "markdown"))
             manual_metrics_markdown(&out);
         else
             manual_metrics(&out, &cli->page);
@@ -28,13 +28,13 @@ static int run_help(struct cli *cli)
     if (name && !command)
         return nearest_name(name, topics, ARRAY_LEN(topics)) ? cli_unknown(cli, "topic", name, topics, ARRAY_LEN(topics))
                                                              : command_unknown(name);
-    if (options_has(&cli->options, "scdoc")) {
+    if (options_has(cli->options, "scdoc")) {
         if (command)
             manual_command(&out, command);
         else
             manual_overview(&out);
     } else if (command)
-        help_command(&out, &cli->page, command, options_has(&cli->options, "verbose"));
+        help_command(&out, &cli->page, command, options_has(cli->options, "verbose"));
     else
         help_overview(&out, &cli->page);
     return show_text(&out);

@@ -35,7 +35,7 @@ static bool needs_second_look(const struct snapshot *s)
 static int render_sums(struct cli *cli, const struct snapshot *s, const struct process_rows *rows, struct buf *out,
                        struct error *err)
 {
-    const struct fleet_view view = {.all = true, .by = fleet_by(options_value(&cli->options, "by", ""))};
+    const struct fleet_view view = {.all = true, .by = fleet_by(options_value(cli->options, "by", ""))};
     struct fleet f = {.processes = calloc(rows->count + 1, sizeof *f.processes)};
     if (!f.processes)
         return error_set(err, -ENOMEM, "out of memory");
@@ -68,7 +68,7 @@ static int render_sums(struct cli *cli, const struct snapshot *s, const struct p
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, err);
     if (s && !options_has(o, "quick") && !options_has(o, "watch") && needs_second_look(s) && !session_asks_daemon(session)) {
         pause_ms(RATE_MS);
@@ -118,7 +118,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    if (options_has(&cli->options, "fleet"))
+    if (options_has(cli->options, "fleet"))
         return fleet_run(cli, FLEET_PS);
     int status = fields_check(cli);
     return status == EXIT_FINE ? show(cli, render) : status;

@@ -38,7 +38,7 @@ static int record(struct cli *cli, struct session *session, struct recorder *rec
 {
     struct error err = {0};
     struct mono next = clock_mono(&clock_system), end = {next.ns + duration_ms * NS_PER_MS};
-    bool report = isatty(STDERR_FILENO) && !options_has(&cli->options, "quiet");
+    bool report = isatty(STDERR_FILENO) && !options_has(cli->options, "quiet");
     for (;;) {
         AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, &err);
         if (!s || recorder_add(recorder, s, &err) < 0)
@@ -60,12 +60,12 @@ static int record(struct cli *cli, struct session *session, struct recorder *rec
 static int run(struct cli *cli)
 {
     struct error err = {0};
-    const char *path = cli->options.arguments[0];
+    const char *path = cli->options->arguments[0];
     int64_t every_ms = INTERVAL_DEFAULT_MS, duration_ms = 0;
-    if (options_seconds(&cli->options, "interval", &every_ms, &err) < 0 ||
-        options_seconds(&cli->options, "duration", &duration_ms, &err) < 0)
+    if (options_seconds(cli->options, "interval", &every_ms, &err) < 0 ||
+        options_seconds(cli->options, "duration", &duration_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    cli->direct = true;            /* every sample is a new one */
+    cli->ask.direct = true;        /* every sample is a new one */
     told_to_end((struct mono){0}); /* blocks the signals before threads are started, which inherit it */
     struct session *session = session_open(cli, &err);
     if (!session)
@@ -78,7 +78,7 @@ static int run(struct cli *cli)
         uint64_t samples = recorder_samples(recorder), bytes = recorder_bytes(recorder);
         if (recorder_close(recorder, &err) < 0)
             status = cli_fail("%s", err.text);
-        else if (status == EXIT_FINE && !options_has(&cli->options, "quiet"))
+        else if (status == EXIT_FINE && !options_has(cli->options, "quiet"))
             fprintf(stderr, "%s: %" PRIu64 " samples added, %" PRIu64 " bytes; replay it with `whirr --source replay:%s`\n", path,
                     samples, bytes, path);
     } else {

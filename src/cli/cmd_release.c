@@ -76,11 +76,11 @@ static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
 
 static int run(struct cli *cli)
 {
-    const char *text = options_value(&cli->options, "for", NULL);
+    const char *text = options_value(cli->options, "for", NULL);
     int64_t for_ms = DEFAULT_MS;
     if (text && (!duration_parse(str_from(text), &for_ms) || for_ms <= 0))
         return cli_usage(cli, "'--for %s' is not %s", text, DURATION_SYNTAX);
-    if (options_has(&cli->options, "end"))
+    if (options_has(cli->options, "end"))
         for_ms = 0;
 
     struct error err = {0};

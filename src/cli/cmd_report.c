@@ -17,9 +17,8 @@
 static const char *const kinds[] = {"user", "container", "pod", "job", "command", "model", NULL};
 
 /* For scripts: a row for each GPU, or for each user, container, pod, job, command or model. */
-static int print_fields(struct cli *cli, struct past_question *q)
+static int print_fields(struct cli *cli, struct past_question *q, const char *by)
 {
-    const char *by = options_value(&cli->options, "by", NULL);
     char rows[32] = "gpus";
     struct error err = {0};
     json_t *body = NULL, *row;
@@ -48,16 +47,17 @@ static int run(struct cli *cli)
 {
     struct past_question q = {0};
     struct error err = {0};
-    if (options_has(&cli->options, "fleet"))
+    if (options_has(cli->options, "fleet"))
         return fleet_run(cli, FLEET_REPORT);
-    if (options_has(&cli->options, "source") || options_has(&cli->options, "sysroot"))
+    if (options_has(cli->options, "source") || options_has(cli->options, "sysroot"))
         return cli_usage(cli, "a report reads the history, not a source; for another history: --store");
     int status = fields_check(cli);
     if (status != EXIT_FINE)
         return status;
-    if (past_report_of(cli, &q, &err) < 0)
-        return cli_usage(cli, "%s", err.text);
-    return fields_wanted(cli) ? print_fields(cli, &q) : past_show(cli, &q);
+    if (past_report_read(&q, options_parameter, cli->options, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)
+        return cli_usage(cli, "--%s", err.text);
+    const char *by = options_value(cli->options, "by", NULL);
+    return fields_wanted(cli) ? print_fields(cli, &q, by) : past_show(cli, &q, by);
 }
 
 static const struct option_spec options[] = {
@@ -71,7 +71,7 @@ static const struct option_spec options[] = {
     {.name = "currency", .argument = "TEXT", .help = "Currency instead of energy.currency"},
     {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
     FIELDS_OPTIONS,
-    PAST_OPTION_HOST,
+    OPTION_STORED_HOST,
     OPTION_STORE,
     {.name = "fleet",
      .argument = "URL",

@@ -122,10 +122,10 @@ static int run(struct cli *cli)
     static const char *argv[ARGUMENTS_MAX + 1];
     struct error err = {0};
     int64_t wait_ms = WAIT_DEFAULT_MS;
-    if (options_seconds(&cli->options, "wait", &wait_ms, &err) < 0)
+    if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    for (size_t i = 0; i < cli->options.argument_count; i++)
-        argv[i] = cli->options.arguments[i];
+    for (size_t i = 0; i < cli->options->argument_count; i++)
+        argv[i] = cli->options->arguments[i];
     size_t guards = announce(cli, "announce", NULL);
     wait_for_room(cli, wait_ms); /* also where none has answered: one may be slow, and has heard of it */
     int status = run_program(argv);

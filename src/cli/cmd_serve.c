@@ -14,15 +14,13 @@
 #include "daemon/daemon.h"
 #include "fleet/fleet.h"
 
-enum { SOURCE_OPTIONS_MAX = 16, FLAGS_MAX = 24, LISTEN_OPTIONS_MAX = 8 };
+enum { FLAGS_MAX = 24, LISTEN_OPTIONS_MAX = 8 };
 
 struct serve {
     struct cli *cli;
     struct config_flag flags[FLAGS_MAX];
     size_t flag_count;
     size_t listen_count;
-    const char *sources[SOURCE_OPTIONS_MAX];
-    size_t source_count;
 };
 
 /* Options that are settings in another dress. */
@@ -42,18 +40,13 @@ static void add_flag(struct serve *s, const char *key, const char *value, const 
 
 static int gather(struct serve *s)
 {
-    const struct options *o = &s->cli->options;
+    const struct options *o = s->cli->options;
     for (size_t i = 0; i < o->given_count; i++) {
-        const char *name = o->given[i].spec->name, *value = o->given[i].value;
-        if (strcmp(name, "listen") == 0) {
-            if (s->listen_count++ == LISTEN_OPTIONS_MAX)
-                return cli_usage(s->cli, "more than %d times '--listen'", LISTEN_OPTIONS_MAX);
-            add_flag(s, "server.listen", value, "--listen"); /* several make a list */
-        } else if (strcmp(name, "source") == 0) {
-            if (s->source_count == SOURCE_OPTIONS_MAX)
-                return cli_usage(s->cli, "more than %d times '--source'", SOURCE_OPTIONS_MAX);
-            s->sources[s->source_count++] = value;
-        }
+        if (strcmp(o->given[i].spec->name, "listen") != 0)
+            continue;
+        if (s->listen_count++ == LISTEN_OPTIONS_MAX)
+            return cli_usage(s->cli, "more than %d times '--listen'", LISTEN_OPTIONS_MAX);
+        add_flag(s, "server.listen", o->given[i].value, "--listen"); /* several make a list */
     }
     for (size_t i = 0; i < ARRAY_LEN(same); i++)
         if (options_has(o, same[i].option))
@@ -109,8 +102,8 @@ static int run(struct cli *cli)
                                                      .user = &s,
                                                      .more = more,
                                                      .more_count = ARRAY_LEN(more),
-                                                     .sources = s.sources,
-                                                     .source_count = s.source_count});
+                                                     .sources = cli->ask.sources,
+                                                     .source_count = cli->ask.source_count});
     }
     return status;
 }

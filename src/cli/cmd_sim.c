@@ -65,7 +65,7 @@ static int run(struct cli *cli)
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     const struct sim_scenario *scenarios;
     size_t count = sim_scenarios(&scenarios);
-    const char *what = cli->options.argument_count ? cli->options.arguments[0] : "list";
+    const char *what = cli->options->argument_count ? cli->options->arguments[0] : "list";
     if (strcmp(what, "list") != 0)
         return cli_unknown(cli, "subcommand", what, (const char *const[]){"list"}, 1);
     if (cli->json)

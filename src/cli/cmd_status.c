@@ -17,12 +17,12 @@ enum { RATE_MS = 1000 };
 
 static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
-    bool full = options_has(&cli->options, "full");
+    bool full = options_has(cli->options, "full");
     unsigned groups = full ? GROUP_ALL : GROUP_QUICK;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, groups, err);
     if (!s)
         return err->code;
-    if (full && !options_has(&cli->options, "watch") && !session_asks_daemon(session)) {
+    if (full && !options_has(cli->options, "watch") && !session_asks_daemon(session)) {
         if (!env_is_recorded(&cli->env)) /* the files of a recorded machine stand still */
             pause_ms(RATE_MS);
         snapshot_unref(s);
@@ -43,8 +43,8 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         struct json_writer j = show_json(cli, out);
         json_metrics(&j, s, only);
         buf_char(out, '\n');
-    } else if (options_has(&cli->options, "line")) {
-        table_bar(out, &cli->page, s, only, options_value(&cli->options, "format", "plain"));
+    } else if (options_has(cli->options, "line")) {
+        table_bar(out, &cli->page, s, only, options_value(cli->options, "format", "plain"));
     } else if (full) {
         table_full(out, &cli->page, s, only);
     } else {
@@ -56,7 +56,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
 
 static int run(struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     if (options_has(o, "fleet"))
         return fleet_run(cli, FLEET_STATUS);
     if (options_has(o, "format") && !options_has(o, "line"))

@@ -81,7 +81,7 @@ static int list_tokens(struct cli *cli, const struct token_file *f)
 
 static int run(struct cli *cli)
 {
-    const char *verb = cli->options.arguments[0], *name = cli->options.argument_count > 1 ? cli->options.arguments[1] : NULL;
+    const char *verb = cli->options->arguments[0], *name = cli->options->argument_count > 1 ? cli->options->arguments[1] : NULL;
     static const char *const names[] = {"new", "list", "remove"};
     struct error err = {0};
     char path[PLACE_SIZE];

@@ -48,7 +48,7 @@ static bool has_direct_color(void)
 static int run_fleet(struct cli *cli, const struct live_options *live, const char *theme)
 {
     enum { FLEET_INTERVAL_MS = 5000 };
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     int usable = fleet_check_url(cli);
     if (usable != EXIT_FINE)
         return usable;
@@ -68,7 +68,7 @@ static int run_fleet(struct cli *cli, const struct live_options *live, const cha
 
 static int run(struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     char prefs[4096];
     struct error err = {0};
     struct top_settings settings = top_defaults;

@@ -214,7 +214,7 @@ static int watch(struct wait *w, struct session *session, int64_t timeout_ms, in
 
 static int read_options(struct wait *w, int64_t *timeout_ms, int64_t *every_ms)
 {
-    const struct options *o = &w->cli->options;
+    const struct options *o = w->cli->options;
     struct error err = {0};
     const char *until = options_value(o, "until", NULL), *room = options_value(o, "gpu-free", NULL);
     const char *timeout = options_value(o, "timeout", NULL);

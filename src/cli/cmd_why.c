@@ -29,7 +29,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         struct json_writer j = show_json(cli, out);
         json_why(&j, now, why, only);
         buf_char(out, '\n');
-    } else if (options_has(&cli->options, "idle")) {
+    } else if (cli->ask.idle) {
         table_idle(out, &cli->page, now, why, only);
     } else {
         table_why(out, &cli->page, now, why, only, "whirr why");
@@ -41,7 +41,7 @@ static int run(struct cli *cli)
 {
     struct past_question q;
     struct error err = {0};
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     if (options_has(o, "fleet"))
         return fleet_run(cli, FLEET_WHY);
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
@@ -53,7 +53,8 @@ static int run(struct cli *cli)
         return cli_usage(cli, "--%s can't be combined with --at or --since", options_has(o, "watch") ? "watch" : "idle");
     if (options_has(o, "source") || options_has(o, "sysroot"))
         return cli_usage(cli, "the past comes from the history, not from a source; for another history: --store");
-    return past_question_of(cli, &q, &err) < 0 ? cli_usage(cli, "%s", err.text) : past_show(cli, &q);
+    int rc = past_question_read(&q, options_parameter, cli->options, clock_wall(cli->env.clock), MOMENT_LOCAL, &err);
+    return rc < 0 ? cli_usage(cli, "--%s", err.text) : past_show(cli, &q, NULL);
 }
 
 static const struct option_spec options[] = {
@@ -63,7 +64,7 @@ static const struct option_spec options[] = {
      .help = "Explain this moment of the past: \"03:10\" (the most recent), -2h, 2026-11-14T03:10"},
     {.name = "since", .argument = "TIME", .help = "Explain what happened since then, most important first"},
     {.name = "until", .argument = "TIME", .help = "With --since: up to then instead of now"},
-    PAST_OPTION_HOST,
+    OPTION_STORED_HOST,
     OPTION_STORE,
     FLEET_OPTION,
     FLEET_OPTION_ALL,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ask/cli.h"
+#include "ask/options.h"
 #include "base/buf.h"
 
 struct example {
@@ -43,6 +44,17 @@ extern const size_t command_count;
 extern const struct option_table global_options;
 /* --host in front of the command, where a command has one of its own. */
 extern const struct option_table host_option;
+
+/* Options of the commands that read the history. */
+#define OPTION_STORE                                                                                \
+    {                                                                                               \
+        .name = "store", .argument = "URL", .complete = COMPLETE_FILE,                              \
+        .help = "History database: a file, sqlite:PATH or postgresql://... (default: the daemon's)" \
+    }
+#define OPTION_STORED_HOST                                                                       \
+    {                                                                                            \
+        .name = "host", .argument = "NAME", .help = "Show this host, if the history has several" \
+    }
 
 const struct command *command_find(const char *name); /* NULL: unknown */
 int command_unknown(const char *name);                /* says so; the exit status */

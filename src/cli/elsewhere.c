@@ -38,7 +38,7 @@ struct asked_hosts {
 
 static int gather(const struct cli *cli, struct asked_hosts *h)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     for (size_t i = 0; i < o->given_count; i++) {
         const char *as = o->given[i].spec->known_as, *name = o->given[i].value;
         bool again = false;
@@ -67,7 +67,7 @@ static void be_one_of_them(struct cli *cli, struct host_reply *r, int out, int p
     signal(SIGHUP, SIG_DFL);
     dup2(out, STDOUT_FILENO);
     dup2(problem, STDERR_FILENO);
-    options_drop(&cli->options, "watch"); /* the parent asks again */
+    options_drop(cli->options, "watch"); /* the parent asks again */
     cli->host = r->host;
     cli->among_hosts = true;
     cli->terminal = false;
@@ -210,7 +210,7 @@ static void put_lines(struct buf *out, const struct cli *cli, const struct host_
             cli_fail(STR_FMT, STR_ARG(buf_view(&problem)));
             continue;
         }
-        if (titled && options_has(&cli->options, "csv"))
+        if (titled && options_has(cli->options, "csv"))
             str_cut(&rest, '\n', &title);
         titled = true;
         buf_str(out, rest);
@@ -271,7 +271,7 @@ static int ask_all(struct cli *cli, struct session *none, struct buf *out, struc
     }
     if (cli->json)
         rc = put_json(out, replies, h.count, err);
-    else if (fields_wanted(cli) || options_has(&cli->options, "line") || options_has(&cli->options, "jsonl"))
+    else if (fields_wanted(cli) || options_has(cli->options, "line") || options_has(cli->options, "jsonl"))
         put_lines(out, cli, replies, h.count);
     else
         put_blocks(out, cli, replies, h.count);
@@ -290,7 +290,7 @@ int run_elsewhere(struct cli *cli)
     if (!cli->command->remote)
         return cli_usage(cli, "'%s' works on this host only, not with --host", cli->name);
     for (size_t i = 0; i < ARRAY_LEN(about_here); i++)
-        if (options_has(&cli->options, about_here[i]))
+        if (options_has(cli->options, about_here[i]))
             return cli_usage(cli, "--host can't be combined with --%s", about_here[i]);
     int status = gather(cli, &h);
     if (status != EXIT_FINE)

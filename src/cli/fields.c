@@ -26,7 +26,7 @@ struct fields {
 
 bool fields_wanted(const struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     return options_has(o, "fields") || options_has(o, "csv") || options_has(o, "template");
 }
 
@@ -39,7 +39,7 @@ static bool lacks_braces(const char *template)
 
 int fields_check(const struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     const char *template = options_value(o, "template", "");
     if (lacks_braces(template)) {
         const char *open = strchr(template, '{') + 1;
@@ -170,7 +170,7 @@ static bool names_any(const char *fields, const char *wanted)
 /* `times`: the fields that say when. A table that is kept is of no use without. */
 static int read_names(struct fields *f, const char *times, const char *usual, struct error *err)
 {
-    const char *asked = options_value(&f->cli->options, "fields", usual);
+    const char *asked = options_value(f->cli->options, "fields", usual);
     bool dated = !f->csv || names_any(asked, times);
     if (asprintf(&f->text, "%s%s%s", dated ? "" : times, dated ? "" : ",", asked) < 0) {
         f->text = NULL;
@@ -205,8 +205,8 @@ struct fields *fields_open(struct cli *cli, const char *times, const char *usual
         return NULL;
     }
     f->cli = cli;
-    f->csv = options_has(&cli->options, "csv");
-    f->line = options_value(&cli->options, "template", NULL);
+    f->csv = options_has(cli->options, "csv");
+    f->line = options_value(cli->options, "template", NULL);
     if (read_names(f, times, usual, err) == 0)
         return f;
     fields_close(f);

@@ -5,10 +5,10 @@
 
 #include <jansson.h>
 
-#include "ask/cli.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "cli/command.h"
 
 #define FIELDS_OPTIONS                                                                                      \
     {.name = "fields", .argument = "A,B,...", .help = "Print these fields of --json, separated by tabs"},   \

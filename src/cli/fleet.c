@@ -76,7 +76,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     (void)session;
     struct fleet f;
     const struct fleet_place place = {
-        .env = &cli->env, .url = options_value(&cli->options, "fleet", ""), .timeout_ms = FLEET_TIMEOUT_MS};
+        .env = &cli->env, .url = options_value(cli->options, "fleet", ""), .timeout_ms = FLEET_TIMEOUT_MS};
     if (asked == FLEET_REPORT)
         return render_bill(cli, &place, out, err);
     int rc = fleet_fetch(&place, wants(cli), &f, err);
@@ -99,7 +99,7 @@ enum fleet_by fleet_by(const char *key)
 /* "-7d", or "7d": a span that ends now. */
 static int read_bill(struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     struct str since = str_from(options_value(o, "since", "-7d"));
     const char *by = options_value(o, "by", "");
     bill = (struct fleet_bill){.by = fleet_by(by),
@@ -119,7 +119,7 @@ static int read_bill(struct cli *cli)
 
 int fleet_check_url(struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     struct str url = str_from(options_value(o, "fleet", ""));
     const char *about_one = cli->host || cli->host_count ? "host"
                             : options_has(o, "source")   ? "source"
@@ -135,7 +135,7 @@ int fleet_check_url(struct cli *cli)
 
 int fleet_run(struct cli *cli, enum fleet_what what)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     int usable = fleet_check_url(cli);
     if (usable != EXIT_FINE)
         return usable;

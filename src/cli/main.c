@@ -56,16 +56,16 @@ static bool locale_is_utf8(void)
 static void setup_page(struct cli *cli)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
-    const char *color = options_value(&cli->options, "color", "auto");
+    const char *color = options_value(cli->options, "color", "auto");
     bool tty = isatty(STDOUT_FILENO), dumb = !term || !term[0] || strcmp(term, "dumb") == 0;
     struct winsize size;
     int64_t number;
     cli->terminal = tty && !dumb;
     cli->page.utf8 = locale_is_utf8();
-    cli->page.verbose = options_has(&cli->options, "verbose");
+    cli->page.verbose = options_has(cli->options, "verbose");
     cli->page.root = geteuid() == 0;
     cli->page.color = strcmp(color, "always") == 0 || (strcmp(color, "auto") == 0 && cli->terminal && !(no_color && no_color[0]));
-    if (options_has(&cli->options, "no-color"))
+    if (options_has(cli->options, "no-color"))
         cli->page.color = false;
     cli->page.width = WIDTH_UNKNOWN;
     if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
@@ -76,18 +76,44 @@ static void setup_page(struct cli *cli)
         cli->page.whole = !tty;
 }
 
+/* What is asked below the commands is asked without their options. */
+static int read_options(struct cli *cli)
+{
+    const struct options *o = cli->options;
+    cli->ask = (struct ask_options){
+        .direct = options_has(o, "direct"),
+        .show_secrets = options_has(o, "show-secrets"),
+        .idle = options_has(o, "idle"),
+        .gpu = options_value(o, "gpu", NULL),
+        .config = options_value(o, "config", NULL),
+        .socket = options_value(o, "socket", NULL),
+        .store = options_value(o, "store", NULL),
+        .price = options_value(o, "price", NULL),
+        .currency = options_value(o, "currency", NULL),
+        .hot = options_value(o, "hot", NULL),
+    };
+    for (size_t i = 0; i < o->given_count; i++) {
+        if (strcmp(o->given[i].spec->name, "source") != 0)
+            continue;
+        if (cli->ask.source_count == SOURCES_MAX)
+            return cli_usage(cli, "more than %d times '--source'", SOURCES_MAX);
+        cli->ask.sources[cli->ask.source_count++] = o->given[i].value;
+    }
+    return EXIT_FINE;
+}
+
 static int setup_world(struct cli *cli)
 {
     enum log_level level = LOG_ERROR;
     enum log_format format = LOG_FORMAT_TEXT;
     struct stat info;
-    size_t verbose = options_times(&cli->options, "verbose");
+    size_t verbose = options_times(cli->options, "verbose");
     if (verbose)
         level = verbose > 1 ? LOG_DEBUG : LOG_INFO;
-    log_format_from_name(options_value(&cli->options, "log-format", "text"), &format);
+    log_format_from_name(options_value(cli->options, "log-format", "text"), &format);
     log_setup(level, format, stderr);
     env_init_system(&cli->env);
-    cli->env.sysroot = options_value(&cli->options, "sysroot", "");
+    cli->env.sysroot = options_value(cli->options, "sysroot", "");
     if (cli->env.sysroot[0] && (stat(cli->env.sysroot, &info) < 0 || !S_ISDIR(info.st_mode)))
         return cli_fail("cannot use '%s' as --sysroot: %s", cli->env.sysroot, strerror(errno ? errno : ENOTDIR));
     return EXIT_FINE;
@@ -97,7 +123,7 @@ static int show_help(const struct cli *cli, const struct command *command)
 {
     AUTO_BUF struct buf out = BUF(65536);
     if (command)
-        help_command(&out, &cli->page, command, options_has(&cli->options, "verbose"));
+        help_command(&out, &cli->page, command, options_has(cli->options, "verbose"));
     else
         help_overview(&out, &cli->page);
     return show_text(&out);
@@ -105,24 +131,26 @@ static int show_help(const struct cli *cli, const struct command *command)
 
 static int run(struct cli *cli, bool named)
 {
-    if (options_has(&cli->options, "help"))
+    if (options_has(cli->options, "help"))
         return show_help(cli, named ? cli->command : NULL);
-    if (options_has(&cli->options, "version")) {
+    if (options_has(cli->options, "version")) {
         printf("whirr %s\n", WHIRR_VERSION);
         return EXIT_FINE;
     }
     const struct command *command = cli->command;
-    if (cli->options.argument_count < command->arguments_min)
+    if (cli->options->argument_count < command->arguments_min)
         return cli_usage(cli, "'%s' needs %s", command->name, command->arguments);
-    if (cli->options.argument_count > command->arguments_max)
-        return cli_usage(cli, "'%s' does not take '%s'", command->name, cli->options.arguments[command->arguments_max]);
-    int status = setup_world(cli);
+    if (cli->options->argument_count > command->arguments_max)
+        return cli_usage(cli, "'%s' does not take '%s'", command->name, cli->options->arguments[command->arguments_max]);
+    int status = read_options(cli);
+    if (status == EXIT_FINE)
+        status = setup_world(cli);
     if (status == EXIT_FINE && !command->alone)
         status = settings_open(cli);
     if (status != EXIT_FINE)
         status = command->failure_status ? command->failure_status : status;
     else
-        status = options_has(&cli->options, "asked-host") ? run_elsewhere(cli) : command->run(cli);
+        status = options_has(cli->options, "asked-host") ? run_elsewhere(cli) : command->run(cli);
     config_free(TAKE(cli->settings));
     return status;
 }
@@ -139,7 +167,9 @@ static int refuse_gained(const char *by)
 
 int main(int argc, char **argv)
 {
-    static struct cli cli; /* static: a thread that hangs in a driver is left behind, and uses its environment until the end */
+    static struct options options;
+    static struct cli cli = {
+        .options = &options}; /* static: a thread that hangs in a driver is left behind, and uses its environment until the end */
     struct error err = {0};
     const char *gained = env_gained();
     if (gained)
@@ -152,20 +182,20 @@ int main(int argc, char **argv)
     if (!cli.command) { /* or the word is the value of an option that there is not */
         struct option_table known[] = {
             host_option, {command_find(COMMAND_UNNAMED)->options, command_find(COMMAND_UNNAMED)->option_count}, global_options};
-        return options_parse(&cli.options, known, ARRAY_LEN(known), word, argv, &err) < 0 ? cli_usage(NULL, "%s", err.text)
-                                                                                          : command_unknown(argv[word]);
+        return options_parse(cli.options, known, ARRAY_LEN(known), word, argv, &err) < 0 ? cli_usage(NULL, "%s", err.text)
+                                                                                         : command_unknown(argv[word]);
     }
     cli.failure_status = cli.command->failure_status;
     /* In front of the command --host is the one to ask; behind it a command may have one of its own. */
     struct option_table tables[] = {host_option, {cli.command->options, cli.command->option_count}, global_options};
-    int result = options_parse(&cli.options, tables, ARRAY_LEN(tables), word, argv, &err);
+    int result = options_parse(cli.options, tables, ARRAY_LEN(tables), word, argv, &err);
     if (result == 0 && named) {
         argv[word] = argv[0];
-        result = options_parse(&cli.options, tables + 1, ARRAY_LEN(tables) - 1, argc - word, argv + word, &err);
+        result = options_parse(cli.options, tables + 1, ARRAY_LEN(tables) - 1, argc - word, argv + word, &err);
     }
     if (result < 0)
         return cli_usage(named ? &cli : NULL, "%s", err.text);
-    cli.json = options_has(&cli.options, "json");
+    cli.json = options_has(cli.options, "json");
     setup_page(&cli);
     return run(&cli, named);
 }

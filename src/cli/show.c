@@ -43,7 +43,7 @@ static void catch_signals(void)
 struct json_writer show_json(const struct cli *cli, struct buf *out)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    j.pretty = !options_has(&cli->options, "watch");
+    j.pretty = !options_has(cli->options, "watch");
     return j;
 }
 
@@ -80,7 +80,7 @@ static int draw_over(const struct buf *frame, int rows, int *lines_drawn)
 /* Read by a program, not by a person. */
 static bool for_programs(const struct cli *cli)
 {
-    return cli->json || options_has(&cli->options, "line") || fields_wanted(cli);
+    return cli->json || options_has(cli->options, "line") || fields_wanted(cli);
 }
 
 static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, int rows, int *lines_drawn)
@@ -167,8 +167,8 @@ static int read_watch(struct cli *cli, bool *again, int64_t *every_ms)
 {
     struct error err = {0};
     *every_ms = WATCH_DEFAULT_MS;
-    *again = options_has(&cli->options, "watch");
-    if (options_seconds(&cli->options, "watch", every_ms, &err) < 0)
+    *again = options_has(cli->options, "watch");
+    if (options_seconds(cli->options, "watch", every_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (*again)
         catch_signals();

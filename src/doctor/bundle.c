@@ -367,7 +367,7 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
     show_text(&out);
 }
 
-int bundle_write(struct cli *cli, const char *path)
+int bundle_write(struct cli *cli, const char *path, bool with_private)
 {
     struct error err = {0};
     struct bundle *b = calloc(1, sizeof *b);
@@ -381,7 +381,7 @@ int bundle_write(struct cli *cli, const char *path)
         b->about = BUF(4 * 1024 * 1024);
         b->out = BUF(ARCHIVE_MAX);
         b->list = BUF(65536);
-        b->privacy.off = options_has(&cli->options, "with-private");
+        b->privacy.off = with_private;
         if (access(path, F_OK) == 0)
             cli_fail("'%s' exists already", path);
         else if (fill(b, caught, &err) < 0 || save(b, path, &err) < 0)

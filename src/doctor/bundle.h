@@ -15,7 +15,7 @@
 #include "base/clock.h"
 
 /* Returns the exit status. */
-int bundle_write(struct cli *cli, const char *path);
+int bundle_write(struct cli *cli, const char *path, bool with_private);
 /* Makes the files of such a text in a new or empty directory. */
 int bundle_unpack(const char *path, const char *dir);
 

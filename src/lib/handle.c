@@ -11,12 +11,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-/* The same names as on the command line: the session looks for them. */
-static const struct option_spec known[] = {{.name = "source", .argument = "NAME"},
-                                           {.name = "sysroot", .argument = "DIR"},
-                                           {.name = "socket", .argument = "PATH"},
-                                           {.name = "direct"}};
-
 static _Thread_local struct error open_error;
 
 const char *whirr_version(void)
@@ -46,37 +40,30 @@ int handle_text(struct whirr *w, struct buf *text, char **ret)
     return 0;
 }
 
-static int add_option(struct whirr *w, const char *name, const char *value, char *keep, size_t size, struct error *err)
+/* A copy that lives as long as the handle; it stays empty for what is not given. */
+static int keep(const char *name, const char *value, char *copy, size_t size, struct error *err)
 {
-    if (!value)
-        return 0;
-    if (strlen(value) >= size)
+    if (value && strlen(value) >= size)
         return error_set(err, -EINVAL, "the %s is too long", name);
-    str_copy(keep, size, str_from(value));
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcmp(known[i].name, name) == 0) {
-            w->cli.options.given[w->cli.options.given_count].spec = &known[i];
-            w->cli.options.given[w->cli.options.given_count++].value = keep;
-        }
+    str_copy(copy, size, str_from(value ? value : ""));
     return 0;
 }
 
 /* Fields behind the caller's size are those of a later version. */
 static int take_options(struct whirr *w, const struct whirr_options *given, struct error *err)
 {
-    static char none[1];
     struct whirr_options o = {0};
     if (given && given->size < offsetof(struct whirr_options, source))
         return error_set(err, -EINVAL, "whirr_options.size is not set");
     if (given)
         memcpy(&o, given, MIN_OF(given->size, sizeof o));
-    int rc = add_option(w, "source", o.source, w->source, sizeof w->source, err);
+    int rc = keep("source", o.source, w->source, sizeof w->source, err);
     if (!rc)
-        rc = add_option(w, "sysroot", o.sysroot, w->sysroot, sizeof w->sysroot, err);
+        rc = keep("sysroot", o.sysroot, w->sysroot, sizeof w->sysroot, err);
     if (!rc)
-        rc = add_option(w, "socket", o.socket, w->socket, sizeof w->socket, err);
-    if (!rc && o.direct)
-        rc = add_option(w, "direct", "", none, sizeof none, err);
+        rc = keep("socket", o.socket, w->socket, sizeof w->socket, err);
+    w->cli.ask = (struct ask_options){
+        .sources = {w->source}, .source_count = o.source != NULL, .socket = o.socket ? w->socket : NULL, .direct = o.direct != 0};
     return rc;
 }
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "ask/hosts.h"
-#include "ask/options.h"
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "format/json/json.h"
@@ -165,7 +164,7 @@ static void grant_wishes(struct live *l)
 /* --gpu: the one that is chosen from the start. */
 static void choose_gpu(struct live_host *h)
 {
-    const char *which = options_value(&h->cli.options, "gpu", NULL);
+    const char *which = h->cli.ask.gpu;
     if (h->chosen || !h->top.live)
         return;
     h->chosen = true;

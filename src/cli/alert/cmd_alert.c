@@ -91,13 +91,13 @@ static int list(struct cli *cli)
     if (!body)
         return err.text[0] ? cli_fail("%s", err.text) : EXIT_USAGE; /* the configuration: said already */
     int result;
-    if (options_has(&cli->options, "gpu") && only_gpu(cli, body, &err)) {
+    if (options_has(cli->options, "gpu") && only_gpu(cli, body, &err)) {
         result = cli_fail("%s", err.text);
     } else if (cli->json) {
         result = alert_print_json(body);
     } else {
         AUTO_BUF struct buf out = BUF(ANSWER_MAX);
-        alert_text(&out, &cli->page, body, options_has(&cli->options, "all"));
+        alert_text(&out, &cli->page, body, options_has(cli->options, "all"));
         if (once && !alert_is_direct(cli))
             fprintf(stderr, "whirr: no daemon is running; showing a single sample, without the past\n");
         result = show_text(&out);
@@ -109,9 +109,8 @@ static int list(struct cli *cli)
 static int list_rules(struct cli *cli)
 {
     struct error err = {0};
-    json_t *body = alert_is_direct(cli) || options_has(&cli->options, "config")
-                       ? NULL
-                       : alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
+    json_t *body =
+        alert_is_direct(cli) || options_has(cli->options, "config") ? NULL : alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
     AUTO_BUF struct buf out = BUF(ANSWER_MAX);
     if (!body && cli->host)
         return cli_fail("%s", err.text);
@@ -183,8 +182,8 @@ static int check(struct cli *cli)
 static int run(struct cli *cli)
 {
     static const char *const names[] = {"list", "rules", "names", "test", "silence", "check"};
-    const char *const *arguments = cli->options.arguments;
-    size_t count = cli->options.argument_count;
+    const char *const *arguments = cli->options->arguments;
+    size_t count = cli->options->argument_count;
     const char *word = count ? arguments[0] : "list";
     cli->page.now = clock_wall(cli->env.clock);
     if (strcmp(word, "silence") == 0)

@@ -18,7 +18,7 @@
 
 static int say_end(struct cli *cli, struct json_writer *j)
 {
-    const char *length = options_value(&cli->options, "for", NULL), *until = options_value(&cli->options, "until", NULL);
+    const char *length = options_value(cli->options, "for", NULL), *until = options_value(cli->options, "until", NULL);
     struct wall now = clock_wall(cli->env.clock), end;
     int64_t ms;
     char text[WALL_TEXT_SIZE];
@@ -88,7 +88,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     int status = say_end(cli, &j);
     if (status != EXIT_FINE)
         return status;
-    jw_key_text(&j, "comment", options_value(&cli->options, "comment", ""));
+    jw_key_text(&j, "comment", options_value(cli->options, "comment", ""));
     jw_key_text(&j, "created_by", user ? user : "");
     jw_end(&j);
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);

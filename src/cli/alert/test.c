@@ -61,7 +61,7 @@ static int no_such_rule(const struct alert_rules *rules, const char *name)
 /* Leaves only what was asked for in the list; the others are freed. */
 static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
 {
-    const char *hold = options_value(&cli->options, "for", NULL);
+    const char *hold = options_value(cli->options, "for", NULL);
     int64_t hold_ms = 0;
     if (hold && !duration_parse(str_from(hold), &hold_ms))
         return cli_usage(cli, "--for needs " DURATION_SYNTAX);
@@ -101,16 +101,16 @@ static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
 
 static const char *only_source(const struct cli *cli)
 {
-    return options_times(&cli->options, "source") == 1 ? options_value(&cli->options, "source", NULL) : NULL;
+    return options_times(cli->options, "source") == 1 ? options_value(cli->options, "source", NULL) : NULL;
 }
 
 static int play(struct cli *cli, struct trial *t, struct error *err)
 {
     int64_t duration_ms = DURATION_MS, interval_ms = INTERVAL_MS;
-    const char *duration = options_value(&cli->options, "duration", NULL);
+    const char *duration = options_value(cli->options, "duration", NULL);
     if (duration && (!duration_parse(str_from(duration), &duration_ms) || duration_ms > 7 * 86400000LL))
         return error_set(err, -EINVAL, "--duration needs " DURATION_SYNTAX ", up to 7d");
-    if (options_seconds(&cli->options, "interval", &interval_ms, err))
+    if (options_seconds(cli->options, "interval", &interval_ms, err))
         return -EINVAL;
     return course_play(&cli->env, only_source(cli), duration_ms, MAX_OF(interval_ms, 1), trial_see, t, err);
 }
@@ -172,7 +172,7 @@ static int look_back(struct cli *cli, const struct config *config, const struct 
                      struct error *err)
 {
     struct wall now = clock_wall(cli->env.clock), since, until = now;
-    const char *from = options_value(&cli->options, "since", "-1h"), *to = options_value(&cli->options, "until", NULL);
+    const char *from = options_value(cli->options, "since", "-1h"), *to = options_value(cli->options, "until", NULL);
     size_t columns[QUERY_COLUMNS_MAX];
     char url[STORE_PLACE_SIZE];
     struct store *store = NULL;
@@ -199,7 +199,7 @@ static int try_course(struct cli *cli, const struct config *config, const struct
     struct trial t;
     struct error err = {0};
     bool ready = trial_init(&t, rules);
-    t.which = options_value(&cli->options, "gpu", NULL);
+    t.which = options_value(cli->options, "gpu", NULL);
     int result =
         ready ? past ? look_back(cli, config, rules, &t, &err) : play(cli, &t, &err) : error_set(&err, -ENOMEM, "out of memory");
     int status = EXIT_FINE;
@@ -227,9 +227,9 @@ int alert_test(struct cli *cli, const char *what)
 {
     struct config *config = NULL;
     struct alert_rules *rules = NULL;
-    bool past = options_has(&cli->options, "since") || options_has(&cli->options, "until") || options_has(&cli->options, "store");
+    bool past = options_has(cli->options, "since") || options_has(cli->options, "until") || options_has(cli->options, "store");
     bool played = only_source(cli) && course_plays(only_source(cli));
-    if (past && options_has(&cli->options, "source"))
+    if (past && options_has(cli->options, "source"))
         return cli_usage(cli, "--since and --source can't be combined: --since reads the history");
     int status = alert_load(cli, &config, &rules);
     if (status != EXIT_FINE)

@@ -8,7 +8,7 @@ static int run(struct cli *cli)
 {
     char *argv[4] = {(char *)"cuda-helper"};
     for (size_t i = 0; i < 3; i++)
-        argv[i + 1] = (char *)cli->options.arguments[i];
+        argv[i + 1] = (char *)cli->options->arguments[i];
     return cuda_helper_main(&cli->env, 4, argv);
 }
 

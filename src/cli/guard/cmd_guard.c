@@ -140,16 +140,15 @@ static void say_guards(const json_t *workers)
 
 static int tell(struct cli *cli, const char *what, const char *name)
 {
-    static const char *const sampling[] = {"direct", "source", "sysroot"};
+    const char *sampling = sampling_option(cli);
     char path[64], problem[512];
     size_t asked;
     struct error err = {0};
     int64_t wait_ms = WAIT_DEFAULT_MS;
     bool off = strcmp(what, "evict") == 0 || strcmp(what, "hold") == 0, failed = false;
-    for (size_t i = 0; i < ARRAY_LEN(sampling); i++)
-        if (options_has(&cli->options, sampling[i]))
-            return cli_usage(cli, "'guard %s' acts on running guards: --%s does not go with it", what, sampling[i]);
-    if (options_seconds(&cli->options, "wait", &wait_ms, &err) < 0)
+    if (sampling)
+        return cli_usage(cli, "'guard %s' acts on running guards: %s does not go with it", what, sampling);
+    if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     AUTO_BUF struct buf body = BUF(1024);
@@ -160,7 +159,7 @@ static int tell(struct cli *cli, const char *what, const char *name)
     jw_end(&j);
     snprintf(path, sizeof path, "/api/guard/%s", what);
     json_t *workers = only(guard_ask(cli, "POST", path, body.at, &asked, problem, sizeof problem), name);
-    if (asked && !options_has(&cli->options, "no-wait") && (off || strcmp(what, "resume") == 0)) {
+    if (asked && !options_has(cli->options, "no-wait") && (off || strcmp(what, "resume") == 0)) {
         json_decref(workers);
         workers = wait_done(cli, name, off, before, wait_ms, &failed);
     }
@@ -177,8 +176,8 @@ static int tell(struct cli *cli, const char *what, const char *name)
 static int run(struct cli *cli)
 {
     static const char *const words[] = {"status", "hold", "release", "evict", "resume", "run", "attach", "probe"};
-    const char *const *arguments = cli->options.arguments;
-    size_t count = cli->options.argument_count;
+    const char *const *arguments = cli->options->arguments;
+    size_t count = cli->options->argument_count;
     const char *word = count ? arguments[0] : "status";
     if (cli->host && (strcmp(word, "run") == 0 || strcmp(word, "attach") == 0 || strcmp(word, "probe") == 0))
         return cli_usage(cli, "'guard %s' works on this host only, not with --host", word);

@@ -20,7 +20,7 @@
 #include "engine/engine.h"
 #include "guard/target.h"
 
-enum { FLAGS_MAX = 8, SOURCE_OPTIONS_MAX = 16, STATE_DIR_SIZE = 480 };
+enum { FLAGS_MAX = 8, STATE_DIR_SIZE = 480 };
 enum { DESCRIPTORS_WANTED = 8448 }; /* both sides of 4,096 clients at the gate, and what the guard opens itself */
 
 struct front {
@@ -37,12 +37,9 @@ struct front {
 
 struct engine *guard_open_engine(struct cli *cli, struct error *err)
 {
-    static const char *sources[SOURCE_OPTIONS_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < cli->options.given_count && count < SOURCE_OPTIONS_MAX; i++)
-        if (strcmp(cli->options.given[i].spec->name, "source") == 0)
-            sources[count++] = cli->options.given[i].value;
-    return engine_new(&(struct engine_options){.env = &cli->env, .sources = count ? sources : NULL, .source_count = count}, err);
+    size_t count = cli->ask.source_count;
+    return engine_new(&(struct engine_options){.env = &cli->env, .sources = count ? cli->ask.sources : NULL, .source_count = count},
+                      err);
 }
 
 /* ---- from the command line to a worker ---- */
@@ -60,16 +57,16 @@ int guard_load_config(struct cli *cli, struct config **ret)
     struct config_flag flags[FLAGS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_LEN(same); i++)
-        if (options_has(&cli->options, same[i].option))
-            flags[count++] = (struct config_flag){same[i].key, options_value(&cli->options, same[i].option, ""), same[i].flag};
-    if (options_has(&cli->options, "dry-run"))
+        if (options_has(cli->options, same[i].option))
+            flags[count++] = (struct config_flag){same[i].key, options_value(cli->options, same[i].option, ""), same[i].flag};
+    if (options_has(cli->options, "dry-run"))
         flags[count++] = (struct config_flag){"worker.dry_run", "true", "--dry-run"};
     return settings_load(cli, flags, count, ret);
 }
 
 static int add_options(struct cli *cli, const struct config *config, struct guard_spec *spec, struct error *err)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < o->given_count; i++)
         if (strcmp(o->given[i].spec->name, "method") == 0 || strcmp(o->given[i].spec->name, "way") == 0)
@@ -137,7 +134,7 @@ struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, c
     }
     char name[SPEC_NAME_SIZE];
     const char *host = strstr(what, "://");
-    str_copy(name, sizeof name, str_from(options_value(&cli->options, "name", host ? host + 3 : what)));
+    str_copy(name, sizeof name, str_from(options_value(cli->options, "name", host ? host + 3 : what)));
     for (char *c = name; *c; c++)
         if (*c == '/')
             *c = '_';
@@ -249,8 +246,8 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
 static void set_up_log(struct cli *cli)
 {
     enum log_format format = LOG_FORMAT_TEXT;
-    log_format_from_name(options_value(&cli->options, "log-format", "text"), &format);
-    log_setup(options_has(&cli->options, "verbose") ? LOG_DEBUG : LOG_INFO, format, stderr);
+    log_format_from_name(options_value(cli->options, "log-format", "text"), &format);
+    log_setup(options_has(cli->options, "verbose") ? LOG_DEBUG : LOG_INFO, format, stderr);
 }
 
 int guard_front_run(struct cli *cli, const char *const *command, size_t count)
@@ -264,7 +261,7 @@ int guard_front_run(struct cli *cli, const char *const *command, size_t count)
     set_up_log(cli);
     for (size_t i = 0; i < count; i++)
         argv[i] = command[i];
-    struct guard_spec *spec = new_spec(config, options_value(&cli->options, "name", base_name(command[0])), &err);
+    struct guard_spec *spec = new_spec(config, options_value(cli->options, "name", base_name(command[0])), &err);
     int rc = spec ? add_options(cli, config, spec, &err) : err.code;
     if (rc == 0 && spec->method_count == 0) /* stopping and starting works for every program */
         rc = spec_add_method(spec, config, "process", &err);

@@ -97,7 +97,7 @@ static int vacuum(struct db_job *job)
 {
     struct error err = {0};
     int64_t before, after;
-    int rc = store_vacuum(&job->cli->env, job->url, options_has(&job->cli->options, "full"), &before, &after, &err);
+    int rc = store_vacuum(&job->cli->env, job->url, options_has(job->cli->options, "full"), &before, &after, &err);
     if (rc == -ENOSPC)
         return cli_fail("%s; rewriting the file temporarily needs as much space again", err.text);
     if (rc < 0)
@@ -139,7 +139,7 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
 {
     const struct export_wish *wish = user;
     bool host = strncmp(wish->what, "host-", 5) == 0;
-    const char *text = options_value(&wish->cli->options, key, NULL);
+    const char *text = options_value(wish->cli->options, key, NULL);
     if (strcmp(key, "format") == 0)
         text = text ? text : "csv";
     else if (strcmp(key, "since") == 0)
@@ -161,7 +161,7 @@ static int export_to_file(const struct db_job *job, struct history_source *sourc
                           const char *path, struct error *err)
 {
     char part[PLACE_SIZE];
-    if (access(path, F_OK) == 0 && !options_has(&job->cli->options, "force"))
+    if (access(path, F_OK) == 0 && !options_has(job->cli->options, "force"))
         return error_set(err, -EEXIST, "'%s' exists already; to overwrite it: --force", path);
     snprintf(part, sizeof part, "%s.part", path);
     int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -185,7 +185,7 @@ static int export_to_file(const struct db_job *job, struct history_source *sourc
 
 static int export(struct db_job *job)
 {
-    const struct options *o = &job->cli->options;
+    const struct options *o = job->cli->options;
     const char *path = options_value(o, "output", "-");
     struct export_wish wish = {.cli = job->cli, .what = o->argument_count > 1 ? o->arguments[1] : "samples"};
     struct error err = {0};
@@ -237,14 +237,14 @@ static int run(struct cli *cli)
         bool acts;
     } verbs[] = {{"status", status, false}, {"migrate", migrate, true}, {"export", export, false}, {"vacuum", vacuum, true}};
     static const char *const names[] = {"status", "migrate", "export", "vacuum"};
-    const char *verb = cli->options.arguments[0];
+    const char *verb = cli->options->arguments[0];
     size_t which = 0;
     while (which < ARRAY_LEN(verbs) && strcmp(verbs[which].name, verb) != 0)
         which++;
     if (which == ARRAY_LEN(verbs))
         return cli_unknown(cli, "subcommand", verb, names, ARRAY_LEN(names));
-    if (cli->options.argument_count > 1 && verbs[which].run != export)
-        return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options.arguments[1]);
+    if (cli->options->argument_count > 1 && verbs[which].run != export)
+        return cli_usage(cli, "'%s' does not take '%s'", verb, cli->options->arguments[1]);
     tzset();
     static struct db_job job; /* large */
     struct error err = {0};

@@ -32,7 +32,7 @@ static bool chooses_fields(const struct options *o)
 static bool parameter(void *user, const char *key, char *value, size_t size)
 {
     const struct asked *asked = user;
-    const struct options *o = &asked->cli->options;
+    const struct options *o = asked->cli->options;
     if (strcmp(key, "metric") == 0) {
         str_copy(value, size, str_from(asked->metrics));
         return asked->metrics[0] != '\0';
@@ -50,16 +50,12 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
         str_copy(value, size, str_from("energy"));
         return options_has(o, "processes") && !options_has(o, "csv") && !options_has(o, "jsonl") && !chooses_fields(o);
     }
-    const char *text = options_value(o, key, NULL);
-    if (!text)
-        return false;
-    str_copy(value, size, str_from(text));
-    return true;
+    return options_parameter(asked->cli->options, key, value, size);
 }
 
 static int number_option(const struct cli *cli, const char *name, int64_t least, int64_t most, int *ret, struct error *err)
 {
-    const char *text = options_value(&cli->options, name, NULL);
+    const char *text = options_value(cli->options, name, NULL);
     int64_t number;
     if (!text)
         return 0;
@@ -82,7 +78,7 @@ static int height_for(const struct cli *cli, size_t plots)
 
 static enum plot_style style_of(const struct cli *cli)
 {
-    const char *style = options_value(&cli->options, "style", "auto");
+    const char *style = options_value(cli->options, "style", "auto");
     if (strcmp(style, "blocks") == 0 && cli->page.utf8)
         return PLOT_BLOCKS;
     return strcmp(style, "ascii") == 0 || !cli->page.utf8 ? PLOT_ASCII : PLOT_BRAILLE;
@@ -178,7 +174,7 @@ static int answer(struct cli *cli, const struct history_question *q, struct hist
 {
     struct history_source *source = NULL;
     int rc = history_source_open(cli, cli->settings, &source, err);
-    if (rc == 0 && chooses_fields(&cli->options))
+    if (rc == 0 && chooses_fields(cli->options))
         rc = download_fields(cli, source, q, err);
     else if (rc == 0 && q->format != HISTORY_JSON)
         rc = history_source_download(source, q, stdout, err);
@@ -192,7 +188,7 @@ static int answer(struct cli *cli, const struct history_question *q, struct hist
 
 static int run(struct cli *cli)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     struct error err = {0};
     AUTO_FREE struct history_question *q = malloc(sizeof *q);
     struct asked asked = {.cli = cli};

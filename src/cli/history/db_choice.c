@@ -15,7 +15,7 @@ static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
     struct client *client = NULL;
     struct error err = {0};
     const char *socket = cli->settings->server.socket;
-    if (options_has(&cli->options, "direct") ||
+    if (options_has(cli->options, "direct") ||
         (to_act ? client_open_to_act(socket, &client, &err) : client_open(socket, &client, &err)) < 0)
         return;
     AUTO_BUF struct buf answer = BUF(1 << 20);
@@ -50,7 +50,7 @@ static int take_daemons(const struct cli *cli, struct db_choice *c, struct error
 
 int db_choose(const struct cli *cli, bool to_act, struct db_choice *ret, struct error *err)
 {
-    const char *named = options_value(&cli->options, "store", NULL), *configured = cli->settings->store.url;
+    const char *named = options_value(cli->options, "store", NULL), *configured = cli->settings->store.url;
     *ret = (struct db_choice){.by = named ? "option" : strcmp(configured, "auto") == 0 ? "default" : "settings"};
     ask_daemon(cli, to_act, ret);
     if (!named && ret->daemon_place[0])

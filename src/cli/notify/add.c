@@ -61,7 +61,7 @@ static int unknown_type(const struct cli *cli, const char *type)
 
 static void take_options(const struct cli *cli, struct notify_settings *s)
 {
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     str_copy(s->url, sizeof s->url, str_from(options_value(o, "url", "")));
     str_copy(s->from, sizeof s->from, str_from(options_value(o, "from", "")));
     str_copy(s->user, sizeof s->user, str_from(options_value(o, "user", "")));
@@ -103,7 +103,7 @@ static bool want(const char *question, const char *option, bool secret, char *to
 static int complete(struct cli *cli, const struct notify_needs *n, struct notify_settings *s)
 {
     AUTO_BUF struct buf missing = BUF(512);
-    const char *file = options_value(&cli->options, "secret-file", NULL);
+    const char *file = options_value(cli->options, "secret-file", NULL);
     if (file && read_secret(file, n->token ? s->token : s->password, n->token ? sizeof s->token : sizeof s->password) != EXIT_FINE)
         return EXIT_FAILED;
     bool there = want(n->url, "--url", false, s->url, sizeof s->url, &missing);
@@ -250,7 +250,7 @@ static int try_it(struct cli *cli, const struct config *config, const char *name
         return cli_fail("nothing was added: [notify.%s] cannot be read back", name);
     if (notifier_check(c, &err) < 0)
         return refuse(cli, &err);
-    if (options_has(&cli->options, "no-test"))
+    if (options_has(cli->options, "no-test"))
         return EXIT_FINE;
     notify_example(&cli->env, false, "info", config->server.dashboard_url, &example);
     notifier_try(&cli->env, c, &example, &result);
@@ -297,7 +297,7 @@ int notify_add(struct cli *cli, const char *name, const char *type)
         return unknown_type(cli, type);
     if (!valid_name(name))
         return cli_usage(cli, "invalid name '%s'; expected letters, digits, - and _", name);
-    if (!edit_place(options_value(&cli->options, "config", NULL), path))
+    if (!edit_place(options_value(cli->options, "config", NULL), path))
         return cli_fail("there is no place for a configuration: set HOME, or give --config FILE");
     snprintf(key, sizeof key, "notify.%s", name);
     if (edit_read(path, &text, &err) < 0)
@@ -325,7 +325,7 @@ int notify_remove(struct cli *cli, const char *name)
     char path[PLACE_SIZE], key[256];
     struct error err = {0};
     struct config *config = NULL;
-    if (!edit_place(options_value(&cli->options, "config", NULL), path))
+    if (!edit_place(options_value(cli->options, "config", NULL), path))
         return cli_fail("there is no place for a configuration: set HOME, or give --config FILE");
     snprintf(key, sizeof key, "notify.%.200s", name);
     if (edit_read(path, &text, &err) < 0 || load_trial(&cli->env, path, buf_view(&text), &config, &err) < 0)

@@ -40,7 +40,7 @@ static int list_them(struct cli *cli, const struct config *config)
     bool running = false;
     if (!list)
         return cli_fail("out of memory");
-    size_t count = cli->direct || options_has(&cli->options, "direct") ? 0 : ask_daemon(config, list, &running);
+    size_t count = cli->ask.direct ? 0 : ask_daemon(config, list, &running);
     if (!running) {
         count = MIN_OF(config->notify_count, (size_t)NOTIFIERS_MAX);
         for (size_t i = 0; i < count; i++)
@@ -133,7 +133,7 @@ static int unknown(const struct config *config, const char *name)
 
 static int test(struct cli *cli, const struct config *config, const char *name)
 {
-    const char *severity = options_value(&cli->options, "severity", "warning");
+    const char *severity = options_value(cli->options, "severity", "warning");
     for (size_t i = 0; i < config->notify_count; i++) {
         const struct config_notify *c = &config->notify[i];
         struct error err = {0};
@@ -144,7 +144,7 @@ static int test(struct cli *cli, const struct config *config, const char *name)
                                        : cli_fail("%s", err.text);
         struct alert_notice example;
         struct notifier_result result;
-        notify_example(&cli->env, options_has(&cli->options, "resolved"), severity, config->server.dashboard_url, &example);
+        notify_example(&cli->env, options_has(cli->options, "resolved"), severity, config->server.dashboard_url, &example);
         notifier_try(&cli->env, c, &example, &result);
         return notify_print_result(cli, c, &result);
     }
@@ -164,7 +164,7 @@ static int list_or_test(struct cli *cli, const char *name)
 static int run(struct cli *cli)
 {
     static const char *const words[] = {"list", "test", "add", "remove"};
-    const struct options *o = &cli->options;
+    const struct options *o = cli->options;
     const char *word = o->argument_count ? o->arguments[0] : "list";
     const char *name = o->argument_count > 1 ? o->arguments[1] : NULL, *type = o->argument_count > 2 ? o->arguments[2] : NULL;
     bool adds = strcmp(word, "add") == 0, removes = strcmp(word, "remove") == 0, tests = strcmp(word, "test") == 0;

@@ -129,7 +129,7 @@ static int answer(struct cli *cli, const struct question *q, bool ask, struct an
 {
     char *to = (char *)a + q->at;
     struct error err = {0};
-    const char *given = options_value(&cli->options, q->option, NULL);
+    const char *given = options_value(cli->options, q->option, NULL);
     if (given) {
         str_copy(to, ANSWER_SIZE, str_from(given));
         return q->good(to, &err) ? EXIT_FINE : cli_usage(cli, "invalid value '%s' for --%s; %s", given, q->option, err.text);
@@ -199,7 +199,7 @@ static int ask_all(struct cli *cli, bool ask, struct answers *a)
     str_copy(a->service, sizeof a->service, str_from(geteuid() == 0 ? "system" : "user"));
     str_copy(a->access, sizeof a->access, STR("host"));
     str_copy(a->notify, sizeof a->notify, STR("none"));
-    if (ask && !options_has(&cli->options, "guard"))
+    if (ask && !options_has(cli->options, "guard"))
         setup_find_servers(&cli->env, &found);
     str_copy(a->guard, sizeof a->guard, str_from(found.len ? found.at : "none"));
     if (ask && found.len)
@@ -267,7 +267,7 @@ static int make_plan(struct cli *cli, const struct answers *a, struct plan *p, s
 {
     AUTO_BUF struct buf text = BUF(EDIT_TEXT_MAX);
     char path[PLACE_SIZE];
-    if (!edit_place(options_value(&cli->options, "config", NULL), path))
+    if (!edit_place(options_value(cli->options, "config", NULL), path))
         return error_set(err, -ENOENT, "there is no place for a configuration: set HOME, or give --config FILE");
     int rc = edit_read(path, &text, err);
     if (rc < 0)
@@ -320,7 +320,7 @@ static int carry_out(struct cli *cli, const struct plan *p, bool sure)
     struct error err = {0};
     if (!cli->json)
         show_plan(cli, p, false);
-    if (options_has(&cli->options, "dry-run") || plan_is_empty(p))
+    if (options_has(cli->options, "dry-run") || plan_is_empty(p))
         return cli->json ? show_plan(cli, p, false) : EXIT_FINE;
     fflush(stdout);
     if (!sure && !person_agrees("Do it?", true))
@@ -335,9 +335,9 @@ static int carry_out(struct cli *cli, const struct plan *p, bool sure)
 
 static int run(struct cli *cli)
 {
-    bool yes = options_has(&cli->options, "yes"), defaults = options_has(&cli->options, "defaults"), there = person_is_there();
-    bool dry = options_has(&cli->options, "dry-run");
-    if (options_has(&cli->options, "undo"))
+    bool yes = options_has(cli->options, "yes"), defaults = options_has(cli->options, "defaults"), there = person_is_there();
+    bool dry = options_has(cli->options, "dry-run");
+    if (options_has(cli->options, "undo"))
         return undo(cli, yes);
     if (!there && !yes && !defaults && !dry)
         return cli_usage(cli,

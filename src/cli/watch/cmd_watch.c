@@ -172,7 +172,7 @@ static void follow(struct looker *l, pid_t pid)
 static int write_report(struct cli *cli, const struct watched *w)
 {
     AUTO_BUF struct buf out = BUF(4 << 20);
-    const char *file = options_value(&cli->options, "output", NULL);
+    const char *file = options_value(cli->options, "output", NULL);
     struct page page = cli->page;
     page.color = page.color && isatty(STDERR_FILENO);
     if (cli->json)
@@ -215,14 +215,14 @@ static int run(struct cli *cli)
     struct rusage spent;
     pid_t pid = -1;
     w = (struct watched){.argv = argv,
-                         .argc = cli->options.argument_count,
+                         .argc = cli->options->argument_count,
                          .interval_ms = INTERVAL_MS,
                          .price_per_kwh = cli->settings->energy.price_per_kwh,
                          .currency = cli->settings->energy.currency};
-    if (options_seconds(&cli->options, "interval", &w.interval_ms, &err) < 0)
+    if (options_seconds(cli->options, "interval", &w.interval_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     for (size_t i = 0; i < w.argc; i++)
-        argv[i] = cli->options.arguments[i];
+        argv[i] = cli->options->arguments[i];
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* children that it leaves behind are counted, too */
     int result = begin(&l, &err);
     if (result < 0)

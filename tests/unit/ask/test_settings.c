@@ -12,23 +12,15 @@
 
 static char folder[64];
 
-static const struct option_spec specs[] = {{.name = "config", .argument = "FILE"},
-                                           {.name = "socket", .argument = "PATH"},
-                                           {.name = "direct"},
-                                           {.name = "source", .argument = "X"}};
-static const struct option_table table = {specs, ARRAY_LEN(specs)};
-
 /* A command with these options, on a machine without anything. */
-static struct cli command(int argc, const char **argv)
+static struct cli command(struct ask_options ask)
 {
-    struct cli cli = {.name = "release"};
-    struct error err = {0};
-    assert_int_equal(options_parse(&cli.options, &table, 1, argc, (char **)argv, &err), 0);
+    struct cli cli = {.name = "release", .ask = ask};
     env_init_system(&cli.env);
     return cli;
 }
 
-#define COMMAND(...) command((int)ARRAY_LEN(((const char *[]){"whirr", __VA_ARGS__})), (const char *[]){"whirr", __VA_ARGS__, NULL})
+#define COMMAND(...) command((struct ask_options){__VA_ARGS__})
 
 static const char *file(const char *name, const char *text)
 {
@@ -43,12 +35,12 @@ static const char *file(const char *name, const char *text)
 static void a_named_file_must_be_right(void **state)
 {
     (void)state;
-    struct cli missing = COMMAND("--config", "/nope/whirr.toml");
+    struct cli missing = COMMAND(.config = "/nope/whirr.toml");
     assert_int_equal(settings_open(&missing), EXIT_USAGE);
     assert_null(missing.settings);
-    struct cli broken = COMMAND("--config", file("broken.toml", "[server\n"));
+    struct cli broken = COMMAND(.config = file("broken.toml", "[server\n"));
     assert_int_equal(settings_open(&broken), EXIT_USAGE);
-    struct cli right = COMMAND("--config", file("right.toml", "[server]\nsocket = \"/a.sock\"\n"));
+    struct cli right = COMMAND(.config = file("right.toml", "[server]\nsocket = \"/a.sock\"\n"));
     assert_int_equal(settings_open(&right), EXIT_FINE);
     assert_string_equal(right.settings->server.socket, "/a.sock");
     config_free(right.settings);
@@ -59,14 +51,14 @@ static void the_environment_outlives_a_broken_file_that_nobody_named(void **stat
     (void)state;
     file("whirr/whirr.toml", "[server\n");
     setenv("WHIRR_SERVER_SOCKET", "/b.sock", 1);
-    struct cli cli = COMMAND("--direct");
+    struct cli cli = COMMAND(.direct = true);
     assert_int_equal(settings_open(&cli), EXIT_FINE);
     assert_string_equal(cli.settings->server.socket, "/b.sock");
     config_free(cli.settings);
     struct config *judged = NULL;
     assert_int_equal(settings_load(&cli, NULL, 0, &judged), EXIT_USAGE); /* who needs all of it does not go on */
     assert_null(judged);
-    struct cli named = COMMAND("--socket", "/c.sock");
+    struct cli named = COMMAND(.socket = "/c.sock");
     assert_int_equal(settings_open(&named), EXIT_FINE);
     assert_string_equal(named.settings->server.socket, "/c.sock"); /* a flag goes before the environment */
     config_free(named.settings);
@@ -79,7 +71,7 @@ static void check_is_stricter_than_a_daemon(void **state)
     (void)state;
     static struct config_problems problems;
     struct config *c = NULL;
-    struct cli cli = COMMAND("--config", file("worker.toml", "[guard.worker.x]\nways = [\"checkpoint\"]\n"));
+    struct cli cli = COMMAND(.config = file("worker.toml", "[guard.worker.x]\nways = [\"checkpoint\"]\n"));
     assert_int_equal(settings_check(&cli, &c, &problems), -EINVAL);
     assert_int_equal(settings_read(&cli, NULL, 0, &c, &problems), 0);
     assert_int_equal(problems.count, 1);
@@ -92,11 +84,11 @@ static void acting_is_not_sampling(void **state)
     (void)state;
     struct error err = {0};
     struct client *client = NULL;
-    struct cli direct = COMMAND("--direct"), source = COMMAND("--source", "sim");
+    struct cli direct = COMMAND(.direct = true), source = COMMAND(.sources = {"sim"}, .source_count = 1);
     assert_int_equal(act_open(&direct, &client, &err), -EINVAL);
     assert_string_equal(err.text, "'release' acts on a running daemon: it can't be combined with --direct");
     assert_int_equal(act_open(&source, &client, &err), -EINVAL);
-    struct cli nobody = COMMAND("--socket", "/nope/x.sock");
+    struct cli nobody = COMMAND(.socket = "/nope/x.sock");
     assert_int_equal(settings_open(&nobody), EXIT_FINE);
     assert_int_equal(act_open(&nobody, &client, &err), -ENOENT);
     assert_non_null(strstr(err.text, "/nope/x.sock"));
