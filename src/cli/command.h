@@ -4,8 +4,8 @@
 #pragma once
 
 #include "ask/cli.h"
-#include "ask/options.h"
 #include "base/buf.h"
+#include "cli/options.h"
 
 struct example {
     const char *line; /* what to type */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Parsing of options with getopt_long() behind our own table, so that wrong usage gets a helpful sentence.
  */
-#include "ask/options.h"
+#include "cli/options.h"
 
 #include <ctype.h>
 #include <errno.h>
