@@ -189,7 +189,7 @@ def test_what_is_not_there(tmp_path):
 
 
 def test_wrong_usage(tmp_path):
-    for args, part in (([], "needs"), (["stauts"], "neither"), (["export", "everything"], "cannot be exported"), (["status", "x"], "does not take"),
+    for args, part in (([], "needs"), (["stauts"], "did you mean 'status'?"), (["export", "everything"], "cannot be exported"), (["status", "x"], "does not take"),
                        (["export", "--since", "soon"], "since must be"), (["export", "--format", "xml"], "xml")):
         done = run(tmp_path, *args)
         assert done.returncode == 2 and part in done.stderr, (args, done.stderr)

@@ -58,6 +58,8 @@ def test_overview_lists_every_command_in_its_group(whirr):
     (["--json=yes"], "takes no value"),
     (["status", "extra"], "'status' does not take 'extra'"),
     (["record"], "'record' needs FILE"),
+    (["status"] + ["--source", "sim"] * 17, "more than 16 times '--source'"),
+    (["guard", "attach", "1"] + ["--source", "sim"] * 17, "more than 16 times '--source'"),
     (["--watch=0"], "above 0"),
     (["--watch=soon"], "above 0"),
     (["--source", "nvlm"], "nvml"),
