@@ -11,6 +11,7 @@ struct loader {
     struct arena *arena;
     struct config_problems *problems;
     const char *file; /* being read */
+    bool distrusted;  /* others could have written it */
     bool out_of_memory;
 };
 
@@ -19,6 +20,9 @@ bool loader_prepare_entry(struct loader *l, const struct section *section, struc
 
 /* Everything that one file sets. */
 void loader_read_file(struct loader *l, const struct env *env, const char *path, bool must_exist);
+
+/* Whether only root and this user can have written the file; else why not. */
+bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE]);
 
 static inline struct config_origin *loader_origin(const struct section *section, const struct config_entry *entry,
                                                   const struct setting *s)

@@ -71,7 +71,9 @@ static void apply_setting(struct loader *l, const struct section *section, struc
 {
     char why[WHY_SIZE];
     struct config_origin origin = file_origin(l, value->at);
-    if (value_from_toml(s, value, l->arena, setting_at(entry, s), why))
+    if (l->distrusted && (s->flags & COMMAND))
+        problem_add(l->problems, false, &origin, "%s is not used: others could have written it here", path);
+    else if (value_from_toml(s, value, l->arena, setting_at(entry, s), why))
         *loader_origin(section, entry, s) = origin;
     else
         problem_add(l->problems, false, &origin, "bad value of %s: %s", path, why);
@@ -207,6 +209,10 @@ void loader_read_file(struct loader *l, const struct env *env, const char *path,
         return;
     }
     l->config->files[l->config->file_count++] = l->file;
+    char why[WHY_SIZE];
+    l->distrusted = !loader_trusts(env, path, why);
+    if (l->distrusted)
+        problem_add(l->problems, true, &origin, "%s; programs that it names are refused", why);
     AUTO_TOML struct toml_document *doc = NULL;
     struct toml_error err;
     if (toml_parse(buf_view(&text), &doc, &err) < 0) {

@@ -34,6 +34,9 @@
 #define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
 #endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438 /* Linux 5.6 */
+#endif
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13) /* Linux 5.19 */
 #endif
@@ -148,6 +151,7 @@ static const unsigned refused[] = {
     SYS_fsopen,
     SYS_fsmount,
     SYS_personality,
+    SYS_pidfd_getfd,
     SYS_pivot_root,
     SYS_process_vm_writev,
     SYS_quotactl,

@@ -28,6 +28,14 @@ def test_systemd_understands_the_unit(unit, tmp_path):
     assert complaints == [], complaints
 
 
+def test_the_unit_can_not_write_into_other_processes():
+    """CAP_SYS_PTRACE would let it."""
+    denied = " ".join(re.findall(r"^SystemCallFilter=~(.*)$", SYSTEM.read_text(), re.M)).split()
+    assert {"process_vm_writev", "pidfd_getfd", "@debug"} <= set(denied)
+    listed = analyze("syscall-filter", "@debug").stdout
+    assert "ptrace" in listed
+
+
 def exposure(unit):
     done = analyze("security", "--offline=true", str(unit))
     return float(re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout).group(1))

@@ -19,8 +19,10 @@ static const char unit_text[] =
     "[Service]\nType=notify\nExecStart=%s serve\nExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n"
     "RestartSec=2\nWatchdogSec=30\nTimeoutStopSec=60\nUMask=0077\nLimitNOFILE=65536\n%s\n"
     "[Install]\nWantedBy=%s\n";
-static const char system_unit[] = "StateDirectory=whirr\nRuntimeDirectory=whirr\nCapabilityBoundingSet=CAP_SYS_PTRACE "
-                                  "CAP_SYSLOG\nNoNewPrivileges=yes\nProtectSystem=strict\nProtectHome=read-only\nPrivateTmp=yes\n";
+static const char system_unit[] =
+    "StateDirectory=whirr\nRuntimeDirectory=whirr\nCapabilityBoundingSet=CAP_SYS_PTRACE "
+    "CAP_SYSLOG\nNoNewPrivileges=yes\nSystemCallFilter=~process_vm_writev process_madvise pidfd_getfd\n"
+    "SystemCallErrorNumber=EPERM\nSystemCallArchitectures=native\nProtectSystem=strict\nProtectHome=read-only\nPrivateTmp=yes\n";
 
 /* A unit of a package is there already: then none is written. */
 static bool unit_is_there(const char *root, bool user)
