@@ -251,10 +251,8 @@ static void conclude(struct health_verdict *v, struct health_card *card, enum he
     const struct health_finding *worst = v->finding_count ? &v->findings[0] : NULL;
     v->state = worst && worst->state > HEALTH_HEALTHY ? worst->state : base;
     snprintf(v->action, sizeof v->action, "%s", worst ? worst->action : health_advice_text(ADVICE_NONE));
-    if (worst && worst->state > HEALTH_HEALTHY)
+    if (worst)
         snprintf(v->reason, sizeof v->reason, "%s", worst->reason);
-    else if (worst)
-        snprintf(v->reason, sizeof v->reason, "No fault of the GPU. %.220s", worst->reason);
     else if (base == HEALTH_HEALTHY)
         snprintf(v->reason, sizeof v->reason, "No fault was found in %zu check%s.", judged, judged == 1 ? "" : "s");
     else if (base == HEALTH_ASLEEP)

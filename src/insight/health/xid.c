@@ -37,7 +37,8 @@ const char *xid_action(enum xid_class class)
 {
     switch (class) {
     case XID_INFORM: return "Nothing to do.";
-    case XID_APPLICATION: return "Restart the program that failed. If it also fails on another GPU, the program is at fault.";
+    case XID_APPLICATION:
+        return "Restart the program that was stopped. If it happens to other programs on this GPU, too, have the GPU checked.";
     case XID_LOOK: return "Check the kernel log (`sudo dmesg`) around that time. If it happens again, reset the GPU.";
     case XID_RESET: return "Stop all work on the GPU and reset it, or reboot the host.";
     case XID_REBOOT: return "Reboot the host. If it happens again, check the power cables, the slot and the GPU's temperature.";
@@ -62,11 +63,14 @@ static struct str from(struct str line, size_t at)
     return (struct str){line.at + at, line.len - at};
 }
 
-/* "PCI:0000:05:00", "0000:01:00", "0000:05:00.0" -> "0000:05:00.0" */
+/* "PCI:0000:05:00", "0000:01:00", "0000:05:00.0", "PCI:0000:05:00 GPU-I:02 GPU-CI:00" (a MIG instance) -> "0000:05:00.0" */
 static bool read_pci(struct str text, char out[16])
 {
     if (str_starts(text, "PCI:"))
         text = from(text, 4);
+    const char *space = memchr(text.at, ' ', text.len);
+    if (space && str_starts(from(text, (size_t)(space + 1 - text.at)), "GPU-"))
+        text.len = (size_t)(space - text.at);
     if (text.len != 10 && text.len != 12)
         return false;
     for (size_t i = 0; i < text.len; i++) {

@@ -30,6 +30,6 @@ struct xid_line {
     char name[64]; /* of the process; "" unknown */
 };
 
-/* One line of the kernel log: "NVRM: Xid (PCI:0000:05:00): 79, pid=..., name=..., ..." or "... GPU has fallen off the bus" (which
- * is 79). False on any other. */
+/* One line of the kernel log: "NVRM: Xid (PCI:0000:05:00): 79, pid=..., name=..., ...", of a MIG instance with " GPU-I:02" behind
+ * the address, or "... GPU has fallen off the bus" (which is 79). False on any other. */
 bool xid_parse(struct str line, struct xid_line *ret);

@@ -333,6 +333,8 @@ static void the_kernel_log_is_read(void **state)
         {"kernel: NVRM: Xid (0000:01:00): 31, Ch 0000000b, engmask 00000120, intr 10000000", "0000:01:00.0", "", 31, 0},
         {"NVRM: Xid (PCI:0000:AF:00): 13, pid='<unknown>', name=<unknown>, Graphics Exception", "0000:af:00.0", "", 13, 0},
         {"NVRM: GPU 0000:05:00.0: GPU has fallen off the bus.", "0000:05:00.0", "", 79, 0},
+        {"NVRM: Xid (PCI:0000:05:00 GPU-I:02): 31, pid=7, name=python3, Ch 0", "0000:05:00.0", "python3", 31, 7},
+        {"NVRM: Xid (PCI:0000:05:00 GPU-I:02 GPU-CI:01): 94, pid=7, Contained", "0000:05:00.0", "", 94, 7},
     };
     static const char *const bad[] = {
         "",
@@ -343,6 +345,8 @@ static void the_kernel_log_is_read(void **state)
         "NVRM: Xid (PCI:zzzz:05:00): 79",
         "NVRM: Xid (PCI:0000:05:00): 99999999999999999999",
         "NVRM: GPU : has fallen off the bus",
+        "NVRM: Xid (PCI:0000:05 GPU-I:02): 31",
+        "NVRM: Xid (PCI:0000:05:00 XX-I:02): 31",
         "usb 1-1: new high-speed USB device",
     };
     struct xid_line found;
@@ -369,9 +373,10 @@ static void the_table_of_xids_is_sorted_and_says_what_to_do(void **state)
     static const struct {
         int code;
         enum xid_class class;
-    } known[] = {{13, XID_APPLICATION}, {31, XID_APPLICATION}, {94, XID_APPLICATION}, {46, XID_RESET},  {95, XID_RESET},
-                 {119, XID_RESET},      {158, XID_RESET},      {79, XID_REBOOT},      {54, XID_CABLE},  {48, XID_LOOK},
-                 {74, XID_LOOK},        {150, XID_LOOK},       {43, XID_INFORM},      {63, XID_INFORM}, {92, XID_INFORM}};
+    } known[] = {{13, XID_APPLICATION}, {31, XID_APPLICATION},  {94, XID_APPLICATION}, {46, XID_RESET},  {95, XID_RESET},
+                 {119, XID_RESET},      {158, XID_RESET},       {79, XID_REBOOT},      {54, XID_CABLE},  {48, XID_LOOK},
+                 {74, XID_LOOK},        {150, XID_LOOK},        {43, XID_INFORM},      {63, XID_INFORM}, {92, XID_INFORM},
+                 {45, XID_INFORM},      {131, XID_APPLICATION}, {173, XID_LOOK}};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         assert_int_equal(xid_find(known[i].code)->class, known[i].class);
     assert_null(xid_find(9999));

@@ -191,6 +191,10 @@ static void what_the_kernels_drivers_say_is_understood(void **state)
         {"i915 0000:00:02.0: [drm] Resetting chip for stopped heartbeat on rcs0", 4},
         {"xe 0000:03:00.0: [drm] GT0: Engine reset: engine_class=rcs, logical_mask: 0x1, guc_id=2", 4},
         {"CRITICAL: Xe has declared device 0000:03:00.0 as wedged.", 1},
+        {"amdgpu 0000:03:00.0: amdgpu: device wedged, but recovered through reset", 4},
+        {"amdgpu 0000:03:00.0: [drm] device wedged, but no recovery needed", 5},
+        {"amdgpu 0000:03:00.0: [drm] device wedged, needs recovery", 1},
+        {"amdgpu 0000:03:00.0: amdgpu: GPU Recovery Failed: -22", 2},
         {"pcieport 0000:00:01.0: AER: Corrected error received: 0000:01:00.0", 0},
         {"", 0},
     };
