@@ -131,19 +131,31 @@ void gpu_set_property(struct gpu *gpu, enum property property, const char *text)
     p->state = p->value[0] ? READING_OK : READING_UNSUPPORTED;
 }
 
+/* A share counts from a tenth of the GPU on: a desktop that draws a little is not what matters beside a program with most of the
+ * memory. One that is not known counts as none. */
+static int64_t share_that_counts(const struct process *p)
+{
+    enum { SHARE_COUNTS = 100 };
+    int64_t share = reading_or(p->util_permille, 0);
+    return share >= SHARE_COUNTS ? share : 0;
+}
+
+int gpu_process_order(const struct process *a, const struct process *b)
+{
+    const int64_t left[] = {share_that_counts(a), reading_or(a->mem_bytes, -1), reading_or(a->util_permille, 0), -(int64_t)a->pid};
+    const int64_t right[] = {share_that_counts(b), reading_or(b->mem_bytes, -1), reading_or(b->util_permille, 0), -(int64_t)b->pid};
+    for (size_t i = 0; i < ARRAY_LEN(left); i++)
+        if (left[i] != right[i])
+            return left[i] > right[i] ? -1 : 1;
+    return 0;
+}
+
 const struct process *gpu_top_process(const struct gpu *gpu)
 {
     const struct process *top = NULL;
-    for (size_t i = 0; i < gpu->process_count; i++) {
-        const struct process *p = &gpu->processes[i];
-        if (!top) {
-            top = p;
-            continue;
-        }
-        int64_t load = reading_or(p->util_permille, 0), most = reading_or(top->util_permille, 0);
-        if (load > most || (load == most && reading_or(p->mem_bytes, 0) > reading_or(top->mem_bytes, 0)))
-            top = p;
-    }
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (!top || gpu_process_order(&gpu->processes[i], top) < 0)
+            top = &gpu->processes[i];
     return top;
 }
 

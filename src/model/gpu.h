@@ -110,7 +110,10 @@ void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message);
 
 void gpu_set_property(struct gpu *gpu, enum property property, const char *text);
 
-/* The process that explains the load best: most utilization, then most memory. NULL without processes. */
+/* Which of two processes on one GPU matters more to a person: the one with a larger share of the GPU, then the one with more
+ * memory. Negative: `a` does. */
+int gpu_process_order(const struct process *a, const struct process *b);
+/* The one that matters most; NULL without processes. */
 const struct process *gpu_top_process(const struct gpu *gpu);
 
 /* Utilization is the share of time in which anything ran, however little: weighted by power it says how much. Absent where the GPU

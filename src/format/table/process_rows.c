@@ -168,11 +168,7 @@ void process_rows_done(struct process_rows *rows)
 
 static int biggest(const void *left, const void *right)
 {
-    const struct process *a = *(const struct process *const *)left, *b = *(const struct process *const *)right;
-    /* As gpu_top_process() sees it: a load that is not known counts as none. */
-    int order = order_of(reading_or(b->util_permille, 0), reading_or(a->util_permille, 0));
-    order = order ? order : by_metric(a, b, PROCESS_METRIC_mem_bytes);
-    return order ? order : order_of(a->pid, b->pid);
+    return gpu_process_order(*(const struct process *const *)left, *(const struct process *const *)right);
 }
 
 size_t process_biggest_first(const struct gpu *gpu, const struct process **sorted)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "format/table/table.h"
 #include "sample.h"
 
 static json_t *at(json_t *root, const char *key)
@@ -183,6 +184,29 @@ static void no_gpu_is_an_empty_list_and_a_reason(void **state)
     snapshot_unref(s);
 }
 
+/* A program with most of the memory before a desktop that draws a little; one at work before both. */
+static void the_top_process_is_the_one_that_matters(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t share, mib;
+    } lists[][3] = {{{40, 300}, {0, 18200}, {90, 100}}, {{40, 300}, {500, 2000}, {0, 18200}}, {{20, 300}, {30, 300}, {10, 300}}};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        struct snapshot *s = snapshot_new(1);
+        for (int k = 0; k < 3; k++) {
+            struct process *p = gpu_add_process(&s->gpus[0], 10 + k);
+            p->util_permille = reading_ok(lists[i][k].share);
+            p->mem_bytes = reading_ok(lists[i][k].mib << 20);
+        }
+        const struct process *sorted[3];
+        process_biggest_first(&s->gpus[0], sorted);
+        SAMPLE_JSON(root, json_summary(j, s, &(struct why){.answer = "because"}));
+        assert_int_equal(json_integer_value(at(at(item(root, "gpus", 0), "top_process"), "pid")), 11);
+        assert_int_equal(sorted[0]->pid, 11);
+        snapshot_unref(s);
+    }
+}
+
 static void the_summary_adds_up_what_is_known(void **state)
 {
     (void)state;
@@ -265,6 +289,7 @@ int main(void)
         TEST(instances_have_the_same_keys_and_stay_under_their_card),
         TEST(devices_stay_listed_when_they_are_lost),
         TEST(no_gpu_is_an_empty_list_and_a_reason),
+        TEST(the_top_process_is_the_one_that_matters),
         TEST(the_summary_adds_up_what_is_known),
         TEST(stats_rows_are_floats_and_carry_their_time),
         TEST(resources_speak_of_the_gpu_with_most_room),
