@@ -3,6 +3,8 @@
  */
 #include "engine/attribution.h"
 
+#include <assert.h>
+
 #include "base/cleanup.h"
 
 enum { CALM_PERMILLE = 100 };
@@ -21,10 +23,48 @@ static const struct busy_engine {
     {METRIC_decoder_permille, PROCESS_METRIC_decoder_permille, 15, false},
 };
 
+static_assert(ARRAY_LEN(engines) == ATTRIBUTION_ENGINES, "as in the header");
+
 /* Everybody who is on the GPU is in the list, as far as the driver knows. */
 static bool list_is_whole(const struct gpu *gpu)
 {
     return gpu->processes_state == READING_OK && gpu->processes_hidden == 0 && gpu->processes_left_out == 0;
+}
+
+void engine_loads_note(const struct gpu *gpu, struct engine_loads *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(engines); i++)
+        ret->of[i] = gpu->metric[engines[i].gpu];
+}
+
+/* The share of one process of an engine that was at `then`, its known shares together at `seen`, and is at `now`. What little there
+ * was to have a part of says nothing about a load that came since. */
+static struct reading share_now(const struct gpu *gpu, struct reading share, int64_t then, int64_t seen, int64_t now)
+{
+    enum { NEAR = 30, SOME_LOAD = 200, ROUNDED = 10 };
+    int64_t apart = now > then ? now - then : then - now, whole = then;
+    if (share.state != READING_OK || apart <= MAX_OF((int64_t)NEAR, then / 10))
+        return share;
+    if (now > then && then < SOME_LOAD)
+        return gpu->process_count == 1 && list_is_whole(gpu) ? reading_ok(now) : reading_absent(READING_PENDING);
+    if (seen > 0 && seen < then && then - seen <= ROUNDED * (int64_t)gpu->process_count)
+        whole = seen; /* drivers round each of them down */
+    return reading_ok(MIN_OF(share.value * now / whole, (int64_t)1000));
+}
+
+void shares_follow(struct gpu *gpu, const struct engine_loads *then)
+{
+    for (size_t e = 0; e < ARRAY_LEN(engines); e++) {
+        int64_t before, now, seen = 0;
+        if (!reading_get(then->of[e], &before) || !reading_get(gpu->metric[engines[e].gpu], &now))
+            continue;
+        for (size_t i = 0; i < gpu->process_count; i++)
+            seen += reading_or(gpu->processes[i].metric[engines[e].process], 0);
+        for (size_t i = 0; i < gpu->process_count; i++) {
+            struct reading *share = &gpu->processes[i].metric[engines[e].process];
+            *share = share_now(gpu, *share, before, seen, now);
+        }
+    }
 }
 
 /* The weighed use of one engine by all, seen or not; 0 where nothing can be said. */

@@ -15,5 +15,16 @@
 
 #include "model/gpu.h"
 
+/* What the engines of a GPU were doing when its processes were read. */
+enum { ATTRIBUTION_ENGINES = 4 };
+struct engine_loads {
+    struct reading of[ATTRIBUTION_ENGINES];
+};
+
+void engine_loads_note(const struct gpu *gpu, struct engine_loads *ret);
+/* The processes were read in an earlier sample than the GPU: their parts of its load then are taken for their parts now. Where
+ * there was no load to have a part of, they are not known until they are read again. */
+void shares_follow(struct gpu *gpu, const struct engine_loads *then);
+
 /* idle_mw: what the GPU draws when nothing runs, as far as it has been seen; zeroed before the first call, kept between calls. */
 void attribute_power(struct gpu *gpu, struct reading *idle_mw);

@@ -39,8 +39,9 @@ struct worker {
     struct result *spare; /* to say that there is no memory */
     size_t gpu_count;
     struct gpu_id *ids;
-    struct gpu *last;        /* what was read last of each GPU, to keep the groups that are not read each time */
-    struct reading *idle_mw; /* of each GPU, as far as it has been seen idle */
+    struct gpu *last;             /* what was read last of each GPU, to keep the groups that are not read each time */
+    struct reading *idle_mw;      /* of each GPU, as far as it has been seen idle */
+    struct engine_loads *read_at; /* of each GPU, when its processes were read */
     unsigned known;
 };
 
@@ -90,9 +91,11 @@ static void forget_gpus(struct worker *w)
         gpu_done(&w->last[i]);
     free(w->last);
     free(w->idle_mw);
+    free(w->read_at);
     free(w->ids);
     w->last = NULL;
     w->idle_mw = NULL;
+    w->read_at = NULL;
     w->ids = NULL;
     w->gpu_count = 0;
     w->known = 0;
@@ -120,7 +123,8 @@ static int list_gpus(struct worker *w, struct error *err)
     w->ids = ids;
     w->last = calloc((size_t)MAX_OF(count, 1), sizeof *w->last);
     w->idle_mw = calloc((size_t)MAX_OF(count, 1), sizeof *w->idle_mw);
-    if (!w->last || !w->idle_mw)
+    w->read_at = calloc((size_t)MAX_OF(count, 1), sizeof *w->read_at);
+    if (!w->last || !w->idle_mw || !w->read_at)
         return error_set(err, -ENOMEM, "out of memory");
     w->gpu_count = (size_t)count;
     return 0;
@@ -173,6 +177,19 @@ static void share_identities(const struct gpu *card, size_t index)
                 instance->processes[i] = card->processes[k];
 }
 
+/* The processes are kept as they were read; what is shown of them is of the same moment as the GPU. */
+static void give_power(struct worker *w, size_t position, unsigned groups, struct gpu *out)
+{
+    gpu_done(&w->last[position]);
+    if (gpu_copy(&w->last[position], out) < 0)
+        w->last[position] = (struct gpu){0};
+    if (groups & GROUP_PROCESS)
+        engine_loads_note(out, &w->read_at[position]);
+    else
+        shares_follow(out, &w->read_at[position]);
+    attribute_power(out, &w->idle_mw[position]);
+}
+
 static void read_gpu(struct worker *w, size_t position, unsigned groups, struct gpu *out)
 {
     w->ops->sample(w->source, position, groups, out);
@@ -189,7 +206,7 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
             identity_fill(w->identity, &out->processes[i]);
     if (groups & GROUP_PROCESS)
         gpu_mark_shares_absent(out, READING_UNSUPPORTED);
-    attribute_power(out, &w->idle_mw[position]);
+    give_power(w, position, groups, out);
     if ((groups & GROUP_FAST) && !w->ops->host) /* a recording has its own */
         out->effective_permille = gpu_effective_load(out);
     for (size_t i = 0; i < out->instance_count; i++) {
@@ -199,9 +216,7 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
         gpu_mark_absent(instance, groups, READING_UNSUPPORTED);
         share_identities(out, i);
     }
-    gpu_done(&w->last[position]);
-    if (gpu_copy(&w->last[position], out) < 0)
-        w->last[position] = (struct gpu){0};
+    memcpy(w->last[position].metric, out->metric, sizeof out->metric);
 }
 
 static int prepare(struct worker *w, unsigned *groups, struct error *err)

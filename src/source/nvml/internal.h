@@ -108,6 +108,7 @@ struct nvml_card {
 
     unsigned long long last_seen; /* newest timestamp of process utilization */
     struct mono loads_asked;      /* when the driver was asked for the loads last */
+    struct reading loads_util;    /* what the GPU was doing then */
     unsigned loads_of;            /* which processes were on the card then */
     bool loads_known;
     struct nvml_load *loads;

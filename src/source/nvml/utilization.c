@@ -144,6 +144,14 @@ static bool is_idle(const struct nvml_card *card, const struct gpu *out)
     return reading_or(out->metric[METRIC_util_permille], -1) == 0;
 }
 
+/* Shares of another load are not shares of this one. */
+static bool is_same_work(const struct nvml_card *card, const struct gpu *out)
+{
+    enum { NEAR = 200 };
+    int64_t then, now;
+    return !reading_get(card->loads_util, &then) || !reading_get(out->util_permille, &now) || llabs(now - then) <= NEAR;
+}
+
 /* The dearest call of a sample (1.4 to 2.8 ms): while nobody looks, the driver's own samples may gather for a moment. */
 static bool still_holds(const struct nvml_card *card, unsigned groups, const struct gpu *out, struct mono now)
 {
@@ -152,7 +160,8 @@ static bool still_holds(const struct nvml_card *card, unsigned groups, const str
     int64_t holds_ms = (groups & (GROUP_UNSEEN | GROUP_GLANCE)) && is_idle(card, out) ? IDLE_MS
                        : groups & GROUP_UNSEEN                                        ? UNSEEN_MS
                                                                                       : 0;
-    return card->loads_known && card->loads_of == mark_of(out) && mono_since_ms(now, card->loads_asked) < holds_ms;
+    return card->loads_known && card->loads_of == mark_of(out) && mono_since_ms(now, card->loads_asked) < holds_ms &&
+           is_same_work(card, out);
 }
 
 bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
@@ -185,6 +194,7 @@ bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, st
     }
     card->loads_known = true;
     card->loads_asked = now;
+    card->loads_util = out->util_permille;
     card->loads_of = mark_of(out);
     forget_old(card, now);
     if (code == NVML_OK)
