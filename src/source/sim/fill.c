@@ -117,7 +117,8 @@ static void fill_power(const struct fill *f, struct gpu *g)
     }
     if (nvidia) {
         g->power_limit_requested_mw = whole(v->limit_w * 1000);
-        g->power_instant_mw =
+        g->power_instant_mw = g->power_mw;
+        g->power_average_mw =
             whole(v->power_w * 1000 * (1 + 0.03 * sim_noise(f->world->seed, (uint64_t)f->gpu, 0x2001, f->t, 0.3)));
     }
     if (nvidia && (c->abilities & CARD_GPM))
