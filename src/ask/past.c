@@ -34,8 +34,9 @@ static void add_parameter(struct buf *out, const char *key, const char *value)
 
 static void add_time(struct buf *out, const char *key, struct wall at)
 {
-    char text[WALL_TEXT_SIZE];
-    wall_format(at, text);
+    char text[WALL_TEXT_SIZE] = "all";
+    if (at.ms > 0)
+        wall_format(at, text);
     add_parameter(out, key, text);
 }
 

@@ -61,7 +61,7 @@ static int run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "since", .argument = "TIME", .help = "Start: -7d (default), \"yesterday\", 2026-11-01"},
+    {.name = "since", .argument = "TIME", .help = "Start: -7d (default), \"yesterday\", 2026-11-01, all"},
     {.name = "until", .argument = "TIME", .help = "End (default: now)"},
     {.name = "by",
      .argument = "WHAT",

@@ -96,6 +96,7 @@ int http_ask(struct method_context *c, const struct server_request *asked, const
                                            : "",
         .headers = headers,
         .timeout_ms = timeout_ms,
+        .status_is_enough = !ret, /* what was done is not done again */
         .cancel = c->ending,
     };
     AUTO_BUF struct buf reply = BUF(REPLY_MAX);

@@ -10,14 +10,15 @@
 #include "base/cleanup.h"
 #include "net/curl.h"
 
-enum { CONNECT_TIMEOUT_MS = 3000, TIMEOUT_MS = 10000 };
+enum { CONNECT_TIMEOUT_MS = 3000, TIMEOUT_MS = 10000, PAUSE_MOST_S = 86400, STATUS_FINAL = 200 };
 
 /* Where the body goes. */
 struct transfer {
     CURL *handle;
     const struct http_request *request;
     struct buf *body;
-    int failure; /* of request->each */
+    int failure;     /* of request->each */
+    int64_t pause_s; /* Retry-After in digits; 0: none */
 };
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *user)
@@ -32,9 +33,26 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *user)
     return t->body->failed ? 0 : size * count;
 }
 
+/* However many digits: libcurl takes what is too large for a number for nothing. */
+static int64_t read_pause(struct str digits)
+{
+    int64_t seconds = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        if (digits.at[i] < '0' || digits.at[i] > '9')
+            return 0; /* a date, or nonsense */
+        seconds = MIN_OF(seconds * 10 + (digits.at[i] - '0'), (int64_t)PAUSE_MOST_S);
+    }
+    return seconds;
+}
+
 static size_t take_header(char *bytes, size_t size, size_t count, void *user)
 {
-    buf_add(user, bytes, size * count); /* what does not fit is not worth failing for */
+    struct transfer *t = user;
+    struct str line = {bytes, size * count}, name;
+    if (t->request->reply_headers)
+        buf_add(t->request->reply_headers, bytes, size * count); /* what does not fit is not worth failing for */
+    if (str_cut(&line, ':', &name) && str_is_any_case(str_trim(name), "retry-after"))
+        t->pause_s = read_pause(str_trim(line));
     return size * count;
 }
 
@@ -80,10 +98,8 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
         curl.easy_setopt(c, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
     if (r->http2)
         curl.easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-    if (r->reply_headers) {
-        curl.easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
-        curl.easy_setopt(c, CURLOPT_HEADERDATA, r->reply_headers);
-    }
+    curl.easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+    curl.easy_setopt(c, CURLOPT_HEADERDATA, transfer);
     if (r->ca_file) {
         curl.easy_setopt(c, CURLOPT_CAINFO, r->ca_file);
         curl.easy_setopt(c, CURLOPT_CAPATH, NULL); /* these alone */
@@ -119,11 +135,13 @@ int http_call(const struct env *env, const struct http_request *request, struct 
     curl.easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
     curl.easy_getinfo(c, CURLINFO_RETRY_AFTER, &pause_s);
     if (request->retry_after_ms)
-        *request->retry_after_ms = MIN_OF(MAX_OF(pause_s, 0), 86400) * MS_PER_S;
+        *request->retry_after_ms = MIN_OF(MAX_OF(pause_s, transfer.pause_s), PAUSE_MOST_S) * MS_PER_S;
     curl.easy_cleanup(c);
     curl.slist_free_all(headers);
     if (transfer.failure < 0)
         return error_set(err, transfer.failure, "%s", strerror(-transfer.failure));
+    if (request->status_is_enough && status >= STATUS_FINAL)
+        return (int)status;
     const char *why = said[0] ? said : curl.easy_strerror(code);
     if (code != CURLE_OK && request->secret_url)
         return error_set(err, curl_errno(code), "%s", why);

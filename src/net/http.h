@@ -26,8 +26,10 @@ struct http_request {
     /* Gets the body of a 200 piece by piece, of any length, instead of `body`; returns 0 or -errno, which ends it. May be NULL. */
     int (*each)(void *user, struct str piece);
     void *each_user;
-    struct buf *reply_headers;  /* lines "name: value" of the answer, and what follows its body, are appended; may be NULL */
-    int64_t *retry_after_ms;    /* what the answer's Retry-After says, 0 where it says nothing; may be NULL */
+    struct buf *reply_headers; /* lines "name: value" of the answer, and what follows its body, are appended; may be NULL */
+    int64_t *retry_after_ms;   /* what the answer's Retry-After says, at most a day; 0 where it says nothing; may be NULL */
+    bool status_is_enough; /* a status of 200 or more is the answer, whatever becomes of the body behind it: long, endless, cut off
+                            */
     const _Atomic bool *cancel; /* becomes true: given up within about a second with -ECANCELED; may be NULL */
 };
 

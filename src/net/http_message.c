@@ -364,6 +364,7 @@ const char *http_status_text(int status)
     switch (status) {
     case 101: return "Switching Protocols";
     case 200: return "OK";
+    case 201: return "Created";
     case 202: return "Accepted";
     case 204: return "No Content";
     case 303: return "See Other";
@@ -390,8 +391,14 @@ const char *http_status_text(int status)
     case 503: return "Service Unavailable";
     case 504: return "Gateway Timeout";
     case 505: return "HTTP Version Not Supported";
-    default: return "Unknown";
+    default: break;
     }
+    /* Of others the class says enough. */
+    return status < 200   ? "Continue"
+           : status < 300 ? "OK"
+           : status < 400 ? "Redirect"
+           : status < 500 ? "Client Error"
+                          : "Server Error";
 }
 
 void http_error_body(struct buf *out, const char *code, const char *message)

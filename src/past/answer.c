@@ -181,6 +181,17 @@ static int answer_span(struct store *s, const struct past_question *q, const cha
     return 0;
 }
 
+/* All that is known of a host begins with its first sample. */
+static int begin_of_all(struct store *s, const char *name, struct past_question *q, struct error *err)
+{
+    struct store_host host = {0};
+    if (q->kind == PAST_MOMENT || q->since.ms > 0)
+        return 0;
+    int rc = store_find_host(s, name, &host, err);
+    q->since.ms = MIN_OF(host.first_seen.ms, q->until.ms - 1);
+    return rc;
+}
+
 int past_answer(struct store *s, const struct past_question *q, struct buf *out, struct error *err)
 {
     struct json_writer j = JSON_WRITER(out);
@@ -193,9 +204,13 @@ int past_answer(struct store *s, const struct past_question *q, struct buf *out,
     }
     if (rc < 0)
         return error_set(err, rc == -ENODATA ? -ENODEV : rc, "%s", none.text);
-    rc = q->kind == PAST_MOMENT ? answer_moment(s, q, host, &j, err)
-         : q->kind == PAST_SPAN ? answer_span(s, q, host, &j, err)
-                                : answer_report(s, q, host, &j, err);
+    struct past_question known = *q;
+    rc = begin_of_all(s, host, &known, err);
+    if (rc < 0)
+        return rc;
+    rc = q->kind == PAST_MOMENT ? answer_moment(s, &known, host, &j, err)
+         : q->kind == PAST_SPAN ? answer_span(s, &known, host, &j, err)
+                                : answer_report(s, &known, host, &j, err);
     buf_char(out, '\n');
     return rc < 0 ? rc : out->failed ? error_set(err, -ENOMEM, "cannot show the answer: it is too large, or out of memory") : 0;
 }

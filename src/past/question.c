@@ -185,17 +185,14 @@ static int read_metrics(struct history_question *q, history_parameter_fn *parame
 
 /* ---- the rest ---- */
 
-static int read_moment(const char *key, const char *text, struct wall now, enum moment_zone zone, int64_t *ret_ms,
+int question_read_time(const char *key, const char *text, struct wall now, enum moment_zone zone, struct wall *ret,
                        struct error *err)
 {
-    struct wall at;
-    if (strcmp(text, "all") == 0 && strcmp(key, "since") == 0) {
-        *ret_ms = 0;
-        return 0;
-    }
-    if (!moment_parse(str_from(text), now, zone, &at) || at.ms < 0)
+    struct wall at = {0};
+    bool all = strcmp(text, "all") == 0 && strcmp(key, "since") == 0;
+    if (!all && (!moment_parse(str_from(text), now, zone, &at) || at.ms < 0))
         return error_set(err, -EINVAL, "%s must be %s", key, MOMENT_SYNTAX);
-    *ret_ms = at.ms;
+    *ret = at;
     return 0;
 }
 
@@ -297,11 +294,14 @@ static int read_when(struct history_question *q, history_parameter_fn *parameter
                      enum moment_zone zone, struct error *err)
 {
     char text[96];
+    struct wall since = {q->since_ms}, until = {q->until_ms};
     int rc = 0;
     if (parameter(user, "since", text, sizeof text))
-        rc = read_moment("since", text, now, zone, &q->since_ms, err);
+        rc = question_read_time("since", text, now, zone, &since, err);
     if (rc == 0 && parameter(user, "until", text, sizeof text))
-        rc = read_moment("until", text, now, zone, &q->until_ms, err);
+        rc = question_read_time("until", text, now, zone, &until, err);
+    q->since_ms = since.ms;
+    q->until_ms = until.ms;
     if (rc == 0 && q->since_ms >= q->until_ms)
         rc = error_set(err, -EINVAL, "since must be before until");
     if (rc == 0 && parameter(user, "step", text, sizeof text))

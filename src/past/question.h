@@ -55,6 +55,10 @@ struct history_question {
 /* The value of a parameter; false: not given. */
 typedef bool history_parameter_fn(void *user, const char *key, char *value, size_t size);
 
+/* A moment that a parameter or an option names, as moment_parse reads it; `since` may be "all": 1970. -EINVAL and a sentence. */
+int question_read_time(const char *key, const char *text, struct wall now, enum moment_zone zone, struct wall *ret,
+                       struct error *err);
+
 /* -EINVAL and a sentence that names the parameter, and the nearest metric where one is not known. */
 int history_question_read(struct history_question *q, enum history_kind kind, history_parameter_fn *parameter, void *user,
                           struct wall now, enum moment_zone zone, struct error *err);

@@ -5,14 +5,16 @@
 
 #include "base/cleanup.h"
 #include "past/answer.h"
+#include "past/question.h"
 
 static int read_time(past_parameter_fn *parameter, void *user, const char *key, struct wall now, enum moment_zone zone, bool *given,
                      struct wall *ret, struct error *err)
 {
     char text[80];
     *given = parameter(user, key, text, sizeof text);
-    if (*given && !moment_parse(str_from(text), now, zone, ret))
-        return error_set(err, -EINVAL, "%s must be %s", key, MOMENT_SYNTAX);
+    int rc = *given ? question_read_time(key, text, now, zone, ret, err) : 0;
+    if (rc < 0)
+        return rc;
     if (*given && ret->ms > now.ms + 1000)
         return error_set(err, -EINVAL, "%s is in the future", key);
     return 0;

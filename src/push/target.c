@@ -152,6 +152,7 @@ static int post(const struct push_target *t, const struct env *env, struct str b
                                          .headers = headers,
                                          .timeout_ms = t->timeout_ms,
                                          .secret_url = true,
+                                         .status_is_enough = true,
                                          .reply_headers = &reply->headers,
                                          .retry_after_ms = &reply->retry_after_ms,
                                          .cancel = cancel};

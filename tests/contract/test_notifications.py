@@ -271,6 +271,19 @@ def test_refusals_are_not_tried_for_ever_and_retry_after_is_heeded(house):
     assert len(refuses.requests) == 4
 
 
+@pytest.mark.parametrize("length, body", [(100, b"short"), (1 << 20, b"x" * (1 << 20))], ids=["short", "long"])
+def test_what_was_acknowledged_is_not_sent_again(house, length, body):
+    """The status is the acknowledgment; what follows it may be cut off or longer than anybody reads."""
+    hook = house.target(lambda: targets.Target(lambda request: (200, {"Content-Length": str(length), "Connection": "close"}, body)))
+    house.configure({"ops": webhook(hook)})
+    d = house.start()
+    house.cards(BUSY)
+    eventually(lambda: (n := notifier(d, "ops"))["sent_total"] == 1 and n["queued"] == 0, explain=d.log)
+    house.cards(IDLE)
+    eventually(lambda: notifier(d, "ops")["sent_total"] == 2, explain=d.log)
+    assert len(hook.requests) == 2 and notifier(d, "ops")["failed_total"] == 0
+
+
 def test_groups_and_distances(house):
     grouped, spaced, once = house.target(), house.target(), house.target()
     house.configure({"grouped": webhook(grouped, group_wait='"1s"'), "spaced": webhook(spaced, min_interval='"2500ms"'),

@@ -79,3 +79,17 @@ def test_a_report(remembering):
 def test_a_report_without_a_history(daemon):
     body = daemon.json("/api/report")
     assert "No history is kept" in body["answer"] and body["gpus"] == []
+
+
+def test_all_is_a_time_on_every_route(start, tmp_path):
+    """One reader of times: what one question understands, all do."""
+    d = start("--interval", "0.2", "--store", f"sqlite:{tmp_path}/all.db")
+    d.wait_stored(4)
+    first = d.json("/api/system/gpu-stats/history?limit=1&since=all")["rows"][0]["recorded_at"]
+    for path in ("/api/why", "/api/report"):
+        assert d.json(f"{path}?since=all")["since"][:16] == first[:16], path
+    for path in ("/api/system/gpu-stats/history", "/api/history", "/api/history/processes", "/api/history/events", "/api/why", "/api/report"):
+        assert d.get(f"{path}?since=all").status == 200, path
+        assert d.get(f"{path}?since=all&until=all").status == 400, path
+    for command in ("report", "why"):
+        assert json.loads(d.whirr(command, "--since", "all", "--json").stdout)["since"][:16] == first[:16]

@@ -89,7 +89,7 @@ static int64_t pause_in_body(struct str body)
         while (digits < rest.len && strchr("0123456789.", rest.at[digits]))
             digits++;
         rest.len = digits;
-        return str_to_double(rest, &number) && number * keys[k].unit_ms < 86400e3 ? (int64_t)(number * keys[k].unit_ms) + 1 : 0;
+        return str_to_double(rest, &number) ? (int64_t)MIN_OF(number * keys[k].unit_ms, 86400e3) + 1 : 0;
     }
     return 0;
 }
@@ -150,6 +150,7 @@ static void post(const struct env *env, const struct notify_target *t, const str
         .timeout_ms = t->timeout_ms,
         .connect_timeout_ms = MIN_OF(t->timeout_ms, (int64_t)5000),
         .secret_url = true,
+        .status_is_enough = true, /* what was taken is not sent again, however it is acknowledged */
         .retry_after_ms = &pause_ms,
         .cancel = cancel,
     };

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/moment.h"
 #include "base/words.h"
 #include "format/json/json.h"
+#include "past/question.h"
 #include "serve/http/core.h"
 #include "serve/http/http.h"
 
@@ -286,20 +286,25 @@ void history_done(struct history *h)
     mailbox_free(h->done);
 }
 
-/* "2026-11-15T01:02:03Z", "-6h" */
-static bool read_moment(const char *text, int64_t now_ms, int64_t *ret_ms)
-{
-    struct wall at;
-    if (!moment_parse(str_from(text), (struct wall){now_ms}, MOMENT_UTC, &at))
-        return false;
-    *ret_ms = at.ms;
-    return true;
-}
-
 static bool bad(struct exchange *x, const char *message)
 {
     exchange_error(x, 400, "bad_parameter", "%s", message);
     return false;
+}
+
+static bool read_time(struct exchange *x, const char *key, int64_t now_ms, int64_t *ret_ms)
+{
+    char text[96];
+    struct wall at;
+    struct error err = {0};
+    if (!http_query(x->request, key, text, sizeof text))
+        return true;
+    if (question_read_time(key, text, (struct wall){now_ms}, MOMENT_UTC, &at, &err) < 0) {
+        exchange_error(x, 400, "bad_parameter", "%s.", err.text);
+        return false;
+    }
+    *ret_ms = at.ms;
+    return true;
 }
 
 /* "60" are seconds; "5m" is a duration. */
@@ -319,10 +324,8 @@ static bool read_question(struct exchange *x, struct history_job *job)
     int64_t now_ms = clock_wall(x->server->options.env->clock).ms, number;
     char text[64];
     *job = (struct history_job){.until_ms = now_ms + 1, .gpu_index = -1, .limit = LIMIT_DEFAULT};
-    if (http_query(r, "since", text, sizeof text) && !read_moment(text, now_ms, &job->since_ms))
-        return bad(x, "since must be a time like 2026-11-15T01:02:03Z, or like -6h.");
-    if (http_query(r, "until", text, sizeof text) && !read_moment(text, now_ms, &job->until_ms))
-        return bad(x, "until must be a time like 2026-11-15T01:02:03Z, or like -6h.");
+    if (!read_time(x, "since", now_ms, &job->since_ms) || !read_time(x, "until", now_ms, &job->until_ms))
+        return false;
     if (http_query(r, "gpu_index", text, sizeof text)) {
         if (!str_to_i64(str_from(text), &number) || number < 0 || number >= GPU_MAX)
             return bad(x, "gpu_index must be the number of a GPU, from 0 on.");

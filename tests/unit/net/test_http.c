@@ -185,6 +185,63 @@ static void a_request_that_is_no_longer_wanted_ends_soon(void **state)
     stop(&s);
 }
 
+static int deliver(const struct server *s, int64_t timeout_ms, int64_t *pause_ms, struct error *err)
+{
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/hook", s->port);
+    struct http_request r = {
+        .method = "POST", .url = url, .body = "{}", .timeout_ms = timeout_ms, .status_is_enough = true, .retry_after_ms = pause_ms};
+    struct env env;
+    AUTO_BUF struct buf body = BUF(16);
+    env_init_system(&env);
+    return http_call(&env, &r, &body, err);
+}
+
+static void what_was_acknowledged_is_delivered_whatever_follows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reply;
+        int status;
+    } cases[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", 200},
+        {"HTTP/1.1 201 Created\r\nContent-Length: 40\r\n\r\nlonger than sixteen bytes, which is all.", 201},
+        {"HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 202},
+        {"HTTP/1.1 500 No\r\nContent-Length: 100\r\n\r\nshort", 500},
+        {"HTTP/1.1 100 Continue\r\n\r\n", -EIO},
+        {"HTTP/1.1 200 O", -EIO},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct server s;
+        struct error err = {0};
+        int64_t pause_ms = -1;
+        start(&s, cases[i].reply);
+        assert_int_equal(deliver(&s, 60000, &pause_ms, &err), cases[i].status);
+        assert_int_equal(pause_ms, 0);
+        stop(&s);
+    }
+}
+
+static void an_absurd_time_to_wait_is_a_day(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int64_t ms;
+    } cases[] = {{"7", 7000}, {"99999999999999999999999999", 86400000}, {"-5", 0}, {"soon", 0}, {"86401", 86400000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct server s;
+        struct error err = {0};
+        char reply[160];
+        int64_t pause_ms = -1;
+        snprintf(reply, sizeof reply, "HTTP/1.1 429 Later\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n", cases[i].value);
+        start(&s, reply);
+        assert_int_equal(deliver(&s, 60000, &pause_ms, &err), 429);
+        assert_int_equal(pause_ms, cases[i].ms);
+        stop(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +253,8 @@ int main(void)
         TEST(a_flood_ends_at_the_maximum),
         TEST(silence_and_absence_are_told_apart),
         TEST(only_http_is_spoken),
+        TEST(what_was_acknowledged_is_delivered_whatever_follows),
+        TEST(an_absurd_time_to_wait_is_a_day),
     };
     return RUN_TESTS(tests);
 }
