@@ -37,11 +37,26 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
+static int show_codes(struct cli *cli)
+{
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    if (cli->json) {
+        struct json_writer j = show_json(cli, &out);
+        json_finding_codes(&j);
+        buf_char(&out, '\n');
+    } else {
+        table_finding_codes(&out, &cli->page);
+    }
+    return show_text(&out);
+}
+
 static int run(struct cli *cli)
 {
     struct past_question q;
     struct error err = {0};
     const struct options *o = cli->options;
+    if (options_has(o, "codes"))
+        return show_codes(cli);
     if (options_has(o, "fleet"))
         return fleet_run(cli, FLEET_WHY);
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
@@ -59,6 +74,7 @@ static int run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "idle", .help = "List what keeps each GPU from idling, and who has it open; wakes no GPU"},
+    {.name = "codes", .help = "List every code of a finding with its severity and meaning"},
     {.name = "at",
      .argument = "TIME",
      .help = "Explain this moment of the past: \"03:10\" (the most recent), -2h, 2026-11-14T03:10"},

@@ -82,3 +82,19 @@ def test_since_goes_on_while_a_finding_holds(start):
     at = d.json("/api/gpu/metrics")["timestamp"]
     later = eventually(lambda: (b := d.json("/api/gpu/metrics"))["timestamp"] > at and b)
     assert later["findings"][0]["since"] == began < later["timestamp"]
+
+
+def test_codes_are_listed_with_their_meaning(daemon):
+    codes = {c["code"]: c for c in json.loads(daemon.whirr("why", "--codes", "--json").stdout)["codes"]}
+    assert codes["fan_stopped"]["severity"] == "critical" and not codes["fan_stopped"]["work_may_go_there"]
+    text = daemon.whirr("why", "--codes").stdout
+    assert all(code in text for code in codes)
+
+
+def test_fewer_lanes_are_found_at_once(start):
+    """Health waits for a minute; that the work is normal is not said meanwhile."""
+    d = start("--interval", "0.5", source="sim:scenario=bad-link,start=300")
+    d.wait_sampled()
+    body = d.json("/api/why")
+    assert body["findings"][0]["code"] == "pcie_link" and "normal for this work" not in body["answer"]
+    assert "LINK" in d.whirr("status").stdout

@@ -59,6 +59,25 @@ void json_looked(struct json_writer *j, const struct verdict *v, size_t position
     jw_key_text(j, "not_looked", l && l->missing[0] ? l->missing : NULL);
 }
 
+void json_finding_codes(struct json_writer *j)
+{
+    jw_object(j);
+    jw_key_array(j, "codes");
+    for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind((enum finding_code)i);
+        jw_object(j);
+        jw_key_text(j, "code", kind->code);
+        jw_key_text(j, "area", finding_area_name(kind->area));
+        jw_key_text(j, "severity", severity_text(kind->severity));
+        jw_key_int(j, "holds_seconds", kind->hold_ms / MS_PER_S);
+        jw_key_bool(j, "work_may_go_there", kind->places);
+        jw_key_text(j, "meaning", kind->title);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+}
+
 static void read_finding(const json_t *json, struct finding *f)
 {
     const char *code = json_string_value(json_object_get(json, "code")),

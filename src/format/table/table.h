@@ -64,6 +64,8 @@ void process_container_words(char *text, size_t size, const struct process *p);
 void json_processes(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows);
 
 /* `whirr status`: a verdict and one row for each GPU. only: the position of one GPU, or ALL_GPUS. */
+/* Every code of a finding, with its severity and meaning. */
+void table_finding_codes(struct buf *out, const struct page *page);
 void table_status(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 /* The last line: where to look next. */
 void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s);

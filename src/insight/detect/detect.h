@@ -9,5 +9,6 @@
 
 void detect_clocks(const struct facts *f, struct collection *c); /* far too low under load */
 void detect_fan(const struct facts *f, struct collection *c);    /* set by hand, and too slow for the heat */
+void detect_link(const struct facts *f, struct collection *c);   /* fewer lanes than it could have */
 void detect_memory(const struct facts *f, struct collection *c); /* without an owner, or moved to the host */
 void detect_trust(const struct facts *f, struct collection *c);  /* utilization that other readings contradict */

@@ -57,7 +57,12 @@ static void insert_cause(struct why_part *part, const struct finding *f, bool le
     memmove(&part->causes[at + 1], &part->causes[at], (kept - at) * sizeof part->causes[0]);
     struct why_cause *cause = &part->causes[at];
     *cause = (struct why_cause){.code = f->code, .confidence = confidence, .pid = f->pid};
-    snprintf(cause->text, sizeof cause->text, "%s.", f->headline);
+    /* A cause is of its GPU: "GPU 0: its PCIe link ..." begins with what is behind the colon. */
+    const char *colon = strncmp(f->headline, "GPU ", 4) == 0 ? strstr(f->headline, ": ") : NULL;
+    bool named = colon && strspn(f->headline + 4, "0123456789") == (size_t)(colon - f->headline - 4);
+    snprintf(cause->text, sizeof cause->text, "%s.", named ? colon + 2 : f->headline);
+    if (named && cause->text[0] >= 'a' && cause->text[0] <= 'z')
+        cause->text[0] = (char)(cause->text[0] - 'a' + 'A');
     snprintf(cause->evidence[cause->evidence_count++], WHY_LINE_SIZE, "%s", finding_kind(f->code)->title);
     part->cause_count = kept + 1;
 }

@@ -144,6 +144,11 @@ static void suggest_blind(const struct facts *f, struct why_part *part)
 
 static void suggest_clocks(const struct facts *f, struct why_part *part)
 {
+    /* Clocks stay up for a while behind work: only a lock that the driver reports, or a calm past, is worth a reset. */
+    if (!(reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS) && !f->past.known) {
+        suggest_add(part, "Run whirr why again in a minute: if the clocks fall, work had just ended.");
+        return;
+    }
     if (strcmp(f->gpu->id.vendor, "nvidia") == 0 && !f->gpu->simulated)
         suggest_add(part, "Reset fixed clocks: sudo nvidia-smi -i %d -rgc -rac", f->gpu->index);
     else

@@ -59,6 +59,7 @@ static void collect_gpu(struct collection *c, size_t position, const struct fact
         return;
     detect_clocks(f, c);
     detect_fan(f, c);
+    detect_link(f, c);
     detect_memory(f, c);
     detect_trust(f, c);
 }
