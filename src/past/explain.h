@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "insight/why/episodes.h"
 #include "insight/why/why.h"
 #include "model/recent.h"
 #include "store/query.h"
@@ -61,9 +62,11 @@ struct explained_episode {
     size_t times;     /* how often it came within the time */
     int64_t total_ms; /* how long it lasted, all times together */
     bool simulated;
+    enum episode_kind kind;
     struct why_part part; /* the explanation */
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_SIZE];
-    int32_t pid;                                            /* 0: no process is the cause */
+    int32_t pid; /* 0: no process is the cause */
+    struct episode_numbers numbers;
     struct reading util_permille, temp_max_mdegc, power_mw; /* mean, highest, mean */
     double weight;
     enum episode_end end;

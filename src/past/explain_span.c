@@ -32,12 +32,24 @@ static int note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-/* The same thing again a short time later is the same thing; over days, also a long time later. */
+/* The same thing again a short time later is the same thing; over days, also a long time later. An hour of throttling is another
+ * thing than the hours of the same work around it. */
 static bool is_again(const struct span *p, const struct explained_episode *before, const struct explained_episode *e)
 {
     int64_t apart = MAX_OF(e->since.ms - before->until.ms, before->since.ms - e->until.ms);
-    return before->part.causes[0].code == e->part.causes[0].code && strcmp(before->process, e->process) == 0 &&
-           strcmp(before->user, e->user) == 0 && (p->days || (before->pid == e->pid && apart <= AGAIN_MOST_MS));
+    return before->kind == e->kind && before->part.causes[0].code == e->part.causes[0].code &&
+           strcmp(before->process, e->process) == 0 && strcmp(before->user, e->user) == 0 &&
+           (p->days || (before->pid == e->pid && apart <= AGAIN_MOST_MS));
+}
+
+static void join_numbers(struct episode_numbers *to, const struct episode_numbers *from)
+{
+    to->util_sum_permille += from->util_sum_permille;
+    to->utils += from->utils;
+    to->power_sum_mw += from->power_sum_mw;
+    to->powers += from->powers;
+    if (from->temp_max_mdegc.state == READING_OK)
+        to->temp_max_mdegc = reading_ok(MAX_OF(reading_or(to->temp_max_mdegc, INT64_MIN), from->temp_max_mdegc.value));
 }
 
 static bool join_again(const struct span *p, size_t from, const struct explained_episode *e)
@@ -60,8 +72,8 @@ static bool join_again(const struct span *p, size_t from, const struct explained
             before->part = e->part;
         }
         before->weight = episode_weight(&before->part, before->total_ms);
-        before->temp_max_mdegc =
-            before->temp_max_mdegc.value > e->temp_max_mdegc.value ? before->temp_max_mdegc : e->temp_max_mdegc;
+        join_numbers(&before->numbers, &e->numbers);
+        span_use_numbers(before);
         return true;
     }
     return false;

@@ -38,6 +38,8 @@ void span_choose_workers(struct span *p);
 
 /* ---- span_episodes.c */
 
+/* Means and the highest, of the sums. */
+void span_use_numbers(struct explained_episode *e);
 /* Each at the moment that shows it best. What is not worth telling has no weight. */
 int span_explain_episodes(struct span *p, const struct episode_group *groups, struct explained_episode *ret, size_t count,
                           struct error *err);

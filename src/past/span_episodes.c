@@ -28,6 +28,9 @@ static const struct why_part *part_of(const struct explained_moment *m, const st
 static void name_process(struct explained_episode *e, const struct snapshot *s)
 {
     const struct why_cause *cause = &e->part.causes[0];
+    for (size_t i = 0; i < e->part.cause_count && !cause->pid; i++)
+        if (e->part.causes[i].pid && finding_kind(e->part.causes[i].code)->area == AREA_WORK)
+            cause = &e->part.causes[i]; /* heat is said before the work that it comes from */
     e->pid = cause->pid;
     str_copy(e->process, sizeof e->process, str_from(cause->process));
     for (size_t i = 0; e->pid && i < s->gpu_count; i++) {
@@ -40,26 +43,14 @@ static void name_process(struct explained_episode *e, const struct snapshot *s)
     }
 }
 
-static void measure(struct explained_episode *e, const struct span *p, const struct episode *found)
+void span_use_numbers(struct explained_episode *e)
 {
-    int64_t util = 0, utils = 0, power = 0, powers = 0, value;
-    for (size_t i = found->first; i <= found->last; i++) {
-        const struct episode_point *point = &p->points[i];
-        if (reading_get(point->util_permille, &value)) {
-            util += value;
-            utils++;
-        }
-        if (reading_get(point->power_mw, &value)) {
-            power += value;
-            powers++;
-        }
-        if (reading_get(point->temp_max_mdegc, &value))
-            e->temp_max_mdegc = reading_ok(MAX_OF(reading_or(e->temp_max_mdegc, INT64_MIN), value));
-    }
-    if (utils)
-        e->util_permille = reading_ok(util / utils);
-    if (powers)
-        e->power_mw = reading_ok(power / powers);
+    const struct episode_numbers *n = &e->numbers;
+    e->temp_max_mdegc = n->temp_max_mdegc;
+    if (n->utils)
+        e->util_permille = reading_ok(n->util_sum_permille / n->utils);
+    if (n->powers)
+        e->power_mw = reading_ok(n->power_sum_mw / n->powers);
 }
 
 /* The moments of an episode that are asked about: its peak, and others spread over it. What shows most is what is told. */
@@ -135,7 +126,10 @@ static void begin_episode(const struct span *p, const struct episode_group *grou
                                       .simulated = p->gpu->simulated,
                                       .since = {MAX_OF(MAX_OF(group->since_ms, p->told->since.ms), p->gpu->first_seen.ms)},
                                       .until = {MIN_OF(group->until_ms, p->told->until.ms)},
-                                      .times = group->times};
+                                      .times = group->times,
+                                      .kind = group->shown.kind,
+                                      .numbers = group->numbers};
+    span_use_numbers(ret);
     ret->total_ms = MIN_OF(group->total_ms, ret->until.ms - ret->since.ms);
     str_copy(ret->gpu_name, sizeof ret->gpu_name, str_from(p->gpu->identity.name));
 }
@@ -155,6 +149,15 @@ static int by_time(const void *a, const void *b)
     return left->episode != right->episode ? (left->episode < right->episode ? -1 : 1) : left->turn - right->turn;
 }
 
+/* A moment of thermal throttling does not stand for hours of work without it. */
+static bool belies(const struct explained_episode *e, const struct why_part *part)
+{
+    bool hot = false;
+    for (size_t i = 0; i < part->cause_count; i++)
+        hot |= part->causes[i].code == FINDING_HEAT_LIMIT && (i == 0 || part->causes[i].confidence >= 0.5);
+    return hot && (e->kind == EPISODE_WORK || e->kind == EPISODE_LIMIT);
+}
+
 static int try_moment(struct span *p, const struct tried_moment *tried, struct usual_course *usual, struct explained_episode *e,
                       int *best, struct error *err)
 {
@@ -164,7 +167,9 @@ static int try_moment(struct span *p, const struct tried_moment *tried, struct u
         return rc;
     const struct why_part *part = part_of(&m, p->gpu);
     double weight = part ? episode_weight(part, e->total_ms) : 0;
-    if (weight > e->weight || (weight > 0 && weight == e->weight && tried->turn < *best)) {
+    bool lies = part && belies(e, part), lied = e->weight > 0 && belies(e, &e->part);
+    if ((weight > e->weight && (!lies || lied || e->weight == 0)) || (weight > 0 && lied && !lies) ||
+        (weight > 0 && weight == e->weight && tried->turn < *best)) {
         *best = tried->turn;
         e->at = m.snapshot->taken_at;
         e->part = *part;
@@ -198,7 +203,6 @@ int span_explain_episodes(struct span *p, const struct episode_group *groups, st
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = try_moment(p, &all[i], usual, &ret[all[i].episode], &best[all[i].episode], err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        measure(&ret[i], p, &groups[i].shown);
         if (ret[i].weight > 0)
             rc = find_end(p, &ret[i], err);
     }

@@ -149,6 +149,23 @@ int episodes_find(const struct episode_point *points, size_t count, int64_t step
     return 0;
 }
 
+static void measure(const struct episode_point *points, const struct episode *e, struct episode_numbers *n)
+{
+    int64_t value;
+    for (size_t i = e->first; i <= e->last; i++) {
+        if (reading_get(points[i].util_permille, &value)) {
+            n->util_sum_permille += value;
+            n->utils++;
+        }
+        if (reading_get(points[i].power_mw, &value)) {
+            n->power_sum_mw += value;
+            n->powers++;
+        }
+        if (reading_get(points[i].temp_max_mdegc, &value))
+            n->temp_max_mdegc = reading_ok(MAX_OF(reading_or(n->temp_max_mdegc, INT64_MIN), value));
+    }
+}
+
 /* How much an episode may matter, before it is explained. */
 static double promise(const struct episode_group *g)
 {
@@ -175,9 +192,11 @@ size_t episodes_group(const struct episode *found, size_t count, const struct ep
             k++;
         struct episode_group *g = &ret[k];
         if (k == used) {
-            ret[used++] = (struct episode_group){*e, since, until, until - since, 1};
+            ret[used++] = (struct episode_group){*e, since, until, until - since, 1, {0}};
+            measure(points, e, &g->numbers);
             continue;
         }
+        measure(points, e, &g->numbers);
         g->until_ms = until;
         g->total_ms += until - since;
         g->times++;

@@ -49,11 +49,18 @@ struct episode {
 int episodes_find(const struct episode_point *points, size_t count, int64_t step_ms, struct episode *ret, size_t max,
                   size_t *ret_count, size_t *left_out);
 
+/* Sums over the points of an episode. */
+struct episode_numbers {
+    int64_t util_sum_permille, utils, power_sum_mw, powers;
+    struct reading temp_max_mdegc;
+};
+
 /* Episodes that are told as one: over days, the same work again and again. */
 struct episode_group {
     struct episode shown; /* the longest of them */
     int64_t since_ms, until_ms, total_ms;
     size_t times;
+    struct episode_numbers numbers; /* of all of them */
 };
 
 /* again: episodes of the same kind and worker are one. The most promising first; ret has room for `count`. Returns their number. */

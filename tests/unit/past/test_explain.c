@@ -65,7 +65,7 @@ static void judge(const char *title, const struct score *scores)
 
 static bool is_work(enum finding_code code)
 {
-    return code <= FINDING_HIDDEN_LOAD;
+    return finding_kind(code)->area == AREA_WORK;
 }
 
 static bool names(const struct why_part *part, enum finding_code code)
@@ -480,6 +480,61 @@ static void where_nothing_was_stored_that_is_the_answer(void **state)
     sim_history_close(&h);
 }
 
+static struct snapshot *training_sample(struct sim_history *h, bool hot)
+{
+    struct snapshot *s = sim_history_next(h);
+    struct gpu *gpu = &s->gpus[0];
+    gpu->process_count = 0;
+    gpu->processes_state = READING_OK;
+    struct process *p = gpu_add_process(gpu, 4711);
+    p->type = PROCESS_COMPUTE;
+    p->start_key = 77;
+    p->visible = true;
+    snprintf(p->name, sizeof p->name, "train.py");
+    snprintf(p->user, sizeof p->user, "alice");
+    p->mem_bytes = reading_ok(9LL << 30);
+    p->util_permille = gpu->util_permille = reading_ok(980);
+    gpu->power_mw = reading_ok(hot ? 190000 : 400000);
+    gpu->temp_mdegc = reading_ok(hot ? 93000 : 66000);
+    gpu->throttle_bits = reading_ok(hot ? THROTTLE_SW_THERMAL : 0);
+    gpu->fan_permille = reading_ok(hot ? 1000 : 500);
+    return s;
+}
+
+/* Three hours of training, of which it throttled for half an hour in the middle. */
+static void throttling_amid_work_has_its_own_times_and_numbers(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    struct explained_span t;
+    struct error err;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    h.interval_ms = 10000;
+    struct store *s = open_store("throttling.db");
+    for (int i = 0; i < 180 * 6; i++) {
+        AUTO_SNAPSHOT const struct snapshot *one = training_sample(&h, i >= 75 * 6 && i < 105 * 6);
+        assert_int_equal(store_write(s, &one, 1, NULL, 0, &err), 0);
+    }
+    assert_int_equal(explain_span(s, "box", 0, HISTORY_BEGIN, h.clock.today, &t, &err), 0);
+    assert_int_equal(t.episode_count, 2);
+    const struct explained_episode *hot = &t.episodes[0], *work = &t.episodes[1];
+    assert_int_equal(hot->times, 1);
+    assert_true(llabs(hot->total_ms - 30 * 60000) <= 60000);
+    assert_true(llabs(hot->since.ms - HISTORY_BEGIN.ms - 75 * 60000) <= 60000);
+    assert_non_null(strstr(hot->part.answer, "thermal throttling"));
+    assert_non_null(strstr(hot->part.answer, "190 W on average"));
+    assert_null(strstr(hot->part.answer, "still going on"));
+    assert_int_equal(work->times, 2);
+    assert_true(llabs(work->total_ms - 150 * 60000) <= 60000);
+    assert_null(strstr(work->part.answer, "throttling"));
+    assert_non_null(strstr(work->part.answer, "400 W on average, up to 66 °C"));
+    assert_non_null(strstr(work->part.answer, "still going on"));
+    assert_true(work->part.severity < hot->part.severity);
+    explained_span_done(&t);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static void a_host_is_named_where_there_are_several(void **state)
 {
     (void)state;
@@ -507,6 +562,7 @@ int main(void)
         TEST(calm_is_one_sentence),
         TEST(a_burst_that_could_be_heard_is_named),
         TEST(where_nothing_was_stored_that_is_the_answer),
+        TEST(throttling_amid_work_has_its_own_times_and_numbers),
         TEST(a_host_is_named_where_there_are_several),
     };
     int failed = RUN_TESTS(tests);
