@@ -127,6 +127,15 @@ struct alert *alert_add(struct alert_set *set)
 
 /* ---- what is told about it ---- */
 
+/* How long its condition has been seen to hold. */
+static int64_t held_ms(const struct alert *a, const struct alert_rule *rule, struct wall now)
+{
+    const struct alert_state *s = &a->state;
+    if (s->phase == ALERT_PENDING)
+        return MAX_OF(now.ms - s->pending_at.ms, (int64_t)0);
+    return s->phase == ALERT_FIRING ? MAX_OF(now.ms - s->started_at.ms, (int64_t)0) + rule->hold_ms : 0;
+}
+
 void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds)
 {
     AUTO_BUF struct buf summary = BUF(4096);
@@ -156,7 +165,7 @@ void alert_describe(struct alert *a, const struct alert_rule *rule, const struct
         buf_printf(&notify, "%s%s", i ? "\n" : "", rule->notify.items[i]);
     str_copy(a->notify, sizeof a->notify, buf_view(&notify));
     if (holds) {
-        summary_write(&summary, rule, s);
+        summary_write(&summary, rule, s, held_ms(a, rule, s->snapshot->taken_at));
         str_copy_clean(a->summary, sizeof a->summary, buf_view(&summary));
     }
     a->label_count = 0;

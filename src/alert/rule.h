@@ -42,8 +42,8 @@ const char *severity_name(enum config_severity severity);
 
 /* Checks the names in {{}}. 0, or -EINVAL with the place. */
 int summary_check(struct str text, enum alert_scope scope, struct expr_error *err);
-/* The sentence for people about a subject. */
-void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *subject);
+/* The sentence for people about a subject. held_ms: how long the condition was seen to hold, which is {{for}}. */
+void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *subject, int64_t held_ms);
 
 /* ---- Where inside a text of a configuration file a mistake stands: the value's place is known, escapes and quotes move the rest.
  */

@@ -93,7 +93,7 @@ static const char *xid_meaning(const struct subject *s)
     return info ? info->what : "a critical driver error";
 }
 
-static void write_word(struct buf *out, enum word word, const struct alert_rule *rule, const struct subject *s)
+static void write_word(struct buf *out, enum word word, const struct alert_rule *rule, const struct subject *s, int64_t held_ms)
 {
     char text[WORDS_SIZE];
     const struct alert_name *name = NULL;
@@ -113,7 +113,7 @@ static void write_word(struct buf *out, enum word word, const struct alert_rule 
     case WORD_ALERT: buf_text(out, rule->name); break;
     case WORD_SEVERITY: buf_text(out, severity_name(rule->severity)); break;
     case WORD_FOR:
-        words_duration(rule->hold_ms, text);
+        words_duration(held_ms, text);
         buf_text(out, text);
         break;
     case WORD_ERROR: buf_text(out, s->gpu && s->gpu->error_message[0] ? s->gpu->error_message : "no message"); break;
@@ -181,7 +181,7 @@ static void write_default(struct buf *out, const struct alert_rule *rule, const 
     }
 }
 
-void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *s)
+void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *s, int64_t held_ms)
 {
     if (!rule->summary[0]) {
         write_default(out, rule, s);
@@ -195,7 +195,7 @@ void summary_write(struct buf *out, const struct alert_rule *rule, const struct 
         buf_add(out, text.at + at, open - at);
         enum word word = find_word(name);
         if (word < WORD_COUNT)
-            write_word(out, word, rule, s);
+            write_word(out, word, rule, s, held_ms);
         else if (name_find(name, &found))
             write_value(out, &found, s);
     }

@@ -57,7 +57,9 @@ static const struct {
     [FLEET_DIVIDED] = {OF_A_GPU("gpu_mig_enabled == 1"), FLEET_WANT_ROOM},
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
-    [FLEET_MOST] = {OF_A_GPU("max_over_time(gpu_utilization_percent[30m])"), FLEET_WANT_HOSTS},
+    /* Only of what was there half an hour ago: of less, it would be called idle for longer than it was watched. */
+    [FLEET_MOST] = {OF_A_GPU("max_over_time(gpu_utilization_percent[30m]) and gpu_utilization_percent offset 30m"),
+                    FLEET_WANT_HOSTS},
     [FLEET_THROTTLE] = {OF_A_GPU(THROTTLED), FLEET_WANT_HOSTS},
     [FLEET_HEALTH] = {"whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1", FLEET_WANT_GPUS},
     [FLEET_SILENT] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},

@@ -186,7 +186,7 @@ static void say(const struct past_question *q, const struct report *r, const str
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
     double kwh = (double)t->energy_mj / MJ_PER_KWH;
-    char money[64] = "", most[160] = "", worked[WORDS_SIZE], all[WORDS_SIZE], used[WORDS_SIZE];
+    char money[64] = "", most[160] = "", worked[WORDS_SIZE], all[WORDS_SIZE], used[WORDS_SIZE], each[WORDS_SIZE];
     if (r->gpu_count == 0) {
         snprintf(text, size, "Nothing is known about that time. %s", r->gap_count ? r->gaps[0].text : "");
         return;
@@ -194,13 +194,17 @@ static void say(const struct past_question *q, const struct report *r, const str
     if (q->price_per_kwh > 0)
         snprintf(money, sizeof money, ", %.2f %s", kwh * q->price_per_kwh, q->currency);
     if (first && first->energy_mj > 0 && first->name[0])
-        snprintf(most, sizeof most, "; most of it by %s (%.0f%%)", first->name,
-                 100.0 * (double)first->energy_mj / (double)MAX_OF(t->energy_mj, (int64_t)1));
+        snprintf(most, sizeof most, "; %s by %s (%.0f%%)", 2 * first->energy_mj >= t->energy_mj ? "most of it" : "the largest part",
+                 first->name, 100.0 * (double)first->energy_mj / (double)MAX_OF(t->energy_mj, (int64_t)1));
     words_duration(llround(t->busy_hours * 3600) * 1000, worked);
     words_duration(llround(t->hours * 3600) * 1000, all);
     words_energy(t->energy_mj, used);
-    snprintf(text, size, "%zu GPU%s worked for %s of %s and used %s%s%s.", r->gpu_count, r->gpu_count == 1 ? "" : "s", worked, all,
-             used, money, most);
+    words_duration(llround(t->hours * 3600 / (double)r->gpu_count) * 1000, each);
+    if (r->gpu_count == 1)
+        snprintf(text, size, "1 GPU worked for %s of %s and used %s%s%s.", worked, all, used, money, most);
+    else
+        snprintf(text, size, "%zu GPUs worked for %s of %s of GPU time (%s each) and used %s%s%s.", r->gpu_count, worked, all, each,
+                 used, money, most);
 }
 
 static void body(struct json_writer *j, const struct past_question *q, const struct report *r, const char *host, const char *answer)

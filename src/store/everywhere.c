@@ -95,7 +95,7 @@ static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
     if (str_to_i64(db_text(q, 15), &most))
         g->instance_most_bytes = reading_ok(most);
     /* The minute at hand is not summed up yet. */
-    if (reading_or(g->util_permille, -1) > reading_or(g->util_most_permille, -1))
+    if (g->util_most_permille.state == READING_OK && reading_or(g->util_permille, -1) > g->util_most_permille.value)
         g->util_most_permille = g->util_permille;
 }
 

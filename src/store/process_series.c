@@ -96,8 +96,9 @@ static int which_lives(struct store *s, const struct store_process_plot *plot, s
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
-    /* A life may have begun or ended in another part of the first and the last step. */
-    int64_t around_ms = MAX_OF(plot->step_ms, (int64_t)MINUTE_MS);
+    /* A life may have begun or ended in another part of the first and the last step, or have its first energy in the minute before
+     * its first sample. */
+    int64_t around_ms = MAX_OF(plot->step_ms, (int64_t)HOUR_MS);
     db_bind_i64(q, 1, plot->since_ms - around_ms);
     db_bind_i64(q, 2, plot->until_ms + around_ms);
     store_bind_lives(q, &plot->lives, 3);

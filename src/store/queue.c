@@ -96,26 +96,9 @@ uint64_t queue_dropped(const struct queue *q)
 }
 
 /* The coder shortens lists that are too long, and snapshots are shared: it gets a copy. */
-static struct snapshot *copy_snapshot(const struct snapshot *s)
-{
-    struct snapshot *own = snapshot_new(s->gpu_count);
-    if (!own)
-        return NULL;
-    unsigned refs = own->refs;
-    memcpy(own, s, sizeof *own);
-    own->refs = refs;
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        if (gpu_copy(&own->gpus[i], &s->gpus[i]) < 0) {
-            snapshot_unref(own);
-            return NULL;
-        }
-    }
-    return own;
-}
-
 static int encode_snapshot(const struct snapshot *s, struct buf *out)
 {
-    struct snapshot *own = copy_snapshot(s);
+    struct snapshot *own = snapshot_copy(s);
     if (!own)
         return -ENOMEM;
     snapshot_encode(out, own, NULL);

@@ -24,12 +24,12 @@ pytestmark = pytest.mark.slow
 
 
 def exposition(now):
-    """What 300 hosts of 4 GPUs would say: gpu17 has lost one and another fails, gpu42 throttles on two, gpu99 is held but idle, gpu200 has room for
-    60 GiB, the GPUs of gpu5 are divided into instances, and those of gpu6 are to be."""
+    """What 300 hosts of 4 GPUs would say: gpu17 has lost one and another fails, gpu42 throttles on two, gpu99 is held but idle, gpu98 is idle
+    and began a moment ago, gpu200 has room for 60 GiB, the GPUs of gpu5 are divided into instances, and those of gpu6 are to be."""
     lines = {}
 
-    def add(name, labels, value):
-        lines.setdefault(name, []).append("%s{%s} %s %d" % (name, ",".join(f'{k}="{v}"' for k, v in labels.items()), value, now))
+    def add(name, labels, value, at=now):
+        lines.setdefault(name, []).append("%s{%s} %s %d" % (name, ",".join(f'{k}="{v}"' for k, v in labels.items()), value, at))
 
     add("up", {"job": "whirr", "instance": "127.0.0.1:1"}, 0)
     for host in range(HOSTS):
@@ -39,8 +39,10 @@ def exposition(now):
             add("gpu_up", labels, 0 if lost else 1)
             if lost:
                 continue
-            idle = host == 99
+            idle = host in (98, 99)
             used = 70 if host != 200 else 10
+            if host != 98:
+                add("gpu_utilization_percent", labels, 0 if idle else 60 + host % 40, now - 1860)
             add("gpu_utilization_percent", labels, 0 if idle else 60 + host % 40)
             add("gpu_memory_used_bytes", labels, used * GIB)
             if host == 5:
@@ -84,7 +86,7 @@ def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
     done = ask("status", "--fleet", fleet.url)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
-    assert lines[0].startswith("300 hosts, 1200 GPUs, 79% utilized, ") and "479.6 kW" in lines[0]
+    assert lines[0].startswith("300 hosts, 1200 GPUs, 78% utilized, ") and "479.6 kW" in lines[0]
     assert lines[0].endswith(": 1 lost, 1 failing, 2 throttling, 4 held but idle, 1 host not answering")
     assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
     assert lines[3].split()[0] == "gpu42" and "2 GPUs are throttling (software" in lines[3]

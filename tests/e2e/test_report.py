@@ -259,6 +259,21 @@ def test_a_short_span_is_said_in_seconds(whirr, tmp_path):
     assert body["users"][0]["hours"] == pytest.approx(80 / 3600, abs=0.002)
 
 
+def test_gpu_time_of_several_gpus_is_named_and_most_is_at_least_half(whirr, tmp_path):
+    end = int(time.time())
+    url = make(tmp_path, "several", "2", "gpus=4,scenario=training", "2", MAKE_HISTORY_END=str(end))
+    since, until = (datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") for t in (end - 45, end))
+    asked = ["report", "--since", since, "--until", until, "--store", url, "--json"]
+    answer = whirr(*asked).json()["answer"]
+    assert re.search(r"4 GPUs worked for .* of 3m of GPU time \(4[56]s each\)", answer), answer
+    path = url.removeprefix("sqlite:")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE processes SET user_name = 'user' || gpu_id")
+    body = whirr(*asked).json()
+    share = body["users"][0]["share_percent"]
+    assert share < 50 and f"the largest part by {body['users'][0]['name']} ({share:.0f}%)" in body["answer"], body["answer"]
+
+
 def from_minutes(url):
     """As a database whose hours of processes and energy are all still to be summed up."""
     with sqlite3.connect(url.removeprefix("sqlite:")) as db:

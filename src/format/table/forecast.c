@@ -138,6 +138,8 @@ struct soonest {
     const struct event_words *words;
     int gpu; /* -1: the host */
     size_t expected, known;
+    const struct forecast_when *rising; /* the first for which it is too early to say */
+    int rising_gpu;
 };
 
 static void consider(struct soonest *s, const struct forecast_when *w, const struct event_words *words, int gpu)
@@ -145,6 +147,10 @@ static void consider(struct soonest *s, const struct forecast_when *w, const str
     bool coming = w->verdict == FORECAST_EXPECTED || w->verdict == FORECAST_REACHED;
     s->known += w->verdict != FORECAST_UNKNOWN;
     s->expected += coming;
+    if (w->rising && !s->rising) {
+        s->rising = w;
+        s->rising_gpu = gpu;
+    }
     double seconds = w->verdict == FORECAST_REACHED ? 0 : w->likely_s;
     if (!coming || (s->when && (s->when->verdict == FORECAST_REACHED ? 0 : s->when->likely_s) <= seconds))
         return;
@@ -166,6 +172,10 @@ void forecast_answer(const struct forecast *f, int only, char *text, size_t size
     /* A history at its limit does what it was told to: no news. */
     if (f->has_store && only == ALL_GPUS && (f->store.of_disk || f->store.when.verdict != FORECAST_REACHED))
         consider(&s, &f->store.when, f->store.of_disk ? &disk_words : &store_words, -1);
+    if (!s.when && s.rising) {
+        snprintf(text, size, "Can't tell yet. GPU %d: %s.", s.rising_gpu, s.rising->reason);
+        return;
+    }
     if (!s.when) {
         snprintf(text, size, "%s",
                  s.known       ? "No sign of full memory or thermal throttling."

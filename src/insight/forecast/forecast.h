@@ -29,6 +29,7 @@ struct forecast_when {
     enum forecast_verdict verdict;
     double likely_s, earliest_s, latest_s; /* from now; for EXPECTED. latest_s HUGE_VAL: it may also settle before */
     double basis_s;                        /* how long the stretch is that it was seen on */
+    bool rising;                           /* not EXPECTED, but on its way: too early to say when, or whether */
     char reason[FORECAST_TEXT_SIZE];       /* why, in words, no full stop */
 };
 

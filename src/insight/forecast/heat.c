@@ -21,6 +21,8 @@
 /* How far below the limit the least of what fits may end, for a time to be said. */
 #define UNSURE_C 2.0
 #define WELL_KNOWN_C 12.0
+/* A final value further beyond the limit than this is a curve, not a temperature. */
+#define BEYOND_MOST_C 10.0
 enum { NEWEST = 3, OFTEN = 3, OFTEN_MS = 180000 /* so many changes of load in so long */ };
 /* A cooler is built so that the card stays below its limit; what was seen before at this power is better knowledge. */
 #define DESIGN_MARGIN_C 15.0
@@ -106,7 +108,7 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
 {
     char text[32];
     forecast_span_words(span, text);
-    if (known_well(fit)) {
+    if (known_well(fit) && fit->final <= limit + BEYOND_MOST_C) {
         h->final_c = fit->final;
         h->tau_s = fit->tau;
     }
@@ -116,10 +118,15 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
         h->when.likely_s = fit->cross;
         h->when.earliest_s = MIN_OF(fit->cross_early * 0.9, fit->cross);
         h->when.latest_s = MAX_OF(fit->cross_late * 1.1, fit->cross);
-        forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, heading for about %.0f °C; throttles at %.0f °C", now, fit->final,
-                     limit);
+        /* Where a curve leads far beyond the limit, no GPU ever gets: it throttles before. */
+        if (fit->final <= limit + BEYOND_MOST_C)
+            forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, heading for about %.0f °C; throttles at %.0f °C", now,
+                         fit->final, limit);
+        else
+            forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, would pass its limit of %.0f °C", now, limit);
     } else if ((fit->final_high >= limit || fit->final > limit) && fit->final > now + SETTLED_C) {
         forecast_say(&h->when, FORECAST_UNKNOWN, "%.0f °C and rising, too early to say if it stays below %.0f °C", now, limit);
+        h->when.rising = true;
     } else if (fabs(fit->final - now) <= SETTLED_C || (fabs(seen) <= SETTLED_C && !known_well(fit))) {
         forecast_say(&h->when, FORECAST_NEVER, "steady at %.0f °C, %.0f °C below its limit", now, limit - now);
     } else if (fit->final < now) {

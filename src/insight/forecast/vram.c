@@ -61,6 +61,7 @@ static void say_rise(struct forecast_vram *v, const struct rise *rise)
     who_text(v, who);
     words_bytes(llround(rise->line.slope * 60), rate);
     forecast_span_words(rise->basis_s, span);
+    v->when.rising = v->when.verdict == FORECAST_NO_TREND;
     if (v->when.verdict == FORECAST_NO_TREND)
         forecast_say(&v->when, FORECAST_NO_TREND, "%s is growing by %s a minute, watched too briefly to say when it will be full",
                      who, rate);
@@ -141,6 +142,7 @@ static void judge(const struct forecast_card *card, struct forecast_vram *v)
         char who[PROCESS_NAME_SIZE + 32];
         who_text(v, who);
         forecast_say(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s has just started growing: loading, or a leak", who);
+        v->when.rising = true;
         return;
     }
     if (by_process) {

@@ -140,7 +140,7 @@ static void find_reading_fault(struct health_verdict *v, const struct health_fau
     if (fault->returned)
         set_reason(f, "%s, and this came back after a reset.", text);
     else if (fault->held.ms && lasts >= FAN_FAULT_MS)
-        set_reason(f, "%s, for %s.", text, words_duration(lasts, since));
+        set_reason(f, "%s; first seen %s ago.", text, words_duration(lasts, since));
     else
         set_reason(f, "%s.", text);
 }

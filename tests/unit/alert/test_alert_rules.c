@@ -197,11 +197,11 @@ static void summaries_speak_of_their_subject(void **state)
     str_copy(p->user, sizeof p->user, STR("alice"));
     struct subject subject = {.snapshot = s, .gpu = &s->gpus[0]};
     AUTO_BUF struct buf made = BUF(1024), own = BUF(1024);
-    summary_write(&made, rule("busy"), &subject);
+    summary_write(&made, rule("busy"), &subject, 0);
     assert_string_equal(made.at, "GPU 0 (Test Card): utilization_percent is 42% (utilization_percent > 10)");
     subject.process = p;
-    summary_write(&own, rule("own"), &subject);
-    assert_string_equal(own.at, "python3 (pid 7, alice) on GPU 0 (Test Card) of box: 3.0 GiB, 42%, –, 1m 30s");
+    summary_write(&own, rule("own"), &subject, 6000);
+    assert_string_equal(own.at, "python3 (pid 7, alice) on GPU 0 (Test Card) of box: 3.0 GiB, 42%, –, 6s");
     snapshot_unref(s);
 }
 

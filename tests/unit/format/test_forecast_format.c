@@ -94,6 +94,20 @@ static void one_gpu_is_spoken_of_alone(void **state)
     free(f);
 }
 
+/* What is growing is not calm, even if it is too early to say when it will be full. */
+static void growth_that_was_watched_too_briefly_is_the_answer(void **state)
+{
+    (void)state;
+    struct forecast *f = two_gpus();
+    struct forecast_when *w = &f->gpus[1].vram.when;
+    w->rising = true;
+    snprintf(w->reason, sizeof w->reason, "the memory in use is growing by 964 MiB a minute, watched too briefly to say when");
+    AUTO_BUF struct buf out = text_of(f, 1, 0, true);
+    assert_null(strstr(out.at, "No sign of"));
+    assert_non_null(strstr(out.at, "Can't tell yet. GPU 1: the memory in use is growing by 964 MiB a minute"));
+    free(f);
+}
+
 static void an_open_end_is_said(void **state)
 {
     (void)state;
@@ -182,6 +196,7 @@ int main(void)
         TEST(a_line_says_what_when_between_and_why),
         TEST(no_line_is_wider_than_the_page),
         TEST(one_gpu_is_spoken_of_alone),
+        TEST(growth_that_was_watched_too_briefly_is_the_answer),
         TEST(an_open_end_is_said),
         TEST(a_store_at_its_cap_is_no_news),
         TEST(json_comes_back_the_same),

@@ -262,6 +262,24 @@ static int add_gpu_point(void *user, const struct store_point *p)
     return 0;
 }
 
+/* What a finished minute had does not depend on where the question ends. */
+static void check_ends(struct store *s, const struct random_host *h, int64_t gpu_id)
+{
+    AUTO_FREE struct course *cut = calloc(1, sizeof *cut), *whole = calloc(1, sizeof *whole);
+    int64_t until_ms = random_from(h->first_ms + 60000, h->last_ms), last = (until_ms - R_BEGIN) / 60000;
+    struct store_process_plot plot = {.lives = {.host = h->name, .gpu_id = gpu_id}, .since_ms = R_BEGIN, .step_ms = 60000};
+    struct error err = {0};
+    assert_true(cut && whole);
+    cut->step_ms = whole->step_ms = plot.step_ms;
+    plot.until_ms = until_ms;
+    assert_int_equal(store_process_series(s, &plot, add_process_point, cut, &err), 0);
+    plot.until_ms = h->last_ms + 60000;
+    assert_int_equal(store_process_series(s, &plot, add_process_point, whole, &err), 0);
+    for (int64_t at = 0; at <= last; at++)
+        EXPECT(near(cut->power[at], whole->power[at]), "minute %lld: %.0f mW, or %.0f if it ends the question", (long long)at,
+               whole->power[at], cut->power[at]);
+}
+
 /* What the processes have in a step adds up to no more than their GPU had in it, wherever the question ends. */
 static void check_courses(struct store *s, const struct random_host *h, const struct report *r)
 {
@@ -270,6 +288,8 @@ static void check_courses(struct store *s, const struct random_host *h, const st
     AUTO_FREE struct course *all = calloc(1, sizeof *all), *gpu = calloc(1, sizeof *gpu);
     assert_non_null(all);
     assert_non_null(gpu);
+    for (size_t i = 0; i < r->gpu_count; i++)
+        check_ends(s, h, r->gpus[i].id);
     for (size_t i = 0; i < r->gpu_count; i++)
         for (size_t k = 0; k < ARRAY_LEN(steps); k++) {
             struct error err = {0};
