@@ -121,6 +121,23 @@ void buf_percent(struct buf *b, const char *text)
             buf_printf(b, "%%%02X", *c);
 }
 
+void buf_csv(struct buf *b, struct str cell, bool text)
+{
+    double number;
+    bool formula = text && cell.len && strchr("=+-@\t\r", cell.at[0]) && !str_to_double(cell, &number);
+    bool quote = false;
+    for (size_t i = 0; i < cell.len && !quote; i++)
+        quote = cell.at[i] && strchr(",\"\r\n\t", cell.at[i]);
+    buf_text(b, quote ? "\"" : "");
+    buf_text(b, formula ? "'" : "");
+    for (size_t i = 0; i < cell.len; i++) {
+        if (cell.at[i] == '"')
+            buf_char(b, '"');
+        buf_char(b, cell.at[i]);
+    }
+    buf_text(b, quote ? "\"" : "");
+}
+
 void buf_markup(struct buf *b, struct str text)
 {
     for (size_t i = 0; i < text.len; i++)

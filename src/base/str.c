@@ -289,17 +289,43 @@ void str_copy(char *to, size_t size, struct str s)
     to[len] = '\0';
 }
 
-/* A character that a terminal obeys instead of showing it: control characters, also those above ASCII (xterm takes U+009B for the
- * begin of a sequence), and what turns the direction of the text around. */
-static bool commands(const unsigned char *b, size_t len)
+/* Characters that are obeyed instead of shown, or not seen at all: those of Unicode's general categories Cc, Cf, Zl and Zp (control
+ * characters, also U+009B, which begins a sequence for xterm; what turns the direction of a text around; tags), letters and
+ * selectors without a shape, what is for private use and what is no character. */
+static const struct {
+    uint32_t first, last;
+} unseen[] = {
+    {0x0000, 0x001f},   {0x007f, 0x009f},    {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x0600, 0x0605},   {0x061c, 0x061c},
+    {0x06dd, 0x06dd},   {0x070f, 0x070f},    {0x0890, 0x0891},   {0x08e2, 0x08e2},   {0x115f, 0x1160},   {0x17b4, 0x17b5},
+    {0x180b, 0x180f},   {0x200b, 0x200f},    {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},   {0xd800, 0xf8ff},
+    {0xfdd0, 0xfdef},   {0xfe00, 0xfe0f},    {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},
+    {0x110bd, 0x110bd}, {0x110cd, 0x110cd},  {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0x1fffe, 0x1ffff},
+    {0x2fffe, 0x2ffff}, {0x3fffe, 0x10ffff}, /* from plane 4 on there is nothing but tags, selectors and private use */
+};
+
+static uint32_t character_of(const unsigned char *b, size_t len)
+{
+    static const unsigned char lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t c = b[0] & lead[len];
+    for (size_t i = 1; i < len; i++)
+        c = c << 6 | (b[i] & 0x3f);
+    return c;
+}
+
+static bool is_seen(const unsigned char *b, size_t len)
 {
     if (len == 1)
-        return b[0] < 0x20 || b[0] == 0x7f;
-    if (len == 2)
-        return b[0] == 0xc2 && b[1] < 0xa0; /* U+0080 to U+009F */
-    if (len == 3 && b[0] == 0xe2 && b[1] == 0x80)
-        return b[2] == 0x8e || b[2] == 0x8f || (b[2] >= 0xa8 && b[2] <= 0xae);       /* U+200E, U+200F, U+2028 to U+202E */
-    return len == 3 && b[0] == 0xe2 && b[1] == 0x81 && b[2] >= 0xa6 && b[2] <= 0xa9; /* U+2066 to U+2069 */
+        return b[0] >= 0x20 && b[0] != 0x7f;
+    uint32_t c = character_of(b, len);
+    size_t low = 0, high = ARRAY_LEN(unseen);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (unseen[middle].last < c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == ARRAY_LEN(unseen) || c < unseen[low].first;
 }
 
 void str_copy_clean(char *to, size_t size, struct str s)
@@ -307,7 +333,7 @@ void str_copy_clean(char *to, size_t size, struct str s)
     size_t used = 0;
     while (s.len) {
         size_t len = str_utf8(s);
-        bool good = len > 0 && !commands((const unsigned char *)s.at, len);
+        bool good = len > 0 && is_seen((const unsigned char *)s.at, len);
         size_t need = good ? len : 1;
         if (used + need >= size)
             break;

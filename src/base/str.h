@@ -59,7 +59,8 @@ bool str_to_scaled(struct str s, int64_t scale, int64_t *ret);
 
 /* Copies at most size-1 bytes, cutting only between UTF-8 characters; always terminated. */
 void str_copy(char *to, size_t size, struct str s);
-/* The same, with invalid UTF-8 and what a terminal would obey replaced by '?': for names that come from other processes. */
+/* The same, with invalid UTF-8, what a terminal would obey and what cannot be seen replaced by '?': for names that come from other
+ * processes, drivers and hosts. */
 void str_copy_clean(char *to, size_t size, struct str s);
 
 /* Length in bytes of the valid UTF-8 character at the front; 0 if there is none (overlong forms and surrogates count as none). */

@@ -101,18 +101,10 @@ static void put_value(struct buf *out, const json_t *value)
     }
 }
 
-static void put_cell(struct buf *out, struct str cell, bool csv)
+static void put_tabbed(struct buf *out, struct str cell)
 {
-    bool quote = csv && (memchr(cell.at, '"', cell.len) || memchr(cell.at, ',', cell.len) || memchr(cell.at, '\n', cell.len));
-    if (quote)
-        buf_char(out, '"');
-    for (size_t i = 0; i < cell.len; i++) {
-        if (quote && cell.at[i] == '"')
-            buf_char(out, '"');
-        buf_char(out, !csv && cell.at[i] == '\t' ? ' ' : cell.at[i]);
-    }
-    if (quote)
-        buf_char(out, '"');
+    for (size_t i = 0; i < cell.len; i++)
+        buf_char(out, cell.at[i] == '\t' ? ' ' : cell.at[i]);
 }
 
 static int put_columns(struct fields *f, struct buf *out, const json_t *row, struct error *err)
@@ -125,7 +117,10 @@ static int put_columns(struct fields *f, struct buf *out, const json_t *row, str
         put_value(&cell, value);
         if (i)
             buf_char(out, f->csv ? ',' : '\t');
-        put_cell(out, buf_view(&cell), f->csv);
+        if (f->csv)
+            buf_csv(out, buf_view(&cell), !json_is_number(value));
+        else
+            put_tabbed(out, buf_view(&cell));
     }
     buf_char(out, '\n');
     return 0;

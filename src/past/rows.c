@@ -19,26 +19,12 @@ static struct json_writer *json_of(struct row_writer *r)
     return r->format == HISTORY_JSON ? r->j : &r->line;
 }
 
-/* Quoted where it must be (RFC 4180). */
-static void csv_cell(struct row_writer *r, struct str text)
+static void csv_cell(struct row_writer *r, struct str cell, bool text)
 {
     if (!r->first)
         buf_char(r->out, ',');
     r->first = false;
-    bool quote = false;
-    for (size_t i = 0; i < text.len; i++)
-        quote |= strchr(",\"\r\n", text.at[i]) != NULL;
-    if (!quote) {
-        buf_str(r->out, text);
-        return;
-    }
-    buf_char(r->out, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.at[i] == '"')
-            buf_char(r->out, '"');
-        buf_char(r->out, text.at[i]);
-    }
-    buf_char(r->out, '"');
+    buf_csv(r->out, cell, text);
 }
 
 /* True when the key was all that had to be written. */
@@ -47,7 +33,7 @@ static bool key_only(struct row_writer *r, const char *key)
     if (r->format != HISTORY_CSV)
         jw_key(json_of(r), key);
     else if (r->header)
-        csv_cell(r, str_from(key));
+        csv_cell(r, str_from(key), false);
     return r->header;
 }
 
@@ -72,7 +58,7 @@ void row_text(struct row_writer *r, const char *key, const char *text)
     if (key_only(r, key))
         return;
     if (r->format == HISTORY_CSV)
-        csv_cell(r, str_from(text ? text : ""));
+        csv_cell(r, str_from(text ? text : ""), true);
     else
         jw_text(json_of(r), text && text[0] ? text : NULL);
 }
@@ -94,7 +80,7 @@ void row_number(struct row_writer *r, const char *key, double value)
     struct json_writer j = JSON_WRITER(&text);
     if (isfinite(value))
         jw_number(&j, value);
-    csv_cell(r, buf_view(&text));
+    csv_cell(r, buf_view(&text), false);
 }
 
 void row_int(struct row_writer *r, const char *key, int64_t value)
@@ -104,7 +90,7 @@ void row_int(struct row_writer *r, const char *key, int64_t value)
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
     if (r->format == HISTORY_CSV)
-        csv_cell(r, str_from(text));
+        csv_cell(r, str_from(text), false);
     else
         jw_int(json_of(r), value);
 }
@@ -114,7 +100,7 @@ static void row_bool(struct row_writer *r, const char *key, bool value)
     if (key_only(r, key))
         return;
     if (r->format == HISTORY_CSV)
-        csv_cell(r, str_from(value ? "true" : "false"));
+        csv_cell(r, str_from(value ? "true" : "false"), false);
     else
         jw_bool(json_of(r), value);
 }

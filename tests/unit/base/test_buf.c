@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "test.h"
 
 static void grows_up_to_its_maximum_and_then_fails_for_good(void **state)
@@ -27,6 +28,36 @@ static void an_empty_buffer_gives_an_empty_text(void **state)
     char *text = buf_take(&b);
     assert_string_equal(text, "");
     free(text);
+}
+
+/* Spreadsheets take a cell that begins with one of these for a formula, and run it. */
+static void cells_are_no_formulas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cell, *text, *number;
+    } examples[] = {
+        {"=1+1", "'=1+1", "=1+1"},
+        {"+1+1", "'+1+1", "+1+1"},
+        {"-a", "'-a", "-a"},
+        {"@SUM(A1)", "'@SUM(A1)", "@SUM(A1)"},
+        {"\t=1", "\"'\t=1\"", NULL},
+        {"\r=1", "\"'\r=1\"", NULL},
+        {"-5", "-5", "-5"},
+        {"-5.25", "-5.25", "-5.25"},
+        {"=A,\"b\"", "\"'=A,\"\"b\"\"\"", NULL},
+        {"a=b", "a=b", "a=b"},
+        {"", "", ""},
+        {"a,b", "\"a,b\"", "\"a,b\""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+        AUTO_BUF struct buf text = BUF(64), number = BUF(64);
+        buf_csv(&text, str_from(examples[i].cell), true);
+        assert_string_equal(text.at ? text.at : "", examples[i].text);
+        buf_csv(&number, str_from(examples[i].cell), false);
+        if (examples[i].number)
+            assert_string_equal(number.at ? number.at : "", examples[i].number);
+    }
 }
 
 static void markup_is_kept_from_whoever_reads_it(void **state)
@@ -58,6 +89,7 @@ int main(void)
         TEST(grows_up_to_its_maximum_and_then_fails_for_good),
         TEST(an_empty_buffer_gives_an_empty_text),
         TEST(why_it_failed_is_told_apart),
+        TEST(cells_are_no_formulas),
         TEST(markup_is_kept_from_whoever_reads_it),
     };
     return RUN_TESTS(tests);

@@ -2,7 +2,6 @@
 #include "base/str.h"
 
 #include "base/cleanup.h"
-
 #include "test.h"
 
 static void cuts_at_separators_and_keeps_the_last_part(void **state)
@@ -63,6 +62,31 @@ static void foreign_names_are_cleaned(void **state)
     assert_string_equal(text, "?1m?a?\xe2\x80\x93\xc2\xa0");
     str_copy_clean(text, sizeof text, STR("\xed\xa0\x80z")); /* a surrogate is not a character */
     assert_string_equal(text, "???z");
+}
+
+/* One of each kind, and what stands beside it. */
+static void what_cannot_be_seen_is_not_in_a_name(void **state)
+{
+    (void)state;
+    static const uint32_t unseen[] = {0x9f,    0xad,    0x34f,   0x61c,   0x6dd,   0x115f,  0x180e,  0x200b,   0x200d,  0x200f,
+                                      0x2028,  0x202e,  0x2060,  0x2064,  0x2069,  0x206f,  0x3164,  0xe000,   0xf8ff,  0xfdd0,
+                                      0xfe0f,  0xfeff,  0xffa0,  0xfff9,  0xfffe,  0xffff,  0x110bd, 0x13430,  0x1bca0, 0x1d173,
+                                      0x1fffe, 0x40000, 0xe0001, 0xe0041, 0xe007f, 0xe0100, 0xf0000, 0x100000, 0x10ffff};
+    static const uint32_t seen[] = {0x20,   0x7e,   0xa0,   0xac,    0xae,    0x370,   0x5d0,   0x627,  0x905,
+                                    0x1100, 0x2010, 0x2027, 0x202f,  0x20ac,  0x3042,  0x4e2d,  0xac00, 0xf900,
+                                    0xfdf0, 0xff21, 0xfffd, 0x10000, 0x1d400, 0x1f600, 0x20000, 0x30000};
+    char in[5], text[8];
+    for (size_t i = 0; i < ARRAY_LEN(unseen); i++) {
+        str_copy_clean(text, sizeof text, (struct str){in, str_put_utf8(unseen[i], in)});
+        if (strcmp(text, "?") != 0)
+            fail_msg("U+%04X is in a name", unseen[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
+        size_t len = str_put_utf8(seen[i], in);
+        str_copy_clean(text, sizeof text, (struct str){in, len});
+        if (strlen(text) != len || memcmp(text, in, len) != 0)
+            fail_msg("U+%04X is not in a name", seen[i]);
+    }
 }
 
 static void distance_finds_typing_errors(void **state)
@@ -189,6 +213,7 @@ int main(void)
         TEST(numbers_are_whole_or_refused),
         TEST(copies_cut_between_characters),
         TEST(foreign_names_are_cleaned),
+        TEST(what_cannot_be_seen_is_not_in_a_name),
         TEST(distance_finds_typing_errors),
         TEST(places_are_read_strictly),
         TEST(a_listener_has_a_port_and_may_have_every_address),
