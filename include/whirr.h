@@ -61,7 +61,8 @@ size_t whirr_gpu_count(const struct whirr_sample *s);
 const char *whirr_gpu_text(const struct whirr_sample *s, size_t gpu, const char *name);
 /* -ENODATA: not known now; -ENOENT: no such reading; -ENODEV: no such GPU. */
 int whirr_gpu_value(const struct whirr_sample *s, size_t gpu, const char *name, double *ret);
-/* Why it is not known: "unsupported", "denied", "asleep", "failed", "pending", "unread"; NULL: it is known, or no such reading. */
+/* Why it is not known: "unsupported", "denied", "asleep", "failed", "pending", "unread", "implausible"; NULL: it is known, or no
+ * such reading. */
 const char *whirr_gpu_absent(const struct whirr_sample *s, size_t gpu, const char *name);
 
 size_t whirr_process_count(const struct whirr_sample *s, size_t gpu);

@@ -33,8 +33,8 @@ void buf_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* For a URL: everything but letters, digits and -._~ with percent signs. */
 void buf_percent(struct buf *b, const char *text);
-/* One cell of CSV (RFC 4180). `text`: what others may have chosen; a spreadsheet takes one that begins with = + - @ for a formula and
- * would run it, so a ' comes in front, unless it is a number. */
+/* One cell of CSV (RFC 4180). `text`: what others may have chosen; a spreadsheet takes one that begins with = + - @ for a formula
+ * and would run it, so a ' comes in front, unless it is a number. */
 void buf_csv(struct buf *b, struct str cell, bool text);
 /* For Pango, Slack and the like, which take &, < and > for their own marks. */
 void buf_markup(struct buf *b, struct str text);

@@ -53,7 +53,7 @@ static void permissions(struct json_writer *j, const struct doctor_facts *f)
 static void absent(struct json_writer *j, const struct gpu *gpu)
 {
     jw_key_object(j, "absent");
-    for (int why = READING_UNREAD; why <= READING_PENDING; why++) {
+    for (int why = READING_UNREAD; why <= READING_LAST; why++) {
         if (why == READING_OK)
             continue;
         jw_key_array(j, reading_state_name((enum reading_state)why));

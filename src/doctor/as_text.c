@@ -207,7 +207,7 @@ static void text_gpus(struct buf *out, const struct page *page, const struct sna
         pair(out, page, gpu->state == GPU_OK ? INK_GOOD : gpu->state == GPU_ASLEEP ? INK_FAINT : INK_BAD, "state", text);
         if (gpu->error_message[0])
             pair(out, page, INK_BAD, "driver reports", gpu->error_message);
-        for (int why = READING_UNREAD; why <= READING_PENDING; why++)
+        for (int why = READING_UNREAD; why <= READING_LAST; why++)
             if (why != READING_OK && gpu->state == GPU_OK)
                 text_absent(out, page, gpu, (enum reading_state)why);
     }

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "engine/internal.h"
 #include "insight/judge/judge.h"
+#include "model/plausible.h"
 
 /* ---- publication ---- */
 
@@ -88,6 +89,7 @@ static void publish(struct engine *e)
     s->taken = engine_now(e);
     s->interval_s = (double)e->interval_ms / MS_PER_S;
     s->host = *host_of(e);
+    s->host_implausible_total = e->host_implausible_total;
     carry_events(e, s);
     annotate(e, s);
     if (e->flight_periodic) {
@@ -149,6 +151,7 @@ static void sample_machine(struct engine *e)
         machine_glance(e->machine, GLANCE_MS, &e->flight_host);
     else
         machine_sample(e->machine, &e->flight_host);
+    e->host_implausible_total += host_drop_implausible(&e->flight_host);
 }
 
 void flight_start(struct engine *e, unsigned groups, bool periodic)

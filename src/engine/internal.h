@@ -75,6 +75,7 @@ struct engine {
     unsigned flight_groups;
     struct mono flight_start;
     struct host flight_host;
+    uint64_t host_implausible_total; /* readings of it that could not be true */
     struct waiter waiters[WAITERS_MAX];
     size_t waiter_count;
     struct mailbox *subscribers[SUBSCRIBERS_MAX];

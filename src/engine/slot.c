@@ -158,6 +158,7 @@ void slot_answered(struct slot *s, struct result *r, struct mono now)
         return;
     }
     s->status.errors_total += failing;
+    s->status.implausible_total += r->implausible;
     breaker_success(&s->breaker);
     s->status.consecutive_errors = 0;
     s->status.state = all_gpus_asleep(r) ? SOURCE_ASLEEP : SOURCE_OK;

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "engine/attribution.h"
 #include "host/identity.h"
+#include "model/plausible.h"
 
 /* One job, and the last one, which may be put behind it. */
 enum { JOBS_MAX = 4 };
@@ -190,20 +191,24 @@ static void give_power(struct worker *w, size_t position, unsigned groups, struc
     attribute_power(out, &w->idle_mw[position]);
 }
 
-static void read_gpu(struct worker *w, size_t position, unsigned groups, struct gpu *out)
+/* Returns how many of its readings could not be true. */
+static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, struct gpu *out)
 {
     w->ops->sample(w->source, position, groups, out);
     out->id = w->ids[position];
     str_copy(out->source, sizeof out->source, str_from(out->source[0] ? out->source : w->ops->name));
     out->simulated = out->simulated || w->ops->simulated;
     if (out->state != GPU_OK)
-        return;
+        return 0;
+    unsigned implausible = gpu_drop_implausible(out);
     keep_groups(out, &w->last[position], groups);
     gpu_mark_absent(out, groups, READING_UNSUPPORTED);
     /* Processes of a simulated or recorded machine are not looked up on this one. */
     if ((groups & GROUP_PROCESS) && !w->ops->simulated && !w->ops->host)
-        for (size_t i = 0; i < out->process_count; i++)
+        for (size_t i = 0; i < out->process_count; i++) {
             identity_fill(w->identity, &out->processes[i]);
+            process_drop_implausible(&out->processes[i]); /* what the kernel says of it */
+        }
     if (groups & GROUP_PROCESS)
         gpu_mark_shares_absent(out, READING_UNSUPPORTED);
     give_power(w, position, groups, out);
@@ -217,6 +222,7 @@ static void read_gpu(struct worker *w, size_t position, unsigned groups, struct 
         share_identities(out, i);
     }
     memcpy(w->last[position].metric, out->metric, sizeof out->metric);
+    return implausible;
 }
 
 static int prepare(struct worker *w, unsigned *groups, struct error *err)
@@ -245,7 +251,7 @@ static void do_sample(struct worker *w, const struct job *job)
         str_copy(r->message, sizeof r->message, str_from(err.text[0] ? err.text : strerror(-rc)));
     } else if (r->rc == 0) {
         for (size_t i = 0; i < w->gpu_count; i++)
-            read_gpu(w, i, groups, &r->gpus[i]);
+            r->implausible += read_gpu(w, i, groups, &r->gpus[i]);
         if (groups & GROUP_PROCESS)
             identity_sweep(w->identity);
         w->known |= groups & GROUP_ALL;

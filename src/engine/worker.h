@@ -39,7 +39,8 @@ struct result {
     struct host host;                /* of a source that has its own */
     struct event events[EVENTS_MAX]; /* gpu_index: position in this source's list */
     size_t event_count;
-    char *description; /* JOB_DESCRIBE: heap text */
+    unsigned implausible; /* readings that could not be true */
+    char *description;    /* JOB_DESCRIBE: heap text */
     size_t gpu_count;
     struct gpu gpus[];
 };

@@ -10,8 +10,8 @@
 #define MIB (1.0 / (1024 * 1024))
 
 const struct metric_info metric_table[METRIC_COUNT] = {
-#define METRIC(field, group, kind, json, json_scale, prometheus, prometheus_scale, type, help) \
-    {#field, GROUP_##group, KIND_##kind, json, json_scale, prometheus, prometheus_scale, TYPE_##type, help},
+#define METRIC(field, group, kind, range, json, json_scale, prometheus, prometheus_scale, type, help) \
+    {#field, GROUP_##group, KIND_##kind, RANGE_##range, json, json_scale, prometheus, prometheus_scale, TYPE_##type, help},
 #include "model/metrics.def"
 #undef METRIC
 };
@@ -23,18 +23,30 @@ const struct property_info property_table[PROPERTY_COUNT] = {
 };
 
 const struct metric_info process_metric_table[PROCESS_METRIC_COUNT] = {
-#define PROCESS_METRIC(field, json, json_scale, help) \
-    {#field, GROUP_PROCESS, KIND_NUMBER, json, json_scale, "", 1, TYPE_GAUGE, help},
+#define PROCESS_METRIC(field, range, json, json_scale, help) \
+    {#field, GROUP_PROCESS, KIND_NUMBER, RANGE_##range, json, json_scale, "", 1, TYPE_GAUGE, help},
 #include "model/process_metrics.def"
 #undef PROCESS_METRIC
 };
 
 const struct metric_info host_metric_table[HOST_METRIC_COUNT] = {
-#define HOST_METRIC(field, group, json, json_scale, prometheus, prometheus_scale, help) \
-    {#field, GROUP_##group, KIND_NUMBER, json, json_scale, prometheus, prometheus_scale, TYPE_GAUGE, help},
+#define HOST_METRIC(field, group, range, json, json_scale, prometheus, prometheus_scale, help) \
+    {#field, GROUP_##group, KIND_NUMBER, RANGE_##range, json, json_scale, prometheus, prometheus_scale, TYPE_GAUGE, help},
 #include "model/host_metrics.def"
 #undef HOST_METRIC
 };
+
+bool metric_is_plausible(const struct metric_info *info, int64_t value)
+{
+    static const struct {
+        int64_t least, most;
+    } ranges[RANGE_COUNT] = {
+#define RANGE(name, least, most) {least, most},
+#include "model/ranges.def"
+#undef RANGE
+    };
+    return value >= ranges[info->range].least && value <= ranges[info->range].most;
+}
 
 enum metric metric_from_json(const char *key)
 {

@@ -28,6 +28,12 @@ enum metric_group {
 };
 
 enum metric_kind { KIND_NUMBER, KIND_BOOL, KIND_PSTATE, KIND_THROTTLE, KIND_COMPUTE_MODE, KIND_RECOVERY };
+enum metric_range {
+#define RANGE(name, ...) RANGE_##name,
+#include "model/ranges.def"
+#undef RANGE
+    RANGE_COUNT
+};
 enum metric_type { TYPE_GAUGE, TYPE_COUNTER };
 
 enum metric {
@@ -62,6 +68,7 @@ struct metric_info {
     const char *field;
     enum metric_group group;
     enum metric_kind kind;
+    enum metric_range range;
     const char *json;
     double json_scale;
     const char *prometheus; /* "" when not exported */
@@ -78,6 +85,9 @@ extern const struct metric_info metric_table[METRIC_COUNT];
 extern const struct property_info property_table[PROPERTY_COUNT];
 extern const struct metric_info process_metric_table[PROCESS_METRIC_COUNT];
 extern const struct metric_info host_metric_table[HOST_METRIC_COUNT];
+
+/* Whether a reading of this metric can be true. */
+bool metric_is_plausible(const struct metric_info *info, int64_t value);
 
 /* By JSON key; METRIC_COUNT when there is none. */
 enum metric metric_from_json(const char *key);

@@ -10,8 +10,10 @@
 #include "base/cleanup.h"
 
 static const char *const names[] = {
-    [READING_UNREAD] = "unread", [READING_OK] = "ok",         [READING_UNSUPPORTED] = "unsupported", [READING_DENIED] = "denied",
-    [READING_ASLEEP] = "asleep", [READING_FAILED] = "failed", [READING_PENDING] = "pending",
+    [READING_UNREAD] = "unread",           [READING_OK] = "ok",
+    [READING_UNSUPPORTED] = "unsupported", [READING_DENIED] = "denied",
+    [READING_ASLEEP] = "asleep",           [READING_FAILED] = "failed",
+    [READING_PENDING] = "pending",         [READING_IMPLAUSIBLE] = "implausible",
 };
 
 const char *reading_state_name(enum reading_state state)

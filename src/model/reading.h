@@ -13,7 +13,9 @@ enum reading_state {
     READING_DENIED,      /* needs privileges */
     READING_ASLEEP,      /* reading would wake the card */
     READING_FAILED,
-    READING_PENDING, /* a rate: needs a second sample */
+    READING_PENDING,     /* a rate: needs a second sample */
+    READING_IMPLAUSIBLE, /* the source gave a value that cannot be true (ranges.def) */
+    READING_LAST = READING_IMPLAUSIBLE,
 };
 
 struct reading {

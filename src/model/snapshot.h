@@ -30,6 +30,7 @@ struct source_status {
     uint64_t errors_total;
     uint32_t consecutive_errors;
     uint64_t init_failures_total;
+    uint64_t implausible_total;        /* readings that could not be true */
     bool out_of_memory;                /* when it was last asked: what it has is not known */
     char message[SOURCE_MESSAGE_SIZE]; /* why it is not OK, in the driver's words; "" otherwise */
 };
@@ -63,6 +64,7 @@ struct snapshot {
     struct driver_info driver;
     struct source_status sources[SOURCES_MAX];
     size_t source_count;
+    uint64_t host_implausible_total; /* the same of the host's own readings */
     struct event events[EVENTS_MAX]; /* new since the previous snapshot */
     size_t event_count;
     struct verdict *verdict; /* what was found in it; NULL: it was not judged */

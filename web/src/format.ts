@@ -112,6 +112,7 @@ export function absence(reason: string | undefined): string {
     case "unsupported": return "This GPU or its driver doesn't report it.";
     case "pending": case "unread": return "Not read yet.";
     case "failed": return "Reading it failed.";
+    case "implausible": return "The driver gave a value that can't be true.";
     case "not stored": return "The history doesn't hold it.";
     case "lost": return "The GPU is lost.";
     case "denied": return "whirr isn't allowed to read it.";

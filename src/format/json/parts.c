@@ -59,6 +59,7 @@ void json_sources(struct json_writer *j, const struct snapshot *s)
         jw_key_int(j, "errors_total", (int64_t)source->errors_total);
         jw_key_int(j, "consecutive_errors", source->consecutive_errors);
         jw_key_int(j, "init_failures_total", (int64_t)source->init_failures_total);
+        jw_key_int(j, "implausible_total", (int64_t)source->implausible_total);
         json_words(j, "message", source->message);
         jw_end(j);
     }

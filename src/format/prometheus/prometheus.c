@@ -347,6 +347,11 @@ static double source_init_failures(const struct source_status *source)
     return (double)source->init_failures_total;
 }
 
+static double source_implausible(const struct source_status *source)
+{
+    return (double)source->implausible_total;
+}
+
 static void machine(struct buf *out, const struct host *host)
 {
     for (size_t i = 0; i < HOST_METRIC_COUNT; i++) {
@@ -380,6 +385,10 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
     source_series(out, s, "whirr_source_up", "gauge", "1 while the source answers", source_up);
     source_series(out, s, "whirr_source_errors_total", "counter", "Queries that failed, by source", source_errors);
     source_series(out, s, "whirr_source_init_failures_total", "counter", "Starts that failed, by source", source_init_failures);
+    source_series(out, s, "whirr_source_implausible_total", "counter", "Readings that could not be true, by source",
+                  source_implausible);
+    plain(out, "whirr_host_implausible_total", "counter", "Readings of the host that could not be true",
+          (double)s->host_implausible_total);
     plain(out, "whirr_last_sample_timestamp_seconds", "gauge", "When the readings were taken", (double)s->taken_at.ms / MS_PER_S);
     prometheus_head(out, "whirr_build_info", "gauge", "The program that answers");
     buf_text(out, "whirr_build_info{");

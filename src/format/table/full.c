@@ -78,7 +78,7 @@ static void one_gpu(struct buf *out, const struct page *page, const struct gpu *
         value_words(text, sizeof text, &metric_table[i], gpu->metric[i].value);
         pair(out, page, metric_table[i].json, text);
     }
-    for (int why = READING_UNREAD; why <= READING_PENDING; why++)
+    for (int why = READING_UNREAD; why <= READING_LAST; why++)
         if (why != READING_OK)
             absent(out, page, gpu, (enum reading_state)why);
 }

@@ -244,6 +244,7 @@ const char *words_absent(enum reading_state state)
     case READING_FAILED: return "the driver failed to read it";
     case READING_PENDING: return "needs a second sample";
     case READING_UNREAD: return "was not read";
+    case READING_IMPLAUSIBLE: return "the driver gave a value that can't be true";
     case READING_UNSUPPORTED:
     case READING_OK: break;
     }

@@ -50,10 +50,7 @@ void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const st
 
 static struct reading percent(struct attrs *a, const char *name)
 {
-    struct reading r = attrs_reading(a, name, 10, 1);
-    if (r.state == READING_OK && (r.value < 0 || r.value > 1000))
-        return reading_absent(READING_FAILED);
-    return r;
+    return attrs_reading(a, name, 10, 1);
 }
 
 /* Takes the second where the first is absent. */

@@ -77,7 +77,7 @@ static struct reading read_khz(struct attrs *a, const char *name)
     struct reading mhz = attrs_reading(a, name, 1, 1);
     if (mhz.state != READING_OK)
         return mhz;
-    return mhz.value >= 0 && mhz.value <= MHZ_MOST ? reading_ok(mhz.value * 1000) : reading_absent(READING_FAILED);
+    return mhz.value >= 0 && mhz.value <= MHZ_MOST ? reading_ok(mhz.value * 1000) : reading_absent(READING_IMPLAUSIBLE);
 }
 
 static struct reading higher(struct reading a, struct reading b)

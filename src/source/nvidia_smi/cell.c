@@ -110,9 +110,10 @@ static struct reading read_number(struct str cell, enum cell_kind kind)
         known_unit = known_unit || str_is_any_case(unit, numbers[kind].units[i]);
     double value;
     int64_t scaled;
-    if (!known_unit || !str_to_double(number, &value) || is_all_ones(value) || value < (double)numbers[kind].least ||
-        value > (double)numbers[kind].most)
+    if (!known_unit || !str_to_double(number, &value))
         return reading_absent(READING_FAILED);
+    if (is_all_ones(value) || value < (double)numbers[kind].least || value > (double)numbers[kind].most)
+        return reading_absent(READING_IMPLAUSIBLE);
     if (kind == CELL_MILLIVOLT && value == 0)
         return reading_absent(READING_UNSUPPORTED);                    /* what cards say that do not measure it */
     bool counted = numbers[kind].scale == 1 && kind != CELL_MILLIVOLT; /* larger than a double is exact */

@@ -79,7 +79,7 @@ static struct reading row_reading(const struct field_row *row, const struct nvml
     if (v->result != NVML_OK)
         return reading_absent(nvml_reading_state(v->result));
     if (!to_integer(v, &value) || value > row->most / row->multiply)
-        return reading_absent(READING_FAILED);
+        return reading_absent(READING_IMPLAUSIBLE);
     return reading_ok(value * row->multiply / row->divide);
 }
 

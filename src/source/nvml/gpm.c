@@ -94,7 +94,7 @@ static void compare(struct nvml *n, struct nvml_gpm *gpm, int before)
             if (code == NVML_OK && nvml_is_final(result))
                 gpm->wanted[i] = 0;
         } else if (!isfinite(value) || value < 0 || value > wanted[i].most * 1.05) {
-            gpm->values[i] = reading_absent(READING_FAILED);
+            gpm->values[i] = reading_absent(READING_IMPLAUSIBLE);
         } else {
             gpm->values[i] = reading_ok(llround(fmin(value, wanted[i].most)));
         }

@@ -226,7 +226,6 @@ struct nvml_query {
     int kind;
     int (*ask)(struct nvml *n, struct nvml_card *card, int kind, int64_t *values);
     int64_t scale; /* value of the call * scale = field */
-    int64_t most;  /* a larger field is nonsense */
     int count;
     enum metric metrics[QUERY_VALUES_MAX];
 };
@@ -245,26 +244,26 @@ extern const size_t query_fast_count, query_slow_count;
             int unused;                                                                                                   \
         })
 /* The function behind `name` and what it yields; a wrong shape does not compile. */
-#define PLAIN(name, scale, most, ...)                                                                                              \
-    {                                                                                                                              \
-#name, SHAPE_PLAIN, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *)), 0, NULL, scale, most, QUERY_METRICS_(__VA_ARGS__) \
+#define PLAIN(name, scale, ...)                                                                                              \
+    {                                                                                                                        \
+#name, SHAPE_PLAIN, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *)), 0, NULL, scale, QUERY_METRICS_(__VA_ARGS__) \
     }
-#define KIND(name, kind, scale, most, ...)                                                                    \
+#define KIND(name, kind, scale, ...)                                                                    \
+    {                                                                                                   \
+#name, SHAPE_KIND, QUERY_SLOT_(name, int (*)(nvml_device, int, unsigned *)), kind, NULL, scale, \
+            QUERY_METRICS_(__VA_ARGS__)                                                                 \
+    }
+#define PERIOD(name, scale, ...)                                                                              \
     {                                                                                                         \
-#name, SHAPE_KIND, QUERY_SLOT_(name, int (*)(nvml_device, int, unsigned *)), kind, NULL, scale, most, \
+#name, SHAPE_PERIOD, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, \
             QUERY_METRICS_(__VA_ARGS__)                                                                       \
     }
-#define PERIOD(name, scale, most, ...)                                                                              \
-    {                                                                                                               \
-#name, SHAPE_PERIOD, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, most, \
-            QUERY_METRICS_(__VA_ARGS__)                                                                             \
+#define PAIR(name, scale, ...)                                                                              \
+    {                                                                                                       \
+#name, SHAPE_PAIR, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, \
+            QUERY_METRICS_(__VA_ARGS__)                                                                     \
     }
-#define PAIR(name, scale, most, ...)                                                                              \
-    {                                                                                                             \
-#name, SHAPE_PAIR, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *, unsigned *)), 0, NULL, scale, most, \
-            QUERY_METRICS_(__VA_ARGS__)                                                                           \
-    }
-#define OWN(name, function, kind, most, ...)                                     \
-    {                                                                            \
-        name, SHAPE_OWN, 0, kind, function, 1, most, QUERY_METRICS_(__VA_ARGS__) \
+#define OWN(name, function, kind, ...)                                     \
+    {                                                                      \
+        name, SHAPE_OWN, 0, kind, function, 1, QUERY_METRICS_(__VA_ARGS__) \
     }

@@ -98,7 +98,7 @@ static struct reading memory_of(unsigned long long bytes)
 {
     if (bytes == NVML_NOT_AVAILABLE)
         return reading_absent(READING_UNSUPPORTED);
-    return bytes > 1ULL << 50 ? reading_absent(READING_FAILED) : reading_ok((int64_t)bytes);
+    return bytes > 1ULL << 50 ? reading_absent(READING_IMPLAUSIBLE) : reading_ok((int64_t)bytes);
 }
 
 static void merge(const struct nvml_card *card, struct gpu *out, const struct nvml_process_v2 *entry, enum process_type type)

@@ -59,14 +59,6 @@ static int ask(struct nvml *n, struct nvml_card *card, const struct nvml_query *
     return code;
 }
 
-static struct reading to_reading(int64_t value, int64_t most)
-{
-    if (value == QUERY_ABSENT)
-        return reading_absent(READING_UNSUPPORTED);
-    /* Drivers have answered with all ones or with numbers of another unit: better nothing than that. */
-    return value > most ? reading_absent(READING_FAILED) : reading_ok(value);
-}
-
 /* True when the card still answers. */
 static bool run_one(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int *refused, struct gpu *out)
 {
@@ -79,7 +71,9 @@ static bool run_one(struct nvml *n, struct nvml_card *card, const struct nvml_qu
     if (nvml_is_final(code))
         *refused = code;
     for (int i = 0; i < q->count; i++)
-        out->metric[q->metrics[i]] = code == NVML_OK ? to_reading(values[i], q->most) : reading_absent(nvml_reading_state(code));
+        out->metric[q->metrics[i]] = code != NVML_OK             ? reading_absent(nvml_reading_state(code))
+                                     : values[i] == QUERY_ABSENT ? reading_absent(READING_UNSUPPORTED)
+                                                                 : reading_ok(values[i]);
     return true;
 }
 

@@ -4,16 +4,12 @@
  */
 #include "source/nvml/internal.h"
 
+#include <limits.h>
+
 #include "base/cleanup.h"
 #include "base/file.h"
 
 enum { PERCENT = 10, DEGREE = 1000, MHZ = 1000 };
-#define MOST_PERMILLE 1000
-#define MOST_FAN_PERMILLE 2000 /* NVML documents that a fan may exceed 100 % */
-#define MOST_MDEGC 250000
-#define MOST_MW 100000000
-#define MOST_KHZ 20000000
-#define MOST_BYTES ((int64_t)1 << 50)
 
 static int ask_utilization(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
@@ -76,7 +72,8 @@ static int ask_temperature(struct nvml *n, struct nvml_card *card, int kind, int
         return NVML_FUNCTION_NOT_FOUND;
     unsigned degrees = 0;
     int code = n->lib.temperature(card->handle, kind, &degrees);
-    values[0] = (int64_t)(int)degrees * DEGREE; /* may be below zero in a cold room */
+    /* It may be below zero in a cold room; all bits set is no temperature. */
+    values[0] = (degrees == UINT_MAX ? (int64_t)degrees : (int64_t)(int)degrees) * DEGREE;
     return code;
 }
 
@@ -179,24 +176,23 @@ static int ask_throttle(struct nvml *n, struct nvml_card *card, int kind, int64_
 }
 
 const struct nvml_query query_fast[] = {
-    OWN("utilization", ask_utilization, 0, MOST_PERMILLE, METRIC_util_permille, METRIC_mem_util_permille),
-    PERIOD(encoder, PERCENT, MOST_PERMILLE, METRIC_encoder_permille),
-    PERIOD(decoder, PERCENT, MOST_PERMILLE, METRIC_decoder_permille),
-    PERIOD(jpeg, PERCENT, MOST_PERMILLE, METRIC_jpeg_permille),
-    PERIOD(ofa, PERCENT, MOST_PERMILLE, METRIC_ofa_permille),
-    OWN("memory", ask_memory, 0, MOST_BYTES, METRIC_mem_total_bytes, METRIC_mem_used_bytes, METRIC_mem_free_bytes,
-        METRIC_mem_reserved_bytes),
-    OWN("temperature", ask_temperature, 0, MOST_MDEGC, METRIC_temp_mdegc),
-    OWN("fan_speed", ask_fan_percent, 0, MOST_FAN_PERMILLE, METRIC_fan_permille),
-    OWN("fan_rpm", ask_fan_rpm, 0, 100000, METRIC_fan_rpm),
-    OWN("power", ask_power, 0, MOST_MW, METRIC_power_mw, METRIC_power_instant_mw),
-    PLAIN(power_limit, 1, MOST_MW, METRIC_power_limit_mw),
-    OWN("pstate", ask_pstate, 0, 15, METRIC_pstate),
-    KIND(clock, NVML_CLOCK_GRAPHICS, MHZ, MOST_KHZ, METRIC_clock_graphics_khz),
-    KIND(clock, NVML_CLOCK_SM, MHZ, MOST_KHZ, METRIC_clock_sm_khz),
-    KIND(clock, NVML_CLOCK_MEM, MHZ, MOST_KHZ, METRIC_clock_memory_khz),
-    KIND(clock, NVML_CLOCK_VIDEO, MHZ, MOST_KHZ, METRIC_clock_video_khz),
-    OWN("throttle", ask_throttle, 0, INT64_MAX, METRIC_throttle_bits),
+    OWN("utilization", ask_utilization, 0, METRIC_util_permille, METRIC_mem_util_permille),
+    PERIOD(encoder, PERCENT, METRIC_encoder_permille),
+    PERIOD(decoder, PERCENT, METRIC_decoder_permille),
+    PERIOD(jpeg, PERCENT, METRIC_jpeg_permille),
+    PERIOD(ofa, PERCENT, METRIC_ofa_permille),
+    OWN("memory", ask_memory, 0, METRIC_mem_total_bytes, METRIC_mem_used_bytes, METRIC_mem_free_bytes, METRIC_mem_reserved_bytes),
+    OWN("temperature", ask_temperature, 0, METRIC_temp_mdegc),
+    OWN("fan_speed", ask_fan_percent, 0, METRIC_fan_permille),
+    OWN("fan_rpm", ask_fan_rpm, 0, METRIC_fan_rpm),
+    OWN("power", ask_power, 0, METRIC_power_mw, METRIC_power_instant_mw),
+    PLAIN(power_limit, 1, METRIC_power_limit_mw),
+    OWN("pstate", ask_pstate, 0, METRIC_pstate),
+    KIND(clock, NVML_CLOCK_GRAPHICS, MHZ, METRIC_clock_graphics_khz),
+    KIND(clock, NVML_CLOCK_SM, MHZ, METRIC_clock_sm_khz),
+    KIND(clock, NVML_CLOCK_MEM, MHZ, METRIC_clock_memory_khz),
+    KIND(clock, NVML_CLOCK_VIDEO, MHZ, METRIC_clock_video_khz),
+    OWN("throttle", ask_throttle, 0, METRIC_throttle_bits),
 };
 static_assert(ARRAY_LEN(query_fast) <= NVML_FAST_MAX, "more queries than a GPU has room for");
 const size_t query_fast_count = ARRAY_LEN(query_fast);

@@ -32,7 +32,7 @@ static void code_process_shown(struct coder *c, struct process *p, const struct 
     const char *const old[] = {before->title, before->container_name};
     const size_t sizes[] = {sizeof p->title, sizeof p->container_name};
     code_texts(c, now, old, sizes, ARRAY_LEN(now));
-    p->container_name_state = (enum reading_state)code_small(c, p->container_name_state, READING_PENDING);
+    p->container_name_state = (enum reading_state)code_small(c, p->container_name_state, READING_LAST);
 }
 
 static unsigned process_changes(const struct process *a, const struct process *b)
@@ -152,7 +152,7 @@ static bool property_same(const struct property_text *a, const struct property_t
 
 static void code_property(struct coder *c, struct property_text *p)
 {
-    p->state = (enum reading_state)code_small(c, p->state, READING_PENDING);
+    p->state = (enum reading_state)code_small(c, p->state, READING_LAST);
     CODE_TEXT(c, p->value);
 }
 
@@ -191,7 +191,7 @@ static void code_activity(struct coder *c, struct activity *now, const struct ac
     now->symptoms = (unsigned)code_small(c, now->symptoms, (1u << SYMPTOM_COUNT) - 1);
     now->throttled_by = (int64_t)code_small(c, (uint64_t)now->throttled_by, (1u << THROTTLE_COUNT) - 1);
     now->bursts = code_small(c, now->bursts, 1);
-    now->load_permille.state = (enum reading_state)code_small(c, now->load_permille.state, READING_PENDING);
+    now->load_permille.state = (enum reading_state)code_small(c, now->load_permille.state, READING_LAST);
     now->load_permille.value = code_i64(c, now->load_permille.value, before->load_permille.value);
 }
 
@@ -298,7 +298,7 @@ void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool i
     if (mask & GPU_PROPERTIES)
         code_properties(c, now, before);
     if (mask & GPU_PROCESS_FACTS) {
-        now->processes_state = (enum reading_state)code_small(c, now->processes_state, READING_PENDING);
+        now->processes_state = (enum reading_state)code_small(c, now->processes_state, READING_LAST);
         now->processes_left_out = code_u64(c, now->processes_left_out);
         now->processes_hidden = code_u64(c, now->processes_hidden);
     }

@@ -98,9 +98,9 @@ static void code_reading(struct coder *c, struct reading *now, struct reading be
         *now = (struct reading){coder_plus(old, unzigzag(tag >> 1)), before.state};
         return;
     }
-    uint64_t state = code_small(c, now->state | (fits ? 0u : 16u), READING_PENDING | 16u);
+    uint64_t state = code_small(c, now->state | (fits ? 0u : 16u), READING_LAST | 16u);
     value = coder_plus(old, (state & 16) ? unzigzag(code_u64(c, zigzag(difference))) : unzigzag(tag >> 1));
-    if ((state & 15) > READING_PENDING)
+    if ((state & 15) > READING_LAST)
         c->failed = true;
     else
         *now = (struct reading){(state & 15) == READING_OK ? value : 0, (enum reading_state)(state & 15)};

@@ -48,8 +48,6 @@ static void read_numbers(const json_t *card, struct gpu *g)
     /* Some releases print the power where the voltage belongs: no chip runs at 6 mV. */
     if (g->voltage_mv.state == READING_OK && g->voltage_mv.value < 100)
         g->voltage_mv = reading_absent(READING_UNSUPPORTED);
-    if (g->util_permille.state == READING_OK && (g->util_permille.value < 0 || g->util_permille.value > 1000))
-        g->util_permille = reading_absent(READING_FAILED);
 }
 
 /* "(500Mhz)"; 0: the clock is gated. */

@@ -79,7 +79,7 @@ struct reading attrs_reading(struct attrs *a, const char *name, int64_t multiply
     if (rc < 0)
         return reading_absent(attrs_state(rc));
     if (__builtin_mul_overflow(value, multiply, &scaled) || scaled > INT64_MAX / 2 || scaled < INT64_MIN / 2)
-        return reading_absent(READING_FAILED);
+        return reading_absent(READING_IMPLAUSIBLE);
     int64_t half = (scaled < 0 ? -divide : divide) / 2;
     return reading_ok((scaled + half) / divide);
 }

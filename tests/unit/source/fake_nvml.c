@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "model/plausible.h"
+
 static void *symbol(void *library, const char *name)
 {
     void *found = dlsym(library, name);
@@ -56,6 +58,7 @@ struct gpu fake_machine_sample(struct fake_machine *m, size_t index, unsigned gr
     struct gpu gpu = {0};
     assert_int_equal(nvml_source.refresh(m->source, groups, &m->err), 0);
     nvml_source.sample(m->source, index, groups, &gpu);
+    gpu_drop_implausible(&gpu); /* as the engine does with every sample */
     return gpu;
 }
 

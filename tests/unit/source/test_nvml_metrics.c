@@ -371,14 +371,16 @@ static void takes_power_from_the_module_where_the_gpu_has_none(void **state)
 static void drops_numbers_that_cannot_be(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n gpu_util 37100\n power 0xfffffff0\n pstate 32\n field 82 nan\n graphics 4294967295\n",
-                                GROUP_FAST);
-    assert_absent(g.util_permille, READING_FAILED);
-    assert_absent(g.power_mw, READING_FAILED);
+    struct gpu g = first_sample(
+        "", "gpu X\n gpu_util 37100\n power 0xfffffff0\n pstate 32\n field 82 nan\n graphics 4294967295\n temperature 4294967295\n",
+        GROUP_FAST);
+    assert_absent(g.util_permille, READING_IMPLAUSIBLE);
+    assert_absent(g.power_mw, READING_IMPLAUSIBLE);
     assert_absent(g.pstate, READING_UNSUPPORTED);
-    assert_absent(g.temp_memory_mdegc, READING_FAILED);
-    assert_absent(g.clock_graphics_khz, READING_FAILED);
-    assert_reading(g.temp_mdegc, 45000);
+    assert_absent(g.temp_memory_mdegc, READING_IMPLAUSIBLE);
+    assert_absent(g.clock_graphics_khz, READING_IMPLAUSIBLE);
+    assert_absent(g.temp_mdegc, READING_IMPLAUSIBLE);
+    assert_reading(g.power_limit_mw, 450000);
     end(&g);
 }
 
