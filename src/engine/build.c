@@ -23,16 +23,20 @@ static void place_all(struct slot *slots, size_t slot_count, struct roster *rost
 }
 
 /* A card that was listed before and is not now: its source failed, or the card went away. */
-static void describe_missing(struct gpu *gpu, const struct slot *slot)
+static void describe_missing(struct gpu *gpu, const struct slot *slot, const struct roster_entry *entry)
 {
     bool source_fails = slot->status.state != SOURCE_OK && slot->status.state != SOURCE_ASLEEP;
     char message[GPU_ERROR_SIZE + SOURCE_MESSAGE_SIZE];
-    if (source_fails)
+    /* A source whose only card is lost is set aside: that it is not asked says nothing new about the card. */
+    bool still_lost = entry->lost && source_fails && slot->status.state != SOURCE_RELEASED;
+    if (still_lost)
+        str_copy(message, sizeof message, str_from(entry->reason));
+    else if (source_fails)
         snprintf(message, sizeof message, "%s: %s", slot->ops->name,
                  slot->status.message[0] ? slot->status.message : source_state_name(slot->status.state));
     else
         snprintf(message, sizeof message, "%s no longer lists this GPU", slot->ops->name);
-    gpu_mark_state(gpu, source_fails ? GPU_ERROR : GPU_LOST, message);
+    gpu_mark_state(gpu, source_fails && !still_lost ? GPU_ERROR : GPU_LOST, message);
     gpu->released = slot->status.state == SOURCE_RELEASED;
     str_copy(gpu->source, sizeof gpu->source, str_from(slot->ops->name));
     gpu->simulated = slot->ops->simulated;
@@ -41,6 +45,8 @@ static void describe_missing(struct gpu *gpu, const struct slot *slot)
 static void note_loss(struct snapshot *s, struct roster_entry *entry, const struct gpu *gpu)
 {
     bool lost = gpu->state == GPU_LOST;
+    if (lost)
+        str_copy(entry->reason, sizeof entry->reason, str_from(gpu->error_message));
     if (lost == entry->lost)
         return;
     entry->lost = lost;
@@ -103,7 +109,7 @@ struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct ro
         if (entry->present)
             take_gpu(gpu, &slot->result->gpus[entry->position]);
         else
-            describe_missing(gpu, slot);
+            describe_missing(gpu, slot, entry);
         gpu->id = entry->id;
         gpu->index = (int)i;
         note_loss(s, entry, gpu);

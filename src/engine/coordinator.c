@@ -38,6 +38,22 @@ static void finish_description(struct engine *e)
     e->describing.count = 0;
 }
 
+static void described(struct engine *e, struct slot *s, const char *text)
+{
+    if (!s->describing)
+        return; /* too late */
+    s->describing = false;
+    if (text && text[0])
+        buf_printf(&e->description, "%s\n%s\n", s->ops->name, text);
+    if (--e->descriptions_missing == 0)
+        finish_description(e);
+}
+
+void description_without(struct engine *e, struct slot *s)
+{
+    described(e, s, s->status.message);
+}
+
 static void finish_release(struct engine *e)
 {
     if (engine_anybody_busy(e))
@@ -97,12 +113,9 @@ static void on_result(struct engine *e, struct result *r)
         s->known = 0;
         result_free(r);
     } else {
-        if (r->description && r->description[0])
-            buf_printf(&e->description, "%s\n%s\n", s->ops->name, r->description);
         s->busy = false;
+        described(e, s, r->description);
         result_free(r);
-        if (e->descriptions_missing && --e->descriptions_missing == 0)
-            finish_description(e);
     }
     finish_release(e);
     flight_end_if_done(e);
@@ -161,7 +174,7 @@ static void on_describe(struct engine *e, const struct ask *a)
         struct slot *s = &e->slots[i];
         if (!s->worker || !s->open || s->busy)
             continue;
-        s->busy = true;
+        s->busy = s->describing = true;
         s->asked = engine_now(e);
         worker_ask(s->worker, JOB_DESCRIBE, 0);
         e->descriptions_missing++;

@@ -118,8 +118,12 @@ bool engine_anybody_busy(const struct engine *e)
 
 void flight_end_if_done(struct engine *e)
 {
-    if (e->flying && !engine_anybody_busy(e))
-        publish(e);
+    if (!e->flying || engine_anybody_busy(e))
+        return;
+    for (size_t i = 0; i < e->slot_count; i++)
+        if (e->slots[i].busy)
+            slot_hung(&e->slots[i], engine_now(e));
+    publish(e);
 }
 
 void flight_ask_slots(struct engine *e)
@@ -171,8 +175,11 @@ void flight_give_up_hung(struct engine *e)
 {
     struct mono now = engine_now(e);
     for (size_t i = 0; i < e->slot_count; i++)
-        if (e->slots[i].busy && mono_since_ms(now, e->slots[i].asked) >= e->hung_after_ms)
+        if (e->slots[i].busy && e->slots[i].status.state != SOURCE_HUNG &&
+            mono_since_ms(now, e->slots[i].asked) >= e->hung_after_ms) {
             slot_hung(&e->slots[i], now);
+            description_without(e, &e->slots[i]);
+        }
     flight_end_if_done(e);
 }
 

@@ -108,6 +108,8 @@ int64_t flight_asleep_ns(const struct clock *clock);
 void flight_ask_slots(struct engine *e);
 void flight_end_if_done(struct engine *e);
 void flight_give_up_hung(struct engine *e);
+/* coordinator.c: a source that hangs while it describes itself is left out of the description. */
+void description_without(struct engine *e, struct slot *s);
 bool engine_anybody_busy(const struct engine *e);
 
 /* ---- engine.c ---- */

@@ -11,10 +11,11 @@
 
 struct roster_entry {
     struct gpu_id id;
-    size_t slot;     /* which source reads it */
-    size_t position; /* in that source's list */
-    bool present;    /* in the sample being built */
-    bool lost;       /* was missing in the last one */
+    size_t slot;                 /* which source reads it */
+    size_t position;             /* in that source's list */
+    bool present;                /* in the sample being built */
+    bool lost;                   /* in the last one: stays so until it answers again */
+    char reason[GPU_ERROR_SIZE]; /* why it was lost */
 };
 
 struct roster {

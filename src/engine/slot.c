@@ -167,11 +167,13 @@ void slot_answered(struct slot *s, struct result *r, struct mono now)
 
 void slot_hung(struct slot *s, struct mono now)
 {
+    char time[WORDS_SIZE];
+    int64_t whole_s = mono_since_ms(now, s->asked) / MS_PER_S;
+    snprintf(s->status.message, sizeof s->status.message, "has not answered for %s; the other sources go on without it",
+             words_duration(whole_s * MS_PER_S, time));
     if (s->status.state == SOURCE_HUNG)
         return;
     s->status.state = SOURCE_HUNG;
     s->status.errors_total++;
     s->status.consecutive_errors++;
-    snprintf(s->status.message, sizeof s->status.message, "does not answer for %lld s; the other sources go on without it",
-             (long long)(mono_since_ms(now, s->asked) / MS_PER_S));
 }

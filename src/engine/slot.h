@@ -14,6 +14,7 @@ struct slot {
     struct source_status status;
     struct breaker breaker;
     bool busy;
+    bool describing; /* what it is busy with */
     bool open;
     struct mono asked;
     struct result *result; /* of the flight that is being collected; NULL: none */
@@ -35,4 +36,5 @@ void slot_look(struct slot *s, const struct env *env, struct mono now);
 
 /* Takes over what the worker said: state, counters, driver; keeps the result. */
 void slot_answered(struct slot *s, struct result *r, struct mono now);
+/* At first, and again with each sample: how long it has hung is told as it is. */
 void slot_hung(struct slot *s, struct mono now);

@@ -203,6 +203,8 @@ static void sim_describe(struct source *source, struct buf *out)
 {
     struct sim *s = (struct sim *)source;
     const struct sim_world *w = &s->world;
+    for (int i = 0; i < w->gpus; i++)
+        hang(s, i);
     buf_printf(out, "simulated machine: %d GPUs, scenario '%s' (%s)\n", w->gpus, w->scenario->name, w->scenario->what);
     buf_printf(out, "seed %llu, speed %g, entered at %g s, now at %.1f s\n", (unsigned long long)w->seed, w->speed, w->start_s,
                sim_now(s));

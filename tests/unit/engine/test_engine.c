@@ -273,6 +273,81 @@ static void a_hung_source_is_given_up_and_the_others_go_on(void **state)
     engine_free(e); /* does not wait for the thread that hangs */
 }
 
+static _Atomic int64_t ahead_ns;
+
+static struct mono mono_ahead(const struct clock *c)
+{
+    (void)c;
+    return (struct mono){clock_mono(&clock_system).ns + atomic_load(&ahead_ns)};
+}
+
+static const struct clock clock_ahead = {.mono = mono_ahead, .wall = wall_of_system, .boot = mono_ahead};
+
+static void how_long_a_source_has_hung_is_told_as_it_is(void **state)
+{
+    (void)state;
+    const struct clock *real = env.clock;
+    const char *sources[] = {"sim:gpus=1,scenario=idle,fault=hang"};
+    env.clock = &clock_ahead;
+    struct engine *e = engine(sources, 1, 0, 300);
+    static const char *const told[] = {"has not answered for ", "has not answered for 1m", "has not answered for 3m"};
+    for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+        AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_QUICK, -1, PATIENCE_MS);
+        assert_non_null(s);
+        assert_ptr_equal(strstr(s->sources[0].message, told[i]), s->sources[0].message);
+        assert_int_equal(s->sources[0].errors_total, 1);
+        atomic_fetch_add(&ahead_ns, (i ? 120 : 60) * (int64_t)NS_PER_S);
+    }
+    engine_free(e);
+    env.clock = real;
+}
+
+static void a_source_that_hangs_while_it_describes_itself_is_left_out(void **state)
+{
+    (void)state;
+    const struct clock *real = env.clock;
+    const char *sources[] = {"sim:gpus=1,scenario=idle,fault=hang@0:100000", "sim:gpus=2,scenario=idle,seed=9"};
+    env.clock = &clock_ahead;
+    struct engine *e = engine(sources, 2, 0, 300);
+    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_QUICK, 0, PATIENCE_MS);
+    assert_int_equal(s->sources[0].state, SOURCE_OK);
+    assert_int_equal(s->sources[1].state, SOURCE_OK);
+    atomic_fetch_add(&ahead_ns, 200000 * (int64_t)NS_PER_S);
+    for (int i = 0; i < 2; i++) { /* the second time it is known to hang */
+        AUTO_BUF struct buf text = BUF(1 << 16);
+        engine_describe(e, &text, PATIENCE_MS);
+        assert_non_null(text.at);
+        assert_non_null(strstr(text.at, "simulated machine: 2 GPUs"));
+        assert_null(strstr(text.at, "simulated machine: 1 GPUs"));
+    }
+    engine_free(e);
+    env.clock = real;
+}
+
+/* Long enough for its source to be set aside, which asks it no more for a while. */
+static void the_only_gpu_stays_lost_with_its_reason(void **state)
+{
+    (void)state;
+    const char *sources[] = {"sim:gpus=1,scenario=idle,fault=lost@0"};
+    struct engine *e = engine(sources, 1, 0, 0);
+    bool aside = false;
+    size_t lost = 0, back = 0;
+    for (int i = 0; i < 20; i++) {
+        AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_QUICK, -1, PATIENCE_MS);
+        assert_int_equal(s->gpus[0].state, GPU_LOST);
+        assert_string_equal(s->gpus[0].error_message, "GPU is lost");
+        aside |= s->sources[0].state == SOURCE_SET_ASIDE;
+        for (size_t k = 0; k < s->event_count; k++) {
+            lost += s->events[k].kind == EVENT_GPU_LOST;
+            back += s->events[k].kind == EVENT_GPU_BACK;
+        }
+    }
+    assert_true(aside);
+    assert_int_equal(lost, 1);
+    assert_int_equal(back, 0);
+    engine_free(e);
+}
+
 static int64_t now_ms(void)
 {
     return clock_mono(&clock_system).ns / NS_PER_MS;
@@ -407,7 +482,10 @@ int main(void)
         TEST(processes_of_a_recording_are_not_looked_up_here),
         TEST(a_hung_source_is_given_up_and_the_others_go_on),
         TEST(a_driver_call_that_hangs_does_not_delay_the_end),
+        TEST(how_long_a_source_has_hung_is_told_as_it_is),
+        TEST(a_source_that_hangs_while_it_describes_itself_is_left_out),
         TEST(a_lost_gpu_keeps_its_index_and_the_others_theirs),
+        TEST(the_only_gpu_stays_lost_with_its_reason),
         TEST(released_sources_are_closed_and_come_back),
         TEST(everybody_who_asks_for_a_release_at_once_gets_an_answer),
         TEST(without_any_gpu_there_is_an_empty_snapshot_with_reasons),
