@@ -124,6 +124,14 @@ void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message)
     gpu_mark_absent(gpu, GROUP_ALL, why);
 }
 
+bool gpu_is_unread(const struct gpu *gpu)
+{
+    bool fails = gpu->state == GPU_ERROR || gpu->state == GPU_LOST;
+    for (size_t i = 0; fails && i < METRIC_COUNT; i++)
+        fails = gpu->metric[i].state != READING_OK;
+    return fails;
+}
+
 void gpu_set_property(struct gpu *gpu, enum property property, const char *text)
 {
     struct property_text *p = &gpu->property[property];

@@ -107,6 +107,8 @@ void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why);
 void gpu_mark_shares_absent(struct gpu *gpu, enum reading_state why);
 /* The whole card cannot be read: state, message, and every metric absent for that reason. */
 void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message);
+/* It fails, and none of its readings is there: no row is stored or sent of it. */
+bool gpu_is_unread(const struct gpu *gpu);
 
 void gpu_set_property(struct gpu *gpu, enum property property, const char *text);
 

@@ -314,7 +314,7 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
         const struct gpu *gpu = &snapshot->gpus[i];
         struct known_gpu *known = NULL;
         rc = identify_gpu(s, gpu, at_ms, &known, err);
-        if (rc == 0)
+        if (rc == 0 && !gpu_is_unread(gpu))
             rc = write_sample(s, SERIES_GPU, gpu, known->id, at_ms, err);
         if (rc == 0 && seen)
             known->seen_ms = at_ms;

@@ -88,3 +88,30 @@ def test_a_thousand_slow_clients_keep_nobody_waiting(start):
         count = samples(d)
         eventually(lambda: samples(d) >= count + 3, explain=d.log)
         assert d.get("/metrics").status == 200
+
+
+# ---- a GPU that fails ----
+
+def test_a_gpu_of_which_nothing_can_be_read_is_listed_and_has_no_rows(start, tmp_path):
+    d = start("--interval", "0.1", "--store", f"sqlite:{tmp_path}/h.db", source="sim:gpus=2,scenario=idle,fault=lost@0")
+    d.wait_stored(3)
+    assert {row["gpu_index"] for row in d.json("/api/system/gpu-stats/history")["rows"]} == {1}
+    stats = d.json("/api/system/gpu-stats")
+    assert stats["count"] == 1 and [row["gpu_index"] for row in stats["gpus"]] == [1]
+    assert [g["is_available"] for g in d.json("/api/gpu/devices")["devices"]] == [False, True]
+    assert [g["state"] for g in d.json("/api/gpu/summary")["gpus"]] == ["lost", "ok"]
+
+
+def test_the_only_gpu_stays_lost_while_its_source_is_set_aside(nvml):
+    """Its state, its reason and the advice: also in the pauses in which the driver is not asked, and at each of the tries between them."""
+    d = nvml("gpu NVIDIA H200\n  profile h200\nagain 0\n  fail * 15\n", "--interval", "0.1")
+    source = lambda: next(s for s in d.json("/api/health")["gpu_monitoring"]["sources"] if s["name"] == "nvml")  # noqa: E731
+    eventually(lambda: source()["consecutive_errors"] > 10, explain=d.log)
+    before = samples(d)
+    seen = set()
+    while samples(d) < before + 15:
+        gpu = d.json("/api/gpu/metrics")["gpus"][0]
+        seen.add((gpu["state"], gpu["error_message"]))
+    assert len(seen) == 1 and seen.pop()[0] == "lost"
+    assert "Reboot" in str(d.json("/api/why")["gpus"][0]["suggestions"])
+    assert d.log().count("alert fires") == 1 and d.log().count("error   GPU is lost gpu=0") == 1, d.log()

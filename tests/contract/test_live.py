@@ -55,6 +55,15 @@ def of_samples(client):
     return [e for e in messages(client) if e[0] in ("gpu_status", "gpu_status_update", "gpu_stats", "error")]
 
 
+def test_a_gpu_of_which_nothing_can_be_read_is_listed_and_sends_no_row(start, listen):
+    d = start("--interval", "0.2", source="sim:gpus=2,scenario=idle,fault=lost@0")
+    with listen(d) as client:
+        client.wait("gpu_stats", 3)
+        assert {row["gpu_index"] for row in client.named("gpu_stats")} == {1}
+        assert [g["state"] for g in client.named("gpu_status_update")[-1]["gpus"]] == ["lost", "ok"]
+        assert [g["is_available"] for g in client.named("gpu_status")[0]["devices"]] == [False, True]
+
+
 def test_events_of_a_connection(daemon, listen):
     with listen(daemon) as client:
         client.wait("gpu_stats", 4)

@@ -95,7 +95,7 @@ void json_stats(struct json_writer *j, const struct snapshot *s, int only)
     jw_object(j);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < s->gpu_count; i++) {
-        if (only != ALL_GPUS && only != (int)i)
+        if ((only != ALL_GPUS && only != (int)i) || gpu_is_unread(&s->gpus[i]))
             continue;
         json_stats_row(j, s, &s->gpus[i], "recorded_at");
         count++;

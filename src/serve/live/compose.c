@@ -91,6 +91,8 @@ void compose_sample(struct batch *b, const struct snapshot *s, const struct why 
     json_summary(&j, s, why);
     batch_end(b);
     for (size_t i = 0; i < s->gpu_count; i++) {
+        if (gpu_is_unread(&s->gpus[i]))
+            continue;
         j = batch_begin(b, TOPIC_STATS);
         json_stats_row(&j, s, &s->gpus[i], "timestamp");
         batch_end(b);
