@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "format/json/json.h"
+#include "source/source.h"
 
 /* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
 enum { ANSWER_WITHIN_MS = 8000, MAX_AGE_MS = 5000 };
@@ -82,6 +83,8 @@ static void open_client(struct session *s)
 
 static int open_engine(struct session *s, struct error *err)
 {
+    if (!s->source_count && s->cli->settings && !env_is_recorded(&s->cli->env))
+        s->source_count = sources_configured(s->cli->settings, s->sources, SOURCES_MAX);
     struct engine_options options = {
         .env = &s->cli->env,
         .sources = s->source_count ? s->sources : NULL,

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cli/show.h"
+#include "config/config.h"
 #include "doctor/bundle.h"
 #include "doctor/doctor.h"
 
@@ -31,6 +32,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     AUTO_BUF struct buf described = BUF(1024 * 1024);
     session_describe(session, &described);
     doctor_look(&cli->env, s, facts);
+    facts->guards_nothing = cli->settings && config_guards_nothing(cli->settings);
     doctor_judge(facts, s, findings);
     if (cli->json) {
         struct json_writer j = show_json(cli, out);

@@ -183,3 +183,12 @@ void config_check(const struct config *config, struct config_problems *problems)
         problem_add(problems, false, config_origin_of(&worker->entry, "worker", "require_nvml"),
                     "worker.require_nvml is true, but worker.enable_nvml is false");
 }
+
+bool config_guards_nothing(const struct config *config)
+{
+    const struct config_entry *entry = &config->worker.entry;
+    const struct config_origin *evicts = config_origin_of(entry, "worker", "auto_evict_for_user_apps");
+    const struct config_origin *profile = config_origin_of(entry, "worker", "profile");
+    bool asked = (evicts && evicts->kind != CONFIG_FROM_DEFAULT) || (profile && profile->kind != CONFIG_FROM_DEFAULT);
+    return config->guard_worker_count == 0 && config->worker.auto_evict && asked;
+}

@@ -162,6 +162,9 @@ struct config_problem *config_problem_add(struct config_problems *problems, bool
 /* Where a setting came from: config_origin_of(&config->alert[i].entry, "alert", "when"). */
 const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
 
+/* Somebody asked for evictions in [worker], but no worker is configured: they are the defaults of none. */
+bool config_guards_nothing(const struct config *config);
+
 /* sampling.interval_seconds in the engine's unit, at least 1. */
 int64_t config_interval_ms(const struct config *config);
 

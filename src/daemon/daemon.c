@@ -21,6 +21,7 @@
 #include "daemon/memory.h"
 #include "daemon/part.h"
 #include "engine/engine.h"
+#include "guard/spec.h"
 #include "serve/http/server.h"
 #include "source/source.h"
 
@@ -86,23 +87,15 @@ static struct server_options server_options(struct daemon *d, const struct confi
     return o;
 }
 
-/* --source wins; then sampling.sources; "auto" is the engine's own choice, less NVML where worker.enable_nvml is off. */
+/* --source wins. */
 static void choose_sources(struct daemon *d)
 {
-    const struct config *c = d->first;
     if (d->options->source_count) {
         for (size_t i = 0; i < d->options->source_count && i < SOURCES_MAX; i++)
             d->sources[d->source_count++] = d->options->sources[i];
         return;
     }
-    bool automatic =
-        c->sampling.sources.count == 0 || (c->sampling.sources.count == 1 && strcmp(c->sampling.sources.items[0], "auto") == 0);
-    if (!automatic)
-        d->source_count = copy_list(&c->sampling.sources, d->sources, SOURCES_MAX);
-    else if (!c->worker.enable_nvml)
-        for (size_t i = 0; i < source_registry_count && d->source_count < SOURCES_MAX; i++)
-            if (source_registry[i]->automatic && strcmp(source_registry[i]->name, "nvml") != 0)
-                d->sources[d->source_count++] = source_registry[i]->name;
+    d->source_count = sources_configured(d->first, d->sources, SOURCES_MAX);
 }
 
 /* ---- while it runs ---- */
@@ -121,17 +114,39 @@ static void on_watchdog(void *user)
     sd_notify_send("WATCHDOG=1");
 }
 
-/* worker.require_nvml: better no daemon than one that guards nothing. */
+static void refuse(struct daemon *d, const char *why, const struct snapshot *s)
+{
+    log_error(why, LOG_TEXT("error", s->driver.error_message));
+    d->failed = true;
+    server_stop(d->host.server);
+}
+
+/* The first worker whose profile is "desktop"; NULL: none. */
+static const char *desktop_worker(const struct config *c)
+{
+    for (size_t i = 0; i < c->guard_worker_count; i++)
+        if (c->guard_worker[i].profile == CONFIG_PROFILE_DESKTOP)
+            return c->guard_worker[i].entry.name;
+    return NULL;
+}
+
+/* What the settings call mandatory: better no daemon than one that guards nothing. */
 static void check_required(struct daemon *d, const struct snapshot *s)
 {
+    char why[SPEC_NAME_SIZE + 160];
+    const char *worker = d->seen_sample ? NULL : desktop_worker(d->first);
+    if (worker && !guard_can_see(s)) {
+        snprintf(why, sizeof why,
+                 "no source lists the processes of a GPU, which profile \"desktop\" of the worker '%s' needs, stopping", worker);
+        refuse(d, why, s);
+        return;
+    }
     if (d->seen_sample || !d->first->worker.require_nvml)
         return;
     for (size_t i = 0; i < s->source_count; i++)
         if (strcmp(s->sources[i].name, "nvml") == 0 && s->sources[i].state != SOURCE_OFF)
             return;
-    log_error("NVML is required (worker.require_nvml) but not available, stopping", LOG_TEXT("error", s->driver.error_message));
-    d->failed = true;
-    server_stop(d->host.server);
+    refuse(d, "NVML is required (worker.require_nvml) but not available, stopping", s);
 }
 
 static void on_sample(void *user, const struct snapshot *s)

@@ -24,6 +24,7 @@ struct guard_part {
     struct mailbox *events; /* of char *, JSON */
     struct server *server;
     struct store_service *store; /* NULL: no history */
+    bool guards_nothing;         /* though somebody asked for evictions */
 };
 
 static void on_event(void *user, const struct guard_event *event)
@@ -114,6 +115,14 @@ static void add_worker(struct guard_part *p, const struct config *config, size_t
         log_info("guarding a worker", LOG_TEXT("worker", name));
 }
 
+static void warn_of_nothing(struct guard_part *p, const struct config *config)
+{
+    bool nothing = config_guards_nothing(config);
+    if (nothing && !p->guards_nothing)
+        log_warn(GUARDS_NOTHING ": " GUARDS_NOTHING_FIX);
+    p->guards_nothing = nothing;
+}
+
 static bool is_configured(void *user, const char *name)
 {
     const struct config *config = user;
@@ -130,6 +139,7 @@ static void reload(void *part, const struct config *config)
     guard_keep_only(p->door.guard, is_configured, (void *)config);
     for (size_t i = 0; i < config->guard_worker_count; i++)
         add_worker(p, config, i, true);
+    warn_of_nothing(p, config);
 }
 
 static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
@@ -147,6 +157,7 @@ static int start(void *part, const struct part_host *host)
     int rc = server_on_readable(host->server, mailbox_fd(p->events), on_events, p);
     for (size_t i = 0; rc == 0 && i < config->guard_worker_count; i++)
         add_worker(p, config, i, false);
+    warn_of_nothing(p, config);
     return rc;
 }
 
@@ -158,7 +169,9 @@ static void stop(void *part)
 static void health(void *part, struct json_writer *j)
 {
     AUTO_FREE struct guard_status *list = calloc(GUARD_WORKERS_MAX, sizeof *list);
-    json_guard_health(j, list, list ? guard_list(((struct guard_part *)part)->door.guard, list, GUARD_WORKERS_MAX) : 0);
+    struct guard_part *p = part;
+    json_guard_health(j, list, list ? guard_list(p->door.guard, list, GUARD_WORKERS_MAX) : 0,
+                      p->guards_nothing ? GUARDS_NOTHING : NULL);
 }
 
 static void counts(void *part, const struct snapshot *s, struct prometheus_extra *extra)

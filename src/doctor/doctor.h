@@ -46,6 +46,7 @@ struct doctor_facts {
     int hidepid;               /* of /proc; 0: processes of others can be seen */
     char container[32];        /* "docker", ...; "" none was recognised */
     bool own_pid_namespace;    /* pids of the host are not ours */
+    bool guards_nothing;       /* [worker] asks for evictions, and there is no worker */
     char visible_devices[128]; /* NVIDIA_VISIBLE_DEVICES; "" unset */
 };
 

@@ -273,6 +273,13 @@ static void explain_no_gpu(struct patient *p)
               "There are GPUs on the PCI bus, and no source that was asked shows one.");
 }
 
+static void guard(struct patient *p)
+{
+    if (p->facts->guards_nothing)
+        found(p, USEFUL, "Add a [guard.worker.NAME] to the configuration, or use `whirr guard attach`.",
+              "[worker] asks for evictions, but no worker is configured: nothing is guarded.");
+}
+
 void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, struct findings *findings)
 {
     *findings = (struct findings){0};
@@ -286,6 +293,7 @@ void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, st
     rights(&p);
     no_gpu(&p);
     explain_no_gpu(&p);
+    guard(&p);
     /* Within one urgency the order of the rules stays. */
     struct doctor_finding sorted[DOCTOR_FINDINGS_MAX];
     size_t count = 0;

@@ -237,6 +237,14 @@ struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w,
     return c;
 }
 
+bool guard_can_see(const struct snapshot *s)
+{
+    for (size_t g = 0; g < s->gpu_count; g++)
+        if (s->gpus[g].state == GPU_ASLEEP || s->gpus[g].processes_state == READING_OK)
+            return true;
+    return false;
+}
+
 bool claim_worker_bytes(const struct snapshot *s, const struct claim_worker *w, int64_t *ret)
 {
     int64_t total = 0;

@@ -80,5 +80,8 @@ void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struc
 struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w, const struct claim_baseline *b,
                          const struct claim_signals *signals, const struct claim_limits *limits);
 
+/* Does any source list the processes of a GPU (of one that sleeps: when it wakes)? Profile "desktop" is of no use without. */
+bool guard_can_see(const struct snapshot *s);
+
 /* Memory that the worker holds on its GPUs; false when it cannot be known. */
 bool claim_worker_bytes(const struct snapshot *s, const struct claim_worker *w, int64_t *ret);

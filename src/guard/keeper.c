@@ -52,6 +52,7 @@ static void publish(struct keeper *k)
     s->asked_at = (struct wall){k->asked_at.ns && s->idle_ms ? clock_wall(k->env->clock).ms - unasked : 0};
     s->hot = k->hot;
     s->fault = k->fault;
+    s->blind = (k->spec->lists_processes || k->unsure) && k->claim.verdict == CLAIM_UNKNOWN && k->policy.state != GUARD_ABSENT;
     s->gave_up = k->policy.gave_up;
     s->not_freed = k->policy.not_freed;
     s->gated = k->gate != NULL;

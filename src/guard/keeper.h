@@ -103,7 +103,8 @@ void keeper_status(struct keeper *k, struct guard_status *ret);
 /* keeper_facts.c */
 void keeper_look(struct keeper *k, int64_t max_age_ms);
 void keeper_facts(struct keeper *k, struct guard_facts *facts);
-void keeper_note_gpus(struct keeper *k); /* where the worker is now, into the entry */
+int keeper_hottest(const struct keeper *k, int64_t *mdegc); /* which of its GPUs, and how hot; -1: none could be read */
+void keeper_note_gpus(struct keeper *k);                    /* where the worker is now, into the entry */
 bool keeper_has_room(const struct keeper *k);
 void keeper_unreserve(struct keeper *k);    /* others may resume on its GPUs */
 void keeper_leave_others(struct keeper *k); /* its worker is nobody's friend any more */
@@ -120,6 +121,7 @@ struct method_context keeper_context(struct keeper *k);
 /* keeper_tell.c */
 void keeper_tell_change(struct keeper *k, enum guard_state before);
 void keeper_tell_freed_late(struct keeper *k);
+void keeper_tell_throttle(struct keeper *k);        /* it is, or no longer */
 void keeper_tell_end(struct keeper *k, int status); /* a child ended by itself */
 void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -252,9 +252,9 @@ void keeper_act(struct keeper *k, enum guard_action action)
     case GUARD_DO_NOTHING:
     case GUARD_DO_LOOK_AGAIN:
     case GUARD_DO_VERIFY:
-    case GUARD_DO_RESERVE:
+    case GUARD_DO_RESERVE: break;
     case GUARD_DO_THROTTLE:
-    case GUARD_DO_UNTHROTTLE: break;
+    case GUARD_DO_UNTHROTTLE: keeper_tell_throttle(k); break;
     }
     if (k->policy.state != GUARD_RESERVING && action != GUARD_DO_RESERVE)
         keeper_unreserve(k);

@@ -259,19 +259,31 @@ void keeper_look(struct keeper *k, int64_t max_age_ms)
 
 /* ---- heat and faults ---- */
 
+int keeper_hottest(const struct keeper *k, int64_t *mdegc)
+{
+    int found = -1;
+    int64_t now;
+    for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++) {
+        const struct gpu *gpu = &k->snapshot->gpus[g];
+        if (!has_bit(k->worker.gpus, gpu->index) || !reading_get(gpu->temp_mdegc, &now) || (found >= 0 && now <= *mdegc))
+            continue;
+        found = gpu->index;
+        *mdegc = now;
+    }
+    return found;
+}
+
 static void feel_heat(struct keeper *k)
 {
     const struct guard_spec *spec = k->spec;
-    int64_t hottest = INT64_MIN, temp;
-    for (size_t g = 0; g < k->snapshot->gpu_count; g++)
-        if (has_bit(k->worker.gpus, k->snapshot->gpus[g].index) && reading_get(k->snapshot->gpus[g].temp_mdegc, &temp))
-            hottest = MAX_OF(hottest, temp);
+    int64_t hottest;
+    bool known = keeper_hottest(k, &hottest) >= 0;
     if (!spec->health || !spec->overheat) {
         k->hot = false;
         k->cool = true;
         return;
     }
-    if (hottest == INT64_MIN) /* cannot be read: as it was */
+    if (!known) /* cannot be read: as it was */
         return;
     bool was_hot = k->hot;
     char now[WORDS_SIZE], most[WORDS_SIZE];

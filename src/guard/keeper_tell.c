@@ -10,16 +10,33 @@
 #include "base/words.h"
 #include "guard/keeper.h"
 
+enum { FIELDS_MAX = 8 };
+
+/* What a machine needs to follow a decision: which GPU it is about, how hot that is, and who else is there. */
+static void add_facts(const struct keeper *k, struct log_field *to)
+{
+    int64_t mdegc;
+    int hottest = keeper_hottest(k, &mdegc), gpu = k->claim.gpu >= 0 && !k->hot ? k->claim.gpu : hottest;
+    if (gpu >= 0)
+        *to++ = LOG_INT("gpu", gpu);
+    if (hottest >= 0 && k->spec->health && k->spec->overheat) {
+        *to++ = LOG_INT("temperature", mdegc / 1000);
+        *to++ = LOG_INT("threshold", k->spec->hot_mdegc / 1000);
+    }
+    *to = LOG_INT("other_processes", (int64_t)k->claim.others);
+}
+
 static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *text, int status)
 {
-    struct log_field worker = LOG_TEXT("worker", k->spec->name), state = LOG_TEXT("state", guard_state_name(k->policy.state));
+    struct log_field fields[FIELDS_MAX] = {LOG_TEXT("worker", k->spec->name), LOG_TEXT("state", guard_state_name(k->policy.state))};
+    add_facts(k, fields + 2);
     /* That others need the GPU is a warning, too: work stops for it. */
     bool driven_out = kind == GUARD_EVENT_STATE && k->policy.state == GUARD_DRAINING && !k->policy.held &&
                       !k->policy.evict_wanted && !k->policy.idle;
     if (kind == GUARD_EVENT_PROBLEM || kind == GUARD_EVENT_LEFT || driven_out)
-        log_warn(text, worker, state);
+        log_write(LOG_WARNING, text, fields);
     else
-        log_info(text, worker, state);
+        log_write(LOG_INFO, text, fields);
     if (k->shared->options.event)
         k->shared->options.event(k->shared->options.user, &(struct guard_event){.kind = kind,
                                                                                 .worker = k->spec->name,
@@ -118,6 +135,19 @@ void keeper_tell_change(struct keeper *k, enum guard_state before)
         break;
     case GUARD_VERIFYING: keeper_tell(k, GUARD_EVENT_STATE, before, "asking the driver whether the memory is free"); break;
     }
+}
+
+void keeper_tell_throttle(struct keeper *k)
+{
+    char now[WORDS_SIZE], least[WORDS_SIZE];
+    int64_t mdegc = 0;
+    keeper_hottest(k, &mdegc);
+    words_temperature(mdegc, now);
+    if (k->policy.throttled)
+        keeper_tell(k, GUARD_EVENT_STATE, k->policy.state, "is throttled: its GPU is at %s", now);
+    else
+        keeper_tell(k, GUARD_EVENT_STATE, k->policy.state, "is no longer throttled: its GPU is at %s, below %s", now,
+                    words_temperature(k->spec->cool_mdegc, least));
 }
 
 /* What was said loudly before turned out well, only late: a model that worked was unloaded when it had ended. */

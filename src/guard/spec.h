@@ -26,6 +26,9 @@ struct guard_gate_spec {
     int64_t wait_ms;
 };
 
+#define GUARDS_NOTHING "no worker is configured, so nothing is guarded"
+#define GUARDS_NOTHING_FIX "add a [guard.worker.NAME] ([worker] holds only its defaults), or use `whirr guard attach`"
+
 struct guard_spec {
     char name[SPEC_NAME_SIZE];
     struct guard_match match;

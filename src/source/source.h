@@ -70,6 +70,10 @@ struct source {
 /* In the order in which they are tried and listed. */
 extern const struct source_ops *const source_registry[];
 extern const size_t source_registry_count;
+/* Those that the configuration asks for: sampling.sources, or all but NVML where worker.enable_nvml is off. 0: the automatic ones.
+ */
+struct config;
+size_t sources_configured(const struct config *c, const char **list, size_t max);
 
 const struct source_ops *source_find(struct str name); /* NULL: unknown */
 

@@ -30,6 +30,7 @@ def test_a_claimant_gets_the_gpu_and_the_worker_comes_back(machine):
     status = m.until("paused")
     assert status["method"] == "checkpoint" and status["evictions_total"] == 1 and status["memory_mb"] == 16000
     assert f"pid {other.pid}" in status["reason"] and status["claim"] == "seen"
+    assert re.search(r"warning gives its GPU up: .* worker=w state=draining gpu=0 temperature=50 threshold=85 other_processes=1", m.log()), m.log()
     assert m.state(pid) == 2 and m.calls() == ["lock", "checkpoint"]
     m.end(other)
     m.until("running")

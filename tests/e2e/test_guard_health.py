@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard when the card is too hot or faulty, and the signs of a game: GameMode, Steam."""
+import re
 import shutil
 import subprocess
 import threading
@@ -42,12 +43,14 @@ def test_heat_lets_one_request_at_a_time_through_the_gate_until_it_has_cooled(ma
     assert together(m, server, port, 4)
     heat(m, 86)
     wait_for(lambda: m.status()["throttled"], m.log)
+    wait_for(lambda: re.search(r"is throttled: its GPU is at 86 °C worker=\S+ state=running gpu=0 temperature=86 threshold=85 other_processes=0", m.log()), m.log)
     assert together(m, server, port, 1) and m.status()["state"] == "running"
     heat(m, 82)  # below the threshold, not yet below the five degrees of hysteresis
     throughout(0.8, lambda: m.status()["throttled"], m.log)
     assert together(m, server, port, 1)
     heat(m, 79)
     wait_for(lambda: m.status()["throttled"] is False, m.log)
+    wait_for(lambda: re.search(r"is no longer throttled: its GPU is at 79 °C, below 80 °C worker=\S+ state=running gpu=0 temperature=79", m.log()), m.log)
     assert together(m, server, port, 4) and server.get()["loaded"]
 
 

@@ -132,6 +132,15 @@ class Machine:
         return self.start([WHIRR, "--config", self.config, "--source", "nvml", "serve", "--listen", "127.0.0.1:0", "--socket",
                            self.dir / "whirr.sock", "--interval", "5", "--store", "none", *argv], stderr=open(self.dir / "log", "a"))
 
+    def health(self):
+        """What the daemon says about itself."""
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        with contextlib.closing(connection):
+            connection.sock.connect(str(self.dir / "whirr.sock"))
+            connection.request("GET", "/api/health")
+            return json.loads(connection.getresponse().read())
+
     def workers(self):
         """As those who guard them say; one of them that does not answer in time is asked again."""
         done = eventually(lambda: "did not answer" not in (done := self.whirr("guard", "status", "--json")).stderr and done, explain=self.log)

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "cli/guard/guard.h"
 #include "cli/show.h"
+#include "config/config.h"
 
 enum { WAIT_DEFAULT_MS = 120000, WAIT_POLL_MS = 100, RESERVING_IS_LONG_MS = 3000 };
 
@@ -54,6 +55,8 @@ static int status(struct cli *cli, const char *name)
         fprintf(stderr, "whirr: %s\n", problem);
     int result =
         name && json_array_size(workers) == 0 ? cli_fail("no worker '%s' is under guard", name) : print_workers(cli, workers);
+    if (!name && json_array_size(workers) == 0 && !cli->host && cli->settings && config_guards_nothing(cli->settings))
+        fprintf(stderr, "whirr: " GUARDS_NOTHING ": " GUARDS_NOTHING_FIX "\n");
     json_decref(workers);
     return result;
 }

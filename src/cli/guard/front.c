@@ -19,6 +19,7 @@
 #include "config/places.h"
 #include "engine/engine.h"
 #include "guard/target.h"
+#include "source/source.h"
 
 enum { FLAGS_MAX = 8, STATE_DIR_SIZE = 480 };
 enum { DESCRIPTORS_WANTED = 8448 }; /* both sides of 4,096 clients at the gate, and what the guard opens itself */
@@ -37,9 +38,13 @@ struct front {
 
 struct engine *guard_open_engine(struct cli *cli, struct error *err)
 {
+    const char *configured[SOURCES_MAX], *const *sources = cli->ask.sources;
     size_t count = cli->ask.source_count;
-    return engine_new(&(struct engine_options){.env = &cli->env, .sources = count ? cli->ask.sources : NULL, .source_count = count},
-                      err);
+    if (!count && cli->settings && !env_is_recorded(&cli->env)) {
+        count = sources_configured(cli->settings, configured, SOURCES_MAX);
+        sources = configured;
+    }
+    return engine_new(&(struct engine_options){.env = &cli->env, .sources = count ? sources : NULL, .source_count = count}, err);
 }
 
 /* ---- from the command line to a worker ---- */
@@ -205,6 +210,17 @@ static int open_state(char path[STATE_DIR_SIZE], struct error *err)
     return rc;
 }
 
+/* Profile "desktop" is of no use where nobody can see who else is there. */
+static bool sees_enough(struct front *f, const struct guard_spec *spec, struct error *err)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = spec->lists_processes ? guard_eyes_sample(&f->eyes, -1) : NULL;
+    if (!spec->lists_processes || (s && guard_can_see(s)))
+        return true;
+    error_set(err, -ENODEV, "no source lists the processes of a GPU, which profile \"desktop\" needs%s%s",
+              s && s->driver.error_message[0] ? ": " : "", s ? s->driver.error_message : "");
+    return false;
+}
+
 /* Takes the spec over. */
 static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const *command)
 {
@@ -227,7 +243,8 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
             &(struct guard_options){
                 .env = &cli->env, .state_dir = state, .sample = guard_eyes_sample, .event = on_event, .user = &f},
             &err);
-    if (f.guard && guard_socket_open(f.guard, name, &f.socket, &err) == 0) {
+    bool can_see = !f.guard || sees_enough(&f, spec, &err);
+    if (f.guard && can_see && guard_socket_open(f.guard, name, &f.socket, &err) == 0) {
         log_info(command ? "starting a worker under guard" : "guarding a worker", LOG_TEXT("worker", label),
                  LOG_TEXT("method", spec->method_count ? spec->methods[0].name : "none"),
                  LOG_INT("interval_ms", spec->interval_ms));

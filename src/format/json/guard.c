@@ -89,17 +89,18 @@ void json_guard_event(struct json_writer *j, const struct guard_event *event)
     jw_end(j);
 }
 
-void json_guard_health(struct json_writer *j, const struct guard_status *list, size_t count)
+void json_guard_health(struct json_writer *j, const struct guard_status *list, size_t count, const char *message)
 {
     size_t paused = 0, troubled = 0;
     for (size_t i = 0; i < count; i++) {
         paused += list[i].state == GUARD_PAUSED || list[i].state == GUARD_RESERVING;
-        troubled += list[i].gave_up || list[i].not_freed || list[i].fault;
+        troubled += list[i].gave_up || list[i].not_freed || list[i].fault || list[i].blind;
     }
     jw_object(j);
     jw_key_text(j, "state", count == 0 ? "off" : troubled ? "trouble" : paused ? "paused" : "watching");
     jw_key_int(j, "workers", (int64_t)count);
     jw_key_int(j, "paused", (int64_t)paused);
     jw_key_int(j, "troubled", (int64_t)troubled);
+    json_words(j, "message", message ? message : "");
     jw_end(j);
 }

@@ -70,7 +70,7 @@ void json_guard(struct json_writer *j, const struct guard_status *list, size_t c
 /* The data of the WebSocket event `guard`. */
 void json_guard_event(struct json_writer *j, const struct guard_event *event);
 /* The object in /api/health. */
-void json_guard_health(struct json_writer *j, const struct guard_status *list, size_t count);
+void json_guard_health(struct json_writer *j, const struct guard_status *list, size_t count, const char *message);
 
 /* ---- Stored rows as JSON. ---- */
 
