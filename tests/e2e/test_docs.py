@@ -49,7 +49,7 @@ def run(folder, line):
     """The status of the command, or None for one that still runs: that has understood what it was told."""
     (folder / "bin").mkdir(parents=True)
     (folder / "bin" / "whirr").symlink_to(WHIRR)
-    env = environment(folder, WHIRR_SAMPLING_SOURCES="sim")
+    env = environment(folder, **({"WHIRR_SAMPLING_SOURCES": "sim"} if "serve" in line else {}))
     env["PATH"] = f"{folder}/bin:{env['PATH']}"
     process = subprocess.Popen(["/bin/bash", "-c", f"exec {line}"], env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True, errors="replace")
