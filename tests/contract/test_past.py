@@ -69,7 +69,8 @@ def test_a_report(remembering):
     for kind in ("users", "containers", "commands", "models"):
         assert sum(row["energy_joules"] for row in body[kind]) == pytest.approx(body["totals"]["energy_joules"], rel=0.01)
     assert "www-data" in {row["name"] for row in body["users"]}
-    told = json.loads(remembering.whirr("report", "--since", "-1d", "--price", "0.3", "--json").stdout)
+    told = json.loads(remembering.whirr("report", "--since", "-1d", "--price", "0.3", "--currency", "CHF", "--hot", "55", "--json").stdout)
+    assert (told["currency"], told["hot_celsius"]) == ("CHF", 55) and body["hot_celsius"] == 80
     assert told["totals"]["cost"] == pytest.approx(body["totals"]["cost"], rel=0.01)
     assert "www-data" in remembering.whirr("report").stdout
     for query, status in (("since=never", 400), ("price=-1", 400), ("gpu=77", 404), ("host=elsewhere", 404)):

@@ -37,6 +37,13 @@ def test_values_arrive_unchanged(nvml):
     assert passive["fan_percent"] is None and passive["absent"]["fan_percent"] == "unsupported"
 
 
+def test_secrets_of_a_command_are_shown_only_when_asked_for(nvml):
+    with subprocess.Popen(["sh", "-c", "read line", "worker", "--api-key", "hunter2hunter2"], stdin=subprocess.PIPE) as process:
+        script = f"gpu NVIDIA RTX 4090\n  process {process.pid} compute 17000 75 40\n"
+        assert "hunter2" not in nvml(script, "ps", "--json").out
+        assert "hunter2hunter2" in nvml(script, "ps", "--json", "--show-secrets").out
+
+
 def test_a_process_cannot_write_to_the_terminal_by_its_name(nvml):
     """Control characters, also above ASCII, and the direction of the text."""
     evil = "\x1b]0;owned\x07\x9b31m\u202e\u2066x"

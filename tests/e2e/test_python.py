@@ -80,6 +80,19 @@ def test_errors_are_exceptions_with_a_sentence():
     assert "libnot-there.so" in out and "install libwhirr1" in out
 
 
+def test_a_socket_is_asked_unless_sampling_is_direct(start):
+    daemon = start("--source", "sim:scenario=training,gpus=2")
+    daemon.wait_sampled()
+    answers = eventually(lambda: (told := json.loads(run(f"""
+        import json, whirr
+        handles = [whirr.open(socket={str(daemon.sock)!r}), whirr.open(socket={str(daemon.sock)!r}, direct=True), whirr.open(socket="/nowhere")]
+        try:
+            whirr.open(socket="/" * 5000)
+        except whirr.WhirrError as error:
+            print(json.dumps([[w.asks_daemon() for w in handles], str(error)]))""")))[0][0] and told)
+    assert answers[0] == [True, False, False] and "the socket is too long" in answers[1]
+
+
 def test_resources_have_the_fields_that_monitors_expect(start):
     daemon = start("--source", "sim:scenario=training,gpus=2")
     daemon.wait_sampled()

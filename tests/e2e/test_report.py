@@ -125,7 +125,9 @@ def test_memory_held_without_computing_names_its_holder(whirr, night):
     kwh = rows(night, "SELECT SUM(power_watts) / 60e3 FROM gpu_stats_minute WHERE gpu_index = 1 AND utilization_percent < 2 "
                       f"AND starts_at BETWEEN '{first['since']}' AND '{first['until']}'")[0][0]
     assert first["energy_kwh"] == pytest.approx(kwh, rel=0.1) and first["cost"] is None
-    priced = whirr("report", "--store", night, "--json", "--price", "0.5").json()["idle_memory"][0]
+    priced = whirr("report", "--store", night, "--json", "--price", "0.5", "--currency", "CHF").json()
+    assert priced["currency"] == "CHF"
+    priced = priced["idle_memory"][0]
     assert priced["cost"] == pytest.approx(priced["energy_kwh"] * 0.5, abs=1e-4)
     text = whirr("report", "--store", night).out
     assert "Held without computing" in text and "dave" in text and re.search(r"GiB·h and [\d.]+ k(Wh|J) on GPU 1 by", text)
