@@ -238,8 +238,8 @@ def test_json_of_the_daemon_is_json_of_the_command(start):
     d = start("--interval", "60")
     d.wait_sampled()
     for command, path in (("status", "/api/gpu/metrics"), ("ps", "/api/processes"), ("devices", "/api/gpu/devices?max_age_ms=60000"), ("driver", "/api/gpu/driver")):
-        # Of one sample: on a slow machine, the next one may come between the two.
-        eventually(lambda: json.loads(d.whirr(command, "--json").stdout) == d.json(path), explain=command)
+        # Of one sample, which may be a quarter of a second old: on a slow machine, another one may come between the two.
+        eventually(lambda: d.json(path) == json.loads(d.whirr(command, "--json").stdout), explain=command)
 
 
 class Impostor:

@@ -63,6 +63,15 @@ def test_driver_versions(nvml):
                                          "cuda_available": True, "error_message": None}
 
 
+@pytest.mark.parametrize("path", ["/api/gpu/summary", "/api/gpu/metrics", "/api/gpu/devices", "/api/processes"])
+def test_whoever_asks_is_told_of_now(start, path):
+    """However long the interval, the answer is of a sample that was taken for it, and says how old that is."""
+    d = start("--interval", "600")
+    d.wait_age(1)
+    reply = d.get(path)
+    assert reply.status == 200 and int(reply.headers["x-sample-age-ms"]) <= 500 and reply.headers["age"] == "0", reply.headers
+
+
 def test_values_are_fresh(start):
     """No older than 250 ms, although samples are a minute apart; and the periodic sample is not replaced by them."""
     d = start("--interval", "60", source="sim:gpus=1,scenario=training,speed=50")

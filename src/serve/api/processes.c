@@ -96,7 +96,7 @@ void get_processes(struct exchange *x)
 {
     struct data *d = &x->server->data;
     struct process_query q = {0};
-    if (!ready_young_enough(x, -1) || !read_query(x, &q))
+    if (!ready_young_enough(x, x->server->options.max_age_ms) || !read_query(x, &q))
         return;
     if (q.secrets && x->trust < TRUST_OWNER) {
         exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\"\r\n", "token_needed",

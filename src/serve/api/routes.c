@@ -61,13 +61,13 @@ static void get_driver(struct exchange *x)
 
 static void get_summary(struct exchange *x)
 {
-    if (ready_young_enough(x, -1))
+    if (ready_young_enough(x, x->server->options.max_age_ms))
         reply_kind(x, BODY_SUMMARY);
 }
 
 static void get_metrics(struct exchange *x)
 {
-    if (ready_young_enough(x, -1))
+    if (ready_young_enough(x, x->server->options.max_age_ms))
         reply_some(x, BODY_METRICS, json_metrics);
 }
 

@@ -40,6 +40,8 @@ struct server {
     struct limiter limiter; /* of failed tokens */
     struct conn *waiters;   /* requests that wait for a fresh sample */
     struct watch *waiters_timer;
+    struct watch *updates_timer; /* of live clients that wait for one, too */
+    bool updates_wanted;
     struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */
     size_t watch_count;
     struct watch *stop_timer;

@@ -8,8 +8,6 @@
 #include "serve/http/core.h"
 #include "serve/http/http.h"
 
-enum { FRESH_WAIT_MS = 500 };
-
 /* Whatever there is will do, but there is nothing yet: only a daemon that has just started is worth waiting for. When its first
  * sample takes longer than that, everybody is told at once that it is starting. */
 static bool wait_for_first(struct exchange *x)
@@ -41,7 +39,7 @@ bool ready_young_enough(struct exchange *x, int64_t default_ms)
         exchange_error(x, 400, "bad_parameter", "max_age_ms must be a number of milliseconds, 0 or more.");
         return false;
     }
-    if (max_age < 0)
+    if (max_age < 0 || (max_age == default_ms && !x->server->data.has_sample))
         return x->server->data.has_sample || wait_for_first(x);
     return ready_fresh(x, GROUP_QUICK, max_age);
 }

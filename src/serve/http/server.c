@@ -51,6 +51,12 @@ static void on_fresh(void *owner)
     watch_off(s->waiters_timer);
     while (s->waiters)
         http_unpark(s->waiters); /* leaves the list */
+    live_update(s);
+}
+
+static void on_updates_timer(void *arg)
+{
+    live_update(arg);
 }
 
 static void on_waiters_timer(void *arg)
@@ -212,7 +218,8 @@ int server_new(const struct server_options *options, const struct server_parts *
         s->data.fleet = s->options.fleet;
         s->data.on_periodic = on_periodic;
         s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s);
-        result = s->waiters_timer ? open_listeners(s, err) : error_set(err, -ENOMEM, "out of memory");
+        s->updates_timer = watch_timer(s->loop.base, on_updates_timer, s);
+        result = s->waiters_timer && s->updates_timer ? open_listeners(s, err) : error_set(err, -ENOMEM, "out of memory");
     }
     if (result)
         server_free(s);
@@ -332,6 +339,7 @@ void server_free(struct server *s)
             watch_free(s->watches[i]);
         watch_free(s->stop_timer);
         watch_free(s->waiters_timer);
+        watch_free(s->updates_timer);
         data_done(&s->data);
     }
     if (s->loop.base) {

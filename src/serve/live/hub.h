@@ -30,6 +30,7 @@ struct subscriber {
     uint64_t seen;       /* number of the last batch that it got, or did not want */
     uint64_t missed;     /* samples that it should have got since */
     bool joined;
+    bool wants_update; /* it asked for one, and waits for a fresh sample */
 };
 
 struct hub {

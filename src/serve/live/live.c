@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "serve/http/core.h"
 #include "serve/http/exchange.h"
+#include "serve/http/ready.h"
 #include "serve/live/compose.h"
 #include "serve/live/ws.h"
 
@@ -65,6 +66,31 @@ static void send_update(struct server *server, struct subscriber *s)
         hub_tell(s, TOPIC_STATUS_UPDATE, str_trim((struct str){summary->at, summary->len}));
 }
 
+void live_update(struct server *server)
+{
+    if (!server->updates_wanted)
+        return;
+    server->updates_wanted = false;
+    watch_off(server->updates_timer);
+    for (struct subscriber *s = server->hub.first; s; s = s->next) {
+        if (s->wants_update)
+            send_update(server, s);
+        s->wants_update = false;
+    }
+}
+
+/* Asked on demand is sampled on demand, for all who ask at once together. */
+static void request_update(struct server *server, struct subscriber *s)
+{
+    if (data_is_fresh(&server->data, GROUP_QUICK, server->options.max_age_ms)) {
+        send_update(server, s);
+        return;
+    }
+    s->wants_update = server->updates_wanted = true;
+    if (!watch_is_on(server->updates_timer))
+        watch_on(server->updates_timer, FRESH_WAIT_MS);
+}
+
 /* "events": the topics that it wants from now on; "interval_seconds": not more often than that. */
 static void subscribe(struct subscriber *s, const json_t *json)
 {
@@ -101,7 +127,7 @@ static void subscribe(struct subscriber *s, const json_t *json)
 void live_message(struct server *server, struct subscriber *s, const char *type, const json_t *json)
 {
     if (strcmp(type, "request_gpu_update") == 0)
-        send_update(server, s);
+        request_update(server, s);
     else if (strcmp(type, "subscribe") == 0)
         subscribe(s, json);
     else

@@ -17,6 +17,8 @@ void get_ws(struct exchange *x);
 void live_publish(struct server *server);
 /* Joins the hub and sends gpu_status. Topics, language and ops are set. */
 void live_arrived(struct server *server, struct subscriber *s);
+/* Those who asked for an update get it: a fresh sample has come, or took too long. */
+void live_update(struct server *server);
 /* A message of the client: its type and the whole JSON object around it (or the data of a Socket.IO event). Bad ones are answered
  * with an error message. `json` may be NULL: no parameters. */
 struct json_t;
