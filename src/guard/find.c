@@ -83,13 +83,16 @@ void finder_remember(struct finder *f, const struct claim_identity *pids, size_t
 /* The inode of the listening socket in /proc/net/tcp or tcp6: "0: 0100007F:2CAA 00000000:0000 0A ... INODE". -ESRCH: none. */
 static int listening_inode(const struct env *env, const char *path, int port, int64_t *inode)
 {
-    AUTO_BUF struct buf text = BUF(4 << 20);
-    int rc = file_read_all(env, path, &text);
-    if (rc < 0)
-        return is_gone(rc) ? -ESRCH : rc;
+    enum {
+        TABLE_MAX = 1 << 20
+    }; /* the kernel lists sockets that listen first: ten thousand connections behind them don't matter */
+    AUTO_FREE char *text = malloc(TABLE_MAX);
+    ssize_t len = text ? file_read_head(env, path, text, TABLE_MAX) : -ENOMEM;
+    if (len < 0)
+        return is_gone(len) ? -ESRCH : (int)len;
     char suffix[8];
     snprintf(suffix, sizeof suffix, ":%04X", (unsigned)port);
-    struct str rest = buf_view(&text), line;
+    struct str rest = {text, (size_t)len}, line;
     while (str_cut(&rest, '\n', &line)) {
         struct str word, fields[10];
         size_t count = 0;

@@ -3,7 +3,9 @@
  */
 #include "host/listens.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -103,11 +105,12 @@ static bool is_listed(const struct env *env, int32_t pid, const char *table, con
                       char address[LISTEN_ADDRESS_SIZE])
 {
     char path[64], reached[LISTEN_ADDRESS_SIZE];
-    AUTO_BUF struct buf text = BUF(TABLE_MAX);
+    AUTO_FREE char *text = malloc(TABLE_MAX);
     snprintf(path, sizeof path, "/proc/%d/net/%s", pid, table);
-    if (file_read_all(env, path, &text) < 0)
+    ssize_t len = text ? file_read_head(env, path, text, TABLE_MAX) : -ENOMEM;
+    if (len < 0)
         return false;
-    struct str rest = buf_view(&text), line;
+    struct str rest = {text, (size_t)len}, line; /* sockets that listen come first: what is cut off are connections */
     while (str_cut(&rest, '\n', &line)) {
         uint16_t port;
         uint64_t inode;

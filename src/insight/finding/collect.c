@@ -345,6 +345,8 @@ struct verdict *collection_finish(struct collection *c)
         if (!leaves[i])
             v->findings[kept++] = v->findings[i];
     v->count = kept;
+    for (size_t i = 0; i < v->count; i++) /* as precise as a hand-over to another program */
+        v->findings[i].confidence = (double)(int)(v->findings[i].confidence * 1000 + 0.5) / 1000;
     if (v->count)
         qsort(v->findings, v->count, sizeof v->findings[0], compare);
     struct finding *exact = realloc(v->findings, (v->count + 1) * sizeof *exact);
