@@ -33,13 +33,14 @@ struct env {
     const char *sysroot;      /* "" for the real machine, else a directory that holds sys/, proc/, etc/ */
     const char *nvml_library; /* file name or path */
     const char *cuda_library;
-    const char *nvidia_smi;      /* program name or path */
-    const char *rocm_smi;        /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
-    const char *visible_devices; /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
-    const char *node_name;       /* NODE_NAME: the Kubernetes node, as a DaemonSet passes it on; NULL when unset */
-    bool own_pids;               /* the driver's PIDs are those of our own /proc, also where that is a container's */
-    bool one_look;               /* the program ends after one sample: a fast start is worth more than little memory */
-    const char *self_program;    /* this program, to start itself as a helper */
+    const char *nvidia_smi;        /* program name or path */
+    const char *rocm_smi;          /* the same; NULL: rocm-smi, then amd-smi, whichever is there */
+    const char *visible_devices;   /* NVIDIA_VISIBLE_DEVICES, NULL when unset */
+    const char *node_name;         /* NODE_NAME: the Kubernetes node, as a DaemonSet passes it on; NULL when unset */
+    bool own_pids;                 /* the driver's PIDs are those of our own /proc, also where that is a container's */
+    bool one_look;                 /* the program ends after one sample: a fast start is worth more than little memory */
+    const struct outside *outside; /* runs some programs for a process that is confined; NULL: none */
+    const char *self_program;      /* this program, to start itself as a helper */
     const struct clock *clock;
     /* Runs the program to its end. Returns its exit status (0 to 255), 128 + signal, or -errno (-ETIMEDOUT when killed). */
     int (*launch)(const struct env *, const struct launch *, struct error *);

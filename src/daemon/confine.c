@@ -229,21 +229,78 @@ int confine_calls(void)
 
 /* ---- the daemon ---- */
 
-static bool runs_programs(const struct config *c, char *reason, size_t size)
+/* What it is told of one command after another. false ends it. */
+typedef bool command_fn(void *user, const char *section, const char *name, const struct config_list *command);
+
+static bool each_command(const struct config *c, command_fn *visit, void *user)
 {
     for (size_t i = 0; i < c->notify_count; i++)
-        if (c->notify[i].type == CONFIG_NOTIFY_COMMAND) {
-            snprintf(reason, size, "notify.%s runs a program", c->notify[i].entry.name);
-            return true;
-        }
+        if (c->notify[i].type == CONFIG_NOTIFY_COMMAND && c->notify[i].command.count &&
+            !visit(user, "notify", c->notify[i].entry.name, &c->notify[i].command))
+            return false;
     for (size_t i = 0; i < c->guard_worker_count; i++) {
         const struct config_guard_worker *w = &c->guard_worker[i];
-        if (w->evict_command.count || w->resume_command.count || w->status_command.count) {
-            snprintf(reason, size, "guard.worker.%s runs a program", w->entry.name);
-            return true;
-        }
+        const struct config_list *lists[] = {&w->evict_command, &w->resume_command, &w->status_command};
+        for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+            if (lists[k]->count && !visit(user, "guard.worker", w->entry.name, lists[k]))
+                return false;
     }
+    return true;
+}
+
+/* All commands, each with NULL at its end. */
+struct command_list {
+    const char *const **list;
+    size_t count, capacity;
+};
+
+static const char **argv_of(const struct config_list *command)
+{
+    const char **argv = calloc(command->count + 1, sizeof *argv);
+    for (size_t i = 0; argv && i < command->count; i++)
+        argv[i] = command->items[i];
+    return argv;
+}
+
+static bool add_command(void *user, const char *section, const char *name, const struct config_list *command)
+{
+    (void)section, (void)name;
+    struct command_list *c = user;
+    const char **argv = ROOM_FOR_ONE(c->list, c->count, c->capacity, 8) ? argv_of(command) : NULL;
+    if (argv)
+        c->list[c->count++] = argv;
+    return argv;
+}
+
+/* They stay until the end of the program. */
+static int start_helper(const struct config *config, struct outside *outside)
+{
+    static struct command_list commands;
+    if (!each_command(config, add_command, &commands))
+        return -ENOMEM;
+    return commands.count ? outside_start(outside, (const char *const *const *)commands.list, commands.count) : 0;
+}
+
+struct program_search {
+    const struct outside *outside;
+    char *name;
+    size_t size;
+};
+
+static bool is_known(void *user, const char *section, const char *name, const struct config_list *command)
+{
+    const struct program_search *s = user;
+    AUTO_FREE const char **argv = argv_of(command);
+    if (!argv || (s->outside->channel >= 0 && outside_find(s->outside, argv) >= 0))
+        return true;
+    snprintf(s->name, s->size, "%s.%s", section, name);
     return false;
+}
+
+bool confine_finds_new_program(const struct config *config, const struct outside *outside, char *name, size_t size)
+{
+    struct program_search s = {outside, name, size};
+    return !each_command(config, is_known, &s);
 }
 
 static void parent_of(char *path)
@@ -274,15 +331,19 @@ static int confine_places(const struct config *c)
     return confine_writes(places, count);
 }
 
-void confine_daemon(const struct config *config, struct confinement *ret)
+void confine_daemon(const struct config *config, struct outside *outside, struct confinement *ret)
 {
     *ret = (struct confinement){0};
+    *outside = (struct outside){.channel = -1};
     if (!config->server.confine) {
         str_copy(ret->reason, sizeof ret->reason, str_from("server.confine is off"));
         return;
     }
-    if (runs_programs(config, ret->reason, sizeof ret->reason))
+    int rc = start_helper(config, outside);
+    if (rc < 0) {
+        snprintf(ret->reason, sizeof ret->reason, "no helper for programs: %s", strerror(-rc));
         return;
+    }
     /* Whoever is under Landlock may not look into a process outside of it: ptrace's rules hold for /proc/PID/fd, fdinfo, ns and
      * cwd, by which GPU processes are found. */
     int version = config->server.confine_writes ? confine_places(config) : 0, calls = confine_calls();

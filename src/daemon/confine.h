@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/launch/outside.h"
 #include "config/config.h"
 
 struct confinement {
@@ -15,9 +16,12 @@ struct confinement {
     char reason[256]; /* why one of them is not; "" */
 };
 
-/* Before any thread is started. `config` names the places; with a program in it that whirr is to run, nothing is confined, because
- * what that one needs is not known. Never fails: what the kernel does not have is left out, and the reason is there. */
-void confine_daemon(const struct config *config, struct confinement *ret);
+/* Before any thread is started. `config` names the places. Programs in it that whirr is to run are run from outside, by a helper
+ * that is made first (`outside`, with channel -1: there are none), because what they need is not known. Never fails: what the
+ * kernel does not have is left out, and the reason is there. */
+void confine_daemon(const struct config *config, struct outside *outside, struct confinement *ret);
+/* The first program in it that the helper does not know: "notify.NAME". false: there is none. */
+bool confine_finds_new_program(const struct config *config, const struct outside *outside, char *name, size_t size);
 
 /* The two halves. `places`: writing is allowed below these (or the nearest folder above that is there). The version, or -errno. */
 int confine_writes(const char *const *places, size_t count);

@@ -47,6 +47,8 @@ struct daemon {
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
     struct memory memory;
+    struct outside outside; /* runs the programs that the configuration names */
+    bool confined;
     bool failed, wrong_usage;
 };
 
@@ -214,6 +216,10 @@ static void apply(struct daemon *d, const struct config *fresh)
             log_warn("setting changed, but needs a restart", LOG_TEXT("setting", changes.list[i].key));
     if (config_interval_ms(fresh) != config_interval_ms(d->current))
         engine_set_interval(d->host.engine, config_interval_ms(fresh));
+    char text[CONFIG_KEY_SIZE];
+    const char *name = text;
+    if (d->confined && confine_finds_new_program(fresh, &d->outside, text, sizeof text))
+        log_warn("a new program is confined like the daemon until a restart", LOG_TEXT("setting", name));
     log_set_level((enum log_level)fresh->log.level);
     for (size_t i = 0; i < d->host.count; i++)
         if (d->host.parts[i].ops->reload)
@@ -381,10 +387,13 @@ static void tell_start(const struct daemon *d)
     sd_notify_send("READY=1\nSTATUS=Waiting for the first sample");
 }
 
-static void tell_confinement(const struct config *config)
+/* Programs that the configuration names run outside of it: the environment says where. */
+static void tell_confinement(struct daemon *d, struct env *env)
 {
     struct confinement c;
-    confine_daemon(config, &c);
+    confine_daemon(d->first, &d->outside, &c);
+    d->confined = c.seccomp || c.landlock;
+    env->outside = d->outside.channel >= 0 ? &d->outside : NULL;
     if (c.reason[0])
         log_info("not confined by the kernel in every way", LOG_TEXT("reason", c.reason), LOG_INT("landlock", c.landlock),
                  LOG_TEXT("seccomp", c.seccomp ? "on" : "off"));
@@ -392,13 +401,21 @@ static void tell_confinement(const struct config *config)
         log_debug("confined", LOG_INT("landlock", c.landlock), LOG_TEXT("seccomp", "on"));
 }
 
-int daemon_run(const struct daemon_options *options)
+int daemon_run(const struct daemon_options *given)
 {
-    struct daemon d = {.options = options,
-                       .first = options->config,
-                       .current = options->config,
-                       .lock = -1,
-                       .host = {.env = options->env, .config = options->config}};
+    /* static: a thread that hangs in a driver is left behind, and uses its environment until the end */
+    static struct env env;
+    static struct daemon_options own;
+    static struct daemon d;
+    env = *given->env;
+    own = *given;
+    own.env = &env;
+    const struct daemon_options *options = &own;
+    d = (struct daemon){.options = options,
+                        .first = options->config,
+                        .current = options->config,
+                        .lock = -1,
+                        .host = {.env = options->env, .config = options->config}};
     struct error err = {0};
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 2); /* a pool for each of a dozen threads holds more than all of them use */
@@ -411,7 +428,7 @@ int daemon_run(const struct daemon_options *options)
         log_debug("capabilities dropped", LOG_INT("count", given_up));
     else if (given_up < 0)
         log_warn("cannot drop capabilities", LOG_TEXT("error", strerror(-given_up)));
-    tell_confinement(options->config);
+    tell_confinement(&d, &env);
     block_signals(SIG_BLOCK);
     int result = start(&d, &err);
     block_signals(SIG_UNBLOCK);
@@ -432,6 +449,7 @@ int daemon_run(const struct daemon_options *options)
     server_free(d.host.server);
     for (size_t i = d.host.count; i-- > 0;)
         d.host.parts[i].ops->close(d.host.parts[i].self);
+    outside_stop(&d.outside);
     if (d.current != d.first)
         config_free(d.current);
     config_free(d.first);

@@ -6,12 +6,13 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
 
 import pytest
-from conftest import BUILD, ROOT, WHIRR, Starter, environment, run_whirr
+from conftest import BUILD, ROOT, WHIRR, Starter, environment, eventually, run_whirr
 
 
 def readelf(option, path):
@@ -143,8 +144,45 @@ def test_the_daemon_confines_itself_and_can_be_told_not_to(start, tmp_path):
     assert "server.confine is off" in free.log()
 
 
-def test_a_program_in_the_configuration_is_not_confined(start, tmp_path):
-    config = tmp_path / "command.toml"
-    config.write_text('[notify.own]\ntype = "command"\ncommand = ["/bin/true"]\n')
+def notifier(name, path):
+    """A program that writes down how it is confined."""
+    rule = f'[[alert]]\nname = "rule-{name}"\nwhen = "utilization_percent > 1"\nnotify = ["{name}"]\n'
+    return rule + f'[notify.{name}]\ntype = "command"\ncommand = ["/bin/sh", "-c", "cat > /dev/null; grep -E \'Seccomp:|NoNewPrivs\' /proc/self/status > {path}.new; mv {path}.new {path}"]\n'
+
+
+def written(path):
+    eventually(path.exists)
+    return dict(line.split() for line in path.read_text().splitlines())
+
+
+def test_a_program_in_the_configuration_runs_outside_and_the_daemon_stays_confined(start, tmp_path):
+    config, first, second = tmp_path / "command.toml", tmp_path / "first", tmp_path / "second"
+    config.write_text(notifier("own", first))
+    daemon = start("--interval", "0.2", "--config", str(config))
+    own = pathlib.Path("/proc/self/status").read_text()
+    free = {name: re.search(rf"^{name}\s+(\d)", own, re.M).group(1) for name in ("Seccomp:", "NoNewPrivs:")}
+    assert state_of(daemon, "Seccomp") == {"2"} and state_of(daemon, "NoNewPrivs") == {"1"}
+    assert written(first) == free and state_of(daemon, "Seccomp") == {"2"}
+    # A reload can't make the helper know more: a program that is new is confined, and the log says so.
+    config.write_text(notifier("own", first) + notifier("new", second))
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.wait_log(r"a new program is confined.*notify\.new")
+    assert written(second) == {"Seccomp:": "2", "NoNewPrivs:": "1"}
+    # The helper ends with the daemon.
+    children = pathlib.Path(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read_text().split()
+    assert len(children) == 1 and pathlib.Path(f"/proc/{children[0]}/comm").read_text() == "whirr-programs\n"
+    daemon.process.kill()
+    daemon.process.wait()
+    eventually(lambda: not pathlib.Path(f"/proc/{children[0]}").exists())
+
+
+def test_a_program_of_the_guard_leaves_the_daemon_confined(start, tmp_path):
+    config = tmp_path / "guard.toml"
+    config.write_text('[guard.worker.own]\nmatch = { name = "no-such-worker" }\nmethods = ["command"]\nevict_command = ["/bin/true"]\nresume_command = ["/bin/true"]\n')
     daemon = start("--source", "sim", "--config", str(config))
-    assert state_of(daemon, "Seccomp") == {"0"} and "notify.own runs a program" in daemon.log()
+    assert state_of(daemon, "Seccomp") == {"2"}
+
+
+def test_without_a_program_there_is_no_helper(start):
+    daemon = start("--source", "sim")
+    assert pathlib.Path(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read_text() == ""

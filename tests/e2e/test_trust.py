@@ -8,9 +8,9 @@ from conftest import PATIENCE, Starter, eventually, run_whirr
 
 COMMANDS = {
     "notify.x.command": '[notify.x]\ntype = "command"\ncommand = ["/bin/touch", "{ran}"]\n',
-    "guard.worker.x.evict_command": '[guard.worker.x]\nname = "worker"\nmethods = ["command"]\nevict_command = ["/bin/touch", "{ran}"]\n',
-    "guard.worker.x.resume_command": '[guard.worker.x]\nname = "worker"\nmethods = ["command"]\nresume_command = ["/bin/touch", "{ran}"]\n',
-    "guard.worker.x.status_command": '[guard.worker.x]\nname = "worker"\nstatus_command = ["/bin/touch", "{ran}"]\n',
+    "guard.worker.x.evict_command": '[guard.worker.x]\nmatch = {{ name = "worker" }}\nmethods = ["command"]\nevict_command = ["/bin/touch", "{ran}"]\n',
+    "guard.worker.x.resume_command": '[guard.worker.x]\nmatch = {{ name = "worker" }}\nmethods = ["command"]\nresume_command = ["/bin/touch", "{ran}"]\n',
+    "guard.worker.x.status_command": '[guard.worker.x]\nmatch = {{ name = "worker" }}\nstatus_command = ["/bin/touch", "{ran}"]\n',
 }
 
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/launch/outside.h"
 
 enum { KILLED_WITHIN_MS = 2000 };
 
@@ -76,11 +77,11 @@ static bool find_program(const char *program, char whole[PATH_MAX])
     return false;
 }
 
-static int spawn(const struct launch *launch, int in, int out, int err_fd, pid_t *ret)
+int launch_spawn(const char *const *argv, int in, int out, int diag, pid_t *ret)
 {
     char found[PATH_MAX];
-    bool placed = strchr(launch->argv[0], '/');
-    if (!placed && !find_program(launch->argv[0], found))
+    bool placed = strchr(argv[0], '/');
+    if (!placed && !find_program(argv[0], found))
         return -ENOENT;
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -89,7 +90,7 @@ static int spawn(const struct launch *launch, int in, int out, int err_fd, pid_t
     else
         posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, out, 1);
-    posix_spawn_file_actions_adddup2(&files, err_fd, 2);
+    posix_spawn_file_actions_adddup2(&files, diag, 2);
 
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -101,10 +102,43 @@ static int spawn(const struct launch *launch, int in, int out, int err_fd, pid_t
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
-    int rc = posix_spawn(ret, placed ? launch->argv[0] : found, &files, &attributes, (char *const *)launch->argv, environ);
+    int rc = posix_spawn(ret, placed ? argv[0] : found, &files, &attributes, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return -rc;
+}
+
+/* Where it runs: a child of ours, or of the helper outside. */
+struct started {
+    pid_t pid;
+    int control; /* -1: a child of ours */
+};
+
+static int start(const struct env *env, const struct launch *launch, int in, int out, int diag, struct started *ret)
+{
+    int which = env && env->outside ? outside_find(env->outside, launch->argv) : -1;
+    *ret = (struct started){.control = -1};
+    if (which < 0)
+        return launch_spawn(launch->argv, in, out, diag, &ret->pid);
+    ret->control = outside_run(env->outside, which, in, out, diag);
+    return MIN_OF(ret->control, 0);
+}
+
+/* 1: it has ended, 0: not yet, or -errno. */
+static int has_ended(const struct started *r, int *status)
+{
+    if (r->control >= 0)
+        return outside_ended(r->control, status);
+    pid_t got = waitpid(r->pid, status, WNOHANG);
+    return got == r->pid ? 1 : got < 0 && errno != EINTR ? -errno : 0;
+}
+
+static void end(const struct started *r)
+{
+    if (r->control >= 0)
+        outside_kill(r->control);
+    else
+        kill(-r->pid, SIGKILL);
 }
 
 static bool cancelled(const struct launch *launch)
@@ -138,14 +172,12 @@ static bool talk(const struct launch *launch, struct pipe_in *in, struct pipe_en
 }
 
 /* A program may close its output and live on: wait for it, but not beyond the deadline. */
-static bool reap(const struct launch *launch, pid_t pid, struct mono deadline, int *status)
+static bool reap(const struct launch *launch, const struct started *r, struct mono deadline, int *status)
 {
     for (;;) {
-        pid_t got = waitpid(pid, status, WNOHANG);
-        if (got == pid)
-            return true;
-        if (got < 0 && errno != EINTR)
-            return false;
+        int ended = has_ended(r, status);
+        if (ended)
+            return ended > 0;
         if (patience(launch, deadline) <= 0)
             return false;
         poll(NULL, 0, 1);
@@ -189,26 +221,29 @@ static void restore_pipe_signal(const sigset_t *before)
     }
 }
 
-static int converse(const struct launch *launch, pid_t pid, struct pipe_in in, struct pipe_end ends[2], struct error *err)
+static int converse(const struct launch *launch, const struct started *r, struct pipe_in in, struct pipe_end ends[2],
+                    struct error *err)
 {
     struct mono deadline = {clock_mono(&clock_system).ns + launch->timeout_ms * NS_PER_MS};
     int status = 0;
     sigset_t before;
     block_pipe_signal(&before);
-    bool finished = talk(launch, &in, ends, deadline) && reap(launch, pid, deadline, &status);
+    bool finished = talk(launch, &in, ends, deadline) && reap(launch, r, deadline, &status);
     restore_pipe_signal(&before);
     bool left = !finished && launch->spared && cancelled(launch);
     if (!finished && !left) {
-        kill(-pid, SIGKILL);
+        end(r);
         /* One that sits inside a driver dies only when the driver lets it: it is left behind rather than waited for. */
         const struct launch patient = {0};
-        reap(&patient, pid, (struct mono){clock_mono(&clock_system).ns + KILLED_WITHIN_MS * NS_PER_MS}, &status);
+        reap(&patient, r, (struct mono){clock_mono(&clock_system).ns + KILLED_WITHIN_MS * NS_PER_MS}, &status);
     }
     for (int i = 0; i < 2; i++)
         if (ends[i].fd >= 0)
             close(ends[i].fd);
     if (in.fd >= 0)
         close(in.fd);
+    if (r->control >= 0)
+        close(r->control);
     if (!finished && cancelled(launch))
         return error_set(err, -ECANCELED, "'%s' was not waited for%s", launch->argv[0], left ? "" : " and killed");
     if (!finished)
@@ -222,7 +257,6 @@ static int converse(const struct launch *launch, pid_t pid, struct pipe_in in, s
 
 int launch_program(const struct env *env, const struct launch *launch, struct error *err)
 {
-    (void)env;
     int in[2] = {-1, -1}, out[2] = {-1, -1}, diag[2] = {-1, -1};
     int rc = make_pipes(launch, in, out, diag);
     if (rc < 0) {
@@ -231,8 +265,8 @@ int launch_program(const struct env *env, const struct launch *launch, struct er
         close_pair(diag);
         return error_set(err, rc, "cannot make a pipe: %s", strerror(-rc));
     }
-    pid_t pid;
-    rc = spawn(launch, in[0], out[1], diag[1], &pid);
+    struct started running;
+    rc = start(env, launch, in[0], out[1], diag[1], &running);
     close_pair((int[]){out[1], diag[1]});
     close_pair((int[]){in[0], -1});
     if (rc < 0) {
@@ -241,5 +275,5 @@ int launch_program(const struct env *env, const struct launch *launch, struct er
         return error_set(err, rc, "cannot run '%s': %s", launch->argv[0], strerror(-rc));
     }
     struct pipe_end ends[2] = {{out[0], launch->out}, {diag[0], launch->err}};
-    return converse(launch, pid, (struct pipe_in){in[1], launch->in}, ends, err);
+    return converse(launch, &running, (struct pipe_in){in[1], launch->in}, ends, err);
 }
