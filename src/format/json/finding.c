@@ -13,7 +13,7 @@ static void finding(struct json_writer *j, const struct finding *f)
     jw_key_text(j, "code", finding_code_name(f->code));
     jw_key_text(j, "severity", severity_text(f->severity));
     jw_key_text(j, "area", finding_area_name(finding_kind(f->code)->area));
-    jw_key_number(j, "confidence", f->confidence);
+    jw_key_number(j, "confidence", (double)(int)(f->confidence * 1000 + 0.5) / 1000); /* as it is handed over to commands */
     jw_key(j, "gpu_index");
     if (f->gpu_index >= 0)
         jw_int(j, f->gpu_index);
