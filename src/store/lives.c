@@ -290,8 +290,16 @@ static int see_processes(struct store *s, const struct gpu *gpu, const struct kn
             continue;
         life->seen = true;
         rc = name_life(s, life, p, err);
-        if (rc == 0)
-            rc = add_share(s, life, p, at_ms, err);
+    }
+    return rc;
+}
+
+static int add_shares(struct store *s, const struct gpu *gpu, const struct known_gpu *known, int64_t at_ms, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
+        struct life *life = find_life(s, &gpu->processes[i], known->id);
+        rc = life ? add_share(s, life, &gpu->processes[i], at_ms, err) : 0;
     }
     return rc;
 }
@@ -355,7 +363,10 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
         rc = missed_energy_spread(s, gpu, known->id, &used, err);
     if (rc == 0)
         rc = see_processes(s, gpu, known, at_ms, err);
-    return rc < 0 ? rc : give_out_by_minutes(s, gpu, known, &used, at_ms, err);
+    /* What was used in the minute before comes first, while its account is open. */
+    if (rc == 0)
+        rc = give_out_by_minutes(s, gpu, known, &used, at_ms, err);
+    return rc < 0 ? rc : add_shares(s, gpu, known, at_ms, err);
 }
 
 /* Whether the snapshot knows who is on the GPU: only then is somebody who is not listed gone. */
