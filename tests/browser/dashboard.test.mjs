@@ -180,7 +180,7 @@ test("a person scrubs to 03:10 and reads why", { skip: skip || (!existsSync(make
   assert.match(await title.innerText(), /^At 03:1[01]:/);
   await page.locator("#processes tbody").getByText("kworkerds").first().waitFor();
   await page.locator("#answer[aria-busy=false] .sentence").getByText(/ was /).waitFor();
-  assert.match(await page.locator("#answer").innerText(), /GPU 1 was (busy|hot)[^\n]* python3 \(alice, container train-llama\) was training Llama[\s\S]*likely[\s\S]*python3 \(pid \d+, alice/);
+  assert.match(await page.locator("#answer").innerText(), /GPU 0 was busy[^\n]* kworkerds \(www-data\) was mining[\s\S]*likely[\s\S]*kworkerds \(pid \d+, www-data/);
   assert.match(await page.locator('.tile[aria-label="GPU 0"]').innerText(), /kworkerds/);
   assert.ok(!/lost/.test(await page.locator('.tile[aria-label="GPU 1"]').innerText()), "it was not lost then");
   assert.ok(!/lost/.test(await page.locator("#health").innerText().catch(() => "")));

@@ -203,6 +203,7 @@ static void the_top_process_is_the_one_that_matters(void **state)
         SAMPLE_JSON(root, json_summary(j, s, &(struct why){.answer = "because"}));
         assert_int_equal(json_integer_value(at(at(item(root, "gpus", 0), "top_process"), "pid")), 11);
         assert_int_equal(sorted[0]->pid, 11);
+        json_decref(root);
         snapshot_unref(s);
     }
 }
