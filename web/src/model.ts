@@ -58,7 +58,7 @@ export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
   return level;
 }
 
-const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", info: "good" };
+const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", notice: "good", info: "good" };
 
 /** Of the whole answer, as the daemon judges it; an answer that asks for nothing is idle where all the GPUs are. */
 export function answerLevel(why: Why | null): Level {

@@ -84,7 +84,7 @@ export interface Cause {
   process: string | null;
 }
 
-export type Severity = "critical" | "warning" | "info";
+export type Severity = "critical" | "warning" | "notice" | "info";
 export interface WhyPart { answer: string; causes: Cause[]; suggestions: string[]; severity: Severity }
 export interface Usual { days: number; temperature_low_celsius: Num; temperature_high_celsius: Num; at_more_power: boolean; too_hot: boolean }
 export interface WhyGpu extends WhyPart { gpu_index: number; gpu_name: string; activity?: Activity; usual?: Usual | null }
