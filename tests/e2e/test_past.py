@@ -75,9 +75,9 @@ def test_a_night_is_told_by_its_episodes(why):
 def test_an_episode_quotes_one_set_of_numbers_and_says_what_ended_it(why):
     body = why("--since", "-595m", "--json").json()
     for e in body["episodes"]:
-        assert f"{e['utilization_percent']:.0f}%" in e["answer"] or "W by" in e["answer"], e["answer"]
+        assert f"{int(e['utilization_percent'] + 0.5)}%" in e["answer"] or "W by" in e["answer"], e["answer"]
         if " on average" in e["answer"]:
-            assert f"up to {e['temperature_max_celsius']:.0f} °C" in e["answer"]
+            assert f"up to {int(e['temperature_max_celsius'] + 0.5)} °C" in e["answer"]
             assert len(re.findall(r"(?<!coder )\b\d+%", e["answer"].split("It ended")[0])) == 1, e["answer"]
     miner = body["episodes"][0]
     assert miner["ended_by"] == "It ended when kworkerds exited." and miner["ended_by"] in miner["answer"]

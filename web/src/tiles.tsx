@@ -130,7 +130,8 @@ export function Gpus({ gpus, why, health, hour, stored, forecast, picked, pick, 
 }) {
   const [worst, setWorst] = useState(false);
   const dense = gpus.length >= 16;
-  const verdicts = useMemo(() => new Map(health.map((h) => [h.gpu_index, h])), [health]);
+  // GPUs that are there come first in the list; one that is gone may have had the same index.
+  const verdicts = useMemo(() => new Map([...health].reverse().map((h) => [h.gpu_index, h])), [health]);
   const of = (g: Gpu) => verdicts.get(g.index);
   const levels = useMemo(() => new Map(gpus.map((g) => [g, gpuLevel(g, verdicts.get(g.index))])), [gpus, verdicts]);
   const from = hour ? Date.parse(hour.since) / 1000 : 0, to = hour ? Date.parse(hour.until) / 1000 : 1;
