@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "figure.h"
 #include "source/sim/sim.h"
 #include "store/query.h"
 
 enum { GPUS = 8, KINDS = 720, BATCH = 60, SAMPLES_A_DAY = 17280, DAYS_MAX = 366 };
 #define BEGIN_MS 1772323200000LL
-#define DAY_MS 86400000LL
 #define STEP_MOST 1.15 /* linear, and what one measurement differs from the next */
 
 static int failures;

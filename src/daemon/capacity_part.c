@@ -8,12 +8,13 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "daemon/part.h"
 #include "format/json/capacity.h"
 #include "store/query.h"
 
-enum { ASK_AGAIN_MS = 10000, DAY_MS = 86400000, MINUTE_MS = 60000, PAST_MAX = COURSE_MINUTES * 64 };
+enum { ASK_AGAIN_MS = 10000, PAST_MAX = COURSE_MINUTES * 64 };
 
 /* What the history knows: shared with the store's thread, which may end after us. */
 struct past_box {

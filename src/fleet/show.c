@@ -5,13 +5,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
 #include "format/json/reading.h"
 #include "format/table/grid.h"
-
-#define GIB (1.0 / (1LL << 30))
-#define MIB (1.0 / (1LL << 20))
 
 static enum ink ink_of(enum fleet_trouble trouble)
 {
@@ -30,7 +28,7 @@ static void used_of(char text[NUMBER_SIZE], const struct page *page, struct read
 {
     int64_t u, t;
     if (reading_get(used, &u) && reading_get(total, &t))
-        snprintf(text, NUMBER_SIZE, "%.0f/%.0f", (double)u * GIB, (double)t * GIB);
+        snprintf(text, NUMBER_SIZE, "%.0f/%.0f", (double)u * PER_GIB, (double)t * PER_GIB);
     else
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
 }
@@ -39,7 +37,7 @@ static void gib(char text[NUMBER_SIZE], const struct page *page, struct reading 
 {
     int64_t value;
     if (reading_get(bytes, &value))
-        snprintf(text, NUMBER_SIZE, "%.1f", (double)value * GIB);
+        snprintf(text, NUMBER_SIZE, "%.1f", (double)value * PER_GIB);
     else
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
 }
@@ -249,9 +247,9 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
     jw_key_text(j, "trouble", fleet_trouble_name(g->trouble));
     json_key_reading(j, "utilization_percent", g->util_permille, 0.1);
     json_key_reading(j, "utilization_most_percent", g->util_most_permille, 0.1);
-    json_key_reading(j, "memory_used_mb", g->used_bytes, MIB);
-    json_key_reading(j, "memory_total_mb", g->total_bytes, MIB);
-    json_key_reading(j, "memory_free_mb", g->free_bytes, MIB);
+    json_key_reading(j, "memory_used_mb", g->used_bytes, PER_MIB);
+    json_key_reading(j, "memory_total_mb", g->total_bytes, PER_MIB);
+    json_key_reading(j, "memory_free_mb", g->free_bytes, PER_MIB);
     json_key_reading(j, "temperature_celsius", g->temp_mdegc, 1e-3);
     json_key_reading(j, "power_watts", g->power_mw, 1e-3);
     text_or_null(j, "throttle_reason", g->throttle);
@@ -281,8 +279,8 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
         jw_key_text(j, "trouble", fleet_trouble_name(h->trouble));
         text_or_null(j, "note", h->note);
         json_key_reading(j, "utilization_percent", h->util_permille, 0.1);
-        json_key_reading(j, "memory_used_mb", h->used_bytes, MIB);
-        json_key_reading(j, "memory_total_mb", h->total_bytes, MIB);
+        json_key_reading(j, "memory_used_mb", h->used_bytes, PER_MIB);
+        json_key_reading(j, "memory_total_mb", h->total_bytes, PER_MIB);
         json_key_reading(j, "temperature_celsius", h->temp_mdegc, 1e-3);
         json_key_reading(j, "power_watts", h->power_mw, 1e-3);
         jw_key(j, "gpus");
@@ -334,7 +332,7 @@ void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fl
             text_or_null(j, "pod", list[i].pod);
             text_or_null(j, "job", list[i].job);
         }
-        json_key_reading(j, "memory_mb", list[i].mem_bytes, MIB);
+        json_key_reading(j, "memory_mb", list[i].mem_bytes, PER_MIB);
         json_key_reading(j, "utilization_percent", list[i].util_permille, 0.1);
         json_key_reading(j, "power_watts", list[i].power_mw, 1e-3);
         jw_end(j);
@@ -353,7 +351,7 @@ bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct f
         jw_bool(j, count > 0);
     else
         jw_null(j);
-    json_key_reading(j, "size_mb", reading_ok(v->size_bytes), MIB);
+    json_key_reading(j, "size_mb", reading_ok(v->size_bytes), PER_MIB);
     jw_key(j, "gpus");
     jw_array(j);
     for (size_t i = 0; list && i < count; i++) {

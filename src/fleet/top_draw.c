@@ -6,10 +6,9 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "fleet/top.h"
-
-#define GIB (1.0 / (1LL << 30))
 
 enum { COLUMNS_MAX = 9, CELL_SIZE = 192 };
 
@@ -53,7 +52,7 @@ static void gib(char *text, const struct page *page, struct reading bytes)
 {
     int64_t value;
     if (reading_get(bytes, &value))
-        snprintf(text, CELL_SIZE, value >= 1000LL << 30 ? "%.0f" : "%.1f", (double)value * GIB);
+        snprintf(text, CELL_SIZE, value >= 1000LL << 30 ? "%.0f" : "%.1f", (double)value * PER_GIB);
     else
         snprintf(text, CELL_SIZE, "%s", page_dash(page));
 }
@@ -77,7 +76,7 @@ static void host_cells(const struct fleet_top *t, const struct page *page, const
     show_percent(cells[2], page, h->util_permille);
     gib(cells[3], page, fleet_host_free(h));
     if (reading_get(h->used_bytes, &used) && reading_get(h->total_bytes, &total))
-        snprintf(cells[4], CELL_SIZE, "%.0f/%.0f", (double)used * GIB, (double)total * GIB);
+        snprintf(cells[4], CELL_SIZE, "%.0f/%.0f", (double)used * PER_GIB, (double)total * PER_GIB);
     else
         snprintf(cells[4], CELL_SIZE, "%s", page_dash(page));
     show_temperature(cells[5], page, h->temp_mdegc);

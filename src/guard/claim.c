@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
-
-#define MIB_BYTES (1024LL * 1024)
 
 const struct claim_limits claim_limits_default = {
     .compute_bytes = 256 * MIB_BYTES,

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
-#define MIB (1.0 / (1024 * 1024))
+#define MIB PER_MIB
 
 const struct metric_info metric_table[METRIC_COUNT] = {
 #define METRIC(field, group, kind, range, json, json_scale, prometheus, prometheus_scale, type, help) \

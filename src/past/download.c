@@ -6,9 +6,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "past/rows.h"
 
-enum { ROWS_A_SLICE = 4096, LIVES_A_SLICE = 5000, STEP_BYTES = 96, CELL_BYTES = 8, MINUTE_MS = 60000 };
+enum { ROWS_A_SLICE = 4096, LIVES_A_SLICE = 5000, STEP_BYTES = 96, CELL_BYTES = 8 };
 
 struct history_stream {
     struct history_question q;

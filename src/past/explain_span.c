@@ -9,12 +9,12 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/moment.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "past/aside.h"
 #include "past/span.h"
 
 enum {
-    HOUR_MS = 3600000,
     STEPS_MOST = 1500,
     FOUND_MAX = 4096,          /* of one GPU */
     EXPLAINED_MOST = 64,       /* of them: the most promising */

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "format/json/json.h"
 #include "past/history_answer.h"
 #include "past/rows.h"
 
-enum { GAP_STEPS = 3, GAP_LEAST_MS = 60000, MINUTE_MS = 60000 };
+enum { GAP_STEPS = 3, GAP_LEAST_MS = 60000 };
 
 struct history_value history_value_of(const struct history_metric *metric, const struct aggregate *a)
 {

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "past/usual.h"
 
-enum { MINUTE_MS = 60000, HOUR_MS = 3600000, BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, LIVES_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
+enum { BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, LIVES_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
 
 struct quiet_span {
     int64_t from, came, until; /* in which nobody else came or went */

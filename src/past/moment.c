@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
-enum { LOOK_BACK_MS = 600000, MINUTE_MS = 60000, LIVES_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
+enum { LOOK_BACK_MS = 600000, LIVES_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
 
 struct past_moment {
     struct store *s;

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
-enum { MINUTES_AN_HOUR = 60, MINUTE_MS = 60000 };
+enum { MINUTES_AN_HOUR = 60 };
 
 double presence_within(int64_t minute, int64_t from_ms, int64_t until_ms)
 {

@@ -8,10 +8,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
-
-#define HOUR_MS 3600000LL
-#define MINUTE_MS 60000LL
 
 /* What people type for the metrics that they want most. */
 static const struct {

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/units.h"
 #include "past/aside.h"
 #include "past/explain.h"
 
@@ -95,8 +96,6 @@ void report_done(struct report *r);
 void report_command(const struct process *p, char name[REPORT_NAME_SIZE]);
 
 /* ---- Shared by the files of the report. ---- */
-
-enum { MINUTE_MS = 60000 };
 
 /* Fills groups and held, the latter when the cards are known. */
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct aside *cards, struct error *err);

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "past/report.h"
 
 /* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
-enum { PIECE_MS = 5 * 86400 * 1000, HOUR_MS = 3600000, SPELL_GAP_STEPS = 2 };
+enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
 /* Of a time that is longer than this, what lies before its last days is read from hours. */
 #define MINUTES_MOST_MS (31LL * 86400 * 1000)
 

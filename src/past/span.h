@@ -3,10 +3,9 @@
  */
 #pragma once
 
+#include "base/units.h"
 #include "insight/why/episodes.h"
 #include "past/explain.h"
-
-enum { MINUTE_MS = 60000 };
 
 struct span {
     struct store *s;

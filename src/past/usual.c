@@ -9,9 +9,10 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "past/aside.h"
 
-enum { DAY_MS = 86400000, MINUTE_MS = 60000, HOUR_MS = 3600000, REACH_DAYS = 400 };
+enum { REACH_DAYS = 400 };
 /* So many points of one question stay below QUERY_POINTS_MAX. */
 enum { POINTS_MOST = 6 * 1440 };
 /* GPUs that are learned about side by side: each takes memory meanwhile. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 
 enum {
@@ -18,8 +19,6 @@ enum {
     VACUUM_WORTH_PAGES = 512, /* free pages below this are kept for new rows */
     REST_MS = 60000,          /* before what somebody else holds on to is tried again */
 };
-
-#define DAY_MS (24 * level_ms(LEVEL_HOUR))
 
 static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
 

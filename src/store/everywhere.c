@@ -9,10 +9,11 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 16, MINUTE_MS = 60000, PROCESS_MINUTES = 3 };
+enum { SQL_MAX = 1 << 16, PROCESS_MINUTES = 3 };
 
 static int ask_now(struct store *s, int64_t *ret_ms, struct error *err)
 {

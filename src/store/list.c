@@ -6,10 +6,11 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, DAY_MS = 86400000 };
+enum { SQL_MAX = 1 << 15 };
 
 static void copy_column(struct db_statement *q, int column, char *to, size_t size)
 {

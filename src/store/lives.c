@@ -4,9 +4,10 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 
-enum { MINUTE_MS = 60000, HOUR_MS = 3600000, GAP_LEAST_MS = 60000 };
+enum { GAP_LEAST_MS = 60000 };
 
 /* After a start: the lives that had not ended, so that they go on. */
 static int load_lives(struct store *s, struct error *err)

@@ -10,9 +10,10 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 
-enum { MINUTE_MS = 60000, HOUR_MS = 3600000, DAY_MS = 24 * HOUR_MS, LOOK_BACK_MS = 7 * DAY_MS, GAP_MS = 60000 };
+enum { LOOK_BACK_MS = 7 * DAY_MS, GAP_MS = 60000 };
 
 struct last_reading {
     int64_t at_ms, counter_mj; /* at_ms 0: there is none */

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
-
-#define DAY_MS 86400000LL
 
 /* The periods to come are made ahead of time, as far as that is possible now. */
 static int make_ahead(struct store *s, enum parted which, int64_t period_ms, struct error *err)

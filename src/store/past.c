@@ -7,10 +7,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 #include "store/query.h"
-
-enum { MINUTE_MS = 60000, HOUR_MS = 3600000 };
 
 int order_holds(struct row_order *o, int64_t first, int64_t second)
 {

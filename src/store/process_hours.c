@@ -12,14 +12,13 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 #include "store/query.h"
 
 enum {
     MARKED_SERIES = 2, /* in `pending`, beside those of GPUs and hosts */
     MINUTES_AN_HOUR = 60,
-    MINUTE_MS = 60000,
-    HOUR_MS = 3600000,
     SETTLED_MS = 2 * MINUTE_MS, /* by then the last minute is summed up, too */
     HOURS_A_WRITE = 64,
     OTHERS_AFTER_HOURS = 24, /* an hour that its own host has not summed up by then, anybody does */

@@ -7,10 +7,11 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 15, MINUTE_MS = 60000, HOUR_MS = 3600000, LIVES_LOOKED_UP = 500 };
+enum { SQL_MAX = 1 << 15, LIVES_LOOKED_UP = 500 };
 
 /* known: samples of the GPU in that minute, once it is summed up. Of several lives, samples with a reading stand for those without.
  */

@@ -13,11 +13,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
-
-#define MINUTE_MS 60000LL
-#define HOUR_MS (60 * MINUTE_MS)
-#define DAY_MS (24 * HOUR_MS)
 
 enum {
     STEP_MS = 10000,      /* clocks are compared that often */

@@ -7,10 +7,11 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 16, MINUTE_MS = 60000, DAY_MS = 86400000, HOSTS_MAX = 4096 };
+enum { SQL_MAX = 1 << 16, HOSTS_MAX = 4096 };
 
 static void copy_column(struct db_statement *q, int column, char *to, size_t size)
 {

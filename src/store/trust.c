@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-
-#define HOUR_MS 3600000LL
+#include "base/units.h"
 
 enum {
     SLACK_SHARE = 64

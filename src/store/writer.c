@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/internal.h"
 
-#define DAY_MS 86400000LL
 const struct store_limits store_default_limits = {
     .raw_ms = 7 * DAY_MS,
     .minute_ms = 90 * DAY_MS,

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "format/json/json.h"
 
 enum { PANE_MS = 5000, GUARD_MS = 1000 };
-#define MINUTE_MS (60 * (int64_t)1000)
 
 const char *const top_tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard", "Hosts"};
 

@@ -9,16 +9,16 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
+#include "base/units.h"
 #include "format/json/json.h"
 
-#define MIB (1.0 / (1 << 20))
 enum { FROM_JSON_GPUS_MAX = 2048 };
 
 /* ---- out ---- */
 
 static void mb(struct json_writer *j, const char *key, int64_t bytes)
 {
-    jw_key_number(j, key, (double)bytes * MIB);
+    jw_key_number(j, key, (double)bytes * PER_MIB);
 }
 
 static void instance(struct json_writer *j, const struct capacity_gpu *gpu)
@@ -80,14 +80,14 @@ void json_capacity(struct json_writer *j, const struct snapshot *s, const struct
         jw_key_bool(j, "simulated", gpu->simulated);
         jw_key_bool(j, "usable", gpu->usable);
         json_words(j, "problem", gpu->problem);
-        json_scaled(j, "memory_total_mb", gpu->total_bytes, MIB);
-        json_scaled(j, "memory_free_mb", gpu->free_bytes, MIB);
+        json_scaled(j, "memory_total_mb", gpu->total_bytes, PER_MIB);
+        json_scaled(j, "memory_free_mb", gpu->free_bytes, PER_MIB);
         mb(j, "reserve_mb", gpu->reserve_bytes);
-        json_scaled(j, "available_mb", gpu->available_bytes, MIB);
-        json_scaled(j, "reclaimable_mb", gpu->reclaimable_bytes, MIB);
+        json_scaled(j, "available_mb", gpu->available_bytes, PER_MIB);
+        json_scaled(j, "reclaimable_mb", gpu->reclaimable_bytes, PER_MIB);
         json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
-        json_scaled(j, "free_least_1h_mb", gpu->least_hour_bytes, MIB);
-        json_scaled(j, "free_least_24h_mb", gpu->least_day_bytes, MIB);
+        json_scaled(j, "free_least_1h_mb", gpu->least_hour_bytes, PER_MIB);
+        json_scaled(j, "free_least_24h_mb", gpu->least_day_bytes, PER_MIB);
         jw_key_int(j, "watched_seconds", gpu->watched_ms / MS_PER_S);
         holds(j, c, gpu);
         course(j, courses, gpu, s->taken_at);
@@ -106,7 +106,7 @@ static void copy(struct json_writer *j, const struct capacity *c, const struct p
         jw_object(j);
         instance(j, gpu);
         mb(j, "memory_mb", p->shares[i].bytes);
-        json_scaled(j, "available_mb", gpu->available_bytes, MIB);
+        json_scaled(j, "available_mb", gpu->available_bytes, PER_MIB);
         jw_key(j, "layers");
         if (wish->layers)
             jw_int(j, (int64_t)p->shares[i].layers);
@@ -181,8 +181,8 @@ static void model(struct json_writer *j, const struct fit_subject *subject)
     mb(j, "host_memory_mb", n->host_bytes);
     jw_key_int(j, "context", n->context);
     jw_key_text(j, "cache_type", subject->cache_type);
-    json_scaled(j, "cache_mb", n->cache_bytes, MIB);
-    json_scaled(j, "compute_mb_per_gpu", n->compute_bytes, MIB);
+    json_scaled(j, "cache_mb", n->cache_bytes, PER_MIB);
+    json_scaled(j, "compute_mb_per_gpu", n->compute_bytes, PER_MIB);
     mb(j, "overhead_mb_per_gpu", n->overhead_bytes);
     jw_key_bool(j, "complete", n->complete);
     json_words(j, "notes", n->notes);
@@ -213,7 +213,7 @@ void json_placement(struct json_writer *j, const struct capacity *c, const struc
     jw_key_text(j, "reason", p->reason);
     jw_key(j, "missing_mb");
     if (p->missing_bytes >= 0)
-        jw_number(j, (double)p->missing_bytes * MIB);
+        jw_number(j, (double)p->missing_bytes * PER_MIB);
     else
         jw_null(j);
     evictions(j, c, p);
@@ -233,7 +233,7 @@ void json_placement(struct json_writer *j, const struct capacity *c, const struc
 static struct reading from_mb(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    double number = json_number_value(value) / MIB;
+    double number = json_number_value(value) / PER_MIB;
     return json_is_number(value) && number >= 0 && number < 9e18 ? reading_ok((int64_t)(number + 0.5))
                                                                  : reading_absent(READING_UNSUPPORTED);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The older, narrower views of a GPU: the device API (/api/gpu/devices, /api/gpu/driver) and the stats rows.
  */
+#include "base/units.h"
 #include "format/json/json.h"
-
-#define MIB (1.0 / (1024 * 1024))
 
 void json_device(struct json_writer *j, const struct gpu *gpu)
 {
@@ -11,9 +10,9 @@ void json_device(struct json_writer *j, const struct gpu *gpu)
     jw_object(j);
     jw_key_int(j, "index", gpu->index);
     jw_key_text(j, "name", gpu->id.name[0] ? gpu->id.name : "unknown GPU");
-    json_scaled_int(j, "total_memory_mb", gpu->mem_total_bytes, MIB);
-    json_scaled_int(j, "free_memory_mb", gpu->mem_free_bytes, MIB);
-    json_scaled_int(j, "used_memory_mb", gpu->mem_used_bytes, MIB);
+    json_scaled_int(j, "total_memory_mb", gpu->mem_total_bytes, PER_MIB);
+    json_scaled_int(j, "free_memory_mb", gpu->mem_free_bytes, PER_MIB);
+    json_scaled_int(j, "used_memory_mb", gpu->mem_used_bytes, PER_MIB);
     json_scaled_int(j, "utilization_percent", gpu->util_permille, 0.1);
     json_scaled_int(j, "temperature_c", gpu->temp_mdegc, 1e-3);
     jw_key_bool(j, "is_available", usable);
@@ -79,8 +78,8 @@ void json_stats_row(struct json_writer *j, const struct snapshot *s, const struc
     jw_key_text(j, "gpu_name", gpu->id.name[0] ? gpu->id.name : "unknown GPU");
     json_scaled_float(j, "temperature_celsius", gpu->temp_mdegc, 1e-3);
     json_scaled_float(j, "power_watts", gpu->power_mw, 1e-3);
-    json_scaled_float(j, "memory_used_mb", gpu->mem_used_bytes, MIB);
-    json_scaled_float(j, "memory_total_mb", gpu->mem_total_bytes, MIB);
+    json_scaled_float(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
+    json_scaled_float(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
     json_scaled_float(j, "gpu_utilization_percent", gpu->util_permille, 0.1);
     json_scaled_float(j, "memory_utilization_percent", gpu->mem_util_permille, 0.1);
     json_time(j, time_key, s->taken_at);

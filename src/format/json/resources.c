@@ -2,9 +2,8 @@
  * The flat object of the resource monitor: the machine, and its best GPU.
  */
 #include "format/resources.h"
+#include "base/units.h"
 #include "format/json/json.h"
-
-#define GIB (1.0 / (1024 * 1024 * 1024))
 
 static const struct gpu *resources_best_gpu(const struct snapshot *s)
 {
@@ -46,12 +45,12 @@ static void gpu_fields(struct json_writer *j, const struct snapshot *s)
     const struct gpu *best = resources_best_gpu(s);
     struct reading none = {0};
     /* Old clients add this number up without looking at gpu_available. */
-    json_scaled_float(j, "gpu_vram_gb", best ? best->mem_free_bytes : reading_ok(0), GIB);
+    json_scaled_float(j, "gpu_vram_gb", best ? best->mem_free_bytes : reading_ok(0), PER_GIB);
     jw_key_bool(j, "gpu_available", best != NULL);
     json_words(j, "gpu_name", best ? best->id.name : "");
-    json_scaled_float(j, "gpu_total_vram_gb", best ? best->mem_total_bytes : none, GIB);
-    json_scaled_float(j, "gpu_used_vram_gb", best ? best->mem_used_bytes : none, GIB);
-    json_scaled_float(j, "gpu_free_vram_gb", best ? best->mem_free_bytes : none, GIB);
+    json_scaled_float(j, "gpu_total_vram_gb", best ? best->mem_total_bytes : none, PER_GIB);
+    json_scaled_float(j, "gpu_used_vram_gb", best ? best->mem_used_bytes : none, PER_GIB);
+    json_scaled_float(j, "gpu_free_vram_gb", best ? best->mem_free_bytes : none, PER_GIB);
     json_scaled_float(j, "gpu_utilization_percent", best ? best->util_permille : none, 0.1);
     json_scaled_float(j, "gpu_temperature_c", best ? best->temp_mdegc : none, 1e-3);
     jw_key_int(j, "gpu_count", (int64_t)s->gpu_count);
@@ -64,13 +63,13 @@ void json_resources(struct json_writer *j, const struct snapshot *s, const struc
     jw_object(j);
     json_scaled_float(j, "cpu_percent", host->cpu_permille, 0.1);
     json_scaled_float(j, "memory_percent", resources_memory_permille(host), 0.1);
-    json_scaled_float(j, "available_memory_gb", host->mem_available_bytes, GIB);
-    json_scaled_float(j, "memory_total_gb", host->mem_total_bytes, GIB);
+    json_scaled_float(j, "available_memory_gb", host->mem_available_bytes, PER_GIB);
+    json_scaled_float(j, "memory_total_gb", host->mem_total_bytes, PER_GIB);
     gpu_fields(j, s);
     json_scaled(j, "cpu_count", host->cpu_count, 1);
     json_scaled(j, "load_average_1m", host->load1_milli, 1e-3);
-    json_scaled_float(j, "swap_total_gb", host->swap_total_bytes, GIB);
-    json_scaled_float(j, "swap_used_gb", host->swap_used_bytes, GIB);
+    json_scaled_float(j, "swap_total_gb", host->swap_total_bytes, PER_GIB);
+    json_scaled_float(j, "swap_used_gb", host->swap_used_bytes, PER_GIB);
     json_scaled(j, "network_rx_bytes_per_second", host->net_rx_bytes_per_s, 1);
     json_scaled(j, "network_tx_bytes_per_second", host->net_tx_bytes_per_s, 1);
     json_scaled(j, "disk_read_bytes_per_second", host->disk_read_bytes_per_s, 1);

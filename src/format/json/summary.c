@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The summary of all GPUs: what a dashboard shows first, and what every sample sends to its clients.
  */
+#include "base/units.h"
 #include "format/json/json.h"
 
 #include <stdlib.h>
-
-#define MIB (1.0 / (1024 * 1024))
 
 /* Adds what is known; stays absent while nothing is. */
 static void add(struct reading *sum, struct reading r)
@@ -55,8 +54,8 @@ void json_totals(struct json_writer *j, const struct snapshot *s)
         add(&power, s->gpus[i].power_mw);
     }
     jw_key_object(j, "totals");
-    json_scaled(j, "memory_used_mb", used, MIB);
-    json_scaled(j, "memory_total_mb", total, MIB);
+    json_scaled(j, "memory_used_mb", used, PER_MIB);
+    json_scaled(j, "memory_total_mb", total, PER_MIB);
     json_scaled(j, "power_watts", power, 1e-3);
     json_scaled(j, "process_count", count_processes(s), 1);
     jw_end(j);
@@ -74,7 +73,7 @@ static void top_process(struct json_writer *j, const struct gpu *gpu)
     jw_key_int(j, "pid", p->pid);
     json_words(j, "name", p->name);
     json_words(j, "user", p->user);
-    json_scaled(j, "memory_mb", p->mem_bytes, MIB);
+    json_scaled(j, "memory_mb", p->mem_bytes, PER_MIB);
     json_scaled(j, "utilization_percent", p->util_permille, 0.1);
     jw_end(j);
 }
@@ -93,8 +92,8 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu)
     jw_key_bool(j, "simulated", gpu->simulated);
     json_activity(j, &gpu->activity);
     json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
-    json_scaled(j, "memory_used_mb", gpu->mem_used_bytes, MIB);
-    json_scaled(j, "memory_total_mb", gpu->mem_total_bytes, MIB);
+    json_scaled(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
+    json_scaled(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
     json_scaled(j, "temperature_celsius", gpu->temp_mdegc, 1e-3);
     json_scaled(j, "fan_percent", gpu->fan_permille, 0.1);
     json_scaled(j, "power_watts", gpu->power_mw, 1e-3);

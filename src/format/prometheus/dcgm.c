@@ -5,9 +5,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "format/prometheus/prometheus.h"
-
-#define MIB (1.0 / 1048576)
 
 static const struct prometheus_alias table[] = {
     {"DCGM_FI_DEV_SM_CLOCK", "gauge", METRIC_clock_sm_khz, 1e-3, "SM clock in MHz"},
@@ -22,9 +21,9 @@ static const struct prometheus_alias table[] = {
     {"DCGM_FI_DEV_ENC_UTIL", "gauge", METRIC_encoder_permille, 0.1, "Encoder utilization in %"},
     {"DCGM_FI_DEV_DEC_UTIL", "gauge", METRIC_decoder_permille, 0.1, "Decoder utilization in %"},
     {"DCGM_FI_DEV_XID_ERRORS", "gauge", METRIC_xid_last, 1, "Value of the last XID error"},
-    {"DCGM_FI_DEV_FB_FREE", "gauge", METRIC_mem_free_bytes, MIB, "Free memory in MiB"},
-    {"DCGM_FI_DEV_FB_USED", "gauge", METRIC_mem_used_bytes, MIB, "Used memory in MiB"},
-    {"DCGM_FI_DEV_FB_RESERVED", "gauge", METRIC_mem_reserved_bytes, MIB, "Reserved memory in MiB"},
+    {"DCGM_FI_DEV_FB_FREE", "gauge", METRIC_mem_free_bytes, PER_MIB, "Free memory in MiB"},
+    {"DCGM_FI_DEV_FB_USED", "gauge", METRIC_mem_used_bytes, PER_MIB, "Used memory in MiB"},
+    {"DCGM_FI_DEV_FB_RESERVED", "gauge", METRIC_mem_reserved_bytes, PER_MIB, "Reserved memory in MiB"},
     {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", METRIC_remapped_rows_uncorrected, 1,
      "Rows remapped for uncorrectable errors"},
     {"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter", METRIC_remapped_rows_corrected, 1, "Rows remapped for correctable errors"},

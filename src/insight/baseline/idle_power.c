@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "insight/activity/levels.h"
 #include "insight/baseline/internal.h"
 
 enum {
-    MINUTE_MS = 60000,
     STEP_MINUTES_LEAST = 3,   /* on each side of a step */
     LEVEL_MINUTES_LEAST = 10, /* at a clock */
 };

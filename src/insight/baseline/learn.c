@@ -5,13 +5,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "insight/activity/levels.h"
 #include "insight/baseline/baseline.h"
 #include "insight/baseline/internal.h"
 
 enum {
-    DAY_MS = 86400000,
-    HOUR_MS = 3600000,
     GAP_MS = 150000,      /* between minutes: what is further apart is not one stretch */
     STEADY_PERMILLE = 75, /* of the limit, either way of the stretch's mean */
     LIMIT_CHANGED_MINUTES = 30,

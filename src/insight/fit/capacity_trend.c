@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
-#define MINUTE_MS ((int64_t)60000)
 enum { HOUR_MINUTES = 60, POINT_MINUTES = COURSE_MINUTES / COURSE_POINTS_MAX };
 
 struct trend_minute {

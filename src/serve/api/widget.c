@@ -8,13 +8,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "format/json/json.h"
 #include "model/metric.h"
 #include "serve/api/page.h"
 #include "serve/http/core.h"
 #include "serve/http/ready.h"
-
-#define GIB (1.0 / 1073741824)
 
 enum mood { MOOD_NONE, MOOD_OK, MOOD_WARNING, MOOD_CRITICAL };
 
@@ -100,8 +99,8 @@ static void figures(struct json_writer *j, const struct extract *e)
     jw_str(j, buf_view(&text));
     json_scaled(j, "utilization_percent", e->util, 0.1);
     json_scaled(j, "memory_used_percent", memory_permille(e), 0.1);
-    json_scaled(j, "memory_used_gib", e->used, GIB);
-    json_scaled(j, "memory_total_gib", e->total, GIB);
+    json_scaled(j, "memory_used_gib", e->used, PER_GIB);
+    json_scaled(j, "memory_total_gib", e->total, PER_GIB);
     json_scaled(j, "temperature_celsius", e->temp, 1e-3);
     json_scaled(j, "power_watts", e->power, 1e-3);
     json_scaled(j, "fan_percent", e->fan, 0.1);

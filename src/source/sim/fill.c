@@ -8,10 +8,9 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "host/identity.h"
 #include "host/procfs.h"
-
-#define MIB_BYTES 1048576.0
 
 static struct reading whole(double x)
 {

@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "store/schema/schema.h"
 
-#define DAY_MS 86400000LL
 #define FIRST_MONDAY_MS (4 * DAY_MS)
 
 enum { WEEK = 7, QUARTER = 13 * WEEK, SETTLED_DAYS = 2, SQL_MAX = 1 << 16 };

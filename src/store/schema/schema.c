@@ -8,10 +8,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "store/schema/others.h"
 #include "store/schema/parts.h"
-
-#define DAY_MS 86400000LL
 
 enum { SQL_MAX = 1 << 18 };
 

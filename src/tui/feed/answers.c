@@ -12,9 +12,10 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "base/moment.h"
+#include "base/units.h"
 #include "store/query.h"
 
-enum { MIB_BYTES = 1 << 20, SEEN_WITHIN_MS = 10000 };
+enum { SEEN_WITHIN_MS = 10000 };
 
 static float number_at(const json_t *array, size_t i, double scale)
 {

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "test.h"
-
-#define GIB ((int64_t)1 << 30)
 
 static const struct wall now = {1800000000000};
 
@@ -19,33 +18,33 @@ static void room_is_given_once(void **state)
 {
     (void)state;
     AUTO_FREE struct reservations *r = calloc(1, sizeof *r);
-    assert_true(reservations_take(r, "GPU-0", 20 * GIB, 48 * GIB, now));
-    assert_true(reservations_take(r, "GPU-0", 20 * GIB, 48 * GIB, now));
-    assert_false(reservations_take(r, "GPU-0", 20 * GIB, 48 * GIB, now));
-    assert_true(reservations_take(r, "GPU-0", 8 * GIB, 48 * GIB, now));
-    assert_true(reservations_take(r, "GPU-1", 20 * GIB, 24 * GIB, now));
+    assert_true(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 48 * GIB_BYTES, now));
+    assert_true(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 48 * GIB_BYTES, now));
+    assert_false(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 48 * GIB_BYTES, now));
+    assert_true(reservations_take(r, "GPU-0", 8 * GIB_BYTES, 48 * GIB_BYTES, now));
+    assert_true(reservations_take(r, "GPU-1", 20 * GIB_BYTES, 24 * GIB_BYTES, now));
 }
 
 static void what_is_used_by_now_counts_once(void **state)
 {
     (void)state;
     AUTO_FREE struct reservations *r = calloc(1, sizeof *r);
-    assert_true(reservations_take(r, "GPU-0", 20 * GIB, 80 * GIB, now));
-    assert_true(reservations_take(r, "GPU-0", 20 * GIB, 80 * GIB, now));
+    assert_true(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 80 * GIB_BYTES, now));
+    assert_true(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 80 * GIB_BYTES, now));
     /* The first has taken its 20 GiB and the second 5: of 55 that are free, 15 are reserved. */
-    assert_false(reservations_take(r, "GPU-0", 41 * GIB, 55 * GIB, later(10)));
-    assert_true(reservations_take(r, "GPU-0", 40 * GIB, 55 * GIB, later(10)));
+    assert_false(reservations_take(r, "GPU-0", 41 * GIB_BYTES, 55 * GIB_BYTES, later(10)));
+    assert_true(reservations_take(r, "GPU-0", 40 * GIB_BYTES, 55 * GIB_BYTES, later(10)));
 }
 
 static void what_is_not_used_is_given_again(void **state)
 {
     (void)state;
     AUTO_FREE struct reservations *r = calloc(1, sizeof *r);
-    assert_true(reservations_take(r, "GPU-0", 20 * GIB, 24 * GIB, now));
-    assert_false(reservations_take(r, "GPU-0", 20 * GIB, 24 * GIB, later(RESERVE_MS / 1000 - 1)));
-    assert_true(reservations_take(r, "GPU-0", 20 * GIB, 24 * GIB, later(RESERVE_MS / 1000)));
+    assert_true(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 24 * GIB_BYTES, now));
+    assert_false(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 24 * GIB_BYTES, later(RESERVE_MS / 1000 - 1)));
+    assert_true(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 24 * GIB_BYTES, later(RESERVE_MS / 1000)));
     /* A clock that was set back reserves nothing for ever. */
-    assert_true(reservations_take(r, "GPU-0", 20 * GIB, 24 * GIB, later(-3600)));
+    assert_true(reservations_take(r, "GPU-0", 20 * GIB_BYTES, 24 * GIB_BYTES, later(-3600)));
 }
 
 int main(void)

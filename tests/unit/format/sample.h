@@ -7,12 +7,10 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "format/json/json.h"
 #include "model/snapshot.h"
 #include "test.h"
-
-#define GIB_BYTES (1024LL * 1024 * 1024)
-#define MIB_BYTES (1024LL * 1024)
 
 static inline void sample_busy(struct gpu *gpu)
 {

@@ -6,9 +6,8 @@
 
 #include "../sysroot.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "guard/cuda.h"
-
-#define GIB (1LL << 30)
 
 /* A worker (pid 100) with 8 GiB on GPU 0, and a driver that is played by the launcher: "lock", "checkpoint", ... are written down,
  * each answered as `answers` says ("lock driver 304" or "lock timeout"; without: well). */
@@ -77,7 +76,7 @@ static struct process *add(struct rig *r, int gpu, int pid, enum process_type ty
     p->type = type;
     p->instance = -1;
     p->start_key = 500;
-    p->mem_bytes = reading_ok(8 * GIB);
+    p->mem_bytes = reading_ok(8 * GIB_BYTES);
     return p;
 }
 
@@ -121,7 +120,7 @@ static void it_locks_and_checkpoints_and_comes_back(void **state)
     set_up(&r);
     assert_int_equal(evict(&r, &err), 0);
     assert_string_equal(r.calls, "lock checkpoint");
-    assert_true(r.entry.pid_count == 1 && r.entry.pids[0].pid == 100 && r.entry.bytes == 8 * GIB);
+    assert_true(r.entry.pid_count == 1 && r.entry.pids[0].pid == 100 && r.entry.bytes == 8 * GIB_BYTES);
     assert_int_equal(method_checkpoint.find(NULL, &r.c, &err), METHOD_FOUND_EVICTED);
     assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), 0);
     assert_string_equal(r.calls, "lock checkpoint restore unlock");
@@ -137,7 +136,7 @@ static void the_time_limit_grows_with_the_memory(void **state)
     struct rig r;
     struct error err = {0};
     set_up(&r);
-    r.s->gpus[0].processes[0].mem_bytes = reading_ok(40 * GIB);
+    r.s->gpus[0].processes[0].mem_bytes = reading_ok(40 * GIB_BYTES);
     assert_int_equal(evict(&r, &err), 0);
     assert_true(r.longest_ms > 400000); /* a tenth of the speed that was measured */
     take_down(&r);
@@ -184,7 +183,7 @@ static void a_worker_on_two_gpus_is_one_process(void **state)
     set_up(&r);
     add(&r, 1, 100, PROCESS_COMPUTE);
     assert_int_equal(evict(&r, &err), 0);
-    assert_true(r.entry.bytes == 16 * GIB);
+    assert_true(r.entry.bytes == 16 * GIB_BYTES);
     take_down(&r);
 }
 

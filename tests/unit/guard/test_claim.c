@@ -3,9 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/units.h"
 #include "test.h"
-
-#define MIB 1048576LL
 
 /* A machine with two GPUs; the worker is pid 100 on GPU 0 with 8 GiB. */
 struct rig {
@@ -21,12 +20,12 @@ static struct process *add(struct rig *r, int gpu, int pid, const char *name, en
     struct process *p = gpu_add_process(&r->s->gpus[gpu], pid);
     p->type = type;
     p->start_key = pid * 7;
-    p->mem_bytes = reading_ok(mib * MIB);
+    p->mem_bytes = reading_ok(mib * MIB_BYTES);
     p->util_permille = reading_ok(load);
     snprintf(p->name, sizeof p->name, "%s", name);
-    int64_t used = reading_or(r->s->gpus[gpu].mem_used_bytes, 0) + mib * MIB;
+    int64_t used = reading_or(r->s->gpus[gpu].mem_used_bytes, 0) + mib * MIB_BYTES;
     r->s->gpus[gpu].mem_used_bytes = reading_ok(used);
-    r->s->gpus[gpu].mem_free_bytes = reading_ok(24576 * MIB - used);
+    r->s->gpus[gpu].mem_free_bytes = reading_ok(24576 * MIB_BYTES - used);
     return p;
 }
 
@@ -103,9 +102,9 @@ static void a_desktop_never_claims(void **state)
     add(&r, 0, 51, "firefox", PROCESS_GRAPHICS, 1500, 10);
     claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
-    r.s->gpus[0].processes[1].mem_bytes = reading_ok(2500 * MIB); /* the shell has grown */
+    r.s->gpus[0].processes[1].mem_bytes = reading_ok(2500 * MIB_BYTES); /* the shell has grown */
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
-    r.s->gpus[0].processes[2].mem_bytes = reading_ok(3000 * MIB); /* the browser plays a game now */
+    r.s->gpus[0].processes[2].mem_bytes = reading_ok(3000 * MIB_BYTES); /* the browser plays a game now */
     struct claim c = judge(&r);
     assert_int_equal(c.verdict, CLAIM_SEEN);
     assert_int_equal(c.pid, 51);
@@ -125,7 +124,7 @@ static void a_claimant_of_before_is_one_still(void **state)
     struct claim c = judge(&r);
     assert_int_equal(c.verdict, CLAIM_SEEN);
     assert_int_equal(c.pid, 60);
-    assert_int_equal(r.b.others_bytes[0], 1500 * MIB);
+    assert_int_equal(r.b.others_bytes[0], 1500 * MIB_BYTES);
     claim_learn(&r.b, r.s, &r.w, (struct claim_identity){60, 5}); /* another process had that pid */
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     done(&r);
@@ -191,12 +190,12 @@ static void memory_that_nobody_holds_counts_when_it_jumps(void **state)
 {
     (void)state;
     struct rig r = rig();
-    r.s->gpus[0].mem_used_bytes.value += 300 * MIB;
+    r.s->gpus[0].mem_used_bytes.value += 300 * MIB_BYTES;
     claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
-    r.s->gpus[0].mem_used_bytes.value += 511 * MIB;
+    r.s->gpus[0].mem_used_bytes.value += 511 * MIB_BYTES;
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
-    r.s->gpus[0].mem_used_bytes.value += MIB;
+    r.s->gpus[0].mem_used_bytes.value += MIB_BYTES;
     assert_int_equal(judge(&r).verdict, CLAIM_SEEN);
     done(&r);
 }
@@ -205,7 +204,7 @@ static void the_reserve_counts_only_when_others_took_it(void **state)
 {
     (void)state;
     struct rig r = rig();
-    r.limits.reserve_bytes = 20000 * MIB;
+    r.limits.reserve_bytes = 20000 * MIB_BYTES;
     claim_learn(&r.b, r.s, &r.w, (struct claim_identity){0});
     assert_int_equal(judge(&r).verdict, CLAIM_NONE);
     add(&r, 0, 300, "mpv", PROCESS_GRAPHICS, 200, 0);

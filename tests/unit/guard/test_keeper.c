@@ -8,9 +8,9 @@
 #include "../config/config_fixture.h"
 #include "../sysroot.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "guard/guard.h"
 
-#define GIB (1LL << 30)
 enum { WORKERS = 2, FIRST = 100, CLAIMANT = 300, STORY_SIZE = 4096 };
 
 struct machine {
@@ -59,15 +59,15 @@ static const struct snapshot *sample(void *user, int64_t max_age_ms)
     for (int i = 0; i < WORKERS; i++) {
         if (m->state[i] == 2)
             continue;
-        hold(gpu, FIRST + i, 8 * GIB);
-        used += 8 * GIB;
+        hold(gpu, FIRST + i, 8 * GIB_BYTES);
+        used += 8 * GIB_BYTES;
     }
     if (m->claimed) {
-        hold(gpu, CLAIMANT, 4 * GIB);
-        used += 4 * GIB;
+        hold(gpu, CLAIMANT, 4 * GIB_BYTES);
+        used += 4 * GIB_BYTES;
     }
     gpu->mem_used_bytes = reading_ok(used);
-    gpu->mem_free_bytes = reading_ok(24 * GIB - used);
+    gpu->mem_free_bytes = reading_ok(24 * GIB_BYTES - used);
     gpu->temp_mdegc = reading_ok(40000);
     return s;
 }

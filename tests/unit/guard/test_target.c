@@ -8,9 +8,8 @@
 
 #include "../sysroot.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "guard/method.h"
-
-#define GIB (1LL << 30)
 
 static void add(struct sysroot *s, int pid, int tgid, char state, int64_t start)
 {
@@ -121,10 +120,10 @@ static void the_machine_must_have_room_for_what_moves_there(void **state)
     AUTO_SYSROOT struct sysroot s;
     struct error err = {0};
     sysroot_init(&s);
-    assert_int_equal(target_host_room(&s.env, 10, GIB, &err), -EIO); /* nobody can tell */
+    assert_int_equal(target_host_room(&s.env, 10, GIB_BYTES, &err), -EIO); /* nobody can tell */
     sysroot_write(&s, "/proc/meminfo", "MemTotal: 99999999 kB\nMemFree: 1 kB\nMemAvailable:    4194304 kB\n");
-    assert_int_equal(target_host_room(&s.env, 10, 3 * GIB, &err), 0);
-    assert_int_equal(target_host_room(&s.env, 10, 4 * GIB, &err), -ENOMEM); /* 512 MiB are left for the others */
+    assert_int_equal(target_host_room(&s.env, 10, 3 * GIB_BYTES, &err), 0);
+    assert_int_equal(target_host_room(&s.env, 10, 4 * GIB_BYTES, &err), -ENOMEM); /* 512 MiB are left for the others */
     assert_non_null(strstr(err.text, "the host has room for 3.5 GiB more, but 4.0 GiB"));
 }
 
@@ -138,11 +137,11 @@ static void every_control_group_above_it_must_have_room_too(void **state)
     sysroot_write(&s, "/proc/10/cgroup", "0::/ai.slice/llm.service\n");
     sysroot_write(&s, "/sys/fs/cgroup/ai.slice/llm.service/memory.max", "max\n");
     sysroot_write(&s, "/sys/fs/cgroup/ai.slice/llm.service/memory.current", "1073741824\n");
-    assert_int_equal(target_host_room(&s.env, 10, 10 * GIB, &err), 0);
+    assert_int_equal(target_host_room(&s.env, 10, 10 * GIB_BYTES, &err), 0);
     sysroot_write(&s, "/sys/fs/cgroup/ai.slice/memory.max", "8589934592\n");
     sysroot_write(&s, "/sys/fs/cgroup/ai.slice/memory.current", "2147483648\n");
-    assert_int_equal(target_host_room(&s.env, 10, 6 * GIB, &err), 0);
-    assert_int_equal(target_host_room(&s.env, 10, 6 * GIB + 1, &err), -ENOMEM);
+    assert_int_equal(target_host_room(&s.env, 10, 6 * GIB_BYTES, &err), 0);
+    assert_int_equal(target_host_room(&s.env, 10, 6 * GIB_BYTES + 1, &err), -ENOMEM);
     assert_non_null(strstr(err.text, "control group"));
 }
 

@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/units.h"
 #include "sysroot.h"
-
-enum { MIB_BYTES = 1 << 20 };
 
 struct machine {
     struct sysroot root;

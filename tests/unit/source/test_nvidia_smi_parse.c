@@ -2,12 +2,11 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/report.h"
 #include "source/nvidia_smi/xml.h"
 #include "test.h"
-
-enum { MIB_BYTES = 1 << 20 };
 
 static void cells_are_numbers_with_or_without_units(void **state)
 {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "source/nvidia_smi/internal.h"
 #include "source/nvidia_smi/report.h"
 #include "source/source.h"
@@ -16,7 +17,7 @@
 #include "test.h"
 #include "tree.h"
 
-enum { MIB_BYTES = 1 << 20, NA = -1 };
+enum { NA = -1 };
 
 static char *load(const char *name)
 {

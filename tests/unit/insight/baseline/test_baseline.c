@@ -5,9 +5,10 @@
 #include "insight/baseline/baseline.h"
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "test.h"
 
-enum { DAY_MS = 86400000, FIRST_DAY = 20500 };
+enum { FIRST_DAY = 20500 };
 
 struct course {
     int days, limit_day, fan_day;  /* from that day on another limit or fan curve; 0: never */

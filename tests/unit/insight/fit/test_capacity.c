@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "format/json/capacity.h"
 #include "test.h"
 
-#define GIB ((int64_t)1 << 30)
 #define MINUTE ((int64_t)60000)
 
 static struct snapshot *box(size_t gpus)
@@ -19,8 +19,8 @@ static struct snapshot *box(size_t gpus)
         snprintf(s->gpus[i].id.uuid, sizeof s->gpus[i].id.uuid, "GPU-%zu", i);
         snprintf(s->gpus[i].id.name, sizeof s->gpus[i].id.name, "Card %zu", i);
         snprintf(s->gpus[i].id.vendor, sizeof s->gpus[i].id.vendor, "nvidia");
-        s->gpus[i].mem_total_bytes = reading_ok(24 * GIB);
-        s->gpus[i].mem_free_bytes = reading_ok(10 * GIB);
+        s->gpus[i].mem_total_bytes = reading_ok(24 * GIB_BYTES);
+        s->gpus[i].mem_free_bytes = reading_ok(10 * GIB_BYTES);
     }
     return s;
 }
@@ -31,9 +31,9 @@ static void the_reserve_is_taken_off_and_never_below_nothing(void **state)
 {
     (void)state;
     AUTO_SNAPSHOT const struct snapshot *s = box(1);
-    AUTO_FREE struct capacity *c = capacity_new(s, &(struct capacity_settings){.reserve_bytes = 2 * GIB}, NULL, 0);
-    assert_true(c->gpus[0].available_bytes.value == 8 * GIB);
-    AUTO_FREE struct capacity *d = capacity_new(s, &(struct capacity_settings){.reserve_bytes = 20 * GIB}, NULL, 0);
+    AUTO_FREE struct capacity *c = capacity_new(s, &(struct capacity_settings){.reserve_bytes = 2 * GIB_BYTES}, NULL, 0);
+    assert_true(c->gpus[0].available_bytes.value == 8 * GIB_BYTES);
+    AUTO_FREE struct capacity *d = capacity_new(s, &(struct capacity_settings){.reserve_bytes = 20 * GIB_BYTES}, NULL, 0);
     assert_true(d->gpus[0].available_bytes.value == 0);
     assert_int_not_equal(d->gpus[0].reclaimable_bytes.state, READING_OK); /* no guard was asked */
 }
@@ -42,10 +42,10 @@ static void what_can_be_reclaimed_is_what_can_be_evicted(void **state)
 {
     (void)state;
     AUTO_SNAPSHOT const struct snapshot *s = box(2);
-    const struct capacity_hold holds[] = {{"a", 0, 3 * GIB, true}, {"b", 0, 4 * GIB, false}, {"c", 1, GIB, true}};
+    const struct capacity_hold holds[] = {{"a", 0, 3 * GIB_BYTES, true}, {"b", 0, 4 * GIB_BYTES, false}, {"c", 1, GIB_BYTES, true}};
     AUTO_FREE struct capacity *c = capacity_new(s, &plain, holds, ARRAY_LEN(holds));
-    assert_true(c->gpus[0].reclaimable_bytes.value == 3 * GIB);
-    assert_true(c->gpus[1].reclaimable_bytes.value == GIB);
+    assert_true(c->gpus[0].reclaimable_bytes.value == 3 * GIB_BYTES);
+    assert_true(c->gpus[1].reclaimable_bytes.value == GIB_BYTES);
     AUTO_FREE struct capacity *none = capacity_new(s, &plain, holds, 0);
     assert_int_equal(none->gpus[0].reclaimable_bytes.state, READING_OK);
     assert_int_equal(none->gpus[0].reclaimable_bytes.value, 0);
@@ -73,14 +73,14 @@ static void a_divided_card_is_used_by_its_instances(void **state)
     (void)state;
     struct snapshot *s = box(1);
     struct gpu *instance = gpu_add_instance(&s->gpus[0]);
-    instance->mem_total_bytes = reading_ok(12 * GIB);
-    instance->mem_free_bytes = reading_ok(11 * GIB);
+    instance->mem_total_bytes = reading_ok(12 * GIB_BYTES);
+    instance->mem_free_bytes = reading_ok(11 * GIB_BYTES);
     snprintf(instance->id.uuid, sizeof instance->id.uuid, "MIG-7");
     AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
     assert_int_equal(c->gpu_count, 2);
     assert_false(c->gpus[0].usable);
     assert_true(c->gpus[1].usable && c->gpus[1].instance == 0 && c->gpus[1].index == 0);
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = GIB, .only = -1});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = GIB_BYTES, .only = -1});
     assert_int_equal(p->copies[0].shares[0].gpu, 1);
     AUTO_BUF struct buf env = BUF(1024);
     assert_true(placement_env(&env, c, &p->copies[0]));
@@ -95,8 +95,8 @@ static void memory_of_a_gpu_instance_is_offered_once(void **state)
     struct snapshot *s = box(1);
     for (int i = 0; i < 3; i++) {
         struct gpu *instance = gpu_add_instance(&s->gpus[0]);
-        instance->mem_total_bytes = reading_ok(12 * GIB);
-        instance->mem_free_bytes = reading_ok(11 * GIB);
+        instance->mem_total_bytes = reading_ok(12 * GIB_BYTES);
+        instance->mem_free_bytes = reading_ok(11 * GIB_BYTES);
         instance->gpu_instance_id = reading_ok(i < 2 ? 1 : 2);
     }
     AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
@@ -104,7 +104,7 @@ static void memory_of_a_gpu_instance_is_offered_once(void **state)
     int64_t offered = 0;
     for (size_t i = 0; i < c->gpu_count; i++)
         offered += c->gpus[i].usable ? c->gpus[i].available_bytes.value : 0;
-    assert_true(offered == 22 * GIB);
+    assert_true(offered == 22 * GIB_BYTES);
     assert_false(c->gpus[2].usable);
     assert_string_equal(c->gpus[2].problem, "it shares the memory of instance 0");
 }
@@ -139,7 +139,7 @@ static void programs_are_told_by_uuid_or_by_position_of_the_maker(void **state)
 static void at(struct capacity_courses *c, const struct snapshot *s, int64_t minutes_ago, int64_t gib)
 {
     struct wall when = {s->taken_at.ms - minutes_ago * MINUTE};
-    assert_true(courses_add(c, &s->gpus[0].id, when, gib * GIB));
+    assert_true(courses_add(c, &s->gpus[0].id, when, gib * GIB_BYTES));
 }
 
 static void the_least_of_an_hour_and_a_day_are_kept_apart(void **state)
@@ -158,12 +158,12 @@ static void the_least_of_an_hour_and_a_day_are_kept_apart(void **state)
     at(courses, s, 5, 8);
     courses_add_snapshot(courses, s);
     courses_fill(courses, s->taken_at, c);
-    assert_true(c->gpus[0].least_hour_bytes.value == 7 * GIB);
-    assert_true(c->gpus[0].least_day_bytes.value == 3 * GIB);
+    assert_true(c->gpus[0].least_hour_bytes.value == 7 * GIB_BYTES);
+    assert_true(c->gpus[0].least_day_bytes.value == 3 * GIB_BYTES);
     assert_int_equal(c->gpus[0].watched_ms, 4 * MINUTE);
     struct course_point points[COURSE_POINTS_MAX];
     size_t count = courses_points(courses, &s->gpus[0].id, s->taken_at, points);
-    assert_true(count >= 3 && points[0].least_bytes == 3 * GIB && points[0].at.ms < points[1].at.ms);
+    assert_true(count >= 3 && points[0].least_bytes == 3 * GIB_BYTES && points[0].at.ms < points[1].at.ms);
     courses_forget(courses);
     assert_int_equal(courses_points(courses, &s->gpus[0].id, s->taken_at, points), 0);
     courses_free(courses);
@@ -179,7 +179,7 @@ static void yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out(void **
     at(courses, s, 0, 5); /* the same place in the ring */
     at(courses, s, 1440, 2);
     courses_fill(courses, s->taken_at, c);
-    assert_true(c->gpus[0].least_day_bytes.value == 5 * GIB);
+    assert_true(c->gpus[0].least_day_bytes.value == 5 * GIB_BYTES);
     courses_free(courses);
 }
 
@@ -187,8 +187,8 @@ static void what_the_daemon_says_is_understood_by_the_command(void **state)
 {
     (void)state;
     AUTO_SNAPSHOT const struct snapshot *s = box(2);
-    const struct capacity_hold holds[] = {{"ollama", 1, 3 * GIB + 12345, true}};
-    AUTO_FREE struct capacity *c = capacity_new(s, &(struct capacity_settings){.reserve_bytes = GIB}, holds, 1);
+    const struct capacity_hold holds[] = {{"ollama", 1, 3 * GIB_BYTES + 12345, true}};
+    AUTO_FREE struct capacity *c = capacity_new(s, &(struct capacity_settings){.reserve_bytes = GIB_BYTES}, holds, 1);
     struct capacity_courses *courses = courses_new();
     courses_add_snapshot(courses, s);
     courses_fill(courses, s->taken_at, c);
@@ -201,9 +201,9 @@ static void what_the_daemon_says_is_understood_by_the_command(void **state)
     assert_true(back->guard_known);
     assert_int_equal(back->hold_count, 1);
     assert_string_equal(back->holds[0].worker, "ollama");
-    assert_true(back->holds[0].bytes == 3 * GIB + 12345 && back->holds[0].gpu_index == 1 && back->holds[0].evictable);
-    assert_true(back->gpus[1].available_bytes.value == 9 * GIB && back->gpus[1].reserve_bytes == GIB);
-    assert_true(back->gpus[1].least_day_bytes.value == 10 * GIB);
+    assert_true(back->holds[0].bytes == 3 * GIB_BYTES + 12345 && back->holds[0].gpu_index == 1 && back->holds[0].evictable);
+    assert_true(back->gpus[1].available_bytes.value == 9 * GIB_BYTES && back->gpus[1].reserve_bytes == GIB_BYTES);
+    assert_true(back->gpus[1].least_day_bytes.value == 10 * GIB_BYTES);
     assert_null(capacity_from_json(STR("{}")));
     assert_null(capacity_from_json(STR("nonsense")));
     AUTO_FREE struct capacity *odd = capacity_from_json(STR("{\"gpus\": [{\"available_mb\": -5, \"memory_free_mb\": \"x\"}, 7]}"));

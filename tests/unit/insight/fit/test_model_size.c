@@ -10,11 +10,10 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "gguf_writer.h"
 #include "insight/fit/gguf_reader.h"
 #include "test.h"
-
-#define MIB ((int64_t)1 << 20)
 
 struct memory {
     const char *at;
@@ -100,23 +99,23 @@ static void the_cache_has_the_size_that_llama_cpp_prints(void **state)
     AUTO_FREE struct model_need *n = calloc(1, sizeof *n);
     struct error err = {0};
     assert_int_equal(read_gguf(&file, size, f, &err), 0);
-    model_need(f, &(struct model_options){.context = 8192, .overhead_bytes = 512 * MIB}, n);
+    model_need(f, &(struct model_options){.context = 8192, .overhead_bytes = 512 * MIB_BYTES}, n);
     assert_true(n->complete);
-    assert_true(n->cache_bytes.value == 1024 * MIB); /* KV self size = 1024.00 MiB */
+    assert_true(n->cache_bytes.value == 1024 * MIB_BYTES); /* KV self size = 1024.00 MiB */
     assert_int_equal(n->layer_count, 33);
     assert_true(n->host_bytes == f->input_bytes);
     assert_true(n->weight_bytes == f->tensor_bytes - f->input_bytes);
-    assert_true(n->bytes == n->weight_bytes + 1024 * MIB);
+    assert_true(n->bytes == n->weight_bytes + 1024 * MIB_BYTES);
     /* llama.cpp: compute buffer 258.5 MiB with flash attention; ours is above it, but not by much. */
-    assert_true(n->compute_bytes.value > 258 * MIB && n->compute_bytes.value < 400 * MIB);
+    assert_true(n->compute_bytes.value > 258 * MIB_BYTES && n->compute_bytes.value < 400 * MIB_BYTES);
     assert_string_equal(n->notes, "");
     model_need(f, &(struct model_options){.context = 8192, .cache_type = "q8_0"}, n);
-    assert_true(n->cache_bytes.value == 544 * MIB);
+    assert_true(n->cache_bytes.value == 544 * MIB_BYTES);
     model_need(f, &(struct model_options){.context = 8192, .cache_type = "q4_0"}, n);
-    assert_true(n->cache_bytes.value == 288 * MIB);
+    assert_true(n->cache_bytes.value == 288 * MIB_BYTES);
     model_need(f, &(struct model_options){.context = -1}, n);
     assert_int_equal(n->context, 4096);
-    assert_true(n->cache_bytes.value == 512 * MIB);
+    assert_true(n->cache_bytes.value == 512 * MIB_BYTES);
     model_need(f, &(struct model_options){.context = 200000}, n);
     assert_non_null(strstr(n->notes, "made for 131072 tokens"));
 }
@@ -126,8 +125,8 @@ static void tied_embeddings_are_counted_once_more_on_the_gpu(void **state)
     (void)state;
     struct gguf_writer w = GGUF_WRITER;
     g_text(&w, "general.architecture", "llama");
-    g_tensor(&w, "token_embd.weight", G_F16_TENSOR, 1024, 1024, 2 * MIB);
-    g_tensor(&w, "blk.0.attn_q.weight", G_F16_TENSOR, 1024, 512, MIB);
+    g_tensor(&w, "token_embd.weight", G_F16_TENSOR, 1024, 1024, 2 * MIB_BYTES);
+    g_tensor(&w, "blk.0.attn_q.weight", G_F16_TENSOR, 1024, 512, MIB_BYTES);
     uint64_t size;
     AUTO_BUF struct buf file = g_finish(&w, &size);
     AUTO_FREE struct model_facts *f = facts_new();
@@ -135,15 +134,15 @@ static void tied_embeddings_are_counted_once_more_on_the_gpu(void **state)
     struct error err = {0};
     assert_int_equal(read_gguf(&file, size, f, &err), 0);
     model_need(f, &(struct model_options){.context = 0}, n);
-    assert_true(n->weight_bytes == 3 * MIB);
-    assert_true(n->host_bytes == 2 * MIB);
+    assert_true(n->weight_bytes == 3 * MIB_BYTES);
+    assert_true(n->host_bytes == 2 * MIB_BYTES);
 }
 
 static void without_metadata_the_answer_is_only_a_lower_bound(void **state)
 {
     (void)state;
     struct gguf_writer w = GGUF_WRITER;
-    g_tensor(&w, "blk.0.attn_q.weight", G_F16_TENSOR, 1024, 512, MIB);
+    g_tensor(&w, "blk.0.attn_q.weight", G_F16_TENSOR, 1024, 512, MIB_BYTES);
     uint64_t size;
     AUTO_BUF struct buf file = g_finish(&w, &size);
     AUTO_FREE struct model_facts *f = facts_new();
@@ -161,7 +160,7 @@ static void without_metadata_the_answer_is_only_a_lower_bound(void **state)
 
 static int64_t cache_of(struct gguf_writer w, int64_t context)
 {
-    g_tensor(&w, "blk.0.x.weight", G_F16_TENSOR, 1024, 512, MIB);
+    g_tensor(&w, "blk.0.x.weight", G_F16_TENSOR, 1024, 512, MIB_BYTES);
     uint64_t size;
     AUTO_BUF struct buf file = g_finish(&w, &size);
     AUTO_FREE struct model_facts *f = facts_new();
@@ -246,15 +245,15 @@ static void a_type_that_came_later_is_sized_by_its_place(void **state)
 {
     (void)state;
     struct gguf_writer w = GGUF_WRITER;
-    g_tensor(&w, "blk.0.a.weight", 250, 1024, 512, 3 * MIB);
-    g_tensor(&w, "blk.1.a.weight", 250, 1024, 512, 5 * MIB);
+    g_tensor(&w, "blk.0.a.weight", 250, 1024, 512, 3 * MIB_BYTES);
+    g_tensor(&w, "blk.1.a.weight", 250, 1024, 512, 5 * MIB_BYTES);
     uint64_t size;
     AUTO_BUF struct buf file = g_finish(&w, &size);
     AUTO_FREE struct model_facts *f = facts_new();
     struct error err = {0};
     assert_int_equal(read_gguf(&file, size, f, &err), 0);
-    assert_true(f->layer_bytes[0] == 3 * MIB);
-    assert_true(f->layer_bytes[1] == 5 * MIB);
+    assert_true(f->layer_bytes[0] == 3 * MIB_BYTES);
+    assert_true(f->layer_bytes[1] == 5 * MIB_BYTES);
 }
 
 static void a_file_cut_short_is_told_as_such_wherever_it_ends(void **state)
@@ -264,7 +263,7 @@ static void a_file_cut_short_is_told_as_such_wherever_it_ends(void **state)
     g_text(&w, "general.architecture", "llama");
     g_u32(&w, "llama.block_count", 1);
     g_words(&w, "tokenizer.ggml.tokens", 20);
-    g_tensor(&w, "blk.0.a.weight", G_F16_TENSOR, 1024, 512, MIB);
+    g_tensor(&w, "blk.0.a.weight", G_F16_TENSOR, 1024, 512, MIB_BYTES);
     uint64_t size;
     AUTO_BUF struct buf file = g_finish(&w, &size);
     for (size_t len = 0; len < file.len; len++) {
@@ -327,7 +326,7 @@ static void absurd_metadata_is_not_believed(void **state)
     g_u32(&w, "llama.attention.head_count", UINT32_MAX);
     g_u32(&w, "llama.attention.key_length", 65536);
     g_u32(&w, "llama.attention.head_count_kv", 4096);
-    g_tensor(&w, "blk.1023.a.weight", G_F16_TENSOR, 1024, 512, MIB);
+    g_tensor(&w, "blk.1023.a.weight", G_F16_TENSOR, 1024, 512, MIB_BYTES);
     uint64_t size;
     AUTO_BUF struct buf file = g_finish(&w, &size);
     AUTO_FREE struct model_facts *f = facts_new();
@@ -384,7 +383,7 @@ static void safetensors_tell_their_weights_and_config_the_cache(void **state)
     model_need(f, &(struct model_options){.context = 8192}, n);
     assert_true(n->complete);
     assert_int_equal(n->weight_bytes, 2552); /* embeddings, too, are on the GPU */
-    assert_true(n->cache_bytes.value == 1024 * MIB);
+    assert_true(n->cache_bytes.value == 1024 * MIB_BYTES);
 }
 
 static void config_json_knows_latent_and_sliding_attention(void **state)

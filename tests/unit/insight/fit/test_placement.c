@@ -4,9 +4,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "test.h"
-
-#define GIB ((int64_t)1 << 30)
 
 static struct capacity *machine(size_t count, const int64_t *free_gib)
 {
@@ -14,8 +13,8 @@ static struct capacity *machine(size_t count, const int64_t *free_gib)
     for (size_t i = 0; i < count; i++) {
         c->gpus[i] = (struct capacity_gpu){.index = (int)i, .instance = -1, .usable = true};
         snprintf(c->gpus[i].id.vendor, sizeof c->gpus[i].id.vendor, "nvidia");
-        c->gpus[i].total_bytes = reading_ok(80 * GIB);
-        c->gpus[i].free_bytes = c->gpus[i].available_bytes = reading_ok(free_gib[i] * GIB);
+        c->gpus[i].total_bytes = reading_ok(80 * GIB_BYTES);
+        c->gpus[i].free_bytes = c->gpus[i].available_bytes = reading_ok(free_gib[i] * GIB_BYTES);
     }
     return c;
 }
@@ -23,7 +22,7 @@ static struct capacity *machine(size_t count, const int64_t *free_gib)
 static void hold(struct capacity *c, const char *worker, int gpu, int64_t gib, bool evictable)
 {
     struct capacity_hold *h = &c->holds[c->hold_count++];
-    *h = (struct capacity_hold){.gpu_index = gpu, .bytes = gib * GIB, .evictable = evictable};
+    *h = (struct capacity_hold){.gpu_index = gpu, .bytes = gib * GIB_BYTES, .evictable = evictable};
     snprintf(h->worker, sizeof h->worker, "%s", worker);
     c->guard_known = true;
 }
@@ -34,7 +33,7 @@ static void the_tightest_gpu_that_is_enough_is_taken(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(3, (int64_t[]){40, 24, 10});
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB_BYTES, ALL});
     assert_int_equal(p->verdict, PLACEMENT_FITS);
     assert_int_equal(p->copies[0].share_count, 1);
     assert_int_equal(p->copies[0].shares[0].gpu, 1);
@@ -47,7 +46,7 @@ static void a_gpu_at_rest_is_taken_before_a_busy_one(void **state)
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){24, 40});
     c->gpus[0].util_permille = reading_ok(970);
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB_BYTES, ALL});
     assert_int_equal(p->copies[0].shares[0].gpu, 1);
     assert_non_null(strstr(p->reason, "GPU 0 has room too but is busy (97%)"));
 }
@@ -56,28 +55,29 @@ static void what_no_gpu_can_hold_alone_is_split_over_as_few_as_possible(void **s
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(4, (int64_t[]){10, 30, 20, 5});
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 45 * GIB, .fixed_bytes = GIB, ALL});
+    AUTO_FREE struct placement *p =
+        placement_find(c, &(struct placement_wish){.bytes = 45 * GIB_BYTES, .fixed_bytes = GIB_BYTES, ALL});
     assert_int_equal(p->verdict, PLACEMENT_FITS);
     assert_int_equal(p->copies[0].share_count, 2);
     assert_int_equal(p->copies[0].shares[0].gpu, 1);
     assert_int_equal(p->copies[0].shares[1].gpu, 2);
-    assert_true(p->copies[0].shares[0].bytes + p->copies[0].shares[1].bytes == 47 * GIB);
-    AUTO_FREE struct placement *large = placement_find(c, &(struct placement_wish){.bytes = 66 * GIB, ALL});
+    assert_true(p->copies[0].shares[0].bytes + p->copies[0].shares[1].bytes == 47 * GIB_BYTES);
+    AUTO_FREE struct placement *large = placement_find(c, &(struct placement_wish){.bytes = 66 * GIB_BYTES, ALL});
     assert_int_equal(large->verdict, PLACEMENT_DOES_NOT_FIT);
-    assert_true(large->missing_bytes == GIB);
+    assert_true(large->missing_bytes == GIB_BYTES);
 }
 
 static void layers_stay_whole(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){10, 10});
-    int64_t layers[] = {6 * GIB, 6 * GIB, 6 * GIB};
+    int64_t layers[] = {6 * GIB_BYTES, 6 * GIB_BYTES, 6 * GIB_BYTES};
     AUTO_FREE struct placement *no =
-        placement_find(c, &(struct placement_wish){.bytes = 18 * GIB, .layers = layers, .layer_count = 3, ALL});
+        placement_find(c, &(struct placement_wish){.bytes = 18 * GIB_BYTES, .layers = layers, .layer_count = 3, ALL});
     assert_int_equal(no->verdict, PLACEMENT_DOES_NOT_FIT); /* 20 GiB are free, but one layer has no place */
     assert_true(no->missing_bytes > 0);
     AUTO_FREE struct placement *yes =
-        placement_find(c, &(struct placement_wish){.bytes = 12 * GIB, .layers = layers, .layer_count = 2, ALL});
+        placement_find(c, &(struct placement_wish){.bytes = 12 * GIB_BYTES, .layers = layers, .layer_count = 2, ALL});
     assert_int_equal(yes->verdict, PLACEMENT_FITS);
     assert_int_equal(yes->copies[0].shares[0].layers, 1);
     assert_int_equal(yes->copies[0].shares[1].layers, 1);
@@ -87,10 +87,10 @@ static void equal_shares_need_room_on_each(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){30, 10});
-    struct placement_wish wish = {.bytes = 30 * GIB, .gpus = 2, .even = true, ALL};
+    struct placement_wish wish = {.bytes = 30 * GIB_BYTES, .gpus = 2, .even = true, ALL};
     AUTO_FREE struct placement *p = placement_find(c, &wish);
     assert_int_equal(p->verdict, PLACEMENT_DOES_NOT_FIT);
-    assert_true(p->missing_bytes == 5 * GIB);
+    assert_true(p->missing_bytes == 5 * GIB_BYTES);
     wish.even = false;
     AUTO_FREE struct placement *q = placement_find(c, &wish);
     assert_int_equal(q->verdict, PLACEMENT_FITS);
@@ -101,13 +101,13 @@ static void copies_are_spread_before_they_share_a_gpu(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){30, 20});
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 10 * GIB, .count = 3, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 10 * GIB_BYTES, .count = 3, ALL});
     assert_int_equal(p->verdict, PLACEMENT_FITS);
     assert_int_equal(p->copy_count, 3);
     assert_int_not_equal(p->copies[0].shares[0].gpu, p->copies[1].shares[0].gpu);
-    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = 10 * GIB, .count = 7, ALL});
+    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = 10 * GIB_BYTES, .count = 7, ALL});
     assert_int_equal(q->verdict, PLACEMENT_DOES_NOT_FIT);
-    assert_true(q->missing_bytes == 20 * GIB);
+    assert_true(q->missing_bytes == 20 * GIB_BYTES);
 }
 
 static void only_those_workers_are_evicted_that_must_be(void **state)
@@ -117,18 +117,18 @@ static void only_those_workers_are_evicted_that_must_be(void **state)
     hold(c, "ollama", 0, 12, true);
     hold(c, "comfy", 1, 30, true);
     hold(c, "train", 0, 20, false);
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, .gpus = 1, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB_BYTES, .gpus = 1, ALL});
     assert_int_equal(p->verdict, PLACEMENT_FITS);
     assert_int_equal(p->evicted_count, 1);
     assert_string_equal(p->evicted[0], "ollama");
     assert_non_null(strstr(p->reason, "once ollama is evicted"));
     AUTO_FREE struct placement *now =
-        placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, .gpus = 1, .no_eviction = true, ALL});
+        placement_find(c, &(struct placement_wish){.bytes = 20 * GIB_BYTES, .gpus = 1, .no_eviction = true, ALL});
     assert_int_equal(now->verdict, PLACEMENT_DOES_NOT_FIT);
-    assert_true(now->missing_bytes == 10 * GIB);
-    AUTO_FREE struct placement *never = placement_find(c, &(struct placement_wish){.bytes = 36 * GIB, .gpus = 1, ALL});
+    assert_true(now->missing_bytes == 10 * GIB_BYTES);
+    AUTO_FREE struct placement *never = placement_find(c, &(struct placement_wish){.bytes = 36 * GIB_BYTES, .gpus = 1, ALL});
     assert_int_equal(never->verdict, PLACEMENT_DOES_NOT_FIT); /* the one that cannot be evicted stays */
-    assert_true(never->missing_bytes == 2 * GIB);
+    assert_true(never->missing_bytes == 2 * GIB_BYTES);
 }
 
 static void splitting_disturbs_nobody_and_comes_before_evicting(void **state)
@@ -136,7 +136,7 @@ static void splitting_disturbs_nobody_and_comes_before_evicting(void **state)
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){12, 12});
     hold(c, "ollama", 0, 60, true);
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB_BYTES, ALL});
     assert_int_equal(p->evicted_count, 0);
     assert_int_equal(p->copies[0].share_count, 2);
 }
@@ -145,11 +145,11 @@ static void the_reserve_stays_free(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(1, (int64_t[]){10});
-    c->gpus[0].reserve_bytes = 2 * GIB;
-    c->gpus[0].available_bytes = reading_ok(8 * GIB);
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 9 * GIB, ALL});
+    c->gpus[0].reserve_bytes = 2 * GIB_BYTES;
+    c->gpus[0].available_bytes = reading_ok(8 * GIB_BYTES);
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 9 * GIB_BYTES, ALL});
     assert_int_equal(p->verdict, PLACEMENT_DOES_NOT_FIT);
-    assert_true(p->missing_bytes == GIB);
+    assert_true(p->missing_bytes == GIB_BYTES);
     assert_non_null(strstr(p->reason, "2.0 GiB are reserved"));
 }
 
@@ -159,13 +159,13 @@ static void unknown_memory_never_makes_it_fit(void **state)
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){10, 40});
     c->gpus[1].free_bytes = c->gpus[1].available_bytes = reading_absent(READING_ASLEEP);
     snprintf(c->gpus[1].problem, sizeof c->gpus[1].problem, "it sleeps");
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB_BYTES, ALL});
     assert_int_equal(p->verdict, PLACEMENT_UNKNOWN);
     assert_int_equal(p->missing_bytes, -1);
     assert_string_equal(p->reason, "it may fit on GPU 1 (it sleeps); it does not fit on the others");
-    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = 8 * GIB, ALL});
+    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = 8 * GIB_BYTES, ALL});
     assert_int_equal(q->verdict, PLACEMENT_FITS);
-    AUTO_FREE struct placement *only = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB, .only = 0});
+    AUTO_FREE struct placement *only = placement_find(c, &(struct placement_wish){.bytes = 20 * GIB_BYTES, .only = 0});
     assert_int_equal(only->verdict, PLACEMENT_DOES_NOT_FIT);
 }
 
@@ -173,14 +173,14 @@ static void no_gpu_and_broken_gpus_are_said(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *none = machine(0, NULL);
-    AUTO_FREE struct placement *p = placement_find(none, &(struct placement_wish){.bytes = GIB, ALL});
+    AUTO_FREE struct placement *p = placement_find(none, &(struct placement_wish){.bytes = GIB_BYTES, ALL});
     assert_int_equal(p->verdict, PLACEMENT_DOES_NOT_FIT);
-    assert_true(p->missing_bytes == GIB);
+    assert_true(p->missing_bytes == GIB_BYTES);
     assert_string_equal(p->reason, "there is no GPU here");
     AUTO_FREE struct capacity *c = machine(1, (int64_t[]){10});
     c->gpus[0].usable = false;
     snprintf(c->gpus[0].problem, sizeof c->gpus[0].problem, "GPU is lost");
-    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = GIB, ALL});
+    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = GIB_BYTES, ALL});
     assert_int_equal(q->verdict, PLACEMENT_DOES_NOT_FIT);
     assert_string_equal(q->reason, "GPU 0 cannot be used (GPU is lost)");
 }
@@ -191,9 +191,9 @@ static void makers_and_instances_are_not_mixed(void **state)
     AUTO_FREE struct capacity *c = machine(3, (int64_t[]){10, 10, 10});
     snprintf(c->gpus[1].id.vendor, sizeof c->gpus[1].id.vendor, "amd");
     c->gpus[2].instance = 0;
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 15 * GIB, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 15 * GIB_BYTES, ALL});
     assert_int_equal(p->verdict, PLACEMENT_DOES_NOT_FIT);
-    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = 9 * GIB, .count = 3, ALL});
+    AUTO_FREE struct placement *q = placement_find(c, &(struct placement_wish){.bytes = 9 * GIB_BYTES, .count = 3, ALL});
     assert_int_equal(q->verdict, PLACEMENT_FITS);
 }
 
@@ -227,9 +227,9 @@ static struct capacity *random_machine(void)
         struct capacity_gpu *g = &c->gpus[i];
         *g = (struct capacity_gpu){.index = (int)i, .instance = dice(10) ? -1 : 0, .usable = dice(8) != 0};
         snprintf(g->id.vendor, sizeof g->id.vendor, "%s", dice(4) ? "nvidia" : "amd");
-        int64_t total = (dice(80) + 8) * GIB, used = dice(total);
+        int64_t total = (dice(80) + 8) * GIB_BYTES, used = dice(total);
         g->total_bytes = reading_ok(total);
-        g->reserve_bytes = dice(3) ? 0 : dice(4 * GIB);
+        g->reserve_bytes = dice(3) ? 0 : dice(4 * GIB_BYTES);
         g->free_bytes = dice(9) ? reading_ok(total - used) : reading_absent(READING_FAILED);
         g->available_bytes = g->free_bytes;
         if (g->free_bytes.state == READING_OK)
@@ -299,8 +299,8 @@ static void assert_not_overcommitted(const struct capacity *c, const struct plac
 static struct placement_wish random_wish(void)
 {
     return (struct placement_wish){
-        .bytes = dice(120 * GIB),
-        .fixed_bytes = dice(2) ? dice(GIB) : 0,
+        .bytes = dice(120 * GIB_BYTES),
+        .fixed_bytes = dice(2) ? dice(GIB_BYTES) : 0,
         .gpus = dice(3) ? 0 : (int)dice(4),
         .count = (int)dice(4),
         .even = dice(4) == 0,
@@ -407,15 +407,15 @@ static void what_nobody_said_can_be_divided_stays_whole(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){20, 16});
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 24 * GIB, .whole = true, ALL});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = 24 * GIB_BYTES, .whole = true, ALL});
     assert_int_equal(p->verdict, PLACEMENT_DOES_NOT_FIT);
-    assert_int_equal(p->missing_bytes, 4 * GIB); /* on the roomiest one */
+    assert_int_equal(p->missing_bytes, 4 * GIB_BYTES); /* on the roomiest one */
     assert_int_equal(p->could_split, 2);
     assert_non_null(strstr(p->reason, "4.0 GiB are missing on one GPU"));
     assert_non_null(strstr(p->reason, "split over 2 GPUs it would fit"));
-    AUTO_FREE struct placement *large = placement_find(c, &(struct placement_wish){.bytes = 40 * GIB, .whole = true, ALL});
+    AUTO_FREE struct placement *large = placement_find(c, &(struct placement_wish){.bytes = 40 * GIB_BYTES, .whole = true, ALL});
     assert_int_equal(large->could_split, 0);
-    AUTO_FREE struct placement *small = placement_find(c, &(struct placement_wish){.bytes = 18 * GIB, .whole = true, ALL});
+    AUTO_FREE struct placement *small = placement_find(c, &(struct placement_wish){.bytes = 18 * GIB_BYTES, .whole = true, ALL});
     assert_int_equal(small->verdict, PLACEMENT_FITS);
 }
 

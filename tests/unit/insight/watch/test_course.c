@@ -6,16 +6,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "model/metric.h"
 #include "test.h"
-
-#define GIB (INT64_C(1) << 30)
 
 /* One look of a program that has the GPU for itself. */
 static struct course_moment working(int util, int bandwidth)
 {
     return (struct course_moment){.on_gpu = true,
-                                  .vram_bytes = reading_ok(8 * GIB),
+                                  .vram_bytes = reading_ok(8 * GIB_BYTES),
                                   .util_permille = reading_ok(util),
                                   .gpu_util_permille = reading_ok(util),
                                   .bandwidth_permille = reading_ok(bandwidth),
@@ -125,7 +124,7 @@ static void a_training_run_is_told_in_its_phases(void **state)
     const enum course_kind kinds[] = {COURSE_STARTING, COURSE_LOADING, COURSE_COMPUTING, COURSE_SAVING, COURSE_ENDING};
     assert_phases(&c, kinds, ARRAY_LEN(kinds));
     assert_int_equal(course_limited_by(&c), LIMIT_COMPUTE);
-    assert_int_equal(c.vram_bytes.peak, 8 * GIB);
+    assert_int_equal(c.vram_bytes.peak, 8 * GIB_BYTES);
     assert_true(course_mean(&c.util_permille) > 780 && course_mean(&c.util_permille) < 810);
     course_done(&c);
 }
@@ -138,7 +137,7 @@ static void a_growing_memory_is_loading_also_without_a_disk(void **state)
     for (int i = 1; i <= 10; i++) { /* from the page cache */
         struct course_moment m = working(0, 0);
         m.at_s = i;
-        m.vram_bytes = reading_ok(i * GIB);
+        m.vram_bytes = reading_ok(i * GIB_BYTES);
         course_see(&c, &m);
     }
     last(&c, working(0, 0), 30, 1); /* 8 GiB held, and nobody asks */
