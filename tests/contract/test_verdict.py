@@ -12,8 +12,8 @@ ORDER = ["info", "notice", "warning", "critical"]
 
 
 def first(body):
-    findings = body["findings"]
-    return body["severity"], findings[0]["code"], findings[0]["gpu_index"]
+    finding = body["findings"][0] if "findings" in body else body["finding"]
+    return body["severity"], finding["code"], finding["gpu_index"]
 
 
 def exported(text):
@@ -65,6 +65,19 @@ def test_findings_are_ranked_and_complete(start):
     for f in findings:
         assert set(f) == {"code", "severity", "area", "confidence", "gpu_index", "pid", "since", "headline"}
         assert f["headline"] and not f["headline"].endswith(".")
+
+
+def test_the_summary_has_the_first_finding_of_each_gpu_and_no_more(start):
+    """It goes out with every sample."""
+    d = start("--interval", "0.5", source="sim:scenario=overheat,start=600,gpus=2")
+    d.wait_sampled()
+
+    def same():
+        summary, findings = d.json("/api/gpu/summary"), d.json("/api/gpu/metrics")["findings"]
+        firsts = {i: next((f["code"] for f in findings if f["gpu_index"] == i), None) for i in (0, 1)}
+        return "findings" not in summary and summary["finding"]["code"] == findings[0]["code"] and {g["index"]: g["finding"]["code"] for g in summary["gpus"]} == firsts
+
+    eventually(same, explain=d.log)
 
 
 def test_a_status_of_the_daemon_shows_its_verdict(start):

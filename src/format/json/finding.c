@@ -32,6 +32,16 @@ static void finding(struct json_writer *j, const struct finding *f)
     jw_end(j);
 }
 
+void json_first_finding(struct json_writer *j, const struct verdict *v, int gpu_index)
+{
+    const struct finding *first = gpu_index == EVERY_GPU ? verdict_main(v) : verdict_first(v, gpu_index);
+    jw_key(j, "finding");
+    if (first)
+        finding(j, first);
+    else
+        jw_null(j);
+}
+
 void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index)
 {
     jw_key_array(j, "findings");

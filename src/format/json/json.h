@@ -98,6 +98,8 @@ void json_why_part(struct json_writer *j, const struct why_part *p);
 enum { EVERY_GPU = -2 };
 /* "findings": of one GPU, of the host alone (-1), or EVERY_GPU and the host. `v` may be NULL: an empty list. */
 void json_findings(struct json_writer *j, const struct verdict *v, int gpu_index);
+/* "finding": the first of the same; null: none. */
+void json_first_finding(struct json_writer *j, const struct verdict *v, int gpu_index);
 /* The same with "severity" in front: that of the first finding. */
 void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index);
 /* "looked", "not_looked": which areas the judgement of a GPU rests on. */

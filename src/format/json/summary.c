@@ -78,7 +78,7 @@ static void top_process(struct json_writer *j, const struct gpu *gpu)
     jw_end(j);
 }
 
-static void summary_gpu(struct json_writer *j, const struct gpu *gpu)
+static void summary_gpu(struct json_writer *j, const struct gpu *gpu, const struct verdict *verdict)
 {
     struct reading processes = gpu->processes_state == READING_OK
                                    ? reading_ok((int64_t)(gpu->process_count + gpu->processes_left_out))
@@ -91,6 +91,8 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu)
     json_words(j, "error_message", gpu->error_message);
     jw_key_bool(j, "simulated", gpu->simulated);
     json_activity(j, &gpu->activity);
+    json_first_finding(j, verdict,
+                       gpu->index); /* the other findings are in the larger answers: this one goes out with every sample */
     json_scaled(j, "utilization_percent", gpu->util_permille, 0.1);
     json_scaled(j, "memory_used_mb", gpu->mem_used_bytes, PER_MIB);
     json_scaled(j, "memory_total_mb", gpu->mem_total_bytes, PER_MIB);
@@ -105,6 +107,7 @@ static void summary_gpu(struct json_writer *j, const struct gpu *gpu)
 
 void json_summary(struct json_writer *j, const struct snapshot *s, const struct why *why)
 {
+    const struct verdict *verdict = why ? why->verdict : s->verdict;
     bool available = false;
     for (size_t i = 0; i < s->gpu_count; i++)
         available |= s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP;
@@ -117,11 +120,11 @@ void json_summary(struct json_writer *j, const struct snapshot *s, const struct 
     json_source_names(j, s);
     jw_key_text(j, "answer", why ? why->answer : NULL);
     jw_key_text(j, "severity", why ? severity_text(why_severity(why)) : NULL);
-    json_findings(j, why ? why->verdict : s->verdict, EVERY_GPU);
+    json_first_finding(j, verdict, EVERY_GPU);
     json_totals(j, s);
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < s->gpu_count; i++)
-        summary_gpu(j, &s->gpus[i]);
+        summary_gpu(j, &s->gpus[i], verdict);
     jw_end(j);
     jw_end(j);
 }
