@@ -7,7 +7,7 @@
 #include "alert/rule.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "insight/health/xid.h"
+#include "insight/detect/xid.h"
 
 static void write_gpu(struct buf *out, const struct subject *s)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "insight/why/rest.h"
+#include "insight/detect/idle_audit.h"
 #include "source/replay/replay.h"
 #include "source/sysfs/rest.h"
 

@@ -6,7 +6,7 @@
 
 #include "ask/cli.h"
 #include "base/error.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 #include "model/snapshot.h"
 
 struct session;

@@ -13,7 +13,7 @@
 #include "daemon/alert_file.h"
 #include "daemon/part.h"
 #include "format/json/alert.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };
 

@@ -11,7 +11,7 @@
 #include "daemon/health_watch.h"
 #include "daemon/part.h"
 #include "format/prometheus/prometheus.h"
-#include "insight/health/check.h"
+#include "insight/detect/health_look.h"
 #include "serve/live/topic.h"
 
 enum { SAVE_EVERY_MS = 300000, XID_RECENT_MS = 600000 };

@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "base/keep.h"
 #include "host/kernel_log.h"
-#include "insight/health/driver_fault.h"
-#include "insight/health/file.h"
-#include "insight/health/xid.h"
+#include "insight/detect/driver_fault.h"
+#include "insight/detect/xid.h"
+#include "insight/judge/health_file.h"
 #include "insight/judge/judge.h"
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };

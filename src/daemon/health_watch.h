@@ -6,7 +6,7 @@
 #include "base/env.h"
 #include "engine/engine.h"
 #include "format/health.h"
-#include "insight/health/health.h"
+#include "insight/finding/health.h"
 
 struct health_watch;
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "config/places.h"
 #include "format/table/table.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 
 struct notify_part {
     const struct env *env;

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/words.h"
 #include "daemon/part.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 
 /* Programs that set fans and limits do so within seconds of a resume: what is different after that stays so. */
 enum { SETTLED_MS = 15000 };

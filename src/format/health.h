@@ -5,7 +5,7 @@
 
 #include "base/json_writer.h"
 #include "format/table/page.h"
-#include "insight/health/health.h"
+#include "insight/finding/health.h"
 
 /* What a verdict rests on. */
 struct health_basis {

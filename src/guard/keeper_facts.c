@@ -9,7 +9,7 @@
 #include "guard/keeper.h"
 #include "guard/method.h"
 #include "guard/target.h"
-#include "insight/health/xid.h"
+#include "insight/detect/xid.h"
 
 /* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)

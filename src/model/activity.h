@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a GPU is doing, in one word, and what a person would notice about it. The words that status, why, health, alerts, API and
- * screens share; the judgement itself is in insight/activity.
+ * screens share; the judgement itself is in insight/facts.
  */
 #pragma once
 

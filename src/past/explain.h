@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "insight/why/episodes.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
+#include "insight/finding/episodes.h"
 #include "model/recent.h"
 #include "store/query.h"
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "format/table/table.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 #include "model/snapshot.h"
 #include "tui/trail.h"
 

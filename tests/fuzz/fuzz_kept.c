@@ -5,8 +5,8 @@
 
 #include "alert/notify/outbox.h"
 #include "base/cleanup.h"
-#include "insight/health/driver_fault.h"
-#include "insight/health/file.h"
+#include "insight/detect/driver_fault.h"
+#include "insight/judge/health_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

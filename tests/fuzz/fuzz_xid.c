@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "insight/health/xid.h"
+#include "insight/detect/xid.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,8 +12,8 @@
 #include "format/json/alert.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"
+#include "insight/finding/health.h"
 #include "insight/forecast/forecast.h"
-#include "insight/health/health.h"
 
 bool trial_init(struct trial *t, const struct alert_rules *rules)
 {

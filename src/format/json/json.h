@@ -8,7 +8,7 @@
 
 #include "base/json_writer.h"
 #include "guard/guard.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 #include "model/snapshot.h"
 #include "store/query.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "insight/health/health.h"
+#include "insight/finding/health.h"
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
 {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "format/table/page.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 #include "model/snapshot.h"
 
 /* ---- The processes of all GPUs as one list, filtered and sorted: one row for each (process, GPU). ---- */

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "insight/activity/levels.h"
 #include "insight/baseline/internal.h"
+#include "insight/facts/levels.h"
 
 enum {
     STEP_MINUTES_LEAST = 3,   /* on each side of a step */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/activity/levels.h"
 #include "insight/baseline/internal.h"
+#include "insight/facts/levels.h"
 
 enum {
     HOT_ABOVE_BAND_MDEGC = 4000, /* above what nine days of ten reach, */

@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "insight/activity/levels.h"
 #include "insight/baseline/baseline.h"
 #include "insight/baseline/internal.h"
+#include "insight/facts/levels.h"
 
 enum {
     GAP_MS = 150000,      /* between minutes: what is further apart is not one stretch */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "insight/detect/detect.h"
-#include "insight/why/words.h"
+#include "insight/facts/words.h"
 
 enum { LOAD_FROM = 600, LOW_PERMILLE = 500 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "insight/detect/detect.h"
-#include "insight/why/words.h"
+#include "insight/facts/words.h"
 
 enum { SLOW_MOST = 600 };
 

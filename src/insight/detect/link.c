@@ -3,7 +3,7 @@
  * change while a GPU works. Health says the same after a minute, for both.
  */
 #include "insight/detect/detect.h"
-#include "insight/health/check.h"
+#include "insight/detect/health_look.h"
 
 void detect_link(const struct facts *f, struct collection *c)
 {

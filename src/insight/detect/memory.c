@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "insight/detect/detect.h"
-#include "insight/why/words.h"
+#include "insight/facts/words.h"
 
 enum { UNOWNED_PERMILLE = 200, SPILL_FULL_PERMILLE = 900 };
 #define UNOWNED_BYTES (4LL << 30)

@@ -2,7 +2,7 @@
  * Utilization that other readings contradict: it only says that some kernel or copy was there. What was done shows in the SMs.
  */
 #include "insight/detect/detect.h"
-#include "insight/why/words.h"
+#include "insight/facts/words.h"
 
 enum { BUSY_FROM = 900, WORK_MOST = 30, PIPES_MOST = 50 };
 

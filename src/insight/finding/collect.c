@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/why/rules.h"
+#include "insight/finding/cause.h"
 
 int collection_init(struct collection *c, const struct snapshot *now)
 {

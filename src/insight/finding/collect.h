@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "insight/finding/health.h"
 #include "insight/forecast/forecast.h"
-#include "insight/health/health.h"
 #include "model/finding.h"
 #include "model/snapshot.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/why/words.h"
+#include "insight/facts/words.h"
 
 static void say_gpus(struct say *t, const struct capacity *c, const struct placement_copy *copy)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/activity/activity.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
+#include "insight/facts/activity.h"
 
 /* Samples for requests come as often as anybody asks: the past needs a point a second at most. */
 enum { POINT_MS = 900, HELD_MAX = 512 };

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "insight/why/why.h"
+#include "insight/explain/why.h"
 #include "model/snapshot.h"
 
 /* What the page may load: its own style sheet and icon, and nothing else. */

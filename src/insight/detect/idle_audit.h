@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The idle audit: which of the usual suspects keep a GPU from resting, which are worth knowing, which are ruled out. A pure
+ * function of a snapshot, what is usual, and what was found around the GPU.
+ */
+#pragma once
+
+#include "insight/explain/why.h"
+#include "model/rest.h"
+
+/* Beside each GPU's explanation; does nothing where nobody looked. Also without --idle where an idle GPU draws more than usual. */
+void why_audit(struct why *why, const struct snapshot *now, const struct gpu_rest *rest_list);
+/* Whether somebody should look: an idle GPU draws more than its baseline. */
+bool why_wants_audit(const struct why *why);
+
+const char *rest_code_name(enum rest_code code);       /* "memory_clock" */
+const char *rest_code_words(enum rest_code code);      /* "memory clock" */
+const char *rest_state_words(enum activity_code code); /* "kept from idling", "busy" */
+bool rest_is_busy(enum activity_code code);            /* there is nothing to audit while it works */

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules for a GPU on which somebody is working: one process, several, video engines, instances, or nobody who can be seen.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "insight/finding/cause.h"
+
+static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
+{
+    int64_t share, mem;
+    char who[NAME_WORDS], held[SHORT_WORDS], age[SHORT_WORDS];
+    words_process(p, who);
+    if (f->activity.bursts && reading_or(p->util_permille, 0) < SHARE_LEAST)
+        support(d, f->workers.suspected ? 0.3 : 0.5, "%s, between two bursts", who);
+    else if (f->load == LOAD_BUSY && f->load_permille <= AWAKE_MOST && reading_or(p->util_permille, 0) < SHARE_LEAST)
+        support(d, f->workers.suspected ? 0.3 : 0.5, "%s, pausing for a moment", who);
+    else if (reading_get(p->util_permille, &share))
+        support(d, f->workers.shares_known ? 0.7 : 0.1, "%s: %lld%% of the GPU", who, percent(share));
+    else if (f->workers.on_card == 1)
+        support(d, 0.55, "%s: the only process on it", who);
+    else if (f->workers.suspected)
+        support(d, 0.3, "%s: share unknown", who);
+    else
+        support(d, 0.4, "%s: the only process on it whose share is unknown", who);
+    if (reading_get(p->mem_bytes, &mem) && mem > 0)
+        support(d, 0.05, "memory: %s", words_bytes(mem, held));
+    if (p->started_at.ms > 0 && f->now->taken_at.ms > p->started_at.ms)
+        support(d, 0, "running for %s", words_duration(f->now->taken_at.ms - p->started_at.ms, age));
+}
+
+/* What every kind of work does to a card: it agrees with the rest, or it is a little work only. */
+static void support_effects(struct cause_draft *d, const struct facts *f)
+{
+    support_power(d, f, f->power >= POWER_RAISED ? 0.3 : 0.05);
+    support_temperature(d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
+    support_fan(d, f, f->fan >= FAN_RAISED ? 0.15 : 0.05);
+    if (f->load == LOAD_LIGHT)
+        doubt(d, 0.5, "a light load");
+    if (f->load == LOAD_UNKNOWN)
+        doubt(d, 0.6, "its utilization can't be read");
+    /* Work explains the heat; that the fan does not remove it explains it better. */
+    if (f->fan_slow || f->fan_missed)
+        doubt(d, 0.75, NULL);
+}
+
+static double load_weight(const struct facts *f)
+{
+    return f->load == LOAD_BUSY ? 0.4 : f->load == LOAD_LIGHT ? 0.2 : 0;
+}
+
+/* One process stands for the load when it does most of what is known. */
+static bool one_dominates(const struct workers *w)
+{
+    if (w->count == 1)
+        return true;
+    if (!w->shares_known || !w->first || !w->second)
+        return false;
+    int64_t first = reading_or(w->first->util_permille, 0), second = reading_or(w->second->util_permille, 0);
+    return w->count == 2 ? first >= 3 * second : first >= 3 * second && first >= (int64_t)w->count * 100;
+}
+
+static void rule_one_process(const struct facts *f, struct why_part *part)
+{
+    const struct process *p = f->workers.first;
+    const char *miner = words_miner(p);
+    char who[NAME_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
+    int64_t traffic;
+    struct cause_draft d;
+    enum finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
+    cause_begin(&d, part, code, 0.97);
+    cause_process(&d, p);
+    support_load(&d, f, load_weight(f));
+    support_share(&d, f, p);
+    if (reading_get(f->gpu->mem_util_permille, &traffic) && traffic >= 800)
+        support(&d, 0.05, "memory busy %lld%% of the time", percent(traffic));
+    if (miner)
+        support(&d, 0.5, "mining, judging by %s", miner);
+    support_effects(&d, f);
+    words_who(p, who);
+    const char *doing = miner ? "mining" : words_work(p, work);
+    if (f->load == LOAD_UNKNOWN)
+        cause_end(&d, "%s %s on it, but its utilization %s be read.", who, is(f), cannot(f));
+    else if (p->started_at.ms > 0 && f->now->taken_at.ms - p->started_at.ms >= 60000)
+        cause_end(&d, "%s %s been %s for %s.", who, has(f), doing, words_duration(f->now->taken_at.ms - p->started_at.ms, age));
+    else
+        cause_end(&d, "%s %s %s.", who, is(f), doing);
+}
+
+static void rule_several(const struct facts *f, struct why_part *part)
+{
+    const struct workers *w = &f->workers;
+    char first[NAME_WORDS], second[NAME_WORDS];
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_SHARED_LOAD, 0.95);
+    cause_process(&d, w->first);
+    support_load(&d, f, load_weight(f));
+    support_share(&d, f, w->first);
+    support_share(&d, f, w->second);
+    support_effects(&d, f);
+    if (w->suspected)
+        doubt(&d, 0.75, "which of the %zu processes is working is not known", w->count);
+    words_who(w->first, first);
+    words_who(w->second, second);
+    if (w->count > 2)
+        cause_end(&d, "%s, %s, and %zu more %s sharing it.", first, second, w->count - 2, are(f));
+    else
+        cause_end(&d, "%s and %s %s sharing it.", first, second, are(f));
+}
+
+/* A miner among those who share the GPU is worth a line of its own. */
+static void rule_miner_among(const struct facts *f, struct why_part *part)
+{
+    const struct workers *w = &f->workers;
+    const struct process *p = words_miner(w->first) ? w->first : w->second && words_miner(w->second) ? w->second : NULL;
+    char who[NAME_WORDS];
+    struct cause_draft d;
+    if (!p)
+        return;
+    cause_begin(&d, part, FINDING_MINING, 0.8);
+    cause_process(&d, p);
+    support_share(&d, f, p);
+    support(&d, 0.5, "mining, judging by %s", words_miner(p));
+    cause_end(&d, "%s %s mining on it, among others.", words_who(p, who), is(f));
+}
+
+static void rule_hidden(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_HIDDEN_LOAD, 0.9);
+    support_load(&d, f, 0.5);
+    support_power(&d, f, f->power >= POWER_RAISED ? 0.35 : 0.05);
+    support_temperature(&d, f, f->heat >= HEAT_WARM ? 0.15 : 0.05);
+    support_fan(&d, f, f->fan >= FAN_RAISED ? 0.15 : 0.05);
+    if (gpu->processes_state == READING_DENIED)
+        support(&d, 0.3, "processes: no permission to read them");
+    else if (gpu->processes_hidden)
+        support(&d, 0.4, "%zu processes on it that you have no permission to see", gpu->processes_hidden);
+    else if (gpu->processes_state != READING_OK)
+        support(&d, 0.1, "processes: %s", words_absent(gpu->processes_state));
+    else if (f->workers.on_card)
+        support(&d, 0.3, "none of the %zu visible processes is working", f->workers.on_card);
+    else
+        support(&d, 0.3, "no process is listed on it");
+    cause_end(&d, "It %s busy, but no visible process explains it.", is(f));
+}
+
+const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals)
+{
+    const struct process *found = NULL;
+    int64_t total = 0;
+    *share = 0;
+    *equals = 0;
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        int64_t its = reading_or(f->encodes ? p->encoder_permille : p->decoder_permille, 0);
+        total += its;
+        *equals += its > 0;
+        if (its > *share || (found && its == *share && p->pid < found->pid)) {
+            found = p;
+            *share = its;
+        }
+    }
+    if (*share * 2 > total)
+        *equals = 1; /* it does most of it */
+    return found;
+}
+
+/* Where nobody's share of the video engines is known (the past does not keep it), the only process there is. */
+static const struct process *lone_process(const struct facts *f)
+{
+    const struct process *p = f->gpu->process_count == 1 ? &f->gpu->processes[0] : NULL;
+    bool known = p && (f->encodes ? p->encoder_permille : p->decoder_permille).state == READING_OK;
+    return known || f->gpu->processes_hidden ? NULL : p;
+}
+
+static void rule_video(const struct facts *f, struct why_part *part)
+{
+    int64_t share, sessions;
+    size_t equals;
+    char who[NAME_WORDS];
+    const char *engine = f->encodes ? "encoder" : "decoder", *verb = f->encodes ? "encoding" : "decoding";
+    const struct process *p = video_process(f, &share, &equals);
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_VIDEO_LOAD, 0.9);
+    support(&d, 0.5, "video %s %lld%%", engine, percent(f->video_permille));
+    if (p) {
+        cause_process(&d, p);
+        support(&d, 0.5, "%s: %lld%% of the video %s", words_process(p, who), percent(share), engine);
+    } else if ((p = lone_process(f))) {
+        cause_process(&d, p);
+        support(&d, 0.3, "%s: the only process on the GPU", words_process(p, who));
+    }
+    if (f->encodes && reading_get(f->gpu->encoder_sessions, &sessions) && sessions > 0)
+        support(&d, 0.1, "%lld video encoding%s running", (long long)sessions, sessions == 1 ? "" : "s");
+    support_power(&d, f, 0.05);
+    support_temperature(&d, f, 0.05);
+    support_fan(&d, f, 0.05);
+    if (f->fan_missed)
+        doubt(&d, 0.75, NULL);
+    if (p && equals > 1)
+        cause_end(&d, "%zu processes %s %s video, among them %s.", equals, are(f), verb, words_who(p, who));
+    else if (p)
+        cause_end(&d, "%s %s %s video.", words_who(p, who), is(f), verb);
+    else
+        cause_end(&d, "Video %s being %sd.", is(f), f->encodes ? "encode" : "decode");
+}
+
+static bool holds_more(const struct process *p, const struct process *than)
+{
+    int64_t mem = reading_or(p->mem_bytes, 0), other = than ? reading_or(than->mem_bytes, 0) : -1;
+    return !than || mem > other || (mem == other && p->pid < than->pid);
+}
+
+/* Processes may be listed with the whole GPU or with the instance that they are in. */
+static const struct process *instance_process(const struct facts *f, const struct gpu **instance)
+{
+    const struct gpu *gpu = f->gpu;
+    const struct process *found = NULL;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        if (p->instance < 0 || (size_t)p->instance >= gpu->instance_count)
+            continue;
+        if (holds_more(p, found)) {
+            found = p;
+            *instance = &gpu->instances[p->instance];
+        }
+    }
+    for (size_t i = 0; i < gpu->instance_count && !found; i++)
+        for (size_t k = 0; k < gpu->instances[i].process_count; k++) {
+            const struct process *p = &gpu->instances[i].processes[k];
+            if (holds_more(p, found)) {
+                found = p;
+                *instance = &gpu->instances[i];
+            }
+        }
+    return found;
+}
+
+/* Processes of different instances, both perhaps at work; the one in another instance than `first`. */
+static const struct process *other_instance(const struct facts *f, const struct process *first)
+{
+    const struct process *found = NULL;
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (p->instance >= 0 && (size_t)p->instance < f->gpu->instance_count && p->instance != first->instance &&
+            holds_more(p, found))
+            found = p;
+    }
+    return found;
+}
+
+static void rule_instances(const struct facts *f, struct why_part *part)
+{
+    const struct gpu *instance = NULL;
+    const struct process *p = instance_process(f, &instance);
+    char who[NAME_WORDS];
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_INSTANCE_LOAD, 0.9);
+    support(&d, 0.1, "divided into %zu instances", f->gpu->instance_count);
+    support_load(&d, f, 0.4);
+    support_power(&d, f, f->power >= POWER_RAISED ? 0.45 : 0.05);
+    support_temperature(&d, f, 0.05);
+    support_fan(&d, f, 0.05);
+    if (!p) {
+        doubt(&d, 0.9, "no process is visible in its instances");
+        cause_end(&d, "No process %s visible in its instances.", is(f));
+        return;
+    }
+    const struct process *second = other_instance(f, p);
+    char other[NAME_WORDS];
+    support(&d, 0.4, "%s in instance %d (%s)", words_process(p, who), instance->index, instance->profile);
+    if (f->load == LOAD_UNKNOWN)
+        doubt(&d, 0.6, "its utilization can't be read");
+    if (second) {
+        const struct gpu *its = &f->gpu->instances[second->instance];
+        support(&d, 0.2, "%s in instance %d (%s)", words_process(second, other), its->index, its->profile);
+        cause_end(&d, "%s and %s %s in its instances; which one %s working is not known.", words_who(p, who),
+                  words_who(second, other), are(f), is(f));
+        return;
+    }
+    cause_process(&d, p);
+    cause_end(&d, "%s %s working in instance %d (%s).", words_who(p, who), is(f), instance->index, instance->profile);
+}
+
+static void rule_memory_traffic(const struct facts *f, struct why_part *part)
+{
+    int64_t busy;
+    struct cause_draft d;
+    bool by_driver = reading_get(f->gpu->mem_util_permille, &busy) && busy >= 800;
+    if (!by_driver && !(reading_get(f->gpu->dram_active_permille, &busy) && busy >= 600))
+        return;
+    cause_begin(&d, part, FINDING_MEMORY_TRAFFIC, 0.55);
+    support(&d, 0.5, by_driver ? "memory busy %lld%% of the time" : "%lld%% of the peak memory bandwidth", percent(busy));
+    if (by_driver)
+        cause_end(&d, "Its memory %s busy %lld%% of the time, which costs power.", is(f), percent(busy));
+    else
+        cause_end(&d, "It %s using %lld%% of its peak memory bandwidth.", is(f), percent(busy));
+}
+
+void rules_load(const struct facts *f, struct why_part *part)
+{
+    const struct workers *w = &f->workers;
+    bool stirred = f->heat >= HEAT_WARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;
+    bool works = f->load == LOAD_BUSY || f->load == LOAD_LIGHT || (f->load == LOAD_UNKNOWN && stirred);
+    if (f->divided) {
+        if (f->load == LOAD_BUSY || (works && stirred))
+            rule_instances(f, part);
+    } else if (works && w->first) {
+        if (one_dominates(w)) {
+            rule_one_process(f, part);
+        } else {
+            rule_several(f, part);
+            rule_miner_among(f, part);
+        }
+    } else if (f->load == LOAD_BUSY) {
+        rule_hidden(f, part);
+    }
+    if (f->video_permille >= VIDEO_LEAST)
+        rule_video(f, part);
+    /* Evidence of what kind of work it is; it says nothing about an idle GPU. */
+    if (f->load == LOAD_BUSY || f->load == LOAD_LIGHT)
+        rule_memory_traffic(f, part);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The answer about one GPU: what it is (symptom before activity), who is doing what, its readings, each said once; then up to two
+ * sentences for what also matters. The brief line of a GPU in a list is made of the same words.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "insight/explain/answer.h"
+
+static void answer_state(struct say *s, const struct facts *f, struct why_part *part)
+{
+    const struct gpu *gpu = f->gpu;
+    char name[SHORT_WORDS];
+    struct say state = SAY(part->brief.state), doing = SAY(part->brief.doing);
+    words_gpu(gpu, true, name);
+    if (gpu->state == GPU_ASLEEP)
+        say(s, "%s %s asleep: it needs no cooling, so the noise %s from something else", name, is(f), f->over ? "came" : "comes");
+    else if (gpu->state == GPU_LOST)
+        say(s, "%s %s lost: the driver %s reach it anymore", name, is(f), cannot(f));
+    else
+        say(s, "%s %s be read", name, cannot(f));
+    say(&state, "%s", gpu->state == GPU_ASLEEP ? "asleep" : gpu->state == GPU_LOST ? "lost" : "unreadable");
+    if (gpu->state != GPU_ASLEEP && gpu->error_message[0]) {
+        say(s, " (driver: %.120s)", gpu->error_message);
+        say(&doing, "%.120s", gpu->error_message);
+    }
+}
+
+/* Where no better one was made, the first sentence is the headline. */
+static void finish_headline(struct why_part *part, bool trouble)
+{
+    struct why_brief *b = &part->brief;
+    const char *end = strstr(part->answer, ". ");
+    b->trouble = trouble;
+    if (!trouble)
+        b->headline[0] = '\0';
+    else if (!b->headline[0])
+        str_copy(b->headline, sizeof b->headline,
+                 (struct str){part->answer, end ? (size_t)(end - part->answer) : strlen(part->answer) - 1});
+}
+
+static void say_failure(struct say *s, const struct facts *f, const char *name)
+{
+    enum gpu_failure failure = gpu_failure(f->gpu);
+    if (failure == FAILURE_RESET || failure == FAILURE_REBOOT)
+        say(s, "%s %s %s: the driver %s for it. ", name, f->over ? "needed" : "needs",
+            failure == FAILURE_RESET ? "a reset" : "a reboot of the host", f->over ? "asked" : "asks");
+    else
+        say(s, "%s %s failing memory. ", name, f->over ? "had" : "has");
+}
+
+void answer_gpu(const struct facts *f, struct why_part *part)
+{
+    struct say s = SAY(part->answer);
+    if (f->gpu->state != GPU_OK) {
+        answer_state(&s, f, part);
+        say_stop(&s);
+        finish_headline(part, part->severity >= SEVERITY_WARNING);
+        return;
+    }
+    const struct why_cause *first = &part->causes[0];
+    bool broken = f->activity.code == ACTIVITY_FAILING;
+    char name[SHORT_WORDS];
+    if (broken)
+        say_failure(&s, f, words_gpu(f->gpu, true, name));
+    switch (first->code) {
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_MINING:
+    case FINDING_HIDDEN_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_HEAT_LIMIT:
+    case FINDING_HOTSPOT:
+    case FINDING_POWER_LIMIT:
+    case FINDING_MEMORY_TRAFFIC: answer_work(&s, f, part); break;
+    case FINDING_AIRFLOW:
+        if (f->load == LOAD_IDLE)
+            answer_airflow(&s, f, part);
+        else
+            answer_work(&s, f, part);
+        break;
+    default: answer_idle(&s, f, part); break;
+    }
+    say_stop(&s);
+    for (size_t i = first->code == FINDING_HOTSPOT || first->code == FINDING_HEAT_LIMIT ? 0 : 1, more = 0;
+         i < part->cause_count && more < 2; i++)
+        more += say_also(&s, f, part, &part->causes[i]);
+    if (has_symptom(f, SYMPTOM_MEMORY_FULL))
+        say(&s, " Its memory %s full.", is(f));
+    answer_brief(f, part);
+    if (broken) {
+        str_copy(part->brief.state, sizeof part->brief.state,
+                 gpu_failure(f->gpu) == FAILURE_RESET    ? STR("needs a reset")
+                 : gpu_failure(f->gpu) == FAILURE_REBOOT ? STR("needs a reboot of the host")
+                                                         : STR("failing memory"));
+        part->brief.headline[0] = '\0'; /* the first sentence */
+    }
+    finish_headline(part, part->severity >= SEVERITY_WARNING);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Findings that are no cause of what a person hears or feels, and matter all the same: errors, links, clocks, memory that runs out.
+ * Each becomes a sentence of the answer, a cause in the list, and advice.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "insight/finding/cause.h"
+
+enum { SENTENCES_MOST = 2 };
+
+static const struct {
+    enum finding_code code;
+    const char *advice;
+} own[] = {
+    {FINDING_ECC, "Stop all work on the GPU and reset it, or reboot the host; what is wrong: whirr health"},
+    {FINDING_DRIVER_VERDICT, "What the driver asks for, and what to do: whirr health"},
+    {FINDING_REPAIR, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
+    {FINDING_ROW_REMAP, "Let the work on it finish, then reset it or reboot the host; what is wrong: whirr health"},
+    {FINDING_RETIRED_PAGES, "Reboot the host when it suits; what is wrong: whirr health"},
+    {FINDING_XID, "What the error means, and what to do: whirr health"},
+    {FINDING_DRIVER_FAULT, "Check the kernel log around that time: sudo dmesg"},
+    {FINDING_SLOWDOWN, "Check the power supply and its cables: the host or the board is asking the GPU to draw less."},
+    {FINDING_FAN_BY_HAND, "Set the fan back to automatic in the tool that set it."},
+    {FINDING_COOLING, "Clean the fans and filters; if that doesn't help, have the thermal paste renewed."},
+    {FINDING_THROTTLE_SOON, "Check the airflow before it throttles: whirr forecast"},
+    {FINDING_VRAM_FULL_SOON, "Find out what keeps growing before the memory is full: whirr forecast"},
+    {FINDING_MEMORY_UNOWNED,
+     "Look for a program that was killed, or a container whose processes can't be seen from here: sudo whirr ps"},
+    {FINDING_MEMORY_SPILLED, "Use a smaller model or context, or unload what is not needed: whirr ps"},
+    {FINDING_PCIE_LINK, "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings."},
+    {FINDING_PCIE_REPLAYS, "Power off the host and reseat the GPU and its riser."},
+    {FINDING_NVLINK, "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back."},
+    {FINDING_CLOCKS_LOW, "Reset fixed clocks to their default, and check the power supply or battery."},
+    {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
+};
+
+static const char *advice_for(enum finding_code code)
+{
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (own[i].code == code)
+            return own[i].advice;
+    return NULL;
+}
+
+/* Among the causes, which stay ranked: what leads the answer is the first of them. The weakest makes room. */
+static void insert_cause(struct why_part *part, const struct finding *f, bool leads)
+{
+    double confidence = leads && part->cause_count ? MAX_OF(f->confidence, part->causes[0].confidence) : f->confidence;
+    size_t at = 0, kept = MIN_OF(part->cause_count, (size_t)WHY_CAUSES_MAX - 1);
+    while (at < kept && part->causes[at].confidence > confidence)
+        at++;
+    if (find_cause(part, f->code))
+        return;
+    memmove(&part->causes[at + 1], &part->causes[at], (kept - at) * sizeof part->causes[0]);
+    struct why_cause *cause = &part->causes[at];
+    *cause = (struct why_cause){.code = f->code, .confidence = confidence, .pid = f->pid};
+    /* A cause is of its GPU: "GPU 0: its PCIe link ..." begins with what is behind the colon. */
+    const char *colon = strncmp(f->headline, "GPU ", 4) == 0 ? strstr(f->headline, ": ") : NULL;
+    bool named = colon && strspn(f->headline + 4, "0123456789") == (size_t)(colon - f->headline - 4);
+    snprintf(cause->text, sizeof cause->text, "%s.", named ? colon + 2 : f->headline);
+    if (named && cause->text[0] >= 'a' && cause->text[0] <= 'z')
+        cause->text[0] = (char)(cause->text[0] - 'a' + 'A');
+    snprintf(cause->evidence[cause->evidence_count++], WHY_LINE_SIZE, "%s", finding_kind(f->code)->title);
+    part->cause_count = kept + 1;
+}
+
+static void insert_suggestion(struct why_part *part, size_t at, const char *advice)
+{
+    size_t kept = MIN_OF(part->suggestion_count, (size_t)WHY_SUGGESTIONS_MAX - 1);
+    for (size_t i = 0; i < part->suggestion_count; i++)
+        if (strcmp(part->suggestions[i], advice) == 0)
+            return;
+    if (at > kept)
+        return;
+    memmove(part->suggestions[at + 1], part->suggestions[at], (kept - at) * sizeof part->suggestions[0]);
+    snprintf(part->suggestions[at], sizeof part->suggestions[at], "%s", advice);
+    part->suggestion_count = kept + 1;
+}
+
+/* What the answer says already. */
+static bool is_said(const struct facts *f, const struct why_part *part, const struct finding *found)
+{
+    bool broken = f->activity.code == ACTIVITY_FAILING && (found->code == FINDING_DRIVER_VERDICT || found->code == FINDING_ECC);
+    return broken || !advice_for(found->code) || strstr(part->answer, found->headline);
+}
+
+/* The first finding leads; the others follow. */
+static void add_sentence(struct why_part *part, const char *headline, bool leads)
+{
+    char before[WHY_ANSWER_SIZE];
+    str_copy(before, sizeof before, str_from(part->answer));
+    if (leads)
+        snprintf(part->answer, sizeof part->answer, "%s. %.*s", headline, (int)(sizeof part->answer - strlen(headline) - 3),
+                 before);
+    else if (strlen(before) + strlen(headline) + 3 < sizeof part->answer)
+        snprintf(part->answer, sizeof part->answer, "%s %s.", before, headline);
+}
+
+void answer_findings(const struct facts *f, struct why_part *part)
+{
+    const struct verdict *v = f->verdict;
+    const struct finding *first = verdict_first(v, part->gpu_index);
+    size_t said = 0, added = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct finding *found = &v->findings[i];
+        if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(f, part, found))
+            continue;
+        bool leads = found == first;
+        if (said < SENTENCES_MOST) {
+            add_sentence(part, found->headline, leads);
+            said++;
+        }
+        if (leads && found->severity >= SEVERITY_WARNING)
+            str_copy(part->brief.headline, sizeof part->brief.headline, str_from(found->headline));
+        if (found->code != FINDING_SLOWDOWN) /* among the causes as a limit of the power */
+            insert_cause(part, found, leads && found->severity >= SEVERITY_WARNING);
+        insert_suggestion(part, added++, advice_for(found->code));
+    }
+}

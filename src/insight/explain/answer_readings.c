@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a GPU is (a symptom before its activity) and its readings, in words: each number is said once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "insight/explain/answer.h"
+
+/* ---- readings ---- */
+
+/* "fan 62%", "fan 1850 rpm", "fan off"; false where there is nothing to say. */
+bool words_fan_speed(const struct facts *f, char out[SHORT_WORDS])
+{
+    int64_t fan;
+    if (f->fan == FAN_OFF)
+        snprintf(out, SHORT_WORDS, "fan off");
+    else if (f->fan != FAN_NONE && reading_get(f->gpu->fan_permille, &fan))
+        snprintf(out, SHORT_WORDS, "fan %lld%%", percent(fan));
+    else if (f->fan != FAN_NONE && reading_get(f->gpu->fan_rpm, &fan))
+        snprintf(out, SHORT_WORDS, "fan %lld rpm", (long long)fan);
+    else
+        return false;
+    return true;
+}
+
+/* "692 W (at its power limit)"; a limit that somebody lowered is named with the stock one. */
+static void power_words(const struct facts *f, const struct why_part *part, char out[NAME_WORDS])
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t power = gpu->power_mw.value, limit, stock;
+    struct say s = {out, NAME_WORDS, 0};
+    say(&s, "%lld W", words_whole(power, 1000));
+    if (!find_cause(part, FINDING_POWER_LIMIT))
+        return;
+    if (reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE)
+        say(&s, " (power brake)");
+    else if (reading_get(gpu->power_limit_mw, &limit) && reading_get(gpu->power_limit_default_mw, &stock) && stock > limit)
+        say(&s, " (limit lowered to %lld W, stock %lld W)", words_whole(limit, 1000), words_whole(stock, 1000));
+    else
+        say(&s, " (at its power limit)");
+}
+
+/* "78%, 280 W, 71 °C, fan 62%": what `said` does not hold already. Returns how many there are. */
+size_t say_readings(struct say *s, const struct facts *f, const struct why_part *part, unsigned said, const char *lead)
+{
+    char words[NAME_WORDS];
+    int64_t value;
+    size_t count = 0;
+    if (!(said & SAID_LOAD) && (f->load_basis == BASIS_UTIL || f->load_basis == BASIS_PROCESSES))
+        say(s, "%s%lld%%%s", count++ ? ", " : lead, percent(f->load_permille), f->activity.bursts ? " on average" : "");
+    if (count && f->past.steady_ms >= STEADY_LEAST_MS && find_cause(part, FINDING_HIDDEN_LOAD))
+        say(s, " for %s", words_duration(f->past.steady_ms, words)); /* how long somebody has gone unseen */
+    if (!(said & SAID_POWER) && f->gpu->power_mw.state == READING_OK) {
+        power_words(f, part, words);
+        say(s, "%s%s", count++ ? ", " : lead, words);
+    }
+    if (!(said & SAID_HEAT) && reading_get(f->gpu->temp_mdegc, &value))
+        say(s, "%s%lld °C", count++ ? ", " : lead, words_whole(value, 1000));
+    if (!(said & SAID_FAN) && words_fan_speed(f, words)) {
+        if (!count && strcmp(lead, " ") == 0) /* it begins the sentence */
+            words[0] = 'F';
+        say(s, "%s%s", count++ ? ", " : lead, words);
+    }
+    return count;
+}
+
+/* ---- what it is ---- */
+
+bool sounds_loud(const struct facts *f)
+{
+    return activity_is_loud(&f->activity, f->gpu, f->load == LOAD_BUSY);
+}
+
+/* The word for the activity; at full load people say busy. */
+const char *words_activity(const struct facts *f)
+{
+    switch (f->activity.code) {
+    case ACTIVITY_BUSY:
+    case ACTIVITY_SATURATED: return f->activity.bursts ? "busy in bursts" : "busy";
+    case ACTIVITY_LIGHTLY_LOADED: return f->activity.bursts ? "lightly loaded, in bursts" : "lightly loaded";
+    case ACTIVITY_FAILING: /* that is a sentence of its own */
+        return f->load == LOAD_BUSY ? "busy" : f->load == LOAD_LIGHT ? "lightly loaded" : "idle";
+    case ACTIVITY_UNKNOWN: return f->load == LOAD_BUSY ? "busy" : f->load == LOAD_IDLE ? "idle" : "";
+    default: return activity_code_words(f->activity.code);
+    }
+}
+
+/* "throttling (93 °C)", "loud (fan 100%)", "hot (88 °C)", else the activity. Returns what was said with it. */
+unsigned say_state(struct say *s, const struct facts *f)
+{
+    char fan[SHORT_WORDS];
+    int64_t temp = 0;
+    bool has_temp = reading_get(f->gpu->temp_mdegc, &temp);
+    if (f->activity.throttled_by & THROTTLE_HOT) {
+        say(s, "thermal throttling");
+        return has_temp && say(s, " (%lld °C)", words_whole(temp, 1000)) ? SAID_HEAT : 0;
+    }
+    if (sounds_loud(f) && words_fan_speed(f, fan)) {
+        say(s, "loud (%s)", fan);
+        return SAID_FAN;
+    }
+    if (has_symptom(f, SYMPTOM_HOT) && has_temp && f->heat >= HEAT_HOT) {
+        say(s, "hot (%lld °C)", words_whole(temp, 1000));
+        return SAID_HEAT;
+    }
+    say(s, "%s", words_activity(f)[0] ? words_activity(f) : "in use");
+    return 0;
+}
+
+/* Whether say_state named a symptom. */
+bool is_troubled(const struct facts *f)
+{
+    return f->activity.throttled_by & THROTTLE_HOT || sounds_loud(f) || (has_symptom(f, SYMPTOM_HOT) && f->heat >= HEAT_HOT);
+}
+
+bool is_normal_for_work(const struct facts *f, const struct why_part *part)
+{
+    if (part->severity > SEVERITY_INFO || find_cause(part, FINDING_CPU_HEAT) || find_cause(part, FINDING_INSTANCE_LOAD))
+        return false;
+    return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
+           f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A GPU at work: who is doing what on it, and what else matters.
+ */
+#include <string.h>
+
+#include "base/str.h"
+#include "insight/explain/answer.h"
+
+/* ---- who is doing what ---- */
+
+/* Whether all that compute on the GPU are the same program of the same user: servers that were started many times. */
+static bool are_alike(const struct facts *f, const char *who)
+{
+    char other[NAME_WORDS];
+    for (size_t i = 0; i < f->gpu->process_count; i++)
+        if (f->gpu->processes[i].type != PROCESS_GRAPHICS && strcmp(words_who(&f->gpu->processes[i], other), who) != 0)
+            return false;
+    return true;
+}
+
+static void say_several(struct say *s, const struct facts *f)
+{
+    const struct workers *w = &f->workers;
+    char first[NAME_WORDS], second[NAME_WORDS];
+    words_who(w->first, first);
+    words_who(w->second, second);
+    if (w->count > 2 && !w->suspected && are_alike(f, first)) {
+        say(s, "%zu processes of %s %s sharing it", w->count, first, are(f));
+        return;
+    }
+    if (strcmp(first, second) == 0) { /* two workers of one job */
+        words_process(w->first, first);
+        words_process(w->second, second);
+    }
+    if (w->suspected)
+        say(s, "%zu processes %s on it, the largest %s %s; which one %s working is not known", w->count, are(f), is(f), first,
+            is(f));
+    else if (w->count > 2)
+        say(s, "%s, %s, and %zu more process%s %s sharing it", first, second, w->count - 2, w->count == 3 ? "" : "es", are(f));
+    else
+        say(s, "%s and %s %s sharing it", first, second, are(f));
+}
+
+static void say_hidden(struct say *s, const struct facts *f)
+{
+    const struct gpu *gpu = f->gpu;
+    if (gpu->processes_hidden)
+        say(s, "%zu process%s that you have no permission to see %s using it", gpu->processes_hidden,
+            gpu->processes_hidden == 1 ? "" : "es", gpu->processes_hidden == 1 ? is(f) : are(f));
+    else if (gpu->processes_state == READING_DENIED)
+        say(s, "you have no permission to see which process %s using it", is(f));
+    else if (gpu->processes_state != READING_OK)
+        say(s, "its processes %s be listed", cannot(f));
+    else if (f->workers.on_card)
+        say(s, "none of the visible processes %s doing the work", is(f));
+    else
+        say(s, "no process %s visible that explain%s it", is(f), f->over ? "ed" : "s");
+}
+
+static void say_video(struct say *s, const struct facts *f, const char *who)
+{
+    const char *work = f->encodes ? "encoding" : "decoding";
+    int64_t share;
+    size_t equals;
+    if (who[0] && video_process(f, &share, &equals) && equals > 1)
+        say(s, "%zu processes %s %s video, among them %s", equals, are(f), work, who);
+    else if (who[0])
+        say(s, "%s %s %s video", who, is(f), work);
+    else
+        say(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
+    say(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
+}
+
+/* "python3 train.py (alice) is training", for causes that are work. False: it is no work. */
+bool say_work(struct say *s, const struct facts *f, const struct why_cause *cause)
+{
+    char who[NAME_WORDS] = "", work[NAME_WORDS];
+    const struct process *p = cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
+    if (p)
+        words_who(p, who);
+    switch (cause->code) {
+    case FINDING_VIDEO_LOAD: say_video(s, f, who); return true;
+    case FINDING_HIDDEN_LOAD: say_hidden(s, f); return true;
+    case FINDING_SHARED_LOAD: say_several(s, f); return true;
+    case FINDING_INSTANCE_LOAD: say(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;
+    case FINDING_MINING: return p && say(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD: break;
+    default: return false;
+    }
+    if (!p)
+        return false;
+    bool sure = f->workers.shares_known || f->workers.on_card == 1;
+    return say(s, "%s %s %s%s", who, is(f), sure ? "" : "probably ", words_work(p, work));
+}
+
+const struct why_cause *find_work_cause(const struct why_part *part)
+{
+    for (size_t i = 0; i < part->cause_count; i++)
+        if (finding_kind(part->causes[i].code)->area == AREA_WORK && part->causes[i].code != FINDING_MEMORY_TRAFFIC &&
+            part->causes[i].code != FINDING_LOADING)
+            return &part->causes[i];
+    return NULL;
+}
+
+/* ---- a GPU at work ---- */
+
+void answer_work(struct say *s, const struct facts *f, struct why_part *part)
+{
+    struct why_brief *brief = &part->brief;
+    char name[SHORT_WORDS], who[NAME_WORDS], doing[WHY_TEXT_SIZE] = "";
+    const struct why_cause *cause = find_work_cause(part);
+    const struct process *p = cause && cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
+    int64_t power;
+    words_gpu(f->gpu, true, name);
+    if (p && f->load == LOAD_UNKNOWN && cause->code != FINDING_VIDEO_LOAD && cause->code != FINDING_INSTANCE_LOAD) {
+        say(s, "%s may %s busy: %s %s on it, but its utilization %s be read.", name, f->over ? "have been" : "be",
+            words_who(p, who), is(f), cannot(f));
+        say_readings(s, f, part, 0, " ");
+        return;
+    }
+    say(s, "%s %s ", name, is(f));
+    unsigned said = say_state(s, f);
+    str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
+    struct say d = SAY(doing);
+    if (cause)
+        say_work(&d, f, cause);
+    if (find_cause(part, FINDING_AIRFLOW) && reading_get(f->gpu->power_mw, &power)) {
+        say(s, " because it %s dissipate %lld W", cannot(f), words_whole(power, 1000));
+        said |= SAID_POWER;
+        str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
+    } else if (is_troubled(f) && doing[0] && cause->code != FINDING_HIDDEN_LOAD) {
+        say(s, " because %s", doing);
+        doing[0] = '\0';
+    }
+    if (doing[0])
+        say(s, ": %s", doing);
+    say_stop(s);
+    if (say_readings(s, f, part, said, " ") && is_normal_for_work(f, part))
+        say(s, ", normal for this work");
+}
+
+/* A further sentence for a cause that is not the first. */
+bool say_also(struct say *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t bits = reading_or(gpu->throttle_bits, 0), limit, busy;
+    char who[NAME_WORDS], bytes[SHORT_WORDS];
+    const struct process *p = cause->pid ? gpu_find_process(gpu, cause->pid) : NULL;
+    const char *its = f->over ? "was" : "is";
+    bool stopped = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING;
+    switch (cause->code) {
+    case FINDING_HEAT_LIMIT:
+        if (bits & THROTTLE_HOT)
+            return stopped && say(s, " It %s thermal throttling.", its);
+        if (reading_get(f->limit_mdegc, &limit) && limit > 0)
+            return say(s, " It %s close to its temperature limit of %lld °C.", its, words_whole(limit, 1000));
+        return say(s, " It %s %lld °C below its temperature limit.", its, words_whole(f->margin_mdegc, 1000));
+    case FINDING_MEMORY_HOT: return say(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
+    case FINDING_MEMORY_TRAFFIC:
+        if (reading_get(gpu->mem_util_permille, &busy) && busy >= 800)
+            return say(s, " Its memory %s busy %lld%% of the time.", its, percent(busy));
+        return say(s, " %s", cause->text);
+    case FINDING_HOTSPOT: return say(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
+    case FINDING_VRAM_HELD:
+        if (part->causes[0].code != FINDING_NOTHING_UNUSUAL || !p)
+            return false;
+        return say(s, " The %s that %s %s holding does not drive the fan.", words_bytes(p->mem_bytes.value, bytes),
+                   words_who(p, who), its);
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_MINING:
+    case FINDING_SHARED_LOAD: return stopped && p && say(s, " The heat %s from %s.", f->over ? "came" : "comes", words_who(p, who));
+    default: return false;
+    }
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From readings to levels.
+ */
+#include "insight/facts/levels.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/fan.h"
+
+struct reading heat_margin(const struct gpu *gpu)
+{
+    int64_t temp, limit;
+    struct reading r = gpu->temp_limit_mdegc.state == READING_OK ? gpu->temp_limit_mdegc : gpu->temp_max_operating_mdegc;
+    if (gpu->temp_margin_mdegc.state == READING_OK)
+        return gpu->temp_margin_mdegc;
+    if (!reading_get(gpu->temp_mdegc, &temp) || !reading_get(r, &limit) || limit <= 0)
+        return reading_absent(READING_UNSUPPORTED);
+    return reading_ok(limit - temp);
+}
+
+enum heat_level heat_level(const struct gpu *gpu)
+{
+    struct reading margin = heat_margin(gpu);
+    int64_t temp;
+    if (!reading_get(gpu->temp_mdegc, &temp))
+        return HEAT_UNKNOWN;
+    bool limited = margin.state == READING_OK;
+    if (limited && margin.value <= HEAT_LIMIT_MARGIN)
+        return HEAT_LIMIT;
+    if (limited ? margin.value <= HEAT_HOT_MARGIN && temp >= HEAT_HOT_LEAST : temp >= HEAT_HOT_FROM)
+        return HEAT_HOT;
+    return temp >= HEAT_WARM_FROM ? HEAT_WARM : temp < HEAT_COOL_BELOW ? HEAT_COOL : HEAT_LUKEWARM;
+}
+
+/* How loud it is by its readings; whether it rests, is missing or failing is judged in model/fan.h. */
+enum fan_level fan_level(const struct gpu *gpu)
+{
+    int64_t speed;
+    switch (fan_judge(gpu).state) {
+    case FAN_STATE_UNKNOWN: return FAN_UNKNOWN;
+    case FAN_STATE_NONE: return FAN_NONE;
+    case FAN_STATE_OFF:
+    case FAN_STATE_FIRMWARE:
+    case FAN_STATE_OFF_HOT:
+    case FAN_STATE_STOPPED: return FAN_OFF;
+    case FAN_STATE_TURNING:
+    case FAN_STATE_SLOW: break;
+    }
+    if (reading_get(gpu->fan_permille, &speed) && speed > 0)
+        return speed <= FAN_LOW_MOST ? FAN_LOW : speed <= FAN_RAISED_MOST ? FAN_RAISED : FAN_LOUD;
+    speed = reading_or(gpu->fan_rpm, 0);
+    int64_t low = cooling_is_shared(gpu) ? FAN_LOW_SHARED_RPM_MOST : FAN_LOW_RPM_MOST;
+    return speed <= low ? FAN_LOW : speed <= FAN_RAISED_RPM_MOST ? FAN_RAISED : FAN_LOUD;
+}
+
+struct reading power_share_permille(const struct gpu *gpu)
+{
+    int64_t power, limit;
+    if (!reading_get(gpu->power_mw, &power) || !reading_get(gpu->power_limit_mw, &limit) || limit <= 0)
+        return reading_absent(READING_UNSUPPORTED);
+    return reading_ok(power * 1000 / limit);
+}
+
+enum power_level power_level(const struct gpu *gpu)
+{
+    int64_t power, share;
+    if (!reading_get(gpu->power_mw, &power))
+        return POWER_UNKNOWN;
+    if (!reading_get(power_share_permille(gpu), &share))
+        share = power * 1000 / (5 * POWER_RAISED_MW);
+    if (power < POWER_RAISED_MW || share < POWER_RAISED_PERMILLE)
+        return POWER_LOW;
+    return share < POWER_WORK_PERMILLE ? POWER_RAISED : POWER_WORK;
+}
+
+bool power_is_unexplained(const struct gpu *gpu)
+{
+    bool direct;
+    int64_t load, share;
+    if (gpu->state != GPU_OK || power_level(gpu) != POWER_WORK || !reading_get(load_permille(gpu, &direct), &load) ||
+        !reading_get(power_share_permille(gpu), &share) || share < POWER_UNEXPLAINED_PERMILLE)
+        return false;
+    int64_t video = MAX_OF(reading_or(gpu->encoder_permille, 0), reading_or(gpu->decoder_permille, 0));
+    return direct && load <= IDLE_MOST && video < VIDEO_LEAST && !gpu->instance_count;
+}
+
+/* A GPU in GFXOFF still shows its last clock: 2605 MHz at 3 W on an RX 6600. Nothing runs at such clocks for so little power. */
+static bool clock_is_left_over(const struct gpu *gpu)
+{
+    bool direct;
+    int64_t power, share, load;
+    bool idle = !reading_get(load_permille(gpu, &direct), &load) || load <= IDLE_MOST;
+    return idle && reading_get(gpu->power_mw, &power) && power < POWER_GATED_MW &&
+           (!reading_get(power_share_permille(gpu), &share) || share < 100);
+}
+
+bool clocks_are_high(const struct gpu *gpu, bool *by_state)
+{
+    int64_t clock, most, state;
+    *by_state = false;
+    if (reading_get(gpu->clock_graphics_khz, &clock) && reading_get(gpu->clock_graphics_max_khz, &most) && most > 0)
+        return clock * 10 >= most * 6 && !clock_is_left_over(gpu);
+    /* Data center GPUs are in P0 for ever, so the state alone says little. */
+    *by_state = reading_get(gpu->pstate, &state) && state <= 2 && power_level(gpu) >= POWER_RAISED;
+    return *by_state;
+}
+
+struct reading load_permille(const struct gpu *gpu, bool *direct)
+{
+    const struct reading of[] = {gpu->util_permille, gpu->graphics_active_permille, gpu->sm_active_permille};
+    int64_t sum = 0, share;
+    bool known = false;
+    *direct = true;
+    for (size_t i = 0; i < ARRAY_LEN(of); i++)
+        if (of[i].state == READING_OK)
+            return of[i];
+    *direct = false;
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (reading_get(gpu->processes[i].util_permille, &share)) {
+            sum += share;
+            known = true;
+        }
+    return known ? reading_ok(MIN_OF(sum, (int64_t)1000)) : reading_absent(gpu->util_permille.state);
+}
+
+bool cooling_is_shared(const struct gpu *gpu)
+{
+    static const char *const mobile[] = {"Laptop", "Max-Q", "Mobile"};
+    if (gpu->memory_kind.state == READING_OK && strcmp(gpu->memory_kind.value, "shared") == 0)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(mobile); i++)
+        if (strstr(gpu->id.name, mobile[i]))
+            return true;
+    return false;
+}
+
+enum gpu_failure gpu_failure(const struct gpu *gpu)
+{
+    enum { RESET = 1, REBOOT = 2, DRAIN_AND_RESET = 4 }; /* of recovery_action */
+    if (reading_or(gpu->remapped_rows_failed, 0) || reading_or(gpu->unrepairable_memory, 0))
+        return FAILURE_MEMORY;
+    int64_t wanted = reading_or(gpu->recovery_action, 0);
+    return wanted == REBOOT ? FAILURE_REBOOT : wanted == RESET || wanted == DRAIN_AND_RESET ? FAILURE_RESET : FAILURE_NONE;
+}
+
+bool heat_is_unusual(const struct gpu *gpu)
+{
+    int64_t temp, share;
+    if (!reading_get(gpu->temp_mdegc, &temp) || !reading_get(power_share_permille(gpu), &share))
+        return false;
+    /* Passive cards and laptops run hot by design: nothing is said about them without a baseline. */
+    enum fan_level fan = fan_level(gpu);
+    bool cooled = fan == FAN_RAISED || fan == FAN_LOUD;
+    return cooled && !cooling_is_shared(gpu) && temp >= UNUSUAL_HEAT_FROM && heat_level(gpu) >= HEAT_HOT &&
+           share <= UNUSUAL_POWER_PERMILLE;
+}

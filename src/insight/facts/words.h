@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The words of an explanation: bounded sentences, readings as people say them, processes by name.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/words.h"
+#include "insight/facts/facts.h"
+
+/* A text that takes whole clauses: one that does not fit is left out, and what is there stays well formed. */
+struct say {
+    char *at;
+    size_t size, len;
+};
+
+#define SAY(array) ((struct say){.at = (array), .size = sizeof(array)})
+
+/* False: it did not fit, and nothing was added. Leaves room for a full stop. */
+bool say(struct say *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void say_stop(struct say *s); /* the full stop */
+
+enum { NAME_WORDS = 160, SHORT_WORDS = 48 };
+
+/* "GPU 0", "Simulated GPU 0"; inside a sentence "simulated GPU 0" */
+const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS]);
+/* For evidence: "python3 (pid 4242, alice, container web)", "process 4242 (alice)" */
+const char *words_process(const struct process *p, char out[NAME_WORDS]);
+/* For sentences: "python3 train.py (alice)", "process 4242 (alice)" */
+const char *words_who(const struct process *p, char out[NAME_WORDS]);
+/* For a row of a table: "ollama · llama3.1-8b (ollama)", "python3 train.py (alice)", "python3 comfyui (bob)"; then shorter:
+ * "ollama · llama3.1-8b" (a user of the same name goes without saying), "train.py (alice)", "train.py" */
+enum row_form { ROW_WHOLE, ROW_SUBJECT, ROW_TITLE, ROW_NAME };
+const char *words_row(const struct process *p, enum row_form form, char out[NAME_WORDS]);
+/* What it is doing, from its command line, model and type: "training", "serving llama3:70b", "rendering", "computing" */
+const char *words_work(const struct process *p, char out[NAME_WORDS]);
+/* It draws: a game, a compositor. A program that also computes, and does not say that it trains or serves, draws. */
+bool words_draws(const struct process *p);
+/* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
+const char *words_miner(const struct process *p);
+
+const char *words_absent(enum reading_state state); /* "not reported by this GPU or driver" */
+
+/* One question, two tenses: what is and what was. */
+static inline const char *is(const struct facts *f)
+{
+    return f->over ? "was" : "is";
+}
+
+static inline const char *are(const struct facts *f)
+{
+    return f->over ? "were" : "are";
+}
+
+static inline const char *has(const struct facts *f)
+{
+    return f->over ? "had" : "has";
+}
+
+static inline const char *cannot(const struct facts *f)
+{
+    return f->over ? "couldn't" : "can't";
+}
+
+static inline long long percent(int64_t permille)
+{
+    return words_whole(permille, 10);
+}

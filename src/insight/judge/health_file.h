@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is remembered of the cards, as text that outlives the daemon. The boot it was written in goes along: after another one every
+ * card was reset.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "insight/finding/health.h"
+
+enum {
+    HEALTH_FILE_MAX = 4 << 20,
+    HEALTH_BOOT_SIZE = 40,             /* of the kernel's boot id */
+    HEALTH_MISSED_MOST_MS = 604800000, /* a card that was not seen for a week was taken out, not lost */
+};
+
+/* Up to where the kernel log is part of it. */
+struct health_log_mark {
+    int64_t us;     /* since boot */
+    struct wall at; /* for logs that have only dates */
+};
+
+/* Simulated cards are left out. */
+void health_write(const struct health_history *h, const char *boot, struct health_log_mark until, struct wall now, struct buf *out);
+/* Into an empty history. `boot` is the present one. -EINVAL: it cannot be understood. *until is 0 after another boot. */
+int health_read(struct health_history *h, struct str text, const char *boot, struct wall now, struct health_log_mark *until,
+                struct error *err);

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * From faults to findings and from findings to a verdict: the worst decides.
+ */
+#include "insight/finding/health.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "insight/detect/driver_fault.h"
+#include "insight/detect/xid.h"
+#include "insight/facts/words.h"
+#include "insight/judge/health_memory.h"
+#include "model/fan.h"
+
+static const struct {
+    const char *name, *what;
+} checks[HEALTH_CHECK_COUNT] = {
+#define HEALTH_CHECK(name, code, what) {code, what},
+#include "insight/finding/health_checks.def"
+#undef HEALTH_CHECK
+};
+
+const char *health_check_name(enum health_check check)
+{
+    return check < HEALTH_CHECK_COUNT ? checks[check].name : "unknown";
+}
+
+const char *health_state_name(enum health_state state)
+{
+    static const char *const names[] = {"unknown", "asleep", "healthy", "degraded", "failing", "lost"};
+    return names[state];
+}
+
+bool health_state_from_name(const char *name, enum health_state *ret)
+{
+    for (enum health_state s = HEALTH_UNKNOWN; s <= HEALTH_LOST; s++)
+        if (strcmp(name, health_state_name(s)) == 0) {
+            *ret = s;
+            return true;
+        }
+    return false;
+}
+
+bool health_check_from_name(const char *name, enum health_check *ret)
+{
+    for (size_t i = 0; i < HEALTH_CHECK_COUNT; i++)
+        if (strcmp(name, checks[i].name) == 0) {
+            *ret = (enum health_check)i;
+            return true;
+        }
+    return false;
+}
+
+int health_exit_code(enum health_state state)
+{
+    switch (state) {
+    case HEALTH_HEALTHY:
+    case HEALTH_ASLEEP: return 0;
+    case HEALTH_DEGRADED: return 1;
+    case HEALTH_FAILING:
+    case HEALTH_LOST: return 2;
+    case HEALTH_UNKNOWN: break;
+    }
+    return 3;
+}
+
+const char *health_advice_text(enum health_advice advice)
+{
+    static const char *const texts[ADVICE_COUNT] = {
+        [ADVICE_NONE] = "Nothing to do.",
+        [ADVICE_COOL] = "Check the airflow: clean dust from the fan and heatsink, clear the intake, or lower the power limit.",
+        [ADVICE_POWER] = "Check the power supply and its cables: the host is asking the GPU to draw less.",
+        [ADVICE_FAN] = "Check the fan (cable, dust, a blocked blade, a worn bearing); stop heavy work until it turns.",
+        [ADVICE_SEAT] = "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings.",
+        [ADVICE_LINKS] = "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back.",
+        [ADVICE_LOOK] = "Check the kernel log (`sudo dmesg`) for GPU errors.",
+        [ADVICE_WATCH] = "Watch it: if it happens again, check the power cables, the slot and the GPU's temperature.",
+        [ADVICE_DRAIN] = "Let the work on the GPU finish, start nothing new there (drain it), then reset the GPU.",
+        [ADVICE_RESET] = "Stop all work on the GPU and reset it, or reboot the host.",
+        [ADVICE_REBOOT] = "Reboot the host.",
+        [ADVICE_REPLACE] = "Have the GPU checked and replaced.",
+    };
+    return texts[advice < ADVICE_COUNT ? advice : ADVICE_NONE];
+}
+
+/* ---- findings ---- */
+
+static struct health_finding *add_finding(struct health_verdict *v, const struct health_fault *fault, enum health_state state,
+                                          const char *action)
+{
+    size_t at = v->finding_count;
+    while (at > 0 && v->findings[at - 1].state < state)
+        at--;
+    if (at == HEALTH_FINDINGS_MAX)
+        return NULL;
+    size_t kept = MIN_OF(v->finding_count, (size_t)HEALTH_FINDINGS_MAX - 1);
+    memmove(&v->findings[at + 1], &v->findings[at], (kept - at) * sizeof v->findings[0]);
+    v->finding_count = kept + 1;
+    v->findings[at] = (struct health_finding){
+        .check = fault->check, .state = state, .code = fault->code, .since = fault->held.ms ? fault->held : fault->first_at};
+    snprintf(v->findings[at].action, HEALTH_TEXT_SIZE, "%s", action);
+    return &v->findings[at];
+}
+
+__attribute__((format(printf, 2, 3))) static void set_reason(struct health_finding *finding, const char *format, ...)
+{
+    if (!finding)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(finding->reason, sizeof finding->reason, format, args);
+    va_end(args);
+}
+
+static const char *const again = "Have the GPU checked and replaced: a reset did not cure it.";
+
+/* Months, not moments: how long it has been known does not matter. */
+static void find_drift(struct health_verdict *v, const struct health_fault *fault)
+{
+    struct health_finding *f = add_finding(v, fault, fault->state, health_advice_text(fault->advice));
+    set_reason(f, "%s: dust, or paste that has dried out.", fault->reason);
+}
+
+static void find_reading_fault(struct health_verdict *v, const struct health_fault *fault, struct wall now)
+{
+    char since[SHORT_WORDS];
+    enum health_state state =
+        fault->returned && fault->state == HEALTH_DEGRADED && fault->check <= HEALTH_CHECK_REPAIR ? HEALTH_FAILING : fault->state;
+    bool hopeless =
+        fault->returned && state >= HEALTH_FAILING && fault->check != HEALTH_CHECK_FAN && fault->check != HEALTH_CHECK_TEMPERATURE;
+    struct health_finding *f = add_finding(v, fault, state, hopeless ? again : health_advice_text(fault->advice));
+    int64_t lasts = now.ms - fault->held.ms;
+    char text[160];
+    str_copy(text, sizeof text, str_from(fault->reason));
+    text[0] = (char)(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
+    if (fault->returned)
+        set_reason(f, "%s, and this came back after a reset.", text);
+    else if (fault->held.ms && lasts >= FAN_FAULT_MS)
+        set_reason(f, "%s; first seen %s ago.", text, words_duration(lasts, since));
+    else
+        set_reason(f, "%s.", text);
+}
+
+/* A card that was lost and came back is not trusted for a day. */
+static void find_past_loss(struct health_verdict *v, const struct health_fault *fault, struct wall now)
+{
+    char ago[SHORT_WORDS];
+    if (now.ms - fault->last_at.ms > FAULT_DAY_MS || !fault->times)
+        return;
+    struct health_finding *f = add_finding(v, fault, HEALTH_DEGRADED, health_advice_text(ADVICE_WATCH));
+    set_reason(f, "It was lost %s ago and came back.", words_duration(now.ms - fault->last_at.ms, ago));
+}
+
+/* What an XID makes of the card now; HEALTH_UNKNOWN: nothing any more. */
+static enum health_state state_of_xid(const struct health_fault *fault, const struct health_card *card, enum xid_class class,
+                                      int64_t ago)
+{
+    bool cured = fault->resets < card->resets;
+    switch (class) {
+    case XID_INFORM: return HEALTH_UNKNOWN;
+    case XID_APPLICATION:
+        if (ago > FAULT_DAY_MS)
+            return HEALTH_UNKNOWN;
+        if (fault->times >= FAULT_OFTEN)
+            return HEALTH_DEGRADED;
+        return ago <= FAULT_HOUR_MS ? HEALTH_HEALTHY : HEALTH_UNKNOWN;
+    case XID_UNKNOWN:
+    case XID_LOOK:
+        if (cured || ago > FAULT_DAY_MS)
+            return HEALTH_UNKNOWN;
+        return fault->returned ? HEALTH_FAILING : HEALTH_DEGRADED;
+    case XID_RESET:
+    case XID_REBOOT:
+    case XID_CABLE: break;
+    }
+    return cured ? HEALTH_UNKNOWN : HEALTH_FAILING;
+}
+
+static void find_xid(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card, struct wall now)
+{
+    const struct xid_info *info = xid_find(fault->code);
+    enum xid_class class = info ? info->class : XID_UNKNOWN;
+    int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
+    enum health_state state = state_of_xid(fault, card, class, ago);
+    char when[SHORT_WORDS], often[32] = "";
+    if (state == HEALTH_UNKNOWN)
+        return;
+    bool worse = fault->returned && state == HEALTH_FAILING;
+    struct health_finding *f = add_finding(v, fault, state, worse ? again : xid_action(class));
+    if (fault->times > 1)
+        snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
+    const char *again_text = worse ? ", and again after a reset" : "";
+    const char *what = info ? info->what : "an error of the driver that is not known here";
+    if (ago < MS_PER_S)
+        set_reason(f, "XID %d just now%s%s: %s.", (int)fault->code, often, again_text, what);
+    else
+        set_reason(f, "XID %d %s ago%s%s: %s.", (int)fault->code, words_duration(ago, when), often, again_text, what);
+}
+
+/* A hang or a failed reset that the kernel's driver told of: judged like an XID of its class. */
+static void find_driver_fault(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card,
+                              struct wall now)
+{
+    const struct driver_fault_info *info = driver_fault_find(fault->code);
+    if (!info)
+        return; /* of another version */
+    int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
+    enum health_state state = state_of_xid(fault, card, info->class, ago);
+    char when[SHORT_WORDS], often[32] = "", what[128];
+    if (state == HEALTH_UNKNOWN)
+        return;
+    bool worse = fault->returned && state == HEALTH_FAILING;
+    struct health_finding *f = add_finding(v, fault, state, worse ? again : xid_action(info->class));
+    str_copy(what, sizeof what, str_from(info->what));
+    what[0] = (char)(what[0] - 'a' + 'A');
+    if (fault->times > 1)
+        snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
+    set_reason(f, "%s, %s%s%s%s (kernel log).", what, ago < MS_PER_S ? "just now" : words_duration(ago, when),
+               ago < MS_PER_S ? "" : " ago", often, worse ? ", and again after a reset" : "");
+}
+
+static void find_faults(struct health_verdict *v, const struct health_card *card, struct wall now)
+{
+    for (size_t i = 0; i < card->fault_count; i++) {
+        const struct health_fault *fault = &card->faults[i];
+        if (fault->check == HEALTH_CHECK_XID)
+            find_xid(v, fault, card, now);
+        else if (fault->check == HEALTH_CHECK_DRIVER_FAULT)
+            find_driver_fault(v, fault, card, now);
+        else if (fault->active && fault->check == HEALTH_CHECK_COOLING)
+            find_drift(v, fault);
+        else if (fault->active)
+            find_reading_fault(v, fault, now);
+        else if (fault->check == HEALTH_CHECK_LOST)
+            find_past_loss(v, fault, now);
+    }
+}
+
+/* ---- verdicts ---- */
+
+static void conclude(struct health_verdict *v, struct health_card *card, enum health_state base, size_t judged, struct wall now)
+{
+    v->gpu_index = card->index;
+    v->id = card->id;
+    v->simulated = card->simulated;
+    find_faults(v, card, now);
+    const struct health_finding *worst = v->finding_count ? &v->findings[0] : NULL;
+    v->state = worst && worst->state > HEALTH_HEALTHY ? worst->state : base;
+    snprintf(v->action, sizeof v->action, "%s", worst ? worst->action : health_advice_text(ADVICE_NONE));
+    if (worst)
+        snprintf(v->reason, sizeof v->reason, "%s", worst->reason);
+    else if (base == HEALTH_HEALTHY)
+        snprintf(v->reason, sizeof v->reason, "No fault was found in %zu check%s.", judged, judged == 1 ? "" : "s");
+    else if (base == HEALTH_ASLEEP)
+        snprintf(v->reason, sizeof v->reason, "It is asleep and is not woken for this.");
+    else {
+        snprintf(v->reason, sizeof v->reason, "None of its health readings are available.");
+        snprintf(v->action, sizeof v->action, "See what this GPU and driver don't report, and why: whirr doctor");
+    }
+    v->before = card->state;
+    /* One that is in trouble at the first look is news, too: others have to hear of it. */
+    v->changed = card->state_since.ms != 0 ? card->state != v->state : v->state >= HEALTH_DEGRADED;
+    if (card->state_since.ms == 0 || v->changed)
+        card->state_since = now;
+    card->state = v->state;
+    v->since = card->state_since;
+}
+
+static void judge_listed(const struct health_history *h, struct health_verdict *v, struct health_card *card, const struct gpu *gpu,
+                         const struct snapshot *now)
+{
+    struct health_look looks[HEALTH_CHECK_COUNT];
+    size_t judged = 0;
+    card->index = gpu->index;
+    card->id = gpu->id;
+    card->listed = true;
+    card->simulated = gpu->simulated;
+    v->activity = gpu->activity;
+    baselines_judge(h->usual, gpu, now->taken_at, now->host.ambient_temp_mdegc, &v->usual);
+    card->last_seen = now->taken_at;
+    str_copy(card->source, sizeof card->source, str_from(gpu->source));
+    if (!gpu->released)
+        memory_notice_reset(card, gpu);
+    for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
+        const struct event *event = &now->events[i];
+        if (event->kind == EVENT_XID && event->gpu_index == gpu->index)
+            memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at, h->same_ms);
+    }
+    health_look_at(gpu, now->taken_at, card, looks);
+    if (gpu->state == GPU_OK && !gpu->released)
+        health_look_cooling(&v->usual.drift, &looks[HEALTH_CHECK_COOLING]);
+    for (size_t check = 0; check < HEALTH_CHECK_COUNT; check++) {
+        memory_take_look(card, (enum health_check)check, &looks[check], now->taken_at);
+        judged += looks[check].look != LOOK_UNJUDGED && check != HEALTH_CHECK_LOST && check != HEALTH_CHECK_ERROR;
+    }
+    enum health_state base = gpu->state == GPU_ASLEEP ? HEALTH_ASLEEP : judged ? HEALTH_HEALTHY : HEALTH_UNKNOWN;
+    conclude(v, card, base, judged, now->taken_at);
+    if (gpu->released && v->state == HEALTH_UNKNOWN) {
+        snprintf(v->reason, sizeof v->reason, "Its driver was released on request.");
+        snprintf(v->action, sizeof v->action, "Nothing: it is checked again when whirr takes the driver back.");
+    }
+}
+
+/* A card that was there and is not listed any more is lost, unless its source is not looking. */
+static void judge_missing(struct health_verdict *v, struct health_card *card, const struct snapshot *now)
+{
+    v->activity.code = ACTIVITY_LOST;
+    bool looking = true, asked = !card->source[0];
+    for (size_t i = 0; i < MIN_OF(now->source_count, (size_t)SOURCES_MAX); i++) {
+        const struct source_status *source = &now->sources[i];
+        bool its = !card->source[0] || strcmp(card->source, source->name) == 0;
+        asked |= its;
+        looking &= !its || source->state == SOURCE_OK || (!card->source[0] && source->state == SOURCE_OFF);
+    }
+    looking &= asked; /* remembered from a run with other sources */
+    struct health_look lost = {.look = looking ? LOOK_PRESENT : LOOK_UNJUDGED, .state = HEALTH_LOST, .advice = ADVICE_REBOOT};
+    snprintf(lost.reason, sizeof lost.reason, "it was there and is no longer listed");
+    card->listed = false;
+    if (looking)
+        card->last_state = GPU_LOST;
+    memory_take_look(card, HEALTH_CHECK_LOST, &lost, now->taken_at);
+    conclude(v, card, HEALTH_UNKNOWN, 0, now->taken_at);
+}
+
+void health_meet(struct health_history *h, const struct snapshot *now)
+{
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        struct health_card *card = memory_card(h, &now->gpus[i]);
+        if (card)
+            card->id = now->gpus[i].id;
+    }
+}
+
+struct health *health_judge(struct health_history *h, const struct snapshot *now)
+{
+    bool seen[GPU_MAX] = {false};
+    struct health *health = calloc(1, sizeof *health + (now->gpu_count + h->card_count) * sizeof health->verdicts[0]);
+    if (!health)
+        return NULL;
+    size_t known = h->card_count;
+    h->same_ms = (int64_t)(now->interval_s * MS_PER_S) + MS_PER_S; /* events are stamped when they are fetched */
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        struct health_card *card = memory_card(h, &now->gpus[i]);
+        if (!card)
+            continue; /* more cards than a machine can have */
+        seen[card - h->cards] = true;
+        judge_listed(h, &health->verdicts[health->count++], card, &now->gpus[i], now);
+    }
+    for (size_t i = 0; i < known; i++)
+        if (!seen[i])
+            judge_missing(&health->verdicts[health->count++], &h->cards[i], now);
+    for (size_t i = 0; i < health->count; i++)
+        health->worst = MAX_OF(health->worst, health->verdicts[i].state);
+    return health;
+}
+
+void health_free(struct health *health)
+{
+    free(health);
+}
