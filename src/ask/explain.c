@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "insight/detect/idle_audit.h"
 #include "source/replay/replay.h"
-#include "source/sysfs/rest.h"
+#include "source/sysfs/idle_audit.h"
 
 enum { SAMPLES = 4, PAUSE_MS = 350, WARM_CPU_MDEGC = 75000 };
 

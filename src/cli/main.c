@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/elsewhere.h"
+#include "cli/multi_host.h"
 #include "cli/show.h"
 
 enum { WIDTH_UNKNOWN = 80 };

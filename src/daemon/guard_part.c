@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/mailbox.h"
 #include "config/places.h"
-#include "daemon/guard_eyes.h"
 #include "daemon/guard_routes.h"
+#include "daemon/guard_sampler.h"
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
 

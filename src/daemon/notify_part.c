@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alert/notify/home.h"
+#include "alert/notify/home_assistant.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"

@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "daemon/asker.h"
 #include "daemon/kubelet.h"
 #include "daemon/part.h"
+#include "daemon/poller.h"
 #include "format/prometheus/prometheus.h"
 
 enum { EVERY_MS = 10000, SOON_MS = 500, NAMED_MAX = 1024, ENVIRON_MAX = 128 * 1024 };

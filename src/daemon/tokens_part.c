@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "daemon/asker.h"
 #include "daemon/model_server.h"
 #include "daemon/part.h"
+#include "daemon/poller.h"
 #include "host/listens.h"
 #include "host/procfs.h"
 #include "net/http.h"

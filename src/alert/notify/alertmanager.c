@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From notices to POST /api/v2/alerts.
  */
-#include "alert/notify/body.h"
+#include "alert/notify/chat.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "alert/notify/home.h"
+#include "alert/notify/home_assistant.h"
 #include "alert/notify/send.h"
 #include "base/cleanup.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "alert/notify/body.h"
+#include "alert/notify/chat.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 

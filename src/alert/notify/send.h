@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include "alert/notify/body.h"
+#include "alert/notify/chat.h"
 #include "alert/notify/desktop.h"
-#include "alert/notify/home.h"
+#include "alert/notify/home_assistant.h"
 #include "alert/notify/outbox.h"
 
 enum { NOTIFY_HEADERS_MAX = 32, NOTIFY_ARGUMENTS_MAX = 64 };

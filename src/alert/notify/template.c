@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "alert/notify/body.h"
+#include "alert/notify/chat.h"
 #include "alert/notify/notice.h"
 #include "base/cleanup.h"
 #include "base/words.h"

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "cli/command.h"
-#include "daemon/guard_eyes.h"
+#include "daemon/guard_sampler.h"
 #include "format/table/page.h"
 #include "guard/guard.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "insight/explain/why.h"
-#include "model/rest.h"
+#include "model/idle_audit.h"
 
 /* Beside each GPU's explanation; does nothing where nobody looked. Also without --idle where an idle GPU draws more than usual. */
 void why_audit(struct why *why, const struct snapshot *now, const struct gpu_rest *rest_list);

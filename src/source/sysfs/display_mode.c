@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "source/sysfs/rest.h"
+#include "source/sysfs/idle_audit.h"
 
 enum { CONNECTORS_MOST = 64, FLAG_INTERLACED = 1 << 4, FLAG_DOUBLED = 1 << 5 };
 

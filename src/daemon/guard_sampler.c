@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Samples for guards.
  */
-#include "daemon/guard_eyes.h"
+#include "daemon/guard_sampler.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

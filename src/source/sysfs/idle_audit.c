@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What keeps GPUs from resting, from kernel files. Judges nothing.
  */
-#include "source/sysfs/rest.h"
+#include "source/sysfs/idle_audit.h"
 
 #include <errno.h>
 #include <stdio.h>

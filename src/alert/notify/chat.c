@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Bodies for webhooks, programs, Slack, Discord and ntfy, and the texts that all messages share.
  */
-#include "alert/notify/body.h"
+#include "alert/notify/chat.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Topics and texts for Home Assistant.
  */
-#include "alert/notify/home.h"
+#include "alert/notify/home_assistant.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/notify/body.h"
+#include "alert/notify/chat.h"
 
 #include <errno.h>
 #include <jansson.h>

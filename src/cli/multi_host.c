@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Each host of several is asked by a child that runs the command as if it were the only one; the answers are put below each other.
  */
-#include "cli/elsewhere.h"
+#include "cli/multi_host.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "daemon/part.h"
 #include "insight/baseline/baseline.h"
-#include "source/sysfs/rest.h"
+#include "source/sysfs/idle_audit.h"
 
 enum { LOOK_EVERY_MS = 60000 };
 

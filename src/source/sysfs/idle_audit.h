@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/env.h"
-#include "model/rest.h"
+#include "model/idle_audit.h"
 #include "model/snapshot.h"
 
 /* One for each GPU of the snapshot, in its order; simulated GPUs are not looked at. Takes some 10 ms on a host with 500 processes.

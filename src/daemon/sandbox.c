@@ -4,7 +4,7 @@
  * The filter is a list of what is refused, not of what is allowed: drivers' libraries are loaded into the daemon, and which calls
  * they make is theirs to change. ptrace(2) and process_vm_readv(2) stay, because checkpoints of the driver may need them.
  */
-#include "daemon/confine.h"
+#include "daemon/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

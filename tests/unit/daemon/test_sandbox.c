@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A confined process: what whirr never does fails, what it does goes on. Each test is a child, because there is no way back.
  */
-#include "daemon/confine.h"
+#include "daemon/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

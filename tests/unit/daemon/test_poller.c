@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/asker.h"
+#include "daemon/poller.h"
 
 #include "base/cleanup.h"
 #include "base/mailbox.h"

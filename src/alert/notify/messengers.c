@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alert/notify/body.h"
+#include "alert/notify/chat.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/json_writer.h"
