@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "insight/detect/idle_audit.h"
+#include "insight/explain/idle_audit.h"
 #include "source/replay/replay.h"
 #include "source/sysfs/idle_audit.h"
 

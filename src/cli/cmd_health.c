@@ -9,6 +9,7 @@
 #include "cli/show.h"
 #include "daemon/health_watch.h"
 #include "format/json/json.h"
+#include "insight/judge/health_judge.h"
 
 static void cleanup_health(struct health **health)
 {

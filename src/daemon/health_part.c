@@ -12,6 +12,7 @@
 #include "daemon/part.h"
 #include "format/prometheus/prometheus.h"
 #include "insight/detect/health_look.h"
+#include "insight/judge/health_judge.h"
 #include "serve/live/topic.h"
 
 enum { SAVE_EVERY_MS = 300000, XID_RECENT_MS = 600000 };

@@ -14,6 +14,7 @@
 #include "insight/detect/driver_fault.h"
 #include "insight/detect/xid.h"
 #include "insight/judge/health_file.h"
+#include "insight/judge/health_judge.h"
 #include "insight/judge/judge.h"
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "insight/detect/driver_fault.h"
 #include "insight/judge/health_file.h"
+#include "insight/judge/health_judge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,6 +14,7 @@
 #include "format/table/grid.h"
 #include "insight/finding/health.h"
 #include "insight/forecast/forecast.h"
+#include "insight/judge/health_judge.h"
 
 bool trial_init(struct trial *t, const struct alert_rules *rules)
 {

@@ -3,7 +3,7 @@
  */
 #include "format/json/json.h"
 #include "format/json/usual.h"
-#include "insight/detect/idle_audit.h"
+#include "insight/explain/idle_audit.h"
 
 static void cause(struct json_writer *j, const struct why_cause *c)
 {

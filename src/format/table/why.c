@@ -19,7 +19,7 @@
 #include "base/words.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
-#include "insight/detect/idle_audit.h"
+#include "insight/explain/idle_audit.h"
 
 enum { LINES_MOST = 12, LABEL_WIDTH = 9 };
 

@@ -2,7 +2,7 @@
  * Rules for an idle GPU, for one whose readings do not suffice, and for one that is asleep, lost or in error.
  */
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
 
 static bool quiet(const struct facts *f)
 {

@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Detectors: pure functions from the facts of one GPU to findings, one file for each area. All thresholds of an area are in its
- * file or in insight/facts/levels.h.
+ * file or in insight/facts/levels.h. Rules weigh causes against each other, line of evidence by line of evidence; the others find
+ * what needs no weighing.
  */
 #pragma once
 
 #include "insight/facts/facts.h"
+#include "insight/finding/cause.h"
 #include "insight/finding/collect.h"
 
-void detect_clocks(const struct facts *f, struct collection *c); /* far too low under load */
-void detect_fan(const struct facts *f, struct collection *c);    /* set by hand, and too slow for the heat */
-void detect_link(const struct facts *f, struct collection *c);   /* fewer lanes than it could have */
-void detect_memory(const struct facts *f, struct collection *c); /* without an owner, or moved to the host */
-void detect_trust(const struct facts *f, struct collection *c);  /* utilization that other readings contradict */
+/* The rules, in the order in which they are asked. */
+void rules_work(const struct facts *f, struct why_part *part);  /* the GPU is at work */
+void rules_idle(const struct facts *f, struct why_part *part);  /* it is not, and yet it is awake or warm */
+void rules_heat(const struct facts *f, struct why_part *part);  /* the heat, the fan and the limits */
+void rules_usual(const struct facts *f, struct why_part *part); /* hotter or louder than this GPU usually is */
+void rules_calm(const struct facts *f, struct why_part *part);  /* nothing unusual, or nothing that can be known */
+void rules_state(const struct facts *f, struct why_part *part); /* asleep, lost, in error: instead of all others */
+void rules_machine(const struct snapshot *now, struct why_part *part);
+
+/* How an unusual temperature is compared */
+static inline const char *words_at_power(const struct usual *u)
+{
+    return u->at_more_power ? "even at more power" : "at this power";
+}
+
+/* Who uses most of the busier video engine, and how many use it with nobody using most of it (1: this one does). */
+const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals);
+
+void detect_symptoms(const struct facts *f, struct collection *c); /* what a person would notice */
+void detect_clocks(const struct facts *f, struct collection *c);   /* far too low under load */
+void detect_fan(const struct facts *f, struct collection *c);      /* set by hand, and too slow for the heat */
+void detect_link(const struct facts *f, struct collection *c);     /* fewer lanes than it could have */
+void detect_memory(const struct facts *f, struct collection *c);   /* without an owner, or moved to the host */
+void detect_trust(const struct facts *f, struct collection *c);    /* utilization that other readings contradict */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
 
 static bool recently_busy(const struct facts *f)
 {

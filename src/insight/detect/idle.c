@@ -2,7 +2,7 @@
  * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
  */
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
 
 static bool at_ease(const struct facts *f)
 {

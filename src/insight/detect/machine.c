@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
 
 /* Drivers and libraries of all vendors say these things in words of their own. */
 static const struct {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
 
 /* Heat of a higher power is not gone before so long. */
 enum { SETTLED_MS = 300000 };
@@ -39,15 +39,10 @@ static bool take_back(struct cause_draft *d, struct why_part *part)
     return false;
 }
 
-static const char *at_power(const struct usual *u)
-{
-    return u->at_more_power ? "even at more power" : "at this power";
-}
-
 static void support_usual_heat(struct cause_draft *d, const struct usual *u)
 {
     support(d, 0.7 * u->confidence, "%lld °C is usual %s (%lld to %lld °C on %d days)", words_whole(u->temp_mdegc.value, 1000),
-            at_power(u), words_whole(u->temp_low_mdegc.value, 1000), words_whole(u->temp_high_mdegc.value, 1000), u->days);
+            words_at_power(u), words_whole(u->temp_low_mdegc.value, 1000), words_whole(u->temp_high_mdegc.value, 1000), u->days);
     if (u->ambient_mdegc.state == READING_OK)
         support(d, 0, "in air of %lld °C", words_whole(u->ambient_mdegc.value, 1000));
 }
@@ -79,7 +74,7 @@ static void rule_hot(const struct facts *f, struct why_part *part)
         return;
     }
     cause_end(&d, "%lld °C; %lld °C is usual %s: airflow or dust.", words_whole(temp, 1000), words_whole(u->temp_mdegc.value, 1000),
-              at_power(u));
+              words_at_power(u));
 }
 
 static void rule_loud(const struct facts *f, struct why_part *part)
@@ -109,18 +104,4 @@ void rules_usual(const struct facts *f, struct why_part *part)
         rule_hot(f, part);
     else
         rule_loud(f, part);
-}
-
-void answer_usual(struct why_part *part, bool over)
-{
-    const struct usual *u = &part->usual;
-    char text[160] = "";
-    size_t used = strlen(part->answer);
-    if (u->too_hot)
-        snprintf(text, sizeof text, " %lld °C %s usual %s%s.", words_whole(u->temp_mdegc.value, 1000), over ? "was" : "is",
-                 at_power(u), u->fan_behind ? ", with a faster fan" : ": airflow or dust");
-    else if (u->idle_excess && !over)
-        snprintf(text, sizeof text, " %lld W is usual when idle.", words_whole(u->idle_power_mw.value, 1000));
-    if (used + strlen(text) < sizeof part->answer)
-        memcpy(part->answer + used, text, strlen(text) + 1);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
 
 static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
 {
@@ -299,7 +299,7 @@ static void rule_memory_traffic(const struct facts *f, struct why_part *part)
         cause_end(&d, "It %s using %lld%% of its peak memory bandwidth.", is(f), percent(busy));
 }
 
-void rules_load(const struct facts *f, struct why_part *part)
+void rules_work(const struct facts *f, struct why_part *part)
 {
     const struct workers *w = &f->workers;
     bool stirred = f->heat >= HEAT_WARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED;

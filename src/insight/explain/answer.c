@@ -2,6 +2,7 @@
  * The answer about one GPU: what it is (symptom before activity), who is doing what, its readings, each said once; then up to two
  * sentences for what also matters. The brief line of a GPU in a list is made of the same words.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -98,4 +99,18 @@ void answer_gpu(const struct facts *f, struct why_part *part)
         part->brief.headline[0] = '\0'; /* the first sentence */
     }
     finish_headline(part, part->severity >= SEVERITY_WARNING);
+}
+
+void answer_usual(struct why_part *part, bool over)
+{
+    const struct usual *u = &part->usual;
+    char text[160] = "";
+    size_t used = strlen(part->answer);
+    if (u->too_hot)
+        snprintf(text, sizeof text, " %lld °C %s usual %s%s.", words_whole(u->temp_mdegc.value, 1000), over ? "was" : "is",
+                 words_at_power(u), u->fan_behind ? ", with a faster fan" : ": airflow or dust");
+    else if (u->idle_excess && !over)
+        snprintf(text, sizeof text, " %lld W is usual when idle.", words_whole(u->idle_power_mw.value, 1000));
+    if (used + strlen(text) < sizeof part->answer)
+        memcpy(part->answer + used, text, strlen(text) + 1);
 }

@@ -3,7 +3,8 @@
  */
 #pragma once
 
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
+#include "insight/explain/why.h"
 
 /* Readings that a sentence holds already. */
 enum { SAID_LOAD = 1, SAID_POWER = 2, SAID_HEAT = 4, SAID_FAN = 8, SAID_ALL = 15 };
@@ -45,3 +46,13 @@ void answer_idle(struct say *s, const struct facts *f, const struct why_part *pa
 /* ---- the line in a list ---- */
 
 void answer_brief(const struct facts *f, struct why_part *part);
+
+/* ---- whole answers ---- */
+
+void answer_gpu(const struct facts *f, struct why_part *part);
+void answer_usual(struct why_part *part, bool over);              /* a sentence more where something is unusual */
+void answer_resume(const struct facts *f, struct why_part *part); /* what a suspend has changed */
+/* Faults that no cause of the explanation is about, as sentences, causes and advice. */
+void answer_findings(const struct facts *f, struct why_part *part);
+void answer_host(const struct snapshot *now, struct why *why, bool over);
+void suggest(const struct facts *f, struct why_part *part);

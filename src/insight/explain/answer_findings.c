@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/finding/cause.h"
+#include "insight/explain/answer.h"
 
 enum { SENTENCES_MOST = 2 };
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/finding/cause.h"
+#include "insight/explain/answer.h"
 
 enum answer_kind {
     KIND_FAN,
@@ -103,7 +103,7 @@ static void say_kind(struct say *s, const struct snapshot *now, const struct why
         states[kind]);
 }
 
-void answer_machine(const struct snapshot *now, struct why *why, bool over)
+void answer_host(const struct snapshot *now, struct why *why, bool over)
 {
     struct say s = SAY(why->answer);
     if (why->machine.cause_count)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/explain/answer.h"
 
 enum { SAID_FOR_MS = 86400000 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/explain/answer.h"
 
 static void suggest_add(struct why_part *part, const char *format, ...)
 {

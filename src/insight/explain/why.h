@@ -12,96 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "insight/baseline/baseline.h"
-#include "insight/finding/health.h"
-#include "insight/forecast/forecast.h"
-#include "model/finding.h"
-#include "model/recent.h"
-#include "model/snapshot.h"
-
-enum {
-    WHY_CAUSES_MAX = 6, /* the weakest are left out */
-    WHY_EVIDENCE_MAX = 8,
-    WHY_SUGGESTIONS_MAX = 5,
-    WHY_ANSWER_SIZE = 400,
-    WHY_TEXT_SIZE = 400,
-    WHY_LINE_SIZE = 256,
-    WHY_BRIEF_SIZE = 200,
-};
-
-struct why_cause {
-    enum finding_code code;
-    double confidence;               /* 0 to 1 */
-    char text[WHY_TEXT_SIZE];        /* a sentence */
-    int32_t pid;                     /* of the process that is the cause; 0: none is */
-    char process[PROCESS_NAME_SIZE]; /* its name; "" unknown or none */
-    size_t evidence_count;
-    char evidence[WHY_EVIDENCE_MAX][WHY_LINE_SIZE];
-};
-
-/* One line of a list of GPUs, "lightly loaded, 35%, 50 °C: ollama is serving llama3.1-8b", in parts: GPUs that differ in their
- * numbers alone share a line. */
-struct why_brief {
-    bool trouble;                     /* something a person notices: lost, throttling for heat, loud, hot, a fan */
-    char headline[WHY_BRIEF_SIZE];    /* with trouble, what is wrong: "GPU 1 is loud (fan 100%) because it can't dissipate 316 W" */
-    char state[WHY_BRIEF_SIZE / 2];   /* "lightly loaded" */
-    char numbers[WHY_BRIEF_SIZE / 2]; /* "35%, 50 °C"; "" none */
-    char doing[WHY_BRIEF_SIZE];       /* "ollama is serving llama3.1-8b"; "" nothing */
-};
-
-/* What the idle audit looks at. */
-enum rest_code {
-    REST_DISPLAY,
-    REST_MEMORY_CLOCK,
-    REST_CONTEXT,
-    REST_MODEL,
-    REST_BROWSER,
-    REST_VIDEO,
-    REST_MONITOR,
-    REST_OPEN, /* any other program that has the device open */
-    REST_ASPM,
-    REST_RUNTIME_PM,
-    REST_PERSISTENCE,
-    REST_CODE_COUNT
-};
-
-enum { WHY_REST_MAX = 12 };
-
-struct rest_finding {
-    enum rest_code code;
-    bool keeps;               /* keeps it from resting; else it is worth knowing */
-    int32_t pid;              /* 0: no process */
-    char text[WHY_LINE_SIZE]; /* "firefox (alice) has the GPU open" */
-    struct reading added_mw;  /* what it adds to the idle power, measured in the history; absent: not measured */
-};
-
-struct rest_audit {
-    bool looked;
-    char answer[WHY_TEXT_SIZE]; /* "GPU 0 is idle at 38 W; 21 W is usual" */
-    size_t count;
-    struct rest_finding findings[WHY_REST_MAX]; /* those that keep it first */
-    unsigned ruled_out;                         /* 1 << enum rest_code: looked at and not so */
-    size_t hidden;                              /* processes that could not be looked at */
-    struct reading excess_mw;                   /* power beyond what is usual when idle */
-    size_t suggestion_count;
-    char suggestions[3][WHY_LINE_SIZE];
-};
-
-/* What is said about one GPU, or about the host where there is nothing to say about a GPU. */
-struct why_part {
-    int gpu_index;                /* -1: the machine */
-    enum severity severity;       /* of the first finding about it */
-    struct activity activity;     /* of a GPU */
-    struct usual usual;           /* of a GPU; days 0: nothing is known */
-    char answer[WHY_ANSWER_SIZE]; /* whole sentences */
-    struct why_brief brief;       /* of a GPU */
-    size_t cause_count;           /* most likely first; at least one for a GPU */
-    struct why_cause causes[WHY_CAUSES_MAX];
-    size_t suggestion_count; /* most useful first */
-    char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
-    struct rest_audit rest;           /* of a GPU; looked false: nobody asked */
-    char after_resume[WHY_LINE_SIZE]; /* settings that are others than before the host was suspended; "" none */
-};
+#include "insight/finding/part.h"
+#include "insight/judge/verdict.h"
 
 struct why {
     struct verdict *verdict;      /* what was found, ranked; main, severity and claims follow it */
@@ -112,17 +24,8 @@ struct why {
     struct why_part gpus[]; /* in the snapshot's order */
 };
 
-/* What a judgement rests on beside the moment itself; each may be NULL. */
-struct why_basis {
-    const struct recent *past;
-    const struct baselines *usual;
-    const struct health *health;
-    const struct forecast *forecast;
-    bool over; /* a moment of the past, in the past tense */
-};
-
 /* Judges and explains. The verdict that a snapshot carries already stands; otherwise one is made. NULL when memory is out. */
-struct why *why_judge(const struct snapshot *now, const struct why_basis *basis);
+struct why *why_judge(const struct snapshot *now, const struct judge_basis *basis);
 /* `past` may be NULL: then only the moment itself is weighed. NULL when memory is out. */
 struct why *why_explain(const struct snapshot *now, const struct recent *past);
 /* The same, held against what is usual for these GPUs; `usual` may be NULL. */

@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "insight/explain/why.h"
 #include "insight/facts/facts.h"
 #include "insight/facts/words.h"
+#include "insight/finding/part.h"
 
 /* Below this a cause is not worth a line; from the second on it is worth the answer. */
 #define CONFIDENCE_LEAST 0.05
@@ -36,24 +36,3 @@ void support_load(struct cause_draft *d, const struct facts *f, double weight);
 void support_power(struct cause_draft *d, const struct facts *f, double weight);
 void support_temperature(struct cause_draft *d, const struct facts *f, double weight);
 void support_fan(struct cause_draft *d, const struct facts *f, double weight);
-
-/* The rules, in the order in which they are asked. */
-void rules_load(const struct facts *f, struct why_part *part);  /* somebody is working on the GPU */
-void rules_idle(const struct facts *f, struct why_part *part);  /* nobody does, and yet */
-void rules_heat(const struct facts *f, struct why_part *part);  /* the heat, the fan and the limits */
-void rules_usual(const struct facts *f, struct why_part *part); /* hotter or louder than this GPU usually is */
-void rules_calm(const struct facts *f, struct why_part *part);  /* nothing unusual, or nothing that can be known */
-void rules_state(const struct facts *f, struct why_part *part); /* asleep, lost, in error: instead of all others */
-void rules_machine(const struct snapshot *now, struct why_part *part);
-
-/* Who uses most of the busier video engine, and how many use it with nobody using most of it (1: this one does). */
-const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals);
-
-/* Sentences over the ranked causes. */
-void answer_gpu(const struct facts *f, struct why_part *part);
-void answer_usual(struct why_part *part, bool over);              /* a sentence more where something is unusual */
-void answer_resume(const struct facts *f, struct why_part *part); /* what a suspend has changed */
-/* Faults that no cause of the explanation is about, as sentences, causes and advice. */
-void answer_findings(const struct facts *f, struct why_part *part);
-void answer_machine(const struct snapshot *now, struct why *why, bool over);
-void suggest(const struct facts *f, struct why_part *part);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "insight/explain/why.h"
+#include "insight/finding/part.h"
 #include "model/reading.h"
 
 enum episode_kind {

@@ -90,9 +90,6 @@ struct health_history {
     struct health_card cards[GPU_MAX];
 };
 
-struct health_history *health_history_new(void); /* NULL: out of memory */
-void health_history_free(struct health_history *h);
-
 struct health_finding {
     enum health_check check;
     enum health_state state; /* what it makes of the card; HEALTHY: worth a line only */
@@ -123,23 +120,6 @@ struct health {
     size_t count; /* cards of the snapshot in its order, then those that are missing */
     struct health_verdict verdicts[];
 };
-
-/* Learns which cards there are, so that health_note_xid() finds them before the first judgement. */
-void health_meet(struct health_history *h, const struct snapshot *now);
-/* Takes the snapshot (with its XID events) into the memory and judges every card. NULL: out of memory. */
-struct health *health_judge(struct health_history *h, const struct snapshot *now);
-void health_free(struct health *health); /* NULL is fine */
-
-/* An XID from elsewhere (the kernel log, also from before the start). The same one within a few seconds counts once. False: no card
- * with this PCI address is known. */
-bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
-/* The same for a fault of driver_fault.def. */
-bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
-/* The machine was booted since the memory was written: every card was reset. */
-void health_note_boot(struct health_history *h);
-
-/* The last XID of a card since `since`; 0: none. */
-int64_t health_last_xid(const struct health_history *h, int gpu_index, struct wall since);
 
 const char *health_state_name(enum health_state state); /* "healthy" */
 bool health_state_from_name(const char *name, enum health_state *ret);

@@ -2,6 +2,7 @@
  * The memory of the cards as JSON, both ways. States and checks go by name: numbers change between versions.
  */
 #include "insight/judge/health_file.h"
+#include "insight/judge/health_judge.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -2,6 +2,7 @@
  * Keeps the faults of a card. A fault is born or renewed when it is seen, and knows how many resets the card had then.
  */
 #include "insight/judge/health_memory.h"
+#include "insight/judge/health_judge.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "insight/explain/why.h"
 #include "insight/facts/activity.h"
+#include "insight/judge/health_judge.h"
+#include "insight/judge/verdict.h"
 
 /* Samples for requests come as often as anybody asks: the past needs a point a second at most. */
 enum { POINT_MS = 900, HELD_MAX = 512 };
@@ -122,13 +123,10 @@ void judge_take(struct judge *j, struct snapshot *s)
     forecast_see(j->forecast, s);
     struct health *health = health_judge(j->health, s);
     struct forecast *forecast = forecast_make(j->forecast, s);
-    struct why *why =
-        why_judge(s, &(struct why_basis){.past = &j->recent, .usual = j->usual, .health = health, .forecast = forecast});
-    if (why) {
-        note_since(j, why->verdict, s->taken_at);
-        s->verdict = TAKE(why->verdict);
-    }
-    why_free(why);
+    s->verdict =
+        verdict_make(s, &(struct judge_basis){.past = &j->recent, .usual = j->usual, .health = health, .forecast = forecast}, NULL);
+    if (s->verdict)
+        note_since(j, s->verdict, s->taken_at);
     forecast_free(forecast);
     health_free(health);
     remember(j, s);

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "engine/engine.h"
 #include "format/prometheus/prometheus.h"
-#include "insight/detect/idle_audit.h"
+#include "insight/explain/idle_audit.h"
 #include "insight/explain/why.h"
 #include "model/recent.h"
 #include "serve/http/blob.h"

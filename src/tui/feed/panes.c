@@ -12,6 +12,7 @@
 #include "format/json/capacity.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
+#include "insight/judge/health_judge.h"
 #include "tui/feed/answers.h"
 #include "tui/feed/internal.h"
 

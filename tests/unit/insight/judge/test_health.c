@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "insight/detect/xid.h"
 #include "insight/finding/health.h"
+#include "insight/judge/health_judge.h"
 #include "test.h"
 
 enum { CARDS = 4 };

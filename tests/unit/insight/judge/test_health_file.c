@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "insight/judge/health_file.h"
+#include "insight/judge/health_judge.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The idle audit: each suspect is found, worth knowing, or ruled out. What cannot be seen is neither.
  */
-#include "insight/detect/idle_audit.h"
+#include "insight/explain/idle_audit.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "insight/finding/cause.h"
+#include "insight/detect/detect.h"
 
 static const struct {
     const char *name, *words;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a person would notice, and what the GPU itself says of its state.
+ */
+#include <stdio.h>
+
+#include "insight/detect/detect.h"
+
+static const char *heat_words(const struct gpu *gpu, char out[SHORT_WORDS])
+{
+    int64_t temp;
+    out[0] = '\0';
+    if (reading_get(gpu->temp_mdegc, &temp))
+        snprintf(out, SHORT_WORDS, " (%lld °C)", words_whole(temp, 1000));
+    return out;
+}
+
+static const char *fan_words(const struct gpu *gpu, char out[SHORT_WORDS])
+{
+    int64_t fan;
+    out[0] = '\0';
+    if (reading_get(gpu->fan_permille, &fan))
+        snprintf(out, SHORT_WORDS, " (fan %lld%%)", percent(fan));
+    else if (reading_get(gpu->fan_rpm, &fan))
+        snprintf(out, SHORT_WORDS, " (fan %lld rpm)", (long long)fan);
+    return out;
+}
+
+static void detect_failure(struct collection *c, const struct facts *f)
+{
+    const struct gpu *gpu = f->gpu;
+    const char *needs = f->over ? "needed" : "needs";
+    switch (gpu_failure(gpu)) {
+    case FAILURE_RESET:
+        collect(c, gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s a reset", gpu->index, needs);
+        break;
+    case FAILURE_REBOOT:
+        collect(c, gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s a reboot of the host", gpu->index, needs);
+        break;
+    case FAILURE_MEMORY:
+        collect(c, gpu, FINDING_ECC, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s failing memory", gpu->index, has(f));
+        break;
+    case FAILURE_NONE: break;
+    }
+}
+
+void detect_symptoms(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    const struct activity *a = &f->activity;
+    char number[SHORT_WORDS];
+    /* The bit of the hardware is set for heat, too. */
+    int64_t slowed =
+        a->throttled_by & (THROTTLE_POWER_BRAKE | THROTTLE_CURRENT | (a->throttled_by & THROTTLE_HOT ? 0 : THROTTLE_HW_SLOWDOWN));
+    if (gpu->state == GPU_LOST)
+        collect(c, gpu, FINDING_LOST, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s lost", gpu->index, is(f));
+    if (gpu->state == GPU_ERROR && a->code == ACTIVITY_FAILING)
+        collect(c, gpu, FINDING_ERROR, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s be read", gpu->index, cannot(f));
+    if (gpu->state != GPU_OK)
+        return;
+    detect_failure(c, f);
+    if (f->fan_judged.state == FAN_STATE_STOPPED)
+        collect(c, gpu, FINDING_FAN_STOPPED, SEVERITY_CRITICAL, 0.95, 0, "GPU %d: its fan %s stopped%s", gpu->index, has(f),
+                heat_words(gpu, number));
+    if (a->throttled_by & THROTTLE_HOT)
+        collect(c, gpu, FINDING_HEAT_LIMIT, SEVERITY_CRITICAL, 0.95, 0, "GPU %d %s throttling%s", gpu->index, is(f),
+                heat_words(gpu, number));
+    if (slowed)
+        collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),
+                slowed & THROTTLE_POWER_BRAKE   ? "power brake"
+                : slowed & THROTTLE_HW_SLOWDOWN ? "hardware slowdown"
+                                                : "current limit");
+    if (activity_is_loud(a, gpu, f->load == LOAD_BUSY))
+        collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud%s", gpu->index, is(f), fan_words(gpu, number));
+    if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)
+        collect(c, gpu, FINDING_HOT, SEVERITY_WARNING, 0.95, 0, "GPU %d %s hot%s", gpu->index, is(f), heat_words(gpu, number));
+    if (a->symptoms & 1u << SYMPTOM_MEMORY_FULL)
+        collect(c, gpu, FINDING_VRAM_FULL, SEVERITY_NOTICE, 0.95, 0, "GPU %d's memory %s full", gpu->index, is(f));
+    if (power_is_unexplained(gpu))
+        collect(c, gpu, FINDING_POWER_UNEXPLAINED, SEVERITY_NOTICE, 0.6, 0,
+                "GPU %d %s %lld W while idle: work that just ended, or can't be seen", gpu->index, f->over ? "drew" : "draws",
+                words_whole(gpu->power_mw.value, 1000));
+}

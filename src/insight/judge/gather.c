@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Causes, health and forecasts become findings of one list.
+ */
+#include "insight/judge/gather.h"
+
+#include "base/cleanup.h"
+#include "insight/finding/cause.h"
+
+/* ---- an explanation's causes ---- */
+
+/* Something that may be so is not shown as if it were. */
+static enum severity severity_of_cause(const struct facts *f, const struct why_part *part, const struct why_cause *cause)
+{
+    enum severity usual = finding_kind(cause->code)->severity;
+    switch (cause->code) {
+    case FINDING_HEAT_LIMIT:
+        return f->activity.throttled_by & THROTTLE_HOT && f->load != LOAD_IDLE ? SEVERITY_CRITICAL : SEVERITY_WARNING;
+    case FINDING_AIRFLOW: /* where something else explains the heat better, dust is a guess */
+        return cause->confidence >= 0.6 ? usual : cause == &part->causes[0] ? SEVERITY_NOTICE : SEVERITY_INFO;
+    case FINDING_HIDDEN_LOAD: /* where processes cannot be listed at all, that nobody is seen says nothing */
+        return f->gpu->processes_state != READING_OK  ? SEVERITY_INFO
+               : f->past.steady_ms >= STEADY_LEAST_MS ? SEVERITY_WARNING
+                                                      : usual;
+    default: return cause->confidence >= CONFIDENCE_ANSWER ? usual : SEVERITY_INFO;
+    }
+}
+
+void gather_causes(struct collection *c, const struct facts *f, const struct why_part *part)
+{
+    const struct gpu *gpu = f ? f->gpu : NULL;
+    for (size_t i = 0; i < part->cause_count; i++) {
+        const struct why_cause *cause = &part->causes[i];
+        struct finding found = {.code = cause->code,
+                                .severity = f ? severity_of_cause(f, part, cause) : finding_kind(cause->code)->severity,
+                                .confidence = cause->confidence,
+                                .pid = cause->pid};
+        collect_sentence(c, gpu, part->gpu_index, found, cause->text);
+    }
+}
+
+/* ---- health ---- */
+
+static enum finding_code code_of_check(const struct health_finding *h)
+{
+    switch (h->check) {
+    case HEALTH_CHECK_LOST: return FINDING_LOST;
+    case HEALTH_CHECK_ERROR: return FINDING_ERROR;
+    case HEALTH_CHECK_DRIVER_VERDICT: return FINDING_DRIVER_VERDICT;
+    case HEALTH_CHECK_XID: return FINDING_XID;
+    case HEALTH_CHECK_DRIVER_FAULT: return FINDING_DRIVER_FAULT;
+    case HEALTH_CHECK_ECC: return FINDING_ECC;
+    case HEALTH_CHECK_ROW_REMAP: return FINDING_ROW_REMAP;
+    case HEALTH_CHECK_RETIRED_PAGES: return FINDING_RETIRED_PAGES;
+    case HEALTH_CHECK_REPAIR: return FINDING_REPAIR;
+    case HEALTH_CHECK_SLOWDOWN: return FINDING_SLOWDOWN;
+    case HEALTH_CHECK_TEMPERATURE: return FINDING_HEAT_LIMIT;
+    case HEALTH_CHECK_PCIE_LINK: return FINDING_PCIE_LINK;
+    case HEALTH_CHECK_PCIE_REPLAYS: return FINDING_PCIE_REPLAYS;
+    case HEALTH_CHECK_NVLINK: return FINDING_NVLINK;
+    case HEALTH_CHECK_FAN: return h->state >= HEALTH_FAILING ? FINDING_FAN_STOPPED : FINDING_FAN_FAILING;
+    case HEALTH_CHECK_COOLING: return FINDING_COOLING;
+    case HEALTH_CHECK_COUNT: break;
+    }
+    return FINDING_CANNOT_KNOW;
+}
+
+static enum severity severity_of_health(enum health_state state)
+{
+    return state >= HEALTH_FAILING ? SEVERITY_CRITICAL : state == HEALTH_DEGRADED ? SEVERITY_WARNING : SEVERITY_NOTICE;
+}
+
+static const struct gpu *gpu_of(const struct snapshot *s, int gpu_index)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == gpu_index)
+            return &s->gpus[i];
+    return NULL;
+}
+
+void gather_health(struct collection *c, const struct health *health)
+{
+    for (size_t i = 0; health && i < health->count; i++) {
+        const struct health_verdict *v = &health->verdicts[i];
+        const struct gpu *gpu = i < c->now->gpu_count ? gpu_of(c->now, v->gpu_index) : NULL;
+        for (size_t k = 0; k < v->finding_count; k++) {
+            const struct health_finding *h = &v->findings[k];
+            struct finding found = {
+                .code = code_of_check(h), .severity = severity_of_health(h->state), .confidence = 0.95, .since = h->since};
+            /* A slowdown for heat is the heat's finding. */
+            if (h->check == HEALTH_CHECK_SLOWDOWN && gpu && reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT)
+                found.code = FINDING_HEAT_LIMIT;
+            if (gpu)
+                collect_sentence(c, gpu, v->gpu_index, found, h->reason);
+            else if (h->check == HEALTH_CHECK_LOST && h->state == HEALTH_LOST)
+                collect(c, NULL, FINDING_LOST, SEVERITY_CRITICAL, 0.95, 0, "GPU %d (%s) was there and is no longer listed",
+                        v->gpu_index, v->id.name[0] ? v->id.name : "unknown");
+        }
+    }
+}
+
+/* ---- forecasts ---- */
+
+enum { VRAM_SOON_S = 900, HEAT_SOON_S = 300 };
+
+void gather_forecast(struct collection *c, const struct forecast *forecast)
+{
+    for (size_t i = 0; forecast && i < forecast->count; i++) {
+        const struct forecast_gpu *g = &forecast->gpus[i];
+        const struct gpu *gpu = gpu_of(c->now, g->gpu_index);
+        char span[WORDS_SIZE];
+        if (!gpu)
+            continue;
+        if (g->vram.when.verdict == FORECAST_EXPECTED && g->vram.when.likely_s < VRAM_SOON_S)
+            collect(c, gpu, FINDING_VRAM_FULL_SOON, SEVERITY_WARNING, 0.8, g->vram.pid,
+                    "GPU %d will run out of memory in about %s at this rate%s%s", gpu->index,
+                    forecast_span_words(g->vram.when.likely_s, span), g->vram.name[0] ? ": " : "", g->vram.name);
+        if (g->heat.when.verdict == FORECAST_EXPECTED && g->heat.when.likely_s < HEAT_SOON_S)
+            collect(c, gpu, FINDING_THROTTLE_SOON, SEVERITY_NOTICE, 0.6, 0,
+                    "GPU %d will reach its temperature limit in about %s at this rate", gpu->index,
+                    forecast_span_words(g->heat.when.likely_s, span));
+    }
+}
+
+/* ---- what could be looked at ---- */
+
+static bool was_looked_at(struct reading r)
+{
+    return r.state == READING_OK || r.state == READING_UNSUPPORTED;
+}
+
+void gather_looked(struct collection *c, size_t position, const struct gpu *gpu)
+{
+    struct gpu_looked *l = &c->verdict->gpus[position];
+    const struct {
+        enum finding_area area;
+        bool looked;
+        const char *what;
+    } areas[] = {
+        {AREA_ERRORS, was_looked_at(gpu->ecc_uncorrected) && was_looked_at(gpu->recovery_action), "error counters"},
+        {AREA_LINK, was_looked_at(gpu->pcie_width), "PCIe link"},
+        {AREA_HEAT, was_looked_at(gpu->temp_mdegc), "temperature"},
+        {AREA_FAN, was_looked_at(gpu->fan_permille) || was_looked_at(gpu->fan_rpm), "fan"},
+        {AREA_POWER, was_looked_at(gpu->power_mw), "power"},
+        {AREA_CLOCKS, was_looked_at(gpu->clock_graphics_khz) && was_looked_at(gpu->throttle_bits), "clocks"},
+        {AREA_MEMORY, was_looked_at(gpu->mem_used_bytes), "memory"},
+        {AREA_WORK, was_looked_at(gpu->util_permille) && gpu->processes_state != READING_DENIED, "processes"},
+    };
+    l->gpu_index = gpu->index;
+    struct say missing = SAY(l->missing);
+    for (size_t i = 0; i < ARRAY_LEN(areas); i++) {
+        if (areas[i].looked)
+            l->looked |= 1u << areas[i].area;
+        else
+            say(&missing, "%s%s", missing.len ? ", " : "", areas[i].what);
+    }
+}

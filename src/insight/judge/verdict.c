@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Asks every detector about every GPU; what they find becomes one ranked list.
+ */
+#include "insight/judge/verdict.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "insight/detect/detect.h"
+#include "insight/judge/gather.h"
+
+/* One GPU after the other, where only the list is wanted. */
+struct scratch {
+    struct facts facts;
+    struct why_part part;
+};
+
+static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const struct judge_basis *basis, struct facts *f,
+                      struct why_part *part)
+{
+    part->gpu_index = gpu->index;
+    baselines_judge(basis->usual, gpu, now->taken_at, now->host.ambient_temp_mdegc, &part->usual);
+    if (gpu->state == GPU_OK) {
+        facts_collect(f, now, gpu, basis->past);
+        f->over = basis->over;
+        part->activity = f->activity;
+        rules_work(f, part);
+        rules_idle(f, part);
+        rules_heat(f, part);
+        rules_usual(f, part);
+        if (part->usual.too_hot)
+            f->activity.symptoms |= 1u << SYMPTOM_UNUSUAL;
+        part->activity = f->activity;
+        rules_calm(f, part);
+    } else {
+        *f = (struct facts){
+            .now = now, .gpu = gpu, .recent = basis->past, .over = basis->over, .activity = activity_judge(now, gpu, basis->past)};
+        part->activity = f->activity;
+        rules_state(f, part);
+    }
+}
+
+static void gather_gpu(struct collection *c, size_t position, const struct facts *f, const struct why_part *part)
+{
+    detect_symptoms(f, c); /* first: their headlines are the shortest */
+    gather_causes(c, f, part);
+    gather_looked(c, position, f->gpu);
+    if (f->gpu->state != GPU_OK)
+        return;
+    detect_clocks(f, c);
+    detect_fan(f, c);
+    detect_link(f, c);
+    detect_memory(f, c);
+    detect_trust(f, c);
+}
+
+struct verdict *verdict_make(const struct snapshot *now, const struct judge_basis *basis, const struct judge_parts *keep)
+{
+    struct collection c;
+    AUTO_FREE struct scratch *scratch = keep ? NULL : malloc(sizeof *scratch);
+    if ((!keep && !scratch) || collection_init(&c, now) < 0)
+        return NULL;
+    struct why_part *host = keep ? keep->host : &scratch->part;
+    *host = (struct why_part){.gpu_index = -1};
+    rules_machine(now, host);
+    gather_causes(&c, NULL, host);
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        struct facts *f = keep ? &keep->facts[i] : &scratch->facts;
+        struct why_part *part = keep ? &keep->gpus[i] : &scratch->part;
+        *part = (struct why_part){0};
+        judge_gpu(now, &now->gpus[i], basis, f, part);
+        gather_gpu(&c, i, f, part);
+    }
+    gather_health(&c, basis->health);
+    gather_forecast(&c, basis->forecast);
+    struct verdict *fresh = collection_finish(&c);
+    if (!now->verdict)
+        return fresh;
+    verdict_free(fresh);
+    return verdict_copy(now->verdict);
+}
