@@ -57,11 +57,11 @@ static int look_around(struct cli *cli, const struct snapshot *now, struct why *
 {
     if (!cli->ask.idle && !why_wants_audit(why))
         return 0;
-    AUTO_FREE struct gpu_rest *rests = calloc(now->gpu_count + 1, sizeof *rests);
+    AUTO_FREE struct idle_facts *rests = calloc(now->gpu_count + 1, sizeof *rests);
     if (!rests)
         return error_set(err, -ENOMEM, "out of memory");
     if (!str_starts(str_from(source_of(cli)), "replay"))
-        rest_read(&cli->env, now, rests);
+        idle_facts_read(&cli->env, now, rests);
     why_audit(why, now, rests);
     return 0;
 }

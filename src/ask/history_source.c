@@ -62,11 +62,11 @@ int history_source_open_store(const struct cli *cli, const struct config *config
 int history_source_open(const struct cli *cli, const struct config *config, struct history_source **ret, struct error *err)
 {
     char url[STORE_PLACE_SIZE];
-    struct error none = {0};
+    struct error unreachable = {0};
     struct client *client = NULL;
-    int asked = cli->ask.store || cli->ask.direct ? -ENOENT : ask_open(cli, &client, &none);
+    int asked = cli->ask.store || cli->ask.direct ? -ENOENT : ask_open(cli, &client, &unreachable);
     if (asked < 0 && cli->host)
-        return error_set(err, asked, "%s", none.text);
+        return error_set(err, asked, "%s", unreachable.text);
     if (asked < 0) {
         int rc = store_place(history_named(cli, config), url, err);
         return rc < 0 ? rc : history_source_open_store(cli, config, url, ret, err);

@@ -62,23 +62,23 @@ static void write_target(const struct cli *cli, const struct past_question *q, s
 static int ask_daemon(const struct cli *cli, const struct past_question *q, struct buf *answer, struct error *err)
 {
     struct client *client = NULL;
-    struct error quiet = {0};
-    if (ask_open(cli, &client, &quiet) < 0) {
+    struct error ignored = {0};
+    if (ask_open(cli, &client, &ignored) < 0) {
         if (cli->host)
-            return error_set(err, quiet.code == -EINVAL ? -EINVAL : -EIO, "%s", quiet.text);
-        log_debug("reading the history here", LOG_TEXT("reason", quiet.text));
+            return error_set(err, ignored.code == -EINVAL ? -EINVAL : -EIO, "%s", ignored.text);
+        log_debug("reading the history here", LOG_TEXT("reason", ignored.text));
         return 0;
     }
     AUTO_BUF struct buf target = BUF(2048);
     write_target(cli, q, &target);
-    int status = target.failed ? -ENOMEM : client_request(client, "GET", target.at, NULL, answer, DAEMON_WITHIN_MS, &quiet);
+    int status = target.failed ? -ENOMEM : client_request(client, "GET", target.at, NULL, answer, DAEMON_WITHIN_MS, &ignored);
     client_close(client);
     if (status == 200)
         return 1;
     if (status < 0 && cli->host)
-        return error_set(err, -EIO, "%s", quiet.text);
+        return error_set(err, -EIO, "%s", ignored.text);
     if (status < 0) {
-        log_warn("reading the history without the daemon", LOG_TEXT("reason", quiet.text));
+        log_warn("reading the history without the daemon", LOG_TEXT("reason", ignored.text));
         return 0;
     }
     char text[512];

@@ -20,7 +20,7 @@ enum { FRESH_MS = 500 }; /* an answer about memory that was free some seconds ag
 /* Everything that one answer needs. */
 struct fit {
     const char *what; /* NULL: only the capacity is asked for */
-    struct placement_wish wish;
+    struct placement_request request;
     struct model_options model_options;
     bool is_model;
     struct model_facts *facts;
@@ -68,11 +68,11 @@ static int read_options(struct cli *cli)
         status = bare_number(cli, overhead);
     if (!status && overhead && !bytes_parse(str_from(overhead), &fit.model_options.overhead_bytes))
         status = cli_usage(cli, "--overhead must be " BYTES_SYNTAX ", not '%s'", overhead);
-    fit.wish = (struct placement_wish){.gpus = (int)gpus,
-                                       .count = (int)count,
-                                       .even = strcmp(options_value(o, "split", "layer"), "even") == 0,
-                                       .no_eviction = options_has(o, "now"),
-                                       .only = -1};
+    fit.request = (struct placement_request){.gpus = (int)gpus,
+                                             .count = (int)count,
+                                             .even = strcmp(options_value(o, "split", "layer"), "even") == 0,
+                                             .no_eviction = options_has(o, "now"),
+                                             .only = -1};
     if (!status && options_has(o, "env") && cli->json)
         status = cli_usage(cli, "--env and --json can't be combined");
     return status;
@@ -101,10 +101,10 @@ static int read_model(struct cli *cli)
         return cli_fail("'%s' has no tensors", fit.what);
     model_need(fit.facts, &fit.model_options, fit.need);
     fit.is_model = true;
-    fit.wish.bytes = fit.need->bytes;
-    fit.wish.fixed_bytes = fit.need->fixed_bytes;
-    fit.wish.layers = fit.need->layers;
-    fit.wish.layer_count = fit.need->layer_count;
+    fit.request.bytes = fit.need->bytes;
+    fit.request.fixed_bytes = fit.need->fixed_bytes;
+    fit.request.layers = fit.need->layers;
+    fit.request.layer_count = fit.need->layer_count;
     return EXIT_FINE;
 }
 
@@ -115,10 +115,10 @@ static int read_subject(struct cli *cli)
         return EXIT_FINE;
     if (is_bare_number(fit.what) && access(fit.what, F_OK) != 0)
         return bare_number(cli, fit.what);
-    if (!bytes_parse(str_from(fit.what), &fit.wish.bytes))
+    if (!bytes_parse(str_from(fit.what), &fit.request.bytes))
         return read_model(cli);
-    fit.wish.whole = fit.wish.gpus == 0 && !options_has(cli->options, "split");
-    return fit.wish.bytes > 0 ? EXIT_FINE : cli_usage(cli, "a size must be above 0, not '%s'", fit.what);
+    fit.request.whole = fit.request.gpus == 0 && !options_has(cli->options, "split");
+    return fit.request.bytes > 0 ? EXIT_FINE : cli_usage(cli, "a size must be above 0, not '%s'", fit.what);
 }
 
 /* ---- the answer ---- */
@@ -154,20 +154,20 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
     if (!s || session_only(session, s, &only, err) < 0)
         return err->code;
-    fit.wish.only = only >= 0 ? s->gpus[only].index : -1;
+    fit.request.only = only >= 0 ? s->gpus[only].index : -1;
     AUTO_FREE struct capacity *c = fit_capacity(cli, session, s, fit.reserve_bytes);
     if (!c)
         return error_set(err, -ENOMEM, "out of memory");
     struct json_writer j = show_json(cli, out);
     if (!fit.what) {
         if (only >= 0)
-            keep_only(c, fit.wish.only);
+            keep_only(c, fit.request.only);
         if (cli->json)
             json_capacity(&j, s, c, NULL);
         else
             table_capacity(out, &cli->page, c);
     } else {
-        AUTO_FREE struct placement *p = placement_find(c, &fit.wish);
+        AUTO_FREE struct placement *p = placement_find(c, &fit.request);
         if (!p)
             return error_set(err, -errno, errno == ENOMEM ? "out of memory" : "such a size cannot be placed");
         if (fit.is_model)
@@ -181,9 +181,9 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
         if (options_has(cli->options, "env"))
             return write_env(cli, c, p, out, err);
         if (cli->json)
-            json_placement(&j, c, &fit.wish, p, &subject);
+            json_placement(&j, c, &fit.request, p, &subject);
         else
-            table_placement(out, &cli->page, c, &fit.wish, p, &subject);
+            table_placement(out, &cli->page, c, &fit.request, p, &subject);
         if (!cli->json && p->could_split) {
             char hint[256];
             snprintf(hint, sizeof hint, "For a program that splits its memory: whirr fit %s --split even", fit.what);

@@ -57,7 +57,7 @@ static int gather(const struct cli *cli, struct asked_hosts *h)
 
 /* ---- the children ---- */
 
-static void be_one_of_them(struct cli *cli, struct host_reply *r, int out, int problem, pid_t parent)
+static void run_child(struct cli *cli, struct host_reply *r, int out, int problem, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -92,7 +92,7 @@ static int start(struct cli *cli, struct host_reply *r)
     pid_t parent = getpid();
     r->pid = fork();
     if (r->pid == 0)
-        be_one_of_them(cli, r, out[1], problem[1], parent);
+        run_child(cli, r, out[1], problem[1], parent);
     int rc = r->pid < 0 ? -errno : 0;
     close(out[1]);
     close(problem[1]);

@@ -250,31 +250,31 @@ static bool number(const struct part_request *r, const char *key, int64_t most, 
 
 static int place(const struct part_request *r, const struct capacity *c, struct buf *out)
 {
-    struct placement_wish wish = {.count = 1, .only = -1};
+    struct placement_request request = {.count = 1, .only = -1};
     char text[GPU_UUID_SIZE];
     if (!part_query(r, "bytes", text, sizeof text))
         return part_error(out, 400, "bad_parameter", "bytes is missing: the size of what is to be placed, in bytes or like 24GiB.");
-    if (!bytes_parse(str_from(text), &wish.bytes) || wish.bytes <= 0 || wish.bytes > MODEL_BYTES_MAX)
+    if (!bytes_parse(str_from(text), &request.bytes) || request.bytes <= 0 || request.bytes > MODEL_BYTES_MAX)
         return part_error(out, 400, "bad_parameter", "bytes must be a number above 0, or an amount like 24GiB.");
-    if (!number(r, "gpus", PLACEMENT_GPUS_MAX, &wish.gpus) || !number(r, "count", PLACEMENT_COPIES_MAX, &wish.count))
+    if (!number(r, "gpus", PLACEMENT_GPUS_MAX, &request.gpus) || !number(r, "count", PLACEMENT_COPIES_MAX, &request.count))
         return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
-    wish.whole = wish.gpus == 0; /* nobody said that it can be divided */
+    request.whole = request.gpus == 0; /* nobody said that it can be divided */
     if (part_query(r, "evict", text, sizeof text)) {
-        wish.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
-        if (!wish.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))
+        request.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
+        if (!request.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))
             return part_error(out, 400, "bad_parameter", "evict must be true or false.");
     }
     if (part_query(r, "gpu", text, sizeof text)) {
         int at = snapshot_find_gpu(r->latest, text);
         if (at < 0)
             return part_error(out, 404, "no_such_gpu", "No such GPU.");
-        wish.only = r->latest->gpus[at].index;
+        request.only = r->latest->gpus[at].index;
     }
-    AUTO_FREE struct placement *found = placement_find(c, &wish);
+    AUTO_FREE struct placement *found = placement_find(c, &request);
     if (!found)
         return part_error(out, 500, "out_of_memory", "Out of memory.");
     struct json_writer j = JSON_WRITER(out);
-    json_placement(&j, c, &wish, found, &(struct fit_subject){.context_wanted = -1});
+    json_placement(&j, c, &request, found, &(struct fit_subject){.context_wanted = -1});
     buf_char(out, '\n');
     return 200;
 }

@@ -27,9 +27,9 @@
 
 /* Alerts ask what the others found out; push comes last and sends what all of them say. */
 const struct part_ops *const daemon_parts[] = {
-    &log_changes_ops,   &history_part_ops, &usual_part_ops,    &rest_part_ops,     &resume_part_ops,
-    &guard_part_ops,    &health_part_ops,  &capacity_part_ops, &forecast_part_ops, &notify_part_ops,
-    &settings_part_ops, &alert_part_ops,   &push_part_ops,     &tokens_part_ops,   &pods_part_ops,
+    &log_changes_ops,   &history_part_ops, &usual_part_ops,    &idle_audit_part_ops, &resume_part_ops,
+    &guard_part_ops,    &health_part_ops,  &capacity_part_ops, &forecast_part_ops,   &notify_part_ops,
+    &settings_part_ops, &alert_part_ops,   &push_part_ops,     &tokens_part_ops,     &pods_part_ops,
 };
 const size_t daemon_part_count = ARRAY_LEN(daemon_parts);
 _Static_assert(ARRAY_LEN(daemon_parts) <= PARTS_MAX, "room for all parts");
@@ -218,7 +218,7 @@ static void apply(struct daemon *d, const struct config *fresh)
         engine_set_interval(d->host.engine, config_interval_ms(fresh));
     char text[CONFIG_KEY_SIZE];
     const char *name = text;
-    if (d->confined && confine_finds_new_program(fresh, &d->outside, text, sizeof text))
+    if (d->confined && sandbox_finds_new_program(fresh, &d->outside, text, sizeof text))
         log_warn("a new program is confined like the daemon until a restart", LOG_TEXT("setting", name));
     log_set_level((enum log_level)fresh->log.level);
     for (size_t i = 0; i < d->host.count; i++)
@@ -388,10 +388,10 @@ static void tell_start(const struct daemon *d)
 }
 
 /* Programs that the configuration names run outside of it: the environment says where. */
-static void tell_confinement(struct daemon *d, struct env *env)
+static void log_sandbox(struct daemon *d, struct env *env)
 {
-    struct confinement c;
-    confine_daemon(d->first, &d->outside, &c);
+    struct sandbox c;
+    sandbox_daemon(d->first, &d->outside, &c);
     d->confined = c.seccomp || c.landlock;
     env->outside = d->outside.channel >= 0 ? &d->outside : NULL;
     if (c.reason[0])
@@ -428,7 +428,7 @@ int daemon_run(const struct daemon_options *given)
         log_debug("capabilities dropped", LOG_INT("count", given_up));
     else if (given_up < 0)
         log_warn("cannot drop capabilities", LOG_TEXT("error", strerror(-given_up)));
-    tell_confinement(&d, &env);
+    log_sandbox(&d, &env);
     block_signals(SIG_BLOCK);
     int result = start(&d, &err);
     block_signals(SIG_UNBLOCK);

@@ -20,7 +20,7 @@ enum { EVENTS_QUEUED = 64, EVENT_MAX = 4096 };
 
 struct guard_part {
     struct guard_door door; /* first: its routes get it */
-    struct guard_eyes eyes;
+    struct guard_sampler sampler;
     struct mailbox *events; /* of char *, JSON */
     struct server *server;
     struct store_service *store; /* NULL: no history */
@@ -57,7 +57,7 @@ static void on_events(void *user)
 
 static const struct snapshot *sample(void *user, int64_t max_age_ms)
 {
-    return guard_eyes_sample(&((struct guard_part *)user)->eyes, max_age_ms);
+    return guard_sampler_sample(&((struct guard_part *)user)->sampler, max_age_ms);
 }
 
 static void close_guard(void *part)
@@ -79,7 +79,7 @@ static void *open_guard(const struct part_host *host, struct error *ret)
     struct guard_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->eyes.engine = host->engine;
+    p->sampler.engine = host->engine;
     p->events = mailbox_new(EVENTS_QUEUED, free);
     bool kept = place_state(folder, &err) == 0;
     if (kept)

@@ -86,7 +86,7 @@ static int unannounce(void *part, const struct part_request *r, struct buf *out)
     return say_workers(guard_of(part), out, 202);
 }
 
-static int wish(void *part, const struct part_request *r, struct buf *out, enum person_wish what)
+static int take_command(void *part, const struct part_request *r, struct buf *out, enum guard_command what)
 {
     int status = 0;
     json_t *json = read_body(r, out, &status);
@@ -95,7 +95,7 @@ static int wish(void *part, const struct part_request *r, struct buf *out, enum 
     const json_t *worker = json_object_get(json, "worker");
     if (worker && !json_is_string(worker) && !json_is_null(worker))
         status = part_error(out, 400, "bad_body", "\"worker\" must be the name of a worker.");
-    else if (guard_wish(guard_of(part), json_string_value(worker), what) < 0)
+    else if (guard_take_command(guard_of(part), json_string_value(worker), what) < 0)
         status = part_error(out, 404, "no_such_worker", "No guarded worker has that name.");
     else
         status = say_workers(guard_of(part), out, 202);
@@ -105,22 +105,22 @@ static int wish(void *part, const struct part_request *r, struct buf *out, enum 
 
 static int hold(void *part, const struct part_request *r, struct buf *out)
 {
-    return wish(part, r, out, WISH_HOLD);
+    return take_command(part, r, out, COMMAND_HOLD);
 }
 
 static int release(void *part, const struct part_request *r, struct buf *out)
 {
-    return wish(part, r, out, WISH_RELEASE);
+    return take_command(part, r, out, COMMAND_RELEASE);
 }
 
 static int evict(void *part, const struct part_request *r, struct buf *out)
 {
-    return wish(part, r, out, WISH_EVICT);
+    return take_command(part, r, out, COMMAND_EVICT);
 }
 
 static int resume(void *part, const struct part_request *r, struct buf *out)
 {
-    return wish(part, r, out, WISH_RESUME);
+    return take_command(part, r, out, COMMAND_RESUME);
 }
 
 #define OWNER_POST HTTP_POST, PART_JSON, TRUST_OWNER

@@ -13,11 +13,11 @@ struct snapshot;
 enum { SLOW_EVERY_MS = 10000 }; /* how often errors are read, unless told otherwise */
 
 /* What keepers and probes need of the engine. */
-struct guard_eyes {
+struct guard_sampler {
     struct engine *engine;
     bool lean;             /* nobody else looks at what this engine samples: only what the guard needs is read */
     int64_t slow_every_ms; /* how often errors are read, too; 0: SLOW_EVERY_MS */
     _Atomic int64_t slow_at_ms;
 };
-/* For guard_options.sample; `user` points to a struct guard_eyes. NULL when what there is is too old. */
-const struct snapshot *guard_eyes_sample(void *user, int64_t max_age_ms);
+/* For guard_options.sample; `user` points to a struct guard_sampler. NULL when what there is is too old. */
+const struct snapshot *guard_sampler_sample(void *user, int64_t max_age_ms);

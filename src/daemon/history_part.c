@@ -170,7 +170,7 @@ static void health(void *part, struct json_writer *j)
     jw_end(j);
 }
 
-static bool ill(void *part)
+static bool is_degraded(void *part)
 {
     struct store_service *v = ((struct history_part *)part)->service;
     struct store_status status;
@@ -196,4 +196,4 @@ static void close_history(void *part)
 }
 
 const struct part_ops history_part_ops = {
-    .name = "store", .open = open_history, .health = health, .ill = ill, .reload = reload, .close = close_history};
+    .name = "store", .open = open_history, .health = health, .is_degraded = is_degraded, .reload = reload, .close = close_history};

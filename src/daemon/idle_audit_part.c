@@ -19,16 +19,16 @@ struct rest_look {
     _Atomic bool over;
     const struct env *env;
     const struct snapshot *snapshot;
-    struct gpu_rest *found; /* NULL: out of memory */
+    struct idle_facts *found; /* NULL: out of memory */
 };
 
-struct rest_part {
+struct idle_audit_part {
     const struct env *env;
     struct server *server;
     const struct usual_part *usual;
     struct rest_look *look; /* under way; NULL: none */
     struct mono next;
-    struct gpu_rest *latest;
+    struct idle_facts *latest;
 };
 
 static void *run(void *arg)
@@ -36,12 +36,12 @@ static void *run(void *arg)
     struct rest_look *l = arg;
     l->found = calloc(l->snapshot->gpu_count + 1, sizeof *l->found);
     if (l->found)
-        rest_read(l->env, l->snapshot, l->found);
+        idle_facts_read(l->env, l->snapshot, l->found);
     atomic_store(&l->over, true);
     return NULL;
 }
 
-static void begin(struct rest_part *p, const struct snapshot *s)
+static void begin(struct idle_audit_part *p, const struct snapshot *s)
 {
     struct rest_look *l = calloc(1, sizeof *l);
     p->next = (struct mono){s->taken.ns + LOOK_EVERY_MS * (int64_t)NS_PER_MS};
@@ -57,17 +57,17 @@ static void begin(struct rest_part *p, const struct snapshot *s)
 }
 
 /* Waits for the thread; its result, or NULL. */
-static struct gpu_rest *finish(struct rest_part *p)
+static struct idle_facts *finish(struct idle_audit_part *p)
 {
     struct rest_look *l = TAKE(p->look);
     pthread_join(l->thread, NULL);
-    struct gpu_rest *found = l->found;
+    struct idle_facts *found = l->found;
     snapshot_unref(l->snapshot);
     free(l);
     return found;
 }
 
-static bool wanted(const struct rest_part *p, const struct snapshot *s)
+static bool wanted(const struct idle_audit_part *p, const struct snapshot *s)
 {
     const struct baselines *usual = usual_part_latest(p->usual);
     for (size_t i = 0; usual && i < s->gpu_count; i++) {
@@ -81,11 +81,11 @@ static bool wanted(const struct rest_part *p, const struct snapshot *s)
 
 static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
-    struct rest_part *p = part;
+    struct idle_audit_part *p = part;
     (void)facts;
     if (p->look && atomic_load(&p->look->over)) {
         size_t count = p->look->snapshot->gpu_count;
-        struct gpu_rest *found = finish(p);
+        struct idle_facts *found = finish(p);
         if (found && p->server)
             server_set_rests(p->server, found, count);
         if (found) {
@@ -97,25 +97,25 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
         begin(p, s);
 }
 
-static void *open_rest(const struct part_host *host, struct error *err)
+static void *open_idle_audit(const struct part_host *host, struct error *err)
 {
     (void)err;
-    struct rest_part *p = calloc(1, sizeof *p);
+    struct idle_audit_part *p = calloc(1, sizeof *p);
     if (p)
-        *p = (struct rest_part){.env = host->env, .usual = part_find(host, &usual_part_ops)};
+        *p = (struct idle_audit_part){.env = host->env, .usual = part_find(host, &usual_part_ops)};
     return p;
 }
 
 static int start(void *part, const struct part_host *host)
 {
-    struct rest_part *p = part;
+    struct idle_audit_part *p = part;
     p->server = host->server;
     return 0;
 }
 
-static void close_rest(void *part)
+static void close_idle_audit(void *part)
 {
-    struct rest_part *p = part;
+    struct idle_audit_part *p = part;
     if (!p)
         return;
     if (p->look)
@@ -124,4 +124,5 @@ static void close_rest(void *part)
     free(p);
 }
 
-const struct part_ops rest_part_ops = {.name = "rest", .open = open_rest, .start = start, .sampled = sampled, .close = close_rest};
+const struct part_ops idle_audit_part_ops = {
+    .name = "rest", .open = open_idle_audit, .start = start, .sampled = sampled, .close = close_idle_audit};

@@ -26,9 +26,9 @@ struct named {
 
 struct pods_part {
     const struct env *env;
-    struct asker asker;  /* its lock: of all below `failing` */
-    bool failing;        /* the thread's: it was said */
-    bool there, answers; /* a kubelet; it answered the last time */
+    struct poller poller; /* its lock: of all below `failing` */
+    bool failing;         /* the thread's: it was said */
+    bool there, answers;  /* a kubelet; it answered the last time */
     struct kubelet_devices devices;
     struct named *named;
     size_t named_count;
@@ -41,12 +41,12 @@ static bool pod_of_process(const struct pods_part *k, int32_t pid, char *to, siz
 {
     AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
     char path[64];
-    struct env quiet = *k->env; /* secrets: not for a recording of this host */
+    struct env ignored = *k->env; /* secrets: not for a recording of this host */
     struct str rest, one;
-    quiet.on_read = NULL;
+    ignored.on_read = NULL;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     to[0] = '\0';
-    if (file_read_all(&quiet, path, &text) < 0)
+    if (file_read_all(&ignored, path, &text) < 0)
         return false;
     rest = buf_view(&text);
     while (str_cut(&rest, '\0', &one))
@@ -121,14 +121,14 @@ static int64_t look(void *part)
     struct pods_part *k = part;
     struct kubelet_devices devices = {0}, old;
     struct error err = {0};
-    int rc = k->asker.wanted ? kubelet_ask(k->env, &k->asker.stop, &devices, &err) : -ENOENT;
+    int rc = k->poller.wanted ? kubelet_ask(k->env, &k->poller.stop, &devices, &err) : -ENOENT;
     say_change(k, rc, &err);
-    AUTO_SNAPSHOT const struct snapshot *s = rc == 0 ? engine_latest(k->asker.engine) : NULL;
+    AUTO_SNAPSHOT const struct snapshot *s = rc == 0 ? engine_latest(k->poller.engine) : NULL;
     struct named *list = s ? calloc(NAMED_MAX, sizeof *list) : NULL, *before;
     size_t count = list ? keep_named(k, s, list) : 0;
     if (list)
         name_processes(k, &devices, s, list, &count);
-    pthread_mutex_lock(&k->asker.lock);
+    pthread_mutex_lock(&k->poller.lock);
     old = k->devices;
     before = k->named;
     k->there = rc != -ENOENT;
@@ -138,7 +138,7 @@ static int64_t look(void *part)
         k->named = list;
         k->named_count = count;
     }
-    pthread_mutex_unlock(&k->asker.lock);
+    pthread_mutex_unlock(&k->poller.lock);
     if (rc == 0 || rc == -ENOENT) {
         kubelet_devices_done(&old);
         free(before);
@@ -180,7 +180,7 @@ static bool is_first(const struct kubelet_devices *d, size_t at, const struct gp
 static void metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     struct pods_part *k = part;
-    pthread_mutex_lock(&k->asker.lock);
+    pthread_mutex_lock(&k->poller.lock);
     if (k->there) {
         prometheus_head(out, "whirr_kubelet_up", "gauge", "1 if the kubelet said which pods have GPUs, 0 if it could not be asked");
         buf_printf(out, "whirr_kubelet_up %d\n", k->answers);
@@ -202,7 +202,7 @@ static void metrics(void *part, const struct snapshot *s, struct buf *out)
             prometheus_label(out, false, "namespace", d->space);
             buf_text(out, "} 1\n");
         }
-    pthread_mutex_unlock(&k->asker.lock);
+    pthread_mutex_unlock(&k->poller.lock);
 }
 
 /* ---- the part ---- */
@@ -214,11 +214,11 @@ static void close_pods(void *part)
         return;
     kubelet_devices_done(&k->devices);
     free(k->named);
-    asker_done(&k->asker);
+    poller_done(&k->poller);
     free(k);
 }
 
-static const struct asker_ops ask_kubelet = {"the kubelet is not asked for pods", look, annotate};
+static const struct poller_ops ask_kubelet = {"the kubelet is not asked for pods", look, annotate};
 
 static void *open_pods(const struct part_host *host, struct error *err)
 {
@@ -227,7 +227,7 @@ static void *open_pods(const struct part_host *host, struct error *err)
     if (!k)
         return NULL;
     k->env = host->env;
-    if (asker_init(&k->asker, &ask_kubelet, k, host->engine, host->config->sampling.kubernetes) == 0)
+    if (poller_init(&k->poller, &ask_kubelet, k, host->engine, host->config->sampling.kubernetes) == 0)
         return k;
     close_pods(k);
     return NULL;
@@ -236,18 +236,18 @@ static void *open_pods(const struct part_host *host, struct error *err)
 static int start(void *part, const struct part_host *host)
 {
     (void)host;
-    asker_start(&((struct pods_part *)part)->asker);
+    poller_start(&((struct pods_part *)part)->poller);
     return 0;
 }
 
 static void reload(void *part, const struct config *config)
 {
-    asker_want(&((struct pods_part *)part)->asker, config->sampling.kubernetes);
+    poller_want(&((struct pods_part *)part)->poller, config->sampling.kubernetes);
 }
 
 static void stop(void *part)
 {
-    asker_stop(&((struct pods_part *)part)->asker);
+    poller_stop(&((struct pods_part *)part)->poller);
 }
 
 const struct part_ops pods_part_ops = {

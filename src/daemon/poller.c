@@ -9,7 +9,7 @@
 
 static void *run(void *user)
 {
-    struct asker *a = user;
+    struct poller *a = user;
     while (!a->stop)
         free(mailbox_take(a->wake, a->ops->look(a->part)));
     return NULL;
@@ -17,22 +17,22 @@ static void *run(void *user)
 
 static void annotate(void *user, struct snapshot *s)
 {
-    struct asker *a = user;
+    struct poller *a = user;
     pthread_mutex_lock(&a->lock);
     a->ops->annotate(a->part, s);
     pthread_mutex_unlock(&a->lock);
 }
 
-int asker_init(struct asker *a, const struct asker_ops *ops, void *part, struct engine *engine, bool wanted)
+int poller_init(struct poller *a, const struct poller_ops *ops, void *part, struct engine *engine, bool wanted)
 {
-    *a = (struct asker){.ops = ops, .part = part, .engine = engine, .wanted = wanted, .wake = mailbox_new(1, free)};
+    *a = (struct poller){.ops = ops, .part = part, .engine = engine, .wanted = wanted, .wake = mailbox_new(1, free)};
     if (!a->wake)
         return -ENOMEM;
     pthread_mutex_init(&a->lock, NULL);
     return 0;
 }
 
-void asker_start(struct asker *a)
+void poller_start(struct poller *a)
 {
     engine_add_annotate(a->engine, annotate, a);
     a->runs = pthread_create(&a->thread, NULL, run, a) == 0;
@@ -40,13 +40,13 @@ void asker_start(struct asker *a)
         log_warn(a->ops->no_thread, LOG_TEXT("error", "no thread"));
 }
 
-void asker_want(struct asker *a, bool wanted)
+void poller_want(struct poller *a, bool wanted)
 {
     if (atomic_exchange(&a->wanted, wanted) != wanted)
         mailbox_put(a->wake, calloc(1, 1)); /* without memory it waits for its time */
 }
 
-void asker_stop(struct asker *a)
+void poller_stop(struct poller *a)
 {
     engine_remove_annotate(a->engine, a);
     a->stop = true;
@@ -56,7 +56,7 @@ void asker_stop(struct asker *a)
     a->runs = false;
 }
 
-void asker_done(struct asker *a)
+void poller_done(struct poller *a)
 {
     if (!a->wake)
         return;

@@ -12,14 +12,14 @@
 
 struct mailbox;
 
-struct asker_ops {
+struct poller_ops {
     const char *no_thread;        /* for the log: what does not happen without one */
     int64_t (*look)(void *part);  /* in the thread; returns after how many milliseconds it is called again */
     engine_annotate_fn *annotate; /* with the lock held */
 };
 
-struct asker {
-    const struct asker_ops *ops;
+struct poller {
+    const struct poller_ops *ops;
     void *part;
     struct engine *engine;
     struct mailbox *wake; /* anything: look now */
@@ -30,11 +30,11 @@ struct asker {
     pthread_mutex_t lock; /* of what the part shows */
 };
 
-int asker_init(struct asker *a, const struct asker_ops *ops, void *part, struct engine *engine, bool wanted); /* 0 or -ENOMEM */
-void asker_start(struct asker *a);
+int poller_init(struct poller *a, const struct poller_ops *ops, void *part, struct engine *engine, bool wanted); /* 0 or -ENOMEM */
+void poller_start(struct poller *a);
 /* Another setting takes effect at once. */
-void asker_want(struct asker *a, bool wanted);
+void poller_want(struct poller *a, bool wanted);
 /* Waits for the look that is under way; the engine calls no longer. */
-void asker_stop(struct asker *a);
-/* Only after asker_stop(), if it was started; zeroed memory is fine. */
-void asker_done(struct asker *a);
+void poller_stop(struct poller *a);
+/* Only after poller_stop(), if it was started; zeroed memory is fine. */
+void poller_done(struct poller *a);

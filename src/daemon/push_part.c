@@ -259,7 +259,7 @@ static void health(void *part, struct json_writer *j)
     jw_end(j);
 }
 
-static bool ill(void *part)
+static bool is_degraded(void *part)
 {
     const struct push_part *p = part;
     for (size_t i = 0; i < p->count; i++) {
@@ -292,5 +292,5 @@ const struct part_ops push_part_ops = {.name = "push",
                                        .sampled = sampled,
                                        .metrics = metrics,
                                        .health = health,
-                                       .ill = ill,
+                                       .is_degraded = is_degraded,
                                        .close = close_push};

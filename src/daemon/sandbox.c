@@ -87,7 +87,7 @@ static int allow(int rules, const char *place, uint64_t rights)
     return syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0) < 0 ? -errno : 0;
 }
 
-int confine_writes(const char *const *places, size_t count)
+int sandbox_writes(const char *const *places, size_t count)
 {
     int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 0)
@@ -182,7 +182,7 @@ enum { CALLS = ARRAY_LEN(refused), PROGRAM_MAX = CALLS + 24 };
 
 #define NEW_WORLDS (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-int confine_calls(void)
+int sandbox_calls(void)
 {
     struct sock_filter program[PROGRAM_MAX];
     unsigned short n = 0;
@@ -221,7 +221,7 @@ int confine_calls(void)
     return 0;
 }
 #else
-int confine_calls(void)
+int sandbox_calls(void)
 {
     return -ENOSYS;
 }
@@ -297,7 +297,7 @@ static bool is_known(void *user, const char *section, const char *name, const st
     return false;
 }
 
-bool confine_finds_new_program(const struct config *config, const struct outside *outside, char *name, size_t size)
+bool sandbox_finds_new_program(const struct config *config, const struct outside *outside, char *name, size_t size)
 {
     struct program_search s = {outside, name, size};
     return !each_command(config, is_known, &s);
@@ -310,7 +310,7 @@ static void parent_of(char *path)
         *slash = '\0';
 }
 
-static int confine_places(const struct config *c)
+static int sandbox_places(const struct config *c)
 {
     static char state[PLACE_SIZE], runtime[PLACE_SIZE], socket[PLACE_SIZE], store[STORE_PLACE_SIZE];
     const char *places[8] = {"/tmp", "/var/tmp"}; /* SQLite sorts there */
@@ -328,12 +328,12 @@ static int confine_places(const struct config *c)
         parent_of(store);
         places[count++] = store + 7;
     }
-    return confine_writes(places, count);
+    return sandbox_writes(places, count);
 }
 
-void confine_daemon(const struct config *config, struct outside *outside, struct confinement *ret)
+void sandbox_daemon(const struct config *config, struct outside *outside, struct sandbox *ret)
 {
-    *ret = (struct confinement){0};
+    *ret = (struct sandbox){0};
     *outside = (struct outside){.channel = -1};
     if (!config->server.confine) {
         str_copy(ret->reason, sizeof ret->reason, str_from("server.confine is off"));
@@ -346,7 +346,7 @@ void confine_daemon(const struct config *config, struct outside *outside, struct
     }
     /* Whoever is under Landlock may not look into a process outside of it: ptrace's rules hold for /proc/PID/fd, fdinfo, ns and
      * cwd, by which GPU processes are found. */
-    int version = config->server.confine_writes ? confine_places(config) : 0, calls = confine_calls();
+    int version = config->server.confine_writes ? sandbox_places(config) : 0, calls = sandbox_calls();
     ret->landlock = version > 0 ? version : 0;
     ret->seccomp = calls == 0;
     if (version < 0)

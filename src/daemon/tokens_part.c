@@ -42,10 +42,10 @@ struct served {
 
 struct tokens_part {
     const struct env *env;
-    struct asker asker;
+    struct poller poller;
     struct served own[SERVERS_MAX]; /* the thread's */
     size_t own_count;
-    struct served shown[SERVERS_MAX]; /* with the asker's lock */
+    struct served shown[SERVERS_MAX]; /* with the poller's lock */
     size_t shown_count;
 };
 
@@ -89,7 +89,7 @@ static bool ask_page(struct tokens_part *t, const struct served *e, const char *
     struct error err = {0};
     snprintf(url, sizeof url, "http://%s:%u/%s", e->address, e->port, page);
     const struct http_request request = {
-        .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->asker.stop};
+        .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->poller.stop};
     return http_call(t->env, &request, answer, &err) == 200;
 }
 
@@ -155,7 +155,7 @@ static void find_server(struct tokens_part *t, struct served *e)
 
 static void ask_all(struct tokens_part *t)
 {
-    for (size_t i = 0; i < t->own_count && !t->asker.stop; i++) {
+    for (size_t i = 0; i < t->own_count && !t->poller.stop; i++) {
         struct served *e = &t->own[i];
         if (e->port) {
             /* Looked up each time: a port that was given up may be a worker's by now. */
@@ -166,16 +166,16 @@ static void ask_all(struct tokens_part *t)
             find_server(t, e);
         }
     }
-    pthread_mutex_lock(&t->asker.lock);
+    pthread_mutex_lock(&t->poller.lock);
     memcpy(t->shown, t->own, t->own_count * sizeof t->own[0]);
     t->shown_count = t->own_count;
-    pthread_mutex_unlock(&t->asker.lock);
+    pthread_mutex_unlock(&t->poller.lock);
 }
 
 static int64_t look(void *part)
 {
     struct tokens_part *t = part;
-    AUTO_SNAPSHOT const struct snapshot *s = t->asker.wanted ? engine_latest(t->asker.engine) : NULL;
+    AUTO_SNAPSHOT const struct snapshot *s = t->poller.wanted ? engine_latest(t->poller.engine) : NULL;
     if (s)
         find_served(t, s);
     else
@@ -205,11 +205,11 @@ static void close_tokens(void *part)
     struct tokens_part *t = part;
     if (!t)
         return;
-    asker_done(&t->asker);
+    poller_done(&t->poller);
     free(t);
 }
 
-static const struct asker_ops ask_servers = {"model servers are not asked for their speed", look, annotate};
+static const struct poller_ops ask_servers = {"model servers are not asked for their speed", look, annotate};
 
 static void *open_tokens(const struct part_host *host, struct error *err)
 {
@@ -218,7 +218,7 @@ static void *open_tokens(const struct part_host *host, struct error *err)
     if (!t)
         return NULL;
     t->env = host->env;
-    if (asker_init(&t->asker, &ask_servers, t, host->engine, host->config->sampling.model_servers) == 0)
+    if (poller_init(&t->poller, &ask_servers, t, host->engine, host->config->sampling.model_servers) == 0)
         return t;
     close_tokens(t);
     return NULL;
@@ -227,18 +227,18 @@ static void *open_tokens(const struct part_host *host, struct error *err)
 static int start(void *part, const struct part_host *host)
 {
     (void)host;
-    asker_start(&((struct tokens_part *)part)->asker);
+    poller_start(&((struct tokens_part *)part)->poller);
     return 0;
 }
 
 static void reload(void *part, const struct config *config)
 {
-    asker_want(&((struct tokens_part *)part)->asker, config->sampling.model_servers);
+    poller_want(&((struct tokens_part *)part)->poller, config->sampling.model_servers);
 }
 
 static void stop(void *part)
 {
-    asker_stop(&((struct tokens_part *)part)->asker);
+    poller_stop(&((struct tokens_part *)part)->poller);
 }
 
 const struct part_ops tokens_part_ops = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The coordinator: one thread that owns all state, fed by one mailbox. It starts a flight when the interval is over or somebody
+ * The coordinator: one thread that owns all state, fed by one mailbox. It starts a round when the interval is over or somebody
  * asks.
  */
 #include <stdio.h>
@@ -98,8 +98,8 @@ static void on_sample(struct engine *e, struct slot *s, struct result *r)
         if (!(r->known & GROUP_STATIC))
             e->cadence.static_done = false;
     }
-    if (e->flying)
-        flight_ask_slots(e); /* a fallback may be wanted now */
+    if (e->round_active)
+        sample_round_ask_slots(e); /* a fallback may be wanted now */
 }
 
 static void on_result(struct engine *e, struct result *r)
@@ -118,7 +118,7 @@ static void on_result(struct engine *e, struct result *r)
         result_free(r);
     }
     finish_release(e);
-    flight_end_if_done(e);
+    sample_round_end_if_done(e);
 }
 
 /* A program is not run for each request: whoever asks gets the last periodic sample, and sees its age. */
@@ -141,8 +141,8 @@ static void on_request(struct engine *e, const struct ask *a)
     }
     if (e->waiter_count < WAITERS_MAX)
         e->waiters[e->waiter_count++] = (struct waiter){a->mailbox, a->groups, false};
-    if (!e->flying)
-        flight_start(e, a->groups, false);
+    if (!e->round_active)
+        sample_round_start(e, a->groups, false);
 }
 
 static void on_release(struct engine *e, const struct ask *a)
@@ -257,7 +257,7 @@ static int64_t wait_ms(const struct engine *e)
             wait = MIN_OF(wait, e->hung_after_ms - mono_since_ms(now, e->slots[i].asked) + 1);
     if (e->released)
         wait = MIN_OF(wait, mono_since_ms(e->released_until, now) + 1);
-    if (e->waiter_count && !e->flying) /* there was no memory for a snapshot */
+    if (e->waiter_count && !e->round_active) /* there was no memory for a snapshot */
         wait = MIN_OF(wait, POLL_MS);
     return MAX_OF(wait, 1);
 }
@@ -279,9 +279,9 @@ void *coordinator_run(void *engine)
         if (m && !on_message(e, m))
             return NULL;
         end_release(e);
-        flight_give_up_hung(e);
-        flight_periodic(e);
-        if (e->waiter_count && !e->flying)
-            flight_start(e, 0, false);
+        sample_round_give_up_hung(e);
+        sample_round_periodic(e);
+        if (e->waiter_count && !e->round_active)
+            sample_round_start(e, 0, false);
     }
 }

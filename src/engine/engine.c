@@ -34,7 +34,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     pthread_mutex_init(&e->annotate_lock, NULL);
     pthread_mutex_init(&e->judge_lock, NULL);
     e->next_periodic = engine_now(e);
-    e->asleep_ns = flight_asleep_ns(e->env->clock);
+    e->asleep_ns = sample_round_asleep_ns(e->env->clock);
     e->machine = machine_new(e->env);
     e->judge = judge_new();
     e->inbox = mailbox_new(INBOX_SIZE, NULL);

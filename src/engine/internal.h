@@ -2,7 +2,7 @@
  * What the files of the engine share: its state, and the steps of the coordinator, the one thread that owns it.
  *
  *   engine.c  the public side: puts messages into the inbox        coordinator.c  takes them out, one after the other
- *   flight.c  one sample of every source, from the first question to the publication
+ *   sample_round.c  one sample of every source, from the first question to the publication
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct ask {
 struct waiter {
     struct mailbox *reply;
     unsigned groups;
-    bool waited_on; /* for a second flight already: takes what comes */
+    bool waited_on; /* for a second round already: takes what comes */
 };
 
 /* Who waits for the same answer. */
@@ -71,10 +71,10 @@ struct engine {
     int64_t asleep_ns;    /* what the host has slept since its start, as of the last periodic sample */
     int64_t suspended_ms; /* of that, what no snapshot has said yet */
     uint64_t sequence;
-    bool flying, flight_periodic;
-    unsigned flight_groups;
-    struct mono flight_start;
-    struct host flight_host;
+    bool round_active, round_periodic;
+    unsigned round_groups;
+    struct mono round_start;
+    struct host round_host;
     uint64_t host_implausible_total; /* readings of it that could not be true */
     struct waiter waiters[WAITERS_MAX];
     size_t waiter_count;
@@ -82,9 +82,9 @@ struct engine {
     size_t subscriber_count;
     bool released;
     struct mono released_until;
-    struct replies releasing;        /* wait until all sources are closed */
-    struct event untold[EVENTS_MAX]; /* found in samples that were taken for requests */
-    size_t untold_count;
+    struct replies releasing;                /* wait until all sources are closed */
+    struct event pending_events[EVENTS_MAX]; /* found in samples that were taken for requests */
+    size_t pending_count;
     struct replies describing; /* wait for the description under way */
     struct buf description;
     size_t descriptions_missing;
@@ -96,18 +96,18 @@ static inline struct mono engine_now(const struct engine *e)
     return clock_mono(e->env->clock);
 }
 
-/* ---- flight.c ---- */
+/* ---- sample_round.c ---- */
 
 /* Asks every source that is wanted; the snapshot is published when all have answered or one hangs. */
-void flight_start(struct engine *e, unsigned groups, bool periodic);
-void flight_periodic(struct engine *e); /* starts one if the interval is over */
+void sample_round_start(struct engine *e, unsigned groups, bool periodic);
+void sample_round_periodic(struct engine *e); /* starts one if the interval is over */
 
 /* What the host has slept since its start, by two clocks that are read within a second: who is kept waiting between them, on a busy
  * host, has not slept. */
-int64_t flight_asleep_ns(const struct clock *clock);
-void flight_ask_slots(struct engine *e);
-void flight_end_if_done(struct engine *e);
-void flight_give_up_hung(struct engine *e);
+int64_t sample_round_asleep_ns(const struct clock *clock);
+void sample_round_ask_slots(struct engine *e);
+void sample_round_end_if_done(struct engine *e);
+void sample_round_give_up_hung(struct engine *e);
 /* coordinator.c: a source that hangs while it describes itself is left out of the description. */
 void description_without(struct engine *e, struct slot *s);
 bool engine_anybody_busy(const struct engine *e);

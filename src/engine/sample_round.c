@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A flight: one sample of every source that is wanted, and the snapshot that is published when all have answered or one hangs.
+ * A round: one sample of every source that is wanted, and the snapshot that is published when all have answered or one hangs.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void set_latest(struct engine *e, const struct snapshot *s)
     snapshot_unref(old);
 }
 
-/* A flight that began for somebody else may have read less than this waiter needs: then it waits for one more. */
+/* A round that began for somebody else may have read less than this waiter needs: then it waits for one more. */
 static void answer_waiters(struct engine *e, const struct snapshot *s)
 {
     size_t left = 0;
@@ -46,25 +46,25 @@ static const struct host *host_of(const struct engine *e)
         if (!e->slots[i].open)
             continue;
         if (!e->slots[i].ops->host)
-            return &e->flight_host;
+            return &e->round_host;
         elsewhere = &e->slots[i];
     }
-    return elsewhere ? &elsewhere->host : &e->flight_host;
+    return elsewhere ? &elsewhere->host : &e->round_host;
 }
 
 /* An event is found once. Where that was in a sample for a request, subscribers still hear of it, with the next one of theirs. */
 static void carry_events(struct engine *e, struct snapshot *s)
 {
-    if (!e->flight_periodic) {
-        for (size_t i = 0; i < s->event_count && e->untold_count < EVENTS_MAX; i++)
-            e->untold[e->untold_count++] = s->events[i];
+    if (!e->round_periodic) {
+        for (size_t i = 0; i < s->event_count && e->pending_count < EVENTS_MAX; i++)
+            e->pending_events[e->pending_count++] = s->events[i];
         return;
     }
-    size_t room = EVENTS_MAX - e->untold_count, moved = MIN_OF(s->event_count, room);
-    memmove(s->events + e->untold_count, s->events, moved * sizeof s->events[0]);
-    memcpy(s->events, e->untold, e->untold_count * sizeof s->events[0]);
-    s->event_count = moved + e->untold_count;
-    e->untold_count = 0;
+    size_t room = EVENTS_MAX - e->pending_count, moved = MIN_OF(s->event_count, room);
+    memmove(s->events + e->pending_count, s->events, moved * sizeof s->events[0]);
+    memcpy(s->events, e->pending_events, e->pending_count * sizeof s->events[0]);
+    s->event_count = moved + e->pending_count;
+    e->pending_count = 0;
 }
 
 static void annotate(struct engine *e, struct snapshot *s)
@@ -82,7 +82,7 @@ static void publish(struct engine *e)
         result_free(e->slots[i].result);
         e->slots[i].result = NULL;
     }
-    e->flying = false;
+    e->round_active = false;
     if (!s)
         return; /* out of memory: the next interval tries again; waiters keep waiting for it */
     s->sequence = ++e->sequence;
@@ -92,21 +92,21 @@ static void publish(struct engine *e)
     s->host_implausible_total = e->host_implausible_total;
     carry_events(e, s);
     annotate(e, s);
-    if (e->flight_periodic) {
+    if (e->round_periodic) {
         s->suspended_ms = e->suspended_ms;
         e->suspended_ms = 0;
     }
     pthread_mutex_lock(&e->judge_lock);
     judge_take(e->judge, s);
     pthread_mutex_unlock(&e->judge_lock);
-    if (e->flight_periodic)
+    if (e->round_periodic)
         for (size_t i = 0; i < e->subscriber_count; i++)
             mailbox_put(e->subscribers[i], (void *)snapshot_ref(s));
     answer_waiters(e, s);
     set_latest(e, s);
 }
 
-/* ---- flights ---- */
+/* ---- rounds ---- */
 
 bool engine_anybody_busy(const struct engine *e)
 {
@@ -116,9 +116,9 @@ bool engine_anybody_busy(const struct engine *e)
     return false;
 }
 
-void flight_end_if_done(struct engine *e)
+void sample_round_end_if_done(struct engine *e)
 {
-    if (!e->flying || engine_anybody_busy(e))
+    if (!e->round_active || engine_anybody_busy(e))
         return;
     for (size_t i = 0; i < e->slot_count; i++)
         if (e->slots[i].busy)
@@ -126,7 +126,7 @@ void flight_end_if_done(struct engine *e)
     publish(e);
 }
 
-void flight_ask_slots(struct engine *e)
+void sample_round_ask_slots(struct engine *e)
 {
     struct mono now = engine_now(e);
     for (size_t i = 0; i < e->slot_count && !e->released; i++) {
@@ -143,7 +143,7 @@ void flight_ask_slots(struct engine *e)
         }
         s->busy = true;
         s->asked = now;
-        worker_ask(s->worker, JOB_SAMPLE, e->flight_groups);
+        worker_ask(s->worker, JOB_SAMPLE, e->round_groups);
     }
 }
 
@@ -151,27 +151,27 @@ void flight_ask_slots(struct engine *e)
 static void sample_machine(struct engine *e)
 {
     enum { GLANCE_MS = 4500 };
-    if (e->flight_groups & GROUP_GLANCE)
-        machine_glance(e->machine, GLANCE_MS, &e->flight_host);
+    if (e->round_groups & GROUP_GLANCE)
+        machine_glance(e->machine, GLANCE_MS, &e->round_host);
     else
-        machine_sample(e->machine, &e->flight_host);
-    e->host_implausible_total += host_drop_implausible(&e->flight_host);
+        machine_sample(e->machine, &e->round_host);
+    e->host_implausible_total += host_drop_implausible(&e->round_host);
 }
 
-void flight_start(struct engine *e, unsigned groups, bool periodic)
+void sample_round_start(struct engine *e, unsigned groups, bool periodic)
 {
     for (size_t i = 0; i < e->waiter_count; i++)
         groups |= e->waiters[i].groups;
-    e->flying = true;
-    e->flight_periodic = periodic;
-    e->flight_groups = groups;
-    e->flight_start = engine_now(e);
-    flight_ask_slots(e);
+    e->round_active = true;
+    e->round_periodic = periodic;
+    e->round_groups = groups;
+    e->round_start = engine_now(e);
+    sample_round_ask_slots(e);
     sample_machine(e); /* while they answer */
-    flight_end_if_done(e);
+    sample_round_end_if_done(e);
 }
 
-void flight_give_up_hung(struct engine *e)
+void sample_round_give_up_hung(struct engine *e)
 {
     struct mono now = engine_now(e);
     for (size_t i = 0; i < e->slot_count; i++)
@@ -180,7 +180,7 @@ void flight_give_up_hung(struct engine *e)
             slot_hung(&e->slots[i], now);
             description_without(e, &e->slots[i]);
         }
-    flight_end_if_done(e);
+    sample_round_end_if_done(e);
 }
 
 static bool game_runs(struct engine *e)
@@ -193,7 +193,7 @@ static bool anybody_looks(const struct engine *e, struct mono now)
     return !e->may_rest || e->waiter_count > 0 || now.ns < atomic_load(&e->looked_until);
 }
 
-int64_t flight_asleep_ns(const struct clock *clock)
+int64_t sample_round_asleep_ns(const struct clock *clock)
 {
     enum { TRIES = 10 };
     for (int left = TRIES;; left--) {
@@ -208,7 +208,7 @@ int64_t flight_asleep_ns(const struct clock *clock)
 static bool has_resumed(struct engine *e)
 {
     enum { SUSPEND_LEAST_MS = 3000 };
-    int64_t asleep = flight_asleep_ns(e->env->clock), before = e->asleep_ns;
+    int64_t asleep = sample_round_asleep_ns(e->env->clock), before = e->asleep_ns;
     e->asleep_ns = asleep;
     if (asleep - before < SUSPEND_LEAST_MS * (int64_t)NS_PER_MS)
         return false;
@@ -216,17 +216,17 @@ static bool has_resumed(struct engine *e)
     return true;
 }
 
-void flight_periodic(struct engine *e)
+void sample_round_periodic(struct engine *e)
 {
     struct mono now = engine_now(e);
     if (e->interval_ms <= 0 || now.ns < e->next_periodic.ns)
         return;
-    if (e->flying) {
-        e->flight_periodic = true; /* a sample under way serves both */
+    if (e->round_active) {
+        e->round_periodic = true; /* a sample under way serves both */
     } else {
         unsigned groups = has_resumed(e) ? GROUP_ALL : cadence_due(&e->cadence, game_runs(e), now);
         cadence_read(&e->cadence, groups, now);
-        flight_start(e, groups | (anybody_looks(e, now) ? 0 : GROUP_UNSEEN), true);
+        sample_round_start(e, groups | (anybody_looks(e, now) ? 0 : GROUP_UNSEEN), true);
     }
     e->next_periodic.ns += e->interval_ms * NS_PER_MS;
     if (e->next_periodic.ns < now.ns) /* the machine slept, or the interval was changed */

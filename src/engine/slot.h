@@ -17,7 +17,7 @@ struct slot {
     bool describing; /* what it is busy with */
     bool open;
     struct mono asked;
-    struct result *result; /* of the flight that is being collected; NULL: none */
+    struct result *result; /* of the round that is being collected; NULL: none */
     struct driver_info driver;
     struct host host; /* of a source that has its own */
     unsigned known;

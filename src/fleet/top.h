@@ -3,7 +3,7 @@
  * cells; no clock, no I/O, no thread.
  *
  *   keys, mouse, size ──┐                   ┌──▶ fleet_top_draw() ──▶ canvas
- *   struct fleet ───────┴──▶ struct fleet_top ──▶ wishes: end, a command to copy
+ *   struct fleet ───────┴──▶ struct fleet_top ──▶ requests: end, a command to copy
  */
 #pragma once
 

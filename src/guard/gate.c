@@ -96,7 +96,7 @@ static int read_upstream(struct gate *g, const char *url, struct error *err)
     return 0;
 }
 
-static int listen_there(struct gate *g, struct error *err)
+static int gate_listen(struct gate *g, struct error *err)
 {
     struct sockaddr_storage address;
     int len = sizeof address;
@@ -128,7 +128,7 @@ int gate_new(const struct guard_gate_spec *spec, const char *upstream, struct ga
     g->base = event_base_new();
     int rc = g->wake_fd < 0 || !g->base ? error_set(err, -ENOMEM, "out of memory or descriptors") : read_upstream(g, upstream, err);
     if (rc == 0)
-        rc = listen_there(g, err);
+        rc = gate_listen(g, err);
     if (rc == 0) {
         g->wake = event_new(g->base, g->wake_fd, EV_READ | EV_PERSIST, on_wake, g);
         if (!g->wake || event_add(g->wake, NULL) < 0 || pthread_create(&g->thread, NULL, run, g) != 0)

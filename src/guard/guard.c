@@ -233,14 +233,14 @@ size_t guard_holds(struct guard *g, const struct snapshot *s, struct capacity_ho
 
 /* ---- telling ---- */
 
-int guard_wish(struct guard *g, const char *name, enum person_wish wish)
+int guard_take_command(struct guard *g, const char *name, enum guard_command command)
 {
     bool found = false;
     pthread_mutex_lock(&g->lock);
     for (size_t i = 0; i < g->count; i++) {
         if (name && strcmp(g->keepers[i]->status.name, name) != 0)
             continue;
-        keeper_wish(g->keepers[i], wish);
+        keeper_take_command(g->keepers[i], command);
         found = true;
     }
     pthread_mutex_unlock(&g->lock);
@@ -276,7 +276,7 @@ void guard_unannounce(struct guard *g, int32_t pid)
 
 void guard_poke(struct guard *g)
 {
-    guard_wish(g, NULL, WISH_NONE);
+    guard_take_command(g, NULL, COMMAND_NONE);
 }
 
 void guard_tell_events(struct guard *g, const struct event *events, size_t count)

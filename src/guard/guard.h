@@ -2,7 +2,7 @@
  * The guard: one keeper thread a worker watches who needs its GPUs, takes the worker off them and brings it back.
  *
  *   sample() ──▶ keeper: facts ──▶ guard_step() ──▶ methods (evict, resume), gate ──▶ event(), status
- *                          ▲ wishes of people, announcements of `whirr run`
+ *                          ▲ commands of people, announcements of `whirr run`
  *
  * All functions may be called from any thread.
  */
@@ -83,7 +83,7 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
 /* What each worker holds on each GPU of the snapshot, as far as the driver tells; returns how many were written. */
 size_t guard_holds(struct guard *g, const struct snapshot *s, struct capacity_hold *list, size_t max);
 /* NULL: all workers. -ENOENT: there is none of that name. */
-int guard_wish(struct guard *g, const char *name, enum person_wish wish);
+int guard_take_command(struct guard *g, const char *name, enum guard_command command);
 /* A process that needs the GPUs soon; counts while it lives. -ENOSPC when there are too many, -ESRCH when it does not live, any
  * other error when that cannot be told. */
 int guard_announce(struct guard *g, int32_t pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A keeper's thread: look, decide, act, tell; then wait for the next look or for somebody's wish.
+ * A keeper's thread: look, decide, act, tell; then wait for the next look or for somebody's command.
  */
 #include "guard/keeper.h"
 
@@ -216,13 +216,13 @@ static void finish(struct keeper *k)
 }
 
 /* Told to the keeper meanwhile; the bell only wakes it. */
-static void hear(struct keeper *k)
+static void empty_inbox(struct keeper *k)
 {
     pthread_mutex_lock(&k->lock);
     struct keeper_inbox in = k->inbox;
     k->inbox = (struct keeper_inbox){0};
     pthread_mutex_unlock(&k->lock);
-    k->wish = in.wish;
+    k->command = in.command;
     for (size_t i = 0; i < in.event_count; i++)
         keeper_notice(k, &in.events[i]);
     if (in.spec)
@@ -253,7 +253,7 @@ static void *run(void *argument)
     await_predecessor(k);
     open_gamemode(k);
     bool known;
-    while (!(known = keeper_reconcile(k)) && !k->ending) /* what is wished waits until it can be told what is */
+    while (!(known = keeper_reconcile(k)) && !k->ending) /* commands wait until the worker's state is known */
         mailbox_take(k->bell, k->spec->interval_ms);
     if (!known)
         keeper_tell(k, GUARD_EVENT_LEFT, k->policy.state, "the guard ends and never learned what an earlier one had done");
@@ -263,7 +263,7 @@ static void *run(void *argument)
         mailbox_take(k->bell, MAX_OF(wait_ms, 0));
         if (k->ending)
             break;
-        hear(k);
+        empty_inbox(k);
         /* At rest the sample of somebody else is good enough; in the middle of something it must be new. */
         bool rest = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_PAUSED || k->policy.state == GUARD_ABSENT;
         begin = clock_mono(k->env->clock);
@@ -361,12 +361,12 @@ int keeper_start(struct keeper *k, struct error *err)
     return rc ? error_set(err, -rc, "cannot start a thread: %s", strerror(rc)) : 0;
 }
 
-/* The last wish counts; but one that was brought back and then released was brought back. */
-void keeper_wish(struct keeper *k, enum person_wish wish)
+/* The last command counts; but one that was brought back and then released was brought back. */
+void keeper_take_command(struct keeper *k, enum guard_command command)
 {
     pthread_mutex_lock(&k->lock);
-    if (wish && !(wish == WISH_RELEASE && k->inbox.wish == WISH_RESUME))
-        k->inbox.wish = wish;
+    if (command && !(command == COMMAND_RELEASE && k->inbox.command == COMMAND_RESUME))
+        k->inbox.command = command;
     pthread_mutex_unlock(&k->lock);
     ring(k);
 }

@@ -32,7 +32,7 @@ enum { KEEPER_EVENTS_MAX = 32 };
 
 /* What others have told a keeper since it last listened. */
 struct keeper_inbox {
-    enum person_wish wish;
+    enum guard_command command;
     struct guard_spec *spec; /* other settings; NULL: as before */
     struct event events[KEEPER_EVENTS_MAX];
     size_t event_count;
@@ -62,7 +62,7 @@ struct keeper {
     bool has_child, child_failed;
     enum worker_presence presence;
     enum step_result step;
-    enum person_wish wish;
+    enum guard_command command;
     bool hot, cool, fault;
     struct mono asked_at;  /* somebody last asked it for something; ns 0: not watched yet */
     uint64_t asked_before; /* requests then */
@@ -78,7 +78,7 @@ struct keeper {
 
     /* Set by others. */
     _Atomic bool ending, abandoned, ended;
-    _Atomic bool let_go;  /* not configured any more: what a person wished is void */
+    _Atomic bool let_go;  /* not configured any more: a person's command is void */
     struct mailbox *done; /* gets one item when the thread has ended */
 
     /* Copied out for others. */
@@ -95,7 +95,7 @@ int keeper_start(struct keeper *k, struct error *err);
 void keeper_end(struct keeper *k); /* the thread is told to end; does not wait */
 bool keeper_ended(const struct keeper *k);
 void keeper_free(struct keeper *k); /* ends the thread first; waits for what the driver does, but not for ever */
-void keeper_wish(struct keeper *k, enum person_wish wish);
+void keeper_take_command(struct keeper *k, enum guard_command command);
 void keeper_tell_event(struct keeper *k, const struct event *event); /* found in somebody else's sample */
 void keeper_set_spec(struct keeper *k, struct guard_spec *spec); /* other settings, taken over; the gate stays where it listens */
 void keeper_status(struct keeper *k, struct guard_status *ret);

@@ -167,7 +167,7 @@ static bool gpus_are_listed(const struct keeper *k)
 }
 
 /* Tells the other keepers who this worker is, and learns who theirs are. */
-static void meet_others(struct keeper *k, struct claim_signals *signals)
+static void exchange_worker_pids(struct keeper *k, struct claim_signals *signals)
 {
     struct guard_shared *shared = k->shared;
     size_t mine = SIZE_MAX;
@@ -198,7 +198,7 @@ void keeper_leave_others(struct keeper *k)
 
 static void judge(struct keeper *k, struct claim_signals *signals)
 {
-    meet_others(k, signals);
+    exchange_worker_pids(k, signals);
     signals->announced = somebody_announced(k);
     signals->gamemode = k->spec->gamemode && k->gamemode && gamemode_active(k->gamemode);
     if (!k->self.start_key) {
@@ -273,7 +273,7 @@ int keeper_hottest(const struct keeper *k, int64_t *mdegc)
     return found;
 }
 
-static void feel_heat(struct keeper *k)
+static void update_temperature(struct keeper *k)
 {
     const struct guard_spec *spec = k->spec;
     int64_t hottest;
@@ -480,12 +480,12 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
 {
     struct mono now = clock_mono(k->env->clock);
     if (k->snapshot && (!k->health_at.ns || mono_since_ms(now, k->health_at) >= k->spec->health_interval_ms)) {
-        feel_heat(k);
+        update_temperature(k);
         if (k->spec->health)
             look_for_faults(k);
         k->health_at = now;
     }
-    if (k->wish == WISH_RESUME || k->wish == WISH_RELEASE)
+    if (k->command == COMMAND_RESUME || k->command == COMMAND_RELEASE)
         k->fault = false;
     *facts = (struct guard_facts){
         .claim = k->claim.verdict,
@@ -499,9 +499,9 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
         .fault = k->fault,
         .unasked_ms = k->spec->limits.idle_ms ? unasked_ms(k, now) : 0,
         .asked = somebody_asks(k),
-        .wish = k->wish,
+        .command = k->command,
     };
     if (k->policy.state == GUARD_RESERVING)
         facts->memory_enough = reserve(k, keeper_has_room(k));
-    k->wish = WISH_NONE;
+    k->command = COMMAND_NONE;
 }

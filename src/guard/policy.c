@@ -52,24 +52,24 @@ static bool waited(struct mono since, int64_t ms, struct mono now)
     return mono_since_ms(now, since) >= ms;
 }
 
-/* A person's wish is remembered until it is taken back. */
-static void hear(struct guard_policy *p, enum person_wish wish)
+/* A person's command is remembered until it is taken back. */
+static void take_command(struct guard_policy *p, enum guard_command command)
 {
-    switch (wish) {
-    case WISH_NONE: break;
-    case WISH_HOLD:
-    case WISH_EVICT:
-        if (wish == WISH_HOLD)
+    switch (command) {
+    case COMMAND_NONE: break;
+    case COMMAND_HOLD:
+    case COMMAND_EVICT:
+        if (command == COMMAND_HOLD)
             p->held = true;
         else
             p->evict_wanted = true;
-        p->gave_up = p->forced = false; /* tried at once, whatever was wished before */
+        p->gave_up = p->forced = false; /* tried at once, whatever was commanded before */
         break;
-    case WISH_RESUME:
+    case COMMAND_RESUME:
         p->held = p->evict_wanted = false;
         p->forced = true;
         break;
-    case WISH_RELEASE: p->held = p->evict_wanted = false; break;
+    case COMMAND_RELEASE: p->held = p->evict_wanted = false; break;
     }
 }
 
@@ -302,7 +302,7 @@ static bool worker_left(const struct guard_policy *p, const struct guard_facts *
 enum guard_action guard_step(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
                              struct mono now)
 {
-    hear(p, f->wish);
+    take_command(p, f->command);
     if (worker_left(p, f)) {
         p->seen = p->throttled = p->not_freed = p->forced = p->resume_failed = p->idle = false;
         return enter(p, GUARD_ABSENT, now, GUARD_DO_OPEN_GATE);

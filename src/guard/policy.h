@@ -38,22 +38,22 @@ enum { GUARD_STATES = GUARD_ABSENT + 1 };
 enum claim_verdict { CLAIM_UNKNOWN, CLAIM_NONE, CLAIM_SEEN, CLAIM_SURE /* a game announced itself: one sighting is enough */ };
 enum step_result { STEP_PENDING, STEP_DONE, STEP_FAILED };
 enum worker_presence { WORKER_UNKNOWN, WORKER_ALIVE, WORKER_GONE };
-enum person_wish { WISH_NONE, WISH_HOLD, WISH_EVICT, WISH_RESUME, WISH_RELEASE };
+enum guard_command { COMMAND_NONE, COMMAND_HOLD, COMMAND_EVICT, COMMAND_RESUME, COMMAND_RELEASE };
 
 /* What the shell has found out since the last step. */
 struct guard_facts {
     enum claim_verdict claim;
     enum worker_presence worker;
-    bool drained;          /* no work in flight (or nobody can tell) */
-    enum step_result step; /* of the action under way: evict or resume */
-    bool memory_freed;     /* the driver says that the worker holds nothing any more */
-    bool memory_enough;    /* free now for the worker to come back */
-    bool hot;              /* at or above the threshold */
-    bool cool;             /* below the threshold minus the hysteresis */
-    bool fault;            /* ECC, XID, lost: configured to pause */
-    int64_t unasked_ms;    /* nobody has asked it for so long; 0: somebody just did, or nobody can tell */
-    bool asked;            /* somebody waits for it */
-    enum person_wish wish; /* once */
+    bool drained;               /* no work in flight (or nobody can tell) */
+    enum step_result step;      /* of the action under way: evict or resume */
+    bool memory_freed;          /* the driver says that the worker holds nothing any more */
+    bool memory_enough;         /* free now for the worker to come back */
+    bool hot;                   /* at or above the threshold */
+    bool cool;                  /* below the threshold minus the hysteresis */
+    bool fault;                 /* ECC, XID, lost: configured to pause */
+    int64_t unasked_ms;         /* nobody has asked it for so long; 0: somebody just did, or nobody can tell */
+    bool asked;                 /* somebody waits for it */
+    enum guard_command command; /* once */
 };
 
 enum guard_action {

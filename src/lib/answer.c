@@ -140,7 +140,7 @@ int whirr_why_json(struct whirr *w, char **ret)
 /* ---- fit ---- */
 
 struct fit_question {
-    struct placement_wish wish;
+    struct placement_request request;
     struct model_options options;
     struct model_facts *facts; /* NULL: an amount was asked for */
     struct model_need *need;
@@ -148,11 +148,11 @@ struct fit_question {
 
 static int read_question(const char *what, struct fit_question *q, struct error *err)
 {
-    q->wish = (struct placement_wish){.count = 1, .only = -1};
+    q->request = (struct placement_request){.count = 1, .only = -1};
     q->options = (struct model_options){.context = -1, .cache_type = "f16", .overhead_bytes = MODEL_OVERHEAD_DEFAULT};
-    if (access(what, F_OK) != 0 && bytes_parse(str_from(what), &q->wish.bytes)) {
-        q->wish.whole = true;
-        return q->wish.bytes > 0 ? 0 : error_set(err, -EINVAL, "a size must be above 0, not '%s'", what);
+    if (access(what, F_OK) != 0 && bytes_parse(str_from(what), &q->request.bytes)) {
+        q->request.whole = true;
+        return q->request.bytes > 0 ? 0 : error_set(err, -EINVAL, "a size must be above 0, not '%s'", what);
     }
     q->facts = calloc(1, sizeof *q->facts);
     q->need = calloc(1, sizeof *q->need);
@@ -162,10 +162,10 @@ static int read_question(const char *what, struct fit_question *q, struct error 
     if (rc < 0)
         return rc;
     model_need(q->facts, &q->options, q->need);
-    q->wish.bytes = q->need->bytes;
-    q->wish.fixed_bytes = q->need->fixed_bytes;
-    q->wish.layers = q->need->layers;
-    q->wish.layer_count = q->need->layer_count;
+    q->request.bytes = q->need->bytes;
+    q->request.fixed_bytes = q->need->fixed_bytes;
+    q->request.layers = q->need->layers;
+    q->request.layer_count = q->need->layer_count;
     return 0;
 }
 
@@ -178,7 +178,7 @@ static int answer_question(struct whirr *w, const char *what, const struct fit_q
     AUTO_FREE struct capacity *c = fit_capacity(&w->cli, w->session, s, w->cli.settings->worker.reserve_bytes);
     if (!c)
         return error_set(err, -ENOMEM, "out of memory");
-    AUTO_FREE struct placement *p = placement_find(c, &q->wish);
+    AUTO_FREE struct placement *p = placement_find(c, &q->request);
     if (!p)
         return error_set(err, -errno, errno == ENOMEM ? "out of memory" : "such a size cannot be placed");
     if (q->need)
@@ -189,7 +189,7 @@ static int answer_question(struct whirr *w, const char *what, const struct fit_q
                                         .cache_type = q->options.cache_type,
                                         .context_wanted = q->options.context};
     struct json_writer j = JSON_WRITER_PRETTY(out);
-    json_placement(&j, c, &q->wish, p, &subject);
+    json_placement(&j, c, &q->request, p, &subject);
     return p->verdict == PLACEMENT_FITS;
 }
 

@@ -93,7 +93,7 @@ struct gpu {
 
 /* Frees what the GPU owns, not the struct. */
 void gpu_done(struct gpu *gpu);
-/* A zeroed process at the end of the list (sorted by nobody); NULL when the list is full or memory is out. */
+/* A zeroed process at the end of the list (unsorted); NULL when the list is full or memory is out. */
 struct process *gpu_add_process(struct gpu *gpu, int32_t pid);
 struct process *gpu_find_process(const struct gpu *gpu, int32_t pid);
 /* A zeroed instance; NULL when full. Pointers to earlier instances do not survive. */

@@ -6,10 +6,10 @@
 
 #include "model/gpu.h"
 
-enum { REST_DISPLAYS_MAX = 8, REST_HOLDERS_MAX = 24, REST_CONNECTOR_SIZE = 24 };
+enum { IDLE_DISPLAYS_MAX = 8, IDLE_HOLDERS_MAX = 24, IDLE_CONNECTOR_SIZE = 24 };
 
-struct rest_display {
-    char connector[REST_CONNECTOR_SIZE]; /* "DP-1" */
+struct idle_display {
+    char connector[IDLE_CONNECTOR_SIZE]; /* "DP-1" */
     bool on;                             /* shows a picture; else only plugged in */
     bool in_use;                         /* the mode below is the one in use; else the one that the display prefers */
     int width, height;                   /* 0 unknown */
@@ -17,22 +17,22 @@ struct rest_display {
 };
 
 /* Has a device file of the GPU open, working or not. */
-struct rest_holder {
+struct idle_holder {
     int32_t pid;
     char name[PROCESS_NAME_SIZE], title[PROCESS_TITLE_SIZE], user[PROCESS_USER_SIZE], command[PROCESS_COMMAND_SIZE];
 };
 
-enum rest_switch { REST_UNKNOWN, REST_ON, REST_OFF };
+enum power_switch { SWITCH_UNKNOWN, SWITCH_ON, SWITCH_OFF };
 
-struct gpu_rest {
+struct idle_facts {
     bool looked; /* false: nothing is known */
     size_t display_count;
-    struct rest_display displays[REST_DISPLAYS_MAX];
+    struct idle_display displays[IDLE_DISPLAYS_MAX];
     size_t holder_count, holders_left_out;
-    struct rest_holder holders[REST_HOLDERS_MAX];
+    struct idle_holder holders[IDLE_HOLDERS_MAX];
     size_t hidden;                  /* processes of this host whose open files may not be seen */
-    enum rest_switch aspm;          /* power saving of the PCIe link */
+    enum power_switch aspm;         /* power saving of the PCIe link */
     bool aspm_by_policy;            /* off because of the kernel's policy */
-    enum rest_switch runtime_pm;    /* it may be suspended while nobody uses it */
+    enum power_switch runtime_pm;   /* it may be suspended while nobody uses it */
     char pci_address[GPU_PCI_SIZE]; /* for commands; "" unknown */
 };

@@ -16,8 +16,8 @@ enum metric_group {
     GROUP_FAST = 1 << 1,    /* every sample */
     GROUP_PROCESS = 1 << 2, /* every sample: who is on the card */
     GROUP_SLOW = 1 << 3,    /* every 10 s */
-    GROUP_RARE = 1 << 4,    /* every 30 s: what is dear to ask and changes slowly: the energy counter, modes, pending repairs */
-    GROUP_LEAN = 1 << 5,    /* no metric's own: of the fast and slow ones, only what decisions need: memory, heat, ECC, ... */
+    GROUP_RARE = 1 << 4, /* every 30 s: what is expensive to ask and changes slowly: the energy counter, modes, pending repairs */
+    GROUP_LEAN = 1 << 5, /* no metric's own: of the fast and slow ones, only what decisions need: memory, heat, ECC, ... */
     GROUP_PAST = 1 << 6, /* no metric's own: one look that is to be judged at once: what the driver itself kept of the last seconds,
                           * and nothing that only watching or a full list needs */
     GROUP_UNSEEN = 1 << 7, /* no metric's own: nobody looks just now; what the driver averages itself may be asked for less often */

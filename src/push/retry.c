@@ -8,7 +8,7 @@
 enum { PAUSE_FIRST_MS = 1000, PAUSE_MOST_MS = 60000 };
 
 /* xorshift: only so that many hosts do not ask a server at the same moment. */
-static uint32_t dice(struct push_retry *r)
+static uint32_t next_random(struct push_retry *r)
 {
     r->seed ^= r->seed << 13;
     r->seed ^= r->seed >> 7;
@@ -23,7 +23,7 @@ int64_t push_retry_failed(struct push_retry *r, struct mono now, int64_t asked_m
         pause *= 2;
     r->failures++;
     pause = MIN_OF(pause, (int64_t)PAUSE_MOST_MS);
-    pause -= pause * (dice(r) % 250) / 1000;
+    pause -= pause * (next_random(r) % 250) / 1000;
     pause = MAX_OF(pause, asked_ms);
     r->not_before = (struct mono){now.ns + pause * NS_PER_MS};
     return pause;

@@ -18,9 +18,9 @@
 #include "push/retry.h"
 #include "push/target.h"
 
-enum { LETTERS_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
+enum { MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
 
-struct push_letter {
+struct push_message {
     struct push_scrape scrape;
     bool empty; /* only to be woken */
 };
@@ -45,9 +45,9 @@ struct push_sender {
     struct push_target *next; /* from now on; NULL: nothing has changed */
 };
 
-static void drop_letter(void *item)
+static void drop_message(void *item)
 {
-    struct push_letter *l = item;
+    struct push_message *l = item;
     push_scrape_done(&l->scrape);
     free(l);
 }
@@ -191,18 +191,18 @@ static void take_target(struct push_sender *p)
 
 static void take_mail(struct push_sender *p, int64_t wait_ms)
 {
-    struct push_letter *l = mailbox_take(p->mail, wait_ms);
+    struct push_message *l = mailbox_take(p->mail, wait_ms);
     take_target(p);
     while (l) {
         if (!l->empty)
             take_scrape(p, &l->scrape);
-        drop_letter(l);
+        drop_message(l);
         l = mailbox_take(p->mail, 0);
     }
     publish(p);
 }
 
-static void *live(void *arg)
+static void *thread_main(void *arg)
 {
     struct push_sender *p = arg;
     while (!atomic_load(&p->stop)) {
@@ -253,11 +253,11 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     p->retry.seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;
     if (setup->folder)
         set_folder(p, folder, sizeof folder);
-    p->mail = mailbox_new(LETTERS_MAX, drop_letter);
+    p->mail = mailbox_new(MESSAGES_MAX, drop_message);
     p->queue = push_queue_new(setup->folder ? folder : NULL, settings->queue_bytes);
     if (p->mail && p->queue) {
         publish(p);
-        p->runs = pthread_create(&p->thread, NULL, live, p) == 0;
+        p->runs = pthread_create(&p->thread, NULL, thread_main, p) == 0;
     }
     if (p->runs)
         return p;
@@ -270,7 +270,7 @@ void push_sender_change(struct push_sender *p, const struct config_push *setting
 {
     struct error err = {0};
     struct push_target *target = push_target_new(settings, p->host, &err);
-    struct push_letter *wake = calloc(1, sizeof *wake);
+    struct push_message *wake = calloc(1, sizeof *wake);
     if (!target || !wake) {
         say(p, LOG_ERROR, "push %s: its settings stay as they were: %s", p->name, target ? "out of memory" : err.text);
         push_target_free(target);
@@ -304,7 +304,7 @@ const char *push_sender_name(const struct push_sender *p)
 
 void push_sender_give(struct push_sender *p, struct str text, struct wall at)
 {
-    struct push_letter *l = calloc(1, sizeof *l);
+    struct push_message *l = calloc(1, sizeof *l);
     if (l && push_scrape_init(&l->scrape, text, at) == 0)
         mailbox_put(p->mail, l);
     else

@@ -20,7 +20,7 @@ struct source_ops {
     const char *what;       /* one line for --help and doctor */
     const char *instead_of; /* a fallback: opened only when the source of this name did not open; NULL otherwise */
     bool automatic;         /* tried when no --source was given */
-    bool periodic_only;     /* too dear to be read for a request: while samples are taken periodically, the last one serves */
+    bool periodic_only;     /* too expensive to be read for a request: while samples are taken periodically, the last one serves */
     bool simulated;         /* every GPU of it is labelled as simulated */
 
     /* Optional: are the parameters right? Asked before anything is opened, so that a typing error is told at once. */

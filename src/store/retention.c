@@ -130,7 +130,7 @@ static void widen(int64_t *keep_ms, int64_t wanted_ms, int64_t last_ms, int64_t 
 }
 
 /* What all hosts together want kept. */
-static int ask_wishes(struct store *s, struct error *err)
+static int ask_requests(struct store *s, struct error *err)
 {
     struct retention *r = &s->retention;
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -232,7 +232,7 @@ int retention_ask(struct store *s, struct error *err)
     if (rc == 0)
         rc = agree(s, clock_ms, err);
     if (rc == 0)
-        rc = ask_wishes(s, err);
+        rc = ask_requests(s, err);
     if (rc == 0)
         r->asked = r->stepped;
     return rc;

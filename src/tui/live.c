@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The loop: waits for keys and news, grants wishes, draws.
+ * The loop: waits for keys and news, grants requests, draws.
  */
 #include "tui/live.h"
 
@@ -100,9 +100,9 @@ static void live_close(struct live *l)
     free(l->hosts);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
-static void signal_process(struct live_host *h, const struct top_wish *w)
+static void signal_process(struct live_host *h, const struct top_request *w)
 {
     struct error err = {0};
     char text[TOP_NOTE_SIZE];
@@ -139,26 +139,26 @@ static void switch_host(struct live *l, size_t to)
         shown_host(l)->top.tab = TAB_OVERVIEW;
 }
 
-static void grant_wishes_of(struct live *l, struct live_host *h)
+static void serve_requests_of(struct live *l, struct live_host *h)
 {
-    struct top_wish w;
-    while ((w = top_next_wish(&h->top)).kind != WISH_NOTHING) {
+    struct top_request w;
+    while ((w = top_next_request(&h->top)).kind != REQUEST_NOTHING) {
         switch (w.kind) {
-        case WISH_END: l->ended = true; break;
-        case WISH_STOP: screen_stop(); break;
-        case WISH_COPY: screen_copy(w.text); break;
-        case WISH_SAVE: save(l); break;
-        case WISH_SIGNAL: signal_process(h, &w); break;
-        case WISH_HOST: switch_host(l, (size_t)w.number); break;
+        case REQUEST_END: l->ended = true; break;
+        case REQUEST_STOP: screen_stop(); break;
+        case REQUEST_COPY: screen_copy(w.text); break;
+        case REQUEST_SAVE: save(l); break;
+        case REQUEST_SIGNAL: signal_process(h, &w); break;
+        case REQUEST_HOST: switch_host(l, (size_t)w.number); break;
         default: feed_ask(h->feed, &w); break;
         }
     }
 }
 
-static void grant_wishes(struct live *l)
+static void serve_requests(struct live *l)
 {
     for (size_t i = 0; i < l->count; i++)
-        grant_wishes_of(l, &l->hosts[i]);
+        serve_requests_of(l, &l->hosts[i]);
 }
 
 /* --gpu: the one that is chosen from the start. */
@@ -225,7 +225,7 @@ static bool take_input(struct live *l)
         case SCREEN_RESIZE: resize(l); break;
         case SCREEN_NOTHING: break;
         }
-        grant_wishes(l);
+        serve_requests(l);
     }
     return any;
 }
@@ -249,7 +249,7 @@ static void loop(struct live *l)
         }
         changed = take_news(l);
         changed = take_input(l) || changed;
-        grant_wishes(l);
+        serve_requests(l);
     }
 }
 
@@ -299,7 +299,7 @@ int live_once(struct cli *cli, const struct top_settings *settings, const struct
             choose_gpu(h);
             if (h->top.live && !h->top.live->gpu_count)
                 break;
-            grant_wishes(l);
+            serve_requests(l);
         }
         draw_frame(&h->top, &l->canvas);
         canvas_write(&l->canvas, &text);

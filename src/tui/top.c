@@ -89,7 +89,7 @@ void top_switch(struct top *t, const struct top *from)
     t->paused = from->paused;
     top_resize(t, from->width, from->height);
     if (t->tab >= TAB_ALERTS && t->tab < TAB_HOSTS)
-        top_want(t, WISH_PANE)->number = t->tab;
+        top_want(t, REQUEST_PANE)->number = t->tab;
     top_make_rows(t);
 }
 
@@ -99,21 +99,21 @@ void top_note(struct top *t, bool bad, const char *text)
     t->note_bad = bad;
 }
 
-struct top_wish *top_want(struct top *t, enum wish_kind kind)
+struct top_request *top_want(struct top *t, enum request_kind kind)
 {
-    if (t->wish_count == TOP_WISHES) /* nobody grants them: the oldest has waited too long */
-        memmove(t->wishes, t->wishes + 1, --t->wish_count * sizeof *t->wishes);
-    struct top_wish *w = &t->wishes[t->wish_count++];
-    *w = (struct top_wish){.kind = kind, .window_ms = t->settings.window_ms, .width = t->width - 2};
+    if (t->request_count == TOP_REQUESTS) /* nobody grants them: the oldest has waited too long */
+        memmove(t->requests, t->requests + 1, --t->request_count * sizeof *t->requests);
+    struct top_request *w = &t->requests[t->request_count++];
+    *w = (struct top_request){.kind = kind, .window_ms = t->settings.window_ms, .width = t->width - 2};
     return w;
 }
 
-struct top_wish top_next_wish(struct top *t)
+struct top_request top_next_request(struct top *t)
 {
-    if (!t->wish_count)
-        return (struct top_wish){0};
-    struct top_wish first = t->wishes[0];
-    memmove(t->wishes, t->wishes + 1, --t->wish_count * sizeof *t->wishes);
+    if (!t->request_count)
+        return (struct top_request){0};
+    struct top_request first = t->requests[0];
+    memmove(t->requests, t->requests + 1, --t->request_count * sizeof *t->requests);
     return first;
 }
 
@@ -254,9 +254,9 @@ void top_sample(struct top *t, const struct snapshot *s, struct why *why, bool d
         t->only = ALL_GPUS;
     if (t->tab >= TAB_ALERTS && t->tab < TAB_HOSTS &&
         t->now.ms - t->pane_at_ms[t->tab] >= (t->tab == TAB_GUARD ? GUARD_MS : PANE_MS))
-        top_want(t, WISH_PANE)->number = t->tab;
+        top_want(t, REQUEST_PANE)->number = t->tab;
     if (first)
-        top_want(t, WISH_SERIES)->number = 0;
+        top_want(t, REQUEST_SERIES)->number = 0;
     top_make_rows(t);
     top_details_again(t);
 }

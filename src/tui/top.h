@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The live view as a state machine: keys, mouse, sizes, samples and answers go in, a state comes out, and wishes for whoever can
+ * The live view as a state machine: keys, mouse, sizes, samples and answers go in, a state comes out, and requests for whoever can
  * reach a terminal, a daemon or a process. No clock, no I/O, no thread.
  *
  *   keys, mouse, resize ──┐                       ┌──▶ draw_frame() ──▶ canvas ──▶ terminal, text
  *   samples, explanations ┼──▶ struct top ────────┤
- *   answers about the past┘                       └──▶ wishes: quit, copy, ask the past, signal, ...
+ *   answers about the past┘                       └──▶ requests: quit, copy, ask the past, signal, ...
  */
 #pragma once
 
@@ -73,24 +73,24 @@ enum top_column {
     COL_COUNT
 };
 
-enum wish_kind {
-    WISH_NOTHING,
-    WISH_END,
-    WISH_STOP,
-    WISH_COPY,
-    WISH_AT,
-    WISH_SERIES,
-    WISH_PANE,
-    WISH_SIGNAL,
-    WISH_GUARD,
-    WISH_DETAILS,
-    WISH_FIT,
-    WISH_HOST,
-    WISH_SAVE
+enum request_kind {
+    REQUEST_NOTHING,
+    REQUEST_END,
+    REQUEST_STOP,
+    REQUEST_COPY,
+    REQUEST_AT,
+    REQUEST_SERIES,
+    REQUEST_PANE,
+    REQUEST_SIGNAL,
+    REQUEST_GUARD,
+    REQUEST_DETAILS,
+    REQUEST_FIT,
+    REQUEST_HOST,
+    REQUEST_SAVE
 };
 
-struct top_wish {
-    enum wish_kind kind;
+struct top_request {
+    enum request_kind kind;
     int64_t number;    /* a moment, a tab, a signal */
     int64_t window_ms; /* of series */
     int width;         /* of a tab's text */
@@ -100,7 +100,7 @@ struct top_wish {
 };
 
 enum {
-    TOP_WISHES = 96,      /* more than there are tags: a signal for each */
+    TOP_REQUESTS = 96,    /* more than there are tags: a signal for each */
     TOP_INPUT_SIZE = 240, /* the path of a model is typed, too */
     TOP_NOTE_SIZE = 200,
     TOP_KEPT = 240,      /* samples kept to go back to without a daemon */
@@ -256,8 +256,8 @@ struct top {
     bool note_bad;
     char trouble[TOP_NOTE_SIZE]; /* why there is no new sample; "" fine */
 
-    struct top_wish wishes[TOP_WISHES];
-    size_t wish_count;
+    struct top_request requests[TOP_REQUESTS];
+    size_t request_count;
     struct zone zones[TOP_ZONES];
     size_t zone_count;
     struct zone scrubbed; /* the plot that the mouse was pressed on: dragging moves through its time; no width: none */
@@ -313,9 +313,9 @@ void top_details_again(struct top *t);
 void top_details_done(struct top_details *details);
 void top_note(struct top *t, bool bad, const char *text);
 
-struct top_wish *top_want(struct top *t, enum wish_kind kind);
-/* The next wish, WISH_NOTHING when there is none. */
-struct top_wish top_next_wish(struct top *t);
+struct top_request *top_want(struct top *t, enum request_kind kind);
+/* The next request, REQUEST_NOTHING when there is none. */
+struct top_request top_next_request(struct top *t);
 
 /* What is on screen: the live sample, or the moment of the cursor. NULL before the first, and where that moment is missing. */
 const struct snapshot *top_shown(const struct top *t);

@@ -192,7 +192,7 @@ static size_t distance(const char *typed, const char *name)
         return 0; /* only the prefix is missing */
     if (len >= 3 && strncmp(name, typed, len) == 0)
         return (strlen(name) - len < 90 ? strlen(name) - len : 90);
-    /* Distances are dear: names of quite another length are not asked for theirs. */
+    /* Distances are expensive: names of quite another length are not asked for theirs. */
     if ((len > other ? len - other : other - len) <= near) {
         size_t off = str_distance(typed, name);
         if (off <= near)

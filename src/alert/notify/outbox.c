@@ -295,13 +295,14 @@ bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct ou
     return batch->count > 0;
 }
 
-static int64_t growing_pause(uint32_t failures, uint32_t dice)
+static int64_t growing_pause(uint32_t failures, uint32_t random)
 {
     int64_t pause = OUTBOX_PAUSE_LEAST_MS;
     for (uint32_t i = 1; i < failures && pause < OUTBOX_PAUSE_MOST_MS; i++)
         pause *= 2;
     pause = MIN_OF(pause, (int64_t)OUTBOX_PAUSE_MOST_MS);
-    return pause * 3 / 4 + (int64_t)(dice % 1000) * pause / 2000; /* 75 to 125 %: targets of many machines are not asked at once */
+    return pause * 3 / 4 +
+           (int64_t)(random % 1000) * pause / 2000; /* 75 to 125 %: targets of many machines are not asked at once */
 }
 
 static void settle_sent(struct outbox *o, const struct outbox_batch *batch, struct mono now, struct wall today)
@@ -350,7 +351,7 @@ static size_t give_up_hopeless(struct outbox *o, enum outbox_result result, stru
 }
 
 int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum outbox_result result, int64_t pause_ms,
-                      uint32_t dice, struct mono now, struct wall today)
+                      uint32_t random, struct mono now, struct wall today)
 {
     if (result == OUTBOX_CANCELLED)
         return 0;
@@ -362,7 +363,7 @@ int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum o
     o->given_up += gone;
     o->changed = true;
     o->failures++;
-    int64_t pause = MAX_OF(growing_pause(o->failures, dice), MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MOST_MS));
+    int64_t pause = MAX_OF(growing_pause(o->failures, random), MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MOST_MS));
     if (gone) {
         o->failures = 0; /* the next one has its own chance */
         pause = MAX_OF((int64_t)OUTBOX_PAUSE_LEAST_MS, pause_ms);

@@ -89,10 +89,10 @@ struct outbox_batch {
 bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct outbox_batch *batch);
 
 enum outbox_result { OUTBOX_SENT, OUTBOX_FAILED, OUTBOX_REFUSED, OUTBOX_CANCELLED };
-/* What became of it. `pause_ms` is what the target asked for (0: nothing), `dice` a random number for the jitter. Returns the pause
- * until the next attempt, 0 when it was sent. The notices of the batch may be gone afterwards. */
+/* What became of it. `pause_ms` is what the target asked for (0: nothing), `random` a random number for the jitter. Returns the
+ * pause until the next attempt, 0 when it was sent. The notices of the batch may be gone afterwards. */
 int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum outbox_result result, int64_t pause_ms,
-                      uint32_t dice, struct mono now, struct wall today);
+                      uint32_t random, struct mono now, struct wall today);
 
 void outbox_write(const struct outbox *o, const char *name, struct buf *out);
 /* Into an empty outbox; everything is due at once. -EINVAL: it is damaged. */

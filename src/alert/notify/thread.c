@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread of one notifier: takes letters, keeps its queue on disk, sends what is due.
+ * The thread of one notifier: takes messages, keeps its queue on disk, sends what is due.
  */
 #include "alert/notify/thread.h"
 
@@ -18,11 +18,11 @@
 #include "base/keep.h"
 #include "base/mailbox.h"
 
-enum { LETTERS_MAX = 256 };
+enum { MESSAGES_MAX = 256 };
 
 /* What comes in by mail: one of these. */
 enum roll { ROLL_NONE, ROLL_BEGINS, ROLL_ENDS };
-struct letter {
+struct notifier_message {
     struct alert_notice *notice;
     struct notify_target *target; /* new settings */
     struct home_view *view;
@@ -42,7 +42,7 @@ struct notifier {
     uint64_t seed;
     bool keeping_fails;
     bool rolling;
-    uint64_t lost_before_roll; /* letters that did not fit: a roll call with gaps proves nothing */
+    uint64_t lost_before_roll; /* messages that did not fit: a roll call with gaps proves nothing */
     struct home_view *view;    /* the last one; NULL: none came */
     bool view_is_new, showing_fails;
     struct mono last_used; /* the connection that stays open */
@@ -54,9 +54,9 @@ struct notifier {
     struct notifier_stats stats;
 };
 
-static void drop_letter(void *item)
+static void drop_message(void *item)
 {
-    struct letter *l = item;
+    struct notifier_message *l = item;
     free(l->notice);
     notify_target_free(l->target);
     home_view_free(l->view);
@@ -76,7 +76,7 @@ static void say(struct notifier *n, enum log_level level, const char *format, ..
 }
 
 /* xorshift: only so that many machines do not ask a server at the same moment. */
-static uint32_t dice(struct notifier *n)
+static uint32_t next_random(struct notifier *n)
 {
     n->seed ^= n->seed << 13;
     n->seed ^= n->seed >> 7;
@@ -211,8 +211,8 @@ static void send_due(struct notifier *n)
         notify_attempt(n->setup.env, n->target, &group, clock_wall(clock), &n->stop, &attempt);
         if (attempt.result == OUTBOX_CANCELLED)
             return;
-        int64_t pause_ms =
-            outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, dice(n), clock_mono(clock), clock_wall(clock));
+        int64_t pause_ms = outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, next_random(n), clock_mono(clock),
+                                         clock_wall(clock));
         save(n); /* before it is shown as sent: who sees that may end us, and it must not be sent again */
         publish_attempt(n, &attempt, batch.taken);
         tell_outcome(n, &attempt, failures, given_up, pause_ms);
@@ -261,8 +261,8 @@ static void keep_alive(struct notifier *n)
     n->last_used = clock_mono(n->setup.env->clock);
 }
 
-/* The next letter; meanwhile somebody may click on a notification. */
-static struct letter *wait_for_letter(struct notifier *n, int64_t wait)
+/* The next message; meanwhile somebody may click on a notification. */
+static struct notifier_message *wait_for_message(struct notifier *n, int64_t wait)
 {
     int64_t ping = until_ping_ms(n);
     if (ping >= 0 && (wait < 0 || ping < wait))
@@ -278,7 +278,7 @@ static struct letter *wait_for_letter(struct notifier *n, int64_t wait)
     return mailbox_take(n->mail, wait);
 }
 
-static void open_letter(struct notifier *n, struct letter *l)
+static void open_message(struct notifier *n, struct notifier_message *l)
 {
     const struct clock *clock = n->setup.env->clock;
     if (l->notice)
@@ -302,7 +302,7 @@ static void open_letter(struct notifier *n, struct letter *l)
         n->outbox.rules = n->target->rules;
         n->outbox.not_before = (struct mono){0}; /* new settings have a chance at once */
     }
-    drop_letter(l);
+    drop_message(l);
 }
 
 static int64_t until_due_ms(const struct notifier *n)
@@ -315,7 +315,7 @@ static int64_t until_due_ms(const struct notifier *n)
     return left <= 0 ? 0 : left / NS_PER_MS + 1;
 }
 
-static void *live(void *arg)
+static void *thread_main(void *arg)
 {
     struct notifier *n = arg;
     for (;;) {
@@ -325,9 +325,9 @@ static void *live(void *arg)
         enum notifier_state state = n->outbox.failures ? NOTIFIER_RETRYING : n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE;
         publish(n, state);
         int64_t wait = until_due_ms(n);
-        struct letter *l = wait_for_letter(n, wait); /* after its close only what is left, which goes to the disk */
+        struct notifier_message *l = wait_for_message(n, wait); /* after its close only what is left, which goes to the disk */
         while (l) {
-            open_letter(n, l);
+            open_message(n, l);
             l = mailbox_take(n->mail, 0);
         }
         save(n);
@@ -350,7 +350,7 @@ struct notifier *notifier_new(const struct notifier_setup *setup, const struct c
     str_copy(n->name, sizeof n->name, str_from(settings->entry.name));
     str_copy(n->stats.name, sizeof n->stats.name, str_from(n->name));
     n->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)n) | 1;
-    n->mail = mailbox_new(LETTERS_MAX, drop_letter);
+    n->mail = mailbox_new(MESSAGES_MAX, drop_message);
     n->target = notify_target_new(settings);
     n->view_every_ms = settings->type == CONFIG_NOTIFY_MQTT ? settings->state_interval_ms : 0;
     if (n->mail && n->target) {
@@ -359,7 +359,7 @@ struct notifier *notifier_new(const struct notifier_setup *setup, const struct c
         load(n);
         n->setup.folder = NULL;
         publish(n, n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE);
-        n->runs = pthread_create(&n->thread, NULL, live, n) == 0;
+        n->runs = pthread_create(&n->thread, NULL, thread_main, n) == 0;
     }
     if (n->runs)
         return n;
@@ -373,17 +373,17 @@ const char *notifier_name(const struct notifier *n)
     return n->name;
 }
 
-static void post_letter(struct notifier *n, struct letter letter)
+static void post_message(struct notifier *n, struct notifier_message message)
 {
-    struct letter *l = malloc(sizeof *l);
+    struct notifier_message *l = malloc(sizeof *l);
     if (l) {
-        *l = letter;
+        *l = message;
         mailbox_put(n->mail, l);
         return;
     }
-    free(letter.notice);
-    notify_target_free(letter.target);
-    home_view_free(letter.view);
+    free(message.notice);
+    notify_target_free(message.target);
+    home_view_free(message.view);
 }
 
 bool notifier_wants_view(const struct notifier *n, struct mono now)
@@ -400,7 +400,7 @@ void notifier_show(struct notifier *n, const struct home_view *view, struct mono
     memcpy(copy, view, size);
     copy->snapshot = snapshot_ref(view->snapshot);
     n->last_view = now;
-    post_letter(n, (struct letter){.view = copy});
+    post_message(n, (struct notifier_message){.view = copy});
 }
 
 void notifier_tell(struct notifier *n, const struct alert_notice *notice)
@@ -409,12 +409,12 @@ void notifier_tell(struct notifier *n, const struct alert_notice *notice)
     if (!copy)
         return;
     *copy = *notice;
-    post_letter(n, (struct letter){.notice = copy});
+    post_message(n, (struct notifier_message){.notice = copy});
 }
 
 void notifier_roll(struct notifier *n, bool begins)
 {
-    post_letter(n, (struct letter){.roll = begins ? ROLL_BEGINS : ROLL_ENDS});
+    post_message(n, (struct notifier_message){.roll = begins ? ROLL_BEGINS : ROLL_ENDS});
 }
 
 int notifier_change(struct notifier *n, const struct config_notify *settings, struct error *err)
@@ -424,7 +424,7 @@ int notifier_change(struct notifier *n, const struct config_notify *settings, st
         return error_set(err, -ENOMEM, "out of memory");
     n->view_every_ms = settings->type == CONFIG_NOTIFY_MQTT ? settings->state_interval_ms : 0;
     n->last_view = (struct mono){0}; /* another broker has not seen it yet */
-    post_letter(n, (struct letter){.target = target});
+    post_message(n, (struct notifier_message){.target = target});
     return 0;
 }
 

@@ -25,7 +25,7 @@ enum { FLAGS_MAX = 8, STATE_DIR_SIZE = 480 };
 enum { DESCRIPTORS_WANTED = 8448 }; /* both sides of 4,096 clients at the gate, and what the guard opens itself */
 
 struct front {
-    struct guard_eyes eyes;
+    struct guard_sampler sampler;
     struct guard *guard;
     struct guard_socket *socket;
     _Atomic bool ended, left; /* left: the worker could not be set right at the end */
@@ -112,7 +112,7 @@ static const char *base_name(const char *path)
 }
 
 /* A pid, a URL, or a unit. */
-static int match_what(struct guard_spec *spec, const char *what, struct error *err)
+static int parse_target(struct guard_spec *spec, const char *what, struct error *err)
 {
     int64_t pid;
     if (str_to_i64(str_from(what), &pid) && pid > 0 && pid <= INT32_MAX)
@@ -146,7 +146,7 @@ struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, c
     struct guard_spec *spec = new_spec(config, name, err);
     if (!spec)
         return NULL;
-    int rc = match_what(spec, what, err);
+    int rc = parse_target(spec, what, err);
     if (rc == 0)
         rc = add_options(cli, config, spec, err);
     /* Without any other word, the one method that works for any CUDA process. */
@@ -213,7 +213,7 @@ static int open_state(char path[STATE_DIR_SIZE], struct error *err)
 /* Profile "desktop" is of no use where nobody can see who else is there. */
 static bool sees_enough(struct front *f, const struct guard_spec *spec, struct error *err)
 {
-    AUTO_SNAPSHOT const struct snapshot *s = spec->lists_processes ? guard_eyes_sample(&f->eyes, -1) : NULL;
+    AUTO_SNAPSHOT const struct snapshot *s = spec->lists_processes ? guard_sampler_sample(&f->sampler, -1) : NULL;
     if (!spec->lists_processes || (s && guard_can_see(s)))
         return true;
     error_set(err, -ENODEV, "no source lists the processes of a GPU, which profile \"desktop\" needs%s%s",
@@ -226,7 +226,7 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
 {
     struct front f = {.main = pthread_self(),
                       .has_child = command != NULL,
-                      .eyes = {.lean = true, .slow_every_ms = MIN_OF(spec->health_interval_ms, SLOW_EVERY_MS)}};
+                      .sampler = {.lean = true, .slow_every_ms = MIN_OF(spec->health_interval_ms, SLOW_EVERY_MS)}};
     struct error err = {0};
     char state[STATE_DIR_SIZE], name[SPEC_NAME_SIZE];
     sigset_t set;
@@ -237,11 +237,11 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
     const char *label = name;
     int rc = open_state(state, &err);
     if (rc == 0)
-        f.eyes.engine = guard_open_engine(cli, &err);
-    if (rc == 0 && f.eyes.engine)
+        f.sampler.engine = guard_open_engine(cli, &err);
+    if (rc == 0 && f.sampler.engine)
         f.guard = guard_new(
             &(struct guard_options){
-                .env = &cli->env, .state_dir = state, .sample = guard_eyes_sample, .event = on_event, .user = &f},
+                .env = &cli->env, .state_dir = state, .sample = guard_sampler_sample, .event = on_event, .user = &f},
             &err);
     bool can_see = !f.guard || sees_enough(&f, spec, &err);
     if (f.guard && can_see && guard_socket_open(f.guard, name, &f.socket, &err) == 0) {
@@ -255,7 +255,7 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
     int status = rc == 0 ? wait_for_end(&f, &set) : cli_fail("%s", err.text);
     guard_socket_close(f.socket);
     guard_free(f.guard);
-    engine_free(f.eyes.engine);
+    engine_free(f.sampler.engine);
     free_spec(spec);
     return f.left && status == EXIT_FINE ? EXIT_FAILED : status;
 }

@@ -93,18 +93,19 @@ static int probe(struct cli *cli, struct guard_spec *spec)
 {
     struct error err = {0};
     char state[PLACE_SIZE + 8];
-    struct guard_eyes eyes = {0};
+    struct guard_sampler sampler = {0};
     int rc = place_state(state, &err);
     if (rc == 0) {
         strcat(state, "/guard");
-        eyes.engine = guard_open_engine(cli, &err);
+        sampler.engine = guard_open_engine(cli, &err);
     }
-    if (!eyes.engine)
+    if (!sampler.engine)
         return cli_fail("%s", err.text);
     struct probe_result result;
-    rc = guard_probe(&(struct guard_options){.env = &cli->env, .state_dir = state, .sample = guard_eyes_sample, .user = &eyes},
-                     spec, &result, &err);
-    engine_free(eyes.engine);
+    rc =
+        guard_probe(&(struct guard_options){.env = &cli->env, .state_dir = state, .sample = guard_sampler_sample, .user = &sampler},
+                    spec, &result, &err);
+    engine_free(sampler.engine);
     if (rc < 0 && result.method && !result.resumed && result.evict_ms > 0)
         return cli_fail("%s\nThe worker may be off the GPU; `whirr guard attach` brings it back", err.text);
     if (rc < 0)

@@ -130,16 +130,16 @@ static int vacuum(struct db_job *job)
 static const char *const exports[] = {"samples",   "minutes", "hours", "host-samples", "host-minutes", "host-hours",
                                       "processes", "events",  NULL};
 
-struct export_wish {
+struct export_request {
     const struct cli *cli;
     const char *what;
 };
 
 static bool parameter(void *user, const char *key, char *value, size_t size)
 {
-    const struct export_wish *wish = user;
-    bool host = strncmp(wish->what, "host-", 5) == 0;
-    const char *text = options_value(wish->cli->options, key, NULL);
+    const struct export_request *request = user;
+    bool host = strncmp(request->what, "host-", 5) == 0;
+    const char *text = options_value(request->cli->options, key, NULL);
     if (strcmp(key, "format") == 0)
         text = text ? text : "csv";
     else if (strcmp(key, "since") == 0)
@@ -149,7 +149,7 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
     else if (strcmp(key, "metric") == 0)
         text = host ? "host.all" : "all";
     else if (strcmp(key, "step") == 0)
-        text = strstr(wish->what, "minutes") ? "1m" : strstr(wish->what, "hours") ? "1h" : "raw";
+        text = strstr(request->what, "minutes") ? "1m" : strstr(request->what, "hours") ? "1h" : "raw";
     if (!text)
         return false;
     str_copy(value, size, str_from(text));
@@ -187,23 +187,23 @@ static int export(struct db_job *job)
 {
     const struct options *o = job->cli->options;
     const char *path = options_value(o, "output", "-");
-    struct export_wish wish = {.cli = job->cli, .what = o->argument_count > 1 ? o->arguments[1] : "samples"};
+    struct export_request request = {.cli = job->cli, .what = o->argument_count > 1 ? o->arguments[1] : "samples"};
     struct error err = {0};
     size_t known = 0;
-    while (exports[known] && strcmp(exports[known], wish.what) != 0)
+    while (exports[known] && strcmp(exports[known], request.what) != 0)
         known++;
     if (!exports[known])
         return cli_usage(
             job->cli,
             "'%s' cannot be exported: samples, minutes, hours, host-samples, host-minutes, host-hours, processes or events",
-            wish.what);
+            request.what);
     AUTO_FREE struct history_question *q = malloc(sizeof *q);
     if (!q)
         return cli_fail("out of memory");
-    enum history_kind kind = strcmp(wish.what, "processes") == 0 ? HISTORY_PROCESSES
-                             : strcmp(wish.what, "events") == 0  ? HISTORY_EVENTS
-                                                                 : HISTORY_SERIES;
-    if (history_question_read(q, kind, parameter, &wish, clock_wall(job->cli->env.clock), MOMENT_LOCAL, &err) < 0)
+    enum history_kind kind = strcmp(request.what, "processes") == 0 ? HISTORY_PROCESSES
+                             : strcmp(request.what, "events") == 0  ? HISTORY_EVENTS
+                                                                    : HISTORY_SERIES;
+    if (history_question_read(q, kind, parameter, &request, clock_wall(job->cli->env.clock), MOMENT_LOCAL, &err) < 0)
         return cli_usage(job->cli, "%s", err.text);
     q->finest = true;
     struct history_source *source = NULL;

@@ -97,7 +97,8 @@ void json_capacity(struct json_writer *j, const struct snapshot *s, const struct
     jw_end(j);
 }
 
-static void copy(struct json_writer *j, const struct capacity *c, const struct placement_wish *wish, const struct placement_copy *p)
+static void copy(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
+                 const struct placement_copy *p)
 {
     jw_object(j);
     jw_key_array(j, "gpus");
@@ -108,7 +109,7 @@ static void copy(struct json_writer *j, const struct capacity *c, const struct p
         mb(j, "memory_mb", p->shares[i].bytes);
         json_scaled(j, "available_mb", gpu->available_bytes, PER_MIB);
         jw_key(j, "layers");
-        if (wish->layers)
+        if (request->layers)
             jw_int(j, (int64_t)p->shares[i].layers);
         else
             jw_null(j);
@@ -189,8 +190,8 @@ static void model(struct json_writer *j, const struct fit_subject *subject)
     jw_end(j);
 }
 
-void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_wish *wish, const struct placement *p,
-                    const struct fit_subject *subject)
+void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
+                    const struct placement *p, const struct fit_subject *subject)
 {
     bool known = p->verdict != PLACEMENT_UNKNOWN, fits = p->verdict == PLACEMENT_FITS;
     int64_t shares = fits ? (int64_t)p->copies[0].share_count : 1;
@@ -217,12 +218,12 @@ void json_placement(struct json_writer *j, const struct capacity *c, const struc
     else
         jw_null(j);
     evictions(j, c, p);
-    mb(j, "size_mb", wish->bytes + wish->fixed_bytes * shares);
-    jw_key_int(j, "size_bytes", wish->bytes + wish->fixed_bytes * shares);
-    jw_key_int(j, "count", MAX_OF(wish->count, 1));
+    mb(j, "size_mb", request->bytes + request->fixed_bytes * shares);
+    jw_key_int(j, "size_bytes", request->bytes + request->fixed_bytes * shares);
+    jw_key_int(j, "count", MAX_OF(request->count, 1));
     jw_key_array(j, "placements");
     for (size_t k = 0; k < p->copy_count; k++)
-        copy(j, c, wish, &p->copies[k]);
+        copy(j, c, request, &p->copies[k]);
     jw_end(j);
     model(j, subject);
     jw_end(j);

@@ -25,15 +25,15 @@ struct fit_subject {
 };
 
 /* The body of GET /api/placement and of `whirr fit --json`. */
-void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_wish *wish, const struct placement *p,
-                    const struct fit_subject *subject);
+void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
+                    const struct placement *p, const struct fit_subject *subject);
 
 /* "CUDA_VISIBLE_DEVICES=GPU-...,GPU-...", one variable a line, for a program that is to use the GPUs of this copy; false: nobody
  * knows how to tell a program for these. */
 bool placement_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy);
 
 void table_capacity(struct buf *out, const struct page *page, const struct capacity *c);
-void table_placement(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_wish *wish,
+void table_placement(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_request *request,
                      const struct placement *p, const struct fit_subject *subject);
 /* gpu_memory_available_bytes and its siblings. */
 void prometheus_capacity(struct buf *out, const struct snapshot *s, const struct capacity *c);

@@ -83,7 +83,7 @@ static void say_need(struct buf *out, const struct page *page, const struct fit_
     }
 }
 
-static void say_shares(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_wish *wish,
+static void say_shares(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_request *request,
                        const struct placement *p)
 {
     for (size_t k = 0; k < p->copy_count; k++)
@@ -94,8 +94,8 @@ static void say_shares(struct buf *out, const struct page *page, const struct ca
             char text[CAPACITY_WORDS + GPU_NAME_SIZE + 160];
             show_bytes(takes, page, reading_ok(share->bytes));
             show_bytes(room, page, gpu->available_bytes);
-            if (wish->layers && p->copies[k].share_count > 1)
-                snprintf(layers, sizeof layers, " (%zu of %zu layers)", share->layers, wish->layer_count);
+            if (request->layers && p->copies[k].share_count > 1)
+                snprintf(layers, sizeof layers, " (%zu of %zu layers)", share->layers, request->layer_count);
             if (p->copy_count > 1)
                 snprintf(copy, sizeof copy, "copy %zu: ", k + 1);
             snprintf(text, sizeof text, "%s%s takes %s%s, %s available  %s", copy, capacity_gpu_words(gpu, words), takes, layers,
@@ -105,7 +105,7 @@ static void say_shares(struct buf *out, const struct page *page, const struct ca
         }
 }
 
-void table_placement(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_wish *wish,
+void table_placement(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_request *request,
                      const struct placement *p, const struct fit_subject *subject)
 {
     static const char *const heads[] = {"It does not fit: ", "It fits: ", "Unknown: "};
@@ -116,7 +116,7 @@ void table_placement(struct buf *out, const struct page *page, const struct capa
     page_wrap(out, page, p->evicted_count ? INK_WARN : inks[p->verdict], text, 0, 0);
     if (subject->path)
         say_need(out, page, subject);
-    say_shares(out, page, c, wish, p);
+    say_shares(out, page, c, request, p);
     for (size_t i = 0; i < p->evicted_count; i++)
         buf_printf(out, "  First: whirr guard evict %s\n", p->evicted[i]);
     AUTO_BUF struct buf env = BUF(16384);

@@ -79,8 +79,8 @@ static void squeeze(const struct grid *g, const struct page *page, int widths[GR
 {
     enum { LAST_LEAST = 16 };
     size_t last = g->column_count - 1;
-    int wish = widths[last];
-    widths[last] = MIN_OF(wish, LAST_LEAST);
+    int request = widths[last];
+    widths[last] = MIN_OF(request, LAST_LEAST);
     for (;;) {
         int over = total(g, widths) - page->width;
         size_t worst = 0;
@@ -92,7 +92,7 @@ static void squeeze(const struct grid *g, const struct page *page, int widths[GR
         widths[worst] = 0;
     }
     if (widths[last])
-        widths[last] = MIN_OF(wish, MAX_OF(widths[last], widths[last] + page->width - total(g, widths)));
+        widths[last] = MIN_OF(request, MAX_OF(widths[last], widths[last] + page->width - total(g, widths)));
 }
 
 void grid_write(struct buf *out, const struct page *page, const struct grid *g)

@@ -57,7 +57,7 @@ static bool is_screen(const char *name)
 
 enum holder_kind { HOLDER_OTHER, HOLDER_BROWSER, HOLDER_MONITOR, HOLDER_SCREEN, HOLDER_BROKER };
 
-static enum holder_kind kind_of(const struct rest_holder *h)
+static enum holder_kind kind_of(const struct idle_holder *h)
 {
     static const char *const browsers[] = {
         "firefox",        "firefox-bin", "firefox-esr", "chrome",      "chromium",       "chromium-browse",
@@ -132,11 +132,11 @@ static void say_step(struct say *s, struct rest_finding *f, const struct usual *
     say(s, "since it came, %lld W before)", words_whole(step->before_mw, 1000));
 }
 
-static void audit_displays(struct rest_audit *a, const struct gpu_rest *r, bool pinned)
+static void audit_displays(struct rest_audit *a, const struct idle_facts *r, bool pinned)
 {
     a->ruled_out |= 1u << REST_DISPLAY;
     for (size_t i = 0; i < r->display_count; i++) {
-        const struct rest_display *d = &r->displays[i];
+        const struct idle_display *d = &r->displays[i];
         struct rest_finding *f = d->on ? add(a, REST_DISPLAY, pinned, 0) : NULL;
         if (!f)
             continue;
@@ -217,13 +217,13 @@ static void audit_video(struct rest_audit *a, const struct gpu *gpu)
         snprintf(f->text, sizeof f->text, "video is being decoded (decoder %lld%%)", percent(busy));
 }
 
-static void audit_holders(struct rest_audit *a, const struct gpu_rest *r, const struct usual *u)
+static void audit_holders(struct rest_audit *a, const struct idle_facts *r, const struct usual *u)
 {
     a->hidden = r->hidden;
     if (!r->hidden && !r->holders_left_out)
         a->ruled_out |= 1u << REST_BROWSER | 1u << REST_MONITOR | 1u << REST_OPEN;
     for (size_t i = 0; i < r->holder_count; i++) {
-        const struct rest_holder *h = &r->holders[i];
+        const struct idle_holder *h = &r->holders[i];
         enum holder_kind kind = kind_of(h);
         if (kind == HOLDER_BROKER)
             continue;
@@ -243,7 +243,7 @@ static void audit_holders(struct rest_audit *a, const struct gpu_rest *r, const 
     }
 }
 
-static bool any_display(const struct gpu_rest *r)
+static bool any_display(const struct idle_facts *r)
 {
     for (size_t i = 0; i < r->display_count; i++)
         if (r->displays[i].on)
@@ -251,24 +251,24 @@ static bool any_display(const struct gpu_rest *r)
     return false;
 }
 
-static void audit_switches(struct rest_audit *a, const struct gpu *gpu, const struct gpu_rest *r)
+static void audit_switches(struct rest_audit *a, const struct gpu *gpu, const struct idle_facts *r)
 {
     char line[WHY_LINE_SIZE];
     struct rest_finding *f;
     int64_t on;
-    if (r->aspm == REST_ON)
+    if (r->aspm == SWITCH_ON)
         a->ruled_out |= 1u << REST_ASPM;
-    if (r->aspm == REST_OFF && (f = add(a, REST_ASPM, true, 0))) {
+    if (r->aspm == SWITCH_OFF && (f = add(a, REST_ASPM, true, 0))) {
         snprintf(f->text, sizeof f->text, "PCIe power saving (ASPM) is off%s",
                  r->aspm_by_policy ? ": the kernel's policy is performance" : " for this GPU");
         if (r->aspm_by_policy)
             advise(a, "Allow PCIe power saving: echo default | sudo tee /sys/module/pcie_aspm/parameters/policy");
     }
-    if (r->runtime_pm == REST_ON)
+    if (r->runtime_pm == SWITCH_ON)
         a->ruled_out |= 1u << REST_RUNTIME_PM;
     /* A GPU that shows a picture or is kept ready on purpose is not suspended anyway. */
     bool may_sleep = !any_display(r) && !reading_or(gpu->persistence_mode, 0);
-    if (r->runtime_pm == REST_OFF && (f = add(a, REST_RUNTIME_PM, may_sleep, 0))) {
+    if (r->runtime_pm == SWITCH_OFF && (f = add(a, REST_RUNTIME_PM, may_sleep, 0))) {
         snprintf(f->text, sizeof f->text, "runtime power management is not allowed, so the GPU can't be suspended");
         if (r->pci_address[0] && may_sleep) {
             snprintf(line, sizeof line, "Let it sleep: echo auto | sudo tee /sys/bus/pci/devices/%s/power/control", r->pci_address);
@@ -351,11 +351,11 @@ bool why_wants_audit(const struct why *why)
     return false;
 }
 
-void why_audit(struct why *why, const struct snapshot *now, const struct gpu_rest *rest_list)
+void why_audit(struct why *why, const struct snapshot *now, const struct idle_facts *rest_list)
 {
     for (size_t i = 0; i < why->gpu_count && i < now->gpu_count; i++) {
         const struct gpu *gpu = &now->gpus[i];
-        const struct gpu_rest *r = &rest_list[i];
+        const struct idle_facts *r = &rest_list[i];
         struct rest_audit *a = &why->gpus[i].rest;
         const struct usual *u = &why->gpus[i].usual;
         *a = (struct rest_audit){.looked = r->looked || gpu->simulated};

@@ -8,7 +8,7 @@
 #include "model/idle_audit.h"
 
 /* Beside each GPU's explanation; does nothing where nobody looked. Also without --idle where an idle GPU draws more than usual. */
-void why_audit(struct why *why, const struct snapshot *now, const struct gpu_rest *rest_list);
+void why_audit(struct why *why, const struct snapshot *now, const struct idle_facts *rest_list);
 /* Whether somebody should look: an idle GPU draws more than its baseline. */
 bool why_wants_audit(const struct why *why);
 

@@ -18,7 +18,7 @@ struct evictable_worker {
 
 struct search {
     const struct capacity *c;
-    const struct placement_wish *wish;
+    const struct placement_request *request;
     struct evictable_worker workers[CAPACITY_WORKERS_MAX]; /* those that could be evicted; most memory first */
     size_t worker_count;
     struct split_rooms room;
@@ -62,7 +62,7 @@ static void measure(struct search *s)
         const struct capacity_gpu *gpu = &s->c->gpus[i];
         int64_t room;
         s->room.rooms[i] = -1;
-        if (!gpu->usable || (s->wish->only >= 0 && s->wish->only != gpu->index) || !reading_get(gpu->free_bytes, &room))
+        if (!gpu->usable || (s->request->only >= 0 && s->request->only != gpu->index) || !reading_get(gpu->free_bytes, &room))
             continue;
         room -= gpu->reserve_bytes;
         for (size_t h = 0; gpu->instance < 0 && h < s->c->hold_count; h++)
@@ -76,8 +76,8 @@ static void measure(struct search *s)
 /* How many GPUs a copy may take: from, to. */
 static void counts(const struct search *s, size_t *from, size_t *to)
 {
-    *from = s->wish->gpus > 0 ? (size_t)s->wish->gpus : 1;
-    *to = s->wish->gpus > 0 || s->wish->whole
+    *from = s->request->gpus > 0 ? (size_t)s->request->gpus : 1;
+    *to = s->request->gpus > 0 || s->request->whole
               ? *from
               : MIN_OF(MAX_OF(split_largest_group(s->c, s->room.rooms), 1), (size_t)PLACEMENT_GPUS_MAX);
 }
@@ -88,8 +88,8 @@ static bool find(struct search *s, struct placement *out)
     measure(s);
     counts(s, &from, &to);
     for (size_t n = from; n <= to; n++)
-        if (split_try(s->c, s->wish, &s->room, n, out)) {
-            out->copy_count = (size_t)MAX_OF(s->wish->count, 1);
+        if (split_try(s->c, s->request, &s->room, n, out)) {
+            out->copy_count = (size_t)MAX_OF(s->request->count, 1);
             return true;
         }
     return false;
@@ -118,7 +118,7 @@ static bool something_is_unknown(const struct search *s)
 {
     for (size_t i = 0; i < s->c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &s->c->gpus[i];
-        if (gpu->usable && gpu->free_bytes.state != READING_OK && (s->wish->only < 0 || s->wish->only == gpu->index))
+        if (gpu->usable && gpu->free_bytes.state != READING_OK && (s->request->only < 0 || s->request->only == gpu->index))
             return true;
     }
     return false;
@@ -129,16 +129,16 @@ static int64_t least_missing(struct search *s)
 {
     size_t from, to;
     for (size_t i = 0; i < s->worker_count; i++)
-        s->workers[i].evicted = !s->wish->no_eviction;
+        s->workers[i].evicted = !s->request->no_eviction;
     measure(s);
     counts(s, &from, &to);
     int64_t least = INT64_MAX;
     for (size_t n = from; n <= to; n++)
-        least = MIN_OF(least, split_shortage(s->c, s->wish, &s->room, n));
+        least = MIN_OF(least, split_shortage(s->c, s->request, &s->room, n));
     return least;
 }
 
-static bool has_sense(const struct placement_wish *w)
+static bool has_sense(const struct placement_request *w)
 {
     enum { SIZE_MAX_BYTES_LOG = 50 }; /* a PiB: beyond, sums of copies could overflow */
     int64_t most = (int64_t)1 << SIZE_MAX_BYTES_LOG;
@@ -149,40 +149,40 @@ static bool has_sense(const struct placement_wish *w)
 /* Over how many GPUs it would fit, as things are, if it can be divided; 0: over none. `p` is room for that. */
 static size_t divided(const struct search *s, struct placement *p)
 {
-    struct placement_wish wish = *s->wish;
-    wish.whole = false;
+    struct placement_request request = *s->request;
+    request.whole = false;
     struct search parted = *s;
-    parted.wish = &wish;
+    parted.request = &request;
     for (size_t i = 0; i < parted.worker_count; i++)
         parted.workers[i].evicted = false;
     return find(&parted, p) ? p->copies[0].share_count : 0;
 }
 
-struct placement *placement_find(const struct capacity *c, const struct placement_wish *wish)
+struct placement *placement_find(const struct capacity *c, const struct placement_request *request)
 {
-    struct search s = {.c = c, .wish = wish};
+    struct search s = {.c = c, .request = request};
     size_t count = c->gpu_count ? c->gpu_count : 1;
     AUTO_FREE int64_t *rooms = calloc(count, sizeof *rooms);
     AUTO_FREE int64_t *left = calloc(count, sizeof *left);
     AUTO_FREE size_t *list = calloc(count, sizeof *list);
     AUTO_FREE struct placement *p = calloc(1, sizeof *p);
-    AUTO_FREE struct placement *parted = wish->whole ? calloc(1, sizeof *parted) : NULL;
-    bool sense = has_sense(wish);
-    if (!sense || !rooms || !left || !list || !p || (wish->whole && !parted)) {
+    AUTO_FREE struct placement *parted = request->whole ? calloc(1, sizeof *parted) : NULL;
+    bool sense = has_sense(request);
+    if (!sense || !rooms || !left || !list || !p || (request->whole && !parted)) {
         errno = sense ? ENOMEM : ERANGE;
         return NULL;
     }
     s.room = (struct split_rooms){rooms, left, list};
     list_workers(&s);
-    if (find(&s, p) || (!wish->no_eviction && find_with_eviction(&s, p))) {
+    if (find(&s, p) || (!request->no_eviction && find_with_eviction(&s, p))) {
         p->verdict = PLACEMENT_FITS;
     } else if (something_is_unknown(&s)) {
         p->verdict = PLACEMENT_UNKNOWN;
         p->missing_bytes = -1;
     } else {
         p->missing_bytes = least_missing(&s);
-        p->could_split = wish->whole ? divided(&s, parted) : 0;
+        p->could_split = request->whole ? divided(&s, parted) : 0;
     }
-    placement_words(c, wish, p);
+    placement_words(c, request, p);
     return TAKE(p);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where does it fit? Pure: capacity and a wish in; GPUs, what would have to be evicted, or what is missing out.
+ * Where does it fit? Pure: capacity and a request in; GPUs, what would have to be evicted, or what is missing out.
  *
  *   1. without disturbing anybody: one GPU, else as few as possible
  *   2. the same with workers of the guard evicted: as few of them as needed
@@ -13,7 +13,7 @@
 
 enum { PLACEMENT_COPIES_MAX = 64, PLACEMENT_GPUS_MAX = 64, PLACEMENT_REASON_SIZE = 640 };
 
-struct placement_wish {
+struct placement_request {
     int64_t bytes;         /* of one copy, all together */
     int64_t fixed_bytes;   /* besides, on every GPU that takes part: context, buffers */
     const int64_t *layers; /* parts that stay whole, in order; they add up to `bytes`. NULL: it can be cut anywhere */
@@ -29,7 +29,7 @@ struct placement_wish {
 struct placement_share {
     size_t gpu; /* position in the capacity */
     int64_t bytes;
-    size_t layers; /* 0 where the wish has none */
+    size_t layers; /* 0 where the request has none */
 };
 
 struct placement_copy {
@@ -41,7 +41,7 @@ enum placement_verdict { PLACEMENT_DOES_NOT_FIT, PLACEMENT_FITS, PLACEMENT_UNKNO
 
 struct placement {
     enum placement_verdict verdict;
-    size_t copy_count; /* as many as wished when it fits, else 0 */
+    size_t copy_count; /* as many as requested when it fits, else 0 */
     struct placement_copy copies[PLACEMENT_COPIES_MAX];
     size_t evicted_count; /* 0: it fits as things are */
     char evicted[CAPACITY_WORKERS_MAX][CAPACITY_WORKER_SIZE];
@@ -50,12 +50,12 @@ struct placement {
     char reason[PLACEMENT_REASON_SIZE];
 };
 
-/* NULL with errno: ENOMEM, or ERANGE for a wish without sense (negative sizes, too many copies). Free with free(). */
-struct placement *placement_find(const struct capacity *c, const struct placement_wish *wish);
+/* NULL with errno: ENOMEM, or ERANGE for a request without sense (negative sizes, too many copies). Free with free(). */
+struct placement *placement_find(const struct capacity *c, const struct placement_request *request);
 
 /* ---- The reason of a placement in words. Not for others. ---- */
 
-void placement_words(const struct capacity *c, const struct placement_wish *wish, struct placement *p);
+void placement_words(const struct capacity *c, const struct placement_request *request, struct placement *p);
 
 /* ---- The packing behind placement: given the room on each GPU, can the copies be laid out? Not for others. ---- */
 
@@ -69,9 +69,9 @@ struct split_rooms {
 };
 
 /* Lays out all copies over `n` GPUs each and fills out->copies, or returns false. */
-bool split_try(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n,
+bool split_try(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r, size_t n,
                struct placement *out);
 /* How much more room would be needed, over the best choice of GPUs; > 0. */
-int64_t split_shortage(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n);
+int64_t split_shortage(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r, size_t n);
 /* Whole cards of the same maker can share one copy; the most that any maker has. */
 size_t split_largest_group(const struct capacity *c, const int64_t *rooms);

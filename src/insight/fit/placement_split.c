@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One copy on one GPU, or over several of one maker. Copies that need several GPUs do not share them: the groups are cut from the
- * GPUs in order of their room, so that a smaller wish never fails where a larger one fits.
+ * GPUs in order of their room, so that a smaller request never fails where a larger one fits.
  */
 #include "insight/fit/placement.h"
 
@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 
-static int copies_of(const struct placement_wish *wish)
+static int copies_of(const struct placement_request *request)
 {
-    return MAX_OF(wish->count, 1);
+    return MAX_OF(request->count, 1);
 }
 
 /* ---- one GPU a copy ---- */
@@ -47,14 +47,14 @@ static bool is_better(const struct capacity *c, const int64_t *rooms, const size
     return rooms[a] != rooms[b] ? rooms[a] < rooms[b] : a < b;
 }
 
-static bool try_single(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r,
+static bool try_single(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r,
                        struct placement *out)
 {
-    int64_t need = wish->bytes + wish->fixed_bytes, *rooms = r->left;
+    int64_t need = request->bytes + request->fixed_bytes, *rooms = r->left;
     size_t *taken = r->list; /* copies on each */
     memcpy(rooms, r->rooms, c->gpu_count * sizeof *rooms);
     memset(taken, 0, c->gpu_count * sizeof *taken);
-    for (int k = 0; k < copies_of(wish); k++) {
+    for (int k = 0; k < copies_of(request); k++) {
         size_t best = c->gpu_count;
         for (size_t i = 0; i < c->gpu_count; i++)
             if (rooms[i] >= need && (best == c->gpu_count || is_better(c, rooms, taken, i, best)))
@@ -63,7 +63,7 @@ static bool try_single(const struct capacity *c, const struct placement_wish *wi
             return false;
         rooms[best] -= need;
         taken[best]++;
-        out->copies[k] = (struct placement_copy){1, {{.gpu = best, .bytes = need, .layers = wish->layer_count}}};
+        out->copies[k] = (struct placement_copy){1, {{.gpu = best, .bytes = need, .layers = request->layer_count}}};
     }
     return true;
 }
@@ -101,7 +101,7 @@ static bool is_first_of_maker(const struct capacity *c, const int64_t *rooms, si
     return true;
 }
 
-static void group_of(const struct placement_wish *wish, const int64_t *rooms, const size_t *list, size_t n, struct group *g)
+static void group_of(const struct placement_request *request, const int64_t *rooms, const size_t *list, size_t n, struct group *g)
 {
     g->count = n;
     for (size_t i = 0; i < n; i++) {
@@ -111,7 +111,7 @@ static void group_of(const struct placement_wish *wish, const int64_t *rooms, co
         g->gpus[at] = list[i];
     }
     for (size_t i = 0; i < n; i++)
-        g->room[i] = rooms[g->gpus[i]] - wish->fixed_bytes;
+        g->room[i] = rooms[g->gpus[i]] - request->fixed_bytes;
 }
 
 static int64_t total_room(const struct group *g)
@@ -123,55 +123,55 @@ static int64_t total_room(const struct group *g)
 }
 
 /* Each GPU takes layers in order, up to its limit; false when some are left. */
-static bool fill_layers(const struct placement_wish *wish, const struct group *g, const int64_t *limits,
+static bool fill_layers(const struct placement_request *request, const struct group *g, const int64_t *limits,
                         struct placement_copy *copy)
 {
     size_t next = 0;
     for (size_t i = 0; i < g->count; i++) {
         struct placement_share share = {.gpu = g->gpus[i]};
-        while (next < wish->layer_count && share.bytes + wish->layers[next] <= limits[i]) {
-            share.bytes += wish->layers[next++];
+        while (next < request->layer_count && share.bytes + request->layers[next] <= limits[i]) {
+            share.bytes += request->layers[next++];
             share.layers++;
         }
         copy->shares[i] = share;
     }
-    return next == wish->layer_count;
+    return next == request->layer_count;
 }
 
-static bool fill_to(const struct placement_wish *wish, const struct group *g, double load, struct placement_copy *copy)
+static bool fill_to(const struct placement_request *request, const struct group *g, double load, struct placement_copy *copy)
 {
     int64_t limits[PLACEMENT_GPUS_MAX];
     for (size_t i = 0; i < g->count; i++)
         limits[i] = load >= 1 ? g->room[i] : (int64_t)((double)g->room[i] * load);
-    return fill_layers(wish, g, limits, copy);
+    return fill_layers(request, g, limits, copy);
 }
 
 /* The fairest cut between layers: the least share of each room with which all of them find a place. */
-static bool cut_layers(const struct placement_wish *wish, const struct group *g, struct placement_copy *copy)
+static bool cut_layers(const struct placement_request *request, const struct group *g, struct placement_copy *copy)
 {
     enum { STEPS = 24 };
     double too_little = 0, enough = 1;
-    if (!fill_to(wish, g, enough, copy))
+    if (!fill_to(request, g, enough, copy))
         return false;
     for (int step = 0; step < STEPS; step++) {
         double middle = (too_little + enough) / 2;
-        if (fill_to(wish, g, middle, copy))
+        if (fill_to(request, g, middle, copy))
             enough = middle;
         else
             too_little = middle;
     }
-    return fill_to(wish, g, enough, copy);
+    return fill_to(request, g, enough, copy);
 }
 
 /* In proportion to the room; what rounding leaves over goes where room is. */
-static bool cut_anywhere(const struct placement_wish *wish, const struct group *g, struct placement_copy *copy)
+static bool cut_anywhere(const struct placement_request *request, const struct group *g, struct placement_copy *copy)
 {
-    int64_t all = total_room(g), left = wish->bytes;
-    if (all < wish->bytes)
+    int64_t all = total_room(g), left = request->bytes;
+    if (all < request->bytes)
         return false;
     for (size_t i = 0; i < g->count; i++) {
         int64_t room = MAX_OF(g->room[i], 0);
-        int64_t bytes = all ? (int64_t)((double)wish->bytes * ((double)room / (double)all)) : 0;
+        int64_t bytes = all ? (int64_t)((double)request->bytes * ((double)room / (double)all)) : 0;
         bytes = MIN_OF(MIN_OF(bytes, room), left);
         copy->shares[i] = (struct placement_share){.gpu = g->gpus[i], .bytes = bytes};
         left -= bytes;
@@ -184,9 +184,9 @@ static bool cut_anywhere(const struct placement_wish *wish, const struct group *
     return left == 0;
 }
 
-static bool cut_evenly(const struct placement_wish *wish, const struct group *g, struct placement_copy *copy)
+static bool cut_evenly(const struct placement_request *request, const struct group *g, struct placement_copy *copy)
 {
-    int64_t share = (wish->bytes + (int64_t)g->count - 1) / (int64_t)g->count;
+    int64_t share = (request->bytes + (int64_t)g->count - 1) / (int64_t)g->count;
     for (size_t i = 0; i < g->count; i++) {
         if (g->room[i] < share)
             return false;
@@ -195,30 +195,32 @@ static bool cut_evenly(const struct placement_wish *wish, const struct group *g,
     return true;
 }
 
-static bool cut(const struct placement_wish *wish, const struct group *g, struct placement_copy *copy)
+static bool cut(const struct placement_request *request, const struct group *g, struct placement_copy *copy)
 {
     copy->share_count = g->count;
     for (size_t i = 0; i < g->count; i++)
         if (g->room[i] < 0)
             return false;
-    bool fine = wish->even ? cut_evenly(wish, g, copy) : wish->layers ? cut_layers(wish, g, copy) : cut_anywhere(wish, g, copy);
+    bool fine = request->even     ? cut_evenly(request, g, copy)
+                : request->layers ? cut_layers(request, g, copy)
+                                  : cut_anywhere(request, g, copy);
     for (size_t i = 0; fine && i < g->count; i++)
-        copy->shares[i].bytes += wish->fixed_bytes;
+        copy->shares[i].bytes += request->fixed_bytes;
     return fine;
 }
 
-static bool try_groups(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n,
+static bool try_groups(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r, size_t n,
                        struct placement *out)
 {
-    size_t copies = (size_t)copies_of(wish);
+    size_t copies = (size_t)copies_of(request);
     for (size_t maker = 0; maker < c->gpu_count; maker++) {
         if (!is_first_of_maker(c, r->rooms, maker) || list_of(c, r->rooms, maker, r->list) < copies * n)
             continue;
         size_t k = 0;
         for (; k < copies; k++) {
             struct group g;
-            group_of(wish, r->rooms, r->list + k * n, n, &g);
-            if (!cut(wish, &g, &out->copies[k]))
+            group_of(request, r->rooms, r->list + k * n, n, &g);
+            if (!cut(request, &g, &out->copies[k]))
                 break;
         }
         if (k == copies)
@@ -227,21 +229,21 @@ static bool try_groups(const struct capacity *c, const struct placement_wish *wi
     return false;
 }
 
-bool split_try(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n,
+bool split_try(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r, size_t n,
                struct placement *out)
 {
     if (c->gpu_count == 0 || n == 0 || n > PLACEMENT_GPUS_MAX)
         return false;
     if (n > 1)
-        return try_groups(c, wish, r, n, out);
-    return try_single(c, wish, r, out);
+        return try_groups(c, request, r, n, out);
+    return try_single(c, request, r, out);
 }
 
 /* ---- what is missing ---- */
 
-static int64_t shortage_single(const struct capacity *c, const struct placement_wish *wish, const int64_t *rooms)
+static int64_t shortage_single(const struct capacity *c, const struct placement_request *request, const int64_t *rooms)
 {
-    int64_t need = wish->bytes + wish->fixed_bytes, most = 0, copies = copies_of(wish);
+    int64_t need = request->bytes + request->fixed_bytes, most = 0, copies = copies_of(request);
     for (size_t i = 0; i < c->gpu_count; i++) {
         int64_t room = MAX_OF(rooms[i], 0);
         copies -= need > 0 ? MIN_OF(room / need, copies) : copies;
@@ -250,10 +252,10 @@ static int64_t shortage_single(const struct capacity *c, const struct placement_
     return copies > 0 ? need * copies - most : 0;
 }
 
-static int64_t shortage_of_group(const struct placement_wish *wish, const struct group *g)
+static int64_t shortage_of_group(const struct placement_request *request, const struct group *g)
 {
-    int64_t short_by = wish->bytes - total_room(g), share = (wish->bytes + (int64_t)g->count - 1) / (int64_t)g->count;
-    if (wish->even) {
+    int64_t short_by = request->bytes - total_room(g), share = (request->bytes + (int64_t)g->count - 1) / (int64_t)g->count;
+    if (request->even) {
         short_by = 0;
         for (size_t i = 0; i < g->count; i++)
             short_by += MAX_OF(share - g->room[i], 0);
@@ -263,25 +265,25 @@ static int64_t shortage_of_group(const struct placement_wish *wish, const struct
     }
     struct placement_copy copy;
     /* Between whole layers some room stays unused: then one more layer's room is missing at most. */
-    if (short_by <= 0 && !cut(wish, g, &copy))
-        for (size_t i = 0; i < wish->layer_count; i++)
-            short_by = MAX_OF(short_by, wish->layers[i]);
+    if (short_by <= 0 && !cut(request, g, &copy))
+        for (size_t i = 0; i < request->layer_count; i++)
+            short_by = MAX_OF(short_by, request->layers[i]);
     return MAX_OF(short_by, 0);
 }
 
-int64_t split_shortage(const struct capacity *c, const struct placement_wish *wish, const struct split_rooms *r, size_t n)
+int64_t split_shortage(const struct capacity *c, const struct placement_request *request, const struct split_rooms *r, size_t n)
 {
-    int64_t copies = copies_of(wish), best = copies * (wish->bytes + (int64_t)n * wish->fixed_bytes);
+    int64_t copies = copies_of(request), best = copies * (request->bytes + (int64_t)n * request->fixed_bytes);
     if (n == 1)
-        return MAX_OF(MIN_OF(shortage_single(c, wish, r->rooms), best), 1);
+        return MAX_OF(MIN_OF(shortage_single(c, request, r->rooms), best), 1);
     for (size_t maker = 0; maker < c->gpu_count; maker++) {
         if (!is_first_of_maker(c, r->rooms, maker) || list_of(c, r->rooms, maker, r->list) < (size_t)copies * n)
             continue;
         int64_t sum = 0;
         for (size_t k = 0; k < (size_t)copies; k++) {
             struct group g;
-            group_of(wish, r->rooms, r->list + k * n, n, &g);
-            sum += shortage_of_group(wish, &g);
+            group_of(request, r->rooms, r->list + k * n, n, &g);
+            sum += shortage_of_group(request, &g);
         }
         best = MIN_OF(best, sum);
     }

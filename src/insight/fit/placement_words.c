@@ -29,12 +29,12 @@ static int64_t room_of(const struct capacity *c, const struct placement_copy *co
     return sum;
 }
 
-static const struct capacity_gpu *roomiest(const struct capacity *c, const struct placement_wish *wish)
+static const struct capacity_gpu *roomiest(const struct capacity *c, const struct placement_request *request)
 {
     const struct capacity_gpu *best = NULL;
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
-        if (!gpu->usable || gpu->available_bytes.state != READING_OK || (wish->only >= 0 && wish->only != gpu->index))
+        if (!gpu->usable || gpu->available_bytes.state != READING_OK || (request->only >= 0 && request->only != gpu->index))
             continue;
         if (!best || gpu->available_bytes.value > best->available_bytes.value)
             best = gpu;
@@ -43,7 +43,7 @@ static const struct capacity_gpu *roomiest(const struct capacity *c, const struc
 }
 
 /* Another GPU had room too: why not that one? */
-static void say_choice(struct say *t, const struct capacity *c, const struct placement_wish *wish,
+static void say_choice(struct say *t, const struct capacity *c, const struct placement_request *request,
                        const struct placement_copy *copy)
 {
     const struct capacity_gpu *chosen = &c->gpus[copy->shares[0].gpu];
@@ -53,7 +53,7 @@ static void say_choice(struct say *t, const struct capacity *c, const struct pla
         const struct capacity_gpu *gpu = &c->gpus[i];
         int64_t room;
         if (gpu == chosen || !gpu->usable || strcmp(gpu->id.vendor, chosen->id.vendor) != 0 ||
-            !reading_get(gpu->available_bytes, &room) || room < wish->bytes + wish->fixed_bytes)
+            !reading_get(gpu->available_bytes, &room) || room < request->bytes + request->fixed_bytes)
             continue;
         if (reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE && reading_or(chosen->util_permille, 0) < BUSY_PERMILLE) {
             say(t, "; %s has room too but is busy (%lld%%)", capacity_gpu_words(gpu, words), percent(gpu->util_permille.value));
@@ -65,19 +65,19 @@ static void say_choice(struct say *t, const struct capacity *c, const struct pla
         say(t, "; that is the tightest room that is enough");
 }
 
-static void say_fits(struct say *t, const struct capacity *c, const struct placement_wish *wish, const struct placement *p)
+static void say_fits(struct say *t, const struct capacity *c, const struct placement_request *request, const struct placement *p)
 {
     char size[SHORT_WORDS], room[SHORT_WORDS], words[CAPACITY_WORDS];
     const struct placement_copy *copy = &p->copies[0];
-    int64_t need = wish->bytes + wish->fixed_bytes * (int64_t)copy->share_count;
+    int64_t need = request->bytes + request->fixed_bytes * (int64_t)copy->share_count;
     if (p->copy_count > 1)
         say(t, "%zu copies of %s fit, the first on ", p->copy_count, words_bytes(need, size));
     else
         say(t, "%s fit on ", words_bytes(need, size));
     say_gpus(t, c, copy);
     say(t, ", where %s are available", words_bytes(room_of(c, copy), room));
-    const struct capacity_gpu *most = roomiest(c, wish);
-    if (copy->share_count > 1 && wish->gpus == 0 && most)
+    const struct capacity_gpu *most = roomiest(c, request);
+    if (copy->share_count > 1 && request->gpus == 0 && most)
         say(t, " together; no single GPU has enough (most: %s with %s)", capacity_gpu_words(most, words),
             words_bytes(most->available_bytes.value, room));
     if (p->evicted_count) {
@@ -86,43 +86,44 @@ static void say_fits(struct say *t, const struct capacity *c, const struct place
             say(t, "%s%s", i == 0 ? "" : i + 1 == p->evicted_count ? " and " : ", ", p->evicted[i]);
         say(t, p->evicted_count > 1 ? " are evicted" : " is evicted");
     } else if (copy->share_count == 1 && p->copy_count == 1) {
-        say_choice(t, c, wish, copy);
+        say_choice(t, c, request, copy);
     }
 }
 
-static void say_unknown(struct say *t, const struct capacity *c, const struct placement_wish *wish)
+static void say_unknown(struct say *t, const struct capacity *c, const struct placement_request *request)
 {
     char words[CAPACITY_WORDS];
     const char *before = "it may fit on ";
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
-        if (!gpu->usable || gpu->free_bytes.state == READING_OK || (wish->only >= 0 && wish->only != gpu->index))
+        if (!gpu->usable || gpu->free_bytes.state == READING_OK || (request->only >= 0 && request->only != gpu->index))
             continue;
         say(t, "%s%s (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
         before = ", ";
     }
-    if (roomiest(c, wish))
+    if (roomiest(c, request))
         say(t, "; it does not fit on the others");
 }
 
 /* The most cards of one maker on which something could be placed: only these can share a copy. */
-static int largest_group(const struct capacity *c, const struct placement_wish *wish)
+static int largest_group(const struct capacity *c, const struct placement_request *request)
 {
     int most = 0;
     for (size_t i = 0; i < c->gpu_count; i++) {
         int count = 0;
         for (size_t k = 0; k < c->gpu_count; k++)
             count += c->gpus[k].usable && c->gpus[k].instance < 0 && c->gpus[k].free_bytes.state == READING_OK &&
-                     (wish->only < 0 || wish->only == c->gpus[k].index) && strcmp(c->gpus[i].id.vendor, c->gpus[k].id.vendor) == 0;
+                     (request->only < 0 || request->only == c->gpus[k].index) &&
+                     strcmp(c->gpus[i].id.vendor, c->gpus[k].id.vendor) == 0;
         most = MAX_OF(most, count);
     }
     return most;
 }
 
-static void say_missing(struct say *t, const struct capacity *c, const struct placement_wish *wish, const struct placement *p)
+static void say_missing(struct say *t, const struct capacity *c, const struct placement_request *request, const struct placement *p)
 {
     char size[SHORT_WORDS], room[SHORT_WORDS], words[CAPACITY_WORDS];
-    const struct capacity_gpu *most = roomiest(c, wish);
+    const struct capacity_gpu *most = roomiest(c, request);
     if (c->gpu_count == 0) {
         say(t, "there is no GPU here");
         return;
@@ -132,32 +133,33 @@ static void say_missing(struct say *t, const struct capacity *c, const struct pl
             say(t, "%s%s cannot be used (%s)", i ? ", " : "", capacity_gpu_words(&c->gpus[i], words), c->gpus[i].problem);
         return;
     }
-    int cards = largest_group(c, wish), wanted = wish->gpus * MAX_OF(wish->count, 1);
-    if (wish->gpus > 1 && cards < wanted) {
+    int cards = largest_group(c, request), wanted = request->gpus * MAX_OF(request->count, 1);
+    if (request->gpus > 1 && cards < wanted) {
         say(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are", cards);
         return;
     }
-    say(t, "%s are missing%s", words_bytes(p->missing_bytes, size), wish->whole && largest_group(c, wish) > 1 ? " on one GPU" : "");
-    if (wish->gpus > 1)
-        say(t, " for %d GPUs%s", wish->gpus, wish->even ? " with equal shares" : "");
+    say(t, "%s are missing%s", words_bytes(p->missing_bytes, size),
+        request->whole && largest_group(c, request) > 1 ? " on one GPU" : "");
+    if (request->gpus > 1)
+        say(t, " for %d GPUs%s", request->gpus, request->even ? " with equal shares" : "");
     say(t, "; the most room is on %s with %s", capacity_gpu_words(most, words), words_bytes(most->available_bytes.value, room));
     if (most->reserve_bytes)
         say(t, " (%s are reserved)", words_bytes(most->reserve_bytes, size));
     int64_t held = 0;
     for (size_t i = 0; i < c->hold_count; i++)
         held += c->holds[i].evictable ? c->holds[i].bytes : 0;
-    if (held && !wish->no_eviction)
+    if (held && !request->no_eviction)
         say(t, "; evicting every worker under guard (%s) would not be enough", words_bytes(held, size));
     if (p->could_split)
         say(t, "; split over %zu GPUs it would fit, if it can be split", p->could_split);
 }
 
-void placement_words(const struct capacity *c, const struct placement_wish *wish, struct placement *p)
+void placement_words(const struct capacity *c, const struct placement_request *request, struct placement *p)
 {
     struct say t = SAY(p->reason);
     switch (p->verdict) {
-    case PLACEMENT_FITS: say_fits(&t, c, wish, p); break;
-    case PLACEMENT_UNKNOWN: say_unknown(&t, c, wish); break;
-    case PLACEMENT_DOES_NOT_FIT: say_missing(&t, c, wish, p); break;
+    case PLACEMENT_FITS: say_fits(&t, c, request, p); break;
+    case PLACEMENT_UNKNOWN: say_unknown(&t, c, request); break;
+    case PLACEMENT_DOES_NOT_FIT: say_missing(&t, c, request, p); break;
     }
 }

@@ -136,7 +136,7 @@ void data_refresh(struct data *d)
     engine_request(d->engine, 0, -1, d->fresh_box);
 }
 
-void data_set_rests(struct data *d, const struct gpu_rest *rests, size_t count)
+void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count)
 {
     d->rests = rests;
     d->rest_count = count;

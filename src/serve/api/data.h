@@ -47,8 +47,8 @@ struct data {
     const struct snapshot *latest;   /* newest of all, what answers are made of; an empty one before the first sample */
     const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
     struct recent *recent;
-    const struct baselines *usual; /* of the GPUs; borrowed, NULL: nothing is known */
-    const struct gpu_rest *rests;  /* what is around them; borrowed, NULL: nobody looked */
+    const struct baselines *usual;  /* of the GPUs; borrowed, NULL: nothing is known */
+    const struct idle_facts *rests; /* what is around them; borrowed, NULL: nobody looked */
     size_t rest_count;
     struct why *why; /* about `latest`; made when asked for */
     struct blob *bodies[BODY_COUNT];
@@ -74,7 +74,7 @@ int64_t data_age_ms(const struct data *d);
 
 /* What explanations are held against from now on. Borrowed until the next call. */
 void data_set_usual(struct data *d, const struct baselines *usual);
-void data_set_rests(struct data *d, const struct gpu_rest *rests, size_t count);
+void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count);
 
 /* Borrowed; NULL only when memory is out. */
 struct blob *data_body(struct data *d, enum body_kind kind);

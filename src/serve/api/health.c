@@ -59,7 +59,7 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
     int64_t age = data_age_ms(d), uptime = mono_since_ms(clock_mono(&clock_system), server->started);
     *ret = health_of(d->latest, d->has_sample, age, server->options.interval_ms, uptime);
     for (size_t i = 0; i < server->parts.count && *ret == SERVICE_OK; i++)
-        if (server->parts.list[i].ops->ill && server->parts.list[i].ops->ill(server->parts.list[i].self))
+        if (server->parts.list[i].ops->is_degraded && server->parts.list[i].ops->is_degraded(server->parts.list[i].self))
             *ret = SERVICE_DEGRADED;
     bool available = false;
     for (size_t i = 0; i < d->latest->source_count; i++)

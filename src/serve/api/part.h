@@ -34,7 +34,7 @@ struct part_ops {
     void (*metrics)(void *part, const struct snapshot *s, struct buf *out);               /* series of its own */
     void (*counts)(void *part, const struct snapshot *s, struct prometheus_extra *extra); /* for series that belong to the server */
     void (*health)(void *part, struct json_writer *j);                                    /* writes an object */
-    bool (*ill)(void *part);                                                              /* true: the service is degraded */
+    bool (*is_degraded)(void *part);                                                      /* true: the service is degraded */
     void (*reload)(void *part, const struct config *config);
     void (*stop)(void *part);  /* before the engine goes */
     void (*close)(void *part); /* after the server has gone; NULL is fine */

@@ -41,7 +41,7 @@ static void reject(struct conn *c, const struct http_message *request, int statu
                        HTTP_FIELDS_MAX);
         break;
     case 501: exchange_error(&x, 501, "not_implemented", "Only the transfer encoding \"chunked\" is understood."); break;
-    case 505: exchange_error(&x, 505, "version_not_supported", "HTTP/1.0 and HTTP/1.1 are spoken here."); break;
+    case 505: exchange_error(&x, 505, "version_not_supported", "HTTP/1.0 and HTTP/1.1 are supported."); break;
     default: exchange_error(&x, 400, "bad_request", "This is not a well-formed HTTP/1.1 request."); break;
     }
 }

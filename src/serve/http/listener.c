@@ -147,15 +147,15 @@ int listener_open_unix(const char *path, unsigned mode, struct listener *ret, st
 
 /* ---- who may come in ---- */
 
-struct visitor {
+struct peer_info {
     struct in6_addr address; /* all zero on a Unix socket */
     struct peer_id id;
     bool trusted, local;
 };
 
-static struct visitor visitor_of(const struct listener *l, int fd, const union address *from)
+static struct peer_info peer_info_of(const struct listener *l, int fd, const union address *from)
 {
-    struct visitor v = {0};
+    struct peer_info v = {0};
     if (l->is_unix) {
         struct ucred who = {.uid = (uid_t)-1};
         socklen_t len = sizeof who;
@@ -177,7 +177,7 @@ static struct visitor visitor_of(const struct listener *l, int fd, const union a
 
 /* Some places are kept for the owner, who comes over the Unix socket and must be let in when everything else is taken. Of the rest
  * one address may have a quarter; loopback, which is everybody on this host and the proxy in front of us, three quarters. */
-static struct peer *find_place(struct listener *l, const struct visitor *v)
+static struct peer *find_place(struct listener *l, const struct peer_info *v)
 {
     size_t most = l->connections_max, kept = most > 1 ? MAX_OF(MIN_OF(most / 8, (size_t)RESERVED_MAX), (size_t)1) : 0;
     size_t share = MAX_OF(v->local ? most - most / 4 : most / 4, (size_t)1);
@@ -190,7 +190,7 @@ static struct peer *find_place(struct listener *l, const struct visitor *v)
     return place;
 }
 
-static void turn_away(struct listener *l, int fd)
+static void reject(struct listener *l, int fd)
 {
     AUTO_BUF struct buf body = BUF(256), answer = BUF(512);
     char unread[4096];
@@ -200,7 +200,7 @@ static void turn_away(struct listener *l, int fd)
                "Connection: close\r\nContent-Length: %zu\r\n\r\n",
                body.len);
     buf_str(&answer, buf_view(&body));
-    l->loop->turned_away++;
+    l->loop->rejected++;
     /* Over TLS nobody could read it. */
     if (!l->tls)
         send(fd, buf_view(&answer).at, answer.len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -211,12 +211,12 @@ static void turn_away(struct listener *l, int fd)
     close(fd);
 }
 
-static void welcome(struct listener *l, int fd, const union address *from)
+static void accept_client(struct listener *l, int fd, const union address *from)
 {
-    struct visitor v = visitor_of(l, fd, from);
+    struct peer_info v = peer_info_of(l, fd, from);
     struct peer *place = find_place(l, &v);
     if (!place) {
-        turn_away(l, fd);
+        reject(l, fd);
         return;
     }
     struct tls_session *session = NULL;
@@ -250,7 +250,7 @@ static void on_acceptable(void *arg)
             }
             return;
         }
-        welcome(l, fd, &from);
+        accept_client(l, fd, &from);
     }
 }
 

@@ -13,7 +13,7 @@ int64_t loop_now_ms(void)
     return clock_mono(&clock_system).ns / NS_PER_MS;
 }
 
-static void bury(struct loop *loop)
+static void free_closed(struct loop *loop)
 {
     while (loop->dead) {
         struct conn *c = loop->dead;
@@ -43,13 +43,13 @@ static void on_later(void *arg)
         c->resuming = false;
         if (!c->closing)
             loop_resume_one(c);
-        else { /* closed while it waited: its way to the grave was this list */
+        else { /* closed while it waited: this list is the last that has it */
             c->next_ready = loop->dead;
             loop->dead = c;
         }
         c = next;
     }
-    bury(loop);
+    free_closed(loop);
 }
 
 static void start_sweeping(struct loop *loop)
@@ -110,7 +110,7 @@ int loop_init(struct loop *loop, struct error *err)
     return 0;
 }
 
-void loop_bury(struct loop *loop)
+void loop_free_closed(struct loop *loop)
 {
     while (loop->ready) {
         struct conn *c = loop->ready;
@@ -122,14 +122,14 @@ void loop_bury(struct loop *loop)
         loop->dead = c;
     }
     loop->ready_last = NULL;
-    bury(loop);
+    free_closed(loop);
 }
 
 void loop_done(struct loop *loop)
 {
     for (struct conn *c = loop->conns; c; c = c->next)
         conn_close(c);
-    loop_bury(loop);
+    loop_free_closed(loop);
     watch_free(loop->later);
     watch_free(loop->sweep);
     watch_base_free(loop->base);

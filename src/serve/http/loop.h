@@ -26,14 +26,14 @@ struct loop {
     bool sweeping;
     char *space; /* shared input space, LOOP_SPACE bytes */
     uint64_t bytes_in, bytes_out;
-    uint64_t turned_away; /* connections that found no place */
+    uint64_t rejected; /* connections that found no place */
 };
 
 int loop_init(struct loop *loop, struct error *err);
 /* Destroys all connections. */
 void loop_done(struct loop *loop);
 /* Destroys the connections that were closed. */
-void loop_bury(struct loop *loop);
+void loop_free_closed(struct loop *loop);
 int64_t loop_now_ms(void);
 
 /* For conn.c. */

@@ -111,7 +111,7 @@ static void on_prometheus(void *owner, struct buf *out)
     add_series(out, "whirr_http_errors_total", "counter", "Answers that say that the service failed (500, 503, 504)",
                s->errors_total);
     add_series(out, "whirr_connections", "gauge", "Open connections of clients", s->loop.conn_count);
-    add_series(out, "whirr_connections_refused_total", "counter", "Connections that found no place", s->loop.turned_away);
+    add_series(out, "whirr_connections_refused_total", "counter", "Connections that found no place", s->loop.rejected);
     add_series(out, "whirr_live_clients", "gauge", "WebSocket and Socket.IO clients", s->hub.count);
     add_series(out, "whirr_live_samples_sent_total", "counter", "Samples sent to live clients", s->hub.samples_sent);
     add_series(out, "whirr_live_samples_missed_total", "counter", "Samples that slow clients skipped", s->hub.samples_missed);
@@ -260,7 +260,7 @@ const struct why *server_why(struct server *s)
     return s->data.has_sample ? data_why(&s->data) : NULL;
 }
 
-void server_set_rests(struct server *s, const struct gpu_rest *rests, size_t count)
+void server_set_rests(struct server *s, const struct idle_facts *rests, size_t count)
 {
     data_set_rests(&s->data, rests, count);
 }
@@ -345,7 +345,7 @@ void server_free(struct server *s)
     if (s->loop.base) {
         for (struct conn *c = s->loop.conns; c; c = c->next)
             conn_close(c);
-        loop_bury(&s->loop); /* the clients leave the hub before it goes */
+        loop_free_closed(&s->loop); /* the clients leave the hub before it goes */
         eio_done(&s->eio);
         release_done(&s->release);
         history_done(&s->history);

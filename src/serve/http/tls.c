@@ -72,7 +72,7 @@ static int fail(struct error *err, const char *what, const char *path)
     return error_set(err, -EINVAL, "%s '%s': %s", what, path, reason ? reason : "not readable");
 }
 
-/* Browsers ask for h2 first; say clearly that HTTP/1.1 is spoken here. */
+/* Browsers ask for h2 first; say clearly that HTTP/1.1 is supported. */
 static int choose_protocol(SSL *session, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
                            unsigned in_len, void *arg)
 {

@@ -433,7 +433,7 @@ void eio_handle(struct eio *e, struct exchange *x)
 {
     char version[8], transport[16], sid[EIO_SID_SIZE + 8];
     if (!http_query(x->request, "EIO", version, sizeof version) || strcmp(version, "4") != 0) {
-        exchange_error(x, 400, "bad_request", "Engine.IO 4 (Socket.IO 3 and 4) is spoken here: EIO=4 is missing.");
+        exchange_error(x, 400, "bad_request", "Engine.IO 4 (Socket.IO 3 and 4) is supported: EIO=4 is missing.");
         return;
     }
     if (!http_query(x->request, "transport", transport, sizeof transport))

@@ -236,7 +236,7 @@ struct ws *ws_accept(struct exchange *x, const struct ws_ops *ops, void *owner)
     }
     if (!str_is(http_field(r, "sec-websocket-version"), "13")) {
         exchange_error_with(x, 426, "Sec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n", "upgrade_required",
-                            "Version 13 of the WebSocket protocol is spoken here.");
+                            "Version 13 of the WebSocket protocol is supported.");
         return NULL;
     }
     struct str key = http_field(r, "sec-websocket-key");

@@ -50,7 +50,7 @@ static bool find_in(const struct env *env, const char *hwmon, char path[NVML_FAN
     return false;
 }
 
-static void look_for_it(struct nvml *n)
+static void find_laptop_fan(struct nvml *n)
 {
     n->laptop_fan_looked = true;
     if (n->total != 1 || !is_laptop(n->env))
@@ -65,7 +65,7 @@ static void look_for_it(struct nvml *n)
 int laptop_fan_rpm(struct nvml *n, int64_t *rpm)
 {
     if (!n->laptop_fan_looked)
-        look_for_it(n);
+        find_laptop_fan(n);
     if (!n->laptop_fan[0])
         return NVML_NOT_SUPPORTED;
     return file_read_i64(n->env, n->laptop_fan, rpm) < 0 || *rpm < 0 ? NVML_UNKNOWN : NVML_OK;

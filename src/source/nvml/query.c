@@ -95,7 +95,7 @@ static bool is_needed(enum metric metric, unsigned groups)
 }
 
 /* Of no use to a judgement from one look; together a quarter of what that look costs. */
-static bool is_beside_the_point(enum metric metric)
+static bool is_optional_for_one_look(enum metric metric)
 {
     switch (metric) {
     case METRIC_clock_sm_max_khz:
@@ -112,7 +112,7 @@ static bool is_beside_the_point(enum metric metric)
 
 /* The margin costs more than a millisecond of CPU and moves with the temperature: while that is the same, it is asked for only as
  * often as what is rare. */
-static bool know_margin(struct nvml_card *card, unsigned groups, struct gpu *out)
+static bool reuse_margin(struct nvml_card *card, unsigned groups, struct gpu *out)
 {
     const struct reading temp = out->temp_mdegc;
     if ((groups & (GROUP_STATIC | GROUP_RARE)) || !(groups & GROUP_FAST) || temp.state != READING_OK ||
@@ -134,9 +134,9 @@ static bool run_table(struct nvml *n, struct nvml_card *card, const struct nvml_
     for (size_t i = 0; i < count; i++) {
         if (!(metric_table[table[i].metrics[0]].group & groups) || !is_needed(table[i].metrics[0], groups))
             continue;
-        if (!card->sampled && (groups & GROUP_PAST) && is_beside_the_point(table[i].metrics[0]))
+        if (!card->sampled && (groups & GROUP_PAST) && is_optional_for_one_look(table[i].metrics[0]))
             leave_out(&table[i], out);
-        else if (table[i].metrics[0] == METRIC_temp_margin_mdegc && know_margin(card, groups, out))
+        else if (table[i].metrics[0] == METRIC_temp_margin_mdegc && reuse_margin(card, groups, out))
             continue;
         else if (!run_one(n, card, &table[i], &refused[i], out))
             return false;

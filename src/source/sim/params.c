@@ -155,16 +155,16 @@ static void deal_cards(struct sim_world *w, const char *what)
     }
 }
 
-struct wishes {
+struct requests {
     double gpus, start;
     char cards[NAME_SIZE];
 };
 
-static int set(struct sim_world *w, struct wishes *wishes, struct str name, struct str value, struct error *err)
+static int set(struct sim_world *w, struct requests *requests, struct str name, struct str value, struct error *err)
 {
     if (str_is(name, "gpus")) {
-        int r = number(err, "gpus", value, 1, GPU_MAX, &wishes->gpus);
-        if (r == 0 && wishes->gpus != floor(wishes->gpus))
+        int r = number(err, "gpus", value, 1, GPU_MAX, &requests->gpus);
+        if (r == 0 && requests->gpus != floor(requests->gpus))
             return error_set(err, -EINVAL, "sim: gpus='" STR_FMT "' must be a whole number", STR_ARG(value));
         return r;
     }
@@ -180,13 +180,13 @@ static int set(struct sim_world *w, struct wishes *wishes, struct str name, stru
     if (str_is(name, "speed"))
         return number(err, "speed", value, 0.001, 10000, &w->speed);
     if (str_is(name, "start"))
-        return number(err, "start", value, 0, 31 * 86400, &wishes->start);
+        return number(err, "start", value, 0, 31 * 86400, &requests->start);
     if (str_is(name, "fault"))
         return add_fault(w, value, err);
     if (str_is(name, "vendor")) {
         if (!is_vendor(value))
             return refuse(err, "vendor", value, vendor_names, ARRAY_LEN(vendor_names));
-        str_copy(wishes->cards, sizeof wishes->cards, value);
+        str_copy(requests->cards, sizeof requests->cards, value);
         return 0;
     }
     if (str_is(name, "model")) {
@@ -197,7 +197,7 @@ static int set(struct sim_world *w, struct wishes *wishes, struct str name, stru
         const struct sim_card *card = card_find(value);
         if (!card)
             return refuse(err, "model", value, names, count);
-        str_copy(wishes->cards, sizeof wishes->cards, str_from(card->key));
+        str_copy(requests->cards, sizeof requests->cards, str_from(card->key));
         return 0;
     }
     return refuse(err, "parameter", name, parameter_names, ARRAY_LEN(parameter_names));
@@ -208,7 +208,7 @@ int sim_world_parse(const char *params, struct sim_world *ret, struct error *err
     const struct sim_scenario *all;
     sim_scenarios(&all);
     struct sim_world w = {.scenario = &all[0], .seed = 1, .speed = 1};
-    struct wishes wishes = {.gpus = 0, .start = -1};
+    struct requests requests = {.gpus = 0, .start = -1};
     struct str rest = str_from(params), part;
     while (str_cut(&rest, ',', &part)) {
         part = str_trim(part);
@@ -216,12 +216,12 @@ int sim_world_parse(const char *params, struct sim_world *ret, struct error *err
             continue;
         struct str value = part, name;
         str_cut(&value, '=', &name);
-        int r = set(&w, &wishes, str_trim(name), str_trim(value), err);
+        int r = set(&w, &requests, str_trim(name), str_trim(value), err);
         if (r < 0)
             return r;
     }
-    w.gpus = wishes.gpus ? (int)wishes.gpus : w.scenario->gpus;
-    w.start_s = wishes.start >= 0 ? wishes.start : w.scenario->begin_s;
+    w.gpus = requests.gpus ? (int)requests.gpus : w.scenario->gpus;
+    w.start_s = requests.start >= 0 ? requests.start : w.scenario->begin_s;
     /* Faults count from where the scenario is entered. */
     for (size_t i = 0; i < w.fault_count; i++) {
         struct sim_condition *c = &w.faults[i];
@@ -231,7 +231,7 @@ int sim_world_parse(const char *params, struct sim_world *ret, struct error *err
         if (c->where.every && c->where.nth >= w.gpus)
             return error_set(err, -EINVAL, "sim: a fault is asked for on GPU %d, but there are %d (from 0)", c->where.nth, w.gpus);
     }
-    deal_cards(&w, wishes.cards[0] ? wishes.cards : w.scenario->cards);
+    deal_cards(&w, requests.cards[0] ? requests.cards : w.scenario->cards);
     *ret = w;
     return 0;
 }

@@ -74,9 +74,9 @@ static int refresh_of(const struct drm_mode *mode)
     return frame > 0 ? (int)((clock_hz + frame / 2) / frame) : (int)mode->refresh;
 }
 
-static struct rest_display *display_of(const struct drm_connector *c, struct rest_display *displays, size_t count)
+static struct idle_display *display_of(const struct drm_connector *c, struct idle_display *displays, size_t count)
 {
-    char name[REST_CONNECTOR_SIZE];
+    char name[IDLE_CONNECTOR_SIZE];
     if (c->type >= ARRAY_LEN(connector_types))
         return NULL;
     snprintf(name, sizeof name, "%s-%u", connector_types[c->type], (unsigned)c->type_id);
@@ -86,14 +86,14 @@ static struct rest_display *display_of(const struct drm_connector *c, struct res
     return NULL;
 }
 
-static void read_connector(const struct env *env, int fd, uint32_t id, struct rest_display *displays, size_t count)
+static void read_connector(const struct env *env, int fd, uint32_t id, struct idle_display *displays, size_t count)
 {
     struct drm_mode unused;
     /* Room for one mode: with none the kernel would ask the display itself, which takes a second and may flicker. */
     struct drm_connector c = {.connector_id = id, .modes = (uintptr_t)&unused, .mode_count = 1};
     if (ask(env, fd, IOCTL_GET_CONNECTOR, &c) < 0 || !c.encoder_id)
         return;
-    struct rest_display *display = display_of(&c, displays, count);
+    struct idle_display *display = display_of(&c, displays, count);
     struct drm_encoder encoder = {.encoder_id = c.encoder_id};
     if (!display || ask(env, fd, IOCTL_GET_ENCODER, &encoder) < 0 || !encoder.crtc_id)
         return;
@@ -106,7 +106,7 @@ static void read_connector(const struct env *env, int fd, uint32_t id, struct re
     display->refresh_hz = refresh_of(&crtc.mode);
 }
 
-void display_modes_read(const struct env *env, const char *path, struct rest_display *displays, size_t count)
+void display_modes_read(const struct env *env, const char *path, struct idle_display *displays, size_t count)
 {
     uint32_t ids[CONNECTORS_MOST] = {0};
     struct drm_resources all = {.connectors = (uintptr_t)ids, .connector_count = CONNECTORS_MOST};

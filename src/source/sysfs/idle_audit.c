@@ -18,7 +18,7 @@ enum { PROCESSES_MOST = 65536, FILES_MOST = 4096, EDID_MOST = 512 };
 
 /* ---- displays ---- */
 
-bool edid_parse(const unsigned char *edid, size_t len, struct rest_display *ret)
+bool edid_parse(const unsigned char *edid, size_t len, struct idle_display *ret)
 {
     static const unsigned char magic[8] = {0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0};
     if (len < 128 || memcmp(edid, magic, sizeof magic) != 0)
@@ -47,7 +47,7 @@ static bool text_is(const struct env *env, const char *folder, const char *name,
     return len > 0 && str_is(str_trim((struct str){text, (size_t)len}), wanted);
 }
 
-static void read_display(const struct env *env, const char *folder, struct rest_display *ret)
+static void read_display(const struct env *env, const char *folder, struct idle_display *ret)
 {
     char path[PATH_SIZE], text[EDID_MOST + 1];
     struct str rest, line;
@@ -66,19 +66,19 @@ static void read_display(const struct env *env, const char *folder, struct rest_
     }
 }
 
-static void read_displays(const struct env *env, const char *card, struct gpu_rest *ret)
+static void read_displays(const struct env *env, const char *card, struct idle_facts *ret)
 {
     AUTO_DIR DIR *dir = dir_open(env, "/sys/class/drm");
     size_t prefix = strlen(card);
     struct dirent *entry;
-    while (dir && (entry = readdir(dir)) && ret->display_count < REST_DISPLAYS_MAX) {
+    while (dir && (entry = readdir(dir)) && ret->display_count < IDLE_DISPLAYS_MAX) {
         char folder[PATH_SIZE];
         if (strncmp(entry->d_name, card, prefix) != 0 || entry->d_name[prefix] != '-')
             continue;
         snprintf(folder, sizeof folder, "/sys/class/drm/%s", entry->d_name);
         if (!text_is(env, folder, "status", "connected"))
             continue;
-        struct rest_display *d = &ret->displays[ret->display_count++];
+        struct idle_display *d = &ret->displays[ret->display_count++];
         str_copy(d->connector, sizeof d->connector, str_from(entry->d_name + prefix + 1));
         read_display(env, folder, d);
     }
@@ -86,21 +86,21 @@ static void read_displays(const struct env *env, const char *card, struct gpu_re
 
 /* ---- power saving ---- */
 
-static void read_power(const struct env *env, const char *folder, struct gpu_rest *ret)
+static void read_power(const struct env *env, const char *folder, struct idle_facts *ret)
 {
     char text[128];
     ssize_t len = file_read_head(env, "/sys/module/pcie_aspm/parameters/policy", text, sizeof text);
     ret->aspm_by_policy = len > 0 && strstr(text, "[performance]");
     if (text_is(env, folder, "link/l1_aspm", "1"))
-        ret->aspm = REST_ON;
+        ret->aspm = SWITCH_ON;
     else if (text_is(env, folder, "link/l1_aspm", "0"))
-        ret->aspm = REST_OFF;
+        ret->aspm = SWITCH_OFF;
     if (ret->aspm_by_policy)
-        ret->aspm = REST_OFF;
+        ret->aspm = SWITCH_OFF;
     if (text_is(env, folder, "power/control", "auto"))
-        ret->runtime_pm = REST_ON;
+        ret->runtime_pm = SWITCH_ON;
     else if (text_is(env, folder, "power/control", "on"))
-        ret->runtime_pm = REST_OFF;
+        ret->runtime_pm = SWITCH_OFF;
 }
 
 /* ---- who has it open ---- */
@@ -121,13 +121,13 @@ static bool is_one_of(struct device_files *files, const char *target)
     return false;
 }
 
-static void add_holder(struct gpu_rest *ret, const struct process *p)
+static void add_holder(struct idle_facts *ret, const struct process *p)
 {
-    if (ret->holder_count == REST_HOLDERS_MAX) {
+    if (ret->holder_count == IDLE_HOLDERS_MAX) {
         ret->holders_left_out++;
         return;
     }
-    struct rest_holder *h = &ret->holders[ret->holder_count++];
+    struct idle_holder *h = &ret->holders[ret->holder_count++];
     h->pid = p->pid;
     str_copy(h->name, sizeof h->name, str_from(p->name));
     str_copy(h->title, sizeof h->title, str_from(p->title));
@@ -144,7 +144,7 @@ static bool is_program(const struct env *env, int32_t pid)
 }
 
 static void look_at(const struct env *env, int32_t pid, struct identity *who, struct device_files *files, size_t count,
-                    struct gpu_rest *ret)
+                    struct idle_facts *ret)
 {
     char folder[64], path[PATH_SIZE], target[PATH_SIZE];
     bool holds[GPU_MAX] = {false}, any = false;
@@ -173,7 +173,7 @@ static void look_at(const struct env *env, int32_t pid, struct identity *who, st
             add_holder(&ret[i], &p);
 }
 
-static void read_holders(const struct env *env, struct device_files *files, size_t count, struct gpu_rest *ret)
+static void read_holders(const struct env *env, struct device_files *files, size_t count, struct idle_facts *ret)
 {
     AUTO_DIR DIR *dir = dir_open(env, "/proc");
     struct identity *who = identity_new(env, false);
@@ -198,7 +198,7 @@ static const struct drm_card *card_of(const struct drm_card *cards, int count, c
 }
 
 static void read_one(const struct env *env, const struct gpu *gpu, const struct drm_card *card, struct device_files *files,
-                     struct gpu_rest *ret)
+                     struct idle_facts *ret)
 {
     char folder[PATH_SIZE];
     int64_t minor;
@@ -220,7 +220,7 @@ static void read_one(const struct env *env, const struct gpu *gpu, const struct 
 
 /* The mode in use. Nothing may come of the query but an answer: a GPU that shows no picture could be asleep, and the first to open
  * a device drives its displays, the last to close it resets them. So a program must have it open already: the one that draws. */
-static void read_modes(const struct env *env, const struct gpu *gpu, const struct device_files *files, struct gpu_rest *ret)
+static void read_modes(const struct env *env, const struct gpu *gpu, const struct device_files *files, struct idle_facts *ret)
 {
     for (size_t i = 0; i < ret->display_count && gpu->state == GPU_OK && files->is_open[FILE_CARD]; i++)
         if (ret->displays[i].on) {
@@ -229,7 +229,7 @@ static void read_modes(const struct env *env, const struct gpu *gpu, const struc
         }
 }
 
-void rest_read(const struct env *env, const struct snapshot *s, struct gpu_rest *ret)
+void idle_facts_read(const struct env *env, const struct snapshot *s, struct idle_facts *ret)
 {
     AUTO_FREE struct drm_card *cards = calloc(GPU_MAX, sizeof *cards);
     AUTO_FREE struct device_files *files = calloc(GPU_MAX, sizeof *files);

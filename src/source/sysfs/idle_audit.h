@@ -11,11 +11,11 @@
 
 /* One for each GPU of the snapshot, in its order; simulated GPUs are not looked at. Takes some 10 ms on a host with 500 processes.
  */
-void rest_read(const struct env *env, const struct snapshot *s, struct gpu_rest *ret);
+void idle_facts_read(const struct env *env, const struct snapshot *s, struct idle_facts *ret);
 
 /* The mode that a display prefers and the fastest refresh it takes, from its EDID. False: it is none. */
-bool edid_parse(const unsigned char *edid, size_t len, struct rest_display *ret);
+bool edid_parse(const unsigned char *edid, size_t len, struct idle_display *ret);
 
 /* The modes in use, from the device file of a card ("/dev/dri/card1"), for displays that are on; what can't be read stays as it is.
  */
-void display_modes_read(const struct env *env, const char *path, struct rest_display *displays, size_t count);
+void display_modes_read(const struct env *env, const char *path, struct idle_display *displays, size_t count);

@@ -36,23 +36,23 @@ json_t *feed_get(struct feed *f, const char *target)
     return json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
 }
 
-static void (*const answers[])(struct feed *f, const struct top_wish *w) = {
-    [WISH_AT] = feed_ask_moment,      [WISH_SERIES] = feed_ask_series,   [WISH_PANE] = feed_ask_pane,
-    [WISH_GUARD] = feed_act_on_guard, [WISH_DETAILS] = feed_ask_details, [WISH_FIT] = feed_ask_fit,
+static void (*const answers[])(struct feed *f, const struct top_request *w) = {
+    [REQUEST_AT] = feed_ask_moment,      [REQUEST_SERIES] = feed_ask_series,   [REQUEST_PANE] = feed_ask_pane,
+    [REQUEST_GUARD] = feed_act_on_guard, [REQUEST_DETAILS] = feed_ask_details, [REQUEST_FIT] = feed_ask_fit,
 };
 
-static void answer(struct feed *f, const struct top_wish *w)
+static void answer(struct feed *f, const struct top_request *w)
 {
     if (w->kind < ARRAY_LEN(answers) && answers[w->kind])
         answers[w->kind](f, w);
 }
 
 /* Of several questions of a kind only the last is still of interest; actions are all done. */
-static void answer_all(struct feed *f, struct top_wish *first)
+static void answer_all(struct feed *f, struct top_request *first)
 {
-    struct top_wish last[WISH_SAVE + 1] = {0};
-    for (struct top_wish *w = first; w; w = mailbox_take(f->questions, 0)) {
-        if (w->kind == WISH_GUARD)
+    struct top_request last[REQUEST_SAVE + 1] = {0};
+    for (struct top_request *w = first; w; w = mailbox_take(f->questions, 0)) {
+        if (w->kind == REQUEST_GUARD)
             answer(f, w);
         else
             last[w->kind] = *w;
@@ -117,7 +117,7 @@ static void *run(void *user)
                 next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */
             continue;
         }
-        struct top_wish *w = mailbox_take(f->questions, left);
+        struct top_request *w = mailbox_take(f->questions, left);
         if (w)
             answer_all(f, w);
     }
@@ -160,12 +160,12 @@ struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *
     return f;
 }
 
-void feed_ask(struct feed *f, const struct top_wish *wish)
+void feed_ask(struct feed *f, const struct top_request *request)
 {
-    struct top_wish *copy = malloc(sizeof *copy);
+    struct top_request *copy = malloc(sizeof *copy);
     if (!copy)
         return;
-    *copy = *wish;
+    *copy = *request;
     mailbox_put(f->questions, copy);
 }
 

@@ -13,8 +13,8 @@ struct feed;
 /* Starts sampling. `record`: a file that every sample is written into; NULL: none. `patient`: one of several hosts, which may be
  * down now and come later. */
 struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err);
-/* A question: WISH_AT, WISH_SERIES, WISH_PANE, WISH_GUARD, WISH_DETAILS, WISH_FIT. */
-void feed_ask(struct feed *f, const struct top_wish *wish);
+/* A question: REQUEST_AT, REQUEST_SERIES, REQUEST_PANE, REQUEST_GUARD, REQUEST_DETAILS, REQUEST_FIT. */
+void feed_ask(struct feed *f, const struct top_request *request);
 struct mailbox *feed_news(struct feed *f);
 /* Ends the thread when it can be ended within a moment; one that hangs is left behind. */
 void feed_stop(struct feed *f);

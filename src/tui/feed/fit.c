@@ -28,7 +28,7 @@ struct capacity *feed_capacity(struct feed *f)
 }
 
 /* A model's file or directory, as somebody types it. */
-static bool read_model(const char *typed, struct model_facts *facts, struct model_need *need, struct placement_wish *wish,
+static bool read_model(const char *typed, struct model_facts *facts, struct model_need *need, struct placement_request *request,
                        struct error *err)
 {
     char path[WHY_LINE_SIZE + 256];
@@ -40,25 +40,26 @@ static bool read_model(const char *typed, struct model_facts *facts, struct mode
         return false;
     }
     model_need(facts, &fit_defaults, need);
-    *wish = (struct placement_wish){.count = 1,
-                                    .only = -1,
-                                    .bytes = need->bytes,
-                                    .fixed_bytes = need->fixed_bytes,
-                                    .layers = need->layers,
-                                    .layer_count = need->layer_count};
+    *request = (struct placement_request){.count = 1,
+                                          .only = -1,
+                                          .bytes = need->bytes,
+                                          .fixed_bytes = need->fixed_bytes,
+                                          .layers = need->layers,
+                                          .layer_count = need->layer_count};
     return true;
 }
 
-static void show_fit(struct feed *f, const struct top_wish *w, struct buf *out, struct model_facts *facts, struct model_need *need)
+static void show_fit(struct feed *f, const struct top_request *w, struct buf *out, struct model_facts *facts,
+                     struct model_need *need)
 {
     AUTO_FREE struct capacity *c = feed_capacity(f);
     struct page page = {.width = MIN_OF(w->width - 2, 80), .utf8 = f->cli->page.utf8, .now = clock_wall(f->cli->env.clock)};
-    struct placement_wish wish = {.count = 1, .only = -1, .whole = true};
+    struct placement_request request = {.count = 1, .only = -1, .whole = true};
     struct fit_subject subject = {.context_wanted = -1};
     struct error err = {0};
     double number;
-    bool is_model = strpbrk(w->text, "/.~") && !bytes_parse(str_from(w->text), &wish.bytes);
-    if (is_model && !read_model(w->text, facts, need, &wish, &err)) {
+    bool is_model = strpbrk(w->text, "/.~") && !bytes_parse(str_from(w->text), &request.bytes);
+    if (is_model && !read_model(w->text, facts, need, &request, &err)) {
         page_wrap(out, &page, INK_PLAIN, err.text, 0, 0);
         return;
     }
@@ -66,20 +67,20 @@ static void show_fit(struct feed *f, const struct top_wish *w, struct buf *out, 
         subject = (struct fit_subject){
             .path = w->text, .facts = facts, .need = need, .cache_type = fit_defaults.cache_type, .context_wanted = -1};
     /* "24": nobody means bytes. */
-    else if (str_to_double(str_from(w->text), &number) || !bytes_parse(str_from(w->text), &wish.bytes) || wish.bytes <= 0) {
+    else if (str_to_double(str_from(w->text), &number) || !bytes_parse(str_from(w->text), &request.bytes) || request.bytes <= 0) {
         buf_printf(out, "'%s' is not a size with its unit, like 24GiB, nor the path\nof a model, like ~/models/m.gguf.\n", w->text);
         return;
     }
-    AUTO_FREE struct placement *found = c ? placement_find(c, &wish) : NULL;
+    AUTO_FREE struct placement *found = c ? placement_find(c, &request) : NULL;
     if (found && is_model)
         fit_doubt(need, found);
     if (found)
-        table_placement(out, &page, c, &wish, found, &subject);
+        table_placement(out, &page, c, &request, found, &subject);
     else
         buf_text(out, "Not known: the free memory could not be read.\n");
 }
 
-void feed_ask_fit(struct feed *f, const struct top_wish *w)
+void feed_ask_fit(struct feed *f, const struct top_request *w)
 {
     struct news *n = news_new(NEWS_ANSWER);
     AUTO_BUF struct buf out = BUF(65536);

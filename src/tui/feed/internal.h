@@ -39,18 +39,18 @@ json_t *feed_get(struct feed *f, const char *target);
 void feed_sample(struct feed *f);
 
 /* ---- past.c ---- */
-void feed_ask_series(struct feed *f, const struct top_wish *w);
-void feed_ask_moment(struct feed *f, const struct top_wish *w);
-void feed_ask_details(struct feed *f, const struct top_wish *w);
+void feed_ask_series(struct feed *f, const struct top_request *w);
+void feed_ask_moment(struct feed *f, const struct top_request *w);
+void feed_ask_details(struct feed *f, const struct top_request *w);
 
 /* ---- panes.c ---- */
 /* Health and forecast of each GPU, where a daemon watches them. */
 void feed_ask_badges(struct feed *f);
-void feed_ask_pane(struct feed *f, const struct top_wish *w);
+void feed_ask_pane(struct feed *f, const struct top_request *w);
 /* Acts on the one daemon that may be acted on, whatever is shown. */
-void feed_act_on_guard(struct feed *f, const struct top_wish *w);
+void feed_act_on_guard(struct feed *f, const struct top_request *w);
 
 /* ---- fit.c ---- */
 /* What is free now, and what would be if workers gave way; NULL: not known. */
 struct capacity *feed_capacity(struct feed *f);
-void feed_ask_fit(struct feed *f, const struct top_wish *w);
+void feed_ask_fit(struct feed *f, const struct top_request *w);

@@ -82,7 +82,7 @@ static void show_json(struct feed *f, struct buf *out, const struct page *page, 
     json_decref(json);
 }
 
-void feed_ask_pane(struct feed *f, const struct top_wish *w)
+void feed_ask_pane(struct feed *f, const struct top_request *w)
 {
     struct news *n = news_new(NEWS_PANE);
     AUTO_BUF struct buf out = BUF(1 << 20);
@@ -104,7 +104,7 @@ void feed_ask_pane(struct feed *f, const struct top_wish *w)
     mailbox_put(f->news, n);
 }
 
-void feed_act_on_guard(struct feed *f, const struct top_wish *w)
+void feed_act_on_guard(struct feed *f, const struct top_request *w)
 {
     struct str rest = str_from(w->text), verb;
     struct client *client;
@@ -132,5 +132,5 @@ void feed_act_on_guard(struct feed *f, const struct top_wish *w)
     else
         snprintf(text, sizeof text, "Asked the guard to " STR_FMT " " STR_FMT ".", STR_ARG(verb), STR_ARG(rest));
     feed_tell(f, NEWS_NOTE, problem[0] != '\0', text);
-    feed_ask_pane(f, &(struct top_wish){.kind = WISH_PANE, .number = TAB_GUARD, .width = w->width});
+    feed_ask_pane(f, &(struct top_request){.kind = REQUEST_PANE, .number = TAB_GUARD, .width = w->width});
 }

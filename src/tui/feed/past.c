@@ -61,7 +61,7 @@ static void ask_idle(struct feed *f)
         }
 }
 
-void feed_ask_series(struct feed *f, const struct top_wish *w)
+void feed_ask_series(struct feed *f, const struct top_request *w)
 {
     struct news *n = f->last && session_asks_daemon(f->session) ? news_new(NEWS_SERIES) : NULL;
     if (!n)
@@ -97,7 +97,7 @@ static struct snapshot *snapshot_at(struct feed *f, int64_t at_ms, int64_t befor
 }
 
 /* Whether the moment is stored is for the daemon's explanation to say: everything else shows what goes with it. */
-void feed_ask_moment(struct feed *f, const struct top_wish *w)
+void feed_ask_moment(struct feed *f, const struct top_request *w)
 {
     struct news *n = f->last ? news_new(NEWS_MOMENT) : NULL;
     if (!n)
@@ -125,7 +125,7 @@ void feed_ask_moment(struct feed *f, const struct top_wish *w)
 }
 
 /* What the daemon remembers of its life. */
-static void ask_life(struct feed *f, const struct top_wish *w, struct top_details *d)
+static void ask_life(struct feed *f, const struct top_request *w, struct top_details *d)
 {
     char target[256], since[WALL_TEXT_SIZE];
     int64_t from = MAX_OF(w->window_ms ? w->window_ms - MS_PER_S : 0, f->last->taken_at.ms - LIFE_MOST_MS);
@@ -144,7 +144,7 @@ static void ask_life(struct feed *f, const struct top_wish *w, struct top_detail
     json_decref(lives);
 }
 
-void feed_ask_details(struct feed *f, const struct top_wish *w)
+void feed_ask_details(struct feed *f, const struct top_request *w)
 {
     struct news *n = f->last ? news_new(NEWS_DETAILS) : NULL;
     AUTO_BUF struct buf out = BUF(1 << 20);

@@ -27,7 +27,7 @@ bool top_key_of_guard(struct top *t, int key)
 void top_key_guard(struct top *t, int key)
 {
     if (key == 'y') {
-        struct top_wish *w = top_want(t, WISH_GUARD);
+        struct top_request *w = top_want(t, REQUEST_GUARD);
         snprintf(w->text, sizeof w->text, "%s %s", t->input, t->worker_name);
     }
     if (key == 'y' || key == 'n' || key == 'q' || key == TOP_KEY_ESCAPE)
@@ -40,7 +40,7 @@ void top_key_fit(struct top *t, int key)
         t->mode = MODE_MAIN;
     } else if (key == TOP_KEY_ENTER) {
         t->mode = MODE_MAIN;
-        struct top_wish *w = t->input[0] ? top_want(t, WISH_FIT) : NULL;
+        struct top_request *w = t->input[0] ? top_want(t, REQUEST_FIT) : NULL;
         if (w)
             str_copy(w->text, sizeof w->text, str_trim(str_from(t->input)));
     } else {

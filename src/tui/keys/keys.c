@@ -14,7 +14,7 @@ void top_open_tab(struct top *t, enum top_tab tab)
     t->tab = tab;
     t->scroll = 0;
     if (tab >= TAB_ALERTS && tab < TAB_HOSTS)
-        top_want(t, WISH_PANE)->number = tab;
+        top_want(t, REQUEST_PANE)->number = tab;
 }
 
 static void copy(struct top *t)
@@ -24,7 +24,7 @@ static void copy(struct top *t)
         top_note(t, false, "No command to copy.");
         return;
     }
-    struct top_wish *w = top_want(t, WISH_COPY);
+    struct top_request *w = top_want(t, REQUEST_COPY);
     str_copy(w->text, sizeof w->text, str_from(command));
     char note[TOP_NOTE_SIZE];
     snprintf(note, sizeof note, "Copied: %s", command);
@@ -53,7 +53,7 @@ static void next_theme(struct top *t)
     char note[64];
     snprintf(note, sizeof note, "Theme: %s.", t->settings.theme);
     top_note(t, false, note);
-    top_want(t, WISH_SAVE);
+    top_want(t, REQUEST_SAVE);
 }
 
 static void escape(struct top *t)
@@ -113,7 +113,7 @@ void top_key_move(struct top *t, int key)
 void top_show_host(struct top *t, size_t which)
 {
     if (which < t->host_count)
-        top_want(t, WISH_HOST)->number = (int64_t)which;
+        top_want(t, REQUEST_HOST)->number = (int64_t)which;
 }
 
 static void next_host(struct top *t, int by)
@@ -136,7 +136,7 @@ static void key_main(struct top *t, int key)
     if (key >= '1' && key < '1' + tabs)
         top_open_tab(t, (enum top_tab)(key - '1'));
     switch (key) {
-    case 'q': top_want(t, WISH_END); break;
+    case 'q': top_want(t, REQUEST_END); break;
     case '?': t->mode = MODE_HELP; break;
     case TOP_KEY_TAB: top_open_tab(t, (enum top_tab)(((int)t->tab + 1) % tabs)); break;
     case TOP_KEY_BACK_TAB: top_open_tab(t, (enum top_tab)(((int)t->tab + tabs - 1) % tabs)); break;
@@ -162,11 +162,11 @@ static void key_main(struct top *t, int key)
     case 'W': top_change_window(t, -1); break;
     case 'm':
         t->settings.metric = (t->settings.metric + 1) % TRAIL_COUNT;
-        top_want(t, WISH_SAVE);
+        top_want(t, REQUEST_SAVE);
         break;
     case 'C':
         t->settings.compute_only = !t->settings.compute_only;
-        top_want(t, WISH_SAVE);
+        top_want(t, REQUEST_SAVE);
         top_make_rows(t);
         break;
     case 'o':

@@ -19,7 +19,7 @@ const size_t top_signal_count = ARRAY_LEN(top_signals);
 
 static void ask_details(struct top *t, const struct process *p)
 {
-    struct top_wish *w = top_want(t, WISH_DETAILS);
+    struct top_request *w = top_want(t, REQUEST_DETAILS);
     const struct top_row *row = top_selected(t);
     w->pid = p->pid;
     w->start_key = p->start_key;
@@ -96,11 +96,11 @@ static void send_signal(struct top *t)
         const struct top_row *row = &t->rows[i];
         bool meant = row->process && (t->tag_count ? top_tagged(t, row->process->pid) : row == selected);
         bool again = false; /* one process may be on several GPUs */
-        for (size_t w = 0; meant && w < t->wish_count; w++)
-            again = again || (t->wishes[w].kind == WISH_SIGNAL && t->wishes[w].pid == row->process->pid);
+        for (size_t w = 0; meant && w < t->request_count; w++)
+            again = again || (t->requests[w].kind == REQUEST_SIGNAL && t->requests[w].pid == row->process->pid);
         if (!meant || again)
             continue;
-        struct top_wish *w = top_want(t, WISH_SIGNAL);
+        struct top_request *w = top_want(t, REQUEST_SIGNAL);
         w->pid = row->process->pid;
         w->start_key = row->process->start_key;
         w->number = top_signals[t->choice].number;

@@ -33,7 +33,7 @@ void top_sort_by(struct top *t, const char *key)
     else
         t->settings.reverse = false;
     str_copy(t->settings.sort, sizeof t->settings.sort, str_from(key));
-    top_want(t, WISH_SAVE);
+    top_want(t, REQUEST_SAVE);
     top_make_rows(t);
 }
 
@@ -89,7 +89,7 @@ void top_next_group(struct top *t)
     else
         snprintf(note, sizeof note, "Grouped by %s.", top_group_names[t->settings.group]);
     top_note(t, false, note);
-    top_want(t, WISH_SAVE);
+    top_want(t, REQUEST_SAVE);
     top_make_rows(t);
 }
 
@@ -110,7 +110,7 @@ void top_key_columns(struct top *t, int key)
 {
     if (key == TOP_KEY_ESCAPE || key == 'q' || key == 'o' || key == TOP_KEY_ENTER) {
         t->mode = MODE_MAIN;
-        top_want(t, WISH_SAVE);
+        top_want(t, REQUEST_SAVE);
     } else if ((key == TOP_KEY_UP || key == 'k') && t->choice) {
         t->choice--;
     } else if ((key == TOP_KEY_DOWN || key == 'j') && t->choice + 1 < COL_COUNT) {

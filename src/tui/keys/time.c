@@ -27,7 +27,7 @@ static void move_plots(struct top *t)
     if (!t->daemon)
         return;
     t->far_until_ms = wanted;
-    top_want(t, WISH_SERIES)->number = wanted;
+    top_want(t, REQUEST_SERIES)->number = wanted;
 }
 
 /* Without a daemon: what was seen since the start. */
@@ -60,7 +60,7 @@ void top_go_to(struct top *t, int64_t at_ms)
     t->cursor_ms = at_ms;
     if (t->daemon) {
         t->waiting = true;
-        top_want(t, WISH_AT)->number = at_ms;
+        top_want(t, REQUEST_AT)->number = at_ms;
     } else {
         look_back(t, at_ms);
     }
@@ -113,8 +113,8 @@ void top_change_window(struct top *t, int by)
         return;
     t->settings.window_ms = top_windows_ms[i + (size_t)by];
     t->far_until_ms = 0;
-    top_want(t, WISH_SAVE);
-    top_want(t, WISH_SERIES)->number = 0;
+    top_want(t, REQUEST_SAVE);
+    top_want(t, REQUEST_SERIES)->number = 0;
     if (t->cursor_ms)
         move_plots(t);
 }

@@ -9,7 +9,7 @@ enum { PATIENCE_MS = 60000, NEVER_MS = 3600000 };
 
 /* A part that counts its looks, shows the number of the last one as the temperature of each GPU, and reports each look. */
 struct counting {
-    struct asker asker;
+    struct poller poller;
     struct mailbox *looks; /* each one, as a number behind a pointer */
     int64_t again_ms;
     int64_t own, shown;
@@ -28,10 +28,10 @@ static int64_t look(void *part)
 {
     struct counting *c = part;
     c->own++;
-    pthread_mutex_lock(&c->asker.lock);
+    pthread_mutex_lock(&c->poller.lock);
     c->shown = c->own;
-    c->seen_wanted = c->asker.wanted;
-    pthread_mutex_unlock(&c->asker.lock);
+    c->seen_wanted = c->poller.wanted;
+    pthread_mutex_unlock(&c->poller.lock);
     mailbox_put(c->looks, &numbers[c->own % 64]);
     return c->again_ms;
 }
@@ -43,7 +43,7 @@ static void annotate(void *part, struct snapshot *s)
         s->gpus[i].temp_mdegc = reading_ok(c->shown);
 }
 
-static const struct asker_ops counts = {"nothing is counted", look, annotate};
+static const struct poller_ops counts = {"nothing is counted", look, annotate};
 
 static void begin(struct counting *c, int64_t again_ms)
 {
@@ -54,15 +54,15 @@ static void begin(struct counting *c, int64_t again_ms)
     assert_non_null(engine);
     *c = (struct counting){.again_ms = again_ms, .looks = mailbox_new(64, ignore)};
     assert_non_null(c->looks);
-    assert_int_equal(asker_init(&c->asker, &counts, c, engine, true), 0);
-    asker_start(&c->asker);
+    assert_int_equal(poller_init(&c->poller, &counts, c, engine, true), 0);
+    poller_start(&c->poller);
 }
 
 static void end(struct counting *c)
 {
-    asker_stop(&c->asker);
-    asker_done(&c->asker);
-    engine_free(c->asker.engine);
+    poller_stop(&c->poller);
+    poller_done(&c->poller);
+    engine_free(c->poller.engine);
     mailbox_free(c->looks);
 }
 
@@ -73,7 +73,7 @@ static void await_look(struct counting *c)
 
 static int64_t sampled(struct counting *c)
 {
-    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(c->asker.engine, GROUP_QUICK, -1, PATIENCE_MS);
+    AUTO_SNAPSHOT const struct snapshot *s = engine_sample(c->poller.engine, GROUP_QUICK, -1, PATIENCE_MS);
     assert_non_null(s);
     assert_int_equal(s->gpu_count, 1);
     return s->gpus[0].temp_mdegc.value;
@@ -99,7 +99,7 @@ static void what_it_shows_is_in_each_snapshot_until_it_is_stopped(void **state)
     begin(&c, NEVER_MS);
     await_look(&c);
     assert_int_equal(sampled(&c), 1);
-    asker_stop(&c.asker);
+    poller_stop(&c.poller);
     c.shown = 77;
     assert_int_not_equal(sampled(&c), 77);
     end(&c);
@@ -111,10 +111,10 @@ static void another_setting_is_a_look_at_once_and_the_same_one_is_none(void **st
     struct counting c;
     begin(&c, NEVER_MS);
     await_look(&c);
-    asker_want(&c.asker, true);
-    asker_want(&c.asker, false);
+    poller_want(&c.poller, true);
+    poller_want(&c.poller, false);
     await_look(&c);
-    asker_stop(&c.asker);
+    poller_stop(&c.poller);
     assert_int_equal(c.own, 2);
     assert_false(c.seen_wanted);
     end(&c);
@@ -132,8 +132,8 @@ static void stopping_does_not_wait_for_the_next_look(void **state)
 static void one_that_was_never_started_is_stopped_and_closed(void **state)
 {
     (void)state;
-    struct asker a = {0};
-    asker_done(&a);
+    struct poller a = {0};
+    poller_done(&a);
     assert_null(a.wake);
 }
 

@@ -76,7 +76,7 @@ static void writes(const char *folder)
     snprintf(later, sizeof later, "%s/open/later/deep", folder);
     CHECK(try_write(folder, "before") == 0);
     const char *const places[] = {open_place, later};
-    int version = confine_writes(places, 2);
+    int version = sandbox_writes(places, 2);
     if (version == -ENOSYS || version == -EOPNOTSUPP)
         _exit(NOT_HERE);
     CHECK(version >= 1);
@@ -107,7 +107,7 @@ static void *nothing(void *user)
 static void calls(const char *folder)
 {
     (void)folder;
-    int rc = confine_calls();
+    int rc = sandbox_calls();
     if (rc == -ENOSYS || rc == -EINVAL)
         _exit(NOT_HERE);
     CHECK(rc == 0);

@@ -151,18 +151,19 @@ static void a_divided_gpu_has_the_room_of_its_instances(void **state)
         int64_t gib;
         size_t known;
         const char *json, *text;
-    } wishes[] = {{20, 2, "\"fits\":false", "20.0 GiB fits nowhere; an instance of GPU 0 of a has the most free memory: 9.0 GiB\n"},
-                  {10, 2, "\"fits\":null", "Unknown: the free memory of 1 GPU isn't known"},
-                  {9, 1, "\"fits\":true", "9.0 GiB fits on 1 GPU:"},
-                  {9, 1, "\"memory_free_mb\":9216", "(in a MIG instance)"}};
-    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+    } requests[] = {
+        {20, 2, "\"fits\":false", "20.0 GiB fits nowhere; an instance of GPU 0 of a has the most free memory: 9.0 GiB\n"},
+        {10, 2, "\"fits\":null", "Unknown: the free memory of 1 GPU isn't known"},
+        {9, 1, "\"fits\":true", "9.0 GiB fits on 1 GPU:"},
+        {9, 1, "\"memory_free_mb\":9216", "(in a MIG instance)"}};
+    for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
         AUTO_BUF struct buf json = BUF(4096), text = BUF(4096);
         struct json_writer j = JSON_WRITER(&json);
-        const struct fleet_view view = {.size_bytes = wishes[i].gib * gib};
-        assert_int_equal(fleet_json_fit(&j, &f, &view), wishes[i].known == 1);
+        const struct fleet_view view = {.size_bytes = requests[i].gib * gib};
+        assert_int_equal(fleet_json_fit(&j, &f, &view), requests[i].known == 1);
         fleet_table_fit(&text, &page, &f, &view);
-        if (!strstr(json.at, wishes[i].json) || !strstr(text.at, wishes[i].text))
-            fail_msg("%lld GiB: %s %s", (long long)wishes[i].gib, json.at, text.at);
+        if (!strstr(json.at, requests[i].json) || !strstr(text.at, requests[i].text))
+            fail_msg("%lld GiB: %s %s", (long long)requests[i].gib, json.at, text.at);
     }
 }
 

@@ -257,7 +257,7 @@ static void people_programs_and_settings_from_many_threads(void **state)
         struct guard_status list[WORKERS];
         int64_t others[1];
         uint64_t evictions;
-        guard_wish(m.guard, i % 2 ? "100" : NULL, (enum person_wish)(i % 5));
+        guard_take_command(m.guard, i % 2 ? "100" : NULL, (enum guard_command)(i % 5));
         guard_announce(m.guard, CLAIMANT);
         guard_list(m.guard, list, WORKERS);
         AUTO_SNAPSHOT const struct snapshot *s = sample(&m, 0);
@@ -271,9 +271,9 @@ static void people_programs_and_settings_from_many_threads(void **state)
             wait_looks(&m, 1);
         }
     }
-    guard_wish(m.guard, NULL, WISH_RESUME);
+    guard_take_command(m.guard, NULL, COMMAND_RESUME);
     wait_for(&m, GUARD_RUNNING);
-    assert_int_equal(guard_wish(m.guard, "nobody", WISH_HOLD), -ENOENT);
+    assert_int_equal(guard_take_command(m.guard, "nobody", COMMAND_HOLD), -ENOENT);
     stop(&m);
 }
 
@@ -286,7 +286,7 @@ static void an_event_of_somebody_elses_sample_pauses_where_it_should(void **stat
     wait_looks(&m, 2);
     guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}}, 1);
     wait_for(&m, GUARD_PAUSED);
-    guard_wish(m.guard, NULL, WISH_RESUME);
+    guard_take_command(m.guard, NULL, COMMAND_RESUME);
     wait_for(&m, GUARD_RUNNING);
     guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}},
                       1); /* the same again */
@@ -308,7 +308,7 @@ static void a_worker_that_is_let_go_gets_its_memory_back(void **state)
     struct machine m;
     start(&m, 1, "");
     wait_for(&m, GUARD_RUNNING);
-    guard_wish(m.guard, "100", WISH_HOLD);
+    guard_take_command(m.guard, "100", COMMAND_HOLD);
     wait_for(&m, GUARD_PAUSED);
     guard_keep_only(m.guard, nobody, NULL);
     struct guard_status list[1];
@@ -336,7 +336,7 @@ static void a_journal_that_cannot_be_read_now_is_waited_for(void **state)
     char journal[160], aside[176];
     start(&m, 1, "");
     wait_for(&m, GUARD_RUNNING);
-    guard_wish(m.guard, "100", WISH_HOLD);
+    guard_take_command(m.guard, "100", COMMAND_HOLD);
     assert_true(EVENTUALLY(is_held(&m)));
     snprintf(journal, sizeof journal, "%s/guard/100.journal", m.root.path);
     snprintf(aside, sizeof aside, "%s.aside", journal);
@@ -348,7 +348,7 @@ static void a_journal_that_cannot_be_read_now_is_waited_for(void **state)
     assert_true(EVENTUALLY(says_that_the_journal_is_unreadable(&m)));
     wait_looks(&m, 5); /* those of the other worker */
     assert_int_equal(m.state[0], 2);
-    guard_wish(m.guard, "100", WISH_RESUME); /* heard now, done when it can be */
+    guard_take_command(m.guard, "100", COMMAND_RESUME); /* heard now, done when it can be */
     wait_looks(&m, 5);
     assert_int_equal(rename(aside, journal), 0);
     wait_for(&m, GUARD_RUNNING);
@@ -364,7 +364,7 @@ static void a_wish_is_not_lost_among_events(void **state)
     wait_for(&m, GUARD_RUNNING);
     m.slow = m.claimed = true;
     wait_for(&m, GUARD_EVICTING); /* and the keeper is in a call of the driver */
-    guard_wish(m.guard, NULL, WISH_HOLD);
+    guard_take_command(m.guard, NULL, COMMAND_HOLD);
     for (int i = 0; i < 200; i++)
         guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 31, .gpu_index = 0, .at = {i + 1}}, 1);
     m.claimed = false;

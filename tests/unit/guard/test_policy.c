@@ -24,7 +24,7 @@ static enum guard_action step(struct rig *r, int64_t after_ms)
 {
     r->now.ns += after_ms * NS_PER_MS;
     enum guard_action a = guard_step(&r->p, &r->limits, &r->f, r->now);
-    r->f.wish = WISH_NONE;
+    r->f.command = COMMAND_NONE;
     return a;
 }
 
@@ -240,7 +240,7 @@ static void a_person_can_hold_release_evict_and_resume(void **state)
 {
     (void)state;
     struct rig r = rig();
-    r.f.wish = WISH_EVICT;
+    r.f.command = COMMAND_EVICT;
     assert_int_equal(step(&r, 0), GUARD_DO_DRAIN);
     step(&r, 1);
     r.f.step = STEP_DONE;
@@ -250,7 +250,7 @@ static void a_person_can_hold_release_evict_and_resume(void **state)
     step(&r, 1);
     assert_int_equal(r.p.state, GUARD_PAUSED);
     assert_int_equal(step(&r, 3600000), GUARD_DO_NOTHING); /* stays as the person wants it */
-    r.f.wish = WISH_RESUME;
+    r.f.command = COMMAND_RESUME;
     r.f.claim = CLAIM_SEEN; /* even into a claim: a person decides */
     assert_int_equal(step(&r, 1), GUARD_DO_RESERVE);
     assert_int_equal(step(&r, 1), GUARD_DO_RESUME);
@@ -311,12 +311,12 @@ static void a_person_who_holds_after_a_resume_means_it(void **state)
     struct rig r = rig();
     to_paused(&r);
     r.f.claim = CLAIM_SEEN;
-    r.f.wish = WISH_RESUME;
+    r.f.command = COMMAND_RESUME;
     r.f.step = STEP_DONE;
     for (int i = 0; i < 5 && r.p.state != GUARD_RUNNING; i++)
         step(&r, 10);
     assert_int_equal(r.p.state, GUARD_RUNNING); /* into the claim: a person said so */
-    r.f.wish = WISH_HOLD;
+    r.f.command = COMMAND_HOLD;
     assert_int_equal(step(&r, 10), GUARD_DO_DRAIN);
     assert_int_equal(step(&r, 10), GUARD_DO_EVICT);
 }
@@ -332,7 +332,7 @@ static void a_person_who_holds_does_not_wait_for_the_next_try(void **state)
     step(&r, 10);
     assert_true(r.p.gave_up);
     assert_int_equal(step(&r, 10), GUARD_DO_NOTHING);
-    r.f.wish = WISH_HOLD;
+    r.f.command = COMMAND_HOLD;
     assert_int_equal(step(&r, 10), GUARD_DO_DRAIN);
 }
 
@@ -409,18 +409,18 @@ static void random_facts(struct guard_facts *f)
     f->hot = heat == 0;
     f->cool = heat > 3;
     f->fault = dice(200) == 0;
-    f->wish = dice(40) == 0 ? (enum person_wish)dice(5) : WISH_NONE;
+    f->command = dice(40) == 0 ? (enum guard_command)dice(5) : COMMAND_NONE;
 }
 
 static void check_step(const struct guard_policy *before, const struct rig *r, enum guard_action a)
 {
     const struct guard_facts *f = &r->f;
-    bool person = before->held || before->evict_wanted || f->wish == WISH_EVICT || f->wish == WISH_HOLD;
+    bool person = before->held || before->evict_wanted || f->command == COMMAND_EVICT || f->command == COMMAND_HOLD;
     bool other_reason = person || f->fault || (f->hot && r->limits.hot_pauses);
     if (a == GUARD_DO_EVICT && before->state == GUARD_DRAINING && !other_reason)
         assert_true(f->claim == CLAIM_SEEN || f->claim == CLAIM_SURE); /* never evict on unknown, nor for nothing */
     if (a == GUARD_DO_RESUME) {
-        bool forced = before->forced || f->wish == WISH_RESUME;
+        bool forced = before->forced || f->command == COMMAND_RESUME;
         assert_true(f->claim == CLAIM_NONE ||
                     (forced && f->claim != CLAIM_UNKNOWN)); /* never into a claim unless a person says so */
         assert_true(f->memory_enough || before->not_freed);
@@ -442,11 +442,11 @@ static void check_person_can_leave(struct rig r)
                                .memory_freed = true,
                                .memory_enough = true,
                                .cool = true,
-                               .wish = WISH_RESUME};
+                               .command = COMMAND_RESUME};
     for (int i = 0; i < 20 && !(r.p.state == GUARD_RUNNING && i > 0); i++) {
         step(&r, 1000);
         if (r.p.state == GUARD_PAUSED) /* a step that was under way first came to its end */
-            r.f.wish = WISH_RESUME;
+            r.f.command = COMMAND_RESUME;
     }
     assert_int_equal(r.p.state, GUARD_RUNNING);
 }
@@ -546,7 +546,7 @@ static void a_person_brings_an_idle_worker_back_and_unknown_unloads_nothing(void
     (void)state;
     struct rig r = rig();
     to_idle(&r);
-    r.f.wish = WISH_RESUME;
+    r.f.command = COMMAND_RESUME;
     assert_int_equal(step(&r, 1), GUARD_DO_RESERVE);
     struct rig other = rig();
     other.limits.idle_ms = 1000;

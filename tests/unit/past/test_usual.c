@@ -74,7 +74,7 @@ static struct why *audited(const struct stretch *list, size_t count)
     struct store *s = open_store(file);
     struct error err = {0};
     struct baselines *usual = NULL;
-    struct gpu_rest rest = {.looked = true};
+    struct idle_facts rest = {.looked = true};
     int64_t at = write_stretches(s, list, count);
     if (past_usual(s, "box", (struct wall){at}, &usual, &err) < 0)
         fail_msg("%s", err.text);
@@ -154,9 +154,9 @@ static void displays_say_which_mode_it_is(void **state)
     (void)state;
     const struct stretch idle = {1, 21, 0, 405, {0}, false};
     struct snapshot *now = moment(START_S * 1000LL, &idle);
-    struct gpu_rest rest = {.looked = true,
-                            .display_count = 2,
-                            .displays = {{"DP-1", true, true, 2560, 1440, 165, 165}, {"DP-2", true, false, 1920, 1080, 60, 144}}};
+    struct idle_facts rest = {.looked = true,
+                              .display_count = 2,
+                              .displays = {{"DP-1", true, true, 2560, 1440, 165, 165}, {"DP-2", true, false, 1920, 1080, 60, 144}}};
     struct why *why = why_explain(now, NULL);
     assert_non_null(why);
     why_audit(why, now, &rest);

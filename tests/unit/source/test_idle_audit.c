@@ -22,7 +22,7 @@ static const unsigned long get_resources = 0xc04064a0, get_crtc = 0xc06864a1, ge
 struct machine {
     struct tree tree;
     struct snapshot *snapshot;
-    struct gpu_rest rest;
+    struct idle_facts rest;
     int opened, dropped, probed;
     int open_error; /* what opening the device gives; 0: it opens */
     uint32_t clock_khz, flags;
@@ -139,9 +139,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static const struct rest_display *read_first(struct machine *m)
+static const struct idle_display *read_first(struct machine *m)
 {
-    rest_read(&m->tree.env, m->snapshot, &m->rest);
+    idle_facts_read(&m->tree.env, m->snapshot, &m->rest);
     assert_int_equal(m->rest.display_count, 2);
     for (size_t i = 0; i < m->rest.display_count; i++)
         if (strcmp(m->rest.displays[i].connector, "DP-1") == 0)
@@ -150,7 +150,7 @@ static const struct rest_display *read_first(struct machine *m)
     return NULL;
 }
 
-static void assert_mode(const struct rest_display *d, bool in_use, int width, int height, int refresh_hz)
+static void assert_mode(const struct idle_display *d, bool in_use, int width, int height, int refresh_hz)
 {
     assert_int_equal(d->in_use, in_use);
     assert_int_equal(d->width, width);
@@ -161,7 +161,7 @@ static void assert_mode(const struct rest_display *d, bool in_use, int width, in
 static void a_display_has_the_mode_in_use(void **state)
 {
     struct machine *m = *state;
-    const struct rest_display *d = read_first(m);
+    const struct idle_display *d = read_first(m);
     assert_mode(d, true, 2560, 1440, 165);
     assert_int_equal(m->opened, 1);
     assert_int_equal(m->dropped, 1);

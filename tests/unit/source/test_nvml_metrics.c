@@ -57,7 +57,7 @@ static void reads_the_fast_group(void **state)
     assert_string_equal(g.source, "nvml");
     assert_reading(g.util_permille, 0);
     assert_reading(g.temp_mdegc, 38000);
-    assert_absent(g.temp_limit_mdegc, READING_UNREAD); /* dear, and does not change */
+    assert_absent(g.temp_limit_mdegc, READING_UNREAD); /* expensive, and does not change */
     assert_absent(g.temp_margin_mdegc, READING_UNREAD);
     assert_reading(g.temp_memory_mdegc, 38000);
     assert_reading(g.power_mw, 79400);

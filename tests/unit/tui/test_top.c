@@ -169,7 +169,7 @@ static void test_the_filter_works_while_it_is_typed(void **state)
     open_view(&v, "scenario=mixed", 120, 40, true);
     assert_shows(&v, "ollama");
     keys(&v, "/q");
-    assert_int_equal(top_next_wish(&v.top).kind == WISH_END, 0); /* a letter, not the key */
+    assert_int_equal(top_next_request(&v.top).kind == REQUEST_END, 0); /* a letter, not the key */
     top_key(&v.top, TOP_KEY_BACKSPACE);
     keys(&v, "train.py");
     assert_int_equal(v.top.row_count, 1);
@@ -196,10 +196,10 @@ static void test_enter_shows_evidence_and_enter_goes_back(void **state)
     close_view(&v);
 }
 
-static struct top_wish find_wish(struct view *v, enum wish_kind kind)
+static struct top_request find_request(struct view *v, enum request_kind kind)
 {
-    struct top_wish w;
-    while ((w = top_next_wish(&v->top)).kind != WISH_NOTHING)
+    struct top_request w;
+    while ((w = top_next_request(&v->top)).kind != REQUEST_NOTHING)
         if (w.kind == kind)
             return w;
     return w;
@@ -241,7 +241,7 @@ static void test_with_a_daemon_a_moment_is_asked_for(void **state)
     v.top.daemon = true;
     keys(&v, "g-2h");
     top_key(&v.top, TOP_KEY_ENTER);
-    struct top_wish w = find_wish(&v, WISH_AT);
+    struct top_request w = find_request(&v, REQUEST_AT);
     assert_int_equal(w.number, v.top.now.ms - 2 * 3600 * 1000);
     assert_shows(&v, "looking up");
     struct snapshot *then = sim_machine_sample(&v.machine, GROUP_ALL);
@@ -263,7 +263,7 @@ static void test_a_moment_that_is_not_stored_is_empty_until_another_is_chosen(vo
     v.top.daemon = true;
     keys(&v, "g-2h");
     top_key(&v.top, TOP_KEY_ENTER);
-    int64_t at = find_wish(&v, WISH_AT).number;
+    int64_t at = find_request(&v, REQUEST_AT).number;
     struct top_missing missing = {at, at - 5000, at + 5000, false, "whirr was not running."};
     top_miss(&v.top, &missing);
     sample(&v);
@@ -275,7 +275,7 @@ static void test_a_moment_that_is_not_stored_is_empty_until_another_is_chosen(vo
     top_key(&v.top, TOP_KEY_ESCAPE);
     assert_shows(&v, "is not stored.");
     keys(&v, "(");
-    assert_int_equal(find_wish(&v, WISH_AT).number, at - 5000);
+    assert_int_equal(find_request(&v, REQUEST_AT).number, at - 5000);
     assert_shows(&v, "looking up");
     assert_hides(&v, "train.py");
     missing = (struct top_missing){.at_ms = at - 5000, .unanswered = true, .text = "The daemon's history did not answer."};
@@ -301,9 +301,9 @@ static void test_signals_need_rights_and_a_confirmation(void **state)
     assert_shows(&v, "of alice, running for");
     assert_shows(&v, "of VRAM is freed");
     keys(&v, "n");
-    assert_int_equal(find_wish(&v, WISH_SIGNAL).kind, WISH_NOTHING);
+    assert_int_equal(find_request(&v, REQUEST_SIGNAL).kind, REQUEST_NOTHING);
     keys(&v, "xy");
-    struct top_wish w = find_wish(&v, WISH_SIGNAL);
+    struct top_request w = find_request(&v, REQUEST_SIGNAL);
     assert_int_equal(w.number, 15);
     assert_int_equal(w.pid, v.top.rows[0].process->pid);
     close_view(&v);
@@ -315,14 +315,14 @@ static void test_every_tagged_process_is_signaled(void **state)
     struct view v;
     open_view(&v, "gpus=64,scenario=training", 100, 90, true);
     v.top.allow_signals = true;
-    while (top_next_wish(&v.top).kind != WISH_NOTHING)
+    while (top_next_request(&v.top).kind != REQUEST_NOTHING)
         ;
     for (int i = 0; i < 64; i++)
         keys(&v, " ");
     keys(&v, "xy");
     size_t count = 0;
-    for (struct top_wish w; (w = top_next_wish(&v.top)).kind != WISH_NOTHING;)
-        count += w.kind == WISH_SIGNAL;
+    for (struct top_request w; (w = top_next_request(&v.top)).kind != REQUEST_NOTHING;)
+        count += w.kind == REQUEST_SIGNAL;
     assert_int_equal(count, 64);
     close_view(&v);
 }
@@ -390,10 +390,10 @@ static void test_the_command_of_the_advice_is_copied(void **state)
     str_copy(part->suggestions[0], WHY_LINE_SIZE, STR("Check the airflow: clean dust from the fan."));
     str_copy(part->suggestions[1], WHY_LINE_SIZE, STR("To make it quieter: sudo some-smi -i 0 -pl 350   (now 450 W)"));
     keys(&v, "c");
-    assert_string_equal(find_wish(&v, WISH_COPY).text, "sudo some-smi -i 0 -pl 350");
+    assert_string_equal(find_request(&v, REQUEST_COPY).text, "sudo some-smi -i 0 -pl 350");
     str_copy(part->suggestions[0], WHY_LINE_SIZE, STR("Run `whirr doctor` and look."));
     keys(&v, "c");
-    assert_string_equal(find_wish(&v, WISH_COPY).text, "whirr doctor");
+    assert_string_equal(find_request(&v, REQUEST_COPY).text, "whirr doctor");
     close_view(&v);
 }
 
@@ -481,7 +481,7 @@ static void test_details_have_energy_and_cost(void **state)
     v.top.price_per_kwh = 0.3;
     v.top.currency = "EUR";
     keys(&v, "d");
-    assert_int_equal(find_wish(&v, WISH_DETAILS).pid, v.top.rows[0].process->pid);
+    assert_int_equal(find_request(&v, REQUEST_DETAILS).pid, v.top.rows[0].process->pid);
     assert_shows(&v, "Started by   torchrun");
     assert_shows(&v, "less than 0.01 EUR, since");
     float *life = calloc(20, sizeof *life);

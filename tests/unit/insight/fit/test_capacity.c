@@ -80,7 +80,7 @@ static void a_divided_card_is_used_by_its_instances(void **state)
     assert_int_equal(c->gpu_count, 2);
     assert_false(c->gpus[0].usable);
     assert_true(c->gpus[1].usable && c->gpus[1].instance == 0 && c->gpus[1].index == 0);
-    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_wish){.bytes = GIB_BYTES, .only = -1});
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_request){.bytes = GIB_BYTES, .only = -1});
     assert_int_equal(p->copies[0].shares[0].gpu, 1);
     AUTO_BUF struct buf env = BUF(1024);
     assert_true(placement_env(&env, c, &p->copies[0]));
