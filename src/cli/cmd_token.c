@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/show.h"
 #include "config/places.h"
-#include "serve/http/token.h"
+#include "http/token.h"
 
 /* Which daemon it concerns: the one that uses the folder of the file. */
 static void say_place(const char *path, const char *done)

@@ -5,7 +5,7 @@
 #include "base/json_writer.h"
 #include "base/version.h"
 #include "cli/show.h"
-#include "serve/http/assets.h"
+#include "serve/api/assets.h"
 #include "source/source.h"
 
 /* A feature is built in (an asset), or comes with a library that is loaded when it is first needed. */

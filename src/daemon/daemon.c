@@ -22,7 +22,7 @@
 #include "daemon/sandbox.h"
 #include "engine/engine.h"
 #include "guard/spec.h"
-#include "serve/http/server.h"
+#include "serve/server.h"
 #include "source/source.h"
 
 /* Alerts ask what the others found out; push comes last and sends what all of them say. */

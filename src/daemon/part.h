@@ -10,10 +10,10 @@
 #include "base/str.h"
 #include "config/config.h"
 #include "engine/engine.h"
+#include "http/exchange.h"
 #include "insight/fit/capacity.h"
-#include "serve/api/part.h"
-#include "serve/http/exchange.h"
-#include "serve/http/server.h"
+#include "serve/data/part.h"
+#include "serve/server.h"
 #include "store/service.h"
 
 #define PART_JSON "application/json"

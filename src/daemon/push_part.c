@@ -14,7 +14,7 @@
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
 #include "push/sender.h"
-#include "serve/http/server.h"
+#include "serve/server.h"
 
 enum { SENDERS_MAX = 16, EARLY_MS = 500 };
 

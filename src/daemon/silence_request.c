@@ -9,7 +9,7 @@
 
 #include "base/words.h"
 #include "format/json/alert.h"
-#include "serve/api/part.h"
+#include "serve/data/part.h"
 
 enum { SILENCE_LONGEST_S = 366 * 86400 };
 

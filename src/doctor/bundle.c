@@ -21,7 +21,7 @@
 #include "format/json/json.h"
 #include "format/machine_text.h"
 #include "format/record.h"
-#include "serve/http/negotiate.h"
+#include "http/negotiate.h"
 
 enum { SAMPLES = 4, PAUSE_MS = 300, ARCHIVE_MAX = 64 * 1024 * 1024 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http/access.h"
+#include "http/negotiate.h"
 #include "net/http_message.h"
-#include "serve/http/access.h"
-#include "serve/http/negotiate.h"
 #include "serve/live/socketio.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "serve/api/part.h"
+#include "serve/data/part.h"
 
 enum { SAMPLES_LATE = 3, SAMPLES_DEAD = 12, START_MS = 30000 };
 

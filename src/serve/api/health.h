@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "serve/http/core.h"
+#include "serve/api/core.h"
 
 enum service_status { SERVICE_OK, SERVICE_DEGRADED, SERVICE_ERROR };
 

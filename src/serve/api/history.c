@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/json/json.h"
+#include "http/http.h"
 #include "past/question.h"
-#include "serve/http/core.h"
-#include "serve/http/http.h"
+#include "serve/api/core.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
 #define LOOK_MAX_MS (365 * 86400000LL)

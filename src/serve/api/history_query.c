@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "serve/http/core.h"
-#include "serve/http/download.h"
-#include "serve/http/http.h"
+#include "http/download.h"
+#include "http/http.h"
+#include "serve/api/core.h"
 
 enum { DOCUMENT_MAX = 64 << 20, SLICE_MAX = 16 << 20 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Puts the metric table into the schemas, so that a metric is declared in one place only.
  */
-#include "serve/api/page.h"
+#include "serve/data/page.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "model/metric.h"
-#include "serve/http/assets.h"
+#include "serve/api/assets.h"
 
 static json_t *metric_schema(const struct metric_info *m)
 {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "http/http.h"
 #include "past/answer.h"
-#include "serve/http/core.h"
-#include "serve/http/http.h"
+#include "serve/api/core.h"
 
 enum { ANSWER_MAX = 64 << 20 };
 

@@ -13,9 +13,9 @@
 #include "format/json/json.h"
 #include "format/table/table.h"
 #include "host/procfs.h"
-#include "serve/http/core.h"
-#include "serve/http/exchange.h"
-#include "serve/http/ready.h"
+#include "http/exchange.h"
+#include "serve/api/core.h"
+#include "serve/api/ready.h"
 
 enum { NAME_SIZE = 128, CMDLINE_SIZE = 4096 };
 

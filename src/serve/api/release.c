@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "format/json/json.h"
-#include "serve/http/core.h"
-#include "serve/http/http.h"
+#include "http/http.h"
+#include "serve/api/core.h"
 
 enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, MOST_S = 86400 };
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/mailbox.h"
-#include "serve/http/conn.h"
+#include "http/conn.h"
 
 struct data;
 struct exchange;

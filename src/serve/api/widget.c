@@ -11,9 +11,9 @@
 #include "base/units.h"
 #include "format/json/json.h"
 #include "model/metric.h"
-#include "serve/api/page.h"
-#include "serve/http/core.h"
-#include "serve/http/ready.h"
+#include "serve/api/core.h"
+#include "serve/api/ready.h"
+#include "serve/data/page.h"
 
 enum mood { MOOD_NONE, MOOD_OK, MOOD_WARNING, MOOD_CRITICAL };
 

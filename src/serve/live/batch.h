@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/json_writer.h"
+#include "http/blob.h"
 #include "model/snapshot.h"
-#include "serve/http/blob.h"
 #include "serve/live/topic.h"
 
 /* How messages are put on the wire. */

@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "serve/http/exchange.h"
-#include "serve/http/http.h"
-#include "serve/http/loop.h"
+#include "http/exchange.h"
+#include "http/http.h"
+#include "http/loop.h"
 #include "serve/live/ws.h"
 
 enum { RECORD_SEPARATOR = 0x1e, TICK_MS = 1000, QUEUE_MAX = 64 << 20 };

@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/http/blob.h"
-#include "serve/http/conn.h"
-#include "serve/http/peers.h"
-#include "serve/live/watch.h"
+#include "http/blob.h"
+#include "http/conn.h"
+#include "http/event.h"
+#include "http/peers.h"
 
 struct exchange;
 struct loop;

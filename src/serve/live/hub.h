@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/http/loop.h"
+#include "http/loop.h"
 #include "serve/live/batch.h"
 
 struct subscriber;

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "serve/http/core.h"
-#include "serve/http/exchange.h"
-#include "serve/http/ready.h"
+#include "http/exchange.h"
+#include "serve/api/core.h"
+#include "serve/api/ready.h"
 #include "serve/live/compose.h"
 #include "serve/live/ws.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "serve/http/core.h"
-#include "serve/http/exchange.h"
+#include "http/exchange.h"
+#include "serve/api/core.h"
 #include "serve/live/live.h"
 
 enum { QUEUE_MAX = 8 << 20 };

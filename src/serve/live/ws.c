@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
-#include "serve/http/http.h"
-#include "serve/http/loop.h"
+#include "http/http.h"
+#include "http/loop.h"
 
 enum {
     PING_MS = 40000,      /* a quiet client is asked whether it is still there */

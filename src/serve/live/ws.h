@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "serve/http/conn.h"
-#include "serve/http/exchange.h"
+#include "http/conn.h"
+#include "http/exchange.h"
 #include "serve/live/ws_frame.h"
 
 struct ws;

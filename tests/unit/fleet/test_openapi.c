@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/api/page.h"
+#include "serve/data/page.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "daemon/part.h"
 #include "fleet/fleet.h"
 #include "format/json/json.h"
+#include "http/router.h"
 #include "model/metric.h"
-#include "serve/http/router.h"
 #include "test.h"
 
 static json_t *doc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/api/page.h"
+#include "serve/data/page.h"
 
 #include <string.h>
 

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The checks in front of every route.
+ */
+#include "http/access.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "serve/api/core.h"
+
+static bool is_numeric(struct str name)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    if (name.len == 0 || name.len >= sizeof text)
+        return false;
+    str_copy(text, sizeof text, name);
+    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
+}
+
+bool host_is_known(struct str host, const char *const *allowed, size_t allowed_count, const char *own_name)
+{
+    struct str_place place;
+    if (!str_to_place(host, &place))
+        return false;
+    struct str name = place.host;
+    if (name.at[name.len - 1] == '.')
+        name.len--;
+    /* A page of an attacker's name cannot send a number as Host: rebinding needs a name that he controls. */
+    if (is_numeric(name) || str_is_loopback(name))
+        return true;
+    if (own_name && own_name[0]) {
+        char local[300];
+        snprintf(local, sizeof local, "%s.local", own_name);
+        if (str_is_any_case(name, own_name) || str_is_any_case(name, local))
+            return true;
+    }
+    for (size_t i = 0; i < allowed_count; i++)
+        if (str_is_any_case(name, allowed[i]) || str_is(STR("*"), allowed[i]))
+            return true;
+    return false;
+}
+
+bool access_check_host(struct exchange *x)
+{
+    const struct server *s = x->server;
+    if (x->conn->listener->is_unix || x->request->host.len == 0)
+        return true;
+    if (host_is_known(x->request->host, s->options.allowed_hosts, s->options.allowed_host_count, s->own_name))
+        return true;
+    x->close = true;
+    exchange_error(x, 421, "unknown_host", "This server is not known by that name; add it to server.allowed_hosts.");
+    return false;
+}
+
+/* "http://HOST[:PORT]" is the origin of this very server, or one that is allowed to read across origins. */
+static bool access_origin_is_ours(const struct exchange *x, struct str origin)
+{
+    struct str rest = origin;
+    bool secure = str_starts(origin, "https://");
+    if (secure)
+        rest = (struct str){origin.at + 8, origin.len - 8};
+    else if (str_starts(origin, "http://"))
+        rest = (struct str){origin.at + 7, origin.len - 7};
+    else
+        return false;
+    /* Behind a proxy that speaks TLS the scheme differs; the host and port decide. */
+    return rest.len == x->request->host.len && strncasecmp(rest.at, x->request->host.at, rest.len) == 0;
+}
+
+struct str access_cors_origin(const struct exchange *x)
+{
+    const struct server_options *o = &x->server->options;
+    struct str origin = http_field(x->request, "origin");
+    for (size_t i = 0; origin.at && i < o->cors_origin_count; i++) {
+        if (strcmp(o->cors_origins[i], "*") == 0)
+            return STR("*");
+        if (str_is_any_case(origin, o->cors_origins[i]))
+            return origin;
+    }
+    return (struct str){0};
+}
+
+static bool refuse_other_site(struct exchange *x)
+{
+    x->close = true;
+    exchange_error(x, 403, "foreign_origin", "Requests from pages of other sites are refused; see server.cors_origins.");
+    return false;
+}
+
+bool access_check_own_page(struct exchange *x)
+{
+    struct str origin = http_field(x->request, "origin");
+    return !origin.at || access_origin_is_ours(x, origin) || access_cors_origin(x).at || refuse_other_site(x);
+}
+
+/* A browser says where a request comes from. What a page of another site makes it load is thrown away by the browser, but was
+ * answered, at our cost. A person may follow a link. */
+static bool is_load_by_another_site(const struct exchange *x)
+{
+    const struct http_message *r = x->request;
+    struct str site = http_field(r, "sec-fetch-site");
+    if (!site.at || str_is(site, "same-origin") || str_is(site, "none") || access_cors_origin(x).at)
+        return false;
+    return !str_is(http_field(r, "sec-fetch-mode"), "navigate") || !str_is(http_field(r, "sec-fetch-dest"), "document") ||
+           !str_is(http_field(r, "sec-fetch-user"), "?1");
+}
+
+bool access_check_origin(struct exchange *x)
+{
+    const struct http_message *r = x->request;
+    if (r->method == HTTP_OPTIONS)
+        return true;
+    if (!(r->method & (HTTP_GET | HTTP_HEAD)))
+        return access_check_own_page(x);
+    struct str path = str_from(r->path);
+    return !(str_starts(path, "/api/") || str_is(path, "/metrics")) || !is_load_by_another_site(x) || refuse_other_site(x);
+}
+
+/* A proxy passes on what others ask: where its connection comes from, and whose process it is, tells nothing of them. */
+static bool is_forwarded(const struct http_message *request)
+{
+    static const char *const names[] = {"forwarded",           "via",
+                                        "x-real-ip",           "x-client-ip",
+                                        "client-ip",           "true-client-ip",
+                                        "x-cluster-client-ip", "x-original-forwarded-for",
+                                        "x-proxy-for",         "cf-connecting-ip"};
+    for (size_t i = 0; i < request->field_count; i++) {
+        struct str name = request->fields[i].name;
+        if (name.len >= 11 && strncasecmp(name.at, "x-forwarded", 11) == 0)
+            return true;
+        for (size_t k = 0; k < ARRAY_LEN(names); k++)
+            if (str_is_any_case(name, names[k]))
+                return true;
+    }
+    return false;
+}
+
+/* Once: some proxies add no field, and a Host that names another place than this host is all that can be seen of them. */
+static void hint_at_proxy(const struct exchange *x)
+{
+    struct str_place place;
+    if (x->server->proxy_hinted || !str_to_place(x->request->host, &place) || str_is_loopback(place.host))
+        return;
+    char text[256];
+    const char *host = text;
+    str_copy(text, sizeof text, x->request->host);
+    log_warn("a request over loopback names another host; if a proxy passes it on, set server.require_token = true, "
+             "or everyone who can reach the proxy can read",
+             LOG_TEXT("host", host));
+    x->server->proxy_hinted = true;
+}
+
+/* Before any token was looked at. */
+static enum trust trust_of_peer(const struct exchange *x)
+{
+    const struct server_options *o = &x->server->options;
+    const struct listener *l = x->conn->listener;
+    bool local = l->is_loopback && !is_forwarded(x->request);
+    if (local && l->is_unix && x->conn->peer_trusted)
+        return TRUST_OWNER;
+    if (o->insecure)
+        return TRUST_READER;
+    if (!local || o->require_token)
+        return TRUST_NONE;
+    if (!l->is_unix)
+        hint_at_proxy(x);
+    return TRUST_READER;
+}
+
+static struct str bearer(const struct http_message *request)
+{
+    struct str field = http_field(request, "authorization"), scheme;
+    if (!field.at || !str_word(&field, &scheme) || !str_is_any_case(scheme, "bearer"))
+        return (struct str){0};
+    return str_trim(field);
+}
+
+bool access_note_failure(struct exchange *x, char fields[64])
+{
+    struct limiter *l = &x->server->limiter;
+    struct peer_id who = peer_id_of_address(&x->conn->peer);
+    int64_t now = loop_now_ms(), wait = limiter_wait_ms(l, &who, now);
+    if (wait > 0)
+        snprintf(fields, 64, "Retry-After: %lld\r\n", (long long)(wait + 999) / 1000);
+    else
+        limiter_failed(l, &who, now);
+    return wait > 0;
+}
+
+/* A browser's session, as long as its token is one of ours. */
+static bool has_session(const struct exchange *x)
+{
+    struct str cookie = http_cookie(x->request, SESSION_COOKIE);
+    const uint8_t *token = cookie.at ? sessions_find(&x->server->sessions, cookie, loop_now_ms()) : NULL;
+    return token && token_file_find(&x->server->tokens, token);
+}
+
+bool access_check_token(struct exchange *x)
+{
+    struct server *s = x->server;
+    x->trust = trust_of_peer(x);
+    if (x->trust == TRUST_OWNER)
+        return true;
+    struct str token = bearer(x->request);
+    bool cookie = !token.at && http_field(x->request, "cookie").at;
+    if (!token.at && !cookie)
+        return true;
+    token_file_refresh(&s->tokens);
+    if (token.at ? token_file_check(&s->tokens, token) != NULL : has_session(x)) {
+        x->trust = TRUST_OWNER;
+        return true;
+    }
+    if (!token.at) /* an old cookie is as good as none: the page asks for the token again */
+        return true;
+    char wait[64];
+    if (access_note_failure(x, wait))
+        exchange_error_with(x, 429, wait, "too_many_failures", "Too many wrong tokens from this address. Try again later.");
+    else
+        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "invalid_token",
+                            "The token is not known here. `whirr token list` shows those that are.");
+    return false;
+}

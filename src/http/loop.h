@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The event loop that all sockets and timers of the daemon live in, one thread. Owns the shared input space, the list of
+ * connections, their deadlines, and the things that must wait until the current callback is over.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "http/conn.h"
+#include "http/peers.h"
+
+enum { LOOP_SPACE = 192 * 1024 };
+
+struct loop {
+    struct event_base *base;
+    struct conn *conns; /* all of them, newest first */
+    size_t conn_count;
+    struct peers peers;
+    struct conn *ready, *ready_last; /* wait for conn_resume() */
+    struct conn *dead;               /* wait to be destroyed */
+    struct watch *later;             /* runs `ready` and `dead` */
+    struct watch *sweep;             /* looks at deadlines once a second while there are connections */
+    bool sweeping;
+    char *space; /* shared input space, LOOP_SPACE bytes */
+    uint64_t bytes_in, bytes_out;
+    uint64_t rejected; /* connections that found no place */
+};
+
+int loop_init(struct loop *loop, struct error *err);
+/* Destroys all connections. */
+void loop_done(struct loop *loop);
+/* Destroys the connections that were closed. */
+void loop_free_closed(struct loop *loop);
+int64_t loop_now_ms(void);
+
+/* For conn.c. */
+void loop_add(struct loop *loop, struct conn *c);
+void loop_soon(struct loop *loop);

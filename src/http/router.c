@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Walks over the route table. Paths are compared whole, after decoding.
+ */
+#include "http/router.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "http/access.h"
+#include "http/negotiate.h"
+#include "serve/api/assets.h"
+#include "serve/api/core.h"
+#include "serve/data/page.h"
+#include "serve/data/part.h"
+
+static void list_methods(struct buf *out, unsigned methods)
+{
+    static const struct {
+        enum http_method method;
+        const char *name;
+    } names[] = {{HTTP_GET, "GET, HEAD"}, {HTTP_POST, "POST"}, {HTTP_PUT, "PUT"}, {HTTP_DELETE, "DELETE"}, {HTTP_PATCH, "PATCH"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (methods & names[i].method)
+            buf_printf(out, "%s, ", names[i].name);
+    buf_text(out, "OPTIONS");
+}
+
+static void answer_options(struct exchange *x, unsigned methods)
+{
+    AUTO_BUF struct buf fields = BUF(1024);
+    buf_text(&fields, "Allow: ");
+    list_methods(&fields, methods);
+    buf_text(&fields, "\r\n");
+    if (access_cors_origin(x).at && http_field(x->request, "access-control-request-method").at) {
+        buf_text(&fields, "Access-Control-Allow-Methods: ");
+        list_methods(&fields, methods);
+        buf_text(&fields, "\r\nAccess-Control-Allow-Headers: Authorization, Content-Type, If-None-Match\r\n"
+                          "Access-Control-Max-Age: 600\r\n");
+    }
+    exchange_reply(x, &(struct reply){.status = 204, .fields = buf_view(&fields).at});
+}
+
+static void ask_for_token(struct exchange *x)
+{
+    static const char challenge[] = "WWW-Authenticate: Bearer realm=\"whirr\"\r\n";
+    if (x->request->method & (HTTP_GET | HTTP_HEAD) && accept_quality(http_field(x->request, "accept"), "text/html") >
+                                                           accept_quality(http_field(x->request, "accept"), "application/json")) {
+        AUTO_BUF struct buf page = BUF(16384);
+        page_write_login(&page, NULL);
+        AUTO_BLOB struct blob *body = blob_take(&page);
+        exchange_reply(x, &(struct reply){.status = 401,
+                                          .type = "text/html; charset=utf-8",
+                                          .body = body,
+                                          .fields = challenge,
+                                          .cache = "no-store",
+                                          .policy = page_policy});
+        return;
+    }
+    exchange_error_with(x, 401, challenge, "token_needed",
+                        "This needs a token: send \"Authorization: Bearer TOKEN\" (see `whirr token new`).");
+}
+
+/* The row that answers this path and method, NULL when there is none; the methods that the path has are added. */
+static const struct route *find_in(const struct exchange *x, const struct route *list, size_t count, unsigned *methods)
+{
+    const struct route *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i].path, x->request->path) != 0)
+            continue;
+        *methods |= list[i].methods;
+        unsigned answers = list[i].methods | (list[i].methods & HTTP_GET ? HTTP_HEAD : 0);
+        if (answers & x->request->method)
+            found = &list[i];
+    }
+    return found;
+}
+
+bool router_find(struct exchange *x)
+{
+    unsigned methods = 0;
+    const struct server_parts *parts = &x->server->parts;
+    const struct route *found = find_in(x, routes, route_count, &methods);
+    x->part = NULL;
+    for (size_t i = 0; i < parts->count && !methods; i++) {
+        found = find_in(x, parts->list[i].ops->routes, parts->list[i].ops->route_count, &methods);
+        x->part = parts->list[i].self;
+    }
+    static const struct route embedded = {.methods = HTTP_GET, .least = TRUST_READER, .handle = get_asset};
+    if (!methods && x->request->path[0] == '/' && asset_find(x->request->path)) {
+        methods = HTTP_GET;
+        if (x->request->method & (HTTP_GET | HTTP_HEAD))
+            found = &embedded;
+    }
+    if (x->request->method == HTTP_OPTIONS && (methods || strcmp(x->request->path, "*") == 0)) {
+        answer_options(x, methods ? methods : HTTP_GET | HTTP_POST);
+        return false;
+    }
+    if (!methods && x->trust == TRUST_NONE) { /* strangers do not learn what is there */
+        ask_for_token(x);
+        return false;
+    }
+    if (!methods) {
+        exchange_error(x, 404, "not_found", "There is nothing at this path. /openapi.json lists what there is.");
+        return false;
+    }
+    if (!found) {
+        AUTO_BUF struct buf allow = BUF(256);
+        buf_text(&allow, "Allow: ");
+        list_methods(&allow, methods);
+        buf_text(&allow, "\r\n");
+        exchange_error_with(x, 405, buf_view(&allow).at, "method_not_allowed", "This path does not know that method; see Allow.");
+        return false;
+    }
+    if (found->own_pages_only && !access_check_own_page(x))
+        return false;
+    if (x->trust < found->least) {
+        ask_for_token(x);
+        return false;
+    }
+    x->route = found;
+    return true;
+}
+
+void router_handle(struct exchange *x)
+{
+    if (x->route->type && !accepts_type(http_field(x->request, "accept"), x->route->type)) {
+        exchange_error(x, 406, "not_acceptable", "This is only available as %s.", x->route->type);
+        return;
+    }
+    if (x->route->answer)
+        part_answer(x);
+    else
+        x->route->handle(x);
+    if (!x->done)
+        exchange_error(x, 500, "internal", "The answer could not be made: out of memory.");
+}

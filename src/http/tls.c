@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The part of OpenSSL 3 that a server needs, loaded when TLS is configured.
+ */
+#include "http/tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/env.h"
+
+/* clang-format off */
+#define SSL_FUNCTIONS(X) \
+    X(TLS_server_method) \
+    X(SSL_CTX_new) \
+    X(SSL_CTX_free) \
+    X(SSL_CTX_ctrl) \
+    X(SSL_CTX_set_options) \
+    X(SSL_CTX_set_cipher_list) \
+    X(SSL_CTX_use_certificate_chain_file) \
+    X(SSL_CTX_use_PrivateKey_file) \
+    X(SSL_CTX_check_private_key) X(SSL_CTX_up_ref) X(SSL_CTX_set_alpn_select_cb) X(SSL_new) X(SSL_free) X(SSL_set_fd) \
+        X(SSL_set_accept_state) X(SSL_read) X(SSL_write) X(SSL_get_error) X(SSL_pending) X(SSL_shutdown) X(SSL_select_next_proto)
+#define CRYPTO_FUNCTIONS(X) X(ERR_get_error) X(ERR_clear_error) X(ERR_reason_error_string)
+/* clang-format on */
+
+static struct {
+    bool loaded;
+#define DECLARE(name) typeof(name) *name;
+    SSL_FUNCTIONS(DECLARE)
+    CRYPTO_FUNCTIONS(DECLARE)
+#undef DECLARE
+} ssl;
+
+#define SYMBOL(name) {#name, &ssl.name},
+static const struct library_symbol ssl_symbols[] = {SSL_FUNCTIONS(SYMBOL)}, crypto_symbols[] = {CRYPTO_FUNCTIONS(SYMBOL)};
+#undef SYMBOL
+
+struct tls {
+    SSL_CTX *context;
+};
+
+struct tls_session {
+    SSL *ssl;
+    bool wants_write;
+    bool broken;
+};
+
+static int load(struct error *err)
+{
+    if (ssl.loaded)
+        return 0;
+    struct error why = {0};
+    void *crypto = library_load("libcrypto.so.3", &why), *library = crypto ? library_load("libssl.so.3", &why) : NULL;
+    if (!library || library_symbols(library, ssl_symbols, ARRAY_LEN(ssl_symbols), &why) < 0 ||
+        library_symbols(crypto, crypto_symbols, ARRAY_LEN(crypto_symbols), &why) < 0)
+        return error_set(err, -ENOENT, "TLS needs OpenSSL 3: %s", why.text);
+    ssl.loaded = true;
+    return 0;
+}
+
+static int fail(struct error *err, const char *what, const char *path)
+{
+    const char *reason = ssl.ERR_reason_error_string(ssl.ERR_get_error());
+    ssl.ERR_clear_error();
+    if (access(path, R_OK) < 0)
+        reason = strerror(errno); /* OpenSSL says "system lib" */
+    return error_set(err, -EINVAL, "%s '%s': %s", what, path, reason ? reason : "not readable");
+}
+
+/* Browsers ask for h2 first; say clearly that HTTP/1.1 is supported. */
+static int choose_protocol(SSL *session, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
+                           unsigned in_len, void *arg)
+{
+    (void)session, (void)arg;
+    static const unsigned char ours[] = "\x08http/1.1";
+    if (ssl.SSL_select_next_proto((unsigned char **)out, out_len, ours, sizeof ours - 1, in, in_len) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+static int make_context(const char *certificate, const char *key, SSL_CTX **ret, struct error *err)
+{
+    SSL_CTX *context = ssl.SSL_CTX_new(ssl.TLS_server_method());
+    if (!context)
+        return error_set(err, -ENOMEM, "cannot set up TLS");
+    int result = 0;
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS, NULL);
+    ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_COMPRESSION);
+    ssl.SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+    /* TLS 1.2: forward secrecy and authenticated encryption only, no CBC with SHA-1. All of TLS 1.3 is so. */
+    if (ssl.SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
+        result = error_set(err, -EINVAL, "OpenSSL has none of the ciphers that are offered");
+    else if (ssl.SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
+        result = fail(err, "cannot use the certificate", certificate);
+    else if (ssl.SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
+        result = fail(err, "cannot use the key", key);
+    else if (ssl.SSL_CTX_check_private_key(context) != 1)
+        result = fail(err, "the key does not belong to the certificate", key);
+    if (result)
+        ssl.SSL_CTX_free(context);
+    else
+        *ret = context;
+    return result;
+}
+
+int tls_new(const char *certificate, const char *key, struct tls **ret, struct error *err)
+{
+    int result = load(err);
+    if (result)
+        return result;
+    struct tls *t = calloc(1, sizeof *t);
+    if (!t)
+        return error_set(err, -ENOMEM, "out of memory");
+    result = make_context(certificate, key, &t->context, err);
+    if (result)
+        tls_free(t);
+    else
+        *ret = t;
+    return result;
+}
+
+int tls_reload(struct tls *t, const char *certificate, const char *key, struct error *err)
+{
+    SSL_CTX *fresh;
+    int result = make_context(certificate, key, &fresh, err);
+    if (result)
+        return result;
+    ssl.SSL_CTX_free(t->context); /* sessions hold their own reference */
+    t->context = fresh;
+    return 0;
+}
+
+void tls_free(struct tls *t)
+{
+    if (!t)
+        return;
+    if (t->context)
+        ssl.SSL_CTX_free(t->context);
+    free(t);
+}
+
+struct tls_session *tls_session_new(struct tls *t, int fd)
+{
+    struct tls_session *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->ssl = ssl.SSL_new(t->context);
+    if (!s->ssl || ssl.SSL_set_fd(s->ssl, fd) != 1) {
+        tls_session_free(s);
+        return NULL;
+    }
+    ssl.SSL_set_accept_state(s->ssl);
+    return s;
+}
+
+void tls_session_free(struct tls_session *s)
+{
+    if (!s)
+        return;
+    if (s->ssl) {
+        if (!s->broken)
+            ssl.SSL_shutdown(s->ssl); /* says goodbye, does not wait for the answer */
+        ssl.SSL_free(s->ssl);
+        ssl.ERR_clear_error();
+    }
+    free(s);
+}
+
+ssize_t tls_read(struct tls_session *s, char *at, size_t len)
+{
+    ssl.ERR_clear_error();
+    s->wants_write = false;
+    int n = ssl.SSL_read(s->ssl, at, (int)MIN_OF(len, (size_t)1 << 20));
+    if (n > 0)
+        return n;
+    switch (ssl.SSL_get_error(s->ssl, n)) {
+    case SSL_ERROR_ZERO_RETURN: return 0;
+    case SSL_ERROR_WANT_WRITE: s->wants_write = true; __attribute__((fallthrough));
+    case SSL_ERROR_WANT_READ: errno = EAGAIN; return -1;
+    default:
+        s->broken = true;
+        errno = ECONNRESET;
+        return -1;
+    }
+}
+
+ssize_t tls_write(struct tls_session *s, const struct iovec *parts, size_t count)
+{
+    ssize_t sent = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t done = 0;
+        while (done < parts[i].iov_len) {
+            ssl.ERR_clear_error();
+            int n = ssl.SSL_write(s->ssl, (const char *)parts[i].iov_base + done,
+                                  (int)MIN_OF(parts[i].iov_len - done, (size_t)1 << 20));
+            if (n <= 0) {
+                int why = ssl.SSL_get_error(s->ssl, n);
+                if (why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_WANT_READ)
+                    return sent;
+                s->broken = true;
+                return -1;
+            }
+            done += (size_t)n;
+            sent += n;
+        }
+    }
+    return sent;
+}
+
+bool tls_pending(struct tls_session *s)
+{
+    return ssl.SSL_pending(s->ssl) > 0;
+}
+
+bool tls_wants_write(struct tls_session *s)
+{
+    return s->wants_write;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The token file.
+ */
+#include "http/token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+enum { TOKEN_BYTES = 32, FILE_MAX = 64 * 1024 };
+#define TOKEN_PREFIX "whirr_" /* so that scanners for leaked secrets can recognise it */
+
+static bool name_is_fine(struct str name)
+{
+    if (name.len == 0 || name.len >= TOKEN_NAME_SIZE)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-_.@", c))))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_line(struct str line, struct access_token *ret)
+{
+    struct str name, day, digest;
+    *ret = (struct access_token){0};
+    if (!str_word(&line, &name) || !str_word(&line, &day) || !str_word(&line, &digest) || !name_is_fine(name) ||
+        !wall_parse(day, &ret->made_at) || !hex_decode(digest, ret->digest, sizeof ret->digest))
+        return false;
+    str_copy(ret->name, sizeof ret->name, name);
+    return true;
+}
+
+static int parse(struct token_file *f, struct str text, struct error *err)
+{
+    struct str line;
+    size_t count = 0;
+    for (int number = 1; str_cut(&text, '\n', &line); number++) {
+        line = str_trim(line);
+        if (line.len == 0 || line.at[0] == '#')
+            continue;
+        if (count == TOKENS_MAX)
+            return error_set(err, -E2BIG, "%s has more than %d tokens", f->path, TOKENS_MAX);
+        if (!parse_line(line, &f->tokens[count]))
+            return error_set(err, -EINVAL, "%s:%d: not a token line (NAME TIME SHA256)", f->path, number);
+        count++;
+    }
+    f->count = count;
+    return 0;
+}
+
+int token_file_load(struct token_file *f, const char *path, struct error *err)
+{
+    *f = (struct token_file){.path = path};
+    if (!path)
+        return 0;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : error_set(err, -errno, "cannot read the tokens in '%s': %s", path, strerror(errno));
+    struct stat st;
+    char text[FILE_MAX];
+    ssize_t len = fstat(fd, &st) ? -1 : read(fd, text, sizeof text);
+    if (len < 0)
+        return error_set(err, -errno, "cannot read the tokens in '%s': %s", path, strerror(errno));
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return error_set(err, -EPERM, "'%s' can be written by others than its owner: chmod 600 it", path);
+    f->changed = st.st_mtim;
+    f->inode = st.st_ino;
+    return parse(f, (struct str){text, (size_t)len}, err);
+}
+
+void token_file_refresh(struct token_file *f)
+{
+    struct stat st;
+    if (!f->path)
+        return;
+    bool there = stat(f->path, &st) == 0;
+    if (there && st.st_ino == f->inode && st.st_mtim.tv_sec == f->changed.tv_sec && st.st_mtim.tv_nsec == f->changed.tv_nsec)
+        return;
+    if (!there && f->inode == 0)
+        return;
+    struct token_file fresh;
+    /* A file that cannot be read keeps the old tokens: a mistake must not lock everyone out (nor let anyone in). */
+    if (token_file_load(&fresh, f->path, NULL) == 0)
+        *f = fresh;
+}
+
+const struct access_token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE])
+{
+    const struct access_token *found = NULL;
+    for (size_t i = 0; i < f->count; i++)
+        if (digest_equal(digest, f->tokens[i].digest, SHA256_SIZE))
+            found = &f->tokens[i];
+    return found;
+}
+
+const struct access_token *token_file_check(const struct token_file *f, struct str token)
+{
+    uint8_t digest[SHA256_SIZE];
+    sha256(token, digest);
+    return token_file_find(f, digest);
+}
+
+/* Written beside the file and renamed over it: a crash leaves the old file or the new one. */
+static int save(struct token_file *f, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(FILE_MAX);
+    for (size_t i = 0; i < f->count; i++) {
+        char day[WALL_TEXT_SIZE], digest[HEX_SIZE(SHA256_SIZE)];
+        wall_format(f->tokens[i].made_at, day);
+        hex_encode(f->tokens[i].digest, SHA256_SIZE, digest);
+        buf_printf(&text, "%s %s %s\n", f->tokens[i].name, day, digest);
+    }
+    char beside[4096];
+    if ((size_t)snprintf(beside, sizeof beside, "%s.new", f->path) >= sizeof beside)
+        return error_set(err, -ENAMETOOLONG, "the path '%s' is too long", f->path);
+    struct stat old;
+    AUTO_CLOSE int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return error_set(err, -errno, "cannot write '%s': %s", beside, strerror(errno));
+    /* Run by root for a daemon with a user of its own: the file belongs to whom the old one, or its folder, belongs. */
+    bool known = stat(f->path, &old) == 0;
+    if (!known && strrchr(f->path, '/')) {
+        char folder[4096];
+        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(f->path, '/') - f->path), f->path);
+        known = stat(folder, &old) == 0;
+    }
+    if (known && geteuid() == 0 && fchown(fd, old.st_uid, old.st_gid))
+        return error_set(err, -errno, "cannot give '%s' to its owner: %s", beside, strerror(errno));
+    struct str content = buf_view(&text);
+    if (write(fd, content.at, content.len) != (ssize_t)content.len || fsync(fd) || rename(beside, f->path)) {
+        int error = errno;
+        unlink(beside);
+        return error_set(err, -error, "cannot write '%s': %s", f->path, strerror(error));
+    }
+    return 0;
+}
+
+int token_file_add(struct token_file *f, const char *name, struct wall now, char text[TOKEN_TEXT_SIZE], struct error *err)
+{
+    if (!name_is_fine(str_from(name)))
+        return error_set(err, -EINVAL, "'%s' is not a valid token name; expected letters, digits and - _ . @ only, at most %d",
+                         name, TOKEN_NAME_SIZE - 1);
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(f->tokens[i].name, name) == 0)
+            return error_set(err, -EEXIST, "there is already a token '%s'", name);
+    if (f->count == TOKENS_MAX)
+        return error_set(err, -E2BIG, "there are %d tokens already; remove one first", TOKENS_MAX);
+    uint8_t secret[TOKEN_BYTES];
+    if (getrandom(secret, sizeof secret, 0) != sizeof secret)
+        return error_set(err, -EIO, "no random numbers: %s", strerror(errno));
+    memcpy(text, TOKEN_PREFIX, sizeof TOKEN_PREFIX);
+    hex_encode(secret, sizeof secret, text + sizeof TOKEN_PREFIX - 1);
+    struct access_token *t = &f->tokens[f->count++];
+    *t = (struct access_token){.made_at = now};
+    str_copy(t->name, sizeof t->name, str_from(name));
+    sha256(str_from(text), t->digest);
+    return save(f, err);
+}
+
+int token_file_remove(struct token_file *f, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (strcmp(f->tokens[i].name, name) != 0)
+            continue;
+        memmove(&f->tokens[i], &f->tokens[i + 1], (f->count - i - 1) * sizeof f->tokens[0]);
+        f->count--;
+        return save(f, err);
+    }
+    return error_set(err, -ENOENT, "there is no token '%s'", name);
+}

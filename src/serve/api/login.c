@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Cookies for the page: HttpOnly and SameSite=Strict, so that neither scripts nor other sites can use them.
+ */
+#include "http/access.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "http/exchange.h"
+#include "serve/api/core.h"
+#include "serve/data/page.h"
+
+static void reply_form(struct exchange *x, int status, const char *message)
+{
+    AUTO_BUF struct buf page = BUF(16384);
+    page_write_login(&page, message);
+    AUTO_BLOB struct blob *body = blob_take(&page);
+    if (body)
+        exchange_reply(
+            x, &(struct reply){
+                   .status = status, .type = "text/html; charset=utf-8", .body = body, .cache = "no-store", .policy = page_policy});
+}
+
+static void go_home(struct exchange *x, const char *session, int seconds)
+{
+    char fields[512];
+    /* Behind a proxy the browser may be on TLS, though we are not; one who makes it up only hides the cookie from himself. */
+    bool is_secure = x->conn->tls || str_is_any_case(http_field(x->request, "x-forwarded-proto"), "https");
+    snprintf(fields, sizeof fields,
+             "Location: /\r\nSet-Cookie: " SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n", session,
+             seconds, is_secure ? "; Secure" : "");
+    exchange_reply(x, &(struct reply){.status = 303, .fields = fields, .cache = "no-store"});
+}
+
+void get_login(struct exchange *x)
+{
+    reply_form(x, 200, NULL);
+}
+
+void post_login(struct exchange *x)
+{
+    struct server *s = x->server;
+    /* The body of a form has the syntax of a query. */
+    struct http_message form = {.query = x->body};
+    char token[TOKEN_TEXT_SIZE];
+    token_file_refresh(&s->tokens);
+    if (!http_query(&form, "token", token, sizeof token))
+        token[0] = '\0';
+    const struct access_token *known = token_file_check(&s->tokens, str_trim(str_from(token)));
+    char wait[64], session[SESSION_ID_SIZE];
+    if (known && sessions_open(&s->sessions, known->digest, loop_now_ms(), session))
+        go_home(x, session, SESSION_SECONDS);
+    else if (!known && access_note_failure(x, wait))
+        reply_form(x, 429, "Too many wrong tokens from this address. Try again in a minute.");
+    else if (!known)
+        reply_form(x, 401, "That token isn't known here.");
+}
+
+void post_logout(struct exchange *x)
+{
+    struct str session = http_cookie(x->request, SESSION_COOKIE);
+    if (session.at)
+        sessions_close(&x->server->sessions, session);
+    go_home(x, "", 0);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Waiting and answering for readings.
+ */
+#include "serve/api/ready.h"
+
+#include "base/cleanup.h"
+#include "format/json/json.h"
+#include "http/http.h"
+#include "serve/api/core.h"
+
+/* Whatever there is will do, but there is nothing yet: only a daemon that has just started is worth waiting for. When its first
+ * sample takes longer than that, everybody is told at once that it is starting. */
+static bool wait_for_first(struct exchange *x)
+{
+    struct server *s = x->server;
+    int64_t left = FRESH_WAIT_MS - mono_since_ms(clock_mono(&clock_system), s->started);
+    if (x->waited || left <= 0 || data_is_fresh(&s->data, 0, INT64_MAX / 2))
+        return true;
+    exchange_park(x);
+    server_add_waiter(s, x->conn, left);
+    return false;
+}
+
+bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms)
+{
+    struct server *s = x->server;
+    if (x->waited || data_is_fresh(&s->data, groups, max_age_ms))
+        return true;
+    exchange_park(x);
+    server_add_waiter(s, x->conn, FRESH_WAIT_MS);
+    return false;
+}
+
+bool ready_young_enough(struct exchange *x, int64_t default_ms)
+{
+    char text[24];
+    int64_t max_age = default_ms;
+    if (http_query(x->request, "max_age_ms", text, sizeof text) && (!str_to_i64(str_from(text), &max_age) || max_age < 0)) {
+        exchange_error(x, 400, "bad_parameter", "max_age_ms must be a number of milliseconds, 0 or more.");
+        return false;
+    }
+    if (max_age < 0 || (max_age == default_ms && !x->server->data.has_sample))
+        return x->server->data.has_sample || wait_for_first(x);
+    return ready_fresh(x, GROUP_QUICK, max_age);
+}
+
+void ready_reply(struct exchange *x, struct blob *body, const char *type)
+{
+    if (!body)
+        return;
+    exchange_reply(x,
+                   &(struct reply){
+                       .type = type, .body = body, .has_age = x->server->data.has_sample, .age_ms = data_age_ms(&x->server->data)});
+}
+
+void ready_starting(struct exchange *x)
+{
+    exchange_error_with(x, 503, "Retry-After: 1\r\n", "starting", DATA_STARTING);
+}
+
+int ready_which_gpu(struct exchange *x)
+{
+    char which[GPU_UUID_SIZE];
+    if (!http_query(x->request, "gpu", which, sizeof which) && !http_query(x->request, "gpu_index", which, sizeof which))
+        return ALL_GPUS;
+    int found = snapshot_find_gpu(x->server->data.latest, which);
+    if (found >= 0)
+        return found;
+    if (!x->server->data.has_sample) {
+        ready_starting(x);
+        return -2;
+    }
+    exchange_error(x, 404, "no_such_gpu", "There is no GPU '%s' here.", which);
+    return -2;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the server knows: the newest snapshot, the recent past, and the bodies made of them. Each body is made at most once for a
+ * snapshot, when first asked for, and shared by everybody.
+ *
+ *   engine ──periodic──▶ latest, recent, on_periodic() ──▶ broadcast
+ *          ──fresh─────▶ latest, on_fresh()            ──▶ requests that wait
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "format/prometheus/prometheus.h"
+#include "http/blob.h"
+#include "http/loop.h"
+#include "insight/explain/idle_audit.h"
+#include "insight/explain/why.h"
+#include "model/recent.h"
+
+enum body_kind {
+    BODY_DEVICES,
+    BODY_DRIVER,
+    BODY_SUMMARY,
+    BODY_METRICS,
+    BODY_STATS,
+    BODY_RESOURCES,
+    BODY_PROCESSES,
+    BODY_WHY,
+    BODY_PROMETHEUS,
+    BODY_OPENMETRICS,
+    BODY_PAGE,
+    BODY_DASHBOARD,
+    BODY_SNAPSHOT, /* for commands on this host */
+    BODY_COUNT,
+};
+
+struct server_parts;
+
+#define DATA_STARTING "whirr is starting: the first sample has not arrived yet."
+
+struct data {
+    struct engine *engine;
+    struct mailbox *periodic_box, *fresh_box;
+    struct watch *periodic_watch, *fresh_watch;
+    const struct snapshot *latest;   /* newest of all, what answers are made of; an empty one before the first sample */
+    const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
+    struct recent *recent;
+    const struct baselines *usual;  /* of the GPUs; borrowed, NULL: nothing is known */
+    const struct idle_facts *rests; /* what is around them; borrowed, NULL: nobody looked */
+    size_t rest_count;
+    struct why *why; /* about `latest`; made when asked for */
+    struct blob *bodies[BODY_COUNT];
+    bool asked; /* a fresh sample is on its way */
+    bool has_sample;
+    bool fleet;                               /* the dashboard links to all hosts */
+    const struct server_parts *parts;         /* whose series are among the metrics; NULL: none */
+    const struct prometheus_options *metrics; /* what is among the metrics; NULL: the defaults */
+    void *owner;
+    void (*on_periodic)(void *owner);                 /* data->periodic is new */
+    void (*on_fresh)(void *owner);                    /* data->latest may be new */
+    void (*add_series)(void *owner, struct buf *out); /* of the server itself, for Prometheus; NULL: none */
+};
+
+int data_init(struct data *d, struct loop *loop, struct engine *engine, struct error *err);
+void data_done(struct data *d);
+
+/* Whether `latest` has the groups and is no older than that; if not, a sample is asked for and on_fresh() will be called. */
+bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms);
+/* Takes a new sample in any case: something has changed. */
+void data_refresh(struct data *d);
+int64_t data_age_ms(const struct data *d);
+
+/* What explanations are held against from now on. Borrowed until the next call. */
+void data_set_usual(struct data *d, const struct baselines *usual);
+void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count);
+
+/* Borrowed; NULL only when memory is out. */
+struct blob *data_body(struct data *d, enum body_kind kind);
+/* The explanation of `latest`; NULL when memory is out. Borrowed. */
+const struct why *data_why(struct data *d);
