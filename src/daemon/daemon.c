@@ -67,15 +67,15 @@ static struct server_options server_options(struct daemon *d, const struct confi
     struct server_options o = {
         .engine = d->host.engine,
         .env = d->options->env,
-        .socket_path = d->socket[0] ? d->socket : NULL,
-        .insecure = c->server.insecure,
-        .require_token = c->server.require_token,
-        .tls_certificate = c->server.tls_certificate[0] ? c->server.tls_certificate : NULL,
-        .tls_key = c->server.tls_key[0] ? c->server.tls_key : NULL,
-        .token_file = d->tokens[0] ? d->tokens : NULL,
+        .site = {.socket_path = d->socket[0] ? d->socket : NULL,
+                 .insecure = c->server.insecure,
+                 .require_token = c->server.require_token,
+                 .tls_certificate = c->server.tls_certificate[0] ? c->server.tls_certificate : NULL,
+                 .tls_key = c->server.tls_key[0] ? c->server.tls_key : NULL,
+                 .token_file = d->tokens[0] ? d->tokens : NULL,
+                 .connections_max = (size_t)c->server.max_clients},
         .interval_ms = config_interval_ms(c),
         .max_age_ms = c->server.max_age_ms,
-        .connections_max = (size_t)c->server.max_clients,
         .high_usage_percent = c->alerts.high_usage_percent,
         .price_per_kwh = c->energy.price_per_kwh,
         .fleet = c->fleet.url[0],
@@ -83,9 +83,9 @@ static struct server_options server_options(struct daemon *d, const struct confi
     prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
     if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))
-        o.listen_count = copy_list(&c->server.listen, o.listen, SERVER_LISTEN_MAX);
-    o.allowed_host_count = copy_list(&c->server.allowed_hosts, o.allowed_hosts, SERVER_NAMES_MAX);
-    o.cors_origin_count = copy_list(&c->server.cors_origins, o.cors_origins, SERVER_NAMES_MAX);
+        o.site.listen_count = copy_list(&c->server.listen, o.site.listen, SITE_LISTEN_MAX);
+    o.site.allowed_host_count = copy_list(&c->server.allowed_hosts, o.site.allowed_hosts, SITE_NAMES_MAX);
+    o.site.cors_origin_count = copy_list(&c->server.cors_origins, o.site.cors_origins, SITE_NAMES_MAX);
     return o;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "serve/api/core.h"
+#include "http/site.h"
 
 static bool is_numeric(struct str name)
 {
@@ -46,7 +46,7 @@ bool host_is_known(struct str host, const char *const *allowed, size_t allowed_c
 
 bool access_check_host(struct exchange *x)
 {
-    const struct server *s = x->server;
+    const struct site *s = x->site;
     if (x->conn->listener->is_unix || x->request->host.len == 0)
         return true;
     if (host_is_known(x->request->host, s->options.allowed_hosts, s->options.allowed_host_count, s->own_name))
@@ -73,7 +73,7 @@ static bool access_origin_is_ours(const struct exchange *x, struct str origin)
 
 struct str access_cors_origin(const struct exchange *x)
 {
-    const struct server_options *o = &x->server->options;
+    const struct site_options *o = &x->site->options;
     struct str origin = http_field(x->request, "origin");
     for (size_t i = 0; origin.at && i < o->cors_origin_count; i++) {
         if (strcmp(o->cors_origins[i], "*") == 0)
@@ -109,6 +109,14 @@ static bool is_load_by_another_site(const struct exchange *x)
            !str_is(http_field(r, "sec-fetch-user"), "?1");
 }
 
+static bool is_data(const struct exchange *x)
+{
+    for (const char *const *path = x->site->ops->data_paths; path && *path; path++)
+        if (str_starts(str_from(x->request->path), *path))
+            return true;
+    return false;
+}
+
 bool access_check_origin(struct exchange *x)
 {
     const struct http_message *r = x->request;
@@ -116,8 +124,7 @@ bool access_check_origin(struct exchange *x)
         return true;
     if (!(r->method & (HTTP_GET | HTTP_HEAD)))
         return access_check_own_page(x);
-    struct str path = str_from(r->path);
-    return !(str_starts(path, "/api/") || str_is(path, "/metrics")) || !is_load_by_another_site(x) || refuse_other_site(x);
+    return !is_data(x) || !is_load_by_another_site(x) || refuse_other_site(x);
 }
 
 /* A proxy passes on what others ask: where its connection comes from, and whose process it is, tells nothing of them. */
@@ -143,7 +150,7 @@ static bool is_forwarded(const struct http_message *request)
 static void hint_at_proxy(const struct exchange *x)
 {
     struct str_place place;
-    if (x->server->proxy_hinted || !str_to_place(x->request->host, &place) || str_is_loopback(place.host))
+    if (x->site->proxy_hinted || !str_to_place(x->request->host, &place) || str_is_loopback(place.host))
         return;
     char text[256];
     const char *host = text;
@@ -151,13 +158,13 @@ static void hint_at_proxy(const struct exchange *x)
     log_warn("a request over loopback names another host; if a proxy passes it on, set server.require_token = true, "
              "or everyone who can reach the proxy can read",
              LOG_TEXT("host", host));
-    x->server->proxy_hinted = true;
+    x->site->proxy_hinted = true;
 }
 
 /* Before any token was looked at. */
 static enum trust trust_of_peer(const struct exchange *x)
 {
-    const struct server_options *o = &x->server->options;
+    const struct site_options *o = &x->site->options;
     const struct listener *l = x->conn->listener;
     bool local = l->is_loopback && !is_forwarded(x->request);
     if (local && l->is_unix && x->conn->peer_trusted)
@@ -181,7 +188,7 @@ static struct str bearer(const struct http_message *request)
 
 bool access_note_failure(struct exchange *x, char fields[64])
 {
-    struct limiter *l = &x->server->limiter;
+    struct limiter *l = &x->site->limiter;
     struct peer_id who = peer_id_of_address(&x->conn->peer);
     int64_t now = loop_now_ms(), wait = limiter_wait_ms(l, &who, now);
     if (wait > 0)
@@ -195,13 +202,13 @@ bool access_note_failure(struct exchange *x, char fields[64])
 static bool has_session(const struct exchange *x)
 {
     struct str cookie = http_cookie(x->request, SESSION_COOKIE);
-    const uint8_t *token = cookie.at ? sessions_find(&x->server->sessions, cookie, loop_now_ms()) : NULL;
-    return token && token_file_find(&x->server->tokens, token);
+    const uint8_t *token = cookie.at ? sessions_find(&x->site->sessions, cookie, loop_now_ms()) : NULL;
+    return token && token_file_find(&x->site->tokens, token);
 }
 
 bool access_check_token(struct exchange *x)
 {
-    struct server *s = x->server;
+    struct site *s = x->site;
     x->trust = trust_of_peer(x);
     if (x->trust == TRUST_OWNER)
         return true;

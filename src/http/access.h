@@ -25,11 +25,3 @@ struct str access_cors_origin(const struct exchange *x);
 
 /* Whether a name in Host (with or without port) is one that only a client of this machine would use. Pure. */
 bool host_is_known(struct str host, const char *const *allowed, size_t allowed_count, const char *own_name);
-
-/* ---- The form that turns a token into a cookie, for browsers. ---- */
-
-struct exchange;
-
-void get_login(struct exchange *x);
-void post_login(struct exchange *x);
-void post_logout(struct exchange *x);

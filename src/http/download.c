@@ -8,65 +8,51 @@
 
 #include "base/cleanup.h"
 #include "http/http.h"
-#include "serve/api/core.h"
-#include "serve/api/history_query.h"
+#include "http/site.h"
 
 enum { STALL_MS = 300000, ASK_AGAIN_MS = 100 };
 
 struct download {
-    struct server *server;
+    struct site *site;
     struct conn *conn;
-    struct history_query *query;
-    bool asked;   /* the query is with the reader */
+    struct download_source *source;
+    bool asked;   /* for a slice that has not come yet */
     bool chunked; /* HTTP/1.1 */
 };
-
-static const struct protocol download_protocol;
 
 static void ask(struct download *d)
 {
     if (d->asked || d->conn->finishing || conn_queued(d->conn))
         return;
-    d->asked = history_ask(d->server, &d->query->task) == 0;
+    d->asked = d->source->ask(d->source);
     conn_set_deadline(d->conn, d->asked ? 0 : ASK_AGAIN_MS);
 }
 
-static void send_slice(struct download *d)
+void download_slice(struct conn *c, struct blob *slice, bool more)
 {
-    struct history_query *query = d->query;
-    AUTO_BLOB struct blob *body = query->out.len ? blob_take(&query->out) : NULL;
+    struct download *d = c->state;
     char size[24];
-    int len = snprintf(size, sizeof size, "%zx\r\n", body ? body->len : 0);
-    if (body && d->chunked)
-        conn_send(d->conn, (struct piece[]){{size, (size_t)len, NULL}, piece_blob(body), PIECE_STR(STR("\r\n"))}, 3);
-    else if (body)
-        conn_send(d->conn, &(struct piece){body->at, body->len, body}, 1);
-    if (query->task.rc == 0) {
-        if (d->chunked)
-            conn_send(d->conn, &PIECE_STR(STR("0\r\n\r\n")), 1);
-        conn_set_deadline(d->conn, STALL_MS);
-        conn_finish(d->conn, false);
+    int len = snprintf(size, sizeof size, "%zx\r\n", slice ? slice->len : 0);
+    d->asked = false;
+    if (slice && d->chunked)
+        conn_send(c, (struct piece[]){{size, (size_t)len, NULL}, piece_blob(slice), PIECE_STR(STR("\r\n"))}, 3);
+    else if (slice)
+        conn_send(c, &(struct piece){slice->at, slice->len, slice}, 1);
+    conn_set_deadline(c, STALL_MS);
+    if (more) {
+        ask(d);
         return;
     }
-    conn_set_deadline(d->conn, STALL_MS);
-    ask(d);
+    if (d->chunked)
+        conn_send(c, &PIECE_STR(STR("0\r\n\r\n")), 1);
+    conn_finish(c, false);
 }
 
-/* In the loop. */
-static void arrived(struct history_task *task)
+void download_break_off(struct conn *c)
 {
-    struct conn *c = task->conn;
-    if (!c || c->protocol != &download_protocol) {
-        task->drop(task);
-        return;
-    }
     struct download *d = c->state;
     d->asked = false;
-    /* The head has promised an answer: that it is broken off is all that can still be said. */
-    if (d->query->task.rc < 0)
-        conn_close(c);
-    else
-        send_slice(d);
+    conn_close(c);
 }
 
 static size_t ignore_input(struct conn *c, char *at, size_t len)
@@ -100,10 +86,8 @@ static void hangup(struct conn *c)
 static void closed(struct conn *c)
 {
     struct download *d = c->state;
-    history_withdraw(&d->query->task);
-    if (!d->asked)
-        history_query_free(&d->query->task);
-    d->server->history.downloads--;
+    d->source->gone(d->source, d->asked);
+    d->site->downloads--;
     c->place->downloads--;
     free(d);
     c->state = NULL;
@@ -112,35 +96,31 @@ static void closed(struct conn *c)
 static const struct protocol download_protocol = {
     .input = ignore_input, .drained = drained, .expired = expired, .hangup = hangup, .closed = closed, .input_max = 1};
 
-const char *download_type(const struct history_question *q)
+bool download_has_room(struct exchange *x)
 {
-    return q->format == HISTORY_CSV ? "text/csv; charset=utf-8" : "application/jsonl; charset=utf-8";
+    bool others_have = x->site->downloads >= DOWNLOADS_MAX, peer_has = x->conn->place->downloads >= DOWNLOADS_OF_ONE;
+    if (peer_has)
+        exchange_error_with(x, 429, "Retry-After: 10\r\n", "too_many_downloads",
+                            "Too many downloads from this address are running already.");
+    else if (others_have)
+        exchange_error_with(x, 503, "Retry-After: 10\r\n", "busy", "Too many downloads are running already.");
+    return !peer_has && !others_have;
 }
 
-void download_begin(struct exchange *x, struct history_query *query)
+bool download_begin(struct exchange *x, const struct reply *head, struct download_source *source, struct blob *first, bool more)
 {
-    static const char *const names[] = {
-        [HISTORY_SERIES] = "history", [HISTORY_PROCESSES] = "processes", [HISTORY_EVENTS] = "events"};
-    const struct history_question *q = &query->question;
     struct download *d = calloc(1, sizeof *d);
-    if (!d) {
-        exchange_error(x, 500, "internal", "Out of memory.");
-        history_query_free(&query->task);
-        return;
-    }
-    char fields[128];
-    snprintf(fields, sizeof fields, "Content-Disposition: attachment; filename=\"whirr-%s.%s\"\r\n", names[q->kind],
-             q->format == HISTORY_CSV ? "csv" : "jsonl");
-    *d = (struct download){.server = x->server, .conn = x->conn, .query = query, .chunked = x->request->minor > 0};
+    if (!d)
+        return false; /* router_handle() answers 500 */
+    *d = (struct download){.site = x->site, .conn = x->conn, .source = source, .chunked = x->request->minor > 0};
     bool only_head = x->request->method == HTTP_HEAD;
-    exchange_begin(x, &(struct reply){.type = download_type(q), .fields = fields, .cache = "no-store"});
-    query->task.conn = x->conn;
-    query->task.arrived = arrived;
-    x->server->history.downloads++;
+    exchange_begin(x, head);
+    x->site->downloads++;
     x->conn->place->downloads++;
     http_hand_over(x->conn, &download_protocol, d);
     if (only_head)
         conn_finish(x->conn, false);
     else
-        send_slice(d);
+        download_slice(x->conn, first, more);
+    return true;
 }

@@ -10,7 +10,8 @@
 #include "http/conn.h"
 #include "net/http_message.h"
 
-struct server;
+struct server; /* whose handlers these are; opaque in http/ */
+struct site;
 struct exchange;
 struct part_request;
 
@@ -22,23 +23,25 @@ enum trust {
 };
 
 struct route {
-    const char *path;
+    const char *path; /* NULL: all that are left */
     unsigned methods; /* of enum http_method; HEAD and OPTIONS come by themselves */
     const char *type; /* what it answers with; NULL: the handler looks at Accept itself */
     enum trust least; /* TRUST_NONE: open to everyone (the login page) */
     void (*handle)(struct exchange *x);
     bool own_pages_only; /* not for pages of other sites, although it is a GET */
-    /* Routes of a part instead of `handle`: the status of the answer, whose JSON body is appended. */
-    int (*answer)(void *part, const struct part_request *r, struct buf *out);
+    /* Instead of `handle`, where the table has a handler for all: the status of the answer, whose JSON body is appended. */
+    int (*answer)(void *owner, const struct part_request *r, struct buf *out);
     bool fresh; /* of these: not from an old sample; waits for one that is young enough */
 };
 
 struct exchange {
+    struct site *site;
     struct server *server;
     struct conn *conn;
     const struct http_message *request;
     const struct route *route; /* NULL while there is none */
-    void *part;                /* that answers it; NULL: the server itself */
+    void (*handle)(struct exchange *x);
+    void *owner; /* of the table that the route is in */
     struct str body;
     enum trust trust;
     bool waited; /* has waited for what it wanted: answers with what there is */

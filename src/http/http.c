@@ -11,7 +11,7 @@
 #include "http/access.h"
 #include "http/loop.h"
 #include "http/router.h"
-#include "serve/api/core.h"
+#include "http/site.h"
 
 enum {
     HEAD_TIMEOUT_MS = 10000, /* from the first byte of a request (or the connection) to the end of its head */
@@ -30,7 +30,7 @@ static void send_continue(struct conn *c)
 static void reject(struct conn *c, const struct http_message *request, int status)
 {
     struct http_client *h = c->state;
-    struct exchange x = {.server = h->server, .conn = c, .request = request, .close = true, .linger = true};
+    struct exchange x = {.site = h->site, .server = h->site->server, .conn = c, .request = request, .close = true, .linger = true};
     switch (status) {
     case 408: exchange_error(&x, 408, "timeout", "The request took longer than %d s to arrive.", HEAD_TIMEOUT_MS / 1000); break;
     case 413: exchange_error(&x, 413, "body_too_large", "The body is larger than %d bytes.", HTTP_BODY_MAX); break;
@@ -65,9 +65,14 @@ static size_t one_request(struct conn *c, char *at, size_t len)
     if (head <= 0)
         return 0;
 
-    struct exchange x = {.server = h->server, .conn = c, .request = &request, .waited = h->waited, .close = !request.keep_alive};
+    struct exchange x = {.site = h->site,
+                         .server = h->site->server,
+                         .conn = c,
+                         .request = &request,
+                         .waited = h->waited,
+                         .close = !request.keep_alive};
     bool body_follows = http_has_body(&request);
-    if (h->server->stopping)
+    if (h->site->stopping)
         x.close = true;
     if (request.content_length > HTTP_BODY_MAX) {
         reject(c, &request, 413);
@@ -95,7 +100,7 @@ static size_t one_request(struct conn *c, char *at, size_t len)
             return 0;
         }
         used += (size_t)body;
-        x.close = !request.keep_alive || h->server->stopping;
+        x.close = !request.keep_alive || h->site->stopping;
         x.linger = false;
     }
     router_handle(&x);
@@ -199,7 +204,7 @@ static void stop_waiting(struct conn *c)
     if (h->prev_waiter)
         http_client_of(h->prev_waiter)->next_waiter = h->next_waiter;
     else
-        h->server->waiters = h->next_waiter;
+        h->site->waiters = h->next_waiter;
     if (h->next_waiter)
         http_client_of(h->next_waiter)->prev_waiter = h->prev_waiter;
     h->next_waiter = h->prev_waiter = NULL;
@@ -245,14 +250,14 @@ const struct protocol http_protocol = {
     .input_max = HTTP_INPUT_MAX,
 };
 
-void http_begin(struct server *server, struct conn *c)
+void http_begin(struct site *site, struct conn *c)
 {
     struct http_client *h = calloc(1, sizeof *h);
     if (!h) {
         conn_close(c);
         return;
     }
-    h->server = server;
+    h->site = site;
     c->state = h;
     c->protocol = &http_protocol;
     conn_set_deadline(c, HEAD_TIMEOUT_MS);

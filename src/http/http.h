@@ -6,11 +6,11 @@
 #include "http/conn.h"
 #include "http/exchange.h"
 
-struct server;
+struct site;
 
 /* What HTTP keeps of a connection between requests. */
 struct http_client {
-    struct server *server;
+    struct site *site;
     bool parked;
     bool waited;                                      /* the parked request is answered with what there is */
     bool continued;                                   /* "100 Continue" was sent for the request that is arriving */
@@ -20,7 +20,7 @@ struct http_client {
     void *parked_owner;
     void *answer; /* what a parked request waited for, for its handler to take */
     void (*drop_answer)(void *answer);
-    struct conn *next_waiter, *prev_waiter; /* of the server's list of those that wait for a sample */
+    struct conn *next_waiter, *prev_waiter; /* of the site's list of those that wait */
     int64_t wait_until_ms;
     bool waiting;
 };
@@ -28,7 +28,7 @@ struct http_client {
 extern const struct protocol http_protocol;
 
 /* Gives a new connection to HTTP. */
-void http_begin(struct server *server, struct conn *c);
+void http_begin(struct site *site, struct conn *c);
 /* Handles the parked request again. */
 void http_unpark(struct conn *c);
 static inline struct http_client *http_client_of(struct conn *c)

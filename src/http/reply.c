@@ -10,7 +10,7 @@
 #include "http/exchange.h"
 #include "http/http.h"
 #include "http/negotiate.h"
-#include "serve/api/core.h"
+#include "http/site.h"
 
 /* The Date field changes once a second. */
 static const char *date_field(void)
@@ -63,7 +63,7 @@ static void write_body_fields(struct buf *head, const struct exchange *x, const 
         buf_text(head, "Content-Encoding: gzip\r\n");
     if (body && (status == 200 || status == 304))
         TEXTS(head, "ETag: \"", blob_etag((struct blob *)body), "\"\r\nVary: Accept, Accept-Encoding, Authorization, Cookie",
-              x->server->options.cors_origin_count ? ", Origin\r\n" : "\r\n");
+              x->site->options.cors_origin_count ? ", Origin\r\n" : "\r\n");
     if (r->has_age) {
         buf_text(head, "Age: ");
         add_number(head, (uint64_t)r->age_ms / 1000);
@@ -85,7 +85,7 @@ static void write_head(struct buf *head, const struct exchange *x, const struct 
           /* Not "no-referrer": with that, browsers send "Origin: null" with our own login form. */
           "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: "
           "same-origin\r\nCross-Origin-Resource-Policy: ",
-          x->server->options.cors_origin_count ? "cross-origin" : "same-origin",
+          x->site->options.cors_origin_count ? "cross-origin" : "same-origin",
           "\r\nContent-Security-Policy: ", r->policy ? r->policy : NOTHING_MAY_BE_LOADED, "\r\n");
     struct str cors = x->request ? access_cors_origin(x) : (struct str){0};
     if (cors.at)
@@ -115,9 +115,9 @@ void exchange_reply(struct exchange *x, const struct reply *r)
         if (none_match_has(http_field(x->request, "if-none-match"), blob_etag(body)))
             status = 304;
     }
-    x->server->requests_total++;
+    x->site->requests_total++;
     /* 501 and 505 are about what the client wants to speak. */
-    x->server->errors_total += status >= 500 && status != 501 && status != 505;
+    x->site->errors_total += status >= 500 && status != 501 && status != 505;
     AUTO_BUF struct buf head = BUF(8192);
     write_head(&head, x, r, status, body, zipped, false);
     if (head.failed) {
@@ -139,7 +139,7 @@ void exchange_begin(struct exchange *x, const struct reply *r)
     if (x->done)
         return;
     x->done = x->close = true;
-    x->server->requests_total++;
+    x->site->requests_total++;
     AUTO_BUF struct buf head = BUF(8192);
     write_head(&head, x, r, 200, NULL, false, true);
     if (head.failed)

@@ -8,10 +8,7 @@
 #include "base/buf.h"
 #include "http/access.h"
 #include "http/negotiate.h"
-#include "serve/api/assets.h"
-#include "serve/api/core.h"
-#include "serve/data/page.h"
-#include "serve/data/part.h"
+#include "http/site.h"
 
 static void list_methods(struct buf *out, unsigned methods)
 {
@@ -44,20 +41,11 @@ static void ask_for_token(struct exchange *x)
 {
     static const char challenge[] = "WWW-Authenticate: Bearer realm=\"whirr\"\r\n";
     if (x->request->method & (HTTP_GET | HTTP_HEAD) && accept_quality(http_field(x->request, "accept"), "text/html") >
-                                                           accept_quality(http_field(x->request, "accept"), "application/json")) {
-        AUTO_BUF struct buf page = BUF(16384);
-        page_write_login(&page, NULL);
-        AUTO_BLOB struct blob *body = blob_take(&page);
-        exchange_reply(x, &(struct reply){.status = 401,
-                                          .type = "text/html; charset=utf-8",
-                                          .body = body,
-                                          .fields = challenge,
-                                          .cache = "no-store",
-                                          .policy = page_policy});
-        return;
-    }
-    exchange_error_with(x, 401, challenge, "token_needed",
-                        "This needs a token: send \"Authorization: Bearer TOKEN\" (see `whirr token new`).");
+                                                           accept_quality(http_field(x->request, "accept"), "application/json"))
+        x->site->ops->reply_login(x, 401, challenge, NULL);
+    else
+        exchange_error_with(x, 401, challenge, "token_needed",
+                            "This needs a token: send \"Authorization: Bearer TOKEN\" (see `whirr token new`).");
 }
 
 /* The row that answers this path and method, NULL when there is none; the methods that the path has are added. */
@@ -65,7 +53,7 @@ static const struct route *find_in(const struct exchange *x, const struct route 
 {
     const struct route *found = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(list[i].path, x->request->path) != 0)
+        if (list[i].path && strcmp(list[i].path, x->request->path) != 0)
             continue;
         *methods |= list[i].methods;
         unsigned answers = list[i].methods | (list[i].methods & HTTP_GET ? HTTP_HEAD : 0);
@@ -75,22 +63,23 @@ static const struct route *find_in(const struct exchange *x, const struct route 
     return found;
 }
 
+/* The same in all tables: the first that has the path decides. */
+static const struct route *find_route(struct exchange *x, unsigned *methods)
+{
+    const struct route *found = NULL;
+    struct route_table table;
+    for (size_t i = 0; !*methods && x->site->ops->table(x, i, &table); i++) {
+        found = find_in(x, table.routes, table.count, methods);
+        x->owner = table.owner;
+        x->handle = found && found->handle ? found->handle : table.handle;
+    }
+    return found;
+}
+
 bool router_find(struct exchange *x)
 {
     unsigned methods = 0;
-    const struct server_parts *parts = &x->server->parts;
-    const struct route *found = find_in(x, routes, route_count, &methods);
-    x->part = NULL;
-    for (size_t i = 0; i < parts->count && !methods; i++) {
-        found = find_in(x, parts->list[i].ops->routes, parts->list[i].ops->route_count, &methods);
-        x->part = parts->list[i].self;
-    }
-    static const struct route embedded = {.methods = HTTP_GET, .least = TRUST_READER, .handle = get_asset};
-    if (!methods && x->request->path[0] == '/' && asset_find(x->request->path)) {
-        methods = HTTP_GET;
-        if (x->request->method & (HTTP_GET | HTTP_HEAD))
-            found = &embedded;
-    }
+    const struct route *found = find_route(x, &methods);
     if (x->request->method == HTTP_OPTIONS && (methods || strcmp(x->request->path, "*") == 0)) {
         answer_options(x, methods ? methods : HTTP_GET | HTTP_POST);
         return false;
@@ -127,10 +116,7 @@ void router_handle(struct exchange *x)
         exchange_error(x, 406, "not_acceptable", "This is only available as %s.", x->route->type);
         return;
     }
-    if (x->route->answer)
-        part_answer(x);
-    else
-        x->route->handle(x);
+    x->handle(x);
     if (!x->done)
         exchange_error(x, 500, "internal", "The answer could not be made: out of memory.");
 }

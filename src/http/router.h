@@ -9,7 +9,3 @@
 bool router_find(struct exchange *x);
 /* Calls the handler, after a look at Accept. */
 void router_handle(struct exchange *x);
-
-/* The server's own, in routes.c; those of the daemon's parts are in their tables. */
-extern const struct route routes[];
-extern const size_t route_count;

@@ -9,50 +9,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "engine/engine.h"
-#include "format/prometheus/prometheus.h"
+#include "serve/api/options.h"
+#include "serve/data/part.h"
 #include "serve/live/topic.h"
-#include "store/service.h"
 
 struct server;
-
-enum { SERVER_LISTEN_MAX = 8, SERVER_NAMES_MAX = 16 };
-
-struct server_options {
-    struct engine *engine;
-    const struct env *env;
-
-    const char *listen[SERVER_LISTEN_MAX]; /* "127.0.0.1:9447" */
-    size_t listen_count;
-    const char *socket_path;                     /* NULL: no Unix socket */
-    bool insecure;                               /* other addresses than loopback without a token */
-    bool require_token;                          /* also on loopback */
-    const char *tls_certificate, *tls_key;       /* PEM files; NULL: plain */
-    const char *token_file;                      /* where `whirr token` keeps hashes; NULL: no tokens */
-    const char *allowed_hosts[SERVER_NAMES_MAX]; /* further names of this server, against DNS rebinding */
-    size_t allowed_host_count;
-    const char *cors_origins[SERVER_NAMES_MAX]; /* "https://grafana.example", "*" */
-    size_t cors_origin_count;
-
-    int64_t interval_ms;       /* of the sampler, for what clients are told */
-    int64_t max_age_ms;        /* of a sample that still counts as fresh */
-    size_t connections_max;    /* 0: 16384 */
-    double high_usage_percent; /* above it high_gpu_usage_alert is sent */
-    double price_per_kwh;      /* for reports; 0: not known */
-    char currency[16];
-    bool fleet; /* there is a page of all hosts */
-    struct prometheus_options metrics;
-};
-
-/* The other parts of the daemon. Called from the server's thread; must not block. */
-struct part;
-struct server_parts {
-    const struct part *list; /* with their routes, series and health */
-    size_t count;
-    struct store_service *store;                           /* answers about the past; NULL: there is none */
-    void (*sampled)(void *user, const struct snapshot *s); /* each periodic sample; NULL: nobody cares */
-    void *user;
-};
 
 /* Opens the sockets; nothing is answered before server_run(). The options' texts must outlive the server. */
 int server_new(const struct server_options *options, const struct server_parts *parts, struct server **ret, struct error *err);

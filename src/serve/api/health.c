@@ -85,8 +85,8 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
     part(&j, &server->parts, "guard");
     part(&j, &server->parts, "push");
     jw_key_object(&j, "server");
-    jw_key_int(&j, "connections", (int64_t)server->loop.conn_count);
-    jw_key_int(&j, "requests_total", (int64_t)server->requests_total);
+    jw_key_int(&j, "connections", (int64_t)server->site.loop.conn_count);
+    jw_key_int(&j, "requests_total", (int64_t)server->site.requests_total);
     jw_end(&j);
     jw_end(&j);
     buf_char(out, '\n');

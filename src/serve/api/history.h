@@ -32,7 +32,6 @@ struct history_task {
 struct history {
     struct mailbox *done; /* tasks that the reader has finished */
     struct watch *watch;
-    size_t downloads;
 };
 
 int history_init(struct history *h, struct loop *loop);

@@ -10,11 +10,24 @@
 #include "base/cleanup.h"
 #include "http/download.h"
 #include "http/http.h"
+#include "past/history_answer.h"
 #include "serve/api/core.h"
+#include "store/service.h"
 
 enum { DOCUMENT_MAX = 64 << 20, SLICE_MAX = 16 << 20 };
 
-void history_query_free(struct history_task *task)
+/* A question on its way; of a download, it goes again and again. */
+struct history_query {
+    struct history_task task;
+    struct download_source source; /* of a download: this again */
+    struct history_question question;
+    struct server *server;
+    struct history_stream *stream; /* NULL: one document */
+    struct buf out;
+    /* task.rc: 1: a download goes on; 0: that was all; -errno */
+};
+
+static void query_free(struct history_task *task)
 {
     struct history_query *query = (struct history_query *)task;
     history_stream_free(query->stream);
@@ -30,6 +43,64 @@ static int read_query(struct store_question *q, struct store *s, struct error *e
     query->out = BUF(query->stream ? SLICE_MAX : DOCUMENT_MAX);
     return query->stream ? history_stream_next(query->stream, s, &query->out, err)
                          : history_answer(s, &query->question, &query->out, err);
+}
+
+/* ---- downloads ---- */
+
+static const char *download_type(const struct history_question *q)
+{
+    return q->format == HISTORY_CSV ? "text/csv; charset=utf-8" : "application/jsonl; charset=utf-8";
+}
+
+static struct history_query *query_of(struct download_source *source)
+{
+    return (struct history_query *)((char *)source - offsetof(struct history_query, source));
+}
+
+static bool ask_for_slice(struct download_source *source)
+{
+    struct history_query *query = query_of(source);
+    return history_ask(query->server, &query->task) == 0;
+}
+
+static void download_gone(struct download_source *source, bool asked)
+{
+    struct history_query *query = query_of(source);
+    history_withdraw(&query->task);
+    if (!asked)
+        query_free(&query->task);
+}
+
+/* In the loop. The head has promised an answer: that it is broken off is all that can still be said. */
+static void slice_arrived(struct history_task *task)
+{
+    struct history_query *query = (struct history_query *)task;
+    if (!task->conn) {
+        query_free(task);
+    } else if (task->rc < 0) {
+        download_break_off(task->conn);
+    } else {
+        AUTO_BLOB struct blob *slice = query->out.len ? blob_take(&query->out) : NULL;
+        download_slice(task->conn, slice, task->rc > 0);
+    }
+}
+
+static void begin_download(struct exchange *x, struct history_query *query)
+{
+    static const char *const names[] = {
+        [HISTORY_SERIES] = "history", [HISTORY_PROCESSES] = "processes", [HISTORY_EVENTS] = "events"};
+    const struct history_question *q = &query->question;
+    char fields[128];
+    snprintf(fields, sizeof fields, "Content-Disposition: attachment; filename=\"whirr-%s.%s\"\r\n", names[q->kind],
+             q->format == HISTORY_CSV ? "csv" : "jsonl");
+    query->source = (struct download_source){.ask = ask_for_slice, .gone = download_gone};
+    query->server = x->server;
+    query->task.conn = x->conn;
+    query->task.arrived = slice_arrived;
+    AUTO_BLOB struct blob *first = query->out.len ? blob_take(&query->out) : NULL;
+    const struct reply head = {.type = download_type(q), .fields = fields, .cache = "no-store"};
+    if (!download_begin(x, &head, &query->source, first, query->task.rc > 0))
+        query_free(&query->task);
 }
 
 /* ---- the answer ---- */
@@ -57,7 +128,7 @@ static void reply(struct exchange *x, struct history_query *query)
 {
     int rc = query->task.rc;
     if (rc >= 0 && query->stream) {
-        download_begin(x, query);
+        begin_download(x, query);
         return;
     }
     if (rc == -EINVAL)
@@ -70,7 +141,7 @@ static void reply(struct exchange *x, struct history_query *query)
         history_failed(x, &query->task);
     else
         exchange_json(x, 200, &query->out);
-    history_query_free(&query->task);
+    query_free(&query->task);
 }
 
 /* ---- the question ---- */
@@ -108,16 +179,13 @@ static void answer(struct exchange *x, enum history_kind kind)
     struct history_query *query = calloc(1, sizeof *query);
     if (question && query && read_question(x, kind, question)) {
         query->question = *question;
-        query->task = (struct history_task){.question.read = read_query, .drop = history_query_free};
+        query->task = (struct history_task){.question.read = read_query, .drop = query_free};
         if (!x->server->parts.store) {
             reply_empty(x, question);
         } else if (question->format != HISTORY_JSON && !(query->stream = history_stream_new(question))) {
             ; /* router_handle() answers 500 */
-        } else if (query->stream && x->conn->place->downloads >= DOWNLOADS_OF_ONE) {
-            exchange_error_with(x, 429, "Retry-After: 10\r\n", "too_many_downloads",
-                                "Too many downloads from this address are running already.");
-        } else if (query->stream && x->server->history.downloads >= DOWNLOADS_MAX) {
-            exchange_error_with(x, 503, "Retry-After: 10\r\n", "busy", "Too many downloads are running already.");
+        } else if (query->stream && !download_has_room(x)) {
+            ; /* and that was answered */
         } else {
             struct history_query *asked = TAKE(query);
             asked->task.question.once = asked->stream != NULL; /* what was written of a slice is not written again */
@@ -126,7 +194,7 @@ static void answer(struct exchange *x, enum history_kind kind)
     }
     free(question);
     if (query)
-        history_query_free(&query->task);
+        query_free(&query->task);
 }
 
 void get_history(struct exchange *x)

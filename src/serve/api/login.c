@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cookies for the page: HttpOnly and SameSite=Strict, so that neither scripts nor other sites can use them.
  */
-#include "http/access.h"
+#include "serve/api/login.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "http/exchange.h"
-#include "serve/api/core.h"
+#include "http/access.h"
+#include "http/site.h"
 #include "serve/data/page.h"
 
-static void reply_form(struct exchange *x, int status, const char *message)
+void reply_login(struct exchange *x, int status, const char *fields, const char *message)
 {
     AUTO_BUF struct buf page = BUF(16384);
     page_write_login(&page, message);
     AUTO_BLOB struct blob *body = blob_take(&page);
     if (body)
-        exchange_reply(
-            x, &(struct reply){
-                   .status = status, .type = "text/html; charset=utf-8", .body = body, .cache = "no-store", .policy = page_policy});
+        exchange_reply(x, &(struct reply){.status = status,
+                                          .type = "text/html; charset=utf-8",
+                                          .body = body,
+                                          .fields = fields,
+                                          .cache = "no-store",
+                                          .policy = page_policy});
 }
 
 static void go_home(struct exchange *x, const char *session, int seconds)
@@ -35,12 +38,12 @@ static void go_home(struct exchange *x, const char *session, int seconds)
 
 void get_login(struct exchange *x)
 {
-    reply_form(x, 200, NULL);
+    reply_login(x, 200, NULL, NULL);
 }
 
 void post_login(struct exchange *x)
 {
-    struct server *s = x->server;
+    struct site *s = x->site;
     /* The body of a form has the syntax of a query. */
     struct http_message form = {.query = x->body};
     char token[TOKEN_TEXT_SIZE];
@@ -52,15 +55,15 @@ void post_login(struct exchange *x)
     if (known && sessions_open(&s->sessions, known->digest, loop_now_ms(), session))
         go_home(x, session, SESSION_SECONDS);
     else if (!known && access_note_failure(x, wait))
-        reply_form(x, 429, "Too many wrong tokens from this address. Try again in a minute.");
+        reply_login(x, 429, NULL, "Too many wrong tokens from this address. Try again in a minute.");
     else if (!known)
-        reply_form(x, 401, "That token isn't known here.");
+        reply_login(x, 401, NULL, "That token isn't known here.");
 }
 
 void post_logout(struct exchange *x)
 {
     struct str session = http_cookie(x->request, SESSION_COOKIE);
     if (session.at)
-        sessions_close(&x->server->sessions, session);
+        sessions_close(&x->site->sessions, session);
     go_home(x, "", 0);
 }

@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
-#include "http/http.h"
 #include "serve/api/core.h"
 
 /* Whatever there is will do, but there is nothing yet: only a daemon that has just started is worth waiting for. When its first
@@ -16,8 +15,7 @@ static bool wait_for_first(struct exchange *x)
     int64_t left = FRESH_WAIT_MS - mono_since_ms(clock_mono(&clock_system), s->started);
     if (x->waited || left <= 0 || data_is_fresh(&s->data, 0, INT64_MAX / 2))
         return true;
-    exchange_park(x);
-    server_add_waiter(s, x->conn, left);
+    site_wait(x, left);
     return false;
 }
 
@@ -26,8 +24,7 @@ bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms)
     struct server *s = x->server;
     if (x->waited || data_is_fresh(&s->data, groups, max_age_ms))
         return true;
-    exchange_park(x);
-    server_add_waiter(s, x->conn, FRESH_WAIT_MS);
+    site_wait(x, FRESH_WAIT_MS);
     return false;
 }
 

@@ -15,8 +15,6 @@ bool ready_fresh(struct exchange *x, unsigned groups, int64_t max_age_ms);
 /* ?max_age_ms=N asks for data no older than that; without it default_ms, or with -1 whatever there is. False: it waits, or was
  * answered with 400. */
 bool ready_young_enough(struct exchange *x, int64_t default_ms);
-/* How long whoever asks waits for a fresh sample, before there is none but the latest. */
-enum { FRESH_WAIT_MS = 500 };
 /* ?gpu=INDEX|UUID|PCI. The position, ALL_GPUS without the parameter, less when it was answered with 404. */
 int ready_which_gpu(struct exchange *x);
 /* There is no answer before the first sample. */

@@ -6,21 +6,19 @@
 #include "base/cleanup.h"
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
-#include "http/access.h"
-#include "http/http.h"
 #include "http/negotiate.h"
-#include "http/router.h"
 #include "serve/api/assets.h"
 #include "serve/api/core.h"
 #include "serve/api/health.h"
 #include "serve/api/history.h"
 #include "serve/api/history_query.h"
+#include "serve/api/login.h"
 #include "serve/api/processes.h"
 #include "serve/api/ready.h"
 #include "serve/api/widget.h"
 #include "serve/data/page.h"
-#include "serve/live/live.h"
-#include "serve/live/socketio.h"
+
+enum { PART_ANSWER_MAX = 64 << 20 }; /* a thousand hosts with all their GPUs */
 
 static void reply_kind(struct exchange *x, enum body_kind kind)
 {
@@ -204,9 +202,30 @@ static void get_icon(struct exchange *x)
     reply_text(x, page_icon, "image/svg+xml");
 }
 
+static void get_ws(struct exchange *x)
+{
+    live_websocket(&x->server->live, x);
+}
+
+static void handle_socketio(struct exchange *x)
+{
+    eio_handle(&x->server->live.eio, x);
+}
+
+static void answer_by_part(struct exchange *x)
+{
+    if (x->route->fresh && !ready_young_enough(x, x->server->options.max_age_ms))
+        return;
+    AUTO_BUF struct buf out = BUF(PART_ANSWER_MAX);
+    const struct part_request r = {
+        .body = x->body, .owner = x->trust == TRUST_OWNER, .http = x->request, .latest = x->server->data.latest};
+    int status = x->route->answer(x->owner, &r, &out);
+    exchange_json(x, status, &out);
+}
+
 #define JSON "application/json"
 
-const struct route routes[] = {
+const struct route server_routes[] = {
     {"/", HTTP_GET, "text/html", TRUST_READER, get_page},
     {"/api/gpu/devices", HTTP_GET, JSON, TRUST_READER, get_devices},
     {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
@@ -240,4 +259,27 @@ const struct route routes[] = {
     {"/tile", HTTP_GET, "text/html", TRUST_READER, get_tile},
     {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws, true},
 };
-const size_t route_count = ARRAY_LEN(routes);
+const size_t server_route_count = ARRAY_LEN(server_routes);
+
+/* Embedded files, wherever they are. */
+static const struct route file_route = {.methods = HTTP_GET, .least = TRUST_READER, .handle = get_asset};
+
+static bool table(const struct exchange *x, size_t i, struct route_table *ret)
+{
+    const struct server_parts *parts = &x->server->parts;
+    *ret = (struct route_table){.routes = server_routes, .count = ARRAY_LEN(server_routes)};
+    if (i == 0)
+        return true;
+    if (i <= parts->count) {
+        const struct part *part = &parts->list[i - 1];
+        *ret = (struct route_table){part->ops->routes, part->ops->route_count, part->self, answer_by_part};
+        return true;
+    }
+    *ret = (struct route_table){.routes = &file_route, .count = 1};
+    return i == parts->count + 1 && x->request->path[0] == '/' && asset_find(x->request->path);
+}
+
+/* What a browser loads for a page of another site is answered for nothing: the page cannot read it. */
+static const char *const data_paths[] = {"/api/", "/metrics", NULL};
+
+const struct site_ops server_site_ops = {.table = table, .reply_login = reply_login, .data_paths = data_paths};

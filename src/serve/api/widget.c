@@ -179,7 +179,7 @@ void get_badge(struct exchange *x)
 
 /* Only pages of the origins that may read the API may show it. What does not look like an origin is left out: it would become part
  * of the policy. */
-static void tile_policy(struct buf *out, const struct server_options *o)
+static void tile_policy(struct buf *out, const struct site_options *o)
 {
     size_t allowed = 0;
     buf_text(out, "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors");
@@ -201,7 +201,7 @@ void get_tile(struct exchange *x)
         return;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX), policy = BUF(8192);
     page_write_tile(&out, x->server->data.latest, data_why(&x->server->data), only);
-    tile_policy(&policy, &x->server->options);
+    tile_policy(&policy, &x->site->options);
     buf_char(&policy, '\0');
     AUTO_BLOB struct blob *body = blob_take(&out);
     if (body && !policy.failed)

@@ -18,7 +18,6 @@
 #include "http/exchange.h"
 #include "serve/data/page.h"
 #include "serve/data/part.h"
-#include "serve/server.h"
 
 enum { PERIODIC_BOX = 4, FRESH_BOX = 8 };
 

@@ -38,6 +38,9 @@ enum body_kind {
 
 struct server_parts;
 
+/* How long a request waits for a fresh sample before it is answered with the latest. */
+enum { FRESH_WAIT_MS = 500 };
+
 #define DATA_STARTING "whirr is starting: the first sample has not arrived yet."
 
 struct data {

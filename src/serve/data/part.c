@@ -3,12 +3,7 @@
  */
 #include "serve/data/part.h"
 
-#include "base/json_writer.h"
-#include "http/exchange.h"
-#include "serve/api/core.h"
-#include "serve/api/ready.h"
-
-enum { ANSWER_MAX = 64 << 20 }; /* a thousand hosts with all their GPUs */
+#include "net/http_message.h"
 
 bool part_query(const struct part_request *r, const char *key, char *value, size_t size)
 {
@@ -19,15 +14,4 @@ int part_error(struct buf *out, int status, const char *code, const char *messag
 {
     http_error_body(out, code, message);
     return status;
-}
-
-void part_answer(struct exchange *x)
-{
-    if (x->route->fresh && !ready_young_enough(x, x->server->options.max_age_ms))
-        return;
-    AUTO_BUF struct buf out = BUF(ANSWER_MAX);
-    const struct part_request r = {
-        .body = x->body, .owner = x->trust == TRUST_OWNER, .http = x->request, .latest = x->server->data.latest};
-    int status = x->route->answer(x->part, &r, &out);
-    exchange_json(x, status, &out);
 }

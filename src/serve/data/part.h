@@ -15,12 +15,12 @@
 #include "base/str.h"
 
 struct config;
-struct exchange;
 struct http_message;
 struct part_host; /* what the daemon gives to its parts: daemon/part.h */
 struct prometheus_extra;
 struct route;
 struct snapshot;
+struct store_service;
 
 struct part_ops {
     const char *name; /* also its key in /api/health */
@@ -45,6 +45,15 @@ struct part {
     void *self;
 };
 
+/* The other parts of the daemon. Called from the server's thread; must not block. */
+struct server_parts {
+    const struct part *list; /* with their routes, series and health */
+    size_t count;
+    struct store_service *store;                           /* answers about the past; NULL: there is none */
+    void (*sampled)(void *user, const struct snapshot *s); /* each periodic sample; NULL: not wanted */
+    void *user;
+};
+
 /* A request as a part's route sees it. */
 struct part_request {
     struct str body;
@@ -58,6 +67,3 @@ bool part_query(const struct part_request *r, const char *key, char *value, size
 
 /* The body of an answer that says no: {"error": {"code", "message"}}. Returns the status. */
 int part_error(struct buf *out, int status, const char *code, const char *message);
-
-/* Answers with what x->route->answer writes. */
-void part_answer(struct exchange *x);

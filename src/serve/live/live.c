@@ -3,6 +3,7 @@
  */
 #include "serve/live/live.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,40 +11,72 @@
 
 #include "base/cleanup.h"
 #include "http/exchange.h"
-#include "serve/api/core.h"
-#include "serve/api/ready.h"
+#include "serve/data/data.h"
 #include "serve/live/compose.h"
+#include "serve/live/socketio.h"
 #include "serve/live/ws.h"
 
 enum { DATA_MAX = 64 << 20, QUEUE_MAX = 8 << 20, UNREAD_MAX = 256 * 1024 };
 
-void live_publish(struct server *server)
+static void on_updates_timer(void *arg)
 {
-    struct hub *h = &server->hub;
-    h->sample_interval_ms = server->options.interval_ms;
+    live_update(arg);
+}
+
+int live_init(struct broadcast *l, struct loop *loop, struct data *data, size_t sessions_max)
+{
+    l->data = data;
+    if (hub_init(&l->hub, loop) || eio_init(&l->eio, loop, &socketio_ops, sessions_max))
+        return -ENOMEM;
+    l->eio.owner = l;
+    l->updates_timer = watch_timer(loop->base, on_updates_timer, l);
+    return l->updates_timer ? 0 : -ENOMEM;
+}
+
+void live_stop(struct broadcast *l, struct loop *loop)
+{
+    eio_stop(&l->eio);
+    live_update(l);
+    for (struct conn *c = loop->conns; c; c = c->next)
+        if (c->protocol == &ws_protocol)
+            ws_close(c->state, WS_GOING_AWAY, "the server stops");
+}
+
+void live_done(struct broadcast *l)
+{
+    watch_free(l->updates_timer);
+    eio_done(&l->eio);
+    hub_done(&l->hub);
+    blob_unref(l->status);
+}
+
+void live_publish(struct broadcast *l)
+{
+    struct hub *h = &l->hub;
+    h->sample_interval_ms = l->interval_ms;
     if (h->count > 0)
-        engine_look(server->data.engine);
+        engine_look(l->data->engine);
     struct batch *b = batch_new(h->batch ? h->batch->number + 1 : 1);
     if (!b)
         return;
     /* Composed even without clients: a rise of usage that nobody saw is not told to the next one who comes. */
-    compose_sample(b, server->data.periodic, data_why(&server->data), &server->usage, server->options.high_usage_percent);
+    compose_sample(b, l->data->periodic, data_why(l->data), &l->usage, l->high_usage_percent);
     hub_publish(h, b);
 }
 
-void live_arrived(struct server *server, struct subscriber *s)
+void live_arrived(struct broadcast *l, struct subscriber *s)
 {
-    hub_join(&server->hub, s);
+    hub_join(&l->hub, s);
     AUTO_BUF struct buf data = BUF(DATA_MAX);
-    if (!server->status || server->status_sequence != server->data.latest->sequence) {
+    if (!l->status || l->status_sequence != l->data->latest->sequence) {
         struct json_writer j = JSON_WRITER(&data);
-        compose_status(&j, server->data.latest, data_why(&server->data), server->options.interval_ms);
-        blob_unref(server->status);
-        server->status = blob_take(&data);
-        server->status_sequence = server->data.latest->sequence;
+        compose_status(&j, l->data->latest, data_why(l->data), l->interval_ms);
+        blob_unref(l->status);
+        l->status = blob_take(&data);
+        l->status_sequence = l->data->latest->sequence;
     }
-    if (server->status)
-        hub_tell(s, TOPIC_STATUS, (struct str){server->status->at, server->status->len});
+    if (l->status)
+        hub_tell(s, TOPIC_STATUS, (struct str){l->status->at, l->status->len});
 }
 
 static void tell_error(struct subscriber *s, const char *code, const char *message)
@@ -57,38 +90,38 @@ static void tell_error(struct subscriber *s, const char *code, const char *messa
     hub_tell(s, TOPIC_ERROR, buf_view(&data));
 }
 
-static void send_update(struct server *server, struct subscriber *s)
+static void send_update(struct broadcast *l, struct subscriber *s)
 {
     if (s->ops->queued(s) > UNREAD_MAX)
         return; /* it does not read what it gets: asking again makes nothing newer */
-    struct blob *summary = data_body(&server->data, BODY_SUMMARY);
+    struct blob *summary = data_body(l->data, BODY_SUMMARY);
     if (summary)
         hub_tell(s, TOPIC_STATUS_UPDATE, str_trim((struct str){summary->at, summary->len}));
 }
 
-void live_update(struct server *server)
+void live_update(struct broadcast *l)
 {
-    if (!server->updates_wanted)
+    if (!l->updates_wanted)
         return;
-    server->updates_wanted = false;
-    watch_off(server->updates_timer);
-    for (struct subscriber *s = server->hub.first; s; s = s->next) {
+    l->updates_wanted = false;
+    watch_off(l->updates_timer);
+    for (struct subscriber *s = l->hub.first; s; s = s->next) {
         if (s->wants_update)
-            send_update(server, s);
+            send_update(l, s);
         s->wants_update = false;
     }
 }
 
 /* Asked on demand is sampled on demand, for all who ask at once together. */
-static void request_update(struct server *server, struct subscriber *s)
+static void request_update(struct broadcast *l, struct subscriber *s)
 {
-    if (data_is_fresh(&server->data, GROUP_QUICK, server->options.max_age_ms)) {
-        send_update(server, s);
+    if (data_is_fresh(l->data, GROUP_QUICK, l->max_age_ms)) {
+        send_update(l, s);
         return;
     }
-    s->wants_update = server->updates_wanted = true;
-    if (!watch_is_on(server->updates_timer))
-        watch_on(server->updates_timer, FRESH_WAIT_MS);
+    s->wants_update = l->updates_wanted = true;
+    if (!watch_is_on(l->updates_timer))
+        watch_on(l->updates_timer, FRESH_WAIT_MS);
 }
 
 /* "events": the topics that it wants from now on; "interval_seconds": not more often than that. */
@@ -124,10 +157,10 @@ static void subscribe(struct subscriber *s, const json_t *json)
     s->topics = topics;
 }
 
-void live_message(struct server *server, struct subscriber *s, const char *type, const json_t *json)
+void live_message(struct broadcast *l, struct subscriber *s, const char *type, const json_t *json)
 {
     if (strcmp(type, "request_gpu_update") == 0)
-        request_update(server, s);
+        request_update(l, s);
     else if (strcmp(type, "subscribe") == 0)
         subscribe(s, json);
     else
@@ -138,7 +171,7 @@ void live_message(struct server *server, struct subscriber *s, const char *type,
 
 struct live_client {
     struct subscriber subscriber; /* first */
-    struct server *server;
+    struct broadcast *live;
     struct ws *ws;
 };
 
@@ -163,7 +196,7 @@ static void on_message(struct ws *w, struct str text)
     json_t *json = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
     const char *type = json_string_value(json_object_get(json, "type"));
     if (type)
-        live_message(c->server, &c->subscriber, type, json);
+        live_message(c->live, &c->subscriber, type, json);
     else
         tell_error(&c->subscriber, "bad_message", "Messages are JSON objects with a \"type\".");
     json_decref(json);
@@ -212,12 +245,12 @@ static bool read_query(struct exchange *x, struct subscriber *s)
     return true;
 }
 
-void get_ws(struct exchange *x)
+void live_websocket(struct broadcast *l, struct exchange *x)
 {
     struct live_client *c = calloc(1, sizeof *c);
     if (!c)
         return;
-    c->server = x->server;
+    c->live = l;
     c->subscriber = (struct subscriber){.ops = &client_ops, .language = LANGUAGE_WS, .topics = TOPICS_ALL};
     if (read_query(x, &c->subscriber))
         c->ws = ws_accept(x, &ws_ops, c);
@@ -225,5 +258,5 @@ void get_ws(struct exchange *x)
         free(c);
         return;
     }
-    live_arrived(x->server, &c->subscriber);
+    live_arrived(l, &c->subscriber);
 }

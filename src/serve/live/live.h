@@ -3,23 +3,44 @@
  */
 #pragma once
 
+#include "alert/high_usage.h"
+#include "serve/live/engineio.h"
 #include "serve/live/hub.h"
 
-struct server;
+struct data;
 struct exchange;
 
 enum { LIVE_INTERVAL_MAX_S = 86400 };
 
+struct broadcast {
+    struct hub hub;
+    struct eio eio;
+    struct data *data;
+    struct high_usage usage;
+    struct blob *status; /* the data of gpu_status, of the snapshot with that sequence */
+    uint64_t status_sequence;
+    struct watch *updates_timer; /* of clients that wait for a fresh sample */
+    bool updates_wanted;
+    int64_t interval_ms, max_age_ms; /* see struct server_options */
+    double high_usage_percent;
+};
+
+/* The last three are the caller's. Does not use the data yet. */
+int live_init(struct broadcast *l, struct loop *loop, struct data *data, size_t sessions_max);
+/* Tells all clients that this is the end. */
+void live_stop(struct broadcast *l, struct loop *loop);
+void live_done(struct broadcast *l);
+
 /* GET /ws */
-void get_ws(struct exchange *x);
+void live_websocket(struct broadcast *l, struct exchange *x);
 
 /* A new periodic sample for everybody. */
-void live_publish(struct server *server);
+void live_publish(struct broadcast *l);
 /* Joins the hub and sends gpu_status. Topics, language and ops are set. */
-void live_arrived(struct server *server, struct subscriber *s);
+void live_arrived(struct broadcast *l, struct subscriber *s);
 /* Those who asked for an update get it: a fresh sample has come, or took too long. */
-void live_update(struct server *server);
+void live_update(struct broadcast *l);
 /* A message of the client: its type and the whole JSON object around it (or the data of a Socket.IO event). Bad ones are answered
  * with an error message. `json` may be NULL: no parameters. */
 struct json_t;
-void live_message(struct server *server, struct subscriber *s, const char *type, const struct json_t *json);
+void live_message(struct broadcast *l, struct subscriber *s, const char *type, const struct json_t *json);

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "http/exchange.h"
-#include "serve/api/core.h"
 #include "serve/live/live.h"
 
 enum { QUEUE_MAX = 8 << 20 };
@@ -175,8 +174,3 @@ const struct eio_ops socketio_ops = {
     .drained = on_drained,
     .closed = on_closed,
 };
-
-void handle_socketio(struct exchange *x)
-{
-    eio_handle(&x->server->eio, x);
-}

@@ -6,12 +6,7 @@
 #include "base/str.h"
 #include "serve/live/engineio.h"
 
-struct exchange;
-
 extern const struct eio_ops socketio_ops;
-
-/* GET and POST /socket.io/ */
-void handle_socketio(struct exchange *x);
 
 enum sio_type { SIO_CONNECT, SIO_DISCONNECT, SIO_EVENT, SIO_ACK, SIO_CONNECT_ERROR, SIO_BINARY_EVENT, SIO_BINARY_ACK };
 

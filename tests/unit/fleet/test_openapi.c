@@ -7,8 +7,8 @@
 #include "daemon/part.h"
 #include "fleet/fleet.h"
 #include "format/json/json.h"
-#include "http/router.h"
 #include "model/metric.h"
+#include "serve/api/core.h"
 #include "test.h"
 
 static json_t *doc;
@@ -63,7 +63,7 @@ static void every_route_is_described_and_nothing_else(void **state)
 {
     (void)state;
     json_t *paths = json_object_get(doc, "paths");
-    check_described(paths, routes, route_count);
+    check_described(paths, server_routes, server_route_count);
     for (size_t p = 0; p < daemon_part_count; p++)
         check_described(paths, daemon_parts[p]->routes, daemon_parts[p]->route_count);
     check_described(paths, fleet_part_ops.routes, fleet_part_ops.route_count);
@@ -71,7 +71,8 @@ static void every_route_is_described_and_nothing_else(void **state)
     json_t *path;
     json_object_foreach(paths, name, path)
     {
-        bool found = is_served(name, routes, route_count) || is_served(name, fleet_part_ops.routes, fleet_part_ops.route_count);
+        bool found = is_served(name, server_routes, server_route_count) ||
+                     is_served(name, fleet_part_ops.routes, fleet_part_ops.route_count);
         for (size_t p = 0; p < daemon_part_count; p++)
             found |= is_served(name, daemon_parts[p]->routes, daemon_parts[p]->route_count);
         if (!found)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sockets and their options; requests that wait.
+ */
+#include "http/site.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "http/http.h"
+#include "http/tls.h"
+
+enum { CONNECTIONS_MAX = 16384, SPARE_DESCRIPTORS = 256 };
+
+/* ---- requests that wait ---- */
+
+void site_wait(struct exchange *x, int64_t wait_ms)
+{
+    struct site *s = x->site;
+    struct http_client *h = x->conn->state;
+    exchange_park(x);
+    h->waiting = true;
+    h->prev_waiter = NULL;
+    h->next_waiter = s->waiters;
+    if (s->waiters)
+        http_client_of(s->waiters)->prev_waiter = x->conn;
+    s->waiters = x->conn;
+    h->wait_until_ms = loop_now_ms() + wait_ms;
+    if (!watch_is_on(s->waiters_timer))
+        watch_on(s->waiters_timer, wait_ms);
+}
+
+void site_wake(struct site *s)
+{
+    watch_off(s->waiters_timer);
+    while (s->waiters)
+        http_unpark(s->waiters); /* leaves the list */
+}
+
+static void on_waiters_timer(void *arg)
+{
+    struct site *s = arg;
+    int64_t now = loop_now_ms(), next = INT64_MAX;
+    for (struct conn *c = s->waiters, *following; c; c = following) {
+        const struct http_client *h = http_client_of(c);
+        following = h->next_waiter;
+        if (h->wait_until_ms <= now)
+            http_unpark(c);
+        else
+            next = MIN_OF(next, h->wait_until_ms - now);
+    }
+    if (next != INT64_MAX)
+        watch_on(s->waiters_timer, next);
+}
+
+/* ---- sockets ---- */
+
+static void on_arrived(struct listener *l, struct conn *c)
+{
+    http_begin(l->owner, c);
+}
+
+/* The listener behind the last is open. */
+static int start_listener(struct site *s, struct error *err)
+{
+    struct listener *l = &s->listeners[s->listener_count++];
+    l->owner = s;
+    l->arrived = on_arrived;
+    l->connections_max = s->options.connections_max;
+    l->tls = l->is_unix ? NULL : s->tls;
+    return listener_start(l, &s->loop, err);
+}
+
+int site_listen(struct site *s, struct error *err)
+{
+    const struct site_options *o = &s->options;
+    int result = 0;
+    for (size_t i = 0; i < o->listen_count && !result; i++) {
+        if (listen_address_is_loopback(o->listen[i]) == 0 && !o->insecure && s->tokens.count == 0)
+            return error_set(err, -EPERM,
+                             "%s can be reached by others: make a token first (whirr token new), or allow everyone with --insecure",
+                             o->listen[i]);
+        result = listener_open_tcp(o->listen[i], &s->listeners[s->listener_count], err);
+        if (!result)
+            result = start_listener(s, err);
+    }
+    if (result || !o->socket_path)
+        return result;
+    /* Every user of the host may ask what every user may see; what acts looks at who is on the other end. */
+    result = listener_open_unix(o->socket_path, 0666, &s->listeners[s->listener_count], err);
+    return result ? result : start_listener(s, err);
+}
+
+/* 10,000 clients need 10,000 descriptors; the soft limit of a shell is 1,024. */
+static void raise_descriptor_limit(struct site_options *o)
+{
+    size_t want = o->connections_max + SPARE_DESCRIPTORS, have = descriptors_raise(want);
+    if (have && have < want)
+        o->connections_max = have > 2 * SPARE_DESCRIPTORS ? have - SPARE_DESCRIPTORS : have / 2;
+}
+
+/* One file may hold both. */
+static const char *tls_key(const struct site_options *o)
+{
+    return o->tls_key ? o->tls_key : o->tls_certificate;
+}
+
+/* ---- life ---- */
+
+int site_init(struct site *s, const struct site_options *options, const struct site_ops *ops, struct server *server,
+              struct error *err)
+{
+    *s = (struct site){.options = *options, .ops = ops, .server = server};
+    if (!s->options.connections_max)
+        s->options.connections_max = CONNECTIONS_MAX;
+    raise_descriptor_limit(&s->options);
+    gethostname(s->own_name, sizeof s->own_name - 1);
+    signal(SIGPIPE, SIG_IGN);
+    int result = loop_init(&s->loop, err);
+    if (!result && !(s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s)))
+        result = error_set(err, -ENOMEM, "out of memory");
+    if (!result)
+        result = token_file_load(&s->tokens, options->token_file, err);
+    if (!result && options->tls_certificate)
+        result = tls_new(options->tls_certificate, tls_key(options), &s->tls, err);
+    return result;
+}
+
+static void close_listeners(struct site *s)
+{
+    for (size_t i = 0; i < s->listener_count; i++)
+        listener_close(&s->listeners[i]);
+}
+
+void site_stop(struct site *s)
+{
+    s->stopping = true;
+    close_listeners(s);
+    site_wake(s); /* with what there is */
+    for (struct conn *c = s->loop.conns; c; c = c->next)
+        if (c->protocol == &http_protocol && !http_client_of(c)->partial && !c->resuming && !c->kept_len)
+            conn_finish(c, false);
+}
+
+void site_close_connections(struct site *s)
+{
+    close_listeners(s);
+    for (struct conn *c = s->loop.conns; c; c = c->next)
+        conn_close(c);
+    if (s->loop.base)
+        loop_free_closed(&s->loop);
+}
+
+void site_done(struct site *s)
+{
+    site_close_connections(s);
+    watch_free(s->waiters_timer);
+    loop_done(&s->loop);
+    tls_free(s->tls);
+}
+
+int site_reload(struct site *s, const struct site_options *options, struct error *err)
+{
+    /* Sockets stay as they are: the caller compares and says what needs a restart. */
+    s->options.require_token = options->require_token;
+    s->options.allowed_host_count = options->allowed_host_count;
+    memcpy(s->options.allowed_hosts, options->allowed_hosts, sizeof s->options.allowed_hosts);
+    s->options.cors_origin_count = options->cors_origin_count;
+    memcpy(s->options.cors_origins, options->cors_origins, sizeof s->options.cors_origins);
+    token_file_refresh(&s->tokens);
+    return s->tls && options->tls_certificate ? tls_reload(s->tls, options->tls_certificate, tls_key(options), err) : 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A place that answers HTTP: the sockets that it listens on, who may ask, which routes there are. What the routes are about is not
+ * known here: the server that owns the site gives their tables.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "http/exchange.h"
+#include "http/limiter.h"
+#include "http/listener.h"
+#include "http/loop.h"
+#include "http/sessions.h"
+#include "http/token.h"
+
+enum { SITE_LISTEN_MAX = 8, SITE_NAMES_MAX = 16 };
+
+struct site_options {
+    const char *listen[SITE_LISTEN_MAX]; /* "127.0.0.1:9447" */
+    size_t listen_count;
+    const char *socket_path;                   /* NULL: no Unix socket */
+    bool insecure;                             /* other addresses than loopback without a token */
+    bool require_token;                        /* also on loopback */
+    const char *tls_certificate, *tls_key;     /* PEM files; NULL: plain */
+    const char *token_file;                    /* where `whirr token` keeps hashes; NULL: no tokens */
+    const char *allowed_hosts[SITE_NAMES_MAX]; /* further names of this server, against DNS rebinding */
+    size_t allowed_host_count;
+    const char *cors_origins[SITE_NAMES_MAX]; /* "https://grafana.example", "*" */
+    size_t cors_origin_count;
+    size_t connections_max; /* 0: 16384 */
+};
+
+/* Routes that belong together. */
+struct route_table {
+    const struct route *routes;
+    size_t count;
+    void *owner;                        /* x->owner of their requests */
+    void (*handle)(struct exchange *x); /* for rows without a handler; NULL: each has one */
+};
+
+struct site_ops {
+    /* The tables that may have the request's path, in the order in which they are searched; false behind the last. */
+    bool (*table)(const struct exchange *x, size_t i, struct route_table *ret);
+    /* The form that asks for a token, for browsers. `fields` and `message` may be NULL. */
+    void (*reply_login)(struct exchange *x, int status, const char *fields, const char *message);
+    const char *const *data_paths; /* beginnings of paths that pages of other sites may not load; NULL behind the last */
+};
+
+struct site {
+    struct site_options options;
+    const struct site_ops *ops;
+    struct server *server; /* of the handlers */
+    struct loop loop;
+    struct listener listeners[SITE_LISTEN_MAX + 1];
+    size_t listener_count;
+    struct tls *tls;
+    struct token_file tokens;
+    struct sessions sessions;
+    struct limiter limiter; /* of failed tokens */
+    struct conn *waiters;   /* requests that wait for news */
+    struct watch *waiters_timer;
+    size_t downloads;
+    char own_name[256]; /* of the host */
+    bool proxy_hinted;  /* a warning about a proxy in front of it was logged */
+    bool stopping;
+    uint64_t requests_total, errors_total; /* errors: of the service, see exchange_reply() */
+};
+
+/* Nothing listens before site_listen(). The options' texts must outlive the site. On failure, site_done() is still due. */
+int site_init(struct site *s, const struct site_options *options, const struct site_ops *ops, struct server *server,
+              struct error *err);
+int site_listen(struct site *s, struct error *err);
+/* Accepts nothing more; connections without a request end. */
+void site_stop(struct site *s);
+/* Closes all connections: their protocols are told before the site goes. */
+void site_close_connections(struct site *s);
+void site_done(struct site *s);
+/* What can change while it runs; certificate and tokens are read again. Says what failed in err, but applies the rest. */
+int site_reload(struct site *s, const struct site_options *options, struct error *err);
+
+/* Parks the request; it is handled again at site_wake() or after that time. */
+void site_wait(struct exchange *x, int64_t wait_ms);
+void site_wake(struct site *s);
