@@ -16,7 +16,7 @@
 enum { FLAGS_MAX = 32 };
 
 /* What only those can judge who use it. */
-static void judge(const struct cli *cli, const struct config *config, bool check, struct config_problems *problems)
+static void settings_judge(const struct cli *cli, const struct config *config, bool check, struct config_problems *problems)
 {
     for (size_t i = 0; i < config->notify_count; i++) {
         const struct config_notify *n = &config->notify[i];
@@ -32,8 +32,8 @@ static void judge(const struct cli *cli, const struct config *config, bool check
     alert_rules_free(rules);
 }
 
-static int load(const struct cli *cli, const struct config_flag *flags, size_t flag_count, bool forgiving, struct config **ret,
-                struct config_problems *problems)
+static int load_settings(const struct cli *cli, const struct config_flag *flags, size_t flag_count, bool forgiving,
+                         struct config **ret, struct config_problems *problems)
 {
     struct config_flag all[FLAGS_MAX];
     size_t count = MIN_OF(flag_count, (size_t)FLAGS_MAX - 1);
@@ -56,9 +56,9 @@ static int read_all(const struct cli *cli, const struct config_flag *flags, size
                     struct config_problems *problems)
 {
     struct config *config = NULL;
-    int rc = load(cli, flags, flag_count, false, &config, problems);
+    int rc = load_settings(cli, flags, flag_count, false, &config, problems);
     if (rc == 0)
-        judge(cli, config, check, problems);
+        settings_judge(cli, config, check, problems);
     if (rc == 0 && problems->errors) {
         config_free(config);
         return -EINVAL;
@@ -93,7 +93,7 @@ static void say_problems(const struct config_problems *problems, bool warnings, 
 
 int settings_quietly(struct cli *cli, struct config_problems *problems)
 {
-    return load(cli, NULL, 0, true, &cli->settings, problems);
+    return load_settings(cli, NULL, 0, true, &cli->settings, problems);
 }
 
 int settings_open(struct cli *cli)

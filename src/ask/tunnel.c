@@ -140,7 +140,7 @@ static void become_ssh(const char *const *argv, int said, pid_t parent)
     _exit(127);
 }
 
-static int start(struct tunnel *t, const struct host_place *p, bool may_ask, struct error *err)
+static int tunnel_start(struct tunnel *t, const struct host_place *p, bool may_ask, struct error *err)
 {
     char forwards[TARGETS][256], port[16], connect[48];
     const char *argv[40];
@@ -236,7 +236,7 @@ int tunnel_open(const struct host_place *place, bool may_ask, struct tunnel **re
     int rc = make_folder(t, err);
     if (rc == 0) {
         choose_targets(t, place);
-        rc = start(t, place, may_ask, err);
+        rc = tunnel_start(t, place, may_ask, err);
     }
     if (rc == 0)
         rc = wait_for_login(t, place, may_ask, err);

@@ -257,3 +257,9 @@ void log_write(enum log_level level, const char *message, const struct log_field
     for (size_t i = 0; i <= FIELDS_MAX; i++)
         free(heap[i]);
 }
+
+void log_plainly(void *user, enum log_level level, const char *message)
+{
+    (void)user;
+    log_write(level, message, (const struct log_field[]){{0}});
+}

@@ -74,7 +74,7 @@ static struct toml_value **bucket_of(struct toml_document *doc, const struct tom
     return &doc->buckets[(hash ^ hash >> 32) % TOML_BUCKETS];
 }
 
-static struct toml_value *find(struct toml_document *doc, const struct toml_value *table, struct str key)
+static struct toml_value *toml_find(struct toml_document *doc, const struct toml_value *table, struct str key)
 {
     for (struct toml_value *v = *bucket_of(doc, table, key); v; v = v->next_in_bucket)
         if (v->parent == table && str_equal(v->key, key))
@@ -210,7 +210,7 @@ static int read_pair(struct toml_reader *r, struct toml_value *table)
     r->at++;
     skip_blanks(r);
     for (size_t i = 0; i + 1 < key.count; i++) {
-        struct toml_value *next = find(r->doc, table, key.part[i]);
+        struct toml_value *next = toml_find(r->doc, table, key.part[i]);
         if (!next)
             rc = add_table(r, table, key.part[i], key.at[i], ORIGIN_DOTTED, &next);
         else if (next->type != TOML_TABLE || (next->origin != ORIGIN_DOTTED && next->origin != ORIGIN_IMPLICIT))
@@ -221,7 +221,7 @@ static int read_pair(struct toml_reader *r, struct toml_value *table)
         table = next;
     }
     size_t last = key.count - 1;
-    struct toml_value *value = find(r->doc, table, key.part[last]);
+    struct toml_value *value = toml_find(r->doc, table, key.part[last]);
     if (value)
         return fail_taken(r, key.at[last], value);
     rc = add_child(r, table, key.part[last], key.at[last], &value);
@@ -300,7 +300,7 @@ static int read_value(struct toml_reader *r, struct toml_value *value)
 static int walk_header(struct toml_reader *r, const struct key *key, struct toml_value **table)
 {
     for (size_t i = 0; i + 1 < key->count; i++) {
-        struct toml_value *next = find(r->doc, *table, key->part[i]);
+        struct toml_value *next = toml_find(r->doc, *table, key->part[i]);
         if (!next) {
             int rc = add_table(r, *table, key->part[i], key->at[i], ORIGIN_IMPLICIT, &next);
             if (rc < 0)
@@ -318,7 +318,7 @@ static int walk_header(struct toml_reader *r, const struct key *key, struct toml
 static int open_table(struct toml_reader *r, const struct key *key, struct toml_value *parent, struct toml_value **ret)
 {
     size_t last = key->count - 1;
-    struct toml_value *there = find(r->doc, parent, key->part[last]);
+    struct toml_value *there = toml_find(r->doc, parent, key->part[last]);
     if (!there)
         return add_table(r, parent, key->part[last], key->at[last], ORIGIN_HEADER, ret);
     if (there->type != TOML_TABLE || there->origin != ORIGIN_IMPLICIT)
@@ -332,7 +332,7 @@ static int open_table(struct toml_reader *r, const struct key *key, struct toml_
 static int open_member(struct toml_reader *r, const struct key *key, struct toml_value *parent, struct toml_value **ret)
 {
     size_t last = key->count - 1;
-    struct toml_value *array = find(r->doc, parent, key->part[last]);
+    struct toml_value *array = toml_find(r->doc, parent, key->part[last]);
     if (!array) {
         int rc = add_child(r, parent, key->part[last], key->at[last], &array);
         if (rc < 0)

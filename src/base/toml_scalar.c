@@ -149,7 +149,7 @@ static bool take_digits(struct str *s, size_t digits, int *ret)
     return true;
 }
 
-static bool take(struct str *s, const char *any_of)
+static bool toml_scalar_take(struct str *s, const char *any_of)
 {
     if (s->len == 0 || s->at[0] == '\0' || !strchr(any_of, s->at[0]))
         return false;
@@ -160,7 +160,7 @@ static bool take(struct str *s, const char *any_of)
 static bool take_date(struct str *s, struct toml_time *t)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    if (!take_digits(s, 4, &t->year) || !take(s, "-") || !take_digits(s, 2, &t->month) || !take(s, "-") ||
+    if (!take_digits(s, 4, &t->year) || !toml_scalar_take(s, "-") || !take_digits(s, 2, &t->month) || !toml_scalar_take(s, "-") ||
         !take_digits(s, 2, &t->day))
         return false;
     if (t->month < 1 || t->month > 12 || t->day < 1)
@@ -171,10 +171,10 @@ static bool take_date(struct str *s, struct toml_time *t)
 
 static bool take_clock(struct str *s, struct toml_time *t)
 {
-    if (!take_digits(s, 2, &t->hour) || !take(s, ":") || !take_digits(s, 2, &t->minute) || !take(s, ":") ||
+    if (!take_digits(s, 2, &t->hour) || !toml_scalar_take(s, ":") || !take_digits(s, 2, &t->minute) || !toml_scalar_take(s, ":") ||
         !take_digits(s, 2, &t->second))
         return false;
-    if (take(s, ".")) {
+    if (toml_scalar_take(s, ".")) {
         int digit, weight = 100000000;
         if (!take_digits(s, 1, &digit))
             return false;
@@ -188,10 +188,10 @@ static bool take_clock(struct str *s, struct toml_time *t)
 
 static bool take_offset(struct str *s, struct toml_time *t)
 {
-    if (take(s, "Zz"))
+    if (toml_scalar_take(s, "Zz"))
         return true;
     int sign = s->len && s->at[0] == '-' ? -1 : 1, hours, minutes;
-    if (!take(s, "+-") || !take_digits(s, 2, &hours) || !take(s, ":") || !take_digits(s, 2, &minutes))
+    if (!toml_scalar_take(s, "+-") || !take_digits(s, 2, &hours) || !toml_scalar_take(s, ":") || !take_digits(s, 2, &minutes))
         return false;
     t->offset_minutes = sign * (hours * 60 + minutes);
     return hours < 24 && minutes < 60;
@@ -210,7 +210,7 @@ static bool read_time(struct str word, struct toml_value *value)
             return false;
         value->type = TOML_LOCAL_DATE;
         if (s.len) {
-            if (!take(&s, "Tt ") || !take_clock(&s, &t))
+            if (!toml_scalar_take(&s, "Tt ") || !take_clock(&s, &t))
                 return false;
             value->type = TOML_LOCAL_DATE_TIME;
         }

@@ -260,7 +260,7 @@ static const struct {
     void (*write)(struct buf *out);
 } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 
-static int run(struct cli *cli)
+static int completion_run(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     const char *asked = cli->options->arguments[0];
@@ -291,5 +291,5 @@ const struct command command_completion = {
     .arguments_max = 1,
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = completion_run,
 };

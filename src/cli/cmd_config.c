@@ -69,7 +69,7 @@ static int run_docs(struct cli *cli)
     return show_text(&out);
 }
 
-static int run(struct cli *cli)
+static int config_run(struct cli *cli)
 {
     static const struct {
         const char *word;
@@ -109,5 +109,5 @@ const struct command command_config = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = config_run,
 };

@@ -13,7 +13,7 @@
 
 enum { RATE_MS = 300 };
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int doctor_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
     if (!s)
@@ -44,7 +44,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
-static int run(struct cli *cli)
+static int doctor_run(struct cli *cli)
 {
     const char *bundle = options_value(cli->options, "bundle", NULL);
     bool with_private = options_has(cli->options, "with-private");
@@ -58,7 +58,7 @@ static int run(struct cli *cli)
     if (cli->options->argument_count)
         return cli_usage(cli, "unexpected argument '%s'; only --unpack takes a directory", cli->options->arguments[0]);
     cli->ask.direct = true; /* what this user may see is the question, not what the daemon sees */
-    return bundle ? bundle_write(cli, bundle, with_private) : show(cli, render);
+    return bundle ? bundle_write(cli, bundle, with_private) : show(cli, doctor_render);
 }
 
 static const struct option_spec options[] = {
@@ -92,5 +92,5 @@ const struct command command_doctor = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = doctor_run,
 };

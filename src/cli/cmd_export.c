@@ -100,7 +100,7 @@ static int targets(struct cli *cli, struct buf *out, struct error *err)
     return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-static int run(struct cli *cli)
+static int export_run(struct cli *cli)
 {
     struct error err = {0};
     const char *path = options_value(cli->options, "output", NULL);
@@ -150,5 +150,5 @@ const struct command command_export = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = export_run,
 };

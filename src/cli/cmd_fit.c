@@ -147,7 +147,7 @@ static void keep_only(struct capacity *c, int index)
     c->gpu_count = kept;
 }
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int fit_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     int only;
     session_set_max_age(session, FRESH_MS);
@@ -198,7 +198,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
-static int run(struct cli *cli)
+static int fit_run(struct cli *cli)
 {
     if (options_has(cli->options, "fleet"))
         return fleet_run(cli, FLEET_FIT);
@@ -207,7 +207,7 @@ static int run(struct cli *cli)
     if (!status)
         status = read_subject(cli);
     if (!status)
-        status = show(cli, render);
+        status = show(cli, fit_render);
     free(fit.facts);
     free(fit.need);
     return status;
@@ -256,5 +256,5 @@ const struct command command_fit = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = fit_run,
 };

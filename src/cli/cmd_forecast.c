@@ -66,7 +66,7 @@ struct own_look {
 };
 static struct own_look own;
 
-static void forget(void)
+static void forecast_forget(void)
 {
     forecast_memory_free(own.memory);
     own = (struct own_look){0};
@@ -116,7 +116,7 @@ static int alone(struct cli *cli, struct session *session, const struct snapshot
     return 0;
 }
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int forecast_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     int only;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
@@ -135,7 +135,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
-static int run(struct cli *cli)
+static int forecast_run(struct cli *cli)
 {
     struct error err = {0};
     int64_t watch_ms = WATCH_DEFAULT_MS;
@@ -144,8 +144,8 @@ static int run(struct cli *cli)
     if (watch_ms > WATCH_MAX_MS)
         return cli_usage(cli, "--watch-for is at most an hour (%d seconds); to watch all the time: whirr serve",
                          WATCH_MAX_MS / MS_PER_S);
-    int status = show(cli, render);
-    forget();
+    int status = show(cli, forecast_render);
+    forecast_forget();
     return status;
 }
 
@@ -177,5 +177,5 @@ const struct command command_forecast = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = forecast_run,
 };

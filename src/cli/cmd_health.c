@@ -58,7 +58,7 @@ static int look_here(struct cli *cli, const struct snapshot *s, int only, struct
     return 0;
 }
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int health_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     int only;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
@@ -78,14 +78,14 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
-static int run(struct cli *cli)
+static int health_run(struct cli *cli)
 {
     bool plugin = options_has(cli->options, "nagios");
     if (plugin && cli->json)
         return cli_usage(cli, "--json and --nagios can't be combined");
     if (plugin && options_has(cli->options, "watch"))
         return cli_usage(cli, "--nagios and --watch can't be combined");
-    return show(cli, render);
+    return show(cli, health_render);
 }
 
 static const struct option_spec options[] = {
@@ -114,5 +114,5 @@ const struct command command_health = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = health_run,
 };

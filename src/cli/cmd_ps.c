@@ -66,7 +66,7 @@ static int render_sums(struct cli *cli, const struct snapshot *s, const struct p
     return 0;
 }
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int ps_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     const struct options *o = cli->options;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_QUICK, err);
@@ -116,12 +116,12 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
-static int run(struct cli *cli)
+static int ps_run(struct cli *cli)
 {
     if (options_has(cli->options, "fleet"))
         return fleet_run(cli, FLEET_PS);
     int status = fields_check(cli);
-    return status == EXIT_FINE ? show(cli, render) : status;
+    return status == EXIT_FINE ? show(cli, ps_render) : status;
 }
 
 static const char *const types[] = {"compute", "graphics", NULL};
@@ -164,5 +164,5 @@ const struct command command_ps = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = ps_run,
 };

@@ -57,7 +57,7 @@ static int record(struct cli *cli, struct session *session, struct recorder *rec
     return EXIT_FINE;
 }
 
-static int run(struct cli *cli)
+static int record_run(struct cli *cli)
 {
     struct error err = {0};
     const char *path = cli->options->arguments[0];
@@ -113,5 +113,5 @@ const struct command command_record = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = record_run,
 };

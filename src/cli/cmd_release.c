@@ -46,7 +46,7 @@ static int print_json(const struct buf *answer, const char *place)
     return show_text(&out);
 }
 
-static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
+static int release_ask(const struct cli *cli, struct client *client, int64_t for_ms)
 {
     struct error err = {0};
     char body[64], message[512], duration[WORDS_SIZE];
@@ -74,7 +74,7 @@ static int ask(const struct cli *cli, struct client *client, int64_t for_ms)
     return EXIT_FINE;
 }
 
-static int run(struct cli *cli)
+static int release_run(struct cli *cli)
 {
     const char *text = options_value(cli->options, "for", NULL);
     int64_t for_ms = DEFAULT_MS;
@@ -92,7 +92,7 @@ static int run(struct cli *cli)
         return nobody(cli, &err);
     if (result)
         return cli_fail("%s", err.text);
-    int status = ask(cli, client, for_ms);
+    int status = release_ask(cli, client, for_ms);
     client_close(client);
     return status;
 }
@@ -121,5 +121,5 @@ const struct command command_release = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = release_run,
 };

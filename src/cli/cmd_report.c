@@ -43,7 +43,7 @@ static int print_fields(struct cli *cli, struct past_question *q, const char *by
     return rc == -EINVAL ? cli_usage(cli, "%s", err.text) : rc < 0 ? cli_fail("%s", err.text) : show_text(&out);
 }
 
-static int run(struct cli *cli)
+static int report_run(struct cli *cli)
 {
     struct past_question q = {0};
     struct error err = {0};
@@ -98,5 +98,5 @@ const struct command command_report = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = report_run,
 };

@@ -16,7 +16,7 @@ enum { WINDOW_PROGRAMS_MS = 30, WINDOW_PEOPLE_MS = 250, TICK_MS = 10, TICKS_MAX 
 
 static struct machine *machine;
 
-static void measure(struct host *host)
+static void resources_measure(struct host *host)
 {
     pause_ms(machine_left_ms(machine));
     machine_sample(machine, host);
@@ -27,7 +27,7 @@ static void measure(struct host *host)
     }
 }
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int resources_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     struct host host = {0};
     bool alone = !session_asks_daemon(session); /* a daemon measures all the time */
@@ -39,7 +39,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     if (!s)
         return err->code;
     if (machine)
-        measure(&host);
+        resources_measure(&host);
     else
         host = s->host;
     if (cli->json) {
@@ -52,9 +52,9 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
-static int run(struct cli *cli)
+static int resources_run(struct cli *cli)
 {
-    int status = show(cli, render);
+    int status = show(cli, resources_render);
     machine_free(machine);
     machine = NULL;
     return status;
@@ -78,5 +78,5 @@ const struct command command_resources = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = resources_run,
 };

@@ -117,7 +117,7 @@ static int run_program(const char *const *argv)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int run(struct cli *cli)
+static int run_command(struct cli *cli)
 {
     static const char *argv[ARGUMENTS_MAX + 1];
     struct error err = {0};
@@ -158,5 +158,5 @@ const struct command command_run = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = run_command,
 };

@@ -58,7 +58,7 @@ static int gather(struct serve *s)
     return EXIT_FINE;
 }
 
-static int load(void *user, struct config **ret, struct config_problems *problems)
+static int serve_load(void *user, struct config **ret, struct config_problems *problems)
 {
     struct serve *s = user;
     return settings_read(s->cli, s->flags, s->flag_count, ret, problems);
@@ -86,7 +86,7 @@ static void set_up_log(const struct config *config)
     log_setup((enum log_level)config->log.level, format, stderr);
 }
 
-static int run(struct cli *cli)
+static int serve_run(struct cli *cli)
 {
     struct serve s = {.cli = cli};
     struct config *config;
@@ -98,7 +98,7 @@ static int run(struct cli *cli)
         static const struct part_ops *const more[] = {&fleet_part_ops};
         status = daemon_run(&(struct daemon_options){.env = &cli->env,
                                                      .config = config,
-                                                     .load = load,
+                                                     .load = serve_load,
                                                      .user = &s,
                                                      .more = more,
                                                      .more_count = ARRAY_LEN(more),
@@ -135,5 +135,5 @@ const struct command command_serve = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = serve_run,
 };

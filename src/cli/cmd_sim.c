@@ -60,7 +60,7 @@ static void list_text(struct buf *out, const struct page *page, const struct sim
     page_wrap(out, page, INK_PLAIN, cards.at, 2, 0);
 }
 
-static int run(struct cli *cli)
+static int sim_run(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     const struct sim_scenario *scenarios;
@@ -90,5 +90,5 @@ const struct command command_sim = {
     .arguments_max = 1,
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = sim_run,
 };

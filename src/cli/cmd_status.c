@@ -15,7 +15,7 @@ enum { RATE_MS = 1000 };
 #define USUAL_FIELDS \
     "index,name,state,utilization_percent,memory_used_mb,memory_total_mb,temperature_celsius,power_watts,fan_percent"
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int status_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     bool full = options_has(cli->options, "full");
     unsigned groups = full ? GROUP_ALL : GROUP_QUICK;
@@ -54,7 +54,7 @@ static int render(struct cli *cli, struct session *session, struct buf *out, str
     return 0;
 }
 
-static int run(struct cli *cli)
+static int status_run(struct cli *cli)
 {
     const struct options *o = cli->options;
     if (options_has(o, "fleet"))
@@ -64,7 +64,7 @@ static int run(struct cli *cli)
     int status = fields_check(cli);
     if (status != EXIT_FINE)
         return status;
-    return show(cli, render);
+    return show(cli, status_render);
 }
 
 static const struct option_spec options[] = {
@@ -94,5 +94,5 @@ const struct command command_status = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = status_run,
 };

@@ -79,7 +79,7 @@ static int list_tokens(struct cli *cli, const struct token_file *f)
     return show_text(&out);
 }
 
-static int run(struct cli *cli)
+static int token_run(struct cli *cli)
 {
     const char *verb = cli->options->arguments[0], *name = cli->options->argument_count > 1 ? cli->options->arguments[1] : NULL;
     static const char *const names[] = {"new", "list", "remove"};
@@ -121,5 +121,5 @@ const struct command command_token = {
     .arguments_max = 2,
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = token_run,
 };

@@ -66,7 +66,7 @@ static int run_fleet(struct cli *cli, const struct live_options *live, const cha
                                                           .height = live->height});
 }
 
-static int run(struct cli *cli)
+static int top_run(struct cli *cli)
 {
     const struct options *o = cli->options;
     char prefs[4096];
@@ -142,5 +142,5 @@ const struct command command_top = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = top_run,
 };

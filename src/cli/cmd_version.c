@@ -72,7 +72,7 @@ static void as_text(const struct env *env, struct buf *out)
     buf_char(out, '\n');
 }
 
-static int run(struct cli *cli)
+static int version_run(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(4096);
     if (cli->json)
@@ -87,5 +87,5 @@ const struct command command_version = {
     .name = "version",
     .group = HELP_SETUP,
     .summary = "Show the version, its commit, and what this build can do here",
-    .run = run,
+    .run = version_run,
 };

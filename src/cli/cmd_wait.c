@@ -156,7 +156,7 @@ static bool holds(struct wait *w, const struct snapshot *s, const struct gpu *gp
 }
 
 /* The index of the GPU for which it holds; all of them: that of the first. -1: not yet. */
-static int look(struct wait *w, struct session *session, const struct snapshot *s, int only)
+static int wait_look(struct wait *w, struct session *session, const struct snapshot *s, int only)
 {
     struct mono now = clock_mono(&clock_system);
     bool held[GPU_MAX] = {false}, all = true;
@@ -176,7 +176,7 @@ static int look(struct wait *w, struct session *session, const struct snapshot *
     return w->any || all ? first : -1;
 }
 
-static int tell(const struct wait *w, int index)
+static int wait_tell(const struct wait *w, int index)
 {
     AUTO_BUF struct buf out = BUF(256);
     if (w->cli->json)
@@ -199,9 +199,9 @@ static int watch(struct wait *w, struct session *session, int64_t timeout_ms, in
             return cli_fail("%s", err.text);
         if (s->gpu_count == 0)
             return cli_fail("no GPU was found on this host");
-        int found = look(w, session, s, only);
+        int found = wait_look(w, session, s, only);
         if (found >= 0)
-            return tell(w, found);
+            return wait_tell(w, found);
         const struct gpu *largest = too_small(w, s, only);
         if (largest)
             return say_too_small(w, largest, only != ALL_GPUS || s->gpu_count == 1);
@@ -230,7 +230,7 @@ static int read_options(struct wait *w, int64_t *timeout_ms, int64_t *every_ms)
     return until ? read_condition(w, until) : EXIT_FINE;
 }
 
-static int run(struct cli *cli)
+static int wait_run(struct cli *cli)
 {
     struct wait w = {.cli = cli, .facts = calloc(1, sizeof *w.facts)};
     struct error err = {0};
@@ -276,5 +276,5 @@ const struct command command_wait = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = wait_run,
 };

@@ -15,7 +15,7 @@ static void cleanup_why(struct why **why)
     why_free(*why);
 }
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int why_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     static struct explain_memory memory; /* what --watch has seen so far */
     AUTO_SNAPSHOT const struct snapshot *now = NULL;
@@ -50,7 +50,7 @@ static int show_codes(struct cli *cli)
     return show_text(&out);
 }
 
-static int run(struct cli *cli)
+static int why_run(struct cli *cli)
 {
     struct past_question q;
     struct error err = {0};
@@ -62,7 +62,7 @@ static int run(struct cli *cli)
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
         if (options_has(o, "store") || options_has(o, "host"))
             return cli_usage(cli, "--store and --host need --at or --since");
-        return show(cli, render);
+        return show(cli, why_render);
     }
     if (options_has(o, "watch") || options_has(o, "idle"))
         return cli_usage(cli, "--%s can't be combined with --at or --since", options_has(o, "watch") ? "watch" : "idle");
@@ -112,5 +112,5 @@ const struct command command_why = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = why_run,
 };

@@ -71,7 +71,7 @@ static unsigned wants(const struct cli *cli)
     return cli->json ? FLEET_WANT_GPUS : asked == FLEET_FIT ? FLEET_WANT_ROOM : FLEET_WANT_HOSTS;
 }
 
-static int render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+static int fleet_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     (void)session;
     struct fleet f;
@@ -153,5 +153,5 @@ int fleet_run(struct cli *cli, enum fleet_what what)
     if (what == FLEET_FIT &&
         (!o->argument_count || !bytes_parse(str_from(o->arguments[0]), &view.size_bytes) || view.size_bytes < 4096))
         return cli_usage(cli, "fit --fleet needs a size, like 60GiB");
-    return show_without_session(cli, render);
+    return show_without_session(cli, fleet_render);
 }

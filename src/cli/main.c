@@ -129,7 +129,7 @@ static int show_help(const struct cli *cli, const struct command *command)
     return show_text(&out);
 }
 
-static int run(struct cli *cli, bool named)
+static int run_command_line(struct cli *cli, bool named)
 {
     if (options_has(cli->options, "help"))
         return show_help(cli, named ? cli->command : NULL);
@@ -197,5 +197,5 @@ int main(int argc, char **argv)
         return cli_usage(named ? &cli : NULL, "%s", err.text);
     cli.json = options_has(cli.options, "json");
     setup_page(&cli);
-    return run(&cli, named);
+    return run_command_line(&cli, named);
 }

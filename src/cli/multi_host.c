@@ -77,7 +77,7 @@ static void run_child(struct cli *cli, struct host_reply *r, int out, int proble
     _exit(status);
 }
 
-static int start(struct cli *cli, struct host_reply *r)
+static int multi_host_start(struct cli *cli, struct host_reply *r)
 {
     int out[2], problem[2];
     if (pipe2(out, O_CLOEXEC) < 0)
@@ -101,7 +101,7 @@ static int start(struct cli *cli, struct host_reply *r)
     return rc;
 }
 
-static void take(int *fd, struct buf *to)
+static void multi_host_take(int *fd, struct buf *to)
 {
     char piece[65536];
     ssize_t n = read(*fd, piece, sizeof piece);
@@ -134,14 +134,14 @@ static void listen_to_all(struct host_reply *replies, size_t count)
             return;
         for (size_t i = 0; i < count; i++) {
             if (polls[2 * i].fd >= 0 && polls[2 * i].revents)
-                take(&replies[i].out_fd, &replies[i].out);
+                multi_host_take(&replies[i].out_fd, &replies[i].out);
             if (polls[2 * i + 1].fd >= 0 && polls[2 * i + 1].revents)
-                take(&replies[i].problem_fd, &replies[i].problem);
+                multi_host_take(&replies[i].problem_fd, &replies[i].problem);
         }
     }
 }
 
-static void finish(struct host_reply *r)
+static void multi_host_finish(struct host_reply *r)
 {
     int status = 0;
     r->late = r->out_fd >= 0 || r->problem_fd >= 0;
@@ -259,13 +259,13 @@ static int ask_all(struct cli *cli, struct session *none, struct buf *out, struc
     for (size_t i = 0; i < h.count; i++) {
         replies[i] = (struct host_reply){
             .host = h.names[i], .pid = -1, .out_fd = -1, .problem_fd = -1, .out = BUF(ANSWERS_MAX), .problem = BUF(PROBLEM_MAX)};
-        int failed = start(cli, &replies[i]);
+        int failed = multi_host_start(cli, &replies[i]);
         if (failed < 0)
             buf_printf(&replies[i].problem, "cannot ask: %s", strerror(-failed));
     }
     listen_to_all(replies, h.count);
     for (size_t i = 0; i < h.count; i++) {
-        finish(&replies[i]);
+        multi_host_finish(&replies[i]);
         int status = is_answer(&replies[i]) ? replies[i].status : cli->failure_status ? cli->failure_status : EXIT_FAILED;
         worst = worse_of(cli, worst, status);
     }

@@ -25,7 +25,7 @@ struct known_options {
     size_t count;
 };
 
-static void learn(struct known_options *k, const struct option_table *tables, size_t table_count)
+static void options_learn(struct known_options *k, const struct option_table *tables, size_t table_count)
 {
     size_t used = 0;
     k->letters[used++] = ':'; /* tells a missing argument from an unknown option */
@@ -150,7 +150,7 @@ int options_parse(struct options *o, const struct option_table *tables, size_t t
                   struct error *err)
 {
     struct known_options known = {.count = 0};
-    learn(&known, tables, table_count);
+    options_learn(&known, tables, table_count);
     opterr = 0;
     optind = 0;
     for (;;) {

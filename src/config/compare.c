@@ -6,9 +6,10 @@
 
 #include "config/schema.h"
 
-static void add(struct config_changes *changes, bool needs_restart, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add_change(struct config_changes *changes, bool needs_restart, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static void add(struct config_changes *changes, bool needs_restart, const char *format, ...)
+static void add_change(struct config_changes *changes, bool needs_restart, const char *format, ...)
 {
     if (needs_restart)
         changes->needing_restart++;
@@ -50,7 +51,7 @@ static void compare_entries(const struct section *section, const struct config_e
     for (size_t k = 0; k < section->count; k++) {
         const struct setting *s = &section->settings[k];
         if (!value_equal(s, setting_at(before, s), setting_at(after, s)))
-            add(changes, s->flags & RESTART, "%s%s%s.%s", section->path, name[0] ? "." : "", name, s->key);
+            add_change(changes, s->flags & RESTART, "%s%s%s.%s", section->path, name[0] ? "." : "", name, s->key);
     }
 }
 
@@ -74,12 +75,12 @@ void config_compare(const struct config *before, const struct config *after, str
             if (was)
                 compare_entries(section, was, entry, changes);
             else
-                add(changes, touches_restart(section, entry), "%s.%s", section->path, name_of(section, entry));
+                add_change(changes, touches_restart(section, entry), "%s.%s", section->path, name_of(section, entry));
         }
         for (size_t e = 0; e < section_entries(before, section); e++) {
             const struct config_entry *entry = section_entry(before, section, e);
             if (!find_entry(after, section, name_of(section, entry)))
-                add(changes, touches_restart(section, entry), "%s.%s", section->path, name_of(section, entry));
+                add_change(changes, touches_restart(section, entry), "%s.%s", section->path, name_of(section, entry));
         }
     }
 }

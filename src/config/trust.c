@@ -37,7 +37,7 @@ static bool others_write(const struct stat *s)
     return (s->st_mode & S_IWOTH) || ((s->st_mode & S_IWGRP) && !own_group);
 }
 
-static bool judge(const struct env *env, const char *path, bool folder, char why[WHY_SIZE])
+static bool trust_judge(const struct env *env, const char *path, bool folder, char why[WHY_SIZE])
 {
     struct stat info;
     if (stat(path, &info) < 0)
@@ -61,11 +61,11 @@ bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
         return true; /* gone in the meantime: what was read was all there */
     if (statvfs(whole, &system) == 0 && (system.f_flag & ST_RDONLY))
         return true;
-    if (!judge(env, whole, false, why))
+    if (!trust_judge(env, whole, false, why))
         return false;
     for (char *slash = strrchr(whole, '/'); slash; slash = strrchr(whole, '/')) {
         slash[slash == whole] = '\0';
-        if (!judge(env, whole, true, why))
+        if (!trust_judge(env, whole, true, why))
             return false;
         if (slash == whole)
             break;

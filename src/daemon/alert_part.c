@@ -133,7 +133,7 @@ static void open_file(struct alert_part *p)
         restore(p);
 }
 
-static void keep(struct alert_part *p)
+static void alert_part_keep(struct alert_part *p)
 {
     AUTO_BUF struct buf text = BUF(ALERT_KEEP_MAX);
     if (!p->file || !p->set.last_at.ms)
@@ -175,7 +175,7 @@ static void close_alerts(void *part)
     struct alert_part *p = part;
     if (!p)
         return;
-    keep(p);
+    alert_part_keep(p);
     alert_file_close(p->file);
     alert_set_done(&p->set);
     alert_rules_free(p->rules);
@@ -214,7 +214,7 @@ static void tell_again(struct alert_part *p)
     notify_part_roll_end(p->notify); /* what they heard of and no longer fires is over */
 }
 
-static int start(void *part, const struct part_host *host)
+static int alert_part_start(void *part, const struct part_host *host)
 {
     struct alert_part *p = part;
     p->server = host->server;
@@ -223,7 +223,7 @@ static int start(void *part, const struct part_host *host)
     return 0;
 }
 
-static void reload(void *part, const struct config *config)
+static void alert_part_reload(void *part, const struct config *config)
 {
     struct alert_part *p = part;
     struct alert_rules *rules = read_rules(p->env, config);
@@ -236,7 +236,7 @@ static void reload(void *part, const struct config *config)
     alert_rules_free(p->rules);
     p->rules = rules;
     tell_again(p);
-    keep(p);
+    alert_part_keep(p);
 }
 
 static void know_the_store(struct alert_part *p, struct alert_facts *facts)
@@ -249,7 +249,7 @@ static void know_the_store(struct alert_part *p, struct alert_facts *facts)
         facts->store_failing = reading_ok(status.state != STORE_OK);
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void alert_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     struct alert_part *p = part;
     know_the_store(p, facts);
@@ -257,10 +257,10 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
     alert_facts_copy(&p->facts, facts);
     int64_t age_ms = s->taken_at.ms - p->kept_at.ms;
     if (p->set.changed || (p->set.stirred && age_ms >= KEEP_SOON_MS) || (waits(&p->set) && age_ms >= KEEP_EVERY_MS))
-        keep(p);
+        alert_part_keep(p);
 }
 
-static void metrics(void *part, const struct snapshot *s, struct buf *out)
+static void alert_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     (void)s;
     prometheus_alerts(out, &((struct alert_part *)part)->set);
@@ -296,7 +296,7 @@ static int post_silence(void *part, const struct part_request *r, struct buf *ou
     int status = silence_request(&p->set.silences, now, r->body, out);
     if (status < 300) {
         alert_set_silence(&p->set, now, on_news, p);
-        keep(p);
+        alert_part_keep(p);
     }
     return status;
 }
@@ -311,8 +311,8 @@ const struct part_ops alert_part_ops = {.name = "alerts",
                                         .routes = routes_of_alerts,
                                         .route_count = ARRAY_LEN(routes_of_alerts),
                                         .open = open_alerts,
-                                        .start = start,
-                                        .sampled = sampled,
-                                        .metrics = metrics,
-                                        .reload = reload,
+                                        .start = alert_part_start,
+                                        .sampled = alert_part_sampled,
+                                        .metrics = alert_part_metrics,
+                                        .reload = alert_part_reload,
                                         .close = close_alerts};

@@ -92,7 +92,7 @@ static void *open_capacity(const struct part_host *host, struct error *err)
     return NULL;
 }
 
-static void reload(void *part, const struct config *config)
+static void capacity_part_reload(void *part, const struct config *config)
 {
     ((struct capacity_part *)part)->config = config;
 }
@@ -201,7 +201,7 @@ static bool tracks(const struct capacity_part *p)
     return p->config->worker.capacity_tracking;
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void capacity_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     struct capacity_part *p = part;
     (void)facts;
@@ -214,7 +214,7 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
     courses_add_snapshot(p->courses, s);
 }
 
-static struct capacity *measure(struct capacity_part *p, const struct snapshot *s)
+static struct capacity *capacity_part_measure(struct capacity_part *p, const struct snapshot *s)
 {
     AUTO_FREE struct capacity_hold *holds = calloc(CAPACITY_HOLDS_MAX, sizeof *holds);
     size_t count = holds && p->guard ? guard_part_holds(p->guard, s, holds, CAPACITY_HOLDS_MAX) : 0;
@@ -227,16 +227,16 @@ static struct capacity *measure(struct capacity_part *p, const struct snapshot *
     return c;
 }
 
-static void metrics(void *part, const struct snapshot *s, struct buf *out)
+static void capacity_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
-    AUTO_FREE struct capacity *c = measure(part, s);
+    AUTO_FREE struct capacity *c = capacity_part_measure(part, s);
     if (c)
         prometheus_capacity(out, s, c);
 }
 
 /* ---- requests ---- */
 
-static bool number(const struct part_request *r, const char *key, int64_t most, int *ret)
+static bool capacity_part_number(const struct part_request *r, const char *key, int64_t most, int *ret)
 {
     char text[32];
     int64_t value;
@@ -256,7 +256,8 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
         return part_error(out, 400, "bad_parameter", "bytes is missing: the size of what is to be placed, in bytes or like 24GiB.");
     if (!bytes_parse(str_from(text), &request.bytes) || request.bytes <= 0 || request.bytes > MODEL_BYTES_MAX)
         return part_error(out, 400, "bad_parameter", "bytes must be a number above 0, or an amount like 24GiB.");
-    if (!number(r, "gpus", PLACEMENT_GPUS_MAX, &request.gpus) || !number(r, "count", PLACEMENT_COPIES_MAX, &request.count))
+    if (!capacity_part_number(r, "gpus", PLACEMENT_GPUS_MAX, &request.gpus) ||
+        !capacity_part_number(r, "count", PLACEMENT_COPIES_MAX, &request.count))
         return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
     request.whole = request.gpus == 0; /* nobody said that it can be divided */
     if (part_query(r, "evict", text, sizeof text)) {
@@ -282,7 +283,7 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
 static int get_capacity(void *part, const struct part_request *r, struct buf *out)
 {
     struct capacity_part *p = part;
-    AUTO_FREE struct capacity *c = measure(p, r->latest);
+    AUTO_FREE struct capacity *c = capacity_part_measure(p, r->latest);
     if (!c)
         return part_error(out, 500, "out_of_memory", "Out of memory.");
     struct json_writer j = JSON_WRITER(out);
@@ -293,7 +294,7 @@ static int get_capacity(void *part, const struct part_request *r, struct buf *ou
 
 static int get_placement(void *part, const struct part_request *r, struct buf *out)
 {
-    AUTO_FREE struct capacity *c = measure(part, r->latest);
+    AUTO_FREE struct capacity *c = capacity_part_measure(part, r->latest);
     return c ? place(r, c, out) : part_error(out, 500, "out_of_memory", "Out of memory.");
 }
 
@@ -306,7 +307,7 @@ const struct part_ops capacity_part_ops = {.name = "capacity",
                                            .routes = routes_of_capacity,
                                            .route_count = ARRAY_LEN(routes_of_capacity),
                                            .open = open_capacity,
-                                           .sampled = sampled,
-                                           .metrics = metrics,
-                                           .reload = reload,
+                                           .sampled = capacity_part_sampled,
+                                           .metrics = capacity_part_metrics,
+                                           .reload = capacity_part_reload,
                                            .close = close_capacity};

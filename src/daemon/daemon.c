@@ -335,7 +335,7 @@ static int start_parts(struct daemon *d, struct error *err)
     return result;
 }
 
-static int start(struct daemon *d, struct error *err)
+static int daemon_start(struct daemon *d, struct error *err)
 {
     const struct config *c = d->first;
     int result = lock_state(d, err);
@@ -430,7 +430,7 @@ int daemon_run(const struct daemon_options *given)
         log_warn("cannot drop capabilities", LOG_TEXT("error", strerror(-given_up)));
     log_sandbox(&d, &env);
     block_signals(SIG_BLOCK);
-    int result = start(&d, &err);
+    int result = daemon_start(&d, &err);
     block_signals(SIG_UNBLOCK);
     if (result) {
         log_error("cannot start", LOG_TEXT("error", err.text));

@@ -80,7 +80,7 @@ static void *open_forecast(const struct part_host *host, struct error *err)
     return p;
 }
 
-static void reload(void *part, const struct config *config)
+static void forecast_part_reload(void *part, const struct config *config)
 {
     ((struct forecast_part *)part)->config = config;
 }
@@ -149,7 +149,7 @@ static void see_store(struct forecast_part *p, const struct snapshot *s)
         p->store_seen = s->taken;
 }
 
-static void take(struct forecast_part *p, const struct snapshot *s)
+static void forecast_part_take(struct forecast_part *p, const struct snapshot *s)
 {
     if (!p->began.ns)
         p->began = s->taken;
@@ -189,9 +189,9 @@ static void add_facts(const struct forecast_part *p, struct alert_facts *facts)
         facts->store_full_seconds = seconds(&store->when);
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void forecast_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
-    take(part, s);
+    forecast_part_take(part, s);
     add_facts(part, facts);
 }
 
@@ -225,7 +225,7 @@ static int get_forecast(void *part, const struct part_request *r, struct buf *ou
     return 200;
 }
 
-static void metrics(void *part, const struct snapshot *s, struct buf *out)
+static void forecast_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     struct forecast_part *p = part;
     (void)s;
@@ -239,7 +239,7 @@ const struct part_ops forecast_part_ops = {.name = "forecast",
                                            .routes = routes_of_forecast,
                                            .route_count = ARRAY_LEN(routes_of_forecast),
                                            .open = open_forecast,
-                                           .sampled = sampled,
-                                           .metrics = metrics,
-                                           .reload = reload,
+                                           .sampled = forecast_part_sampled,
+                                           .metrics = forecast_part_metrics,
+                                           .reload = forecast_part_reload,
                                            .close = close_forecast};

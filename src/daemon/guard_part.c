@@ -133,7 +133,7 @@ static bool is_configured(void *user, const char *name)
     return false;
 }
 
-static void reload(void *part, const struct config *config)
+static void guard_part_reload(void *part, const struct config *config)
 {
     struct guard_part *p = part;
     guard_keep_only(p->door.guard, is_configured, (void *)config);
@@ -142,13 +142,13 @@ static void reload(void *part, const struct config *config)
     warn_of_nothing(p, config);
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void guard_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     (void)facts;
     guard_tell_events(((struct guard_part *)part)->door.guard, s->events, s->event_count);
 }
 
-static int start(void *part, const struct part_host *host)
+static int guard_part_start(void *part, const struct part_host *host)
 {
     struct guard_part *p = part;
     const struct config *config = host->config;
@@ -161,7 +161,7 @@ static int start(void *part, const struct part_host *host)
     return rc;
 }
 
-static void stop(void *part)
+static void guard_part_stop(void *part)
 {
     guard_free(TAKE(((struct guard_part *)part)->door.guard));
 }
@@ -190,10 +190,10 @@ const struct part_ops guard_part_ops = {.name = "guard",
                                         .routes = guard_routes,
                                         .route_count = GUARD_ROUTES,
                                         .open = open_guard,
-                                        .start = start,
-                                        .sampled = sampled,
+                                        .start = guard_part_start,
+                                        .sampled = guard_part_sampled,
                                         .counts = counts,
                                         .health = health,
-                                        .reload = reload,
-                                        .stop = stop,
+                                        .reload = guard_part_reload,
+                                        .stop = guard_part_stop,
                                         .close = close_guard};

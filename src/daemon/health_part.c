@@ -52,7 +52,7 @@ static void *open_health(const struct part_host *host, struct error *ret)
     return p;
 }
 
-static int start(void *part, const struct part_host *host)
+static int health_part_start(void *part, const struct part_host *host)
 {
     struct health_part *p = part;
     p->usual = part_find(host, &usual_part_ops);
@@ -61,7 +61,7 @@ static int start(void *part, const struct part_host *host)
     return 0;
 }
 
-static void save(struct health_part *p, struct wall now)
+static void health_part_save(struct health_part *p, struct wall now)
 {
     struct error err = {0};
     if (!p->path[0])
@@ -79,7 +79,7 @@ static void close_health(void *part)
     if (!p)
         return;
     if (health_watch_latest(p->watch))
-        save(p, (struct wall){0});
+        health_part_save(p, (struct wall){0});
     snapshot_unref(p->last);
     health_watch_free(p->watch);
     free(p);
@@ -132,7 +132,7 @@ static void tell_log_once(struct health_part *p)
     p->told_log = true;
 }
 
-static void take(struct health_part *p, const struct snapshot *s)
+static void health_part_take(struct health_part *p, const struct snapshot *s)
 {
     health_watch_history(p->watch)->usual = usual_part_latest(p->usual);
     const struct health *health = health_watch_take(p->watch, s);
@@ -151,7 +151,7 @@ static void take(struct health_part *p, const struct snapshot *s)
     if (s->gpu_count)
         tell_log_once(p);
     if (changed || s->taken_at.ms - p->saved_at.ms >= SAVE_EVERY_MS || s->taken_at.ms < p->saved_at.ms)
-        save(p, s->taken_at);
+        health_part_save(p, s->taken_at);
 }
 
 /* ---- for others ---- */
@@ -215,9 +215,9 @@ static void add_facts(const struct health_part *p, struct alert_facts *facts)
         facts->gpus_missing = reading_ok(missing);
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void health_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
-    take(part, s);
+    health_part_take(part, s);
     add_facts(part, facts);
 }
 
@@ -243,7 +243,7 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
     return 200;
 }
 
-static void metrics(void *part, const struct snapshot *s, struct buf *out)
+static void health_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     struct health_part *p = part;
     (void)s;
@@ -266,8 +266,8 @@ const struct part_ops health_part_ops = {.name = "health",
                                          .routes = routes_of_health,
                                          .route_count = ARRAY_LEN(routes_of_health),
                                          .open = open_health,
-                                         .start = start,
-                                         .sampled = sampled,
-                                         .metrics = metrics,
+                                         .start = health_part_start,
+                                         .sampled = health_part_sampled,
+                                         .metrics = health_part_metrics,
                                          .counts = counts,
                                          .close = close_health};

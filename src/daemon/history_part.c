@@ -16,12 +16,6 @@
 
 enum { END_MS = 4000 }; /* what waits is written within that time, or kept for the next start */
 
-static void say(void *user, enum log_level level, const char *message)
-{
-    (void)user;
-    log_write(level, message, (const struct log_field[]){{0}});
-}
-
 static int64_t days(double n)
 {
     return (int64_t)(n * 86400000.0);
@@ -99,7 +93,7 @@ static struct store_service *start_service(const struct config *config, const st
         .store = {.env = env, .url = url, .host = config->store.host, .limits = history_limits(config)},
         .queue_path = queue[0] ? queue : NULL,
         .queue_bytes = config->store.queue_bytes,
-        .say = say,
+        .say = log_plainly,
     };
     struct store_service *v = store_service_new(&options, err);
     if (v)
@@ -133,7 +127,7 @@ static void *open_history(const struct part_host *host, struct error *ret)
     return p;
 }
 
-static void reload(void *part, const struct config *config)
+static void history_part_reload(void *part, const struct config *config)
 {
     struct history_part *p = part;
     struct store_limits limits = history_limits(config);
@@ -195,5 +189,9 @@ static void close_history(void *part)
     free(p);
 }
 
-const struct part_ops history_part_ops = {
-    .name = "store", .open = open_history, .health = health, .is_degraded = is_degraded, .reload = reload, .close = close_history};
+const struct part_ops history_part_ops = {.name = "store",
+                                          .open = open_history,
+                                          .health = health,
+                                          .is_degraded = is_degraded,
+                                          .reload = history_part_reload,
+                                          .close = close_history};

@@ -31,7 +31,7 @@ struct idle_audit_part {
     struct idle_facts *latest;
 };
 
-static void *run(void *arg)
+static void *idle_audit_part_run(void *arg)
 {
     struct rest_look *l = arg;
     l->found = calloc(l->snapshot->gpu_count + 1, sizeof *l->found);
@@ -41,14 +41,14 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void begin(struct idle_audit_part *p, const struct snapshot *s)
+static void idle_audit_part_begin(struct idle_audit_part *p, const struct snapshot *s)
 {
     struct rest_look *l = calloc(1, sizeof *l);
     p->next = (struct mono){s->taken.ns + LOOK_EVERY_MS * (int64_t)NS_PER_MS};
     if (!l)
         return;
     *l = (struct rest_look){.env = p->env, .snapshot = snapshot_ref(s)};
-    if (pthread_create(&l->thread, NULL, run, l) == 0) {
+    if (pthread_create(&l->thread, NULL, idle_audit_part_run, l) == 0) {
         p->look = l;
         return;
     }
@@ -57,7 +57,7 @@ static void begin(struct idle_audit_part *p, const struct snapshot *s)
 }
 
 /* Waits for the thread; its result, or NULL. */
-static struct idle_facts *finish(struct idle_audit_part *p)
+static struct idle_facts *idle_audit_part_finish(struct idle_audit_part *p)
 {
     struct rest_look *l = TAKE(p->look);
     pthread_join(l->thread, NULL);
@@ -79,13 +79,13 @@ static bool wanted(const struct idle_audit_part *p, const struct snapshot *s)
     return false;
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void idle_audit_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     struct idle_audit_part *p = part;
     (void)facts;
     if (p->look && atomic_load(&p->look->over)) {
         size_t count = p->look->snapshot->gpu_count;
-        struct idle_facts *found = finish(p);
+        struct idle_facts *found = idle_audit_part_finish(p);
         if (found && p->server)
             server_set_rests(p->server, found, count);
         if (found) {
@@ -94,7 +94,7 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
         }
     }
     if (!p->look && s->taken.ns >= p->next.ns && wanted(p, s))
-        begin(p, s);
+        idle_audit_part_begin(p, s);
 }
 
 static void *open_idle_audit(const struct part_host *host, struct error *err)
@@ -106,7 +106,7 @@ static void *open_idle_audit(const struct part_host *host, struct error *err)
     return p;
 }
 
-static int start(void *part, const struct part_host *host)
+static int idle_audit_part_start(void *part, const struct part_host *host)
 {
     struct idle_audit_part *p = part;
     p->server = host->server;
@@ -119,10 +119,13 @@ static void close_idle_audit(void *part)
     if (!p)
         return;
     if (p->look)
-        free(finish(p));
+        free(idle_audit_part_finish(p));
     free(p->latest);
     free(p);
 }
 
-const struct part_ops idle_audit_part_ops = {
-    .name = "rest", .open = open_idle_audit, .start = start, .sampled = sampled, .close = close_idle_audit};
+const struct part_ops idle_audit_part_ops = {.name = "rest",
+                                             .open = open_idle_audit,
+                                             .start = idle_audit_part_start,
+                                             .sampled = idle_audit_part_sampled,
+                                             .close = close_idle_audit};

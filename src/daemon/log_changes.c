@@ -15,7 +15,7 @@ struct log_changes {
     bool told_nothing;           /* that there is no source */
 };
 
-static const struct source_status *find(const struct snapshot *s, const char *name)
+static const struct source_status *log_changes_find(const struct snapshot *s, const char *name)
 {
     for (size_t i = 0; s && i < s->source_count; i++)
         if (strcmp(s->sources[i].name, name) == 0)
@@ -98,12 +98,12 @@ static void *open_log_changes(const struct part_host *host, struct error *err)
     return calloc(1, sizeof(struct log_changes));
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void log_changes_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     struct log_changes *seen = part;
     (void)facts;
     for (size_t i = 0; i < s->source_count; i++)
-        tell_source(&s->sources[i], find(seen->last, s->sources[i].name));
+        tell_source(&s->sources[i], log_changes_find(seen->last, s->sources[i].name));
     for (size_t i = 0; i < s->gpu_count; i++)
         tell_gpu(&s->gpus[i], seen->last && i < seen->last->gpu_count ? &seen->last->gpus[i] : NULL);
     tell_nothing(seen, s);
@@ -122,4 +122,5 @@ static void close_log_changes(void *part)
     free(seen);
 }
 
-const struct part_ops log_changes_ops = {.name = "log", .open = open_log_changes, .sampled = sampled, .close = close_log_changes};
+const struct part_ops log_changes_ops = {
+    .name = "log", .open = open_log_changes, .sampled = log_changes_sampled, .close = close_log_changes};

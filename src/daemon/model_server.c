@@ -172,7 +172,7 @@ static bool sum_replicas(struct str metrics, const char *name, const char *mode,
 }
 
 /* The counter stands at `tokens` now. */
-static struct reading step(struct server_speed *s, double tokens, struct mono now)
+static struct reading model_server_step(struct server_speed *s, double tokens, struct mono now)
 {
     struct server_speed before = *s;
     s->seen = true;
@@ -188,7 +188,7 @@ struct reading model_server_speed(struct server_speed *s, struct str metrics, st
 {
     double tokens, per_second;
     bool counted = sum_engines(metrics, &tokens) || sum_replicas(metrics, "sglang:realtime_tokens_total", "decode", &tokens);
-    struct reading r = counted ? step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
+    struct reading r = counted ? model_server_step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
     /* The counter appears with the first token; the gauge is there before. */
     if (r.state != READING_OK && sum_replicas(metrics, "sglang:gen_throughput", NULL, &per_second))
         return reading_ok(llround(per_second * 1000));
@@ -236,5 +236,5 @@ struct reading model_server_slots(struct server_speed *s, struct str slots, stru
     /* Slots that have had no task yet tell nothing of tokens, but are slots. */
     bool idle = json_is_array(list) && json_array_size(list) > 0 && json_object_get(json_array_get(list, 0), "n_ctx");
     json_decref(list);
-    return known || idle ? step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
+    return known || idle ? model_server_step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
 }

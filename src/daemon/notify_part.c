@@ -19,12 +19,6 @@ struct notify_part {
     struct notifier_service *service; /* NULL: it could not be started, and the log says why */
 };
 
-static void say(void *user, enum log_level level, const char *message)
-{
-    (void)user;
-    log_write(level, message, (const struct log_field[]){{0}});
-}
-
 static void *open_notify(const struct part_host *host, struct error *ret)
 {
     (void)ret;
@@ -38,7 +32,8 @@ static void *open_notify(const struct part_host *host, struct error *ret)
         snprintf(folder, sizeof folder, "%s/notify", state);
     else if (config->notify_count)
         log_warn("queued notifications will not survive a restart", LOG_TEXT("error", err.text));
-    const struct notifier_options options = {.env = host->env, .config = config, .folder = folder[0] ? folder : NULL, .say = say};
+    const struct notifier_options options = {
+        .env = host->env, .config = config, .folder = folder[0] ? folder : NULL, .say = log_plainly};
     p->env = host->env;
     p->service = notifier_service_new(&options, &err);
     if (!p->service)
@@ -46,7 +41,7 @@ static void *open_notify(const struct part_host *host, struct error *ret)
     return p;
 }
 
-static int start(void *part, const struct part_host *host)
+static int notify_part_start(void *part, const struct part_host *host)
 {
     struct notify_part *p = part;
     p->server = host->server;
@@ -54,7 +49,7 @@ static int start(void *part, const struct part_host *host)
 }
 
 /* Those who show the state of the host get it with the answers of why. */
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void notify_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     (void)facts;
     struct notify_part *p = part;
@@ -72,7 +67,7 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
     notifier_service_show(p->service, view, now);
 }
 
-static void reload(void *part, const struct config *config)
+static void notify_part_reload(void *part, const struct config *config)
 {
     struct notify_part *p = part;
     struct error err = {0};
@@ -124,7 +119,7 @@ static int get_notifiers(void *part, const struct part_request *r, struct buf *o
     return 200;
 }
 
-static void metrics(void *part, const struct snapshot *s, struct buf *out)
+static void notify_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     (void)s;
     AUTO_FREE struct notifier_stats *list = calloc(NOTIFIERS_MAX, sizeof *list);
@@ -138,8 +133,8 @@ const struct part_ops notify_part_ops = {.name = "notify",
                                          .routes = routes_of_notify,
                                          .route_count = ARRAY_LEN(routes_of_notify),
                                          .open = open_notify,
-                                         .start = start,
-                                         .sampled = sampled,
-                                         .metrics = metrics,
-                                         .reload = reload,
+                                         .start = notify_part_start,
+                                         .sampled = notify_part_sampled,
+                                         .metrics = notify_part_metrics,
+                                         .reload = notify_part_reload,
                                          .close = close_notify};

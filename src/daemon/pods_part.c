@@ -116,7 +116,7 @@ static void say_change(struct pods_part *k, int rc, const struct error *err)
 }
 
 /* Soon again where there was no snapshot yet. */
-static int64_t look(void *part)
+static int64_t pods_part_look(void *part)
 {
     struct pods_part *k = part;
     struct kubelet_devices devices = {0}, old;
@@ -177,7 +177,7 @@ static bool is_first(const struct kubelet_devices *d, size_t at, const struct gp
     return true;
 }
 
-static void metrics(void *part, const struct snapshot *s, struct buf *out)
+static void pods_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     struct pods_part *k = part;
     pthread_mutex_lock(&k->poller.lock);
@@ -218,7 +218,7 @@ static void close_pods(void *part)
     free(k);
 }
 
-static const struct poller_ops ask_kubelet = {"the kubelet is not asked for pods", look, annotate};
+static const struct poller_ops ask_kubelet = {"the kubelet is not asked for pods", pods_part_look, annotate};
 
 static void *open_pods(const struct part_host *host, struct error *err)
 {
@@ -233,19 +233,19 @@ static void *open_pods(const struct part_host *host, struct error *err)
     return NULL;
 }
 
-static int start(void *part, const struct part_host *host)
+static int pods_part_start(void *part, const struct part_host *host)
 {
     (void)host;
     poller_start(&((struct pods_part *)part)->poller);
     return 0;
 }
 
-static void reload(void *part, const struct config *config)
+static void pods_part_reload(void *part, const struct config *config)
 {
     poller_want(&((struct pods_part *)part)->poller, config->sampling.kubernetes);
 }
 
-static void stop(void *part)
+static void pods_part_stop(void *part)
 {
     poller_stop(&((struct pods_part *)part)->poller);
 }
@@ -253,9 +253,9 @@ static void stop(void *part)
 const struct part_ops pods_part_ops = {
     .name = "kubernetes",
     .open = open_pods,
-    .start = start,
-    .reload = reload,
-    .metrics = metrics,
-    .stop = stop,
+    .start = pods_part_start,
+    .reload = pods_part_reload,
+    .metrics = pods_part_metrics,
+    .stop = pods_part_stop,
     .close = close_pods,
 };

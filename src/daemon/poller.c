@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mailbox.h"
 
-static void *run(void *user)
+static void *poller_run(void *user)
 {
     struct poller *a = user;
     while (!a->stop)
@@ -35,7 +35,7 @@ int poller_init(struct poller *a, const struct poller_ops *ops, void *part, stru
 void poller_start(struct poller *a)
 {
     engine_add_annotate(a->engine, annotate, a);
-    a->runs = pthread_create(&a->thread, NULL, run, a) == 0;
+    a->runs = pthread_create(&a->thread, NULL, poller_run, a) == 0;
     if (!a->runs)
         log_warn(a->ops->no_thread, LOG_TEXT("error", "no thread"));
 }

@@ -34,12 +34,6 @@ struct push_part {
     size_t count;
 };
 
-static void say(void *user, enum log_level level, const char *message)
-{
-    (void)user;
-    log_write(level, message, (const struct log_field[]){{0}});
-}
-
 /* Those that have ended; with a name, also the one of this name, for which it waits: two must not share a queue. */
 static void free_retired(struct push_part *p, const char *name)
 {
@@ -68,7 +62,7 @@ static void open_sender(struct push_part *p, const struct config *config, const 
     }
     free_retired(p, settings->entry.name);
     const struct push_setup setup = {
-        .env = p->env, .folder = p->folder[0] ? p->folder : NULL, .host = name, .started = p->started, .say = say};
+        .env = p->env, .folder = p->folder[0] ? p->folder : NULL, .host = name, .started = p->started, .say = log_plainly};
     struct push_sender *sender = push_sender_new(&setup, settings, &err);
     if (!sender) {
         log_error("metrics are not pushed", LOG_TEXT("push", settings->entry.name), LOG_TEXT("error", err.text));
@@ -119,7 +113,7 @@ static const struct config_push *settings_of(const struct config *config, const 
 }
 
 /* Those whose tables are gone end, those that stay get their settings, new ones begin. Queues stay. */
-static void reload(void *part, const struct config *config)
+static void push_part_reload(void *part, const struct config *config)
 {
     struct push_part *p = part;
     size_t kept = 0;
@@ -147,14 +141,14 @@ static void reload(void *part, const struct config *config)
     }
 }
 
-static int start(void *part, const struct part_host *host)
+static int push_part_start(void *part, const struct part_host *host)
 {
     ((struct push_part *)part)->server = host->server;
     return 0;
 }
 
 /* Samples come in their own rhythm: one that is a little early is the right one. */
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void push_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     struct push_part *p = part;
     (void)facts;
@@ -220,7 +214,7 @@ static double bytes(const struct push_stats *s)
     return (double)s->queue.bytes;
 }
 
-static void metrics(void *part, const struct snapshot *s, struct buf *out)
+static void push_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     const struct push_part *p = part;
     (void)s;
@@ -287,10 +281,10 @@ const struct part_ops push_part_ops = {.name = "push",
                                        .routes = routes_of_push,
                                        .route_count = ARRAY_LEN(routes_of_push),
                                        .open = open_push,
-                                       .start = start,
-                                       .reload = reload,
-                                       .sampled = sampled,
-                                       .metrics = metrics,
+                                       .start = push_part_start,
+                                       .reload = push_part_reload,
+                                       .sampled = push_part_sampled,
+                                       .metrics = push_part_metrics,
                                        .health = health,
                                        .is_degraded = is_degraded,
                                        .close = close_push};

@@ -21,7 +21,7 @@ struct resume_part {
     int64_t suspended_ms;
 };
 
-static void compare(struct resume_part *p, const struct snapshot *s)
+static void resume_part_compare(struct resume_part *p, const struct snapshot *s)
 {
     char list[WHY_LINE_SIZE], duration[WORDS_SIZE], text[WHY_LINE_SIZE + 96];
     const char *lasted = words_duration(p->suspended_ms, duration), *changes = list;
@@ -41,7 +41,7 @@ static void compare(struct resume_part *p, const struct snapshot *s)
     }
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void resume_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     struct resume_part *p = part;
     (void)facts;
@@ -52,7 +52,7 @@ static void sampled(void *part, const struct snapshot *s, struct alert_facts *fa
         p->compare_at = (struct mono){s->taken.ns + SETTLED_MS * (int64_t)NS_PER_MS};
     }
     if (p->before && s->taken.ns >= p->compare_at.ns) {
-        compare(p, s);
+        resume_part_compare(p, s);
         snapshot_unref(TAKE(p->before));
     }
     snapshot_unref(p->last);
@@ -68,7 +68,7 @@ static void *open_resume(const struct part_host *host, struct error *err)
     return p;
 }
 
-static int start(void *part, const struct part_host *host)
+static int resume_part_start(void *part, const struct part_host *host)
 {
     ((struct resume_part *)part)->store = host->store;
     return 0;
@@ -85,4 +85,4 @@ static void close_resume(void *part)
 }
 
 const struct part_ops resume_part_ops = {
-    .name = "resume", .open = open_resume, .start = start, .sampled = sampled, .close = close_resume};
+    .name = "resume", .open = open_resume, .start = resume_part_start, .sampled = resume_part_sampled, .close = close_resume};

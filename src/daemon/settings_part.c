@@ -12,7 +12,7 @@ struct settings_part {
     struct buf text;
 };
 
-static void reload(void *part, const struct config *config)
+static void settings_part_reload(void *part, const struct config *config)
 {
     struct settings_part *p = part;
     struct buf text = BUF(TEXT_MAX);
@@ -30,7 +30,7 @@ static void *open_settings(const struct part_host *host, struct error *err)
     (void)err;
     struct settings_part *p = calloc(1, sizeof *p);
     if (p)
-        reload(p, host->config);
+        settings_part_reload(p, host->config);
     return p;
 }
 
@@ -56,5 +56,5 @@ const struct part_ops settings_part_ops = {.name = "settings",
                                            .routes = routes_of_settings,
                                            .route_count = ARRAY_LEN(routes_of_settings),
                                            .open = open_settings,
-                                           .reload = reload,
+                                           .reload = settings_part_reload,
                                            .close = close_settings};

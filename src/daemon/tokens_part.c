@@ -172,7 +172,7 @@ static void ask_all(struct tokens_part *t)
     pthread_mutex_unlock(&t->poller.lock);
 }
 
-static int64_t look(void *part)
+static int64_t tokens_part_look(void *part)
 {
     struct tokens_part *t = part;
     AUTO_SNAPSHOT const struct snapshot *s = t->poller.wanted ? engine_latest(t->poller.engine) : NULL;
@@ -209,7 +209,7 @@ static void close_tokens(void *part)
     free(t);
 }
 
-static const struct poller_ops ask_servers = {"model servers are not asked for their speed", look, annotate};
+static const struct poller_ops ask_servers = {"model servers are not asked for their speed", tokens_part_look, annotate};
 
 static void *open_tokens(const struct part_host *host, struct error *err)
 {
@@ -224,19 +224,19 @@ static void *open_tokens(const struct part_host *host, struct error *err)
     return NULL;
 }
 
-static int start(void *part, const struct part_host *host)
+static int tokens_part_start(void *part, const struct part_host *host)
 {
     (void)host;
     poller_start(&((struct tokens_part *)part)->poller);
     return 0;
 }
 
-static void reload(void *part, const struct config *config)
+static void tokens_part_reload(void *part, const struct config *config)
 {
     poller_want(&((struct tokens_part *)part)->poller, config->sampling.model_servers);
 }
 
-static void stop(void *part)
+static void tokens_part_stop(void *part)
 {
     poller_stop(&((struct tokens_part *)part)->poller);
 }
@@ -244,8 +244,8 @@ static void stop(void *part)
 const struct part_ops tokens_part_ops = {
     .name = "model_servers",
     .open = open_tokens,
-    .start = start,
-    .reload = reload,
-    .stop = stop,
+    .start = tokens_part_start,
+    .reload = tokens_part_reload,
+    .stop = tokens_part_stop,
     .close = close_tokens,
 };

@@ -44,7 +44,7 @@ static void lesson_unref(struct lesson *l)
 
 /* In a reader's thread. A history without this host has nothing to teach; asking again soon would only open it again, which costs
  * more than minutes of sampling. */
-static int learn(struct store_question *q, struct store *s, struct error *err)
+static int usual_part_learn(struct store_question *q, struct store *s, struct error *err)
 {
     struct lesson *l = (struct lesson *)q;
     struct baselines *learned = NULL;
@@ -69,7 +69,7 @@ static void lesson_over(struct store_question *q, int rc, const struct error *er
     lesson_unref(l);
 }
 
-static void ask(struct usual_part *p, const struct snapshot *s)
+static void usual_part_ask(struct usual_part *p, const struct snapshot *s)
 {
     struct lesson *l = calloc(1, sizeof *l);
     if (!l)
@@ -78,7 +78,7 @@ static void ask(struct usual_part *p, const struct snapshot *s)
     l->until = s->taken_at;
     const char *named = store_service_host(p->store);
     str_copy(l->host, sizeof l->host, str_from(named[0] ? named : s->host.name));
-    l->question = (struct store_question){.read = learn, .answered = lesson_over};
+    l->question = (struct store_question){.read = usual_part_learn, .answered = lesson_over};
     if (store_service_ask(p->store, &l->question) == 0) {
         p->lesson = l;
         return;
@@ -87,7 +87,7 @@ static void ask(struct usual_part *p, const struct snapshot *s)
     lesson_unref(l);
 }
 
-static void take(struct usual_part *p, const struct snapshot *s)
+static void usual_part_take(struct usual_part *p, const struct snapshot *s)
 {
     if (!p->lesson || !atomic_load(&p->lesson->over))
         return;
@@ -115,7 +115,7 @@ static void *open_usual(const struct part_host *host, struct error *err)
     return p;
 }
 
-static int start(void *part, const struct part_host *host)
+static int usual_part_start(void *part, const struct part_host *host)
 {
     struct usual_part *p = part;
     p->server = host->server;
@@ -123,15 +123,15 @@ static int start(void *part, const struct part_host *host)
     return 0;
 }
 
-static void sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void usual_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
 {
     struct usual_part *p = part;
     (void)facts;
     if (!p->store)
         return;
-    take(p, s);
+    usual_part_take(p, s);
     if (!p->lesson && s->taken.ns >= p->next.ns)
-        ask(p, s);
+        usual_part_ask(p, s);
 }
 
 static void close_usual(void *part)
@@ -150,4 +150,4 @@ const struct baselines *usual_part_latest(const struct usual_part *p)
 }
 
 const struct part_ops usual_part_ops = {
-    .name = "usual", .open = open_usual, .start = start, .sampled = sampled, .close = close_usual};
+    .name = "usual", .open = open_usual, .start = usual_part_start, .sampled = usual_part_sampled, .close = close_usual};

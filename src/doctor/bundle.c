@@ -53,7 +53,7 @@ static void bundle_done(struct bundle *b)
     buf_done(&b->list);
 }
 
-static void add(struct bundle *b, enum machine_kind kind, const char *path, struct str bytes)
+static void bundle_add(struct bundle *b, enum machine_kind kind, const char *path, struct str bytes)
 {
     if (!ROOM_FOR_ONE(b->entries, b->entry_count, b->entry_capacity, 256)) {
         b->left_out++;
@@ -75,7 +75,7 @@ static void add(struct bundle *b, enum machine_kind kind, const char *path, stru
 
 /* ---- processes ---- */
 
-static void tell(const struct env *env, const char *path)
+static void bundle_tell(const struct env *env, const char *path)
 {
     AUTO_BUF struct buf ignored = BUF(1024 * 1024);
     file_read_all(env, path, &ignored); /* whoever watches env is told */
@@ -100,7 +100,7 @@ static void read_descriptors(const struct env *env, int32_t pid)
         snprintf(whole, sizeof whole, "%s/%s", path, entry->d_name);
         file_read_link(env, whole, target, sizeof target);
         snprintf(whole, sizeof whole, "/proc/%d/fdinfo/%s", pid, entry->d_name);
-        tell(env, whole);
+        bundle_tell(env, whole);
     }
 }
 
@@ -112,7 +112,7 @@ static void read_processes(const struct env *env, const struct snapshot *s)
             for (size_t n = 0; n < ARRAY_LEN(names); n++) {
                 char path[PATH_SIZE];
                 snprintf(path, sizeof path, "/proc/%d/%s", s->gpus[g].processes[i].pid, names[n]);
-                tell(env, path);
+                bundle_tell(env, path);
             }
             read_descriptors(env, s->gpus[g].processes[i].pid);
         }
@@ -144,7 +144,7 @@ static bool wanted(const struct bundle *b, const char *path)
 
 static void add_file(struct bundle *b, const char *path, struct str bytes)
 {
-    add(b, MACHINE_FILE, path, bytes);
+    bundle_add(b, MACHINE_FILE, path, bytes);
     buf_printf(&b->list, "  %s (%zu bytes)\n", path + 1, bytes.len);
 }
 
@@ -159,13 +159,13 @@ static void add_caught(struct bundle *b, const struct caught_entry *entries, siz
         size_t len = strlen(e->path);
         bool has_below = i + 1 < count && strncmp(entries[i + 1].path, e->path, len) == 0 && entries[i + 1].path[len] == '/';
         if (e->kind == READ_FOLDER) {
-            add(b, MACHINE_FOLDER, e->path, (struct str){0});
+            bundle_add(b, MACHINE_FOLDER, e->path, (struct str){0});
         } else if (e->kind == READ_LINK && !has_below) {
-            add(b, MACHINE_LINK, e->path, e->bytes);
+            bundle_add(b, MACHINE_LINK, e->path, e->bytes);
         } else if (e->kind == READ_FILE) {
             AUTO_BUF struct buf text = BUF(CAUGHT_BYTES_MAX);
             privacy_file(&b->privacy, e->path, e->bytes, &text);
-            add(b, MACHINE_FILE, e->path, buf_view(&text));
+            bundle_add(b, MACHINE_FILE, e->path, buf_view(&text));
         }
     }
     buf_printf(&b->list, "  sys, proc, etc: %zu files that whirr reads\n", b->files - before);
@@ -317,7 +317,7 @@ static int fill(struct bundle *b, struct caught *caught, struct error *err)
     return buf_check(&b->out, err, "the bundle does not fit into %d MiB", ARCHIVE_MAX >> 20);
 }
 
-static int save(const struct bundle *b, const char *path, struct error *err)
+static int bundle_save(const struct bundle *b, const char *path, struct error *err)
 {
     AUTO_BUF struct buf packed = BUF(ARCHIVE_MAX + 1024 * 1024);
     if (!b->as_text && !gzip_compress(buf_view(&b->out), &packed))
@@ -384,7 +384,7 @@ int bundle_write(struct cli *cli, const char *path, bool with_private)
         b->privacy.off = with_private;
         if (access(path, F_OK) == 0)
             cli_fail("'%s' exists already", path);
-        else if (fill(b, caught, &err) < 0 || save(b, path, &err) < 0)
+        else if (fill(b, caught, &err) < 0 || bundle_save(b, path, &err) < 0)
             cli_fail("%s", err.text);
         else {
             tell_people(b, caught, path);

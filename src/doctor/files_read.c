@@ -29,7 +29,7 @@ struct caught *caught_new(void)
     return c;
 }
 
-static void forget(struct caught_entry *e)
+static void files_read_forget(struct caught_entry *e)
 {
     free((char *)e->path);
     free((char *)e->bytes.at);
@@ -40,19 +40,19 @@ void caught_free(struct caught *c)
     if (!c)
         return;
     for (size_t i = 0; i < c->count; i++)
-        forget(&c->entries[i]);
+        files_read_forget(&c->entries[i]);
     free(c->entries);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
 
-static bool make_room(struct caught *c)
+static bool files_read_make_room(struct caught *c)
 {
     return ROOM_FOR_ONE(c->entries, c->count, c->capacity, 256);
 }
 
 /* Samples repeat themselves: an entry of the same path takes the new bytes. The search is a walk; a machine has some hundred. */
-static void add(struct caught *c, enum env_read kind, const char *path, struct str bytes)
+static void files_read_add(struct caught *c, enum env_read kind, const char *path, struct str bytes)
 {
     struct caught_entry *at = NULL;
     for (size_t i = c->count; i > 0 && !at; i--)
@@ -61,7 +61,8 @@ static void add(struct caught *c, enum env_read kind, const char *path, struct s
     if (at && kind > at->kind)
         return; /* that it exists is known already, and more */
     char *copy = malloc(bytes.len + 1), *name = at ? NULL : strdup(path);
-    if (!copy || (!at && !name) || c->bytes + bytes.len > CAUGHT_BYTES_MAX || (!at && (c->count == CAUGHT_MAX || !make_room(c)))) {
+    if (!copy || (!at && !name) || c->bytes + bytes.len > CAUGHT_BYTES_MAX ||
+        (!at && (c->count == CAUGHT_MAX || !files_read_make_room(c)))) {
         free(copy);
         free(name);
         c->lost++;
@@ -84,7 +85,7 @@ static void on_read(const struct env *env, enum env_read kind, const char *path,
 {
     struct caught *c = env->user;
     pthread_mutex_lock(&c->lock);
-    add(c, kind, path, bytes);
+    files_read_add(c, kind, path, bytes);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -130,7 +131,7 @@ static int resolve(struct caught *links, const struct env *env, char at[PATH_SIZ
         /* A link out of the machine's own tree would lead into another one when it is unpacked. */
         if (target[0] == '/' || --*links_left < 0)
             return -ELOOP;
-        add(links, READ_LINK, at, str_from(target));
+        files_read_add(links, READ_LINK, at, str_from(target));
         go_up(at);
         str_copy(next, sizeof next, str_from(target));
         int rc = resolve(links, env, at, next, links_left);
@@ -140,7 +141,7 @@ static int resolve(struct caught *links, const struct env *env, char at[PATH_SIZ
         while ((is_link = file_read_link(env, at, target, sizeof target)) >= 0) {
             if (target[0] == '/' || --*links_left < 0)
                 return -ELOOP;
-            add(links, READ_LINK, at, str_from(target));
+            files_read_add(links, READ_LINK, at, str_from(target));
             go_up(at);
             str_copy(next, sizeof next, str_from(target));
             rc = resolve(links, env, at, next, links_left);
@@ -169,7 +170,7 @@ static void add_folders_in(struct caught *c, const struct env *env, const char *
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
             (size_t)snprintf(whole, sizeof whole, "%s/%s", path, entry->d_name) < sizeof whole)
-            add(c, READ_FOLDER, whole, STR(""));
+            files_read_add(c, READ_FOLDER, whole, STR(""));
 }
 
 static int by_path(const void *a, const void *b)
@@ -194,12 +195,16 @@ size_t caught_finish(struct caught *c, struct env *env, const struct caught_entr
         char target[PATH_SIZE];
         if (e->kind != READ_LINK && file_read_link(env, at, target, sizeof target) > 0)
             continue; /* a folder behind a link, of which nothing was read */
-        add(&resolved, folder ? READ_FOLDER : e->kind == READ_EXISTS ? READ_FILE : e->kind, at, folder ? STR("") : e->bytes);
+        files_read_add(&resolved,
+                       folder                   ? READ_FOLDER
+                       : e->kind == READ_EXISTS ? READ_FILE
+                                                : e->kind,
+                       at, folder ? STR("") : e->bytes);
         if (e->kind == READ_FOLDER)
             add_folders_in(&resolved, env, at);
     }
     for (size_t i = 0; i < c->count; i++)
-        forget(&c->entries[i]);
+        files_read_forget(&c->entries[i]);
     free(c->entries);
     c->lost += resolved.lost;
     c->entries = resolved.entries;

@@ -22,7 +22,7 @@ static const char *stand_in_of(const struct privacy *p, const char *secret)
     return NULL;
 }
 
-static void learn(struct privacy *p, const char *secret, const char *stand_in)
+static void redact_learn(struct privacy *p, const char *secret, const char *stand_in)
 {
     /* Words so short stand for other things, too; replacing them would spoil the text. */
     if (strlen(secret) < 2 || strlen(secret) >= SECRET_SIZE || p->count == SECRETS_MAX || stand_in_of(p, secret))
@@ -38,7 +38,7 @@ static void learn_user(struct privacy *p, const char *name)
     if (!name || !name[0] || strcmp(name, "root") == 0 || strspn(name, "0123456789") == strlen(name) || stand_in_of(p, name))
         return;
     snprintf(stand_in, sizeof stand_in, "user%zu", ++p->users);
-    learn(p, name, stand_in);
+    redact_learn(p, name, stand_in);
 }
 
 /* The same shape, all digits zero but the last three, which count. */
@@ -56,7 +56,7 @@ static void learn_id(struct privacy *p, const char *id, size_t *counter)
     snprintf(number, sizeof number, "%03zu", ++*counter % 1000);
     if (len >= 3)
         memcpy(digits + len - 3, number, 3);
-    learn(p, id, stand_in);
+    redact_learn(p, id, stand_in);
 }
 
 static void learn_gpu(struct privacy *p, const struct gpu *gpu)
@@ -71,7 +71,7 @@ static void learn_gpu(struct privacy *p, const struct gpu *gpu)
         if (!container[0] || stand_in_of(p, container))
             continue;
         snprintf(stand_in, sizeof stand_in, "container%zu", ++p->containers);
-        learn(p, container, stand_in);
+        redact_learn(p, container, stand_in);
     }
     for (size_t i = 0; i < gpu->instance_count; i++)
         learn_gpu(p, &gpu->instances[i]);
@@ -81,10 +81,10 @@ void privacy_learn(struct privacy *p, const struct snapshot *s)
 {
     char short_name[HOST_NAME_SIZE];
     struct str rest = str_from(s->host.name), first;
-    learn(p, s->host.name, "host");
+    redact_learn(p, s->host.name, "host");
     if (str_cut(&rest, '.', &first)) {
         str_copy(short_name, sizeof short_name, first);
-        learn(p, short_name, "host");
+        redact_learn(p, short_name, "host");
     }
     const struct passwd *me = getpwuid(geteuid());
     learn_user(p, me ? me->pw_name : NULL);

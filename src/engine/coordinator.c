@@ -184,7 +184,7 @@ static void on_describe(struct engine *e, const struct ask *a)
 }
 
 /* Somebody stopped waiting for a reply; its mailbox is ours to free. */
-static void forget(struct engine *e, struct mailbox *reply)
+static void coordinator_forget(struct engine *e, struct mailbox *reply)
 {
     size_t left = 0;
     for (size_t i = 0; i < e->waiter_count; i++)
@@ -235,7 +235,7 @@ static bool on_message(struct engine *e, struct message *m)
         break;
     case MESSAGE_RELEASE: on_release(e, a); break;
     case MESSAGE_DESCRIBE: on_describe(e, a); break;
-    case MESSAGE_FORGET: forget(e, a->mailbox); break;
+    case MESSAGE_FORGET: coordinator_forget(e, a->mailbox); break;
     case MESSAGE_END_WAITS: end_waits(e); break;
     case MESSAGE_STOP: ask_free(e, a); return false;
     }

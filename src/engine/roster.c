@@ -48,7 +48,7 @@ int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t 
     return (int)r->count++;
 }
 
-static int compare(const void *a, const void *b)
+static int roster_compare(const void *a, const void *b)
 {
     const struct roster_entry *x = a, *y = b;
     bool x_first = strcmp(x->id.vendor, "nvidia") == 0, y_first = strcmp(y->id.vendor, "nvidia") == 0;
@@ -66,5 +66,5 @@ static int compare(const void *a, const void *b)
 
 void roster_sort(struct roster *r)
 {
-    qsort(r->entries, r->count, sizeof r->entries[0], compare);
+    qsort(r->entries, r->count, sizeof r->entries[0], roster_compare);
 }

@@ -75,7 +75,7 @@ static void annotate(struct engine *e, struct snapshot *s)
     pthread_mutex_unlock(&e->annotate_lock);
 }
 
-static void publish(struct engine *e)
+static void sample_round_publish(struct engine *e)
 {
     struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
     for (size_t i = 0; i < e->slot_count; i++) {
@@ -123,7 +123,7 @@ void sample_round_end_if_done(struct engine *e)
     for (size_t i = 0; i < e->slot_count; i++)
         if (e->slots[i].busy)
             slot_hung(&e->slots[i], engine_now(e));
-    publish(e);
+    sample_round_publish(e);
 }
 
 void sample_round_ask_slots(struct engine *e)

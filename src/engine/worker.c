@@ -225,7 +225,7 @@ static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, str
     return implausible;
 }
 
-static int prepare(struct worker *w, unsigned *groups, struct error *err)
+static int worker_prepare(struct worker *w, unsigned *groups, struct error *err)
 {
     int rc = 0;
     if (!w->source)
@@ -243,7 +243,7 @@ static void do_sample(struct worker *w, const struct job *job)
 {
     struct error err = {0};
     unsigned groups = job->groups;
-    int rc = prepare(w, &groups, &err);
+    int rc = worker_prepare(w, &groups, &err);
     struct result *r = result_new(w, job, rc < 0 ? 0 : w->gpu_count);
     r->groups = groups;
     if (rc < 0) {
@@ -277,7 +277,7 @@ static void do_describe(struct worker *w, const struct job *job)
     mailbox_put(w->results, r);
 }
 
-static void *run(void *argument)
+static void *worker_run(void *argument)
 {
     struct worker *w = argument;
     for (;;) {
@@ -324,7 +324,7 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
     w->ended = mailbox_new(1, NULL);
     w->identity = identity_new(env, show_secrets);
     w->spare = calloc(1, sizeof *w->spare);
-    if (!w->params || !w->jobs || !w->ended || !w->identity || !w->spare || pthread_create(&w->thread, NULL, run, w) != 0) {
+    if (!w->params || !w->jobs || !w->ended || !w->identity || !w->spare || pthread_create(&w->thread, NULL, worker_run, w) != 0) {
         dismiss(w);
         return NULL;
     }

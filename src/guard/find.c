@@ -223,7 +223,7 @@ static bool is_taken(const struct env *env, struct claim_identity leader)
 }
 
 /* Goes up from the process to its ancestors. */
-static void learn(struct finder *f, const struct process *p, struct known_process *k)
+static void learn_process(struct finder *f, const struct process *p, struct known_process *k)
 {
     const struct guard_match *m = &f->match;
     bool by_leader = m->port || f->leader.pid, by_name = !by_leader && m->name[0];
@@ -263,7 +263,7 @@ static const struct known_process *know(struct finder *f, const struct process *
     struct known_process *k = &f->known[f->known_count];
     int before = f->unsure;
     f->unsure = 0;
-    learn(f, p, k);
+    learn_process(f, p, k);
     k->seen = true;
     bool unsure = f->unsure && !k->ours;
     f->known_count += f->unsure == 0; /* else it is learned again */

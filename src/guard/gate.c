@@ -71,7 +71,7 @@ static void on_wake(evutil_socket_t fd, short events, void *user)
         ring(g->bell);
 }
 
-static void *run(void *user)
+static void *gate_run(void *user)
 {
     struct gate *g = user;
     event_base_dispatch(g->base);
@@ -131,7 +131,7 @@ int gate_new(const struct guard_gate_spec *spec, const char *upstream, struct ga
         rc = gate_listen(g, err);
     if (rc == 0) {
         g->wake = event_new(g->base, g->wake_fd, EV_READ | EV_PERSIST, on_wake, g);
-        if (!g->wake || event_add(g->wake, NULL) < 0 || pthread_create(&g->thread, NULL, run, g) != 0)
+        if (!g->wake || event_add(g->wake, NULL) < 0 || pthread_create(&g->thread, NULL, gate_run, g) != 0)
             rc = error_set(err, -ENOMEM, "cannot start the gate");
         else
             g->started = true;

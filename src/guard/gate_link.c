@@ -411,7 +411,7 @@ static bool has_its_share(const struct gate *g, const struct in6_addr *from)
 }
 
 /* The oldest that asks nothing, of one address or of all. */
-static bool make_room(struct gate *g, const struct in6_addr *from)
+static bool gate_link_make_room(struct gate *g, const struct in6_addr *from)
 {
     for (struct gate_link *l = g->oldest; l; l = l->prev)
         if (l->state == LINK_HEAD && (!from || memcmp(&l->from, from, sizeof *from) == 0)) {
@@ -424,7 +424,7 @@ static bool make_room(struct gate *g, const struct in6_addr *from)
 size_t links_make_room(struct gate *g, size_t count)
 {
     size_t done = 0;
-    while (done < count && make_room(g, NULL))
+    while (done < count && gate_link_make_room(g, NULL))
         done++;
     return done;
 }
@@ -432,7 +432,8 @@ size_t links_make_room(struct gate *g, size_t count)
 void link_new(struct gate *g, evutil_socket_t fd, const struct sockaddr *address)
 {
     struct in6_addr from = address_of(address);
-    bool room = (!has_its_share(g, &from) || make_room(g, &from)) && (g->link_count < CLIENTS_MAX || make_room(g, NULL));
+    bool room = (!has_its_share(g, &from) || gate_link_make_room(g, &from)) &&
+                (g->link_count < CLIENTS_MAX || gate_link_make_room(g, NULL));
     struct gate_link *l = room ? calloc(1, sizeof *l) : NULL;
     if (l)
         l->client = bufferevent_socket_new(g->base, fd, BEV_OPT_CLOSE_ON_FREE);

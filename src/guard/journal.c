@@ -164,7 +164,7 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
 }
 
 /* NULL with *rc: -EBADMSG when it is no JSON, else why it cannot be read now. */
-static json_t *load(const struct journal *j, int *rc, struct error *err)
+static json_t *journal_load(const struct journal *j, int *rc, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(JOURNAL_BYTES_MAX);
     json_error_t said;
@@ -187,7 +187,7 @@ int journal_read(const struct journal *j, struct journal_entry *entry, struct er
     if (!j->path[0])
         return -ENOENT;
     int rc;
-    json_t *root = load(j, &rc, err);
+    json_t *root = journal_load(j, &rc, err);
     if (root && !read_entry(root, entry))
         rc = -EBADMSG;
     json_decref(root);

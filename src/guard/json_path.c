@@ -11,7 +11,7 @@ struct path_walk {
     bool stopped;
 };
 
-static void step(struct path_walk *w, const json_t *value, const json_t *holder, struct str path)
+static void json_path_step(struct path_walk *w, const json_t *value, const json_t *holder, struct str path)
 {
     if (!value || w->stopped)
         return;
@@ -32,17 +32,17 @@ static void step(struct path_walk *w, const json_t *value, const json_t *holder,
         value = json_object_get(value, key);
     }
     if (!all) {
-        step(w, value, holder, path);
+        json_path_step(w, value, holder, path);
         return;
     }
     for (size_t i = 0; i < json_array_size(value); i++)
-        step(w, json_array_get(value, i), object, path);
+        json_path_step(w, json_array_get(value, i), object, path);
 }
 
 void json_path_each(const json_t *root, struct str path, json_path_visit *each, void *user)
 {
     struct path_walk w = {.each = each, .user = user};
-    step(&w, root, root, path);
+    json_path_step(&w, root, root, path);
 }
 
 static bool keep_first(const json_t *value, const json_t *holder, void *user)

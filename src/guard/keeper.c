@@ -23,7 +23,7 @@ static void spec_free(struct guard_spec *spec)
     free(spec);
 }
 
-static void publish(struct keeper *k)
+static void keeper_publish(struct keeper *k)
 {
     int64_t bytes;
     pthread_mutex_lock(&k->lock);
@@ -101,7 +101,7 @@ static struct guard_limits limits_now(const struct keeper *k)
 }
 
 /* One look, and all steps that follow from it without waiting. Returns how long to wait. */
-static int64_t step(struct keeper *k, int64_t max_age_ms)
+static int64_t keeper_step(struct keeper *k, int64_t max_age_ms)
 {
     check_child(k);
     keeper_look(k, max_age_ms);
@@ -121,14 +121,14 @@ static int64_t step(struct keeper *k, int64_t max_age_ms)
         /* What takes its time is shown while it lasts; the rest when it is done: who reads "running" finds everything undone and
          * the gate open, and the journal and the log say so. */
         if (action == GUARD_DO_EVICT || action == GUARD_DO_RESUME)
-            publish(k);
+            keeper_publish(k);
         keeper_act(k, action);
         if (action == GUARD_DO_NOTHING && came_back_by_itself(k)) {
             keeper_problem(k, "it loaded its memory again while paused; evicting it again (a gate in front of it prevents that)");
             guard_evict_again(&k->policy, clock_mono(k->env->clock));
             keeper_act(k, GUARD_DO_EVICT);
         }
-        publish(k);
+        keeper_publish(k);
         if (k->ending)
             return 0;
         switch (k->policy.state) {
@@ -189,7 +189,7 @@ static void take_spec(struct keeper *k, struct guard_spec *fresh)
 }
 
 /* Nobody will watch over it from now on: where the GPU is free, it gets its memory back first. */
-static void finish(struct keeper *k)
+static void keeper_finish(struct keeper *k)
 {
     bool person = (k->policy.held || k->policy.evict_wanted) && !k->let_go;
     bool wanted_off = person || k->fault || (k->hot && k->spec->limits.hot_pauses);
@@ -247,7 +247,7 @@ static void await_predecessor(struct keeper *k)
         keeper_problem(k, "%s", err.text);
 }
 
-static void *run(void *argument)
+static void *keeper_run(void *argument)
 {
     struct keeper *k = argument;
     await_predecessor(k);
@@ -267,11 +267,11 @@ static void *run(void *argument)
         /* At rest the sample of somebody else is good enough; in the middle of something it must be new. */
         bool rest = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_PAUSED || k->policy.state == GUARD_ABSENT;
         begin = clock_mono(k->env->clock);
-        wait_ms = step(k, rest && !k->policy.seen ? MIN_OF(SHORT_WAIT_MS, k->spec->interval_ms / 4) : 0);
+        wait_ms = keeper_step(k, rest && !k->policy.seen ? MIN_OF(SHORT_WAIT_MS, k->spec->interval_ms / 4) : 0);
         if (wait_ms == k->spec->interval_ms) /* the interval goes from look to look */
             wait_ms = MAX_OF(wait_ms - mono_since_ms(clock_mono(k->env->clock), begin), 1);
     }
-    finish(k);
+    keeper_finish(k);
     k->ended = true;
     mailbox_put(k->done, k);
     return NULL;
@@ -356,7 +356,7 @@ failed:
 
 int keeper_start(struct keeper *k, struct error *err)
 {
-    int rc = pthread_create(&k->thread, NULL, run, k);
+    int rc = pthread_create(&k->thread, NULL, keeper_run, k);
     k->started = rc == 0;
     return rc ? error_set(err, -rc, "cannot start a thread: %s", strerror(rc)) : 0;
 }

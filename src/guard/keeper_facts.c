@@ -196,7 +196,7 @@ void keeper_leave_others(struct keeper *k)
     pthread_mutex_unlock(&k->shared->lock);
 }
 
-static void judge(struct keeper *k, struct claim_signals *signals)
+static void keeper_facts_judge(struct keeper *k, struct claim_signals *signals)
 {
     exchange_worker_pids(k, signals);
     signals->announced = somebody_announced(k);
@@ -251,7 +251,7 @@ void keeper_look(struct keeper *k, int64_t max_age_ms)
     bind_gpus(k);
     if (k->entry.acted_count == 0)
         learn_baseline(k);
-    judge(k, &signals);
+    keeper_facts_judge(k, &signals);
     learn_baseline(k);
     for (size_t i = 0; i < k->snapshot->event_count; i++)
         keeper_notice(k, &k->snapshot->events[i]);

@@ -26,7 +26,7 @@ static void add_facts(const struct keeper *k, struct log_field *to)
     *to = LOG_INT("other_processes", (int64_t)k->claim.others);
 }
 
-static void tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *text, int status)
+static void tell_guard(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *text, int status)
 {
     struct log_field fields[FIELDS_MAX] = {LOG_TEXT("worker", k->spec->name), LOG_TEXT("state", guard_state_name(k->policy.state))};
     add_facts(k, fields + 2);
@@ -54,7 +54,7 @@ void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    tell(k, kind, before, text, 0);
+    tell_guard(k, kind, before, text, 0);
 }
 
 /* Said once, not at every look: the same problem again is only counted. */
@@ -70,7 +70,7 @@ void keeper_problem(struct keeper *k, const char *format, ...)
     str_copy(k->status.problem, sizeof k->status.problem, str_from(text));
     pthread_mutex_unlock(&k->lock);
     if (!again)
-        tell(k, GUARD_EVENT_PROBLEM, k->policy.state, text, 0);
+        tell_guard(k, GUARD_EVENT_PROBLEM, k->policy.state, text, 0);
 }
 
 static void tell_paused(struct keeper *k, enum guard_state before)
@@ -164,5 +164,5 @@ void keeper_tell_freed_late(struct keeper *k)
 
 void keeper_tell_end(struct keeper *k, int status)
 {
-    tell(k, GUARD_EVENT_ENDED, k->policy.state, status ? "the worker ended with an error" : "the worker ended", status);
+    tell_guard(k, GUARD_EVENT_ENDED, k->policy.state, status ? "the worker ended with an error" : "the worker ended", status);
 }

@@ -207,7 +207,7 @@ static void await_lock(const struct method_context *c)
         poll(NULL, 0, POLL_MS);
 }
 
-static enum method_found find(const struct method *method, struct method_context *c, struct error *err)
+static enum method_found method_checkpoint_find(const struct method *method, struct method_context *c, struct error *err)
 {
     (void)method;
     enum cuda_process_state state;
@@ -228,5 +228,5 @@ const struct method_ops method_checkpoint = {
     .what = "the CUDA driver moves the process's GPU memory to host memory and back (any CUDA process; driver 570 or later)",
     .evict = evict,
     .resume = resume,
-    .find = find,
+    .find = method_checkpoint_find,
 };

@@ -223,7 +223,7 @@ static int reload_items(const struct method *method, struct method_context *c, s
     return 0;
 }
 
-static int reload(const struct method *method, struct method_context *c, struct error *err)
+static int method_http_reload(const struct method *method, struct method_context *c, struct error *err)
 {
     const struct server_row *row = method->row;
     if (!http_is_set(&row->reload))
@@ -241,7 +241,7 @@ static int resume(const struct method *method, struct method_context *c, struct 
     const struct server_row *row = method->row;
     int rc = method_note(c, "reload", err);
     if (rc == 0)
-        rc = reload(method, c, err);
+        rc = method_http_reload(method, c, err);
     if (rc == 0 && http_is_set(&row->after)) {
         rc = method_note(c, "continue", err);
         if (rc == 0)
@@ -252,7 +252,7 @@ static int resume(const struct method *method, struct method_context *c, struct 
 
 /* ---- after a restart ---- */
 
-static enum method_found find(const struct method *method, struct method_context *c, struct error *err)
+static enum method_found method_http_find(const struct method *method, struct method_context *c, struct error *err)
 {
     const struct server_row *row = method->row;
     /* A request to unload was under way: what the server shows now may be over in a moment. */
@@ -280,5 +280,5 @@ const struct method_ops method_http = {
     .busy = busy,
     .evict = evict,
     .resume = resume,
-    .find = find,
+    .find = method_http_find,
 };

@@ -25,7 +25,7 @@ struct probe {
     int unsure; /* -errno: in the last look some process could not be looked at */
 };
 
-static enum worker_presence look(struct probe *p)
+static enum worker_presence probe_look(struct probe *p)
 {
     struct claim_signals signals = {0};
     snapshot_unref(p->snapshot);
@@ -92,7 +92,7 @@ static int wait_for_room(struct probe *p, struct error *err)
         if (since(p, begin) >= ROOM_MS)
             return error_set(err, -ENOMEM, "something else took the memory meanwhile");
         poll(NULL, 0, VERIFY_STEP_MS);
-        look(p);
+        probe_look(p);
     }
     return 0;
 }
@@ -102,7 +102,7 @@ static void wait_until_free(struct probe *p, const struct method *method, struct
     int64_t limit_ms = method->row && method->row->settle_ms ? method->row->settle_ms : VERIFY_MS;
     struct mono begin = clock_mono(p->options->env->clock);
     for (;;) {
-        look(p);
+        probe_look(p);
         r->left_bytes = -1;
         if (p->snapshot && !p->unsure)
             claim_worker_bytes(p->snapshot, &p->worker, &r->left_bytes);
@@ -159,7 +159,7 @@ int guard_probe(const struct guard_options *options, struct guard_spec *spec, st
         return error_set(err, -ENOMEM, "out of memory");
     p->options = options;
     int rc = options->state_dir ? journal_open(&p->journal, options->state_dir, spec->name, err) : 0;
-    enum worker_presence there = rc == 0 ? look(p) : WORKER_ALIVE;
+    enum worker_presence there = rc == 0 ? probe_look(p) : WORKER_ALIVE;
     if (there == WORKER_GONE)
         rc = error_set(err, -ESRCH, "the worker '%s' does not run", spec->name);
     else if (there == WORKER_UNKNOWN || p->unsure)

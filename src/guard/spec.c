@@ -46,7 +46,7 @@ enum { TEXTS_MAX = 256 * 1024 };
         (spec)->dry_run = (c)->dry_run;                                                         \
     } while (0)
 
-static int begin(struct guard_spec *spec, const char *name, struct error *err)
+static int spec_begin(struct guard_spec *spec, const char *name, struct error *err)
 {
     *spec = (struct guard_spec){.limits = guard_limits_default, .claim = claim_limits_default};
     str_copy(spec->name, sizeof spec->name, str_from(name));
@@ -57,7 +57,7 @@ static int begin(struct guard_spec *spec, const char *name, struct error *err)
     return 0;
 }
 
-static void finish(struct guard_spec *spec)
+static void spec_finish(struct guard_spec *spec)
 {
     /* Flapping never waits shorter than what a person configured as the plain wait. */
     spec->limits.leave_longest_ms = MAX_OF(spec->limits.leave_longest_ms, spec->limits.leave_clear_ms);
@@ -122,7 +122,7 @@ static int read_match(struct guard_spec *spec, const struct config_map *match, s
     return 0;
 }
 
-static const char *keep(struct guard_spec *spec, struct str text)
+static const char *spec_keep(struct guard_spec *spec, struct str text)
 {
     return arena_copy(spec->texts, text);
 }
@@ -137,7 +137,7 @@ static int split_request(struct guard_spec *spec, const char *text, const char *
     rest = str_trim(rest);
     if (rest.len == 0 || rest.at[0] != '/')
         return error_set(err, -EINVAL, "'%s' is not a method and a path, like \"POST /unload\"", text);
-    *ret = (struct server_request){keep(spec, verb), keep(spec, rest), keep(spec, str_from(body))};
+    *ret = (struct server_request){spec_keep(spec, verb), spec_keep(spec, rest), spec_keep(spec, str_from(body))};
     return ret->method && ret->path && ret->body ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
@@ -175,7 +175,7 @@ static int own_row(struct guard_spec *spec, const struct config_guard_method *c,
                  {c->asleep, &row->asleep.path},
                  {c->asleep_key, &row->asleep_key}};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (!(*texts[i].to = keep(spec, str_from(texts[i].from))))
+        if (!(*texts[i].to = spec_keep(spec, str_from(texts[i].from))))
             return error_set(err, -ENOMEM, "out of memory");
     int rc = own_requests(spec, c, row, err);
     if (rc == 0 && row->only[0] && !strchr(row->only, '='))
@@ -254,14 +254,14 @@ int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
 
 int spec_from_defaults(const struct config *config, const char *name, struct guard_spec *ret, struct error *err)
 {
-    int rc = begin(ret, name, err);
+    int rc = spec_begin(ret, name, err);
     if (rc < 0)
         return rc;
     COPY_COMMON(ret, &config->worker);
     ret->settings.evict_signal = SIGUSR1;
     ret->settings.resume_signal = SIGUSR2;
     ret->gate = (struct guard_gate_spec){.waiting_max = 64, .wait_ms = 300000};
-    finish(ret);
+    spec_finish(ret);
     return 0;
 }
 
@@ -293,14 +293,14 @@ static int read_worker(struct guard_spec *spec, const struct config *config, con
     spec->settings.status_command = copy_command(spec, &c->status_command, &memory);
     if (rc == 0 && memory.code)
         rc = error_set(err, memory.code, "%s", memory.text);
-    finish(spec);
+    spec_finish(spec);
     return rc < 0 ? rc : spec_check(spec, false, err);
 }
 
 int spec_from_config(const struct config *config, size_t i, struct guard_spec *ret, struct error *err)
 {
     const struct config_guard_worker *c = &config->guard_worker[i];
-    int rc = begin(ret, c->entry.name, err);
+    int rc = spec_begin(ret, c->entry.name, err);
     if (rc == 0)
         rc = read_worker(ret, config, c, err);
     if (rc == 0)

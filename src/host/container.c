@@ -152,7 +152,7 @@ static bool name_by_id(const struct path *path, char *to, size_t size)
     return true;
 }
 
-static void put(char *to, size_t size, const char *kind, struct str name)
+static void container_put(char *to, size_t size, const char *kind, struct str name)
 {
     char clean[65];
     str_copy_clean(clean, sizeof clean, name);
@@ -182,29 +182,32 @@ static bool name_by_words(const struct path *path, char *to, size_t size)
         struct str part = path->parts[i], next = i + 1 < path->count ? path->parts[i + 1] : (struct str){"", 0};
         char text[128];
         if (str_starts(part, "lxc.payload.") || str_starts(part, "lxc.payload/"))
-            return put(to, size, "lxc", after(part, "lxc.payload.")), true;
+            return container_put(to, size, "lxc", after(part, "lxc.payload.")), true;
         if ((str_is(part, "lxc") || str_is(part, "lxc.payload")) && next.len)
-            return put(to, size, "lxc", next), true;
+            return container_put(to, size, "lxc", next), true;
         if (str_starts(part, "systemd-nspawn@"))
-            return put(to, size, "nspawn", unescape(without_suffix(after(part, "systemd-nspawn@"), ".service"), text, sizeof text)),
+            return container_put(to, size, "nspawn",
+                                 unescape(without_suffix(after(part, "systemd-nspawn@"), ".service"), text, sizeof text)),
                    true;
         if (str_starts(part, "machine-") && str_ends(part, ".scope"))
-            return put(to, size, "machine", unescape(without_suffix(after(part, "machine-"), ".scope"), text, sizeof text)), true;
+            return container_put(to, size, "machine",
+                                 unescape(without_suffix(after(part, "machine-"), ".scope"), text, sizeof text)),
+                   true;
         if (str_starts(part, "app-flatpak-") && str_ends(part, ".scope")) {
             struct str app = unescape(without_suffix(after(part, "app-flatpak-"), ".scope"), text, sizeof text);
             const char *dash = memrchr(app.at, '-', app.len); /* "-PID" at the end */
-            return put(to, size, "flatpak", (struct str){app.at, dash ? (size_t)(dash - app.at) : app.len}), true;
+            return container_put(to, size, "flatpak", (struct str){app.at, dash ? (size_t)(dash - app.at) : app.len}), true;
         }
         if (str_starts(part, "snap.") && (str_ends(part, ".scope") || str_ends(part, ".service"))) {
             struct str rest = after(part, "snap."), app;
-            return str_cut(&rest, '.', &app) ? (put(to, size, "snap", app), true) : false;
+            return str_cut(&rest, '.', &app) ? (container_put(to, size, "snap", app), true) : false;
         }
         if (str_starts(part, "job_") && (str_contains(next, "step_") || (i > 0 && str_starts(path->parts[i - 1], "uid_"))))
-            return put(to, size, "slurm", after(part, "job_")), true;
+            return container_put(to, size, "slurm", after(part, "job_")), true;
         if (str_is(part, "ecs") && next.len)
-            return put(to, size, "ecs", next), true;
+            return container_put(to, size, "ecs", next), true;
         if (str_is(part, "garden") && next.len)
-            return put(to, size, "garden", next), true;
+            return container_put(to, size, "garden", next), true;
     }
     return false;
 }

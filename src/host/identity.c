@@ -206,7 +206,7 @@ static void learn_job(struct identity *i, struct entry *e, struct str cgroup, in
 }
 
 /* Everything that stays as long as the process does what it does. */
-static void learn(struct identity *i, struct entry *e)
+static void identity_learn(struct identity *i, struct entry *e)
 {
     char text[CMDLINE_SIZE];
     struct str args[ARGUMENTS_MAX];
@@ -249,7 +249,7 @@ static void learn_parent(struct identity *i, struct entry *e, int64_t parent)
         str_copy_clean(e->parent_name, sizeof e->parent_name, stat.comm);
 }
 
-static struct entry *find(struct identity *i, int32_t pid)
+static struct entry *identity_find(struct identity *i, int32_t pid)
 {
     for (struct entry *e = i->buckets[(uint32_t)pid % BUCKETS]; e; e = e->next)
         if (e->pid == pid)
@@ -257,7 +257,7 @@ static struct entry *find(struct identity *i, int32_t pid)
     return NULL;
 }
 
-static void forget(struct identity *i, int32_t pid)
+static void identity_forget(struct identity *i, int32_t pid)
 {
     for (struct entry **at = &i->buckets[(uint32_t)pid % BUCKETS]; *at; at = &(*at)->next)
         if ((*at)->pid == pid) {
@@ -269,7 +269,7 @@ static void forget(struct identity *i, int32_t pid)
         }
 }
 
-static struct entry *add(struct identity *i, int32_t pid)
+static struct entry *identity_add(struct identity *i, int32_t pid)
 {
     struct entry *e = i->count < ENTRIES_MAX ? calloc(1, sizeof *e) : NULL;
     if (!e)
@@ -336,7 +336,7 @@ static void meet(struct identity *i, struct entry *e, const struct proc_stat *st
     e->unsure = holds < 0;
 }
 
-static struct entry *keep(const struct identity *i, struct entry *e)
+static struct entry *identity_keep(const struct identity *i, struct entry *e)
 {
     e->sweep = i->sweep;
     e->fresh = true;
@@ -344,9 +344,9 @@ static struct entry *keep(const struct identity *i, struct entry *e)
 }
 
 /* Brings the entry of a pid up to date; NULL when no such process can be seen. `spare` serves where the cache is full. */
-static struct entry *look(struct identity *i, int32_t pid, struct entry *spare)
+static struct entry *identity_look(struct identity *i, int32_t pid, struct entry *spare)
 {
-    struct entry *e = find(i, pid);
+    struct entry *e = identity_find(i, pid);
     if (e && e->fresh)
         return e; /* the same process on another GPU of this sample */
 
@@ -354,25 +354,25 @@ static struct entry *look(struct identity *i, int32_t pid, struct entry *spare)
     struct proc_stat stat;
     ssize_t len = read_of(i, pid, "stat", text, sizeof text);
     if (len < 0 && !is_gone(len)) /* no descriptor, no memory: it is still who it was */
-        return e && !e->unsure ? keep(i, e) : NULL;
+        return e && !e->unsure ? identity_keep(i, e) : NULL;
     if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat)) {
-        forget(i, pid);
+        identity_forget(i, pid);
         return NULL;
     }
     if (e && e->start_key != stat.start_ticks) { /* the number was given to another process */
-        forget(i, pid);
+        identity_forget(i, pid);
         e = NULL;
     }
     bool is_new = !e;
     if (is_new) {
-        e = add(i, pid);
+        e = identity_add(i, pid);
         if (!e) {
             *spare = (struct entry){.pid = pid};
             e = spare;
         }
         meet(i, e, &stat);
     }
-    keep(i, e);
+    identity_keep(i, e);
     if (!is_new && e->unsure)
         meet(i, e, &stat);
     if (!e->ours)
@@ -382,7 +382,7 @@ static struct entry *look(struct identity *i, int32_t pid, struct entry *spare)
     str_copy_clean(comm, sizeof comm, stat.comm);
     if (is_new || strcmp(comm, e->comm) != 0 || mono_since_ms(clock_mono(i->env->clock), e->learned) >= LOOK_AGAIN_MS) {
         str_copy(e->comm, sizeof e->comm, str_from(comm));
-        learn(i, e);
+        identity_learn(i, e);
     }
     if (is_new || e->parent != stat.parent)
         learn_parent(i, e, stat.parent);
@@ -402,7 +402,7 @@ void identity_fill(struct identity *i, struct process *p)
     if (p->start_key || p->started_at.ms) /* the source knows its processes: they are not of this machine */
         return;
     struct entry spare;
-    struct entry *e = p->pid > 0 ? look(i, p->pid, &spare) : NULL;
+    struct entry *e = p->pid > 0 ? identity_look(i, p->pid, &spare) : NULL;
     p->visible = e && e->ours;
     if (!p->visible)
         return;

@@ -59,7 +59,7 @@ static void read_name(const struct env *env, struct host *out)
         out->name[sizeof out->name - 1] = '\0';
 }
 
-static void keep(const struct host *last, struct host *out, const enum host_metric *which, size_t count)
+static void machine_keep(const struct host *last, struct host *out, const enum host_metric *which, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         out->metric[which[i]] = last->metric[which[i]];
@@ -72,7 +72,7 @@ static void keep_flow(const struct host *last, struct host *out)
         HOST_METRIC_disk_write_bytes_per_s, HOST_METRIC_disk_busy_permille, HOST_METRIC_swap_in_pages_per_s,
         HOST_METRIC_swap_out_pages_per_s,   HOST_METRIC_power_mw,           HOST_METRIC_cpu_power_mw,
     };
-    keep(last, out, flow, ARRAY_LEN(flow));
+    machine_keep(last, out, flow, ARRAY_LEN(flow));
 }
 
 static void read_slow(struct machine *m, struct host *out, struct mono now)
@@ -83,7 +83,7 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
         HOST_METRIC_ambient_temp_mdegc,
     };
     if (m->measured && mono_since_ms(now, m->slow_at) < SLOW_MS) {
-        keep(&m->last, out, slow, ARRAY_LEN(slow));
+        machine_keep(&m->last, out, slow, ARRAY_LEN(slow));
         memcpy(out->name, m->last.name, sizeof out->name);
         return;
     }

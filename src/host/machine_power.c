@@ -97,7 +97,7 @@ static struct reading zone_power(const struct machine *m, struct power_zone *z, 
     return used_uj < 0 ? reading_absent(READING_FAILED) : reading_ok(used_uj / elapsed_ms); /* uJ a ms are mW */
 }
 
-static void add(struct reading *sum, struct reading part)
+static void machine_power_add(struct reading *sum, struct reading part)
 {
     if (sum->state == READING_UNSUPPORTED)
         *sum = part;
@@ -117,7 +117,7 @@ void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms)
     }
     out->power_mw = out->cpu_power_mw = reading_absent(READING_UNSUPPORTED);
     for (int i = 0; i < m->zone_count; i++)
-        add(m->zones[i].platform ? &out->power_mw : &out->cpu_power_mw, zone_power(m, &m->zones[i], elapsed_ms));
+        machine_power_add(m->zones[i].platform ? &out->power_mw : &out->cpu_power_mw, zone_power(m, &m->zones[i], elapsed_ms));
     int64_t uw;
     int rc = m->meter[0] ? file_read_i64(m->env, m->meter, &uw) : -ENOENT;
     if (rc == 0)

@@ -182,7 +182,7 @@ static bool has_letter(struct str name)
     return false;
 }
 
-static void put(char *to, size_t size, struct str name)
+static void title_put(char *to, size_t size, struct str name)
 {
     if (!has_letter(name))
         return;
@@ -211,11 +211,11 @@ static void by_script(const struct str *args, size_t count, struct str directory
     if (str_starts(args[at - 1], "-") && str_ends(args[at - 1], "c") && memchr(args[at].at, ' ', args[at].len))
         return; /* the text of a shell's -c is no path */
     if (str_is(args[at - 1], "-m") || str_is(args[at - 1], "--module"))
-        put(to, size, args[at]);
+        title_put(to, size, args[at]);
     else if (node_package(args[at], &package))
-        put(to, size, package);
+        title_put(to, size, package);
     else
-        put(to, size, name_of_script(args[at], directory));
+        title_put(to, size, name_of_script(args[at], directory));
 }
 
 void command_title(const struct str *args, size_t count, struct str directory, char *to, size_t size)
@@ -229,12 +229,12 @@ void command_title(const struct str *args, size_t count, struct str directory, c
     for (size_t i = 0; i < count && i < 4; i++)
         proton = proton || str_is(base_of(args[i]), "proton");
     if ((wine || proton) && by_windows_program(args, count, &name))
-        put(to, size, name);
+        title_put(to, size, name);
     else if (str_starts(program, "electron") || str_is(program, "exe")) {
         if (by_electron(args, count, &name))
-            put(to, size, name);
+            title_put(to, size, name);
     } else if (is_interpreter(program) || is_launcher(args[0]) || command_program_at(args, count) > 0)
         by_script(args, count, directory, to, size);
     else if (str_starts(program, "VLLM::") || str_starts(program, "sglang::"))
-        put(to, size, program);
+        title_put(to, size, program);
 }

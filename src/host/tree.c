@@ -29,7 +29,7 @@ static int by_pid(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static const struct tree_member *find(const struct tree_member *list, size_t count, int32_t pid)
+static const struct tree_member *tree_find(const struct tree_member *list, size_t count, int32_t pid)
 {
     const struct tree_member wanted = {.pid = pid};
     return count ? bsearch(&wanted, list, count, sizeof *list, by_pid) : NULL;
@@ -37,7 +37,7 @@ static const struct tree_member *find(const struct tree_member *list, size_t cou
 
 bool tree_has(const struct process_tree *t, int32_t pid)
 {
-    const struct tree_member *m = find(t->members, t->count, pid);
+    const struct tree_member *m = tree_find(t->members, t->count, pid);
     return m && m->in_tree;
 }
 
@@ -82,7 +82,7 @@ static size_t list_processes(DIR *dir, int proc, const struct process_tree *befo
             continue;
         list[count] = (struct tree_member){.pid = (int32_t)pid};
         int rc = read_stat(proc, e->d_name, &list[count]);
-        const struct tree_member *known = rc < 0 && !is_gone(rc) ? find(before->members, before->count, (int32_t)pid) : NULL;
+        const struct tree_member *known = rc < 0 && !is_gone(rc) ? tree_find(before->members, before->count, (int32_t)pid) : NULL;
         if (known)
             list[count] = *known;
         count += rc == 0 || known;
@@ -98,7 +98,7 @@ static void mark(struct tree_member *list, size_t count, int32_t root)
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < count; i++) {
-            const struct tree_member *parent = list[i].in_tree ? NULL : find(list, count, list[i].parent);
+            const struct tree_member *parent = list[i].in_tree ? NULL : tree_find(list, count, list[i].parent);
             if (!list[i].in_tree && (list[i].parent == root || (parent && parent->in_tree)))
                 more = list[i].in_tree = true;
         }
@@ -140,7 +140,7 @@ void tree_look(struct process_tree *t, const struct env *env, struct tree_use *r
         if (!list[i].in_tree)
             continue;
         read_io(proc, &list[i]);
-        add_use(ret, &list[i], find(t->members, t->count, list[i].pid), passed_ms);
+        add_use(ret, &list[i], tree_find(t->members, t->count, list[i].pid), passed_ms);
     }
     free(t->members);
     t->members = TAKE(list);

@@ -122,7 +122,7 @@ static bool enough_is_free(const struct whirr_guard *g, const struct snapshot *s
     return free_bytes >= g->held_bytes + g->limits.reserve_bytes;
 }
 
-static struct guard_facts look(struct whirr_guard *g, const struct snapshot *s, struct claim *claim)
+static struct guard_facts guard_look(struct whirr_guard *g, const struct snapshot *s, struct claim *claim)
 {
     static const struct claim_signals none;
     find_family(g, s);
@@ -167,7 +167,7 @@ int whirr_guard_step(struct whirr_guard *g)
         AUTO_SNAPSHOT const struct snapshot *s = session_sample(g->w->session, GROUP_QUICK, &err);
         if (!s)
             return handle_fail(g->w, &err);
-        struct guard_facts facts = look(g, s, &claim);
+        struct guard_facts facts = guard_look(g, s, &claim);
         enum guard_action action = guard_step(&g->policy, &limits, &facts, clock_mono(&clock_system));
         g->step = STEP_PENDING;
         if (!act(g, action, &claim))

@@ -41,7 +41,7 @@ int handle_text(struct whirr *w, struct buf *text, char **ret)
 }
 
 /* A copy that lives as long as the handle; it stays empty for what is not given. */
-static int keep(const char *name, const char *value, char *copy, size_t size, struct error *err)
+static int handle_keep(const char *name, const char *value, char *copy, size_t size, struct error *err)
 {
     if (value && strlen(value) >= size)
         return error_set(err, -EINVAL, "the %s is too long", name);
@@ -57,11 +57,11 @@ static int take_options(struct whirr *w, const struct whirr_options *given, stru
         return error_set(err, -EINVAL, "whirr_options.size is not set");
     if (given)
         memcpy(&o, given, MIN_OF(given->size, sizeof o));
-    int rc = keep("source", o.source, w->source, sizeof w->source, err);
+    int rc = handle_keep("source", o.source, w->source, sizeof w->source, err);
     if (!rc)
-        rc = keep("sysroot", o.sysroot, w->sysroot, sizeof w->sysroot, err);
+        rc = handle_keep("sysroot", o.sysroot, w->sysroot, sizeof w->sysroot, err);
     if (!rc)
-        rc = keep("socket", o.socket, w->socket, sizeof w->socket, err);
+        rc = handle_keep("socket", o.socket, w->socket, sizeof w->socket, err);
     w->cli.ask = (struct ask_options){
         .sources = {w->source}, .source_count = o.source != NULL, .socket = o.socket ? w->socket : NULL, .direct = o.direct != 0};
     return rc;

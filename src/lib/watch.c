@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "lib/handle.h"
 
-static int fail(struct whirr *w, int code, const char *what)
+static int watch_fail(struct whirr *w, int code, const char *what)
 {
     struct error err = {0};
     error_set(&err, code, "%s: %s", what, strerror(-code));
@@ -19,7 +19,7 @@ static int fail(struct whirr *w, int code, const char *what)
 int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
 {
     if (interval_ms < 0)
-        return fail(w, -EINVAL, "the interval");
+        return watch_fail(w, -EINVAL, "the interval");
     if (interval_ms == 0) {
         if (w->timer >= 0)
             close(w->timer);
@@ -32,7 +32,7 @@ int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
     /* The first one is due at once. */
     const struct itimerspec rhythm = {.it_interval = every, .it_value = {.tv_nsec = 1}};
     if (w->timer < 0 || timerfd_settime(w->timer, 0, &rhythm, NULL))
-        return fail(w, -errno, "cannot start a timer");
+        return watch_fail(w, -errno, "cannot start a timer");
     return w->timer;
 }
 
@@ -51,16 +51,16 @@ int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
 {
     uint64_t due;
     if (w->timer < 0)
-        return fail(w, -EBADF, "nothing is watched (whirr_watch_fd)");
+        return watch_fail(w, -EBADF, "nothing is watched (whirr_watch_fd)");
     if (read(w->timer, &due, sizeof due) != sizeof due)
-        return errno == EAGAIN ? 0 : fail(w, -errno, "cannot read the timer");
+        return errno == EAGAIN ? 0 : watch_fail(w, -errno, "cannot read the timer");
     return call_with_sample(w, fn, user);
 }
 
 int whirr_watch(struct whirr *w, int64_t interval_ms, whirr_watch_fn *fn, void *user)
 {
     if (interval_ms <= 0)
-        return fail(w, -EINVAL, "the interval");
+        return watch_fail(w, -EINVAL, "the interval");
     struct mono next = clock_mono(&clock_system);
     for (;;) {
         int rc = call_with_sample(w, fn, user);

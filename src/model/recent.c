@@ -12,7 +12,7 @@ void recent_done(struct recent *r)
     *r = (struct recent){0};
 }
 
-static bool make_room(struct recent *r, size_t gpu_count)
+static bool recent_make_room(struct recent *r, size_t gpu_count)
 {
     if (gpu_count <= r->gpu_count)
         return true;
@@ -166,7 +166,7 @@ static void add_resume(struct recent *r, const struct snapshot *previous, const 
 
 void recent_begin(struct recent *r, const struct snapshot *now)
 {
-    if (!make_room(r, now->gpu_count))
+    if (!recent_make_room(r, now->gpu_count))
         return;
     for (size_t i = 0; i < now->gpu_count; i++)
         if (r->gpus[i].count == 0 && now->gpus[i].before_count)
@@ -175,7 +175,7 @@ void recent_begin(struct recent *r, const struct snapshot *now)
 
 void recent_follow(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
 {
-    if (!make_room(r, now->gpu_count))
+    if (!recent_make_room(r, now->gpu_count))
         return;
     for (size_t i = 0; previous && i < previous->gpu_count && i < now->gpu_count; i++) {
         const struct gpu *before = &previous->gpus[i];
@@ -190,7 +190,7 @@ void recent_follow(struct recent *r, const struct snapshot *previous, const stru
 
 void recent_add_points(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
 {
-    if (!make_room(r, now->gpu_count))
+    if (!recent_make_room(r, now->gpu_count))
         return;
     for (size_t i = 0; i < now->gpu_count; i++)
         if (now->gpus[i].state == GPU_OK)

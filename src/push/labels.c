@@ -19,7 +19,7 @@ void push_labels_done(struct push_labels *l)
 }
 
 /* Places in `space` move while it grows: until the end a view holds an offset. */
-static bool add(struct push_labels *l, struct str name, size_t value_at)
+static bool labels_add(struct push_labels *l, struct str name, size_t value_at)
 {
     if (l->space.len == value_at) /* an empty label is none */
         return true;
@@ -69,7 +69,7 @@ static bool add_missing(struct push_labels *l, const char *name, struct str valu
     if (!value.len || has(l, name))
         return true;
     buf_str(&l->space, value);
-    return add(l, str_from(name), at);
+    return labels_add(l, str_from(name), at);
 }
 
 static bool read_pairs(struct push_labels *l, struct str s, size_t at)
@@ -83,7 +83,7 @@ static bool read_pairs(struct push_labels *l, struct str s, size_t at)
             return false;
         size_t value = l->space.len;
         at = unescape(l, s, at + 2);
-        if (!at || !add(l, name, value))
+        if (!at || !labels_add(l, name, value))
             return false;
         at += at < s.len && s.at[at] == ',';
     }
@@ -98,7 +98,7 @@ bool push_labels_read(struct push_labels *l, struct str series, struct str job, 
     while (end < series.len && series.at[end] != '{')
         end++;
     buf_add(&l->space, series.at, end);
-    if (!end || !add(l, STR("__name__"), 0) || (end < series.len && !read_pairs(l, series, end + 1)))
+    if (!end || !labels_add(l, STR("__name__"), 0) || (end < series.len && !read_pairs(l, series, end + 1)))
         return false;
     if (!add_missing(l, "job", job) || !add_missing(l, "instance", instance) || l->space.failed)
         return false;

@@ -95,7 +95,7 @@ static struct str value_of(const struct push_labels *l, const char *name)
 }
 
 /* Under `as`, by its labels; or under any name, whatever they are, where both are NULL. */
-static const struct hw *find(struct str name, const char *as, const struct push_labels *l)
+static const struct hw *otlp_find(struct str name, const char *as, const struct push_labels *l)
 {
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         const struct hw *hw = &table[i];
@@ -293,9 +293,10 @@ static void hw_metric(struct otlp *w, const struct hw *first, const struct otlp_
     for (size_t i = 0; i < lines->count; i++) {
         const struct push_line *line = &lines->list[i];
         double whole = 1;
-        if (!find(name_of(line), first->name, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+        if (!otlp_find(name_of(line), first->name, NULL) ||
+            !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
             continue;
-        const struct hw *hw = find(name_of(line), first->name, labels);
+        const struct hw *hw = otlp_find(name_of(line), first->name, labels);
         if (!hw)
             continue;
         if (hw->share_of && !line->stale && (!value_beside(lines, line, hw->share_of, &whole) || whole <= 0))
@@ -316,7 +317,7 @@ static void own_metrics(struct otlp *w, const struct otlp_lines *lines, struct p
     for (size_t i = 0; i < lines->count; i++) {
         const struct push_line *line = &lines->list[i];
         struct str name = name_of(line);
-        if (find(name, NULL, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+        if (otlp_find(name, NULL, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
             continue;
         if (!str_equal(name, open)) {
             if (open.len)

@@ -74,7 +74,7 @@ static bool read_name(const char *name, struct push_waiting *ret)
 }
 
 /* What a run before this one left. A file that was being written then is not whole and goes. */
-static void look(struct push_queue *q)
+static void queue_look(struct push_queue *q)
 {
     AUTO_DIR DIR *dir = opendir(q->folder);
     if (!dir) {
@@ -108,7 +108,7 @@ struct push_queue *push_queue_new(const char *folder, int64_t bytes_max)
     q->next = 1;
     if (folder && strlen(folder) < sizeof q->folder && (mkdir(folder, 0700) == 0 || errno == EEXIST)) {
         str_copy(q->folder, sizeof q->folder, str_from(folder));
-        look(q);
+        queue_look(q);
     }
     return q;
 }

@@ -54,7 +54,7 @@ static void drop_message(void *item)
 
 #define say(p, level, ...) log_say((p)->setup.say, (p)->setup.user, level, __VA_ARGS__)
 
-static void publish(struct push_sender *p)
+static void sender_publish(struct push_sender *p)
 {
     pthread_mutex_lock(&p->lock);
     push_queue_get(p->queue, &p->stats.queue);
@@ -156,7 +156,7 @@ static bool send_first(struct push_sender *p)
     log_outcome(p, outcome, samples, answer.text, pause_ms);
     if (outcome != PUSH_LATER)
         p->retry.failures = 0;
-    publish(p);
+    sender_publish(p);
     return outcome != PUSH_LATER;
 }
 
@@ -199,7 +199,7 @@ static void take_mail(struct push_sender *p, int64_t wait_ms)
         drop_message(l);
         l = mailbox_take(p->mail, 0);
     }
-    publish(p);
+    sender_publish(p);
 }
 
 static void *thread_main(void *arg)
@@ -256,7 +256,7 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     p->mail = mailbox_new(MESSAGES_MAX, drop_message);
     p->queue = push_queue_new(setup->folder ? folder : NULL, settings->queue_bytes);
     if (p->mail && p->queue) {
-        publish(p);
+        sender_publish(p);
         p->runs = pthread_create(&p->thread, NULL, thread_main, p) == 0;
     }
     if (p->runs)

@@ -16,7 +16,7 @@
 enum { BLOCK = 65536, HASH_BITS = 13, HASH_SIZE = 1 << HASH_BITS, MATCH_MIN = 4, COPY_MAX = 64, LITERAL_MAX = 65536 };
 enum { TAG_LITERAL = 0, TAG_COPY_2 = 2, LITERAL_SHORT = 60, LITERAL_ONE_BYTE = 60, LITERAL_TWO_BYTES = 61 };
 
-static uint32_t load(const unsigned char *at)
+static uint32_t snappy_load(const unsigned char *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
@@ -55,10 +55,10 @@ static void put_block(struct buf *out, const unsigned char *block, size_t len)
     uint16_t seen[HASH_SIZE] = {0};
     size_t at = 0, literal = 0;
     while (at + MATCH_MIN <= len) {
-        uint32_t four = load(block + at);
+        uint32_t four = snappy_load(block + at);
         size_t slot = slot_of(four), before = seen[slot];
         seen[slot] = (uint16_t)at;
-        if (before >= at || load(block + before) != four) {
+        if (before >= at || snappy_load(block + before) != four) {
             at++;
             continue;
         }

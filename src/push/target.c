@@ -99,7 +99,7 @@ int push_target_encode(const struct push_target *t, struct buf *body, const stru
 }
 
 /* What waits as 2.0 for somebody who only knows 1.0 is written anew. */
-static int prepare(const struct push_target *t, struct buf *body, enum push_kind *ret_kind)
+static int target_prepare(const struct push_target *t, struct buf *body, enum push_kind *ret_kind)
 {
     AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
     AUTO_BUF struct buf old = BUF(PUSH_BODY_MAX);
@@ -168,7 +168,7 @@ static bool knows_only_1(const struct push_target *t, int status, const struct b
     return status == 415 || (status == 400 && !t->took_2);
 }
 
-static enum push_outcome judge(int status)
+static enum push_outcome target_judge(int status)
 {
     if (status >= 200 && status < 300)
         return PUSH_SENT;
@@ -192,7 +192,7 @@ enum push_outcome push_target_send(struct push_target *t, const struct env *env,
                                    struct push_answer *answer)
 {
     enum push_kind kind;
-    int status = prepare(t, body, &kind);
+    int status = target_prepare(t, body, &kind);
     *answer = (struct push_answer){0};
     if (status < 0) { /* nobody will ever take it */
         snprintf(answer->text, sizeof answer->text, "this request cannot be read: %s", strerror(-status));
@@ -200,7 +200,7 @@ enum push_outcome push_target_send(struct push_target *t, const struct env *env,
     }
     struct push_reply reply = {.text = BUF(64 << 10), .headers = BUF(64 << 10)};
     status = post(t, env, buf_view(body), kind, cancel, &reply);
-    enum push_outcome outcome = kind == PUSH_WRITE_2 && knows_only_1(t, status, &reply.headers) ? PUSH_AS_1 : judge(status);
+    enum push_outcome outcome = kind == PUSH_WRITE_2 && knows_only_1(t, status, &reply.headers) ? PUSH_AS_1 : target_judge(status);
     t->only_1 |= outcome == PUSH_AS_1;
     t->took_2 |= outcome == PUSH_SENT && kind == PUSH_WRITE_2;
     explain(status, &reply, answer->text, sizeof answer->text);

@@ -114,7 +114,7 @@ struct started {
     int control; /* -1: a child of ours */
 };
 
-static int start(const struct env *env, const struct launch *launch, int in, int out, int diag, struct started *ret)
+static int launch_start(const struct env *env, const struct launch *launch, int in, int out, int diag, struct started *ret)
 {
     int which = env && env->outside ? outside_find(env->outside, launch->argv) : -1;
     *ret = (struct started){.control = -1};
@@ -266,7 +266,7 @@ int launch_program(const struct env *env, const struct launch *launch, struct er
         return error_set(err, rc, "cannot make a pipe: %s", strerror(-rc));
     }
     struct started running;
-    rc = start(env, launch, in[0], out[1], diag[1], &running);
+    rc = launch_start(env, launch, in[0], out[1], diag[1], &running);
     close_pair((int[]){out[1], diag[1]});
     close_pair((int[]){in[0], -1});
     if (rc < 0) {

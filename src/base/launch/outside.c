@@ -31,7 +31,7 @@ static void on_child(int signal)
     (void)signal;
 }
 
-static void tell(int control, int value)
+static void outside_tell(int control, int value)
 {
     send(control, &value, sizeof value, MSG_NOSIGNAL);
 }
@@ -49,7 +49,7 @@ static void attend(pid_t pid, int control, const sigset_t *unblocked)
             return;
         kill(-pid, SIGKILL);
     }
-    tell(control, status);
+    outside_tell(control, status);
 }
 
 static void run_one(const char *const *argv, const int fds[FDS_MAX])
@@ -65,7 +65,7 @@ static void run_one(const char *const *argv, const int fds[FDS_MAX])
     for (int i = OUT; i < FDS_MAX; i++)
         if (fds[i] >= 0)
             close(fds[i]); /* else its output would never end */
-    tell(fds[CONTROL], rc);
+    outside_tell(fds[CONTROL], rc);
     sigdelset(&before, SIGCHLD);
     if (rc == 0)
         attend(pid, fds[CONTROL], &before);
@@ -111,7 +111,7 @@ __attribute__((noreturn)) static void serve(const struct outside *o)
         if (pid == 0)
             run_one(o->commands[which], fds);
         if (pid < 0 && fds[CONTROL] >= 0)
-            tell(fds[CONTROL], good ? -errno : -EPERM);
+            outside_tell(fds[CONTROL], good ? -errno : -EPERM);
         for (int i = 0; i < FDS_MAX; i++)
             if (fds[i] >= 0)
                 close(fds[i]);

@@ -179,7 +179,7 @@ static int check(struct cli *cli)
 
 /* ---- the command ---- */
 
-static int run(struct cli *cli)
+static int alert_run(struct cli *cli)
 {
     static const char *const names[] = {"list", "rules", "names", "test", "silence", "check"};
     const char *const *arguments = cli->options->arguments;
@@ -239,5 +239,5 @@ const struct command command_alert = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = alert_run,
 };

@@ -107,7 +107,7 @@ static void say_json(struct rule_look *l, const struct subject *s, enum truth tr
     jw_end(j);
 }
 
-static void judge(struct rule_look *l, const struct subject *s)
+static void now_judge(struct rule_look *l, const struct subject *s)
 {
     enum truth truth = expr_eval(l->rule->when, s);
     l->holds += truth == TRUTH_TRUE;
@@ -124,17 +124,17 @@ static void judge_rule(struct rule_look *l, const struct snapshot *s, const stru
 {
     struct subject subject = {.snapshot = s, .facts = facts};
     if (l->rule->scope == SCOPE_HOST)
-        judge(l, &subject);
+        now_judge(l, &subject);
     for (size_t i = 0; l->rule->scope != SCOPE_HOST && i < s->gpu_count; i++) {
         if (l->only != ALL_GPUS && (int)i != l->only)
             continue;
         subject.gpu = &s->gpus[i];
         subject.process = NULL;
         if (l->rule->scope == SCOPE_GPU)
-            judge(l, &subject);
+            now_judge(l, &subject);
         for (size_t k = 0; l->rule->scope == SCOPE_PROCESS && k < s->gpus[i].process_count; k++) {
             subject.process = &s->gpus[i].processes[k];
-            judge(l, &subject);
+            now_judge(l, &subject);
         }
     }
 }

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "guard/cuda.h"
 
-static int run(struct cli *cli)
+static int guard_cuda_helper_run(struct cli *cli)
 {
     char *argv[4] = {(char *)"cuda-helper"};
     for (size_t i = 0; i < 3; i++)
@@ -20,5 +20,5 @@ const struct command command_cuda_helper = {
     .arguments_min = 3,
     .arguments_max = 3,
     .hidden = true,
-    .run = run,
+    .run = guard_cuda_helper_run,
 };

@@ -141,7 +141,7 @@ static void say_guards(const json_t *workers)
     }
 }
 
-static int tell(struct cli *cli, const char *what, const char *name)
+static int guard_tell(struct cli *cli, const char *what, const char *name)
 {
     const char *sampling = sampling_option(cli);
     char path[64], problem[512];
@@ -176,7 +176,7 @@ static int tell(struct cli *cli, const char *what, const char *name)
     return result;
 }
 
-static int run(struct cli *cli)
+static int guard_run(struct cli *cli)
 {
     static const char *const words[] = {"status", "hold", "release", "evict", "resume", "run", "attach", "probe"};
     const char *const *arguments = cli->options->arguments;
@@ -198,7 +198,7 @@ static int run(struct cli *cli)
     }
     for (size_t i = 1; i < 5; i++)
         if (strcmp(word, words[i]) == 0)
-            return tell(cli, word, what);
+            return guard_tell(cli, word, what);
     return cli_unknown(cli, "subcommand", word, words, ARRAY_LEN(words));
 }
 
@@ -253,5 +253,5 @@ const struct command command_guard = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = guard_run,
 };

@@ -95,7 +95,7 @@ static void serve_one(struct guard_socket *s, int fd)
     send_answer(fd, status, &out);
 }
 
-static void *run(void *argument)
+static void *guard_socket_run(void *argument)
 {
     struct guard_socket *s = argument;
     for (;;) {
@@ -148,7 +148,7 @@ int guard_socket_open(struct guard *g, const char *name, struct guard_socket **r
         rc = listen_at(s, err);
     if (rc == 0 && (s->stop = eventfd(0, EFD_CLOEXEC)) < 0)
         rc = error_set(err, -errno, "out of descriptors");
-    if (rc == 0 && pthread_create(&s->thread, NULL, run, s) != 0)
+    if (rc == 0 && pthread_create(&s->thread, NULL, guard_socket_run, s) != 0)
         rc = error_set(err, -EAGAIN, "cannot start a thread");
     if (rc == 0) {
         *ret = s;

@@ -229,7 +229,7 @@ static int status(struct db_job *job)
     return rc < 0 ? failed(job, rc, &err) : EXIT_FINE;
 }
 
-static int run(struct cli *cli)
+static int db_run(struct cli *cli)
 {
     static const struct {
         const char *name;
@@ -299,5 +299,5 @@ const struct command command_db = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = db_run,
 };

@@ -170,7 +170,7 @@ static int download_fields(struct cli *cli, struct history_source *source, const
     return rc;
 }
 
-static int answer(struct cli *cli, const struct history_question *q, struct history_look *look, struct error *err)
+static int answer_history(struct cli *cli, const struct history_question *q, struct history_look *look, struct error *err)
 {
     struct history_source *source = NULL;
     int rc = history_source_open(cli, cli->settings, &source, err);
@@ -186,7 +186,7 @@ static int answer(struct cli *cli, const struct history_question *q, struct hist
     return rc;
 }
 
-static int run(struct cli *cli)
+static int history_run(struct cli *cli)
 {
     const struct options *o = cli->options;
     struct error err = {0};
@@ -223,7 +223,7 @@ static int run(struct cli *cli)
     look.until = (double)q->until_ms / MS_PER_S;
     if (!look.height)
         look.height = height_for(cli, q->metric_count);
-    int rc = answer(cli, q, &look, &err);
+    int rc = answer_history(cli, q, &look, &err);
     if (cli->failure_status == EXIT_USAGE) /* a field that is not there */
         return cli_usage(cli, "%s", err.text);
     if (rc < 0 && rc != -EPIPE)
@@ -275,5 +275,5 @@ const struct command command_history = {
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
     .remote = true,
-    .run = run,
+    .run = history_run,
 };

@@ -207,7 +207,7 @@ static void write_text(struct buf *out, const struct page *page, const struct st
     }
 }
 
-static int look(struct cli *cli, const char *url, struct status *s, struct error *err)
+static int db_status_look(struct cli *cli, const char *url, struct status *s, struct error *err)
 {
     int rc = store_peek_version(&cli->env, url, &s->survey.version, err);
     if (rc < 0)
@@ -233,7 +233,7 @@ int db_status(struct cli *cli, const struct config *config, const struct db_choi
                        .queue_bytes = queue_size(choice->url),
                        .choice = choice};
     store_place_text(choice->url, s.place, sizeof s.place);
-    int rc = look(cli, choice->url, &s, err);
+    int rc = db_status_look(cli, choice->url, &s, err);
     if (rc < 0)
         return rc;
     take_health(choice->health, &s);

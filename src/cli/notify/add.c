@@ -220,7 +220,7 @@ int notify_insert(const struct env *env, struct buf *text, const char *trial_pat
     return rc;
 }
 
-static const struct config_notify *find(const struct config *config, const char *name)
+static const struct config_notify *find_configured(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->notify_count; i++)
         if (strcmp(config->notify[i].entry.name, name) == 0)
@@ -242,7 +242,7 @@ static int refuse(const struct cli *cli, const struct error *err)
 /* One message, before anything is written for good. */
 static int try_it(struct cli *cli, const struct config *config, const char *name)
 {
-    const struct config_notify *c = find(config, name);
+    const struct config_notify *c = find_configured(config, name);
     struct error err = {0};
     struct alert_notice example;
     struct notifier_result result;

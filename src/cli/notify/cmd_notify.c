@@ -161,7 +161,7 @@ static int list_or_test(struct cli *cli, const char *name)
     return result;
 }
 
-static int run(struct cli *cli)
+static int notify_run(struct cli *cli)
 {
     static const char *const words[] = {"list", "test", "add", "remove"};
     const struct options *o = cli->options;
@@ -227,5 +227,5 @@ const struct command command_notify = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = notify_run,
 };

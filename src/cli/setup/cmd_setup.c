@@ -125,7 +125,7 @@ static const struct question questions[] = {
 };
 
 /* The answer of an option, of the person, or the default; EXIT_FINE, or the exit status. */
-static int answer(struct cli *cli, const struct question *q, bool ask, struct answers *a)
+static int setup_answer(struct cli *cli, const struct question *q, bool ask, struct answers *a)
 {
     char *to = (char *)a + q->at;
     struct error err = {0};
@@ -205,7 +205,7 @@ static int ask_all(struct cli *cli, bool ask, struct answers *a)
     if (ask && found.len)
         fprintf(stderr, "Found on this host: %s\n", found.at);
     for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
-        int status = answer(cli, &questions[i], ask, a);
+        int status = setup_answer(cli, &questions[i], ask, a);
         if (status != EXIT_FINE)
             return status;
     }
@@ -333,7 +333,7 @@ static int carry_out(struct cli *cli, const struct plan *p, bool sure)
     return EXIT_FINE;
 }
 
-static int run(struct cli *cli)
+static int setup_run(struct cli *cli)
 {
     bool yes = options_has(cli->options, "yes"), defaults = options_has(cli->options, "defaults"), there = person_is_there();
     bool dry = options_has(cli->options, "dry-run");
@@ -392,5 +392,5 @@ const struct command command_setup = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = setup_run,
 };

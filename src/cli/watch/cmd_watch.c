@@ -50,7 +50,7 @@ static void take_signals(sigset_t *defaults)
 }
 
 /* Its exit status when it could not be started, else 0. It keeps the terminal, its files and its place in the process group. */
-static int start(const char *const *argv, pid_t *ret)
+static int watch_start(const char *const *argv, pid_t *ret)
 {
     posix_spawnattr_t attributes;
     sigset_t defaults;
@@ -104,7 +104,7 @@ struct looker {
 };
 
 /* A sample that fails is left out: the program goes on. */
-static void look(struct looker *l)
+static void watch_look(struct looker *l)
 {
     struct error err = {0};
     struct tree_use use;
@@ -117,7 +117,7 @@ static void look(struct looker *l)
 }
 
 /* The first look, before the program is there. -EINVAL: wrong usage. */
-static int begin(struct looker *l, struct error *err)
+static int watch_begin(struct looker *l, struct error *err)
 {
     struct error why = {0};
     int only = ALL_GPUS;
@@ -156,7 +156,7 @@ static void follow(struct looker *l, pid_t pid)
         } else {
             next = clock_mono(&clock_system); /* sampling is slower than this interval */
         }
-        look(l);
+        watch_look(l);
         step_ms = MIN_OF(2 * step_ms, l->w->interval_ms);
     }
     struct mono ended = clock_mono(&clock_system);
@@ -206,7 +206,7 @@ static int end_like_it(int status)
     return 128 + number;
 }
 
-static int run(struct cli *cli)
+static int watch_run(struct cli *cli)
 {
     static const char *argv[ARGUMENTS_MAX + 1];
     static struct watched w;
@@ -224,11 +224,11 @@ static int run(struct cli *cli)
     for (size_t i = 0; i < w.argc; i++)
         argv[i] = cli->options->arguments[i];
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* children that it leaves behind are counted, too */
-    int result = begin(&l, &err);
+    int result = watch_begin(&l, &err);
     if (result < 0)
         return result == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("out of memory");
     w.started_at = clock_wall(cli->env.clock);
-    int status = start(argv, &pid);
+    int status = watch_start(argv, &pid);
     if (status == 0) {
         follow(&l, pid);
         if (getrusage(RUSAGE_CHILDREN, &spent) == 0)
@@ -276,5 +276,5 @@ const struct command command_watch = {
     .option_count = ARRAY_LEN(options),
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
-    .run = run,
+    .run = watch_run,
 };

@@ -36,7 +36,7 @@ static bool rehash(struct clients *c, size_t bucket_count)
     return true;
 }
 
-static bool make_room(struct clients *c)
+static bool clients_make_room(struct clients *c)
 {
     if (c->count == CLIENTS_MAX)
         return false;
@@ -53,7 +53,7 @@ int clients_place(struct clients *c, const char *device, uint64_t id)
         if (found->id == id && strcmp(found->device, device) == 0)
             return (int)c->buckets[b] - 1;
     }
-    if (!make_room(c)) {
+    if (!clients_make_room(c)) {
         c->left_out++;
         return -1;
     }

@@ -87,7 +87,7 @@ static struct reading higher(struct reading a, struct reading b)
     return b.state == READING_OK && b.value > a.value ? b : a;
 }
 
-static void add(struct gt *gt, struct gt_reading *ret)
+static void gt_add(struct gt *gt, struct gt_reading *ret)
 {
     struct reading now = read_khz(&gt->freq, gt->act), most = read_khz(&gt->freq, gt->max);
     if (gt->media) {
@@ -120,7 +120,7 @@ static void read_i915(const struct drm_card *card, const struct env *env, struct
         attrs_init(&gt.freq, env, "/sys/class/drm/%s/gt/gt%d", card->name, i);
         gt.throttle = gt.idle = gt.freq;
         if (attrs_exists(&gt.freq, gt.act))
-            add(&gt, ret);
+            gt_add(&gt, ret);
     }
     if (ret->count)
         return;
@@ -133,7 +133,7 @@ static void read_i915(const struct drm_card *card, const struct env *env, struct
     drm_card_attrs(card, env, &gt.freq);
     gt.throttle = gt.idle = gt.freq;
     if (attrs_exists(&gt.freq, gt.act))
-        add(&gt, ret);
+        gt_add(&gt, ret);
 }
 
 /* The second GT of a tile is the media engine, since Meteor Lake. */
@@ -151,7 +151,7 @@ static void read_xe(const struct drm_card *card, const struct env *env, struct g
             attrs_init(&gt.throttle, env, "%s/throttle", gt.freq.path);
             attrs_init(&gt.idle, env, "/sys/class/drm/%s/device/tile%d/gt%d/gtidle", card->name, tile, i);
             if (attrs_exists(&gt.freq, gt.act))
-                add(&gt, ret);
+                gt_add(&gt, ret);
         }
     }
 }

@@ -18,7 +18,7 @@ struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id)
     return NULL;
 }
 
-static struct smi_known_card *add(struct smi *s, const struct gpu_id *id, int index)
+static struct smi_known_card *cards_add(struct smi *s, const struct gpu_id *id, int index)
 {
     if (s->count == GPU_MAX)
         return NULL;
@@ -64,7 +64,7 @@ void smi_cards_look_asleep(struct smi *s)
             /* nvidia-smi would wake it; what can be known of it lies in files. */
             sleep_identify(s->env, seen[i].address, &id);
             if (visible_card(s->env->visible_devices, count, (int)i, id.uuid, NULL))
-                card = add(s, &id, -1);
+                card = cards_add(s, &id, -1);
         }
         if (card)
             card->asleep = seen[i].asleep;
@@ -136,7 +136,7 @@ static struct smi_known_card *find_or_add(struct smi *s, const struct smi_card *
         s->hidden++;
         return NULL;
     }
-    return add(s, id, said->index);
+    return cards_add(s, id, said->index);
 }
 
 static void learn_identity(struct smi_known_card *card, const struct gpu_id *id)

@@ -281,7 +281,7 @@ unsigned smi_field_groups(const struct smi_field *field)
     }
 }
 
-static const struct smi_field *find(const struct smi_field *table, size_t count, struct str name)
+static const struct smi_field *fields_find(const struct smi_field *table, size_t count, struct str name)
 {
     for (size_t i = 0; i < count; i++)
         if (str_is(name, table[i].name) || (table[i].old_name && str_is(name, table[i].old_name)))
@@ -295,11 +295,11 @@ const struct smi_field *smi_column_find(struct str name)
     const char *unit = name.len ? memchr(name.at, '[', name.len) : NULL;
     if (unit)
         name = str_trim((struct str){name.at, (size_t)(unit - name.at)});
-    return find(smi_columns, smi_column_count, name);
+    return fields_find(smi_columns, smi_column_count, name);
 }
 
 const struct smi_field *smi_element_find(struct str path, const struct smi_field *after)
 {
     size_t start = after ? (size_t)(after + 1 - smi_elements) : 0;
-    return find(smi_elements + start, smi_element_count - start, path);
+    return fields_find(smi_elements + start, smi_element_count - start, path);
 }

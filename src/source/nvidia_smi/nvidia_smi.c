@@ -119,7 +119,7 @@ static int smi_refresh(struct source *source, unsigned groups, struct error *err
     return rc < 0 ? rc : read_more(s, groups, err);
 }
 
-static int start(struct smi *s, struct error *err)
+static int nvidia_smi_start(struct smi *s, struct error *err)
 {
     smi_tool_start_clock(s);
     smi_cards_look_asleep(s);
@@ -148,7 +148,7 @@ static int smi_open(const struct env *env, const char *params, struct source **r
         return error_set(err, -ENOMEM, "out of memory");
     s->source.ops = &nvidia_smi_source;
     s->env = env;
-    int rc = visible_kind(env->visible_devices) == VISIBLE_NONE ? 0 : start(s, err);
+    int rc = visible_kind(env->visible_devices) == VISIBLE_NONE ? 0 : nvidia_smi_start(s, err);
     if (rc < 0) {
         smi_close(&s->source);
         return rc;

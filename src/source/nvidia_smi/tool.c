@@ -22,7 +22,7 @@ void smi_tool_start_clock(struct smi *s)
 
 /* Runs nvidia-smi with these arguments (NULL at the end); `of_cards`: only for those that may be asked. Returns the exit status or
  * -errno. */
-static int run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
+static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
 {
     AUTO_BUF struct buf ids = BUF(GPU_MAX * GPU_PCI_SIZE), noise = BUF(64 * 1024);
     const char *argv[ARGUMENTS] = {s->env->nvidia_smi};
@@ -77,7 +77,7 @@ static int learn_columns(struct smi *s, struct error *err)
         return 0;
     AUTO_BUF struct buf help = BUF(OUTPUT_MAX);
     const char *args[] = {"--help-query-gpu", NULL};
-    int rc = run(s, args, false, &help, err);
+    int rc = nvidia_smi_tool_run(s, args, false, &help, err);
     if (rc < 0)
         return rc;
     s->columns_known = true;
@@ -157,7 +157,7 @@ int smi_tool_query(struct smi *s, unsigned groups, struct smi_report *r, struct 
         const char *args[] = {names.at, "--format=csv,noheader,nounits", NULL};
         if (!names.at || names.failed)
             return error_set(err, -ENOMEM, "out of memory");
-        int status = run(s, args, true, &out, err);
+        int status = nvidia_smi_tool_run(s, args, true, &out, err);
         if (status < 0)
             return status;
         struct str text = buf_view(&out), column;
@@ -185,7 +185,7 @@ int smi_tool_apps(struct smi *s, struct smi_report *r, struct error *err)
 {
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
     const char *args[] = {"--query-compute-apps=pid,name,used_memory,gpu_uuid", "--format=csv,noheader,nounits", NULL};
-    int status = run(s, args, true, &out, err);
+    int status = nvidia_smi_tool_run(s, args, true, &out, err);
     if (status < 0)
         return status;
     /* No processes are no rows and status 0. */
@@ -198,7 +198,7 @@ int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err)
 {
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX), list = BUF(OUTPUT_MAX);
     const char *args[] = {"-q", "-x", NULL}, *list_args[] = {"-L", NULL};
-    int status = run(s, args, true, &out, err);
+    int status = nvidia_smi_tool_run(s, args, true, &out, err);
     if (status < 0)
         return status;
     int rc = smi_read_xml(r, buf_view(&out), err);
@@ -207,7 +207,7 @@ int smi_tool_xml(struct smi *s, struct smi_report *r, struct error *err)
         instances += r->cards[i].gpu.instance_count;
     if (rc < 0 && r->count == 0)
         return status ? smi_explain(buf_view(&out), status, err) : rc;
-    if (instances && run(s, list_args, false, &list, NULL) == 0)
+    if (instances && nvidia_smi_tool_run(s, list_args, false, &list, NULL) == 0)
         smi_read_list(r, buf_view(&list));
     return 0;
 }
@@ -216,6 +216,6 @@ void smi_tool_version(struct smi *s)
 {
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
     const char *args[] = {"--version", NULL};
-    if (run(s, args, false, &out, NULL) == 0)
+    if (nvidia_smi_tool_run(s, args, false, &out, NULL) == 0)
         smi_read_version(&s->driver, buf_view(&out));
 }

@@ -17,7 +17,7 @@ void xml_init(struct xml *x, struct str text)
         x->rest = (struct str){text.at + 3, text.len - 3};
 }
 
-static enum xml_event fail(struct xml *x, const char *why)
+static enum xml_event xml_fail(struct xml *x, const char *why)
 {
     x->why = why;
     return XML_ERROR;
@@ -94,7 +94,7 @@ static enum xml_event open_element(struct xml *x)
     while (name < x->rest.len && is_name_char(x->rest.at[name]))
         name++;
     if (name == 0)
-        return fail(x, "a name is missing behind '<'");
+        return xml_fail(x, "a name is missing behind '<'");
     char quote = 0;
     for (end = name; end < x->rest.len && (quote || x->rest.at[end] != '>'); end++) {
         char c = x->rest.at[end];
@@ -102,9 +102,9 @@ static enum xml_event open_element(struct xml *x)
             quote = quote ? 0 : c;
     }
     if (end >= x->rest.len)
-        return fail(x, "it ends inside an element");
+        return xml_fail(x, "it ends inside an element");
     if (!push(x, (struct str){x->rest.at, name}))
-        return fail(x, "elements are nested too deeply");
+        return xml_fail(x, "elements are nested too deeply");
     x->self_closed = end > name && x->rest.at[end - 1] == '/';
     x->attributes = str_trim((struct str){x->rest.at + name, end - name - x->self_closed});
     skip(x, end + 1);
@@ -119,10 +119,10 @@ static enum xml_event close_element(struct xml *x, const char *text_end)
 {
     const char *end = memchr(x->rest.at, '>', x->rest.len);
     if (!end)
-        return fail(x, "it ends inside an element");
+        return xml_fail(x, "it ends inside an element");
     struct str name = str_trim((struct str){x->rest.at + 1, (size_t)(end - x->rest.at) - 1});
     if (x->depth == 0 || !str_equal(name, last_part(x)))
-        return fail(x, "an element is closed that was not opened");
+        return xml_fail(x, "an element is closed that was not opened");
     x->text = x->leaf ? str_trim((struct str){x->text_start, (size_t)(text_end - x->text_start)}) : (struct str){"", 0};
     x->leaf = false;
     x->pop = true;
@@ -147,22 +147,22 @@ enum xml_event xml_next(struct xml *x)
         const char *mark = x->rest.len ? memchr(x->rest.at, '<', x->rest.len) : NULL;
         if (!mark) {
             if (x->depth > 0 || !x->seen_root)
-                return fail(x, x->seen_root ? "it ends before all elements are closed" : "there is no element in it");
+                return xml_fail(x, x->seen_root ? "it ends before all elements are closed" : "there is no element in it");
             return XML_END;
         }
         skip(x, (size_t)(mark - x->rest.at));
         if (str_starts(x->rest, "<?")) {
             if (!skip_past(x, "?>"))
-                return fail(x, "it ends inside a declaration");
+                return xml_fail(x, "it ends inside a declaration");
         } else if (str_starts(x->rest, "<!--")) {
             if (!skip_past(x, "-->"))
-                return fail(x, "it ends inside a comment");
+                return xml_fail(x, "it ends inside a comment");
         } else if (str_starts(x->rest, "<![CDATA[")) {
             if (!skip_past(x, "]]>"))
-                return fail(x, "it ends inside CDATA");
+                return xml_fail(x, "it ends inside CDATA");
         } else if (str_starts(x->rest, "<!")) {
             if (!skip_doctype(x))
-                return fail(x, "it ends inside the document type");
+                return xml_fail(x, "it ends inside the document type");
         } else if (str_starts(x->rest, "</")) {
             skip(x, 1);
             return close_element(x, mark);

@@ -44,7 +44,7 @@ static bool is_at(const struct xml *x, const char *path)
     return str_is((struct str){x->path, x->path_len}, path);
 }
 
-static void begin(struct reader *r)
+static void xml_report_begin(struct reader *r)
 {
     if (is_at(&r->xml, GPU)) {
         gpu_done(&r->card.gpu);
@@ -208,7 +208,7 @@ int smi_read_xml(struct smi_report *report, struct str text, struct error *err)
             break;
         }
         if (event == XML_OPEN)
-            begin(r);
+            xml_report_begin(r);
         else
             end(r);
     }

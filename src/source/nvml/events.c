@@ -69,7 +69,7 @@ static int card_of(const struct nvml *n, nvml_device handle)
     return -1;
 }
 
-static void tell(struct nvml *n, const struct nvml_event *said, struct event *event)
+static void nvml_events_tell(struct nvml *n, const struct nvml_event *said, struct event *event)
 {
     int at = card_of(n, said->device);
     *event = (struct event){.kind = EVENT_OTHER, .gpu_index = at, .at = clock_wall(n->env->clock)};
@@ -95,7 +95,7 @@ size_t events_take(struct nvml *n, struct event *events, size_t max)
         struct nvml_event said = {0};
         if (n->lib.event_wait(n->events, &said, 0) != NVML_OK)
             break; /* TIMEOUT: none; a lost card is seen when it is sampled */
-        tell(n, &said, &events[count++]);
+        nvml_events_tell(n, &said, &events[count++]);
     }
     return count;
 }

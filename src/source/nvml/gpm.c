@@ -54,7 +54,7 @@ void gpm_done(struct nvml *n, struct nvml_gpm *gpm)
     *gpm = (struct nvml_gpm){.newest = -1};
 }
 
-static bool prepare(struct nvml *n, nvml_device device, struct nvml_gpm *gpm)
+static bool gpm_prepare(struct nvml *n, nvml_device device, struct nvml_gpm *gpm)
 {
     struct nvml_gpm_support support = {.version = 1};
     if (!n->lib.gpm_support || !n->lib.gpm_alloc || !n->lib.gpm_sample || !n->lib.gpm_metrics || !n->lib.gpm_free)
@@ -71,7 +71,7 @@ static bool prepare(struct nvml *n, nvml_device device, struct nvml_gpm *gpm)
     return true;
 }
 
-static void compare(struct nvml *n, struct nvml_gpm *gpm, int before)
+static void gpm_compare(struct nvml *n, struct nvml_gpm *gpm, int before)
 {
     struct nvml_gpm_request *r = n->gpm_request;
     r->version = 1;
@@ -103,7 +103,7 @@ static void compare(struct nvml *n, struct nvml_gpm *gpm, int before)
 }
 
 /* `mig`: the instance to sample, NVML_NO_INSTANCE for the card itself. Returns NVML's code of taking the sample. */
-static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm, unsigned groups, bool idle)
+static int gpm_step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm, unsigned groups, bool idle)
 {
     struct mono now = clock_mono(n->env->clock);
     bool unseen = gpm->known && (groups & (GROUP_UNSEEN | GROUP_GLANCE));
@@ -123,13 +123,13 @@ static int step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gp
     gpm->newest = next;
     gpm->taken = now;
     if (before >= 0)
-        compare(n, gpm, before);
+        gpm_compare(n, gpm, before);
     else
         absent(gpm, READING_PENDING);
     return NVML_OK;
 }
 
-static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml_gpm *gpm, unsigned groups, struct gpu *out)
+static int run_gpm(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml_gpm *gpm, unsigned groups, struct gpu *out)
 {
     /* Of a MIG instance they are the only ones that tell how busy it is. */
     if (out->metric[METRIC_util_permille].state != READING_OK)
@@ -142,12 +142,12 @@ static int run(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml
     int code = NVML_OK;
     if (quick) {
         absent(gpm, READING_PENDING);
-    } else if (gpm->newest < 0 && !gpm->samples[0] && !prepare(n, card->handle, gpm)) {
+    } else if (gpm->newest < 0 && !gpm->samples[0] && !gpm_prepare(n, card->handle, gpm)) {
         gpm->refused = true;
         absent(gpm, READING_UNSUPPORTED);
         return NVML_OK;
     } else {
-        code = step(n, card->handle, mig, gpm, groups, idle);
+        code = gpm_step(n, card->handle, mig, gpm, groups, idle);
     }
     if (!gpm->refused)
         write_out(gpm, out);
@@ -168,7 +168,7 @@ bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu
 {
     bool first = card->gpm.newest < 0;
     struct mono since = card->gpm.taken;
-    int code = run(n, card, NVML_NO_INSTANCE, &card->gpm, groups, out);
+    int code = run_gpm(n, card, NVML_NO_INSTANCE, &card->gpm, groups, out);
     if (!first && card->gpm.taken.ns > since.ns)
         count(card, since);
     if (nvml_is_trouble(code))
@@ -178,5 +178,5 @@ bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu
 
 void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instance *instance, unsigned groups, struct gpu *out)
 {
-    run(n, card, instance->gpu_instance, &instance->gpm, groups, out);
+    run_gpm(n, card, instance->gpu_instance, &instance->gpm, groups, out);
 }

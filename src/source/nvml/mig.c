@@ -26,7 +26,7 @@ static void profile_from_name(const char *name, char *profile, size_t size)
     str_copy_clean(profile, size, str_trim(str_from(mig ? mig + 4 : "")));
 }
 
-static bool learn(struct nvml *n, const struct nvml_card *card, unsigned index, nvml_device handle, struct nvml_instance *ret)
+static bool mig_learn(struct nvml *n, const struct nvml_card *card, unsigned index, nvml_device handle, struct nvml_instance *ret)
 {
     char text[NVML_NAME_SIZE] = "";
     struct nvml_instance i = {.handle = handle, .gpu_instance = NVML_NO_INSTANCE, .compute_instance = NVML_NO_INSTANCE};
@@ -62,7 +62,7 @@ static void enumerate(struct nvml *n, struct nvml_card *card)
         nvml_device handle = NULL;
         if (n->lib.mig_by_index(card->handle, i, &handle) != NVML_OK)
             continue; /* NOT_FOUND: places are not filled in order */
-        if (!learn(n, card, i, handle, &found[count]))
+        if (!mig_learn(n, card, i, handle, &found[count]))
             continue;
         /* Keep the running comparison of an instance that was there before. */
         for (size_t old = 0; old < card->instance_count; old++)

@@ -14,7 +14,7 @@ struct steps {
     unsigned count[STEPS];
 };
 
-static bool number(int type, const union nvml_value *v, int64_t *ret)
+static bool nvml_past_number(int type, const union nvml_value *v, int64_t *ret)
 {
     switch (type) {
     case NVML_VALUE_DOUBLE: *ret = (int64_t)v->d; return true;
@@ -25,11 +25,12 @@ static bool number(int type, const union nvml_value *v, int64_t *ret)
     }
 }
 
-static void take(const struct nvml_sample *samples, unsigned count, int type, int64_t now_us, int64_t most, struct steps *out)
+static void nvml_past_take(const struct nvml_sample *samples, unsigned count, int type, int64_t now_us, int64_t most,
+                           struct steps *out)
 {
     for (unsigned i = 0; i < count; i++) {
         int64_t value, ago_ms = (now_us - (int64_t)samples[i].timestamp) / 1000;
-        if (ago_ms < 0 || ago_ms >= (int64_t)STEPS * STEP_MS || !number(type, &samples[i].value, &value) || value < 0 ||
+        if (ago_ms < 0 || ago_ms >= (int64_t)STEPS * STEP_MS || !nvml_past_number(type, &samples[i].value, &value) || value < 0 ||
             value > most)
             continue;
         size_t step = STEPS - 1 - (size_t)(ago_ms / STEP_MS);
@@ -45,7 +46,7 @@ static void fetch(struct nvml *n, struct nvml_card *card, int what, int64_t now_
     int type = NVML_VALUE_UINT;
     int64_t since = now_us - (int64_t)STEPS * STEP_MS * 1000;
     if (n->lib.samples(card->handle, what, (unsigned long long)since, &type, &count, buffer) == NVML_OK)
-        take(buffer, count < SAMPLES_MAX ? count : SAMPLES_MAX, type, now_us, most, out);
+        nvml_past_take(buffer, count < SAMPLES_MAX ? count : SAMPLES_MAX, type, now_us, most, out);
 }
 
 static struct reading mean(const struct steps *s, size_t step, int64_t scale)

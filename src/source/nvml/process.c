@@ -52,7 +52,7 @@ size_t process_entry_size(const struct nvml_library *lib, int *ret_version)
     return newest(lib, LIST_COMPUTE, &size) ? size : 0;
 }
 
-static bool make_room(struct nvml *n, size_t bytes)
+static bool nvml_process_make_room(struct nvml *n, size_t bytes)
 {
     if (bytes <= n->entries_size)
         return true;
@@ -70,7 +70,7 @@ static int fetch(struct nvml *n, nvml_device device, list_call call, size_t entr
     enum { FIRST_ROOM = 128, TRIES = 4 };
     size_t room = FIRST_ROOM;
     for (int i = 0; i < TRIES; i++) {
-        if (!make_room(n, room * entry_size))
+        if (!nvml_process_make_room(n, room * entry_size))
             return NVML_UNKNOWN;
         unsigned count = (unsigned)MIN_OF(n->entries_size / entry_size, (size_t)NVML_ENTRIES_MAX);
         unsigned given = count;
@@ -86,7 +86,7 @@ static int fetch(struct nvml *n, nvml_device device, list_call call, size_t entr
     return NVML_INSUFFICIENT_SIZE;
 }
 
-static struct process *find(const struct gpu *out, int32_t pid, int32_t instance)
+static struct process *nvml_process_find(const struct gpu *out, int32_t pid, int32_t instance)
 {
     for (size_t i = 0; i < out->process_count; i++)
         if (out->processes[i].pid == pid && out->processes[i].instance == instance)
@@ -107,7 +107,7 @@ static void merge(const struct nvml_card *card, struct gpu *out, const struct nv
         return;
     struct process probe = {.instance = -1};
     mig_place_process(card, entry->gpu_instance, entry->compute_instance, &probe);
-    struct process *p = find(out, (int32_t)entry->pid, probe.instance);
+    struct process *p = nvml_process_find(out, (int32_t)entry->pid, probe.instance);
     struct reading memory = memory_of(entry->used_memory);
     if (!p) {
         p = gpu_add_process(out, (int32_t)entry->pid);

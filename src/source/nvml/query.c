@@ -36,7 +36,7 @@ enum reading_state nvml_reading_state(int code)
     return nvml_is_final(code) || code == NVML_NOT_FOUND ? READING_UNSUPPORTED : READING_FAILED;
 }
 
-static int ask(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int64_t *values)
+static int nvml_query_ask(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int64_t *values)
 {
     if (q->shape == SHAPE_OWN)
         return q->ask(n, card, q->kind, values);
@@ -63,7 +63,7 @@ static int ask(struct nvml *n, struct nvml_card *card, const struct nvml_query *
 static bool run_one(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int *refused, struct gpu *out)
 {
     int64_t values[QUERY_VALUES_MAX] = {0};
-    int code = *refused ? *refused : ask(n, card, q, values);
+    int code = *refused ? *refused : nvml_query_ask(n, card, q, values);
     if (nvml_is_trouble(code)) {
         card_fail(n, card, code);
         return false;

@@ -52,8 +52,8 @@ static void forget_old(struct nvml_card *card, struct mono now)
     card->load_count = kept;
 }
 
-static void take(struct nvml_card *card, const struct nvml_process_utilization *rows, unsigned count, unsigned long long after,
-                 unsigned long long now_us, struct mono now)
+static void utilization_take(struct nvml_card *card, const struct nvml_process_utilization *rows, unsigned count,
+                             unsigned long long after, unsigned long long now_us, struct mono now)
 {
     for (unsigned i = 0; i < count; i++) {
         const struct nvml_process_utilization *row = &rows[i];
@@ -198,7 +198,7 @@ bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, st
     card->loads_of = mark_of(out);
     forget_old(card, now);
     if (code == NVML_OK)
-        take(card, n->entries, count, after, now_us, now);
+        utilization_take(card, n->entries, count, after, now_us, now);
     apply(card, out);
     return true;
 }

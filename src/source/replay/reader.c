@@ -23,7 +23,7 @@ struct replay_reader {
 };
 
 /* Takes the file over, also when it fails. */
-static int start(FILE *file, const char *path, struct replay_reader **ret, struct error *err)
+static int replay_reader_start(FILE *file, const char *path, struct replay_reader **ret, struct error *err)
 {
     int r = frame_check_magic(file, path, err);
     struct replay_reader *reader = r < 0 ? NULL : calloc(1, sizeof *reader);
@@ -60,7 +60,7 @@ int replay_reader_open(const char *path, struct replay_reader **ret, struct erro
     FILE *file = fopen(path, "rbe");
     if (!file)
         return error_set(err, -errno, "cannot open the recording '%s': %s", path, strerror(errno));
-    return start(file, path, ret, err);
+    return replay_reader_start(file, path, ret, err);
 }
 
 int replay_reader_open_memory(const void *bytes, size_t len, struct replay_reader **ret, struct error *err)
@@ -69,7 +69,7 @@ int replay_reader_open_memory(const void *bytes, size_t len, struct replay_reade
     FILE *file = len ? fmemopen((void *)bytes, len, "rb") : NULL;
     if (!file)
         return error_set(err, -EINVAL, "an empty recording");
-    return start(file, "memory", ret, err);
+    return replay_reader_start(file, "memory", ret, err);
 }
 
 void replay_reader_close(struct replay_reader *r)
@@ -82,7 +82,7 @@ void replay_reader_close(struct replay_reader *r)
     free(r);
 }
 
-static void forget(struct replay_reader *r)
+static void replay_reader_forget(struct replay_reader *r)
 {
     snapshot_unref(r->last);
     r->last = NULL;
@@ -90,7 +90,7 @@ static void forget(struct replay_reader *r)
 
 int replay_reader_rewind(struct replay_reader *r, struct error *err)
 {
-    forget(r);
+    replay_reader_forget(r);
     r->facts = (struct replay_reader_facts){0};
     r->has_schema = false;
     if (fseek(r->file, 0, SEEK_SET) < 0)
@@ -103,7 +103,7 @@ int replay_reader_rewind(struct replay_reader *r, struct error *err)
 static void damage(struct replay_reader *r)
 {
     r->facts.damaged++;
-    forget(r);
+    replay_reader_forget(r);
 }
 
 /* 1: a snapshot, 0: something else, or a damaged one that was counted; -ENOMEM. */
@@ -112,7 +112,7 @@ static int take_frame(struct replay_reader *r, struct snapshot **ret)
     const struct frame *f = &r->frame;
     if (f->type == FRAME_SCHEMA) {
         r->has_schema = schema_read(f->payload, f->len, &r->schema) == 0;
-        forget(r);
+        replay_reader_forget(r);
         if (!r->has_schema)
             damage(r);
         return 0;
@@ -162,7 +162,7 @@ int replay_reader_next(struct replay_reader *r, const struct snapshot **ret, str
             return error_set(err, rc, "out of memory");
         if (rc == 0)
             continue;
-        forget(r);
+        replay_reader_forget(r);
         r->last = now;
         r->facts.samples++;
         *ret = snapshot_ref(now);

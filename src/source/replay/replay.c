@@ -163,7 +163,7 @@ static void replay_close(struct source *source)
     free(r);
 }
 
-static int load(struct replay *r, struct error *err)
+static int replay_load(struct replay *r, struct error *err)
 {
     int rc = replay_reader_open(r->path, &r->reader, err);
     if (rc < 0)
@@ -200,7 +200,7 @@ static int replay_open(const struct env *env, const char *params, struct source 
     r->opened = clock_mono(env->clock);
     int rc = parse(r, params ? params : "", err);
     if (rc == 0)
-        rc = load(r, err);
+        rc = replay_load(r, err);
     if (rc < 0) {
         replay_close(&r->base);
         return rc;

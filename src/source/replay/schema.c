@@ -47,7 +47,7 @@ void schema_write(struct buf *out)
 }
 
 /* Usually the file was written by the same version: the name is where it was. */
-static int16_t find(struct str wanted, size_t guess, const char *(*name)(size_t))
+static int16_t replay_schema_find(struct str wanted, size_t guess, const char *(*name)(size_t))
 {
     if (name(guess) && str_is(wanted, name(guess)))
         return (int16_t)guess;
@@ -66,7 +66,7 @@ static bool read_names(const unsigned char **at, const unsigned char *end, const
     for (size_t i = 0; i < count; i++) {
         if (!varint_get(at, end, &len) || len >= SCHEMA_NAME_SIZE || len > (size_t)(end - *at))
             return false;
-        ret->to[i] = find((struct str){(const char *)*at, len}, i, name);
+        ret->to[i] = replay_schema_find((struct str){(const char *)*at, len}, i, name);
         *at += len;
     }
     return true;

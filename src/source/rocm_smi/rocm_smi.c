@@ -30,7 +30,7 @@ static bool names_amd_smi(const char *program)
     return strncmp(last ? last + 1 : program, "amd-smi", 7) == 0;
 }
 
-static int run(const struct rocm_smi *s, const char *const *argv, struct buf *out, struct error *err)
+static int rocm_smi_run(const struct rocm_smi *s, const char *const *argv, struct buf *out, struct error *err)
 {
     AUTO_BUF struct buf said = BUF(4096);
     struct launch launch = {.argv = argv, .timeout_ms = TIME_LIMIT_MS, .out = out, .err = &said};
@@ -76,14 +76,14 @@ static int ask_rocm_smi(struct rocm_smi *s, struct rocm_cards *ret, struct error
                            NULL};
     const char *all[] = {s->program, "-a", "--showmeminfo", "all", "--json", NULL};
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
-    int rc = run(s, named, &out, err);
+    int rc = rocm_smi_run(s, named, &out, err);
     if (rc == 0)
         rc = rocm_smi_parse(buf_view(&out), ret, err);
     if (rc != -EIO && rc != -EBADMSG)
         return rc;
     rocm_cards_done(ret);
     AUTO_BUF struct buf again = BUF(OUTPUT_MAX);
-    rc = run(s, all, &again, err);
+    rc = rocm_smi_run(s, all, &again, err);
     return rc < 0 ? rc : rocm_smi_parse(buf_view(&again), ret, err);
 }
 
@@ -91,11 +91,11 @@ static int ask_amd_smi(struct rocm_smi *s, struct rocm_cards *ret, struct error 
 {
     const char *facts[] = {s->program, "static", "--json", NULL}, *numbers[] = {s->program, "metric", "--json", NULL};
     AUTO_BUF struct buf out = BUF(OUTPUT_MAX), second = BUF(OUTPUT_MAX);
-    int rc = run(s, facts, &out, err);
+    int rc = rocm_smi_run(s, facts, &out, err);
     if (rc == 0)
         rc = amd_smi_parse_static(buf_view(&out), ret, err);
     if (rc == 0)
-        rc = run(s, numbers, &second, err);
+        rc = rocm_smi_run(s, numbers, &second, err);
     return rc < 0 ? rc : amd_smi_parse_metric(buf_view(&second), ret, err);
 }
 
@@ -107,7 +107,7 @@ static bool is_listed(const struct rocm_smi *s, const struct gpu_id *id)
     return false;
 }
 
-static int ask(struct rocm_smi *s, struct error *err)
+static int rocm_smi_ask(struct rocm_smi *s, struct error *err)
 {
     struct rocm_cards cards = {0};
     int rc = s->is_amd_smi ? ask_amd_smi(s, &cards, &s->failure) : ask_rocm_smi(s, &cards, &s->failure);
@@ -156,7 +156,7 @@ static int rocm_open(const struct env *env, const char *params, struct source **
     for (size_t i = 0; i < (env->rocm_smi ? 1 : ARRAY_LEN(programs)) && rc == -ENOENT; i++) {
         s->program = env->rocm_smi ? env->rocm_smi : programs[i];
         s->is_amd_smi = names_amd_smi(s->program);
-        rc = ask(s, err);
+        rc = rocm_smi_ask(s, err);
     }
     if (rc < 0) {
         rocm_close(&s->source);
@@ -191,7 +191,7 @@ static int rocm_refresh(struct source *source, unsigned groups, struct error *er
     if (!(groups & GROUP_ALL))
         return 0;
     if (mono_since_ms(clock_mono(s->env->clock), s->asked) >= FRESH_MS)
-        return ask(s, err);
+        return rocm_smi_ask(s, err);
     return s->failure.code < 0 ? error_set(err, s->failure.code, "%s", s->failure.text) : 0;
 }
 

@@ -145,7 +145,7 @@ static void view(const struct body *b, const struct sim_world *w, int gpu, doubl
 }
 
 /* From t to t + dt under what holds at t. */
-static void step(struct body *b, const struct sim_world *w, int gpu, double t, double dt)
+static void body_step(struct body *b, const struct sim_world *w, int gpu, double t, double dt)
 {
     struct body_view v;
     view(b, w, gpu, t, &v);
@@ -182,9 +182,9 @@ void body_at(struct body *b, const struct sim_world *w, int gpu, double t, struc
     if (b->second > second)
         body_init(b, w, gpu);
     for (; b->second < second; b->second++)
-        step(b, w, gpu, (double)b->second, 1);
+        body_step(b, w, gpu, (double)b->second, 1);
     struct body now = *b;
     if (t > (double)second)
-        step(&now, w, gpu, (double)second, t - (double)second);
+        body_step(&now, w, gpu, (double)second, t - (double)second);
     view(&now, w, gpu, t, ret);
 }

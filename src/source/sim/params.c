@@ -51,7 +51,7 @@ static int refuse(struct error *err, const char *what, struct str given, const c
     return error_set(err, -EINVAL, "unknown %s '%s' of the simulator; known: " STR_FMT, what, text, STR_ARG(list));
 }
 
-static int number(struct error *err, const char *name, struct str text, double least, double most, double *ret)
+static int sim_params_number(struct error *err, const char *name, struct str text, double least, double most, double *ret)
 {
     double value;
     if (!str_to_double(text, &value) || value < least || value > most)
@@ -97,17 +97,18 @@ static int add_fault(struct sim_world *w, struct str text, struct error *err)
         return refuse(err, "fault", kind, names, ARRAY_LEN(names));
 
     struct sim_condition c = {.kind = f->kind, .value = f->value};
-    if (letters < kind.len && number(err, f->name, (struct str){kind.at + letters, kind.len - letters}, 0, 10000, &c.value) < 0)
+    if (letters < kind.len &&
+        sim_params_number(err, f->name, (struct str){kind.at + letters, kind.len - letters}, 0, 10000, &c.value) < 0)
         return err ? err->code : -EINVAL;
     double on = 0, until = 0;
-    if (gpu.len && number(err, "fault GPU", gpu, 0, GPU_MAX - 1, &on) < 0)
+    if (gpu.len && sim_params_number(err, "fault GPU", gpu, 0, GPU_MAX - 1, &on) < 0)
         return err ? err->code : -EINVAL;
     if (gpu.len || f->one)
         c.where = (struct sim_where)ON_GPU((uint16_t)on);
-    if (str_cut(&times, '-', &from) && number(err, "fault time", from, 0, 1e7, &c.when.from) < 0)
+    if (str_cut(&times, '-', &from) && sim_params_number(err, "fault time", from, 0, 1e7, &c.when.from) < 0)
         return err ? err->code : -EINVAL;
     if (times.len) {
-        if (number(err, "end of the fault", times, c.when.from, 1e7, &until) < 0)
+        if (sim_params_number(err, "end of the fault", times, c.when.from, 1e7, &until) < 0)
             return err ? err->code : -EINVAL;
         c.when.to = until;
     }
@@ -163,7 +164,7 @@ struct requests {
 static int set(struct sim_world *w, struct requests *requests, struct str name, struct str value, struct error *err)
 {
     if (str_is(name, "gpus")) {
-        int r = number(err, "gpus", value, 1, GPU_MAX, &requests->gpus);
+        int r = sim_params_number(err, "gpus", value, 1, GPU_MAX, &requests->gpus);
         if (r == 0 && requests->gpus != floor(requests->gpus))
             return error_set(err, -EINVAL, "sim: gpus='" STR_FMT "' must be a whole number", STR_ARG(value));
         return r;
@@ -178,9 +179,9 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
         return 0;
     }
     if (str_is(name, "speed"))
-        return number(err, "speed", value, 0.001, 10000, &w->speed);
+        return sim_params_number(err, "speed", value, 0.001, 10000, &w->speed);
     if (str_is(name, "start"))
-        return number(err, "start", value, 0, 31 * 86400, &requests->start);
+        return sim_params_number(err, "start", value, 0, 31 * 86400, &requests->start);
     if (str_is(name, "fault"))
         return add_fault(w, value, err);
     if (str_is(name, "vendor")) {

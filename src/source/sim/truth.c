@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "source/sim/body.h"
 
-static int find(struct source *source, size_t gpu, struct wall at, struct sim **ret, double *ret_t)
+static int sim_truth_find(struct source *source, size_t gpu, struct wall at, struct sim **ret, double *ret_t)
 {
     if (!source || source->ops != &sim_source)
         return -EINVAL;
@@ -89,7 +89,7 @@ int sim_truth(struct source *source, size_t gpu, struct wall at, struct sim_trut
 {
     struct sim *s;
     double t;
-    int r = find(source, gpu, at, &s, &t);
+    int r = sim_truth_find(source, gpu, at, &s, &t);
     if (r < 0)
         return r;
     int g = (int)gpu;
@@ -114,7 +114,7 @@ static int walk(struct source *source, size_t gpu, struct wall at, double horizo
 {
     struct sim *s;
     double t;
-    int r = find(source, gpu, at, &s, &t);
+    int r = sim_truth_find(source, gpu, at, &s, &t);
     if (r < 0)
         return r;
     struct body body = s->bodies[gpu];

@@ -57,7 +57,7 @@ static const char *const connector_types[] = {"Unknown", "VGA",       "DVI-I", "
                                               "LVDS",    "Component", "DIN",   "DP",    "HDMI-A",    "HDMI-B",    "TV",
                                               "eDP",     "Virtual",   "DSI",   "DPI",   "Writeback", "SPI",       "USB"};
 
-static int ask(const struct env *env, int fd, unsigned long request, void *argument)
+static int display_mode_ask(const struct env *env, int fd, unsigned long request, void *argument)
 {
     int rc;
     do
@@ -91,14 +91,14 @@ static void read_connector(const struct env *env, int fd, uint32_t id, struct id
     struct drm_mode unused;
     /* Room for one mode: with none the kernel would ask the display itself, which takes a second and may flicker. */
     struct drm_connector c = {.connector_id = id, .modes = (uintptr_t)&unused, .mode_count = 1};
-    if (ask(env, fd, IOCTL_GET_CONNECTOR, &c) < 0 || !c.encoder_id)
+    if (display_mode_ask(env, fd, IOCTL_GET_CONNECTOR, &c) < 0 || !c.encoder_id)
         return;
     struct idle_display *display = display_of(&c, displays, count);
     struct drm_encoder encoder = {.encoder_id = c.encoder_id};
-    if (!display || ask(env, fd, IOCTL_GET_ENCODER, &encoder) < 0 || !encoder.crtc_id)
+    if (!display || display_mode_ask(env, fd, IOCTL_GET_ENCODER, &encoder) < 0 || !encoder.crtc_id)
         return;
     struct drm_crtc crtc = {.crtc_id = encoder.crtc_id};
-    if (ask(env, fd, IOCTL_GET_CRTC, &crtc) < 0 || !crtc.has_mode || !crtc.mode.width)
+    if (display_mode_ask(env, fd, IOCTL_GET_CRTC, &crtc) < 0 || !crtc.has_mode || !crtc.mode.width)
         return;
     display->in_use = true;
     display->width = crtc.mode.width;
@@ -115,8 +115,9 @@ void display_modes_read(const struct env *env, const char *path, struct idle_dis
     AUTO_CLOSE int fd = env->device_open(env, path);
     if (fd < 0)
         return;
-    ask(env, fd, IOCTL_DROP_MASTER, NULL); /* while nobody drives the displays, whoever opens the device becomes master */
-    if (ask(env, fd, IOCTL_GET_RESOURCES, &all) < 0)
+    display_mode_ask(env, fd, IOCTL_DROP_MASTER,
+                     NULL); /* while nobody drives the displays, whoever opens the device becomes master */
+    if (display_mode_ask(env, fd, IOCTL_GET_RESOURCES, &all) < 0)
         return;
     for (uint32_t i = 0; i < MIN_OF(all.connector_count, (uint32_t)CONNECTORS_MOST); i++)
         read_connector(env, fd, ids[i], displays, count);
