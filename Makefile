@@ -1,7 +1,7 @@
 # The front door. Meson and ninja do the work; tools/deps installs what is missing.
 BUILD ?= build
 
-.PHONY: run build check test bench lint format install uninstall tarball deb rpm wheel release-check soak docs clean
+.PHONY: run build web check test bench lint format install uninstall tarball deb rpm wheel release-check soak docs clean
 
 run: build
 	@tools/run $(BUILD)/whirr
@@ -9,8 +9,13 @@ run: build
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
+# The packages of the dashboard, from the npm registry; the first `make build` fetches them. Without them everything else is built.
+web:
+	@tools/web
+
 $(BUILD)/build.ninja:
 	@tools/deps build
+	@tools/web || true
 	@meson setup $(BUILD) --warnlevel 3 >/dev/null
 
 check:

@@ -92,3 +92,9 @@ def test_packages_have_everything_that_is_installed(installed):
         path = re.sub(r"^usr/lib/(?=libwhirr|pkgconfig)", "usr/lib/ARCHITECTURE/", path)  # Meson finds that folder only where dpkg-dev is installed
         assert any(fnmatch.fnmatch(path, f"{pattern}*") for pattern in debian), f"{path} is in no .install file"
         assert any(fnmatch.fnmatch(f"/{path}", f"{pattern.replace('%{_libdir}', '/usr/lib/*')}*") for pattern in rpm), f"{path} is not in whirr.spec"
+
+
+def test_configuring_starts_nothing_that_needs_a_network():
+    """Packages of the dashboard are fetched by tools/web; meson takes what is there, or leaves the pages out."""
+    for path in [ROOT / "meson.build", *(ROOT / "src").rglob("meson.build")]:
+        assert not re.search(r"run_command\([^)]*npm", path.read_text()), path
