@@ -14,7 +14,7 @@
 #include "insight/fit/capacity.h"
 #include "serve/data/part.h"
 #include "serve/server.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 #define PART_JSON "application/json"
 

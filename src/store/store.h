@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The history: every snapshot in a database, summed up to minutes and hours, cleaned up, and read back. This is the store itself,
- * used from one thread at a time; store/service.h runs it in a thread of its own.
+ * used from one thread at a time; store/service/service.h runs it in a thread of its own.
  *
  *   snapshot ─▶ samples ──(a minute is over)──▶ minutes ──(an hour is over)──▶ hours        each level has its own retention
  *          └──▶ processes, process_minutes, energy, facts, events

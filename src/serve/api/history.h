@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/mailbox.h"
-#include "store/ask/turns.h"
+#include "store/service/turns.h"
 
 struct conn;
 struct exchange;

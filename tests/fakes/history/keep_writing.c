@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 #define BEGIN_MS 1772323200000LL
 

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "daemon/part.h"
 #include "insight/baseline/baseline.h"
-#include "store/service.h"
+#include "store/service/service.h"
 #include "store/sim_history.h"
 
 /* The time of the sample stands still: whoever asks a second time would never come to an end. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The queue on disk: order, and that a long one costs no more per entry than a short one.
  */
-#include "store/queue.h"
+#include "store/service/queue.h"
 
 #include "sim_history.h"
 

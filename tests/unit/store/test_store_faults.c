@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "sql.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 /* A child writes samples and tells after each how many are written; it ends, or is ended, in the middle. Returns the last number.
  */

@@ -6,7 +6,7 @@
 
 #include "sim_history.h"
 #include "store/internal.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 /* Either counts for ever, or is over at once. */
 struct asked {

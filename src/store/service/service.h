@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 #include "base/mailbox.h"
-#include "store/ask/turns.h"
+#include "store/service/turns.h"
 #include "store/store.h"
 
 struct store_service;

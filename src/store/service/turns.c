@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The queue of questions and the account of each client.
  */
-#include "store/ask/turns.h"
+#include "store/service/turns.h"
 
 #include <errno.h>
 

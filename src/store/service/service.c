@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The store's threads from outside.
  */
-#include "store/service.h"
+#include "store/service/service.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "store/service_internal.h"
+#include "store/service/internal.h"
 
 enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, WORKS_SIZE = 4 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "store/service_internal.h"
+#include "store/service/internal.h"
 
 enum {
     LOOK_MS = 500,

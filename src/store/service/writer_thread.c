@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "store/service_internal.h"
+#include "store/service/internal.h"
 
 enum { CLEAN_BUDGET_MS = 100, MEMORY_EVERY_MS = 20000 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The backlog: a list in memory, and the queue behind it.
  */
-#include "store/backlog.h"
+#include "store/service/backlog.h"
 
 #include <errno.h>
 #include <stdlib.h>

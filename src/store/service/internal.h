@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "store/backlog.h"
-#include "store/service.h"
+#include "store/service/backlog.h"
+#include "store/service/service.h"
 
 enum { NOTICE_SIZE = 400 };
 

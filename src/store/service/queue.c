@@ -2,7 +2,7 @@
  * The queue: one row an entry. Snapshots are coded as in recordings; the names of their columns are kept beside them, so that a
  * newer program can read what an older one left.
  */
-#include "store/queue.h"
+#include "store/service/queue.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "store/queue.h"
+#include "store/service/queue.h"
 
 enum { BACKLOG_MEMORY_MAX = 240, BATCH_MAX = 64 };
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "store/service_internal.h"
+#include "store/service/internal.h"
 
 enum { READER_IDLE_MS = 5000 };
 
