@@ -9,7 +9,7 @@
 
 #include "format/prometheus/prometheus.h"
 #include "serve/api/core.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 enum { STOP_MS = 1000, STOP_LOOK_MS = 10 };
 

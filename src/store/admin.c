@@ -26,6 +26,7 @@ static const struct {
     {"process_minutes", "MIN(minute)", "MAX(minute)", 60000},
     {"energy", "MIN(minute)", "MAX(minute)", 60000},
     {"events", "MIN(at_ms)", "MAX(at_ms)", 1},
+    {"finding_episodes", "MIN(first_seen_ms)", "MAX(last_seen_ms)", 1},
 };
 
 /* Ours, with the parts of those that are kept in parts; others may have tables in the same database. */
@@ -33,7 +34,8 @@ static const char server_bytes[] =
     "WITH ours AS (SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('meta', 'hosts', "
     "'writers', 'gpus', 'facts', 'retention', 'samples', 'host_samples', 'minutes', 'hours', 'host_minutes', 'host_hours', "
     "'pending', "
-    "'processes', 'process_minutes', 'process_hours', 'energy', 'energy_hours', 'events', 'gpu_latest', 'energy_days', "
+    "'processes', 'process_minutes', 'process_hours', 'energy', 'energy_hours', 'events', 'finding_episodes', 'gpu_latest', "
+    "'energy_days', "
     "'process_days')) "
     "SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relkind = 'r' AND (c.oid IN (SELECT "
     "oid "
@@ -140,6 +142,8 @@ int store_peek_version(const struct env *env, const char *url, int64_t *ret, str
     int rc = open_db(env, url, true, &db, err);
     if (rc == 0)
         rc = schema_version(db, ret, err);
+    if (rc == 0)
+        rc = schema_check_version(*ret, err);
     db_close(db);
     return rc;
 }
@@ -179,10 +183,6 @@ int store_vacuum(const struct env *env, const char *url, bool full, int64_t *ret
     int rc = store_peek_version(env, url, &version, err);
     if (rc == 0 && version == 0)
         rc = error_set(err, -ENOENT, "nothing is stored there");
-    if (rc == 0 && version > SCHEMA_VERSION)
-        rc = error_set(err, -EPROTO,
-                       "the database was created by a newer version of whirr (its schema is %lld, this program knows %d)",
-                       (long long)version, SCHEMA_VERSION);
     if (rc == 0 && is_file(url))
         rc = size_of(NULL, url, ret_before, err);
     if (rc == 0)

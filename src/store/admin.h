@@ -5,7 +5,7 @@
 
 #include "store/store.h"
 
-enum { SURVEY_TABLES = 10 };
+enum { SURVEY_TABLES = 11 };
 
 struct store_table {
     const char *name;
@@ -26,7 +26,8 @@ struct store_survey {
 /* Counts every row: takes its time on a large one. */
 int store_survey(struct store *s, struct store_survey *ret, struct error *err);
 
-/* The version of the tables, without looking at anything else; 0 when there are none. -ENOENT: there is no such file. */
+/* The version of the tables, without looking at anything else; 0 when there are none. -ENOENT: there is no such file; -EPROTO:
+ * this program can do nothing with them. */
 int store_peek_version(const struct env *env, const char *url, int64_t *ret, struct error *err);
 int64_t store_known_version(void);
 

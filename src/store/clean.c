@@ -122,9 +122,9 @@ static int clean_samples(struct store *s, enum series series, int64_t wanted_ms,
 }
 
 /* Keys of buckets begin with the subject: one subject after the other, the first that has something to go. */
-static int clean_bucket_rows(struct store *s, const char *table, enum series series, enum level level, int64_t wanted_ms,
-                             struct error *err)
+static int clean_bucket_rows(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
 {
+    const char *table = series_table(series, level);
     int64_t cut_ms, first;
     int rc = wanted_ms > 0 ? safe_cut(s, series, level, wanted_ms, &cut_ms, err) : 0;
     if (rc != 0 || wanted_ms <= 0)
@@ -143,20 +143,11 @@ static int clean_bucket_rows(struct store *s, const char *table, enum series ser
     return rc < 0 ? rc : 1;
 }
 
-/* A table from before there were parts is cleaned row by row, as it always was, until all of it may go. */
 static int clean_buckets(struct store *s, enum series series, enum level level, int64_t wanted_ms, struct error *err)
 {
-    const char *table = series_table(series, level);
-    char old[PART_NAME_SIZE];
-    int64_t until_ms = 0;
-    if (s->db->ops->kind == DB_SQLITE || wanted_ms <= 0)
-        return clean_bucket_rows(s, table, series, level, wanted_ms, err);
-    int rc = parts_old_until(s->db, parted_of(series, level), &until_ms, err);
-    if (rc < 0 || until_ms == 0)
-        return rc < 0 ? rc : clean_parts(s, series, level, wanted_ms, err);
-    snprintf(old, sizeof old, "%s_old", table);
-    rc = clean_bucket_rows(s, old, series, level, wanted_ms, err);
-    return rc == 0 && until_ms <= wanted_ms ? partition_drop(s, old, err) : rc;
+    if (s->db->ops->kind == DB_POSTGRES && wanted_ms > 0)
+        return clean_parts(s, series, level, wanted_ms, err);
+    return clean_bucket_rows(s, series, level, wanted_ms, err);
 }
 
 /* Tables whose rows have a time in a column of their own. */
@@ -180,17 +171,9 @@ static int clean_parted(struct store *s, enum parted which, int64_t wanted_ms, s
 {
     const struct parted_table *t = &parted_tables[which];
     char name[PART_NAME_SIZE];
-    int64_t until_ms = 0;
     if (s->db->ops->kind == DB_SQLITE)
         return clean_by_time(s, t->name, t->key, t->index, "", wanted_ms / t->unit_ms, err);
-    int rc = parts_old_until(s->db, which, &until_ms, err);
-    if (rc == 0 && until_ms) {
-        snprintf(name, sizeof name, "%s_old", t->name);
-        rc = clean_by_time(s, name, t->key, t->index, "", wanted_ms / t->unit_ms, err);
-        return rc == 0 && until_ms <= wanted_ms ? partition_drop(s, name, err) : rc;
-    }
-    if (rc == 0)
-        rc = partition_oldest(s, which, wanted_ms, name, err);
+    int rc = partition_oldest(s, which, wanted_ms, name, err);
     if (rc < 0 || !name[0])
         return rc;
     rc = partition_drop(s, name, err);
@@ -269,6 +252,8 @@ static int clean_by_age(struct store *s, struct error *err)
         rc = clean_by_time(s, "writers", "at_ms", "host_id, run", "", now_ms - l->process_ms, err);
     if (rc == 0)
         rc = clean_by_time(s, "events", "at_ms", "id", "", now_ms - l->event_ms, err);
+    if (rc == 0)
+        rc = clean_by_time(s, "finding_episodes", "last_seen_ms", "id", "", now_ms - l->event_ms, err);
     if (rc == 0 && s->db->ops->kind == DB_POSTGRES)
         rc = clean_by_time(s, "energy_days", "day", "day, gpu_id", "", (now_ms - l->process_ms) / DAY_MS, err);
     if (rc == 0 && s->db->ops->kind == DB_POSTGRES)

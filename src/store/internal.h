@@ -16,6 +16,7 @@
 enum {
     LIVES_MAX = 4096,             /* processes on GPUs at the same time; further ones are not followed */
     ROLLUP_BUCKETS_A_WRITE = 256, /* after a long stop, catching up is spread over several writes */
+    OPEN_FINDINGS_MAX = 4096,     /* the same of findings */
     SAME_MOMENT_TRIES = 16,
     IDENTITY_SIZE = GPU_UUID_SIZE + GPU_PCI_SIZE + GPU_NAME_SIZE + 16,
 };
@@ -93,6 +94,23 @@ struct life {
     struct life_share whole; /* of those before it in this transaction */
 };
 
+/* A finding that is there, or was a moment ago, and its row; finding_episodes.c. */
+struct open_finding {
+    int64_t id;
+    int64_t gpu_id;     /* 0: of the host */
+    int64_t process_id; /* 0: of no process, or of one that is not stored */
+    int32_t pid;
+    enum finding_code code;
+    enum severity worst, now;
+    int64_t confidence_permille;                     /* when it was worst */
+    int64_t first_ms, last_ms, worst_ms, written_ms; /* samples that had it; the last one that its row knows of */
+    int64_t samples, util_sum, util_count, power_sum, power_count;
+    struct reading temp_max_mdegc;
+    bool from_before;                     /* read from the database, and not seen again yet */
+    bool changed;                         /* the severity of now is not in the row yet */
+    char headline[FINDING_HEADLINE_SIZE]; /* to be written; "": nothing new */
+};
+
 /* What this host knows of the time, and what the database keeps; retention.c. */
 struct retention {
     int64_t host_id; /* whose it is; 0: nothing was read yet */
@@ -126,6 +144,9 @@ enum statement {
     ST_MARKS,
     ST_OVERDUE,
     ST_EVENT,
+    ST_FINDING_BEGIN,
+    ST_FINDING_STATE,
+    ST_FINDING_WORSE,
     ST_LIFE_FIND,
     ST_LIFE_INSERT,
     ST_LIFE_UPDATE,
@@ -152,6 +173,11 @@ struct store {
     struct life *lives;
     size_t life_count, life_next; /* next: where the next process of a sample probably is */
     bool lives_loaded;
+    struct open_finding *open_findings;
+    size_t open_count, open_next; /* next: as of the processes */
+    bool findings_loaded;
+    int64_t begun_hour; /* in which so many episodes began */
+    size_t begun_count;
     enum source_state source_states[SOURCES_MAX];
     char source_names[SOURCES_MAX][SOURCE_NAME_SIZE];
     size_t source_count;
@@ -277,6 +303,9 @@ enum { PARTS_RECENT = 3 };
 size_t partition_newest(const struct store *s, enum parted which, const char *names[PARTS_RECENT]);
 /* samples.c: a row of a GPU or host, with the columns that it needs. */
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err);
+/* finding_episodes.c: the findings of a snapshot; and, once in a transaction, what its rows do not know yet. */
+int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_ms, struct error *err);
+int findings_flush(struct store *s, struct error *err);
 /* events.c */
 int put_event(struct store *s, const struct store_event *e, struct error *err);
 int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err);

@@ -66,16 +66,11 @@ static int prepare_removing(struct store *s, enum series series, enum level leve
 {
     enum parted which = parted_of(series, level);
     struct db_statement **q = &s->delete_bucket[series][level];
-    int64_t period_ms = parts_period(which, at_ms), old_until_ms = 0;
+    int64_t period_ms = parts_period(which, at_ms);
     if (*q && s->delete_period_ms[series][level] == period_ms)
         return 0;
     char part[PART_NAME_SIZE], sql[PART_NAME_SIZE + 64];
-    int rc = parts_old_until(s->db, which, &old_until_ms, err);
-    if (rc < 0)
-        return rc;
     parts_name(which, period_ms, part);
-    if (period_ms < old_until_ms)
-        snprintf(part, sizeof part, "%s_old", series_table(series, level));
     snprintf(sql, sizeof sql, "DELETE FROM %s WHERE id = $1", part);
     db_finish(q);
     s->delete_period_ms[series][level] = period_ms;

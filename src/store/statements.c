@@ -7,6 +7,10 @@
     "(SELECT MIN(t.id) + 1 FROM (SELECT 0 AS id UNION ALL SELECT id FROM " table ") AS t " \
     "WHERE NOT EXISTS (SELECT 1 FROM " table " AS n WHERE n.id = t.id + 1))"
 
+#define FINDING_STATE                                                                                                       \
+    "severity = $1, severity_now = $2, confidence_permille = $3, last_seen_ms = $4, samples = $5, util_sum_permille = $6, " \
+    "util_count = $7, power_sum_mw = $8, power_count = $9, temp_max_mdegc = $10, ended = $11"
+
 static const char *const texts[ST_COUNT] = {
     [ST_GPU_FIND] = "SELECT id FROM gpus WHERE host_id = $1 AND identity = $2",
     /* A card whose UUID was unknown once (an older driver) is still the same card. */
@@ -40,6 +44,13 @@ static const char *const texts[ST_COUNT] = {
                    "LIMIT $4",
     [ST_EVENT] =
         "INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    [ST_FINDING_BEGIN] =
+        "INSERT INTO finding_episodes (severity, severity_now, confidence_permille, last_seen_ms, samples, util_sum_permille, "
+        "util_count, power_sum_mw, power_count, temp_max_mdegc, host_id, gpu_id, process_id, pid, code, since_ms, first_seen_ms, "
+        "worst_ms, headline, ended) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, "
+        "0) RETURNING id",
+    [ST_FINDING_STATE] = "UPDATE finding_episodes SET " FINDING_STATE " WHERE id = $12",
+    [ST_FINDING_WORSE] = "UPDATE finding_episodes SET " FINDING_STATE ", worst_ms = $12, headline = $13 WHERE id = $14",
     [ST_LIFE_FIND] = "SELECT id FROM processes WHERE last_seen_ms >= $1 AND gpu_id = $2 AND pid = $3 AND start_key = $4 "
                      "ORDER BY last_seen_ms DESC LIMIT 1",
     [ST_LIFE_INSERT] =

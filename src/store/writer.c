@@ -68,7 +68,8 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
     partition_forget(s);
     s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
     s->lives = read_only ? NULL : calloc(LIVES_MAX, sizeof *s->lives);
-    int rc = !read_only && (!s->gpus || !s->lives) ? error_set(err, -ENOMEM, "out of memory") : 0;
+    s->open_findings = read_only ? NULL : calloc(OPEN_FINDINGS_MAX, sizeof *s->open_findings);
+    int rc = !read_only && (!s->gpus || !s->lives || !s->open_findings) ? error_set(err, -ENOMEM, "out of memory") : 0;
     if (rc == 0)
         rc = open_database(env, url, read_only, s, err);
     if (rc == 0)
@@ -149,6 +150,12 @@ void store_give_memory_back(struct store *s)
     db_exec(s->db, "PRAGMA shrink_memory", NULL);
 }
 
+static void forget_findings(struct store *s)
+{
+    s->open_count = s->begun_count = 0;
+    s->findings_loaded = false;
+}
+
 static void forget_gpus(struct store *s)
 {
     for (size_t i = 0; i < s->gpu_count; i++)
@@ -169,6 +176,7 @@ void store_close(struct store *s)
     forget_gpus(s);
     free(s->gpus);
     free(s->lives);
+    free(s->open_findings);
     free(s->parts);
     free(s->url);
     free(s);
@@ -196,6 +204,7 @@ static void forget(struct store *s)
     forget_gpus(s);
     s->life_count = 0;
     s->lives_loaded = false;
+    forget_findings(s);
     s->source_count = 0;
     s->rolled_bucket = s->marks_hour = 0;
     s->marked_hour = s->hours_looked = s->hours_done = 0;
@@ -248,6 +257,8 @@ static int settle(struct store *s, struct error *err)
         if (rc == 0)
             rc = note_seen(s, ST_GPU_SEEN, known->id, &known->seen_ms, err);
     }
+    if (rc == 0)
+        rc = findings_flush(s, err);
     return rc < 0 ? rc : running_mark(s, err);
 }
 
@@ -277,6 +288,7 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
     s->seen_minute = s->rolled_bucket = s->marks_hour = 0;
     running_done(&s->host_running);
     forget_gpus(s); /* their numbers are the host's own */
+    forget_findings(s);
     return 0;
 }
 
@@ -321,6 +333,8 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
         if (rc == 0)
             rc = lives_write(s, snapshot, gpu, known, err);
     }
+    if (rc == 0)
+        rc = findings_write(s, snapshot, at_ms, err); /* before the processes that they are about are gone */
     if (rc == 0)
         rc = lives_end_missing(s, snapshot, err);
     if (rc == 0) /* when the columns are there: adding one goes through every part */

@@ -79,9 +79,6 @@ static int migrate(struct db_job *job)
         return cli_fail("nothing is stored there yet; `whirr serve` creates the tables automatically");
     if (version == known)
         return say_migrated(job, version, known);
-    if (version > known)
-        return cli_fail("the database was created by a newer version of whirr (its schema is %lld, this program knows %lld)",
-                        (long long)version, (long long)known);
     /* Opening to write migrates. */
     const struct store_options options = {
         .env = &job->cli->env, .url = job->url, .host = job->config->store.host, .limits = store_default_limits};

@@ -63,7 +63,7 @@ static int64_t kept_ms(const struct store_limits *l, const char *table)
         return l->minute_ms;
     if (strstr(table, "hours"))
         return l->hour_ms;
-    return strcmp(table, "events") == 0 ? l->event_ms : l->process_ms;
+    return strcmp(table, "events") == 0 || strcmp(table, "finding_episodes") == 0 ? l->event_ms : l->process_ms;
 }
 
 static int64_t next_cleaning_ms(const struct status *s, const struct store_table *t)

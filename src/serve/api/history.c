@@ -14,7 +14,7 @@
 #include "http/http.h"
 #include "past/question.h"
 #include "serve/api/core.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, BODY_MAX = 64 << 20, GPUS_MAX = 256 };
 #define LOOK_MAX_MS (365 * 86400000LL)

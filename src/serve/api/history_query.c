@@ -12,7 +12,7 @@
 #include "http/http.h"
 #include "past/history_answer.h"
 #include "serve/api/core.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 enum { DOCUMENT_MAX = 64 << 20, SLICE_MAX = 16 << 20 };
 

@@ -10,7 +10,7 @@
 #include "http/http.h"
 #include "past/answer.h"
 #include "serve/api/core.h"
-#include "store/service.h"
+#include "store/service/service.h"
 
 enum { ANSWER_MAX = 64 << 20 };
 

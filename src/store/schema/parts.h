@@ -3,7 +3,7 @@
  * question about a day looks at that day alone. SQLite knows nothing of it.
  *
  * Keys of minutes and hours hold the GPU and the bucket in one number (series.h). They are parted by the time in it, the very
- * expression that the views call starts_at: so old tables could be taken over as they are, and `starts_at >= ...` finds the parts.
+ * expression that the views call starts_at: `starts_at >= ...` finds the parts.
  * Each part has a key of its own; as a key says in which part it is, it is one of a kind in all of them.
  */
 #pragma once
@@ -32,7 +32,7 @@ struct parted_table {
     int days;          /* that a part has */
     int ahead;         /* parts that are made before they are needed */
     bool own_keys;     /* each part has a primary key of its own, its id */
-    const char *index; /* for parts_take_over: its primary key, "" none */
+    const char *index; /* its primary key, "" none */
     const char *by;    /* whose rows of all time an index finds: "gpu" is samples_by_gpu, on gpu_id and the key; NULL none */
 };
 extern const struct parted_table parted_tables[PARTED_COUNT];
@@ -58,9 +58,6 @@ const char *parts_between(enum db_kind kind, enum level level);
 struct buf;
 void parts_among(enum db_kind kind, enum level level, const char *alias, int64_t from, int64_t to, struct buf *out);
 
-/* Whoever may read or write a table may another one. */
-int parts_copy_rights(struct db *db, const char *from, const char *to, struct error *err);
-
 /* Where the period begins in which that moment is. Weeks begin with a Monday. */
 int64_t parts_period(enum parted which, int64_t at_ms);
 enum { PART_NAME_SIZE = 64 };
@@ -69,14 +66,5 @@ void parts_name(enum parted which, int64_t period_ms, char name[PART_NAME_SIZE])
 /* The part of the period is there. */
 int parts_make(struct db *db, enum parted which, int64_t period_ms, struct error *err);
 
-/* A table from before there were parts is the part of all time up to a moment, called minutes_old. Until when it reaches, or 0:
- * there is none. */
-int parts_old_until(struct db *db, enum parted which, int64_t *ret_ms, struct error *err);
-/* Reads the tables that will be taken over, so that nobody has to wait for it: others go on writing meanwhile. Outside of a
- * transaction. May be ended at any moment, and done again. */
-int parts_look_through(struct db *db, struct error *err);
-/* Makes all tables but those of samples parted ones, in the transaction of a migration. What they held is in parts afterwards,
- * without being copied; fresh: they hold nothing. Indexes of `by` are left to parts_index. */
-int parts_take_over(struct db *db, bool fresh, struct error *err);
-/* The indexes of `by`, where they are not there yet, in new databases as in old ones. */
+/* The indexes of all of them. */
 int parts_index(struct db *db, struct error *err);

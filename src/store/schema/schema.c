@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tables, migrations, columns that come when they are needed, views.
+ * Versions of a database, and the columns that come when they are needed.
  */
 #include "store/schema/schema.h"
 
@@ -8,192 +8,12 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/units.h"
-#include "store/schema/others.h"
-#include "store/schema/parts.h"
+#include "store/schema/tables.h"
 
 enum { SQL_MAX = 1 << 18 };
 
-/* @KEY: a key given by us; @AUTO: one given by the database; @INT: 64 bits; @LOOSE: keyed tables without a hidden row number. */
-static const char tables_1[] =
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) @LOOSE;"
-    "CREATE TABLE hosts (id @AUTO, name TEXT NOT NULL UNIQUE, first_seen_ms @INT, last_seen_ms @INT);"
-    /* The last thing that each run of the program wrote, where writing may have to be tried again. */
-    "CREATE TABLE writers (host_id @INT NOT NULL, run @INT NOT NULL, last_number @INT NOT NULL, at_ms @INT NOT NULL,"
-    " PRIMARY KEY (host_id, run)) @LOOSE;"
-    /* identity: the UUID, else the PCI address and the name. */
-    "CREATE TABLE gpus (id @AUTO, host_id @INT NOT NULL, identity TEXT NOT NULL, uuid TEXT, pci_address TEXT, name TEXT, vendor "
-    "TEXT, simulated @INT NOT NULL,"
-    " gpu_index @INT, first_seen_ms @INT, last_seen_ms @INT, UNIQUE (host_id, identity));"
-    /* What seldom changes: a row when it does. */
-    "CREATE TABLE facts (gpu_id @INT NOT NULL, key TEXT NOT NULL, since_ms @INT NOT NULL, value TEXT, PRIMARY KEY (gpu_id, key, "
-    "since_ms))"
-    " @LOOSE;"
-    "CREATE TABLE samples (id @KEY, gpu_index @INT) @PARTED;"
-    "CREATE TABLE minutes (id @KEY, samples @INT NOT NULL);"
-    "CREATE TABLE hours (id @KEY, samples @INT NOT NULL);"
-    "CREATE TABLE host_samples (id @KEY);"
-    "CREATE TABLE host_minutes (id @KEY, samples @INT NOT NULL);"
-    "CREATE TABLE host_hours (id @KEY, samples @INT NOT NULL);"
-    /* Buckets that have rows below them which are not summed up yet. */
-    "CREATE TABLE pending (series @INT NOT NULL, level @INT NOT NULL, subject @INT NOT NULL, bucket @INT NOT NULL,"
-    " PRIMARY KEY (series, level, subject, bucket)) @LOOSE;"
-    /* One life of a process on a GPU. */
-    "CREATE TABLE processes (id @AUTO, gpu_id @INT NOT NULL, pid @INT NOT NULL, start_key @INT NOT NULL, started_at_ms @INT, name "
-    "TEXT,"
-    " user_name TEXT, command TEXT, container TEXT, model TEXT, type TEXT, first_seen_ms @INT NOT NULL, last_seen_ms @INT NOT NULL,"
-    " ended @INT NOT NULL, samples @INT NOT NULL, memory_peak_bytes @INT, memory_sum_bytes @INT NOT NULL, memory_count @INT NOT "
-    "NULL,"
-    " sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL, energy_mj @INT NOT NULL);"
-    "CREATE INDEX processes_by_time ON processes (last_seen_ms);"
-    "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
-    " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
-    " energy_mj @INT NOT NULL, PRIMARY KEY (minute, process_id)) @LOOSE;"
-    /* What a card used in a minute, and how much of it could be given to processes; counted: enum energy_evidence. */
-    "CREATE TABLE energy (minute @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
-    " counted @INT NOT NULL, PRIMARY KEY (minute, gpu_id)) @LOOSE;"
-    "CREATE TABLE events (id @AUTO, at_ms @INT NOT NULL, host_id @INT NOT NULL, gpu_id @INT, kind TEXT NOT NULL, severity TEXT NOT "
-    "NULL,"
-    " code @INT, text TEXT NOT NULL, data TEXT);"
-    "CREATE INDEX events_by_time ON events (at_ms);";
-
-/* migrations[i] leads from version i + 1 to i + 2; a new database goes the same way. A new version adds one here, and the tables of
- * the one before to old_versions.h of the tests, which start from each. */
-static const char *const migrations[] = {
-    /* The minutes of one process are found without reading those of all. */
-    "CREATE INDEX process_minutes_by_process ON process_minutes (process_id, minute);",
-    /* What each host wants kept, and what it knows of the time; see retention.c. alive_ms: when it last wrote here. */
-    "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
-    " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL, "
-    "held_ms @INT NOT NULL,"
-    " alive_ms @INT NOT NULL);",
-    /* Hours of processes and of energy; see process_hours.c. Bits: one for each minute of the hour. */
-    "CREATE TABLE process_hours (hour @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
-    " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
-    " energy_mj @INT NOT NULL, present_minutes @INT NOT NULL, busy_minutes @INT NOT NULL, held_minutes @INT NOT NULL,"
-    " byte_minutes @INT NOT NULL, idle_byte_minutes @INT NOT NULL, PRIMARY KEY (hour, process_id)) @LOOSE;"
-    "CREATE TABLE energy_hours (hour @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"
-    " counter_mj @INT NOT NULL, PRIMARY KEY (hour, gpu_id)) @LOOSE;"
-    "INSERT INTO pending (series, level, subject, bucket) SELECT 2, 2, host_id, hour FROM (SELECT g.host_id, e.minute / 60 AS hour"
-    " FROM energy e JOIN gpus g ON g.id = e.gpu_id UNION SELECT g.host_id, m.minute / 60 FROM process_minutes m JOIN processes p"
-    " ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id) AS t WHERE true ON CONFLICT DO NOTHING;",
-    /* What the container is called, and the Slurm job: reports by pod and by job. */
-    "ALTER TABLE processes ADD COLUMN container_name TEXT;"
-    "ALTER TABLE processes ADD COLUMN job TEXT;",
-    /* A server's samples have their time and their GPU in columns; see raw.h and move_samples. A file's stay as they are. */
-    "@BY_TIME",
-    /* A server's minutes and hours are in parts; see parts.h. A file's stay as they are. */
-    "",
-    /* A server has many hosts: what is asked about all of them is kept ready. See latest.c and days.c. */
-    "@FLEET",
-    /* Who was on a GPU at a moment long ago is found without looking at everybody who came later. */
-    "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);",
-    /* A server's hours of one host are found without those of the others; see parts_index. */
-    "",
-    /* Sums of hours are those of their minutes: when a process was there for part of a minute, "17:3/12" (minute, its samples, the
-     * GPU's); how long the GPU was watched, busy and idle, what it drew then, and its minutes' utilization. NULL: from before. */
-    "ALTER TABLE process_hours ADD COLUMN partial_minutes TEXT;"
-    "ALTER TABLE energy_hours ADD COLUMN watched_ms @INT;"
-    "ALTER TABLE energy_hours ADD COLUMN busy_ms @INT;"
-    "ALTER TABLE energy_hours ADD COLUMN idle_ms @INT;"
-    "ALTER TABLE energy_hours ADD COLUMN idle_mj @INT;"
-    "ALTER TABLE energy_hours ADD COLUMN util_sum_permille @INT;"
-    "ALTER TABLE energy_hours ADD COLUMN util_minutes @INT;",
-};
-_Static_assert(ARRAY_LEN(migrations) == SCHEMA_VERSION - 1, "each version but the first has its migration");
-
-#define BY_TIME(table, milliseconds) \
-    "CREATE INDEX " table "_by_time ON " table " USING brin (to_timestamp(" milliseconds " / 1000.0)) WITH (autosummarize = on);"
-
-static void expand(const char *sql, enum db_kind kind, struct buf *out)
-{
-    static const struct {
-        const char *word, *text[2];
-    } words[] = {
-        {"@KEY", {"INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY"}},
-        {"@AUTO", {"INTEGER PRIMARY KEY", "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"}},
-        {"@INT", {"INTEGER", "BIGINT"}},
-        {"@LOOSE", {"WITHOUT ROWID", ""}},
-        {"@PARTED", {"", "PARTITION BY RANGE (id)"}},
-        /* What the views call starts_at and the like is found without reading everything: summaries are written in the order of
-         * time, so an index of a few pages is enough. SQLite has nothing so small. */
-        {"@BY_TIME",
-         {"", BY_TIME("minutes", "((id & 4294967295) * 60000)") BY_TIME("hours", "((id & 4294967295) * 3600000)")
-                  BY_TIME("host_minutes", "((id & 4294967295) * 60000)") BY_TIME("host_hours", "((id & 4294967295) * 3600000)")
-                      BY_TIME("process_minutes", "(minute * 60000)") BY_TIME("process_hours", "(hour * 3600000)")
-                          BY_TIME("energy", "(minute * 60000)") BY_TIME("energy_hours", "(hour * 3600000)")
-          /* Rows of processes change as long as these run. */
-          "CREATE INDEX processes_by_last_seen_at ON processes (to_timestamp(last_seen_ms / 1000.0));"
-          "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));"}},
-        {"@FLEET",
-         {"",
-          /* Rows are changed where they are: nothing that changes is in an index. */
-          "CREATE TABLE gpu_latest (gpu_id BIGINT PRIMARY KEY, at_ms BIGINT NOT NULL, util_most_permille INTEGER, health TEXT, "
-          "health_reason TEXT) WITH (fillfactor = 50);"
-          "INSERT INTO gpu_latest (gpu_id, at_ms, health, health_reason) SELECT DISTINCT ON (gpu_id) gpu_id, at_ms, data::json ->> "
-          "'state', data::json ->> 'reason' FROM events WHERE kind = 'health' AND gpu_id IS NOT NULL AND data IS NOT NULL ORDER BY "
-          "gpu_id, at_ms DESC;"
-          "CREATE TABLE energy_days (day BIGINT NOT NULL, gpu_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL, PRIMARY KEY (day, "
-          "gpu_id));"
-          "CREATE TABLE process_days (day BIGINT NOT NULL, process_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL, PRIMARY KEY "
-          "(day, "
-          "process_id));"
-          /* Hours that are there already are summed up later, day by day. */
-          "INSERT INTO meta (key, value) SELECT 'days_from', CAST(hour / 24 + 1 AS TEXT) FROM (SELECT GREATEST((SELECT MAX(hour) "
-          "FROM "
-          "energy_hours), (SELECT MAX(hour) FROM process_hours)) AS hour) AS t WHERE hour IS NOT NULL;"}},
-    };
-    while (*sql) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(words) && strncmp(sql, words[i].word, strlen(words[i].word)) != 0)
-            i++;
-        if (i < ARRAY_LEN(words)) {
-            buf_text(out, words[i].text[kind]);
-            sql += strlen(words[i].word);
-        } else {
-            buf_char(out, *sql++);
-        }
-    }
-}
-
-static int exec_expanded(struct db *db, const char *sql, struct error *err)
-{
-    AUTO_BUF struct buf text = BUF(SQL_MAX);
-    expand(sql, db->ops->kind, &text);
-    if (!text.len && !text.failed)
-        return 0;
-    return text.failed ? error_set(err, -ENOMEM, "out of memory") : db_exec(db, text.at, err);
-}
-
-/* Rows of one series into a table with the columns of raw.h, day by day. The old one goes when no view has it any more. */
-static int move_samples(struct db *db, enum series series, struct error *err)
-{
-    const char *table = series_table(series, LEVEL_RAW), *subject = raw_words(DB_POSTGRES, series)->subject;
-    AUTO_STATEMENT struct db_statement *days = NULL;
-    char sql[160];
-    int rc = db_execf(db, err,
-                      "ALTER TABLE %s RENAME TO %s_by_id; ALTER TABLE %s_by_id RENAME CONSTRAINT %s_pkey TO %s_by_id_pkey;"
-                      "CREATE TABLE %s (recorded_at TIMESTAMPTZ NOT NULL, %s INTEGER NOT NULL, LIKE %s_by_id, PRIMARY KEY "
-                      "(recorded_at, %s)) PARTITION BY RANGE (recorded_at)",
-                      table, table, table, table, table, table, subject, table, subject);
-    snprintf(sql, sizeof sql, "SELECT DISTINCT (id >> 14) / 86400000 FROM %s_by_id ORDER BY 1", table);
-    if (rc == 0)
-        rc = db_prepare(db, sql, &days, err);
-    while (rc == 0 && (rc = db_step(days, err)) == 1)
-        rc = parts_make(db, parted_of(series, LEVEL_RAW), db_i64(days, 0) * DAY_MS, err);
-    if (rc == 0)
-        rc = db_execf(db, err,
-                      "INSERT INTO %s SELECT to_timestamp((o.id >> 14) / 1000.0), (o.id & 16383)::integer, o.* FROM %s_by_id o;"
-                      "ALTER TABLE %s DROP COLUMN id",
-                      table, table, table);
-    snprintf(sql, sizeof sql, "%s_by_id", table);
-    return rc < 0 ? rc : parts_copy_rights(db, sql, table, err);
-}
-
-static int drop_moved(struct db *db, struct error *err)
-{
-    return db_exec(db, "DROP TABLE samples_by_id, host_samples_by_id", err);
-}
+/* From each version to the next; schema SCHEMA_FIRST is the first one that was released. */
+static const struct migration migrations[] = {{0, NULL}};
 
 static int table_exists(struct db *db, const char *table, bool *ret, struct error *err)
 {
@@ -240,28 +60,6 @@ static int set_version(struct db *db, int version, struct error *err)
                     "INSERT INTO meta (key, value) VALUES ('schema_version', '%d') "
                     "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
                     version);
-}
-
-static int create_or_migrate(struct db *db, int64_t version, struct error *err)
-{
-    int rc = db_take_time(db, err);
-    if (rc == 0 && version == 0)
-        rc = exec_expanded(db, tables_1, err);
-    for (int64_t v = MAX_OF(version, (int64_t)1); rc == 0 && v < SCHEMA_VERSION; v++)
-        rc = exec_expanded(db, migrations[v - 1], err);
-    /* What the other hosts of a server want kept is not known before each of them has said so. */
-    if (rc == 0 && version > 0 && version < 3 && db->ops->kind == DB_POSTGRES)
-        rc = db_exec(db, "INSERT INTO retention SELECT id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM hosts", err);
-    for (int series = 0; rc == 0 && version < 6 && db->ops->kind == DB_POSTGRES && series < SERIES_COUNT; series++)
-        rc = move_samples(db, (enum series)series, err);
-    if (rc == 0 && version < 7 && db->ops->kind == DB_POSTGRES)
-        rc = parts_take_over(db, version == 0, err);
-    if (rc == 0 && db->ops->kind == DB_POSTGRES)
-        rc = parts_index(db, err);
-    static const char *const fleet[] = {"gpu_latest", "energy_days", "process_days"};
-    for (size_t i = 0; rc == 0 && version > 0 && version < 8 && db->ops->kind == DB_POSTGRES && i < ARRAY_LEN(fleet); i++)
-        rc = parts_copy_rights(db, "energy_hours", fleet[i], err);
-    return rc < 0 ? rc : set_version(db, SCHEMA_VERSION, err);
 }
 
 static void note_column(struct schema *schema, enum series series, size_t column)
@@ -402,12 +200,17 @@ int schema_add_columns(struct schema *schema, enum series series, const size_t *
     return rc;
 }
 
-static int check_version(int64_t version, struct error *err)
+int schema_check_version(int64_t version, struct error *err)
 {
     if (version > SCHEMA_VERSION)
         return error_set(err, -EPROTO,
                          "the database was created by a newer version of whirr (its schema is %lld, this program knows %d)",
                          (long long)version, SCHEMA_VERSION);
+    if (version > 0 && version < SCHEMA_FIRST)
+        return error_set(err, -EPROTO,
+                         "the database was created by a version of whirr from before the first release (its schema is %lld, the "
+                         "first is %d) and is left as it is: move it away, or set store.url to another one",
+                         (long long)version, SCHEMA_FIRST);
     return 0;
 }
 
@@ -429,11 +232,13 @@ static int add_stats_columns(struct schema *schema, struct error *err)
 static int bring_up(struct schema *schema, int64_t version, struct error *err)
 {
     struct db *db = schema->db;
-    bool moves = version > 0 && version < 7 && db->ops->kind == DB_POSTGRES;
-    CLEANUP(others_done) struct others others = {0};
-    int rc = moves ? others_note(db, &others, err) : 0;
+    int rc = 0;
+    if (version == 0)
+        rc = tables_create(db, err);
+    else if (version < SCHEMA_VERSION)
+        rc = tables_migrate(db, migrations, version, err);
     if (rc == 0 && version < SCHEMA_VERSION)
-        rc = create_or_migrate(db, version, err);
+        rc = set_version(db, SCHEMA_VERSION, err);
     if (rc == 0)
         rc = schema_read_columns(schema, err);
     unsigned before = schema->generation;
@@ -444,35 +249,21 @@ static int bring_up(struct schema *schema, int64_t version, struct error *err)
         rc = schema_make_views(schema, err);
     else if (rc == 0 && schema->generation != before)
         rc = schema_refresh_views(schema, err);
-    if (rc == 0 && moves)
-        rc = others_restore(db, &others, err);
-    if (rc == 0 && version < 6 && db->ops->kind == DB_POSTGRES)
-        rc = drop_moved(db, err);
     return rc;
-}
-
-/* What takes long in a large database, before anybody has to wait for us. */
-static int prepare_migration(struct db *db, struct error *err)
-{
-    int64_t version = 0;
-    int rc = db->ops->kind == DB_POSTGRES ? schema_version(db, &version, err) : 0;
-    return rc < 0 || version == 0 || version >= 7 ? rc : parts_look_through(db, err);
 }
 
 int schema_open(struct schema *schema, struct db *db, struct error *err)
 {
     *schema = (struct schema){.db = db};
     int64_t version;
-    int rc = prepare_migration(db, err);
-    if (rc == 0)
-        rc = db_begin(db, err);
+    int rc = db_begin(db, err);
     if (rc < 0)
         return rc;
     rc = schema_lock(db, err);
     if (rc == 0)
         rc = schema_version(db, &version, err);
     if (rc == 0)
-        rc = check_version(version, err);
+        rc = schema_check_version(version, err);
     if (rc == 0)
         rc = bring_up(schema, version, err);
     if (rc < 0) {
@@ -488,7 +279,7 @@ int schema_open_read_only(struct schema *schema, struct db *db, struct error *er
     int64_t version;
     int rc = schema_version(db, &version, err);
     if (rc == 0)
-        rc = check_version(version, err);
+        rc = schema_check_version(version, err);
     if (rc < 0)
         return rc;
     if (version == 0)

@@ -7,7 +7,8 @@
 #include "store/schema/raw.h"
 #include "store/series.h"
 
-enum { SCHEMA_VERSION = 11 };
+/* Versions are counted on from those of development, which are refused. */
+enum { SCHEMA_FIRST = 12, SCHEMA_VERSION = 12 };
 
 /* Which columns of a series the database has: they are made when a value first appears, so that a card that knows little does
  * not pay for what others know. */
@@ -22,7 +23,8 @@ struct schema {
     unsigned generation; /* changes when columns come: prepared statements are out of date */
 };
 
-/* Makes the tables, or brings older ones up to date. -EPROTO: made by a newer version, which is left alone. */
+/* Makes the tables, or brings older ones up to date. -EPROTO: made by a newer version, or by one from before the
+ * first release, and left alone. */
 int schema_open(struct schema *schema, struct db *db, struct error *err);
 /* The same without changing anything; -EPROTO also for an older version, -ENOENT when there are no tables yet. */
 int schema_open_read_only(struct schema *schema, struct db *db, struct error *err);
@@ -36,5 +38,7 @@ int schema_read_columns(struct schema *schema, struct error *err);
 int schema_make_views(struct schema *schema, struct error *err);
 /* After columns came: the views show them. */
 int schema_refresh_views(struct schema *schema, struct error *err);
+/* -EPROTO and a sentence: tables of this version can't be used, and not be brought up to date. */
+int schema_check_version(int64_t version, struct error *err);
 /* The version of the tables, 0 when there are none. */
 int schema_version(struct db *db, int64_t *ret, struct error *err);

@@ -410,6 +410,35 @@ static int view_of_events(const struct schema *schema, struct error *err)
     return make(v, "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id", err);
 }
 
+static int view_of_findings(const struct schema *schema, struct error *err)
+{
+    CLEANUP(view_free) struct view *v = view_new(schema, "finding_log");
+    if (!v)
+        return error_set(err, -ENOMEM, "out of memory");
+    add(v, "id", "t.id");
+    add_gpu(v);
+    add(v, "code", "t.code");
+    add(v, "severity", "CASE t.severity WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' WHEN 1 THEN 'notice' ELSE 'info' END");
+    add_unit(v, "confidence", "confidence_permille", "1000.0");
+    add(v, "headline", "t.headline");
+    add_time(v, "since", "t.since_ms");
+    add_time(v, "first_seen_at", "t.first_seen_ms");
+    add_time(v, "last_seen_at", "t.last_seen_ms");
+    add_time(v, "worst_at", "t.worst_ms");
+    add(v, "ended", "t.ended");
+    add(v, "pid", "NULLIF(t.pid, 0)");
+    add(v, "process", "p.name");
+    add(v, "user_name", "p.user_name");
+    add(v, "samples", "t.samples");
+    add_mean(v, "utilization_percent", "util_sum_permille", "util_count", "10.0");
+    add_mean(v, "power_watts", "power_sum_mw", "power_count", "1000.0");
+    add_unit(v, "temperature_max_celsius", "temp_max_mdegc", "1000.0");
+    return make(v,
+                "finding_episodes t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id LEFT JOIN processes p ON "
+                "p.id = t.process_id",
+                err);
+}
+
 /* A field of an event's data. */
 static void add_field(struct view *v, const char *name, const char *key, const char *type)
 {
@@ -456,6 +485,8 @@ int schema_make_views(struct schema *schema, struct error *err)
         rc = view_of_events(schema, err);
     if (rc == 0)
         rc = view_of_alerts(schema, err);
+    if (rc == 0)
+        rc = view_of_findings(schema, err);
     return rc < 0 ? rc : schema_refresh_views(schema, err);
 }
 

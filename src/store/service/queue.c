@@ -99,11 +99,13 @@ uint64_t queue_dropped(const struct queue *q)
 static int encode_snapshot(const struct snapshot *s, struct buf *out)
 {
     struct snapshot *own = snapshot_copy(s);
-    if (!own)
-        return -ENOMEM;
-    snapshot_encode(out, own, NULL);
+    if (own && s->verdict)
+        own->verdict = verdict_copy(s->verdict);
+    bool copied = own && (own->verdict || !s->verdict);
+    if (copied)
+        snapshot_encode(out, own, NULL);
     snapshot_unref(own);
-    return out->failed ? -ENOMEM : 0;
+    return copied && !out->failed ? 0 : -ENOMEM;
 }
 
 static int encode_event(const struct store_event *e, struct buf *out)

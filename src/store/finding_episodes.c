@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Episodes of findings into their table: one row from the first sample that had a finding to the last one.
+ *
+ *   sample     f f f . f f f f . . . . . . . . .        f found   . not
+ *   row        ├─────── one episode ──────┤   └ a gap of GAP_MS later it is over, at the last sample that had the finding
+ *
+ * A row is written when an episode begins, gets worse and ends, and in between ever more rarely, at the latest every minute: after
+ * a crash the end of an open episode is known to the minute. An episode that was open at a stop goes on where the finding is there
+ * again within RESUME_MS of the last sample that had it; otherwise it is over, at that sample.
+ */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "store/internal.h"
+
+enum {
+    GAP_MS = 30000,         /* without a finding for longer: its episode is over */
+    RESUME_MS = 180000,     /* the same for one from before a restart: the row may be a minute old, and a start takes its time */
+    CONFIRM_MAX_MS = 60000, /* a row is never older than that */
+    CONFIRM_MIN_MS = 1000,
+    HURRIED_GAP_MS = 600000, /* where episodes come and go too often, such a gap does not end one */
+    BEGUN_PER_HOUR = 30,     /* for the host and for each GPU: what comes beyond is not stored */
+};
+
+static void read_open(struct db_statement *q, struct open_finding *e)
+{
+    e->id = db_i64(q, 0);
+    e->gpu_id = db_is_null(q, 1) ? 0 : db_i64(q, 1);
+    e->process_id = db_is_null(q, 2) ? 0 : db_i64(q, 2);
+    e->pid = (int32_t)db_i64(q, 3);
+    e->worst = e->now = (enum severity)db_i64(q, 5);
+    e->confidence_permille = db_i64(q, 6);
+    e->first_ms = db_i64(q, 7);
+    e->last_ms = e->written_ms = db_i64(q, 8);
+    e->samples = db_i64(q, 9);
+    e->util_sum = db_i64(q, 10);
+    e->util_count = db_i64(q, 11);
+    e->power_sum = db_i64(q, 12);
+    e->power_count = db_i64(q, 13);
+    e->temp_max_mdegc = db_is_null(q, 14) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, 14));
+    e->from_before = true;
+}
+
+/* After a start: the episodes that had not ended, so that they go on. */
+static int load_open(struct store *s, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(s->db,
+                        "SELECT id, gpu_id, process_id, pid, code, severity, confidence_permille, first_seen_ms, last_seen_ms, "
+                        "samples, util_sum_permille, util_count, power_sum_mw, power_count, temp_max_mdegc FROM finding_episodes "
+                        "WHERE ended = 0 AND host_id = $1 ORDER BY last_seen_ms DESC",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, s->host_id);
+    while ((rc = db_step(q, err)) == 1 && s->open_count < OPEN_FINDINGS_MAX) {
+        struct open_finding *e = &s->open_findings[s->open_count];
+        char code[64];
+        *e = (struct open_finding){0};
+        read_open(q, e);
+        str_copy(code, sizeof code, db_text(q, 4));
+        /* One of a later version, which this one cannot find again, ends as any other. */
+        if (!finding_code_from_name(code, &e->code))
+            e->code = FINDING_CODE_COUNT;
+        s->open_count++;
+    }
+    if (rc == 1)
+        db_reset(q);
+    s->findings_loaded = rc >= 0;
+    return rc < 0 ? rc : 0;
+}
+
+static const struct gpu *gpu_of(const struct snapshot *snapshot, int index)
+{
+    for (size_t i = 0; i < snapshot->gpu_count; i++)
+        if (snapshot->gpus[i].index == index)
+            return &snapshot->gpus[i];
+    return NULL;
+}
+
+static struct known_gpu *known_of(struct store *s, int index)
+{
+    for (size_t i = 0; index >= 0 && i < s->gpu_count; i++)
+        if (s->gpus[i].index == index)
+            return &s->gpus[i];
+    return NULL;
+}
+
+/* The row of the process that a finding is about; 0: none, or none is stored. */
+static int64_t process_of(const struct store *s, int64_t gpu_id, int32_t pid)
+{
+    for (size_t i = 0; pid && i < s->life_count; i++)
+        if (s->lives[i].pid == pid && (gpu_id == 0 || s->lives[i].gpu_id == gpu_id))
+            return s->lives[i].id;
+    return 0;
+}
+
+static struct open_finding *find_open(struct store *s, const struct finding *f, int64_t gpu_id)
+{
+    /* Findings come in about the same order, sample after sample. */
+    for (size_t i = 0; i < s->open_count; i++) {
+        size_t at = (s->open_next + i) % s->open_count;
+        struct open_finding *e = &s->open_findings[at];
+        if (e->code != f->code || e->gpu_id != gpu_id || e->pid != f->pid)
+            continue;
+        /* Since the stop, the number may have gone to another process. */
+        if (e->from_before && e->process_id != process_of(s, gpu_id, f->pid))
+            continue;
+        s->open_next = at + 1;
+        return e;
+    }
+    return NULL;
+}
+
+/* Worse is what the headline should be about: more severe, surer, or at the same severity hotter. */
+static bool is_worse(const struct open_finding *e, const struct finding *f, int64_t temp_mdegc)
+{
+    int64_t confidence = (int64_t)(f->confidence * 1000 + 0.5);
+    enum finding_area area = finding_kind(f->code)->area;
+    if (f->severity != e->worst)
+        return f->severity > e->worst;
+    if (confidence != e->confidence_permille)
+        return confidence > e->confidence_permille;
+    return (area == AREA_HEAT || area == AREA_FAN) && temp_mdegc > reading_or(e->temp_max_mdegc, INT64_MAX);
+}
+
+static void confirm(struct open_finding *e, const struct finding *f, const struct gpu *gpu, int64_t at_ms)
+{
+    int64_t value, temp = gpu ? reading_or(gpu->temp_mdegc, 0) : 0;
+    if (e->samples == 0 || is_worse(e, f, temp)) {
+        e->worst = f->severity;
+        e->confidence_permille = (int64_t)(f->confidence * 1000 + 0.5);
+        e->worst_ms = at_ms;
+        memcpy(e->headline, f->headline, sizeof e->headline);
+    }
+    e->changed |= e->now != f->severity;
+    e->now = f->severity;
+    e->last_ms = MAX_OF(e->last_ms, at_ms);
+    e->from_before = false;
+    e->samples++;
+    if (gpu && reading_get(gpu->util_permille, &value)) {
+        e->util_sum += value;
+        e->util_count++;
+    }
+    if (gpu && reading_get(gpu->power_mw, &value)) {
+        e->power_sum += value;
+        e->power_count++;
+    }
+    if (gpu && gpu->temp_mdegc.state == READING_OK)
+        e->temp_max_mdegc = reading_ok(MAX_OF(temp, reading_or(e->temp_max_mdegc, temp)));
+}
+
+/* In the order of both statements, from `at`. */
+static void bind_state(struct db_statement *q, int at, const struct open_finding *e)
+{
+    const int64_t numbers[] = {e->worst,    e->now,        e->confidence_permille, e->last_ms,    e->samples,
+                               e->util_sum, e->util_count, e->power_sum,           e->power_count};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        db_bind_i64(q, at++, numbers[i]);
+    if (e->temp_max_mdegc.state == READING_OK)
+        db_bind_i64(q, at, e->temp_max_mdegc.value);
+    else
+        db_bind_null(q, at);
+}
+
+static void bind_id(struct db_statement *q, int at, int64_t id)
+{
+    if (id)
+        db_bind_i64(q, at, id);
+    else
+        db_bind_null(q, at);
+}
+
+static int put_begin(struct store *s, struct open_finding *e, int64_t since_ms, struct error *err)
+{
+    struct db_statement *q = store_statement(s, ST_FINDING_BEGIN, err);
+    if (!q)
+        return -EIO;
+    bind_state(q, 1, e);
+    db_bind_i64(q, 11, s->host_id);
+    bind_id(q, 12, e->gpu_id);
+    bind_id(q, 13, e->process_id);
+    db_bind_i64(q, 14, e->pid);
+    db_bind_text(q, 15, finding_code_name(e->code));
+    db_bind_i64(q, 16, since_ms);
+    db_bind_i64(q, 17, e->first_ms);
+    db_bind_i64(q, 18, e->worst_ms);
+    db_bind_text(q, 19, e->headline);
+    int rc = db_step(q, err);
+    if (rc != 1)
+        return rc < 0 ? rc : error_set(err, -EIO, "the database gave a finding no number");
+    e->id = db_i64(q, 0);
+    e->written_ms = e->last_ms;
+    e->headline[0] = '\0';
+    e->changed = false;
+    db_reset(q);
+    return 0;
+}
+
+static int put_state(struct store *s, struct open_finding *e, bool ended, struct error *err)
+{
+    struct db_statement *q = store_statement(s, e->headline[0] ? ST_FINDING_WORSE : ST_FINDING_STATE, err);
+    if (!q)
+        return -EIO;
+    int at = 12;
+    bind_state(q, 1, e);
+    db_bind_i64(q, 11, ended);
+    if (e->headline[0]) {
+        db_bind_i64(q, at++, e->worst_ms);
+        db_bind_text(q, at++, e->headline);
+    }
+    db_bind_i64(q, at, e->id);
+    e->written_ms = e->last_ms;
+    int rc = db_put(q, err);
+    e->headline[0] = '\0';
+    e->changed = false;
+    return rc;
+}
+
+/* Whether an episode may still begin in this hour: a row each time that a reading wavers around a limit would be no history. */
+static bool may_begin(struct store *s, int64_t at_ms)
+{
+    int64_t hour = bucket_of(LEVEL_HOUR, at_ms);
+    if (hour != s->begun_hour)
+        s->begun_count = 0;
+    s->begun_hour = hour;
+    return s->open_count < OPEN_FINDINGS_MAX && s->begun_count < BEGUN_PER_HOUR * (s->gpu_count + 1);
+}
+
+static int begin(struct store *s, const struct finding *f, const struct gpu *gpu, int64_t gpu_id, int64_t at_ms, struct error *err)
+{
+    if (!may_begin(s, at_ms))
+        return 0;
+    struct open_finding *e = &s->open_findings[s->open_count];
+    *e = (struct open_finding){.gpu_id = gpu_id,
+                               .process_id = process_of(s, gpu_id, f->pid),
+                               .pid = f->pid,
+                               .code = f->code,
+                               .first_ms = at_ms,
+                               .last_ms = at_ms};
+    confirm(e, f, gpu, at_ms);
+    int64_t since_ms = f->since.ms > 0 && f->since.ms < at_ms ? f->since.ms : at_ms;
+    int rc = put_begin(s, e, since_ms, err);
+    if (rc < 0)
+        return rc;
+    s->open_count++;
+    s->begun_count++;
+    return 0;
+}
+
+static bool is_over(const struct store *s, const struct open_finding *e, const struct snapshot *snapshot, int64_t at_ms)
+{
+    int64_t slow_ms = (int64_t)(snapshot->interval_s * 3 * MS_PER_S), least = e->from_before ? RESUME_MS : GAP_MS;
+    if (s->begun_count * 2 > BEGUN_PER_HOUR * (s->gpu_count + 1))
+        least = MAX_OF(least, (int64_t)HURRIED_GAP_MS);
+    /* A clock that was set back lies before the beginning. */
+    return at_ms - e->last_ms > MAX_OF(slow_ms, least) || at_ms < e->first_ms;
+}
+
+static int end_missing(struct store *s, const struct snapshot *snapshot, int64_t at_ms, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < s->open_count;) {
+        struct open_finding *e = &s->open_findings[i];
+        if (!is_over(s, e, snapshot, at_ms)) {
+            i++;
+            continue;
+        }
+        rc = put_state(s, e, true, err);
+        *e = s->open_findings[--s->open_count];
+    }
+    return rc;
+}
+
+int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_ms, struct error *err)
+{
+    const struct verdict *v = snapshot->verdict;
+    if (!v)
+        return 0;
+    int rc = s->findings_loaded ? 0 : load_open(s, err);
+    if (rc == 0) /* first what is over: what is there now may be a new episode of it */
+        rc = end_missing(s, snapshot, at_ms, err);
+    for (size_t i = 0; rc == 0 && i < v->count; i++) {
+        const struct finding *f = &v->findings[i];
+        const struct gpu *gpu = f->gpu_index >= 0 ? gpu_of(snapshot, f->gpu_index) : NULL;
+        const struct known_gpu *known = gpu ? known_of(s, f->gpu_index) : NULL;
+        int64_t gpu_id = known ? known->id : 0;
+        struct open_finding *e = find_open(s, f, gpu_id);
+        if (e)
+            confirm(e, f, gpu, at_ms);
+        else
+            rc = begin(s, f, gpu, gpu_id, at_ms, err);
+    }
+    return rc;
+}
+
+/* The longer an episode lasts, the more rarely its row is touched. */
+static bool is_due(const struct open_finding *e)
+{
+    int64_t every_ms = MIN_OF(MAX_OF((e->written_ms - e->first_ms) / 4, (int64_t)CONFIRM_MIN_MS), (int64_t)CONFIRM_MAX_MS);
+    return e->changed || e->last_ms - e->written_ms >= every_ms;
+}
+
+int findings_flush(struct store *s, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < s->open_count; i++)
+        if (is_due(&s->open_findings[i]))
+            rc = put_state(s, &s->open_findings[i], false, err);
+    return rc;
+}
