@@ -22,10 +22,11 @@ static void write_gpu(struct buf *out, const struct subject *s)
 static void write_process(struct buf *out, const struct subject *s)
 {
     const struct process *p = s->process;
+    char words[PROCESS_WORDS];
     if (!p)
         buf_text(out, "a process");
     else
-        buf_printf(out, "%s (pid %d%s%s)", p->name[0] ? p->name : "a process", (int)p->pid, p->user[0] ? ", " : "", p->user);
+        buf_text(out, process_words(p, LONG_NAME | WITH_PID, words));
 }
 
 static void write_words(struct buf *out, unsigned words)

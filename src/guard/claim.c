@@ -168,9 +168,10 @@ static void judge_process(struct claim *c, const struct gpu *gpu, const struct p
     c->others++;
     if (c->verdict == CLAIM_SURE)
         return;
-    const char *name = p->name[0] ? p->name : "a process";
+    char name[PROCESS_WORDS];
+    process_words(p, SHORT_NAME | WITH_PID, name);
     if (is_one_of(p, signals->games, signals->game_count)) {
-        set(c, CLAIM_SURE, gpu->index, p->pid, "the game %s (pid %d) started on GPU %d", name, p->pid, gpu->index);
+        set(c, CLAIM_SURE, gpu->index, p->pid, "the game %s started on GPU %d", name, gpu->index);
         return;
     }
     int64_t before = 0;
@@ -180,8 +181,8 @@ static void judge_process(struct claim *c, const struct gpu *gpu, const struct p
     char load[WORDS_SIZE + 8] = "", text[WORDS_SIZE];
     if (reading_or(p->util_permille, 0) > 0)
         snprintf(load, sizeof load, " at %s", words_percent(p->util_permille.value, text));
-    set(c, CLAIM_SEEN, gpu->index, p->pid, "%s (pid %d) holds %s on GPU %d%s", name, p->pid,
-        words_bytes(reading_or(p->mem_bytes, 0), text), gpu->index, load);
+    set(c, CLAIM_SEEN, gpu->index, p->pid, "%s holds %s on GPU %d%s", name, words_bytes(reading_or(p->mem_bytes, 0), text),
+        gpu->index, load);
 }
 
 static void judge_memory(struct claim *c, const struct gpu *gpu, const struct claim_worker *w, const struct claim_baseline *b,

@@ -69,6 +69,8 @@ void ollama_model_name(const struct env *env, int32_t pid, const struct str *arg
 
 /* `directory`: where it runs, for scripts whose own name says nothing; may be empty. "" when its name says it already. */
 void command_title(const struct str *args, size_t count, struct str directory, char *to, size_t size);
+/* The same from the command line of a process that is known from a record alone. */
+void process_find_title(struct process *p);
 
 /* ---- Whether the numbers in our /proc are those of the host. Drivers may report host PIDs into a container; the same number there
  * can be somebody else. */

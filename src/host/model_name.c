@@ -232,7 +232,8 @@ static const struct {
 } runners[] = {{"python", false},   {"pypy", false},   {"ld-linux", false}, {"ld-musl", false}, {"node", true}, {"nodejs", true},
                {"bun", true},       {"deno", true},    {"bash", true},      {"sh", true},       {"env", true},  {"uv", true},
                {"nice", true},      {"numactl", true}, {"sudo", true},      {"nohup", true},    {"time", true}, {"tini", true},
-               {"dumb-init", true}, {"taskset", true}, {"conda", true},     {"xvfb-run", true}};
+               {"dumb-init", true}, {"taskset", true}, {"conda", true},     {"xvfb-run", true}, {"java", true}, {"julia", true},
+               {"Rscript", true},   {"perl", true},    {"ruby", true}};
 
 static bool is_runner(struct str program)
 {

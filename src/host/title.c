@@ -7,6 +7,7 @@
 #include <ctype.h>
 
 #include "base/cleanup.h"
+#include "host/procfs.h"
 
 /* Scripts and directories with these names say nothing: the directory above them does. */
 static const char *const empty_scripts[] = {"main.py",  "app.py",   "run.py",        "server.py",  "launch.py", "webui.py",
@@ -237,4 +238,11 @@ void command_title(const struct str *args, size_t count, struct str directory, c
         by_script(args, count, directory, to, size);
     else if (str_starts(program, "VLLM::") || str_starts(program, "sglang::"))
         title_put(to, size, program);
+}
+
+void process_find_title(struct process *p)
+{
+    struct str args[32];
+    size_t count = proc_arguments(str_from(p->command), args, ARRAY_LEN(args));
+    command_title(args, count, (struct str){0}, p->title, sizeof p->title);
 }

@@ -182,35 +182,6 @@ bool gpu_same(const struct gpu_id *a, const struct gpu_id *b)
     return a->name[0] && strcmp(a->name, b->name) == 0;
 }
 
-void process_pod(const struct process *p, char *to, size_t size)
-{
-    const char *slash = strchr(p->container_name, '/');
-    to[0] = '\0';
-    if (slash)
-        str_copy(to, size, (struct str){p->container_name, (size_t)(strchrnul(slash + 1, '/') - p->container_name)});
-}
-
-const char *process_type_name(enum process_type type)
-{
-    switch (type) {
-    case PROCESS_COMPUTE: return "compute";
-    case PROCESS_GRAPHICS: return "graphics";
-    case PROCESS_BOTH: return "both";
-    }
-    return NULL;
-}
-
-const char *power_basis_name(enum power_basis basis)
-{
-    switch (basis) {
-    case POWER_BASIS_NONE: return NULL;
-    case POWER_BASIS_UTILIZATION: return "utilization";
-    case POWER_BASIS_MEMORY: return "memory";
-    case POWER_BASIS_ONLY_PROCESS: return "only process";
-    }
-    return NULL;
-}
-
 static bool has_lower(const char *word)
 {
     for (; *word && *word != ' '; word++)

@@ -57,7 +57,7 @@ struct process {
     };
 };
 
-/* What people call it; "" when nothing is known. */
+/* What people call the program; "" when nothing is known. */
 static inline const char *process_title(const struct process *p)
 {
     return p->title[0] ? p->title : p->name;
@@ -71,6 +71,25 @@ static inline const char *process_container(const struct process *p)
 
 /* "NAMESPACE/POD"; "" outside of Kubernetes, or where the name is not known. */
 void process_pod(const struct process *p, char *to, size_t size);
+
+/* The model without its owner: "Llama-3.1-8B" of "meta-llama/Llama-3.1-8B"; "" none. */
+const char *process_model(const struct process *p);
+
+/* The one name of a process: the script or program, and what is asked for of its model, PID, user and place (container, pod or
+ * job). SHORT_NAME "train.py · Llama-3.1-8B", LONG_NAME "train.py · Llama-3.1-8B (alice, train-llama)", EXACT_NAME
+ * "train.py (pid 4242, alice, train-llama)"; "process 4242" of one of which only the number is known. */
+enum process_part {
+    WITH_MODEL = 1,
+    WITH_PID = 2,
+    WITH_USER = 4,
+    WITH_PLACE = 8,
+    SHORT_NAME = WITH_MODEL,
+    WITH_OWNER = WITH_USER | WITH_PLACE,
+    LONG_NAME = SHORT_NAME | WITH_OWNER,
+    EXACT_NAME = WITH_PID | WITH_OWNER,
+};
+enum { PROCESS_WORDS = 224 };
+const char *process_words(const struct process *p, unsigned with, char out[PROCESS_WORDS]);
 
 const char *process_type_name(enum process_type type);
 const char *power_basis_name(enum power_basis basis);

@@ -28,6 +28,7 @@ void json_gap(struct json_writer *j, const struct history_gap *g)
 /* Who was on the cards, as they were known then. */
 static void processes(struct json_writer *j, const struct snapshot *s, int only)
 {
+    char words[PROCESS_WORDS];
     jw_key_array(j, "processes");
     for (size_t g = 0; s && g < s->gpu_count; g++) {
         const struct gpu *gpu = &s->gpus[g];
@@ -37,6 +38,7 @@ static void processes(struct json_writer *j, const struct snapshot *s, int only)
             jw_key_int(j, "gpu_index", gpu->index);
             jw_key_int(j, "pid", p->pid);
             json_words(j, "name", p->name);
+            json_words(j, "short_name", process_words(p, SHORT_NAME, words));
             json_words(j, "user", p->user);
             json_words(j, "container", p->container);
             json_words(j, "command", p->command);

@@ -65,7 +65,8 @@ struct explained_episode {
     enum episode_kind kind;
     struct why_part part; /* the explanation */
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_SIZE];
-    int32_t pid; /* 0: no process is the cause */
+    char words[PROCESS_WORDS]; /* the process's name for people */
+    int32_t pid;               /* 0: no process is the cause */
     struct episode_numbers numbers;
     struct reading util_permille, temp_max_mdegc, power_mw; /* mean, highest, mean */
     double weight;

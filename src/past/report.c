@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cards' part of the report: energy by its origin, gaps, and what the parts are called.
+ * The cards' part of the report: energy by its origin and gaps.
  */
 #include "past/report.h"
 
@@ -116,49 +116,4 @@ void report_done(struct report *r)
         r->groups[by] = NULL;
         r->group_count[by] = 0;
     }
-}
-
-static struct str last_part(struct str path)
-{
-    for (size_t i = path.len; i-- > 0;)
-        if (path.at[i] == '/' || path.at[i] == '\\')
-            return (struct str){path.at + i + 1, path.len - i - 1};
-    return path;
-}
-
-static bool runs_others(struct str program)
-{
-    static const char *const names[] = {"python", "bash", "sh", "node", "java", "perl", "ruby", "Rscript", "julia", "deno"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (program.len >= strlen(names[i]) && strncmp(program.at, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-void report_command(const struct process *p, char name[REPORT_NAME_SIZE])
-{
-    struct str rest = str_from(p->command), word;
-    AUTO_BUF struct buf out = BUF(REPORT_NAME_SIZE - 1);
-    if (!str_cut(&rest, ' ', &word) || word.len == 0) {
-        str_copy(name, REPORT_NAME_SIZE, str_from(p->name));
-        return;
-    }
-    struct str program = last_part(word);
-    buf_str(&out, program);
-    /* An interpreter says nothing about what was run: its script or module does. */
-    bool module = false;
-    while (runs_others(program) && str_cut(&rest, ' ', &word)) {
-        if (str_is(word, "-m") || str_is(word, "-jar") || str_is(word, "-c")) {
-            module = str_is(word, "-m");
-            if (str_is(word, "-c"))
-                break;
-            continue;
-        }
-        if (word.len == 0 || word.at[0] == '-')
-            continue;
-        buf_text(&out, module ? " -m " : " ");
-        buf_str(&out, module ? word : last_part(word));
-        break;
-    }
-    str_copy(name, REPORT_NAME_SIZE, out.failed ? program : buf_view(&out));
 }

@@ -67,8 +67,8 @@ struct report_hot {
     struct wall since, until;
     int64_t resolution_ms; /* it began and ended within so much of its times: that of the coarsest summary it was read from */
     int64_t temp_max_mdegc;
-    double slowed;                                            /* part of the time in which the card was slowed down, 0 to 1 */
-    char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE]; /* who was given most of the energy; "": nobody */
+    double slowed;                                        /* part of the time in which the card was slowed down, 0 to 1 */
+    char process[PROCESS_WORDS], user[PROCESS_USER_SIZE]; /* who was given most of the energy; "": nobody */
 };
 
 struct report {
@@ -92,8 +92,6 @@ struct report {
 int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, int64_t hot_mdegc,
                 struct report *ret, struct error *err);
 void report_done(struct report *r);
-/* "python3 train.py": the program, and what it runs if it runs something. */
-void report_command(const struct process *p, char name[REPORT_NAME_SIZE]);
 
 /* ---- Shared by the files of the report. ---- */
 

@@ -138,6 +138,7 @@ static void groups(struct json_writer *j, const struct past_question *q, const s
 
 static void held(struct json_writer *j, const struct past_question *q, const struct report *r)
 {
+    char words[PROCESS_WORDS];
     jw_key_array(j, "idle_memory");
     for (size_t i = 0; i < r->held_count; i++) {
         const struct report_held *h = &r->held[i];
@@ -145,6 +146,7 @@ static void held(struct json_writer *j, const struct past_question *q, const str
         jw_key_int(j, "gpu_index", h->gpu_index);
         jw_key_int(j, "pid", h->process.pid);
         json_words(j, "name", h->process.name);
+        json_words(j, "short_name", process_words(&h->process, SHORT_NAME, words));
         json_words(j, "user", h->process.user);
         json_words(j, "container", h->process.container);
         json_words(j, "command", h->process.command);

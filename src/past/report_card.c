@@ -181,7 +181,7 @@ static int read_hours(struct store *s, struct card_courses *all, const int64_t *
 static int see_life(void *user, const struct store_life *life)
 {
     struct report_hot *spell = user;
-    str_copy(spell->process, sizeof spell->process, str_from(life->process.name));
+    process_words(&life->process, SHORT_NAME, spell->process);
     str_copy(spell->user, sizeof spell->user, str_from(life->process.user));
     return 1;
 }

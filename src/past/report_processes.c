@@ -64,11 +64,10 @@ static int find_group(struct group_sums *sums, const char *name, bool others, si
 
 static int join_groups(struct report_work *w, struct member *m, bool others)
 {
-    char command[REPORT_NAME_SIZE] = "";
-    if (!others)
-        report_command(&m->process, command);
-    char pod[PROCESS_CONTAINER_NAME_SIZE];
+    char command[PROCESS_WORDS] = "", pod[PROCESS_CONTAINER_NAME_SIZE];
     process_pod(&m->process, pod, sizeof pod);
+    if (process_title(&m->process)[0])
+        process_words(&m->process, SHORT_NAME, command);
     const char *names[REPORT_BY_COUNT] = {m->process.user, process_container(&m->process), pod, m->process.job, command,
                                           m->process.model};
     for (int by = 0; by < REPORT_BY_COUNT; by++) {

@@ -122,6 +122,7 @@ static void row_reading(struct row_writer *r, const char *key, struct reading va
 static void write_life(struct row_writer *r, const struct store_life *life)
 {
     const struct process *p = &life->process;
+    char words[PROCESS_WORDS];
     row_begin(r);
     row_int(r, "life", life->id);
     row_text(r, "host", life->host);
@@ -142,6 +143,7 @@ static void write_life(struct row_writer *r, const struct store_life *life)
     row_reading(r, "memory_mean_mb", life->memory_mean_bytes, 1.0 / (1 << 20));
     row_reading(r, "utilization_mean_percent", life->sm_mean_permille, 0.1);
     row_number(r, "energy_joules", (double)life->energy_mj * 1e-3);
+    row_text(r, "short_name", process_words(p, SHORT_NAME, words));
     row_end(r);
 }
 

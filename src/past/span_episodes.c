@@ -38,6 +38,7 @@ static void name_process(struct explained_episode *e, const struct snapshot *s)
         if (!p)
             continue;
         str_copy(e->process, sizeof e->process, str_from(p->name));
+        process_words(p, 0, e->words);
         str_copy(e->user, sizeof e->user, str_from(p->user));
         str_copy(e->container, sizeof e->container, str_from(p->container));
     }

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "host/identity.h"
 #include "store/internal.h"
 #include "store/query.h"
 
@@ -58,6 +59,7 @@ static void read_life(struct db_statement *q, struct store_life *life)
     copy_column(q, 23, life->gpu_uuid, sizeof life->gpu_uuid);
     copy_column(q, 24, p->container_name, sizeof p->container_name);
     copy_column(q, 25, p->job, sizeof p->job);
+    process_find_title(p);
     p->mem_bytes = life->memory_mean_bytes;
     p->util_permille = life->sm_mean_permille;
 }

@@ -147,7 +147,7 @@ void draw_details(struct top *t, struct canvas *c)
 {
     const struct top_row *row = top_selected(t);
     struct leaf l = {.canvas.utf8 = c->utf8};
-    char title[128];
+    char title[PROCESS_WORDS + 32], words[PROCESS_WORDS];
     int width = MIN_OF(c->width, MAX_OF(90, c->width * 3 / 4));
     if (!row || !row->process || canvas_resize(&l.canvas, MAX_OF(width - 4, 1), LINES_MAX) < 0)
         return;
@@ -157,7 +157,7 @@ void draw_details(struct top *t, struct canvas *c)
     t->dialog_lines = (size_t)l.line;
     t->dialog_page = (size_t)room;
     t->choice = MIN_OF(t->choice, (size_t)MAX_OF(l.line - room, 0));
-    snprintf(title, sizeof title, "%s, PID %d, GPU %d", row->process->name[0] ? row->process->name : "Process", row->process->pid,
+    snprintf(title, sizeof title, "%s, PID %d, GPU %d", process_words(row->process, SHORT_NAME, words), row->process->pid,
              row->gpu->index);
     canvas_box(c, x, y, width, height, title);
     for (int i = 0; i < room && i + (int)t->choice < l.line; i++)

@@ -328,7 +328,7 @@ static int draw_targets(const struct top *t, struct canvas *c, int x, int y, int
     struct page page = draw_page(t);
     int64_t freed = 0;
     int used = 0, count = 0;
-    char text[256], a[NUMBER_SIZE], b[NUMBER_SIZE];
+    char text[PROCESS_WORDS + 64], words[PROCESS_WORDS], a[NUMBER_SIZE], b[NUMBER_SIZE];
     for (size_t i = 0; i < t->row_count; i++) {
         const struct top_row *row = &t->rows[i];
         if (!row->process || (t->tag_count ? !top_tagged(t, row->process->pid) : i != t->selected))
@@ -340,8 +340,8 @@ static int draw_targets(const struct top *t, struct canvas *c, int x, int y, int
             continue;
         show_age(a, &page, p->started_at.ms ? MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0) : -1);
         show_bytes(b, &page, p->mem_bytes);
-        snprintf(text, sizeof text, "%s (PID %d) of %s, running for %s, %s on GPU %d", p->name, p->pid, p->user[0] ? p->user : "?",
-                 a, b, row->gpu->index);
+        snprintf(text, sizeof text, "%s, running for %s, %s on GPU %d", process_words(p, LONG_NAME | WITH_PID, words), a, b,
+                 row->gpu->index);
         canvas_text(c, x, y + used++, width, TINT_PLAIN, text);
     }
     show_bytes(a, &page, reading_ok(freed));

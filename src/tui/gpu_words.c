@@ -117,7 +117,6 @@ void gpu_process_text(const struct gpu *gpu, char *text, size_t size)
     text[0] = '\0';
     if (!p)
         return;
-    const char *what = p->model[0] ? p->model : p->container;
-    snprintf(text, size, "%s%s%s%s%s%s", p->name, what[0] ? " · " : "", what, p->user[0] ? " (" : "", p->user,
-             p->user[0] ? ")" : "");
+    char words[PROCESS_WORDS];
+    str_copy(text, size, str_from(process_words(p, LONG_NAME, words)));
 }

@@ -147,7 +147,7 @@ def test_processes_and_why(daemon):
     assert {p["gpu_index"] for p in body["processes"]} == {0, 1}
     assert {p["gpu_index"] for p in daemon.json("/api/processes?gpu=1")["processes"]} == {1}
     why = shapes.check(daemon.json("/api/why"), shapes.WHY)
-    assert "python3" in why["answer"] and why["gpus"][0]["causes"][0]["confidence"] > 0.5
+    assert "train.py" in why["answer"] and why["gpus"][0]["causes"][0]["confidence"] > 0.5
 
 
 def test_health(daemon):

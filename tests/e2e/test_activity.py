@@ -80,7 +80,7 @@ def test_a_server_gpu_at_its_usual_temperature_is_not_hot(sim):
 
 def test_many_processes_of_one_program_are_counted(sim):
     gpu = sim("crowd", "why", "--json", gpus=1).json()["gpus"][0]
-    assert "processes of python3 (svc-embed, container embeddings) are sharing it" in gpu["answer"], gpu["answer"]
+    assert "processes of server.py · bge-large-en (svc-embed, embeddings) are sharing it" in gpu["answer"], gpu["answer"]
 
 
 @pytest.mark.slow

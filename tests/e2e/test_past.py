@@ -89,8 +89,8 @@ def test_an_episode_quotes_one_set_of_numbers_and_says_what_ended_it(why):
 
 
 @pytest.mark.parametrize("scenario, gpus, words", [
-    pytest.param("training", 4, r"GPUs 0-3 were busy: python3 \(alice, container train-llama\) was training Llama-3.1-8B\. 9\d% and \d+ W on average, up to \d+ °C\.", id="on-several-gpus"),
-    pytest.param("game-start", 1, r"\(4 times, \d+m( \d+s)? in all\) GPU 0 was busy: Starfall.exe \(alice\) was rendering\. \d+% and \d+ W on average", id="several-times"),
+    pytest.param("training", 4, r"GPUs 0-3 were busy: train.py \(alice, train-llama\) was training Llama-3.1-8B\. 9\d% and \d+ W on average, up to \d+ °C\.", id="on-several-gpus"),
+    pytest.param("game-start", 1, r"\(4 times, \d+m( \d+s)? in all\) GPU 0 was busy: Starfall \(alice\) was rendering\. \d+% and \d+ W on average", id="several-times"),
 ])
 def test_equal_work_is_one_entry_and_the_short_form_stays_short(whirr, tmp_path, scenario, gpus, words):
     """On several GPUs at once, or several times on one; -v has each of them."""

@@ -73,10 +73,10 @@ def test_a_signal_names_whom_it_hits_and_hits_only_them(machine, terminal):  # n
     t = top(machine, terminal, "--allow-signals", "--sort memory", width=100, height=30)
     t.wait(f"{third.pid} ")
     t.keys("j", "x")
-    t.wait_all("Send a signal", rf"sleep \(PID {second.pid}\) of {getpass.getuser()}, running for (\d+m )?\d+s, 2.0 GiB on GPU 0",
+    t.wait_all("Send a signal", rf"sleep \(pid {second.pid}, {getpass.getuser()}\), running for (\d+m )?\d+s, 2.0 GiB on GPU 0",
                "2.0 GiB of VRAM is freed when it ends")
     machine.hold(second.pid, 9000)  # it moves up in the list while the dialog is open
-    t.wait(rf"PID {second.pid}\) of .*, 8.8 GiB")
+    t.wait(rf"pid {second.pid}, .*, 8.8 GiB")
     t.keys("y")
     t.wait(rf"Signaled sleep \(PID {second.pid}\)")
     assert second.wait(PATIENCE) == -15 and first.poll() is None and third.poll() is None

@@ -40,8 +40,9 @@ static void list_unknown(struct buf *out, const struct alert_rule *rule, const s
 
 static void who(struct buf *out, const struct subject *s)
 {
+    char words[PROCESS_WORDS];
     if (s->process)
-        buf_printf(out, "%s (pid %d) on ", s->process->name[0] ? s->process->name : "a process", (int)s->process->pid);
+        buf_printf(out, "%s on ", process_words(s->process, SHORT_NAME | WITH_PID, words));
     if (s->gpu)
         buf_printf(out, "GPU %d%s%s%s", s->gpu->index, s->gpu->id.name[0] ? " (" : "", s->gpu->id.name,
                    s->gpu->id.name[0] ? ")" : "");

@@ -151,7 +151,7 @@ static void add_process(struct grid *g, const struct page *page, const json_t *r
     add_number(g, page, row, "gpu_index");
     add_number(g, page, row, "pid");
     add_text(g, page, INK_PLAIN, json_text(row, "user"));
-    add_text(g, page, INK_STRONG, json_text(row, "name"));
+    add_text(g, page, INK_STRONG, json_text(row, "short_name"));
     add_time(g, page, row, "first_seen", now);
     if (json_is_false(json_object_get(row, "ended")))
         grid_add(g, INK_GOOD, "running");

@@ -51,6 +51,7 @@ static void vram(struct json_writer *j, const struct forecast *f, const struct f
         jw_object(j);
         jw_key_int(j, "pid", v->pid);
         json_words(j, "name", v->name);
+        json_words(j, "short_name", v->words);
         json_words(j, "user", v->user);
         jw_end(j);
     } else {
@@ -165,6 +166,7 @@ static void read_gpu(const json_t *json, struct forecast_gpu *ret)
     ret->vram.pid = (int32_t)json_integer_value(json_object_get(process, "pid"));
     text_of(ret->vram.name, sizeof ret->vram.name, process, "name");
     text_of(ret->vram.user, sizeof ret->vram.user, process, "user");
+    text_of(ret->vram.words, sizeof ret->vram.words, process, "short_name");
     read_when(heat, &ret->heat.when);
     ret->heat.now_mdegc = reading_of(heat, "temperature_celsius", 1000);
     ret->heat.limit_mdegc = reading_of(heat, "limit_celsius", 1000);

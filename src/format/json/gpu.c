@@ -75,6 +75,7 @@ static void number_or_null(struct json_writer *j, const char *key, bool known, i
 
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p)
 {
+    char words[PROCESS_WORDS];
     jw_object(j);
     if (gpu) {
         jw_key_int(j, "gpu_index", gpu->index);
@@ -93,6 +94,7 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     json_words(j, "container", p->container);
     json_words(j, "model", p->model);
     json_words(j, "display_name", process_title(p));
+    json_words(j, "short_name", process_words(p, SHORT_NAME, words));
     json_words(j, "container_name", p->container_name);
     json_words(j, "job", p->job);
     number_or_null(j, "parent_pid", p->parent > 0, p->parent);

@@ -64,6 +64,7 @@ void json_totals(struct json_writer *j, const struct snapshot *s)
 static void top_process(struct json_writer *j, const struct gpu *gpu)
 {
     const struct process *p = gpu_top_process(gpu);
+    char words[PROCESS_WORDS];
     jw_key(j, "top_process");
     if (!p) {
         jw_null(j);
@@ -72,6 +73,7 @@ static void top_process(struct json_writer *j, const struct gpu *gpu)
     jw_object(j);
     jw_key_int(j, "pid", p->pid);
     json_words(j, "name", p->name);
+    json_words(j, "short_name", process_words(p, SHORT_NAME, words));
     json_words(j, "user", p->user);
     json_scaled(j, "memory_mb", p->mem_bytes, PER_MIB);
     json_scaled(j, "utilization_percent", p->util_permille, 0.1);

@@ -17,12 +17,13 @@ static void series(struct buf *out, const struct snapshot *s, const struct findi
 {
     const struct gpu *gpu = gpu_of(s, f->gpu_index);
     const struct process *p = gpu && f->pid ? gpu_find_process(gpu, f->pid) : NULL;
+    char words[PROCESS_WORDS];
     buf_text(out, "whirr_finding{");
     if (gpu)
         prometheus_gpu_labels(out, gpu, NULL);
     prometheus_label(out, !gpu, "code", finding_code_name(f->code));
     prometheus_label(out, false, "severity", severity_text(f->severity));
-    prometheus_label(out, false, "process", p ? p->name : "");
+    prometheus_label(out, false, "process", p ? process_words(p, SHORT_NAME, words) : "");
     buf_text(out, "} 1\n");
 }
 

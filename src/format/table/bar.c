@@ -87,6 +87,7 @@ static enum bar_level write_line(struct buf *out, const struct page *page, const
 /* Names and top processes, a line a GPU: for the mouse. */
 static void write_tooltip(struct buf *out, const struct page *page, const struct snapshot *s, int only)
 {
+    char words[PROCESS_WORDS];
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         const struct process *top = gpu_top_process(gpu);
@@ -94,8 +95,8 @@ static void write_tooltip(struct buf *out, const struct page *page, const struct
             continue;
         buf_printf(out, "%sGPU %d %s: ", out->len ? "\n" : "", gpu->index, gpu->id.name);
         gpu_words(out, page, gpu, false, false);
-        if (top && process_title(top)[0])
-            buf_printf(out, ", %s%s%s", process_title(top), top->model[0] ? " " : "", top->model);
+        if (top)
+            buf_printf(out, ", %s", process_words(top, LONG_NAME, words));
     }
 }
 

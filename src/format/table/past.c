@@ -103,13 +103,13 @@ static void moment_processes(struct buf *out, const struct page *page, const jso
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *p = json_array_get(list, i);
         char memory[NUMBER_SIZE], share[NUMBER_SIZE], line[320];
-        const char *name = json_text(p, "name"), *user = json_text(p, "user"), *container = json_text(p, "container");
+        const char *name = json_text(p, "short_name"), *user = json_text(p, "user"), *container = json_text(p, "container");
         show_bytes(memory, page, number_of(p, "memory_mb", 1048576));
         show_percent(share, page, number_of(p, "utilization_percent", 10));
         snprintf(line, sizeof line, "  GPU %lld  %9s  %6s  %s (pid %lld%s%s%s%s)",
                  (long long)json_integer_value(json_object_get(p, "gpu_index")), memory, share, name[0] ? name : "?",
-                 (long long)json_integer_value(json_object_get(p, "pid")), user[0] ? ", " : "", user,
-                 container[0] ? ", container " : "", container);
+                 (long long)json_integer_value(json_object_get(p, "pid")), user[0] ? ", " : "", user, container[0] ? ", " : "",
+                 container);
         page_fit(out, page, str_from(line), page->width);
         buf_char(out, '\n');
     }

@@ -153,9 +153,9 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
         if (has_number(row, "energy_kwh") && number_of(row, "energy_kwh") > 0)
             snprintf(energy, sizeof energy, " and %s", words_energy(llround(number_of(row, "energy_kwh") * 3.6e9), drawn));
         snprintf(line, sizeof line, "%.1f GiB·h%s on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s",
-                 number_of(row, "gib_hours"), energy, number_of(row, "gpu_index"),
-                 json_text(row, "name")[0] ? json_text(row, "name") : "?", number_of(row, "pid"), user[0] ? ", " : "", user,
-                 container[0] ? ", container " : "", container, held, lasted, since, page_dash(page), until);
+                 number_of(row, "gib_hours"), energy, number_of(row, "gpu_index"), json_text(row, "short_name"),
+                 number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", " : "", container, held, lasted, since,
+                 page_dash(page), until);
         bullet(out, page, line);
     }
 }

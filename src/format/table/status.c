@@ -4,7 +4,7 @@
  *   desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)
  *     GPU            UTIL        VRAM GiB    TEMP    POWER W   FAN       TOP PROCESS
  *     0 RTX 4090     █▊░░░  35%   6.1/24.0   50 °C   134/450    33%      ollama · llama3.1-8b (ollama)
- *   ▲ 1 RTX 4090     ████▉  97%  19.7/24.0   93 °C   316/450   100%      python3 train.py (alice)  THERMAL
+ *   ▲ 1 RTX 4090     ████▉  97%  19.7/24.0   93 °C   316/450   100%      train.py (alice)  THERMAL
  *   why: whirr why · live: whirr top
  *
  * Widths come from the data. A narrow page first loses gaps and bars, then the process, then columns; columns of which no GPU knows
@@ -144,20 +144,21 @@ static void instance_name(char text[GPU_NAME_SIZE], const struct page *page, con
 }
 
 /* Who uses it most, in the longest form that fits, or why nobody can be named. */
-static void process_text(const struct gpu *gpu, int width, char out[NAME_WORDS], enum ink *ink)
+static void process_text(const struct gpu *gpu, int width, char out[PROCESS_WORDS], enum ink *ink)
 {
     const struct process *top = gpu_top_process(gpu);
     *ink = INK_PLAIN;
     out[0] = '\0';
     if (top) {
-        for (int form = ROW_WHOLE; form <= ROW_NAME; form++)
-            if (width_of(words_row(top, (enum row_form)form, out)) <= width)
+        static const unsigned forms[] = {LONG_NAME, SHORT_NAME | WITH_USER, SHORT_NAME, WITH_USER, 0};
+        for (size_t i = 0; i < ARRAY_LEN(forms); i++)
+            if (width_of(process_words(top, forms[i], out)) <= width)
                 return;
     } else if (gpu->processes_hidden || gpu->processes_state == READING_DENIED) {
         *ink = INK_FAINT;
-        snprintf(out, NAME_WORDS, "hidden without privileges");
+        snprintf(out, PROCESS_WORDS, "hidden without privileges");
         if (gpu->processes_hidden)
-            snprintf(out, NAME_WORDS, "%zu hidden without privileges", gpu->processes_hidden);
+            snprintf(out, PROCESS_WORDS, "%zu hidden without privileges", gpu->processes_hidden);
     }
 }
 
@@ -185,7 +186,7 @@ static void measure_row(struct status_layout *l, const struct page *page, const 
                         bool known[COLUMN_COUNT])
 {
     struct status_cell cells[COLUMN_COUNT];
-    char who[NAME_WORDS];
+    char who[PROCESS_WORDS];
     enum ink ink;
     make_cells(cells, page, gpu);
     l->name = MAX_OF(l->name, width_of(name));
@@ -194,7 +195,7 @@ static void measure_row(struct status_layout *l, const struct page *page, const 
         known[i] |= cells[i].known;
     }
     l->rpm |= str_ends(str_from(cells[COLUMN_FAN].text), " rpm");
-    process_text(gpu, NAME_WORDS, who, &ink);
+    process_text(gpu, PROCESS_WORDS, who, &ink);
     const char *label = label_of(l, gpu, &ink);
     l->process = MAX_OF(l->process, width_of(who) + (label[0] ? 2 + width_of(label) : 0));
 }
@@ -307,7 +308,7 @@ static void header(struct buf *out, const struct page *page, const struct status
 /* The process, as far as there is room, and what is wrong. */
 static void last_cell(struct buf *out, const struct page *page, const struct status_layout *l, const struct gpu *gpu)
 {
-    char who[NAME_WORDS];
+    char who[PROCESS_WORDS];
     enum ink ink, label_ink;
     const char *label = label_of(l, gpu, &label_ink);
     int left = l->process - (label[0] ? 2 + width_of(label) : 0);

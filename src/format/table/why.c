@@ -2,7 +2,7 @@
  * The explanation for people, at most LINES_MOST lines for any number of GPUs:
  *
  *   ▲ GPU 1 is loud (fan 100%) because it can't dissipate 316 W.
- *     Cause  python3 (alice) has been training Llama-3.1-8B for 7m (very likely)
+ *     Cause  train.py (alice) has been training Llama-3.1-8B for 7m (very likely)
  *     Also   Thermal throttling: it is too hot (software thermal slowdown) (likely)
  *     Do     Check airflow: clean dust from fans and filters, ...
  *   ● GPU 0  lightly loaded, 35%, 50 °C: ollama is serving llama3.1-8b
@@ -79,7 +79,7 @@ static void labelled(struct buf *out, const struct page *page, const char *label
     page_wrap(out, page, ink, text, LABEL_WIDTH, LABEL_WIDTH);
 }
 
-/* "python3 (alice) is training (very likely)" */
+/* "train.py (alice) is training (very likely)" */
 static const char *with_likelihood(const struct why_cause *cause, char out[WHY_TEXT_SIZE + 32])
 {
     size_t len = strlen(cause->text);

@@ -34,7 +34,7 @@ static void support_cooling(struct cause_draft *d, const struct facts *f)
 static void rule_recent(const struct facts *f, struct why_part *part)
 {
     const struct past_work *past = &f->past;
-    char who[NAME_WORDS], ago[SHORT_WORDS], ran[SHORT_WORDS];
+    char who[PROCESS_WORDS], ago[SHORT_WORDS], ran[SHORT_WORDS];
     const char *then = f->over ? "before" : "ago";
     int64_t share;
     struct cause_draft d;
@@ -44,7 +44,7 @@ static void rule_recent(const struct facts *f, struct why_part *part)
     if (past->ended) {
         const struct recent_process *p = past->ended;
         cause_process(&d, &p->last);
-        words_process(&p->last, who);
+        process_words(&p->last, EXACT_NAME, who);
         words_duration(past->ended_ago_ms, ago);
         if (reading_get(p->mean_util_permille, &share))
             support(&d, 0.85 * past->ended_left, "%s ended %s %s, mean utilization %lld%%", who, ago, then, percent(share));
@@ -61,7 +61,7 @@ static void rule_recent(const struct facts *f, struct why_part *part)
     support_temperature(&d, f, 0);
     support_fan(&d, f, 0);
     if (past->ended)
-        cause_end(&d, "%s ended %s %s, and the GPU %s still cooling down.", words_who(&past->ended->last, who),
+        cause_end(&d, "%s ended %s %s, and the GPU %s still cooling down.", process_words(&past->ended->last, LONG_NAME, who),
                   words_duration(past->ended_ago_ms, ago), then, is(f));
     else
         cause_end(&d, "Its work ended %s %s, and it %s still cooling down.", words_duration(past->fell_ago_ms, ago), then, is(f));
@@ -94,7 +94,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->workers.holder;
     int64_t held;
-    char who[NAME_WORDS], bytes[SHORT_WORDS], ago[SHORT_WORDS];
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS], ago[SHORT_WORDS];
     struct cause_draft d;
     /* Clocks alone never draw what work draws: that power is of a moment ago, or of work that can't be seen. */
     if (!f->clocks_high || power_is_unexplained(f->gpu))
@@ -110,7 +110,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
         return;
     }
     cause_process(&d, p);
-    words_process(p, who);
+    process_words(p, EXACT_NAME, who);
     double weight = p->type == PROCESS_GRAPHICS ? 0.1 : 0.4;
     if (reading_get(p->mem_bytes, &held))
         support(&d, weight, "context of %s with %s", who, words_bytes(held, bytes));
@@ -121,7 +121,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     /* A job that writes a checkpoint goes on: nobody is told to close it. */
     if (may_go_on(f))
         doubt(&d, 0.35, "but it was working %s %s", words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
-    cause_end(&d, "%s %s keeping the GPU from idling.", words_who(p, who), is(f));
+    cause_end(&d, "%s %s keeping the GPU from idling.", process_words(p, LONG_NAME, who), is(f));
 }
 
 static bool draws_only(const struct gpu *gpu)
@@ -136,11 +136,11 @@ static void rule_loading(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->loading;
     int64_t cpu, disk, held;
-    char who[NAME_WORDS], bytes[SHORT_WORDS] = "";
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS] = "";
     struct cause_draft d;
     cause_begin(&d, part, FINDING_LOADING, 0.95);
     cause_process(&d, p);
-    words_process(p, who);
+    process_words(p, EXACT_NAME, who);
     if (reading_get(p->mem_bytes, &held))
         support(&d, 0.6, "memory of %s: %s so far", who, words_bytes(held, bytes));
     if (reading_get(p->cpu_permille, &cpu))
@@ -148,7 +148,8 @@ static void rule_loading(const struct facts *f, struct why_part *part)
     if (reading_get(f->now->host.disk_read_bytes_per_s, &disk) && disk > 50000000)
         support(&d, 0.3, "%lld MB/s read from disk", words_whole(disk, 1000000));
     support_load(&d, f, 0.1);
-    cause_end(&d, "%s %s loading%s%s%s.", words_who(p, who), is(f), bytes[0] ? " (" : "", bytes, bytes[0] ? " so far)" : "");
+    cause_end(&d, "%s %s loading%s%s%s.", process_words(p, LONG_NAME, who), is(f), bytes[0] ? " (" : "", bytes,
+              bytes[0] ? " so far)" : "");
 }
 
 static void rule_display(const struct facts *f, struct why_part *part)
@@ -180,12 +181,12 @@ static void rule_vram(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->workers.holder;
     int64_t held, total;
-    char who[NAME_WORDS], bytes[SHORT_WORDS];
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS];
     struct cause_draft d;
     if (!p || p->type == PROCESS_GRAPHICS || reading_or(p->util_permille, 0) > IDLE_MOST || !reading_get(p->mem_bytes, &held) ||
         held < (256LL << 20))
         return;
-    words_process(p, who);
+    process_words(p, EXACT_NAME, who);
     words_bytes(held, bytes);
     cause_begin(&d, part, FINDING_VRAM_HELD, 0.1);
     if (reading_get(f->gpu->mem_total_bytes, &total)) {
@@ -195,7 +196,8 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         support(&d, 0.1, "%s: %s", who, bytes);
     }
     cause_process(&d, p);
-    cause_end(&d, "%s %s holding %s but not computing; that alone does not drive the fan.", words_who(p, who), is(f), bytes);
+    cause_end(&d, "%s %s holding %s but not computing; that alone does not drive the fan.", process_words(p, LONG_NAME, who), is(f),
+              bytes);
 }
 
 void rules_idle(const struct facts *f, struct why_part *part)

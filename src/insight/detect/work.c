@@ -9,8 +9,8 @@
 static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)
 {
     int64_t share, mem;
-    char who[NAME_WORDS], held[SHORT_WORDS], age[SHORT_WORDS];
-    words_process(p, who);
+    char who[PROCESS_WORDS], held[SHORT_WORDS], age[SHORT_WORDS];
+    process_words(p, EXACT_NAME, who);
     if (f->activity.bursts && reading_or(p->util_permille, 0) < SHARE_LEAST)
         support(d, f->workers.suspected ? 0.3 : 0.5, "%s, between two bursts", who);
     else if (f->load == LOAD_BUSY && f->load_permille <= AWAKE_MOST && reading_or(p->util_permille, 0) < SHARE_LEAST)
@@ -64,7 +64,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
 {
     const struct process *p = f->workers.first;
     const char *miner = words_miner(p);
-    char who[NAME_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
+    char who[PROCESS_WORDS], work[NAME_WORDS], age[SHORT_WORDS];
     int64_t traffic;
     struct cause_draft d;
     enum finding_code code = miner ? FINDING_MINING : words_draws(p) ? FINDING_GRAPHICS_LOAD : FINDING_COMPUTE_LOAD;
@@ -77,7 +77,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
     if (miner)
         support(&d, 0.5, "mining, judging by %s", miner);
     support_effects(&d, f);
-    words_who(p, who);
+    process_words(p, f->load == LOAD_UNKNOWN || miner ? LONG_NAME : WITH_OWNER, who); /* what it does names the model */
     const char *doing = miner ? "mining" : words_work(p, work);
     if (f->load == LOAD_UNKNOWN)
         cause_end(&d, "%s %s on it, but its utilization %s be read.", who, is(f), cannot(f));
@@ -90,7 +90,7 @@ static void rule_one_process(const struct facts *f, struct why_part *part)
 static void rule_several(const struct facts *f, struct why_part *part)
 {
     const struct workers *w = &f->workers;
-    char first[NAME_WORDS], second[NAME_WORDS];
+    char first[PROCESS_WORDS], second[PROCESS_WORDS];
     struct cause_draft d;
     cause_begin(&d, part, FINDING_SHARED_LOAD, 0.95);
     cause_process(&d, w->first);
@@ -100,8 +100,8 @@ static void rule_several(const struct facts *f, struct why_part *part)
     support_effects(&d, f);
     if (w->suspected)
         doubt(&d, 0.75, "which of the %zu processes is working is not known", w->count);
-    words_who(w->first, first);
-    words_who(w->second, second);
+    process_words(w->first, LONG_NAME, first);
+    process_words(w->second, LONG_NAME, second);
     if (w->count > 2)
         cause_end(&d, "%s, %s, and %zu more %s sharing it.", first, second, w->count - 2, are(f));
     else
@@ -113,7 +113,7 @@ static void rule_miner_among(const struct facts *f, struct why_part *part)
 {
     const struct workers *w = &f->workers;
     const struct process *p = words_miner(w->first) ? w->first : w->second && words_miner(w->second) ? w->second : NULL;
-    char who[NAME_WORDS];
+    char who[PROCESS_WORDS];
     struct cause_draft d;
     if (!p)
         return;
@@ -121,7 +121,7 @@ static void rule_miner_among(const struct facts *f, struct why_part *part)
     cause_process(&d, p);
     support_share(&d, f, p);
     support(&d, 0.5, "mining, judging by %s", words_miner(p));
-    cause_end(&d, "%s %s mining on it, among others.", words_who(p, who), is(f));
+    cause_end(&d, "%s %s mining on it, among others.", process_words(p, LONG_NAME, who), is(f));
 }
 
 static void rule_hidden(const struct facts *f, struct why_part *part)
@@ -179,7 +179,7 @@ static void rule_video(const struct facts *f, struct why_part *part)
 {
     int64_t share, sessions;
     size_t equals;
-    char who[NAME_WORDS];
+    char who[PROCESS_WORDS];
     const char *engine = f->encodes ? "encoder" : "decoder", *verb = f->encodes ? "encoding" : "decoding";
     const struct process *p = video_process(f, &share, &equals);
     struct cause_draft d;
@@ -187,10 +187,10 @@ static void rule_video(const struct facts *f, struct why_part *part)
     support(&d, 0.5, "video %s %lld%%", engine, percent(f->video_permille));
     if (p) {
         cause_process(&d, p);
-        support(&d, 0.5, "%s: %lld%% of the video %s", words_process(p, who), percent(share), engine);
+        support(&d, 0.5, "%s: %lld%% of the video %s", process_words(p, EXACT_NAME, who), percent(share), engine);
     } else if ((p = lone_process(f))) {
         cause_process(&d, p);
-        support(&d, 0.3, "%s: the only process on the GPU", words_process(p, who));
+        support(&d, 0.3, "%s: the only process on the GPU", process_words(p, EXACT_NAME, who));
     }
     if (f->encodes && reading_get(f->gpu->encoder_sessions, &sessions) && sessions > 0)
         support(&d, 0.1, "%lld video encoding%s running", (long long)sessions, sessions == 1 ? "" : "s");
@@ -200,9 +200,9 @@ static void rule_video(const struct facts *f, struct why_part *part)
     if (f->fan_missed)
         doubt(&d, 0.75, NULL);
     if (p && equals > 1)
-        cause_end(&d, "%zu processes %s %s video, among them %s.", equals, are(f), verb, words_who(p, who));
+        cause_end(&d, "%zu processes %s %s video, among them %s.", equals, are(f), verb, process_words(p, LONG_NAME, who));
     else if (p)
-        cause_end(&d, "%s %s %s video.", words_who(p, who), is(f), verb);
+        cause_end(&d, "%s %s %s video.", process_words(p, LONG_NAME, who), is(f), verb);
     else
         cause_end(&d, "Video %s being %sd.", is(f), f->encodes ? "encode" : "decode");
 }
@@ -255,7 +255,7 @@ static void rule_instances(const struct facts *f, struct why_part *part)
 {
     const struct gpu *instance = NULL;
     const struct process *p = instance_process(f, &instance);
-    char who[NAME_WORDS];
+    char who[PROCESS_WORDS];
     struct cause_draft d;
     cause_begin(&d, part, FINDING_INSTANCE_LOAD, 0.9);
     support(&d, 0.1, "divided into %zu instances", f->gpu->instance_count);
@@ -269,19 +269,20 @@ static void rule_instances(const struct facts *f, struct why_part *part)
         return;
     }
     const struct process *second = other_instance(f, p);
-    char other[NAME_WORDS];
-    support(&d, 0.4, "%s in instance %d (%s)", words_process(p, who), instance->index, instance->profile);
+    char other[PROCESS_WORDS];
+    support(&d, 0.4, "%s in instance %d (%s)", process_words(p, EXACT_NAME, who), instance->index, instance->profile);
     if (f->load == LOAD_UNKNOWN)
         doubt(&d, 0.6, "its utilization can't be read");
     if (second) {
         const struct gpu *its = &f->gpu->instances[second->instance];
-        support(&d, 0.2, "%s in instance %d (%s)", words_process(second, other), its->index, its->profile);
-        cause_end(&d, "%s and %s %s in its instances; which one %s working is not known.", words_who(p, who),
-                  words_who(second, other), are(f), is(f));
+        support(&d, 0.2, "%s in instance %d (%s)", process_words(second, EXACT_NAME, other), its->index, its->profile);
+        cause_end(&d, "%s and %s %s in its instances; which one %s working is not known.", process_words(p, LONG_NAME, who),
+                  process_words(second, LONG_NAME, other), are(f), is(f));
         return;
     }
     cause_process(&d, p);
-    cause_end(&d, "%s %s working in instance %d (%s).", words_who(p, who), is(f), instance->index, instance->profile);
+    cause_end(&d, "%s %s working in instance %d (%s).", process_words(p, LONG_NAME, who), is(f), instance->index,
+              instance->profile);
 }
 
 static void rule_memory_traffic(const struct facts *f, struct why_part *part)

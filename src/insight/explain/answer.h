@@ -30,7 +30,7 @@ bool is_normal_for_work(const struct facts *f, const struct why_part *part);
 /* ---- a GPU at work ---- */
 
 const struct why_cause *find_work_cause(const struct why_part *part); /* NULL: none */
-/* "python3 train.py (alice) is training"; false: the cause is no work */
+/* "train.py (alice) is training"; false: the cause is no work */
 bool say_work(struct say *s, const struct facts *f, const struct why_cause *cause);
 void answer_work(struct say *s, const struct facts *f, struct why_part *part);
 /* A further sentence for a cause that is not the first; false: it needs none. */

@@ -8,14 +8,14 @@
 static void brief_state(struct why_brief *b, const struct facts *f, const struct why_part *part, struct say *state)
 {
     const struct why_cause *first = &part->causes[0];
-    char who[NAME_WORDS], ago[SHORT_WORDS];
+    char who[PROCESS_WORDS], ago[SHORT_WORDS];
     struct say doing = SAY(b->doing);
     switch (first->code) {
     case FINDING_RECENT_LOAD:
         say(state, "cooling down");
         if (f->past.ended)
-            say(&doing, "%s ended %s %s", words_who(&f->past.ended->last, who), words_duration(f->past.ended_ago_ms, ago),
-                f->over ? "before" : "ago");
+            say(&doing, "%s ended %s %s", process_words(&f->past.ended->last, LONG_NAME, who),
+                words_duration(f->past.ended_ago_ms, ago), f->over ? "before" : "ago");
         return;
     case FINDING_CONTEXT_HELD:
     case FINDING_DISPLAY:
@@ -32,7 +32,7 @@ static void brief_state(struct why_brief *b, const struct facts *f, const struct
         return;
     case FINDING_LOADING:
         say(state, "loading");
-        say(&doing, "%s %s filling its memory", words_who(f->loading, who), is(f));
+        say(&doing, "%s %s filling its memory", process_words(f->loading, LONG_NAME, who), is(f));
         return;
     case FINDING_AIRFLOW:
         if (f->load == LOAD_IDLE)

@@ -8,12 +8,12 @@
 
 static void answer_recent(struct say *s, const struct facts *f, const struct why_part *part)
 {
-    char name[SHORT_WORDS], who[NAME_WORDS], ago[SHORT_WORDS];
+    char name[SHORT_WORDS], who[PROCESS_WORDS], ago[SHORT_WORDS];
     const char *then = f->over ? "before" : "ago";
     int64_t temp;
     say(s, "%s %s cooling down: ", words_gpu(f->gpu, true, name), is(f));
     if (f->past.ended)
-        say(s, "%s%s ended %s %s.", words_who(&f->past.ended->last, who), f->over ? " had" : "",
+        say(s, "%s%s ended %s %s.", process_words(&f->past.ended->last, LONG_NAME, who), f->over ? " had" : "",
             words_duration(f->past.ended_ago_ms, ago), then);
     else
         say(s, "utilization %s %lld%% until %s %s.", f->over ? "had been" : "was", percent(f->past.fell_from_permille),
@@ -79,7 +79,7 @@ static void say_clocks(struct say *s, const struct facts *f, const char *lead)
 /* "kept from idling at 38 W by python3 (bob), which is holding 7.0 GiB" */
 unsigned say_kept(struct say *s, const struct facts *f, const struct why_cause *cause)
 {
-    char who[NAME_WORDS], bytes[SHORT_WORDS];
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS];
     int64_t power, held;
     unsigned said = 0;
     const struct process *p = cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
@@ -91,9 +91,9 @@ unsigned say_kept(struct say *s, const struct facts *f, const struct why_cause *
     if (cause->code == FINDING_DISPLAY)
         say(s, " by its displays, which hold the memory clock at %lld MHz", words_whole(f->gpu->clock_memory_khz.value, 1000));
     else if (p && reading_get(p->mem_bytes, &held))
-        say(s, " by %s, which %s %s", words_who(p, who), f->over ? "held" : "holds", words_bytes(held, bytes));
+        say(s, " by %s, which %s %s", process_words(p, LONG_NAME, who), f->over ? "held" : "holds", words_bytes(held, bytes));
     else if (p)
-        say(s, " by %s", words_who(p, who));
+        say(s, " by %s", process_words(p, LONG_NAME, who));
     else if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS)
         say(s, " by clocks that are set to stay high");
     else
@@ -144,7 +144,7 @@ static void answer_fan(struct say *s, const struct facts *f, const struct why_ca
 
 static void answer_nothing(struct say *s, const struct facts *f, const struct why_part *part)
 {
-    char name[SHORT_WORDS], who[NAME_WORDS], work[NAME_WORDS];
+    char name[SHORT_WORDS], who[PROCESS_WORDS], work[NAME_WORDS];
     const char *activity = words_activity(f);
     const struct why_cause *cause = find_work_cause(part);
     const struct process *p = cause && cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
@@ -158,7 +158,7 @@ static void answer_nothing(struct say *s, const struct facts *f, const struct wh
     else
         say(s, "%s %s %s", name, is(f), activity[0] ? activity : "in use");
     if (p && f->load != LOAD_IDLE)
-        say(s, ": %s %s %s", words_who(p, who), is(f), words_work(p, work));
+        say(s, ": %s %s %s", process_words(p, WITH_OWNER, who), is(f), words_work(p, work));
     say_stop(s);
     say_readings(s, f, part, f->load == LOAD_IDLE ? SAID_LOAD : 0, " ");
 }
@@ -216,9 +216,10 @@ static void answer_unknown(struct say *s, const struct facts *f, const struct wh
 
 static void answer_loading(struct say *s, const struct facts *f)
 {
-    char name[SHORT_WORDS], who[NAME_WORDS], bytes[SHORT_WORDS];
+    char name[SHORT_WORDS], who[PROCESS_WORDS], bytes[SHORT_WORDS];
     int64_t held;
-    say(s, "%s %s loading: %s %s filling its memory", words_gpu(f->gpu, true, name), is(f), words_who(f->loading, who), is(f));
+    say(s, "%s %s loading: %s %s filling its memory", words_gpu(f->gpu, true, name), is(f),
+        process_words(f->loading, LONG_NAME, who), is(f));
     if (reading_get(f->loading->mem_bytes, &held))
         say(s, " (%s so far)", words_bytes(held, bytes));
 }

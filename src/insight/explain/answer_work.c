@@ -11,9 +11,10 @@
 /* Whether all that compute on the GPU are the same program of the same user: servers that were started many times. */
 static bool are_alike(const struct facts *f, const char *who)
 {
-    char other[NAME_WORDS];
+    char other[PROCESS_WORDS];
     for (size_t i = 0; i < f->gpu->process_count; i++)
-        if (f->gpu->processes[i].type != PROCESS_GRAPHICS && strcmp(words_who(&f->gpu->processes[i], other), who) != 0)
+        if (f->gpu->processes[i].type != PROCESS_GRAPHICS &&
+            strcmp(process_words(&f->gpu->processes[i], LONG_NAME, other), who) != 0)
             return false;
     return true;
 }
@@ -21,16 +22,16 @@ static bool are_alike(const struct facts *f, const char *who)
 static void say_several(struct say *s, const struct facts *f)
 {
     const struct workers *w = &f->workers;
-    char first[NAME_WORDS], second[NAME_WORDS];
-    words_who(w->first, first);
-    words_who(w->second, second);
+    char first[PROCESS_WORDS], second[PROCESS_WORDS];
+    process_words(w->first, LONG_NAME, first);
+    process_words(w->second, LONG_NAME, second);
     if (w->count > 2 && !w->suspected && are_alike(f, first)) {
         say(s, "%zu processes of %s %s sharing it", w->count, first, are(f));
         return;
     }
     if (strcmp(first, second) == 0) { /* two workers of one job */
-        words_process(w->first, first);
-        words_process(w->second, second);
+        process_words(w->first, EXACT_NAME, first);
+        process_words(w->second, EXACT_NAME, second);
     }
     if (w->suspected)
         say(s, "%zu processes %s on it, the largest %s %s; which one %s working is not known", w->count, are(f), is(f), first,
@@ -71,13 +72,13 @@ static void say_video(struct say *s, const struct facts *f, const char *who)
     say(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
 }
 
-/* "python3 train.py (alice) is training", for causes that are work. False: it is no work. */
+/* "train.py (alice) is training", for causes that are work. False: it is no work. */
 bool say_work(struct say *s, const struct facts *f, const struct why_cause *cause)
 {
-    char who[NAME_WORDS] = "", work[NAME_WORDS];
+    char who[PROCESS_WORDS] = "", work[NAME_WORDS];
     const struct process *p = cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
     if (p)
-        words_who(p, who);
+        process_words(p, WITH_OWNER, who); /* what it does names the model */
     switch (cause->code) {
     case FINDING_VIDEO_LOAD: say_video(s, f, who); return true;
     case FINDING_HIDDEN_LOAD: say_hidden(s, f); return true;
@@ -108,14 +109,14 @@ const struct why_cause *find_work_cause(const struct why_part *part)
 void answer_work(struct say *s, const struct facts *f, struct why_part *part)
 {
     struct why_brief *brief = &part->brief;
-    char name[SHORT_WORDS], who[NAME_WORDS], doing[WHY_TEXT_SIZE] = "";
+    char name[SHORT_WORDS], who[PROCESS_WORDS], doing[WHY_TEXT_SIZE] = "";
     const struct why_cause *cause = find_work_cause(part);
     const struct process *p = cause && cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
     int64_t power;
     words_gpu(f->gpu, true, name);
     if (p && f->load == LOAD_UNKNOWN && cause->code != FINDING_VIDEO_LOAD && cause->code != FINDING_INSTANCE_LOAD) {
         say(s, "%s may %s busy: %s %s on it, but its utilization %s be read.", name, f->over ? "have been" : "be",
-            words_who(p, who), is(f), cannot(f));
+            process_words(p, LONG_NAME, who), is(f), cannot(f));
         say_readings(s, f, part, 0, " ");
         return;
     }
@@ -145,7 +146,7 @@ bool say_also(struct say *s, const struct facts *f, const struct why_part *part,
 {
     const struct gpu *gpu = f->gpu;
     int64_t bits = reading_or(gpu->throttle_bits, 0), limit, busy;
-    char who[NAME_WORDS], bytes[SHORT_WORDS];
+    char who[PROCESS_WORDS], bytes[SHORT_WORDS];
     const struct process *p = cause->pid ? gpu_find_process(gpu, cause->pid) : NULL;
     const char *its = f->over ? "was" : "is";
     bool stopped = part->causes[0].code == FINDING_FAN_STOPPED || part->causes[0].code == FINDING_FAN_FAILING;
@@ -166,11 +167,12 @@ bool say_also(struct say *s, const struct facts *f, const struct why_part *part,
         if (part->causes[0].code != FINDING_NOTHING_UNUSUAL || !p)
             return false;
         return say(s, " The %s that %s %s holding does not drive the fan.", words_bytes(p->mem_bytes.value, bytes),
-                   words_who(p, who), its);
+                   process_words(p, LONG_NAME, who), its);
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD:
     case FINDING_MINING:
-    case FINDING_SHARED_LOAD: return stopped && p && say(s, " The heat %s from %s.", f->over ? "came" : "comes", words_who(p, who));
+    case FINDING_SHARED_LOAD:
+        return stopped && p && say(s, " The heat %s from %s.", f->over ? "came" : "comes", process_words(p, LONG_NAME, who));
     default: return false;
     }
 }

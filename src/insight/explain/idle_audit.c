@@ -180,7 +180,7 @@ static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const s
         a->ruled_out |= 1u << REST_CONTEXT | 1u << REST_MODEL;
     for (size_t i = 0; i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
-        char who[NAME_WORDS], bytes[SHORT_WORDS];
+        char who[PROCESS_WORDS], bytes[SHORT_WORDS];
         int64_t held;
         if (p->type == PROCESS_GRAPHICS || words_draws(p) || is_screen(p->name))
             continue;
@@ -188,8 +188,8 @@ static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const s
         struct rest_finding *f = add(a, p->model[0] ? REST_MODEL : REST_CONTEXT, true, p->pid);
         if (!f)
             continue;
-        words_who(p, who);
-        const char *slash = strrchr(p->model, '/'), *model = slash && slash[1] ? slash + 1 : p->model;
+        process_words(p, WITH_OWNER, who);
+        const char *model = process_model(p);
         struct say s = SAY(f->text);
         if (model[0])
             say(&s, "%s has %.64s loaded", who, model);

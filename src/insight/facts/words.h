@@ -26,14 +26,6 @@ enum { NAME_WORDS = 160, SHORT_WORDS = 48 };
 
 /* "GPU 0", "Simulated GPU 0"; inside a sentence "simulated GPU 0" */
 const char *words_gpu(const struct gpu *gpu, bool begins, char out[SHORT_WORDS]);
-/* For evidence: "python3 (pid 4242, alice, container web)", "process 4242 (alice)" */
-const char *words_process(const struct process *p, char out[NAME_WORDS]);
-/* For sentences: "python3 train.py (alice)", "process 4242 (alice)" */
-const char *words_who(const struct process *p, char out[NAME_WORDS]);
-/* For a row of a table: "ollama · llama3.1-8b (ollama)", "python3 train.py (alice)", "python3 comfyui (bob)"; then shorter:
- * "ollama · llama3.1-8b" (a user of the same name goes without saying), "train.py (alice)", "train.py" */
-enum row_form { ROW_WHOLE, ROW_SUBJECT, ROW_TITLE, ROW_NAME };
-const char *words_row(const struct process *p, enum row_form form, char out[NAME_WORDS]);
 /* What it is doing, from its command line, model and type: "training", "serving llama3:70b", "rendering", "computing" */
 const char *words_work(const struct process *p, char out[NAME_WORDS]);
 /* It draws: a game, a compositor. A program that also computes, and does not say that it trains or serves, draws. */

@@ -113,6 +113,7 @@ static struct forecast_process *slot_for(struct forecast_card *c, const struct p
     fresh->start_key = p->start_key;
     str_copy(fresh->name, sizeof fresh->name, str_from(p->name));
     str_copy(fresh->user, sizeof fresh->user, str_from(p->user));
+    process_words(p, SHORT_NAME, fresh->words);
     return *free_slot = fresh;
 }
 

@@ -38,7 +38,7 @@ struct forecast_vram {
     struct reading used_bytes, room_bytes; /* room: what processes can have in all */
     double bytes_per_s;                    /* of the trend; 0 without one */
     int32_t pid;                           /* of the process that grows; 0: none, several, or not known */
-    char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE];
+    char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], words[PROCESS_WORDS]; /* words: its short name */
 };
 
 struct forecast_heat {

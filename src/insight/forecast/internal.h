@@ -11,7 +11,7 @@ enum { FORECAST_POWER_BINS = 10 };
 struct forecast_process {
     int32_t pid;
     int64_t start_key;
-    char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE];
+    char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], words[PROCESS_WORDS];
     bool seen; /* in the last snapshot */
     int64_t first_ms, started_ago_ms;
     double first_bytes;

@@ -45,19 +45,20 @@ static void name_process(struct forecast_vram *v, const struct forecast_process 
     v->pid = p->pid;
     str_copy(v->name, sizeof v->name, str_from(p->name));
     str_copy(v->user, sizeof v->user, str_from(p->user));
+    str_copy(v->words, sizeof v->words, str_from(p->words));
 }
 
-static void who_text(const struct forecast_vram *v, char text[PROCESS_NAME_SIZE + 32])
+static void who_text(const struct forecast_vram *v, char text[PROCESS_WORDS + 32])
 {
     if (v->pid)
-        snprintf(text, PROCESS_NAME_SIZE + 32, "%s (pid %d)", v->name[0] ? v->name : "a process", v->pid);
+        snprintf(text, PROCESS_WORDS + 32, "%s (pid %d)", v->words, v->pid);
     else
-        snprintf(text, PROCESS_NAME_SIZE + 32, "the memory in use");
+        snprintf(text, PROCESS_WORDS + 32, "the memory in use");
 }
 
 static void say_rise(struct forecast_vram *v, const struct rise *rise)
 {
-    char who[PROCESS_NAME_SIZE + 32], rate[32], span[32];
+    char who[PROCESS_WORDS + 32], rate[32], span[32];
     who_text(v, who);
     words_bytes(llround(rise->line.slope * 60), rate);
     forecast_span_words(rise->basis_s, span);
@@ -139,7 +140,7 @@ static void judge(const struct forecast_card *card, struct forecast_vram *v)
     if (by_process || (p && of_process.line.slope >= BLAME_SHARE * rise.line.slope))
         name_process(v, p);
     if (loads(v->pid ? &p->track : t)) {
-        char who[PROCESS_NAME_SIZE + 32];
+        char who[PROCESS_WORDS + 32];
         who_text(v, who);
         forecast_say(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s has just started growing: loading, or a leak", who);
         v->when.rising = true;

@@ -113,7 +113,7 @@ void gather_forecast(struct collection *c, const struct forecast *forecast)
         if (g->vram.when.verdict == FORECAST_EXPECTED && g->vram.when.likely_s < VRAM_SOON_S)
             collect(c, gpu, FINDING_VRAM_FULL_SOON, SEVERITY_WARNING, 0.8, g->vram.pid,
                     "GPU %d will run out of memory in about %s at this rate%s%s", gpu->index,
-                    forecast_span_words(g->vram.when.likely_s, span), g->vram.name[0] ? ": " : "", g->vram.name);
+                    forecast_span_words(g->vram.when.likely_s, span), g->vram.words[0] ? ": " : "", g->vram.words);
         if (g->heat.when.verdict == FORECAST_EXPECTED && g->heat.when.likely_s < HEAT_SOON_S)
             collect(c, gpu, FINDING_THROTTLE_SOON, SEVERITY_NOTICE, 0.6, 0,
                     "GPU %d will reach its temperature limit in about %s at this rate", gpu->index,

@@ -290,9 +290,7 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
     str_copy(p->command, sizeof p->command, str_from(program->command));
     str_copy(p->container, sizeof p->container, str_from(program->container));
     str_copy(p->model, sizeof p->model, str_from(program->model));
-    struct str args[32];
-    size_t count = proc_arguments(str_from(program->command), args, ARRAY_LEN(args));
-    command_title(args, count, (struct str){0}, p->title, sizeof p->title);
+    process_find_title(p);
     str_copy(p->container_name, sizeof p->container_name, str_from(program->container));
     if (program->launcher) {
         p->parent = sim_job_pid(f->world, share->job, GPU_MAX - 1, share->life.turn);

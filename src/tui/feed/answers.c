@@ -13,6 +13,7 @@
 #include "base/json_reader.h"
 #include "base/moment.h"
 #include "base/units.h"
+#include "host/identity.h"
 #include "store/query.h"
 
 enum { SEEN_WITHIN_MS = 10000 };
@@ -169,6 +170,7 @@ static void add_process(struct gpu *gpu, const json_t *life)
     json_copy_text(life, "command", p->command, sizeof p->command);
     json_copy_text(life, "container", p->container, sizeof p->container);
     json_copy_text(life, "model", p->model, sizeof p->model);
+    process_find_title(p);
     p->mem_bytes = reading_of(life, "memory_mean_mb", MIB_BYTES);
     p->util_permille = reading_of(life, "utilization_mean_percent", 10);
 }

@@ -43,6 +43,7 @@ static inline void sample_busy(struct gpu *gpu)
     snprintf(p->name, sizeof p->name, "python3");
     snprintf(p->user, sizeof p->user, "alice");
     snprintf(p->command, sizeof p->command, "python3 train.py --model llama --token=***");
+    snprintf(p->title, sizeof p->title, "train.py");
     snprintf(p->model, sizeof p->model, "llama");
     p->started_at = (struct wall){1700000000000};
     p->mem_bytes = reading_ok(17000 * MIB_BYTES);

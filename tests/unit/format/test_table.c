@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/table/table.h"
 
+#include "host/identity.h"
 #include "insight/judge/judge.h"
 #include "sample.h"
 
@@ -60,7 +61,7 @@ static void states_are_said_in_words(void **state)
     assert_non_null(strstr(b.at, "lost: GPU is lost"));
     assert_non_null(strstr(b.at, "SIMULATED"));
     assert_non_null(strstr(b.at, "└ 1g.10gb"));
-    assert_non_null(strstr(b.at, "python3 train.py (alice)"));
+    assert_non_null(strstr(b.at, "train.py · llama (alice)"));
     assert_non_null(strstr(b.at, "hidden without privileges"));
 }
 
@@ -134,6 +135,7 @@ static void the_screen_is_the_one_that_is_documented(void **state)
         struct process *p = gpu_add_process(g, 100 + (int)i);
         snprintf(p->name, sizeof p->name, "%s", gpus[i].process);
         snprintf(p->command, sizeof p->command, "%s", gpus[i].command);
+        process_find_title(p);
         snprintf(p->model, sizeof p->model, "%s", gpus[i].model);
         snprintf(p->container, sizeof p->container, "%s", gpus[i].container);
         snprintf(p->user, sizeof p->user, "%s", gpus[i].user);
@@ -144,14 +146,13 @@ static void the_screen_is_the_one_that_is_documented(void **state)
     AUTO_BUF struct buf b = BUF(1 << 20);
     table_status(&b, &page, s, ALL_GPUS);
     table_status_hints(&b, &page, s);
-    assert_string_equal(b.at,
-                        "desk   4 GPUs   533 W   ▲ GPU 1 is throttling (93 °C)\n"
-                        "  GPU            UTIL        VRAM GiB    TEMP    POWER W   FAN       TOP PROCESS\n"
-                        "  0 RTX 4090     █▊░░░  35%   6.1/24.0   50 °C   134/450    33%      ollama · llama3.1-8b (ollama)\n"
-                        "▲ 1 RTX 4090     ████▉  97%  19.7/24.0   93 °C   316/450   100%      python3 train.py (alice)  THERMAL\n"
-                        "  2 RX 7900 XTX  ▏░░░░   1%   7.1/24.0   48 °C    38/327    33%      python3 comfyui (bob)\n"
-                        "  3 Arc A770     ▎░░░░   6%   0.3/15.9   39 °C    45/190  1020 rpm   mpv (alice)\n"
-                        "why: whirr why · live: whirr top\n");
+    assert_string_equal(b.at, "desk   4 GPUs   533 W   ▲ GPU 1 is throttling (93 °C)\n"
+                              "  GPU            UTIL        VRAM GiB    TEMP    POWER W   FAN       TOP PROCESS\n"
+                              "  0 RTX 4090     █▊░░░  35%   6.1/24.0   50 °C   134/450    33%      ollama · llama3.1-8b (ollama)\n"
+                              "▲ 1 RTX 4090     ████▉  97%  19.7/24.0   93 °C   316/450   100%      train.py (alice)  THERMAL\n"
+                              "  2 RX 7900 XTX  ▏░░░░   1%   7.1/24.0   48 °C    38/327    33%      python3 (bob, comfyui)\n"
+                              "  3 Arc A770     ▎░░░░   6%   0.3/15.9   39 °C    45/190  1020 rpm   mpv (alice)\n"
+                              "why: whirr why · live: whirr top\n");
     snapshot_unref(s);
 }
 

@@ -69,6 +69,11 @@ static const struct {
     {"S:\\common\\Satisfactory\\FactoryGame-Win64-Shipping.exe|-dx12", "", "FactoryGame"},
     {"wine64-preloader|c:\\windows\\system32\\steam.exe|Z:\\g\\Portal2\\portal2.EXE", "", "portal2"},
     {"C:\\windows\\system32\\explorer.exe|/desktop", "", "explorer"},
+    /* Other languages */
+    {"java|-Xmx4g|-jar|/opt/tool.jar|serve", "", "tool.jar"},
+    {"/usr/bin/julia|--project=.|solve.jl", "", "solve.jl"},
+    {"Rscript|--vanilla|fit.R", "", "fit.R"},
+    {"bash|/dev/fd/3", "", ""},
     /* Electron */
     {"/usr/lib/electron28/electron|/usr/share/obsidian/app.asar", "", "obsidian"},
     {"/usr/lib/electron/electron|--type=gpu-process|--user-data-dir=/home/a/.config/Signal", "", "Signal"},

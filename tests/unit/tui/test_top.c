@@ -298,7 +298,7 @@ static void test_signals_need_rights_and_a_confirmation(void **state)
     assert_int_equal(v.top.mode, MODE_MAIN);
     v.top.allow_signals = true;
     keys(&v, "x");
-    assert_shows(&v, "of alice, running for");
+    assert_shows(&v, "alice, train-llama), running for");
     assert_shows(&v, "of VRAM is freed");
     keys(&v, "n");
     assert_int_equal(find_request(&v, REQUEST_SIGNAL).kind, REQUEST_NOTHING);

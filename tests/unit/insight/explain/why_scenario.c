@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "host/identity.h"
 
 bool scenario_read(struct scenario *s, const char *path)
 {
@@ -106,7 +107,7 @@ static bool set_process_fact(struct builder *b, struct str key, struct str value
     if (str_is(key, "user"))
         str_copy(p->user, sizeof p->user, value);
     else if (str_is(key, "command"))
-        str_copy(p->command, sizeof p->command, value);
+        str_copy(p->command, sizeof p->command, value), process_find_title(p);
     else if (str_is(key, "container"))
         str_copy(p->container, sizeof p->container, value);
     else if (str_is(key, "model"))

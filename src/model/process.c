@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a process is called, in one way for all who name it: commands, the API, alerts, the page.
+ */
+#include "model/process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+void process_pod(const struct process *p, char *to, size_t size)
+{
+    const char *slash = strchr(p->container_name, '/');
+    to[0] = '\0';
+    if (slash)
+        str_copy(to, size, (struct str){p->container_name, (size_t)(strchrnul(slash + 1, '/') - p->container_name)});
+}
+
+const char *process_type_name(enum process_type type)
+{
+    switch (type) {
+    case PROCESS_COMPUTE: return "compute";
+    case PROCESS_GRAPHICS: return "graphics";
+    case PROCESS_BOTH: return "both";
+    }
+    return NULL;
+}
+
+const char *power_basis_name(enum power_basis basis)
+{
+    switch (basis) {
+    case POWER_BASIS_NONE: return NULL;
+    case POWER_BASIS_UTILIZATION: return "utilization";
+    case POWER_BASIS_MEMORY: return "memory";
+    case POWER_BASIS_ONLY_PROCESS: return "only process";
+    }
+    return NULL;
+}
+
+/* Names can be long; a line has room for their beginning. */
+static void add_name(struct buf *out, const char *text, size_t most)
+{
+    static const char ellipsis[] = "…";
+    char name[PROCESS_CONTAINER_NAME_SIZE];
+    str_copy_clean(name, sizeof name, str_from(text));
+    if (strlen(name) <= most) {
+        buf_text(out, name);
+        return;
+    }
+    char cut[PROCESS_CONTAINER_NAME_SIZE];
+    str_copy(cut, most - strlen(ellipsis) + 2, str_from(name));
+    buf_str(out, str_trim(str_from(cut)));
+    buf_text(out, ellipsis);
+}
+
+static void add_part(struct buf *out, const char **lead, const char *before, const char *text, size_t most)
+{
+    if (!text[0])
+        return;
+    buf_printf(out, "%s%s", *lead, before);
+    add_name(out, text, most);
+    *lead = ", ";
+}
+
+/* The pod, the container as its runtime calls it, else its ID; the job. */
+static void add_place(struct buf *out, const char **lead, const struct process *p)
+{
+    char pod[PROCESS_CONTAINER_NAME_SIZE];
+    process_pod(p, pod, sizeof pod);
+    if (p->job[0])
+        add_part(out, lead, "job ", p->job, PROCESS_JOB_SIZE);
+    else
+        add_part(out, lead, "", pod[0] ? pod : process_container(p), 32);
+    if (!p->visible)
+        add_part(out, lead, "", "outside this container or PID namespace", 64);
+}
+
+const char *process_model(const struct process *p)
+{
+    const char *slash = strrchr(p->model, '/');
+    return slash && slash[1] ? slash + 1 : p->model;
+}
+
+const char *process_words(const struct process *p, unsigned with, char out[PROCESS_WORDS])
+{
+    AUTO_BUF struct buf b = BUF(PROCESS_WORDS - 1);
+    const char *lead = " (", *title = process_title(p);
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)p->pid);
+    if (title[0])
+        add_name(&b, title, 40);
+    else
+        buf_printf(&b, "process %s", pid);
+    if (with & WITH_MODEL && title[0] && p->model[0] && strcasecmp(process_model(p), title) != 0) {
+        buf_text(&b, " · ");
+        add_name(&b, process_model(p), 48);
+    }
+    if (with & WITH_PID && title[0])
+        add_part(&b, &lead, "pid ", pid, sizeof pid);
+    if (with & WITH_USER)
+        add_part(&b, &lead, "", p->user, 24);
+    if (with & WITH_PLACE)
+        add_place(&b, &lead, p);
+    if (lead[0] == ',')
+        buf_char(&b, ')');
+    str_copy(out, PROCESS_WORDS, buf_view(&b));
+    return out;
+}
