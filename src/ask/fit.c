@@ -9,8 +9,9 @@
 
 #include "ask/answers.h"
 #include "base/cleanup.h"
-#include "daemon/health_watch.h"
+#include "format/health.h"
 #include "format/json/capacity.h"
+#include "insight/judge/health_judge.h"
 
 static void add_hold(struct capacity_hold *holds, size_t *count, const struct capacity_hold *one)
 {
@@ -63,14 +64,6 @@ static void take_told(struct capacity *c, const struct capacity *past)
         }
 }
 
-static void exclude(const struct cli *cli, const struct snapshot *s, struct capacity *c)
-{
-    struct health_watch *watch = health_watch_new(&cli->env);
-    if (watch)
-        capacity_exclude(c, health_watch_take(watch, s));
-    health_watch_free(watch);
-}
-
 struct capacity *fit_capacity(struct cli *cli, struct session *session, const struct snapshot *s, int64_t reserve_bytes)
 {
     AUTO_BUF struct buf answer = BUF(8 << 20);
@@ -91,8 +84,12 @@ struct capacity *fit_capacity(struct cli *cli, struct session *session, const st
     struct capacity *c = capacity_new(s, &settings, known ? holds : NULL, count);
     if (c && told)
         take_told(c, told);
-    else if (c && !cli->host)
-        exclude(cli, s, c);
+    else if (c && !cli->host) {
+        struct health_basis basis;
+        struct health *health = session_health(session, &basis);
+        capacity_exclude(c, health);
+        health_free(health);
+    }
     return c;
 }
 

@@ -16,7 +16,10 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "engine/engine.h"
+#include "engine/fault_log.h"
+#include "format/health.h"
 #include "format/json/json.h"
+#include "insight/judge/judge.h"
 #include "source/source.h"
 
 /* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
@@ -24,9 +27,10 @@ enum { ANSWER_WITHIN_MS = 8000, MAX_AGE_MS = 5000 };
 
 struct session {
     struct cli *cli;
-    struct client *client; /* NULL: no daemon, or not asked */
-    int64_t max_age_ms;    /* of its samples */
-    struct engine *engine; /* NULL while a daemon answers */
+    struct client *client;                 /* NULL: no daemon, or not asked */
+    int64_t max_age_ms;                    /* of its samples */
+    struct engine *engine;                 /* NULL while a daemon answers */
+    struct wall first_sample, last_sample; /* of the engine */
     const char *sources[SOURCES_MAX];
     size_t source_count;
     char replay[PATH_SIZE + 32];
@@ -179,6 +183,10 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
         error_set(err, -ENOMEM, "cannot sample: out of memory or file descriptors");
     else if (!snapshot)
         error_set(err, -ETIMEDOUT, "no source answered within %d s", ANSWER_WITHIN_MS / MS_PER_S);
+    if (snapshot)
+        s->last_sample = snapshot->taken_at;
+    if (!s->first_sample.ms)
+        s->first_sample = s->last_sample;
     return snapshot ? whole(snapshot, err) : NULL;
 }
 
@@ -191,6 +199,19 @@ struct why *session_why(struct session *s, const struct snapshot *snapshot)
     struct why *why = why_from_json(json, snapshot);
     json_decref(json);
     return why;
+}
+
+struct health *session_health(struct session *s, struct health_basis *basis)
+{
+    if (!s->engine)
+        return NULL;
+    struct health *health = judge_copy_health(engine_lock_judge(s->engine));
+    *basis = (struct health_basis){.at = s->last_sample,
+                                   .watched_since = s->first_sample,
+                                   .log_state = fault_log_state(engine_fault_log(s->engine)),
+                                   .log_message = fault_log_message(engine_fault_log(s->engine))};
+    engine_unlock_judge(s->engine);
+    return health;
 }
 
 int session_get(struct session *s, const char *target, struct buf *answer)

@@ -37,6 +37,11 @@ void session_set_max_age(struct session *s, int64_t max_age_ms);
 /* The daemon's explanation of a snapshot that it gave, with the past that it remembers; NULL when there is none. */
 struct why *session_why(struct session *s, const struct snapshot *snapshot);
 
+/* Health as this process itself judged it with the last sample, the caller's; NULL: a daemon answers, or memory is out. */
+struct health;
+struct health_basis;
+struct health *session_health(struct session *s, struct health_basis *basis);
+
 /* Asks the daemon for something else: the status of its answer, whose body is appended. -ENOTCONN: no daemon answers here. */
 int session_get(struct session *s, const char *target, struct buf *answer);
 

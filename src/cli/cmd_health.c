@@ -7,7 +7,7 @@
 #include "ask/client.h"
 #include "base/cleanup.h"
 #include "cli/show.h"
-#include "daemon/health_watch.h"
+#include "format/health.h"
 #include "format/json/json.h"
 #include "insight/judge/health_judge.h"
 
@@ -40,24 +40,6 @@ static int which(struct session *session, const struct snapshot *s, int *only, s
     return rc < 0 ? err->code : 0;
 }
 
-/* With --watch, one look after the other makes a memory of its own. */
-static int look_here(struct cli *cli, const struct snapshot *s, int only, struct buf *out, struct error *err)
-{
-    static struct health_watch *watch;
-    bool again = options_has(cli->options, "watch");
-    if (!watch)
-        watch = health_watch_new(&cli->env);
-    const struct health *health = watch ? health_watch_take(watch, s) : NULL;
-    if (!health)
-        return error_set(err, -ENOMEM, "out of memory");
-    struct health_basis basis;
-    health_watch_basis(watch, &basis);
-    if (!again)
-        basis.watched_since = (struct wall){0};
-    write_answer(cli, health, &basis, s->verdict, only, out);
-    return 0;
-}
-
 static int health_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     int only;
@@ -72,8 +54,13 @@ static int health_render(struct cli *cli, struct session *session, struct buf *o
     if (!remembered && cli->host)
         return error_set(err, -EPROTO, "%s sent no verdict on its GPUs: it is a different version, or has no health monitoring",
                          cli->host);
+    if (!remembered) {
+        remembered = session_health(session, &basis);
+        if (!options_has(cli->options, "watch"))
+            basis.watched_since = (struct wall){0};
+    }
     if (!remembered)
-        return look_here(cli, s, only, out, err);
+        return error_set(err, -ENOMEM, "out of memory");
     write_answer(cli, remembered, &basis, s->verdict, only, out);
     return 0;
 }

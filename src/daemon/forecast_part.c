@@ -13,8 +13,10 @@
 #include "config/places.h"
 #include "daemon/history_part.h"
 #include "daemon/part.h"
+#include "engine/engine.h"
 #include "format/forecast.h"
 #include "format/json/json.h"
+#include "insight/judge/judge.h"
 #include "store/query.h"
 
 /* The size of a store changes slowly. */
@@ -33,7 +35,7 @@ struct forecast_part {
     struct reach *reach;
     bool asked;
     struct mono store_seen;
-    struct forecast_memory *memory;
+    struct engine *engine;       /* its judge remembers the courses */
     struct forecast *latest;     /* NULL before the first sample */
     const struct snapshot *last; /* that it was made for */
     struct mono began;
@@ -69,10 +71,8 @@ static void *open_forecast(const struct part_host *host, struct error *err)
     if (!p)
         return NULL;
     *p = (struct forecast_part){
-        .config = host->config, .store = host->store, .memory = forecast_memory_new(), .reach = calloc(1, sizeof(struct reach))};
-    if (!p->memory || !p->reach) {
-        free(p->reach);
-        forecast_memory_free(p->memory);
+        .config = host->config, .store = host->store, .engine = host->engine, .reach = calloc(1, sizeof(struct reach))};
+    if (!p->reach) {
         free(p);
         return NULL;
     }
@@ -93,7 +93,6 @@ static void close_forecast(void *part)
     reach_unref(p->reach);
     snapshot_unref(p->last);
     forecast_free(p->latest);
-    forecast_memory_free(p->memory);
     free(p);
 }
 
@@ -144,7 +143,8 @@ static void see_store(struct forecast_part *p, const struct snapshot *s)
                                          .disk_free_bytes = file ? disk_free(p->config) : reading_absent(READING_UNSUPPORTED),
                                          .retention_ms = limits.raw_ms,
                                          .kept_ms = first > 0 ? MAX_OF(s->taken_at.ms - first, 1) : 0};
-    forecast_see_store(p->memory, &facts);
+    forecast_see_store(judge_forecast(engine_lock_judge(p->engine)), &facts);
+    engine_unlock_judge(p->engine);
     if (status.used_bytes >= 0)
         p->store_seen = s->taken;
 }
@@ -153,9 +153,9 @@ static void forecast_part_take(struct forecast_part *p, const struct snapshot *s
 {
     if (!p->began.ns)
         p->began = s->taken;
-    forecast_see(p->memory, s);
     see_store(p, s);
-    struct forecast *f = forecast_make(p->memory, s);
+    struct forecast *f = judge_copy_forecast(engine_lock_judge(p->engine));
+    engine_unlock_judge(p->engine);
     if (!f)
         return; /* out of memory: the one before stands, with its time */
     forecast_free(p->latest);

@@ -6,47 +6,96 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "base/keep.h"
 #include "base/log.h"
 #include "config/places.h"
-#include "daemon/health_watch.h"
 #include "daemon/part.h"
+#include "engine/engine.h"
+#include "engine/fault_log.h"
+#include "format/health.h"
 #include "format/prometheus/prometheus.h"
-#include "insight/detect/health_look.h"
+#include "insight/judge/health_file.h"
 #include "insight/judge/health_judge.h"
+#include "insight/judge/judge.h"
 #include "serve/live/topic.h"
 
 enum { SAVE_EVERY_MS = 300000, XID_RECENT_MS = 600000 };
 
 struct health_part {
-    struct health_watch *watch;
-    const struct usual_part *usual;
+    const struct env *env;
+    struct engine *engine; /* its judge remembers the cards */
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
+    struct health *latest;       /* NULL before the first sample */
+    struct wall watched_since;
     const struct snapshot *last; /* which GPUs there are, for ?gpu= */
     char path[PLACE_SIZE + 16];  /* "": what is known is not kept */
+    char boot[HEALTH_BOOT_SIZE];
     struct wall saved_at;
     bool told_log, saving_fails;
 };
+
+/* ---- over restarts ---- */
+
+/* A damaged file is moved aside; -ENOENT: there is none yet. */
+static int health_part_load(struct health_part *p, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
+    struct health_log_mark seen = {0};
+    int rc = keep_read(p->path, &text, err);
+    if (rc == 0) {
+        struct judge *judge = engine_lock_judge(p->engine);
+        rc = health_read(judge_health(judge), buf_view(&text), p->boot, clock_wall(p->env->clock), &seen, err);
+        fault_log_skip(engine_fault_log(p->engine), seen);
+        engine_unlock_judge(p->engine);
+    }
+    if (rc == -EINVAL || rc == -EFBIG) {
+        struct error moved = {0};
+        keep_aside(p->path, &moved);
+    }
+    return rc;
+}
+
+static int write_file(struct health_part *p, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
+    struct judge *judge = engine_lock_judge(p->engine);
+    health_write(judge_health(judge), p->boot, fault_log_mark(engine_fault_log(p->engine)), clock_wall(p->env->clock), &text);
+    engine_unlock_judge(p->engine);
+    int rc = buf_check(&text, err, "the health records of the GPUs are too large");
+    return rc < 0 ? rc : keep_write(p->path, buf_view(&text), err);
+}
+
+static void health_part_save(struct health_part *p, struct wall now)
+{
+    struct error err = {0};
+    if (!p->path[0])
+        return;
+    int rc = write_file(p, &err);
+    if (rc < 0 && !p->saving_fails)
+        log_warn("health records of the GPUs will not survive a restart", LOG_TEXT("error", err.text));
+    p->saving_fails = rc < 0;
+    p->saved_at = now;
+}
 
 static void *open_health(const struct part_host *host, struct error *ret)
 {
     (void)ret;
     struct health_part *p = calloc(1, sizeof *p);
     struct error err = {0};
-    char state[PLACE_SIZE];
+    char state[PLACE_SIZE], text[64];
     if (!p)
         return NULL;
-    p->watch = health_watch_new(host->env);
-    if (!p->watch) {
-        free(p);
-        return NULL;
-    }
-    health_watch_follow(p->watch, host->engine);
+    p->env = host->env;
+    p->engine = host->engine;
+    if (file_read_head(p->env, "/proc/sys/kernel/random/boot_id", text, sizeof text) > 0)
+        str_copy(p->boot, sizeof p->boot, str_trim(str_from(text)));
     if (place_state(state, &err) == 0)
         snprintf(p->path, sizeof p->path, "%s/health.json", state);
     else
         log_warn("health records of the GPUs will not survive a restart", LOG_TEXT("error", err.text));
-    if (p->path[0] && health_watch_load(p->watch, p->path, &err) < 0 && err.code != -ENOENT)
+    if (p->path[0] && health_part_load(p, &err) < 0 && err.code != -ENOENT)
         log_warn("cannot read the health records of the GPUs, starting over", LOG_TEXT("file", p->path),
                  LOG_TEXT("error", err.text));
     return p;
@@ -55,22 +104,9 @@ static void *open_health(const struct part_host *host, struct error *ret)
 static int health_part_start(void *part, const struct part_host *host)
 {
     struct health_part *p = part;
-    p->usual = part_find(host, &usual_part_ops);
     p->server = host->server;
     p->store = host->store;
     return 0;
-}
-
-static void health_part_save(struct health_part *p, struct wall now)
-{
-    struct error err = {0};
-    if (!p->path[0])
-        return;
-    int rc = health_watch_save(p->watch, p->path, &err);
-    if (rc < 0 && !p->saving_fails)
-        log_warn("health records of the GPUs will not survive a restart", LOG_TEXT("error", err.text));
-    p->saving_fails = rc < 0;
-    p->saved_at = now;
 }
 
 static void close_health(void *part)
@@ -78,10 +114,10 @@ static void close_health(void *part)
     struct health_part *p = part;
     if (!p)
         return;
-    if (health_watch_latest(p->watch))
+    if (p->latest)
         health_part_save(p, (struct wall){0});
     snapshot_unref(p->last);
-    health_watch_free(p->watch);
+    health_free(p->latest);
     free(p);
 }
 
@@ -123,26 +159,63 @@ static void tell_change(struct health_part *p, const struct health_verdict *v, s
                 .at = at, .gpu_index = v->gpu_index, .kind = "health", .severity = severity(v), .text = text, .data = data.at});
 }
 
+static struct health_basis basis_of(struct health_part *p)
+{
+    struct health_basis basis = {.remembered = true, .watched_since = p->watched_since};
+    engine_lock_judge(p->engine);
+    basis.log_state = fault_log_state(engine_fault_log(p->engine));
+    basis.log_message = fault_log_message(engine_fault_log(p->engine));
+    engine_unlock_judge(p->engine);
+    if (p->last)
+        basis.at = p->last->taken_at;
+    return basis;
+}
+
 static void tell_log_once(struct health_part *p)
 {
-    struct health_basis basis;
-    health_watch_basis(p->watch, &basis);
+    struct health_basis basis = basis_of(p);
     if (!p->told_log && basis.log_message[0])
         log_warn("cannot watch the kernel log for driver errors", LOG_TEXT("reason", basis.log_message));
     p->told_log = true;
 }
 
+static const struct health_verdict *verdict_on(const struct health *health, const struct gpu_id *id)
+{
+    for (size_t i = 0; health && i < health->count; i++)
+        if (gpu_same(&health->verdicts[i].id, id))
+            return &health->verdicts[i];
+    return NULL;
+}
+
+/* The judge has also judged samples that were taken for requests: what is news is told by what was seen here last. */
+static void compare(struct health *fresh, const struct health *last)
+{
+    for (size_t i = 0; i < fresh->count; i++) {
+        struct health_verdict *v = &fresh->verdicts[i];
+        const struct health_verdict *before = verdict_on(last, &v->id);
+        if (!before)
+            continue;
+        v->before = before->state;
+        v->changed = before->state != v->state;
+    }
+}
+
 static void health_part_take(struct health_part *p, const struct snapshot *s)
 {
-    health_watch_history(p->watch)->usual = usual_part_latest(p->usual);
-    const struct health *health = health_watch_take(p->watch, s);
+    struct health *fresh = judge_copy_health(engine_lock_judge(p->engine));
+    engine_unlock_judge(p->engine);
     snapshot_unref(p->last);
     p->last = snapshot_ref(s);
-    if (!health)
+    if (!fresh)
         return;
     bool changed = false;
-    for (size_t i = 0; i < health->count; i++) {
-        const struct health_verdict *v = &health->verdicts[i];
+    compare(fresh, p->latest);
+    health_free(p->latest);
+    p->latest = fresh;
+    if (!p->watched_since.ms)
+        p->watched_since = s->taken_at;
+    for (size_t i = 0; i < fresh->count; i++) {
+        const struct health_verdict *v = &fresh->verdicts[i];
         changed |= v->changed;
         /* Falling asleep and waking up are no news. */
         if (v->changed && v->state != HEALTH_ASLEEP && !(v->before == HEALTH_ASLEEP && v->state == HEALTH_HEALTHY))
@@ -158,7 +231,7 @@ static void health_part_take(struct health_part *p, const struct snapshot *s)
 
 const struct health *health_part_latest(const struct health_part *p)
 {
-    return p ? health_watch_latest(p->watch) : NULL;
+    return p ? p->latest : NULL;
 }
 
 static struct reading level(enum health_state state)
@@ -174,15 +247,25 @@ static struct reading level(enum health_state state)
     return reading_absent(READING_UNSUPPORTED);
 }
 
+static int64_t last_xid(const struct health_verdict *v, int64_t since_ms)
+{
+    int64_t code = 0;
+    for (size_t i = 0; i < v->xid_count; i++)
+        if (v->xids[i].last_at.ms >= since_ms) {
+            since_ms = v->xids[i].last_at.ms;
+            code = v->xids[i].code;
+        }
+    return code;
+}
+
 /* 0 is only said of a card whose driver has such errors. */
-static struct reading recent_xid(const struct health_part *p, int gpu_index)
+static struct reading recent_xid(const struct health_part *p, const struct health_verdict *v)
 {
     for (size_t i = 0; p->last && i < p->last->gpu_count; i++) {
         const struct gpu *gpu = &p->last->gpus[i];
-        if (gpu->index != gpu_index)
+        if (gpu->index != v->gpu_index)
             continue;
-        struct wall since = {p->last->taken_at.ms - XID_RECENT_MS};
-        int64_t code = health_last_xid(health_watch_history(p->watch), gpu_index, since);
+        int64_t code = last_xid(v, p->last->taken_at.ms - XID_RECENT_MS);
         return code || gpu->xid_last.state != READING_UNSUPPORTED ? reading_ok(code) : gpu->xid_last;
     }
     return reading_absent(READING_UNREAD);
@@ -196,13 +279,13 @@ static void facts_of(const struct health_part *p, const struct health_verdict *v
     for (size_t k = 0; k < v->finding_count; k++)
         if (v->findings[k].check == HEALTH_CHECK_PCIE_LINK)
             f->link_degraded = reading_ok(1);
-    f->xid = recent_xid(p, v->gpu_index);
+    f->xid = recent_xid(p, v);
 }
 
 /* Verdicts of the sample's cards come first. Those behind are of cards that are not in it, whose index may be another's by now. */
 static void add_facts(const struct health_part *p, struct alert_facts *facts)
 {
-    const struct health *health = health_watch_latest(p->watch);
+    const struct health *health = p->latest;
     int64_t missing = 0;
     for (size_t i = 0; health && p->last && i < health->count; i++) {
         const struct health_verdict *v = &health->verdicts[i];
@@ -225,8 +308,7 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
 {
     struct health_part *p = part;
     static const struct health nothing = {.worst = HEALTH_UNKNOWN};
-    const struct health *health = health_watch_latest(p->watch);
-    struct health_basis basis;
+    const struct health *health = p->latest;
     char which[GPU_UUID_SIZE];
     int only = HEALTH_ALL;
     if (part_query(r, "gpu", which, sizeof which)) {
@@ -235,8 +317,7 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
             return part_error(out, 404, "no_such_gpu", "No such GPU.");
         only = p->last->gpus[at].index;
     }
-    health_watch_basis(p->watch, &basis);
-    basis.remembered = true;
+    struct health_basis basis = basis_of(p);
     struct json_writer j = JSON_WRITER(out);
     json_health(&j, health ? health : &nothing, &basis, p->last ? p->last->verdict : NULL, only);
     buf_char(out, '\n');
@@ -247,7 +328,7 @@ static void health_part_metrics(void *part, const struct snapshot *s, struct buf
 {
     struct health_part *p = part;
     (void)s;
-    const struct health *health = health_watch_latest(p->watch);
+    const struct health *health = p->latest;
     if (health)
         prometheus_health(out, health);
 }
@@ -256,8 +337,7 @@ static void counts(void *part, const struct snapshot *s, struct prometheus_extra
 {
     struct health_part *p = part;
     (void)s;
-    extra->history = health_watch_history(p->watch);
-    extra->health = health_watch_latest(p->watch);
+    extra->health = p->latest;
 }
 
 static const struct route routes_of_health[] = {{"/api/gpu/health", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_health}};

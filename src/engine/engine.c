@@ -37,12 +37,15 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->asleep_ns = sample_round_asleep_ns(e->env->clock);
     e->machine = machine_new(e->env);
     e->judge = judge_new();
+    e->faults = fault_log_new(e->env);
     e->inbox = mailbox_new(INBOX_SIZE, NULL);
     e->spare = calloc(1, sizeof *e->spare);
-    if (!e->machine || !e->judge || !e->inbox || !e->spare || pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {
+    if (!e->machine || !e->judge || !e->faults || !e->inbox || !e->spare ||
+        pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {
         error_set(err, -ENOMEM, "cannot start the sampling thread");
         machine_free(e->machine);
         judge_free(e->judge);
+        fault_log_free(e->faults);
         mailbox_free(e->inbox);
         free(e->spare);
         free(e);
@@ -114,6 +117,7 @@ void engine_free(struct engine *e)
     pthread_join(e->thread, NULL);
     bool left_behind = stop_workers(e);
     judge_free(e->judge);
+    fault_log_free(e->faults);
     machine_free(e->machine);
     snapshot_unref(e->latest);
     buf_done(&e->description);
@@ -142,6 +146,11 @@ struct judge *engine_lock_judge(struct engine *e)
 {
     pthread_mutex_lock(&e->judge_lock);
     return e->judge;
+}
+
+struct fault_log *engine_fault_log(struct engine *e)
+{
+    return e->faults;
 }
 
 void engine_unlock_judge(struct engine *e)

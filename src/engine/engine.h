@@ -54,6 +54,9 @@ int engine_subscribe(struct engine *e, struct mailbox *to);
 struct judge;
 struct judge *engine_lock_judge(struct engine *e);
 void engine_unlock_judge(struct engine *e);
+/* What the judge hears from the kernel log; only while the judge is locked. */
+struct fault_log;
+struct fault_log *engine_fault_log(struct engine *e);
 
 /* What others know is added to each snapshot before it is published: called by the coordinator in the order in which they
  * came, and must not wait. At most ENGINE_ANNOTATES_MAX. */

@@ -10,6 +10,7 @@
 
 #include "engine/cadence.h"
 #include "engine/engine.h"
+#include "engine/fault_log.h"
 #include "engine/roster.h"
 #include "engine/slot.h"
 #include "engine/worker.h"
@@ -52,6 +53,7 @@ struct engine {
 
     pthread_mutex_t judge_lock; /* guards the judge, whose memory others add to */
     struct judge *judge;
+    struct fault_log *faults; /* of the kernel log, for the judge */
 
     pthread_mutex_t annotate_lock; /* guards these two */
     struct annotate {

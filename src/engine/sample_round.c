@@ -97,6 +97,7 @@ static void sample_round_publish(struct engine *e)
         e->suspended_ms = 0;
     }
     pthread_mutex_lock(&e->judge_lock);
+    fault_log_deliver(e->faults, judge_health(e->judge), s);
     judge_take(e->judge, s);
     pthread_mutex_unlock(&e->judge_lock);
     if (e->round_periodic)
@@ -158,6 +159,16 @@ static void sample_machine(struct engine *e)
     e->host_implausible_total += host_drop_implausible(&e->round_host);
 }
 
+/* This machine's log says nothing about cards that were made up or recorded elsewhere. */
+static void read_faults(struct engine *e)
+{
+    bool here = false;
+    for (size_t i = 0; i < e->slot_count; i++)
+        here |= !e->slots[i].ops->simulated && !e->slots[i].ops->host;
+    if (here)
+        fault_log_read(e->faults);
+}
+
 void sample_round_start(struct engine *e, unsigned groups, bool periodic)
 {
     for (size_t i = 0; i < e->waiter_count; i++)
@@ -168,6 +179,7 @@ void sample_round_start(struct engine *e, unsigned groups, bool periodic)
     e->round_start = engine_now(e);
     sample_round_ask_slots(e);
     sample_machine(e); /* while they answer */
+    read_faults(e);
     sample_round_end_if_done(e);
 }
 

@@ -186,21 +186,19 @@ static void collected(struct buf *out, const struct snapshot *s)
     buf_printf(out, "nvidia_smi_compute_apps_last_collect_success %d\n", all);
 }
 
-static void xids(struct buf *out, const struct health_history *history, bool when)
+static void xids(struct buf *out, const struct health *health, bool when)
 {
     const char *name = when ? "nvidia_smi_xid_last_timestamp_seconds" : "nvidia_smi_xid_errors_total";
     bool headed = false;
-    for (size_t i = 0; history && i < history->card_count; i++)
-        for (size_t k = 0; k < history->cards[i].fault_count; k++) {
-            const struct health_fault *fault = &history->cards[i].faults[k];
+    for (size_t i = 0; health && i < health->count; i++)
+        for (size_t k = 0; k < health->verdicts[i].xid_count; k++) {
+            const struct health_xid *xid = &health->verdicts[i].xids[k];
             char code[16];
-            if (fault->check != HEALTH_CHECK_XID)
-                continue;
             prometheus_head_once(out, &headed, name, when ? "gauge" : "counter", when ? "When this XID came last" : "XIDs by code");
-            snprintf(code, sizeof code, "%d", (int)fault->code);
-            begin(out, name, &history->cards[i].id);
+            snprintf(code, sizeof code, "%d", (int)xid->code);
+            begin(out, name, &health->verdicts[i].id);
             prometheus_label(out, false, "xid", code);
-            finish(out, when ? (double)fault->last_at.ms / MS_PER_S : (double)fault->total);
+            finish(out, when ? (double)xid->last_at.ms / MS_PER_S : (double)xid->total);
         }
 }
 
@@ -251,8 +249,8 @@ void prometheus_nvidia_smi(struct buf *out, const struct snapshot *s, const stru
     apps(out, s, "nvidia_smi_compute_app_info", "A process that computes on the GPU, in labels", false);
     apps(out, s, "nvidia_smi_compute_app_used_memory_bytes", "Memory of a process that computes on the GPU", true);
     collected(out, s);
-    xids(out, extra->history, false);
-    xids(out, extra->history, true);
+    xids(out, extra->health, false);
+    xids(out, extra->health, true);
     for (size_t i = 0; i < ARRAY_LEN(mig_table); i++)
         instances(out, s, &mig_table[i]);
 }

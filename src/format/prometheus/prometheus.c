@@ -273,25 +273,21 @@ static void info(struct buf *out, const struct snapshot *s, const struct health 
 }
 
 /* Errors of the driver, each code with how often and when last: a gauge alone would hide a repeat. */
-static void xids(struct buf *out, const struct health_history *history, const char *name, const char *type, const char *help,
-                 bool when)
+static void xids(struct buf *out, const struct health *health, const char *name, const char *type, const char *help, bool when)
 {
     bool headed = false;
-    for (size_t i = 0; history && i < history->card_count; i++)
-        for (size_t k = 0; k < history->cards[i].fault_count; k++) {
-            const struct health_card *card = &history->cards[i];
-            const struct health_fault *fault = &card->faults[k];
-            const struct gpu gpu = {.id = card->id, .index = card->index, .simulated = card->simulated};
+    for (size_t i = 0; health && i < health->count; i++)
+        for (size_t k = 0; k < health->verdicts[i].xid_count; k++) {
+            const struct health_verdict *v = &health->verdicts[i];
+            const struct gpu gpu = {.id = v->id, .index = v->gpu_index, .simulated = v->simulated};
             char code[16];
-            if (fault->check != HEALTH_CHECK_XID)
-                continue;
             prometheus_head_once(out, &headed, name, type, help);
-            snprintf(code, sizeof code, "%d", (int)fault->code);
+            snprintf(code, sizeof code, "%d", (int)v->xids[k].code);
             buf_printf(out, "%s{", name);
             prometheus_gpu_labels(out, &gpu, NULL);
             prometheus_label(out, false, "xid", code);
             buf_char(out, '}');
-            prometheus_value(out, when ? (double)fault->last_at.ms / MS_PER_S : (double)fault->total);
+            prometheus_value(out, when ? (double)v->xids[k].last_at.ms / MS_PER_S : (double)v->xids[k].total);
         }
 }
 
@@ -416,8 +412,8 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
         buf_done(&labels.text);
     }
     prometheus_findings(out, s);
-    xids(out, extra->history, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
-    xids(out, extra->history, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",
+    xids(out, extra->health, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
+    xids(out, extra->health, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",
          true);
     machine(out, &s->host);
     sources_and_self(out, s, extra);

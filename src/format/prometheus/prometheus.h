@@ -10,7 +10,6 @@
 #include "model/snapshot.h"
 
 struct health;
-struct health_history;
 
 #define PROMETHEUS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
@@ -44,8 +43,7 @@ struct prometheus_extra {
     int32_t own_pid;                          /* never counted among the other processes */
     bool others_counted;                      /* by the guard; false: all processes but own_pid count */
     int64_t other_processes[GPU_MAX];         /* per GPU position */
-    const struct health_history *history;     /* driver errors that are remembered; NULL: nobody does */
-    const struct health *health;              /* GPUs that are gone; NULL: not known */
+    const struct health *health;              /* GPUs that are gone, driver errors; NULL: not known */
     const struct prometheus_options *options; /* NULL: the defaults */
 };
 

@@ -99,6 +99,13 @@ struct health_finding {
     char action[HEALTH_TEXT_SIZE];
 };
 
+/* An XID that is remembered of a card. */
+struct health_xid {
+    int32_t code;
+    uint64_t total;
+    struct wall last_at;
+};
+
 struct health_verdict {
     int gpu_index;
     struct gpu_id id;
@@ -113,6 +120,8 @@ struct health_verdict {
     char action[HEALTH_TEXT_SIZE];
     size_t finding_count; /* the worst first */
     struct health_finding findings[HEALTH_FINDINGS_MAX];
+    size_t xid_count;
+    struct health_xid xids[HEALTH_FAULTS_MAX];
 };
 
 struct health {

@@ -264,6 +264,15 @@ struct forecast *forecast_make(const struct forecast_memory *m, const struct sna
     return f;
 }
 
+struct forecast *forecast_copy(const struct forecast *f)
+{
+    size_t size = sizeof *f + f->count * sizeof f->gpus[0];
+    struct forecast *copy = malloc(size);
+    if (copy)
+        memcpy(copy, f, size);
+    return copy;
+}
+
 void forecast_free(struct forecast *f)
 {
     free(f);

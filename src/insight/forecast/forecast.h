@@ -91,7 +91,8 @@ void forecast_see_store(struct forecast_memory *m, const struct forecast_store_f
 
 /* From what was seen up to the snapshot, which was seen last. NULL: out of memory. */
 struct forecast *forecast_make(const struct forecast_memory *m, const struct snapshot *now);
-void forecast_free(struct forecast *f); /* NULL is fine */
+struct forecast *forecast_copy(const struct forecast *f); /* NULL: out of memory */
+void forecast_free(struct forecast *f);                   /* NULL is fine */
 
 /* "40 s", "12 min", "3.1 h", "2 days"; "312 MiB", "1.4 GiB". */
 const char *forecast_span_words(double seconds, char text[WORDS_SIZE]);

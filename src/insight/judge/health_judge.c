@@ -156,9 +156,10 @@ static void find_faults(struct health_verdict *v, const struct health_card *card
 {
     for (size_t i = 0; i < card->fault_count; i++) {
         const struct health_fault *fault = &card->faults[i];
-        if (fault->check == HEALTH_CHECK_XID)
+        if (fault->check == HEALTH_CHECK_XID) {
+            v->xids[v->xid_count++] = (struct health_xid){fault->code, fault->total, fault->last_at};
             find_xid(v, fault, card, now);
-        else if (fault->check == HEALTH_CHECK_DRIVER_FAULT)
+        } else if (fault->check == HEALTH_CHECK_DRIVER_FAULT)
             find_driver_fault(v, fault, card, now);
         else if (fault->active && fault->check == HEALTH_CHECK_COOLING)
             find_drift(v, fault);
@@ -285,6 +286,15 @@ struct health *health_judge(struct health_history *h, const struct snapshot *now
     for (size_t i = 0; i < health->count; i++)
         health->worst = MAX_OF(health->worst, health->verdicts[i].state);
     return health;
+}
+
+struct health *health_copy(const struct health *health)
+{
+    size_t size = sizeof *health + health->count * sizeof health->verdicts[0];
+    struct health *copy = malloc(size);
+    if (copy)
+        memcpy(copy, health, size);
+    return copy;
 }
 
 void health_free(struct health *health)

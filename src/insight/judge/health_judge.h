@@ -13,7 +13,8 @@ void health_history_free(struct health_history *h);
 void health_meet(struct health_history *h, const struct snapshot *now);
 /* Takes the snapshot (with its XID events) into the memory and judges every card. NULL: out of memory. */
 struct health *health_judge(struct health_history *h, const struct snapshot *now);
-void health_free(struct health *health); /* NULL is fine */
+struct health *health_copy(const struct health *health); /* NULL: out of memory */
+void health_free(struct health *health);                 /* NULL is fine */
 
 /* An XID from elsewhere (the kernel log, also from before the start). The same one within a few seconds counts once. False: no card
  * with this PCI address is known. */
@@ -22,6 +23,3 @@ bool health_note_xid(struct health_history *h, const char *pci_address, int64_t 
 bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
 /* The machine was booted since the memory was written: every card was reset. */
 void health_note_boot(struct health_history *h);
-
-/* The last XID of a card since `since`; 0: none. */
-int64_t health_last_xid(const struct health_history *h, int gpu_index, struct wall since);

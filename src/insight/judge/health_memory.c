@@ -54,21 +54,6 @@ void memory_notice_reset(struct health_card *card, const struct gpu *gpu)
     card->last_state = gpu->state == GPU_ASLEEP ? card->last_state : gpu->state;
 }
 
-int64_t health_last_xid(const struct health_history *h, int gpu_index, struct wall since)
-{
-    int64_t code = 0;
-    struct wall newest = since;
-    for (size_t i = 0; i < h->card_count; i++)
-        for (size_t k = 0; h->cards[i].listed && h->cards[i].index == gpu_index && k < h->cards[i].fault_count; k++) {
-            const struct health_fault *fault = &h->cards[i].faults[k];
-            if (fault->check == HEALTH_CHECK_XID && fault->last_at.ms >= newest.ms) {
-                newest = fault->last_at;
-                code = fault->code;
-            }
-        }
-    return code;
-}
-
 void health_note_boot(struct health_history *h)
 {
     for (size_t i = 0; i < h->card_count; i++) {

@@ -28,7 +28,9 @@ struct judge {
     int64_t recent_ms;           /* when a point was added last */
     const struct snapshot *last; /* the one before: its processes that are gone have ended */
     struct health_history *health;
+    struct health *last_health; /* of the last snapshot; NULL before the first */
     struct forecast_memory *forecast;
+    struct forecast *last_forecast;
     struct baselines *usual; /* NULL: nothing is known */
     uint64_t turn;
     size_t held_count;
@@ -54,7 +56,9 @@ void judge_free(struct judge *j)
         return;
     recent_done(&j->recent);
     snapshot_unref(j->last);
+    health_free(j->last_health);
     health_history_free(j->health);
+    forecast_free(j->last_forecast);
     forecast_memory_free(j->forecast);
     free(j->usual);
     free(j);
@@ -114,22 +118,50 @@ void judge_set_usual(struct judge *j, const struct baselines *usual)
         memcpy(j->usual, usual, offsetof(struct baselines, list) + usual->count * sizeof usual->list[0]);
 }
 
+/* Without memory the one before stays. */
+static void judge_parts(struct judge *j, const struct snapshot *s)
+{
+    forecast_see(j->forecast, s);
+    struct health *health = health_judge(j->health, s);
+    struct forecast *forecast = forecast_make(j->forecast, s);
+    if (health) {
+        health_free(j->last_health);
+        j->last_health = health;
+    }
+    if (forecast) {
+        forecast_free(j->last_forecast);
+        j->last_forecast = forecast;
+    }
+}
+
 void judge_take(struct judge *j, struct snapshot *s)
 {
     recent_begin(&j->recent, s);
     recent_follow(&j->recent, j->last, s);
     activity_fill(s, &j->recent);
     j->health->usual = j->usual;
-    forecast_see(j->forecast, s);
-    struct health *health = health_judge(j->health, s);
-    struct forecast *forecast = forecast_make(j->forecast, s);
-    s->verdict =
-        verdict_make(s, &(struct judge_basis){.past = &j->recent, .usual = j->usual, .health = health, .forecast = forecast}, NULL);
+    judge_parts(j, s);
+    const struct judge_basis basis = {
+        .past = &j->recent, .usual = j->usual, .health = j->last_health, .forecast = j->last_forecast};
+    s->verdict = verdict_make(s, &basis, NULL);
     if (s->verdict)
         note_since(j, s->verdict, s->taken_at);
-    forecast_free(forecast);
-    health_free(health);
     remember(j, s);
     snapshot_unref(j->last);
     j->last = snapshot_ref(s);
+}
+
+struct health *judge_copy_health(const struct judge *j)
+{
+    return j->last_health ? health_copy(j->last_health) : NULL;
+}
+
+struct forecast *judge_copy_forecast(const struct judge *j)
+{
+    return j->last_forecast ? forecast_copy(j->last_forecast) : NULL;
+}
+
+struct forecast_memory *judge_forecast(struct judge *j)
+{
+    return j->forecast;
 }

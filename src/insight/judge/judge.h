@@ -10,16 +10,25 @@
 #include "model/snapshot.h"
 
 struct judge;
+struct health;
 struct health_history;
+struct forecast;
+struct forecast_memory;
 
 struct judge *judge_new(void);    /* NULL: out of memory */
 void judge_free(struct judge *j); /* NULL is fine */
 
 /* What is remembered of the cards: faults of the kernel log and of a run before this one are added to it. */
 struct health_history *judge_health(struct judge *j);
+/* The courses that forecasts rest on: those of the history's size are added by others. */
+struct forecast_memory *judge_forecast(struct judge *j);
 /* What is usual for the GPUs; copied. NULL: nothing is known. */
 void judge_set_usual(struct judge *j, const struct baselines *usual);
 
 /* Writes activity and verdict into a snapshot that is not published yet. Without memory the snapshot has no
  * verdict, which every reader takes for "not judged". */
 void judge_take(struct judge *j, struct snapshot *s);
+
+/* Health and forecast as of the last snapshot, the caller's; NULL: nothing was judged yet, or memory is out. */
+struct health *judge_copy_health(const struct judge *j);
+struct forecast *judge_copy_forecast(const struct judge *j);

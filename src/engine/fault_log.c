@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lines of the kernel log become faults of cards.
+ */
+#include "engine/fault_log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "host/kernel_log.h"
+#include "insight/detect/driver_fault.h"
+#include "insight/detect/xid.h"
+#include "insight/judge/health_judge.h"
+
+enum { WAITING_MAX = 256, LINES_MAX = 200000 };
+
+/* What the log told of a card that has not been seen yet, or is lost. */
+struct waiting {
+    bool xid; /* else a fault of driver_fault.def */
+    char pci_address[GPU_PCI_SIZE];
+    int64_t code;
+    struct wall at;
+};
+
+struct fault_log {
+    const struct env *env;
+    struct kernel_log *log; /* opened with the first sample that could have a real card */
+    bool skipped;
+    struct health_log_mark seen; /* by a daemon before this one */
+    struct health_log_mark read; /* by this one */
+    struct waiting waiting[WAITING_MAX];
+    size_t waiting_count;
+};
+
+struct fault_log *fault_log_new(const struct env *env)
+{
+    struct fault_log *l = calloc(1, sizeof *l);
+    if (l)
+        *l = (struct fault_log){.env = env, .skipped = true};
+    return l;
+}
+
+void fault_log_free(struct fault_log *l)
+{
+    if (l)
+        kernel_log_close(l->log);
+    free(l);
+}
+
+static void remember(struct fault_log *l, struct waiting what)
+{
+    if (l->waiting_count == WAITING_MAX) {
+        memmove(&l->waiting[0], &l->waiting[1], (WAITING_MAX - 1) * sizeof l->waiting[0]);
+        l->waiting_count--;
+    }
+    l->waiting[l->waiting_count++] = what;
+}
+
+static bool understand(const struct kernel_line *line, struct waiting *ret)
+{
+    struct xid_line xid;
+    struct driver_fault_line fault;
+    *ret = (struct waiting){.at = line->at};
+    ret->xid = xid_parse(line->text, &xid);
+    if (!ret->xid && !driver_fault_parse(line->text, &fault))
+        return false;
+    ret->code = ret->xid ? xid.code : fault.code;
+    str_copy(ret->pci_address, sizeof ret->pci_address, str_from(ret->xid ? xid.pci_address : fault.pci_address));
+    return true;
+}
+
+void fault_log_read(struct fault_log *l)
+{
+    struct kernel_line line;
+    if (!l->log)
+        l->log = kernel_log_open(l->env);
+    l->skipped = !l->log;
+    if (!l->log)
+        return;
+    for (int i = 0; i < LINES_MAX && kernel_log_next(l->log, &line); i++) {
+        struct waiting what;
+        if (line.boot)
+            l->waiting_count = 0; /* all cards were reset by it */
+        bool seen = line.us >= 0 ? line.us <= l->seen.us : line.at.ms <= l->seen.at.ms;
+        if (seen || !understand(&line, &what))
+            continue;
+        l->read = (struct health_log_mark){MAX_OF(line.us, l->read.us), line.at};
+        remember(l, what);
+    }
+}
+
+static bool note(struct health_history *h, const struct waiting *x)
+{
+    return x->xid ? health_note_xid(h, x->pci_address, x->code, x->at)
+                  : health_note_driver_fault(h, x->pci_address, x->code, x->at);
+}
+
+void fault_log_deliver(struct fault_log *l, struct health_history *to, const struct snapshot *s)
+{
+    size_t kept = 0;
+    if (!l->waiting_count)
+        return;
+    health_meet(to, s);
+    for (size_t i = 0; i < l->waiting_count; i++)
+        if (!note(to, &l->waiting[i]))
+            l->waiting[kept++] = l->waiting[i];
+    l->waiting_count = kept;
+}
+
+void fault_log_skip(struct fault_log *l, struct health_log_mark until)
+{
+    l->seen = l->read = until;
+}
+
+struct health_log_mark fault_log_mark(const struct fault_log *l)
+{
+    return l->read;
+}
+
+const char *fault_log_state(const struct fault_log *l)
+{
+    return l->skipped ? "skipped" : kernel_log_state_name(kernel_log_state(l->log));
+}
+
+const char *fault_log_message(const struct fault_log *l)
+{
+    return l->skipped ? "" : kernel_log_message(l->log);
+}
