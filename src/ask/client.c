@@ -82,7 +82,7 @@ int client_open(const char *configured, struct client **ret, struct error *err)
     return error_set(err, -ENOENT, "no daemon is running (start one with `whirr serve`)");
 }
 
-/* Nobody is at home where this user's daemon would be. */
+/* No daemon listens at the socket of this user. */
 static int nobody_to_act(const char *configured, const char *path, struct error *err)
 {
     char system[PLACE_SIZE];

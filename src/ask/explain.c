@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A little past of our own where nobody remembers.
+ * A short past of this process's own samples, where no daemon has one.
  */
 #include "ask/explain.h"
 

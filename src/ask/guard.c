@@ -39,7 +39,7 @@ static void ask_one(struct round *r, struct client *client)
     struct error err = {0};
     AUTO_BUF struct buf answer = BUF(4 << 20);
     int status = client_request(client, r->method, r->path, r->body, &answer, ANSWER_WITHIN_MS, &err);
-    /* One that went away has no worker. One that is slow has, and what it does nobody knows: that is not "no worker". */
+    /* One that went away has no worker. One that is slow has, in an unknown state: that is not "no worker". */
     if (status == -ETIMEDOUT || (status < 0 && client_is_remote(client)))
         str_copy(r->problem, r->size, str_from(err.text));
     if (status < 0)

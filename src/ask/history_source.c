@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions about the past, put to whoever can answer.
+ * Questions about the past, put to a daemon or to the history database.
  */
 #include "ask/history_source.h"
 

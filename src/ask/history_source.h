@@ -20,5 +20,5 @@ void history_source_close(struct history_source *h); /* NULL is fine */
 
 /* The JSON document. */
 int history_source_get(struct history_source *h, const struct history_question *q, struct buf *out, struct error *err);
-/* CSV or JSON lines. -EPIPE: nobody reads any more. */
+/* CSV or JSON lines. -EPIPE: the reader has closed the pipe. */
 int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err);

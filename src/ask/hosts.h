@@ -2,7 +2,7 @@
  * Other hosts: what --host names, from the address that a person types or from a [hosts.NAME] table.
  *
  *   gpu2, gpu2:9447, https://gpu2     HTTPS with the daemon's own certificate and token (loopback: plain HTTP)
- *   http://gpu2                       without TLS, because somebody asked for it
+ *   http://gpu2                       without TLS, because the name asks for it
  *   ssh://[USER@]gpu2[:PORT][/SOCKET] through a tunnel that is opened for it
  */
 #pragma once

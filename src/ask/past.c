@@ -58,7 +58,7 @@ static void write_target(const struct cli *cli, const struct past_question *q, s
     add_parameter(out, "host", q->host);
 }
 
-/* 1: answered; 0: there is nobody to ask; -errno: it was asked, and this is the answer. */
+/* 1: answered; 0: there is no daemon to ask; -errno: it was asked, and this is the answer. */
 static int ask_daemon(const struct cli *cli, const struct past_question *q, struct buf *answer, struct error *err)
 {
     struct client *client = NULL;

@@ -7,7 +7,7 @@
 #include "config/config.h"
 
 /* What every command looks at, into cli->settings. A file that was named (--config, WHIRR_CONFIG) and the environment must be
- * right; one that nobody named may have mistakes: they are said, and cost only what is wrong. EXIT_FINE, or the exit status. */
+ * right; a default one may have mistakes: they are reported, and cost only what is wrong. EXIT_FINE, or the exit status. */
 int settings_open(struct cli *cli);
 /* The same without a word: 0 or -errno, and what is wrong in `problems`. */
 int settings_quietly(struct cli *cli, struct config_problems *problems);

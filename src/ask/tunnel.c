@@ -104,7 +104,7 @@ static int make_folder(struct tunnel *t, struct error *err)
     bool fits = place_runtime(runtime, NULL) == 0 && strlen(runtime) < 80; /* a socket's path has at most 107 bytes */
     const char *base = fits ? runtime : "/tmp";
     snprintf(t->folder, sizeof t->folder, "%s/whirr-ssh-XXXXXX", base);
-    if (mkdtemp(t->folder)) /* 0700: nobody else reaches what is behind it */
+    if (mkdtemp(t->folder)) /* 0700: no other user reaches the socket in it */
         return 0;
     int rc = -errno;
     t->folder[0] = '\0';

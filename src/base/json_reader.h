@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Members of a JSON object whose sender may be another version, or somebody else: what is missing, or of another type, is empty.
+ * Members of a JSON object whose sender may be another version, or another program: what is missing, or of another type, is empty.
  */
 #pragma once
 

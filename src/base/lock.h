@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* Makes the file and holds it until the descriptor in *ret is closed. -EBUSY: somebody else does, *holder is its PID (0: not
+/* Makes the file and holds it until the descriptor in *ret is closed. -EBUSY: another process does, *holder is its PID (0: not
  * known). Other errors: the file cannot be made, or the file system has no locks. */
 int lock_take(const char *path, int *ret, pid_t *holder, struct error *err);
 

@@ -216,7 +216,7 @@ static int64_t write_off(struct repeat *r)
     return left_out;
 }
 
-/* Whether the line goes out, and how many like it did not since the last one. What somebody asked for, to find a fault, is whole.
+/* Whether the line goes out, and how many like it did not since the last one. Debug lines, which find faults, all go out.
  */
 static bool passes(enum log_level level, const char *message, const struct log_field *fields, int64_t *left_out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * String views: a pointer and a length into memory that somebody else owns, and the parsing of numbers from them.
+ * String views: a pointer and a length into memory that the view does not own, and the parsing of numbers from them.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A TOML 1.0 reader. Every value remembers where it was written, so that whoever judges it later can point at the place.
+ * A TOML 1.0 reader. Every value remembers where it was written, so that a later check can point at the place.
  *
  *     [server]                        table ── "server" ── table ── "listen" ── text "127.0.0.1:9447" (2:10)
  *     listen = "127.0.0.1:9447"

@@ -36,7 +36,7 @@ const char *words_energy(int64_t mj, char out[WORDS_SIZE]);         /* "0.86 kWh
 /* Whole numbers, rounded: permille to %, mdegC to degrees, mW to W, kHz to MHz. */
 long long words_whole(int64_t value, int64_t unit);
 
-/* The name that somebody meant who wrote `wanted`: try every name, then ask which was found. */
+/* The name that was probably meant by `wanted`: try every name, then ask which was found. */
 enum { NEAREST_SIZE = 160 };
 struct nearest {
     const char *wanted;

@@ -129,7 +129,7 @@ struct config_inputs {
         *environment; /* "NAME=value", NULL-terminated, like environ; NULL: none. Also tells where the user's file is */
     const struct config_flag *flags;
     size_t flag_count;
-    bool forgiving; /* mistakes in files that nobody named are reported, and what is wrong there stays at its default */
+    bool forgiving; /* mistakes in default files are reported, and what is wrong there stays at its default */
 };
 
 struct config_problem {
@@ -148,7 +148,7 @@ struct config_problems {
     size_t left_out; /* over CONFIG_PROBLEMS_MAX */
 };
 
-/* The list stays as it is: nobody looks behind `count`, and it is large. */
+/* The list stays as it is: nothing reads behind `count`, and it is large. */
 void config_problems_clear(struct config_problems *problems);
 
 /* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors (of a forgiving reader: fatal
@@ -162,7 +162,7 @@ struct config_problem *config_problem_add(struct config_problems *problems, bool
 /* Where a setting came from: config_origin_of(&config->alert[i].entry, "alert", "when"). */
 const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
 
-/* Somebody asked for evictions in [worker], but no worker is configured: they are the defaults of none. */
+/* [worker] asks for evictions, but no worker is configured: they are the defaults of none. */
 bool config_guards_nothing(const struct config *config);
 
 /* sampling.interval_seconds in the engine's unit, at least 1. */

@@ -27,6 +27,6 @@ bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE]);
 static inline struct config_origin *loader_origin(const struct section *section, const struct config_entry *entry,
                                                   const struct setting *s)
 {
-    /* Only the loader fills what everybody else sees as const. */
+    /* Only the loader fills what all other code sees as const. */
     return (struct config_origin *)&entry->origins[s - section->settings];
 }

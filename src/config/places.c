@@ -46,7 +46,7 @@ static int make_folders(char *path, struct error *err)
     }
 }
 
-/* A folder of root that everybody may look into: what lies there has modes of its own. */
+/* A directory of root that all users may read: what lies there has modes of its own. */
 static bool make_public(char path[PLACE_SIZE])
 {
     return make_folders(path, NULL) == 0 && chmod(path, 0755) == 0;
@@ -156,7 +156,7 @@ int store_place(const char *given, char url[STORE_PLACE_SIZE], struct error *err
     return len < STORE_PLACE_SIZE ? 0 : error_set(err, -ENAMETOOLONG, "the address of the history database is too long");
 }
 
-/* A password is nobody's business. */
+/* Passwords are not shown. */
 void store_place_text(const char *url, char *text, size_t size)
 {
     const char *scheme = strstr(url, "://"), *at = scheme ? strchr(scheme + 3, '@') : NULL;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where the daemon keeps its things, and where commands look for it: one rule for both.
  *
- *                a service of the system              root                     anybody else
+ *                a service of the system              root                     any user
  *   state        $STATE_DIRECTORY (/var/lib/whirr)    /var/lib/whirr           ~/.local/state/whirr
  *   socket       $RUNTIME_DIRECTORY (/run/whirr)      /run/whirr/whirr.sock    $XDG_RUNTIME_DIR/whirr.sock
  *
  * An $XDG_STATE_HOME that is set goes before the last two. So does, for root, an $XDG_RUNTIME_DIR other than that of a login
- * (/run/user/...): whoever sets one wants a place apart. WHIRR_SYSTEM_ROOT, where it is set, stands before /var/lib and /run.
+ * (/run/user/...): a caller that sets one wants a separate place. WHIRR_SYSTEM_ROOT, where it is set, stands before /var/lib and
+ * /run.
  *
  * Commands that look ask the daemon of that place, else the system's. Commands that act never go on to the next.
  */

@@ -172,7 +172,7 @@ static void mask_command(const struct config_list *list, const char **items, str
     }
 }
 
-/* Every text goes through the masker: nobody can know into which of them a person puts a password. */
+/* Every text goes through the masker: any of them may hold a password. */
 static const void *mask_setting(const struct setting *s, const void *value, struct arena *arena, union masked_value *room)
 {
     const struct config_list *list = value;

@@ -25,7 +25,7 @@ static const struct busy_engine {
 
 static_assert(ARRAY_LEN(engines) == ATTRIBUTION_ENGINES, "as in the header");
 
-/* Everybody who is on the GPU is in the list, as far as the driver knows. */
+/* All processes on the GPU are in the list, as far as the driver knows. */
 static bool list_is_whole(const struct gpu *gpu)
 {
     return gpu->processes_state == READING_OK && gpu->processes_hidden == 0 && gpu->processes_left_out == 0;
@@ -108,7 +108,7 @@ static void learn_idle(const struct gpu *gpu, int64_t power_mw, struct reading *
         *idle_mw = reading_ok(power_mw);
 }
 
-/* Nobody's share can be measured, but one process is all there is: what the GPU does, it does for that one. */
+/* No shares can be measured, but there is only one process: all the work is its work. */
 static bool is_alone(const struct gpu *gpu)
 {
     enum reading_state why = gpu->process_count == 1 ? gpu->processes[0].util_permille.state : READING_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * How much of a GPU's power each of its processes is responsible for, by evidence only. Pure.
  *
- *   idle power       nobody's: the lowest draw seen while no engine was over 10%. Until the GPU has been seen that calm, 0 is
+ *   idle power       no process's: the lowest draw seen while no engine was over 10%. Until the GPU has been seen that calm, 0 is
  *                    taken, that is, the whole draw is shared out by use.
  *   power above it   by each process's measured use of the engines against the GPU's own load:
  *                        use = 100 SM + 25 memory traffic + 25 encoder + 15 decoder

@@ -11,7 +11,7 @@
 
 enum { POLL_MS = 20 };
 
-/* A full list: whoever comes then waits in vain and is told so by its own time limit. */
+/* A full list: a caller that comes then waits until its own time limit. */
 static void replies_add(struct replies *r, struct mailbox *reply)
 {
     if (reply && r->count < WAITERS_MAX)
@@ -121,7 +121,7 @@ static void on_result(struct engine *e, struct result *r)
     sample_round_end_if_done(e);
 }
 
-/* A program is not run for each request: whoever asks gets the last periodic sample, and sees its age. */
+/* A program is not run for each request: the caller gets the last periodic sample, and sees its age. */
 static bool only_periodic(const struct engine *e)
 {
     for (size_t i = 0; i < e->slot_count && e->interval_ms > 0; i++)
@@ -183,7 +183,7 @@ static void on_describe(struct engine *e, const struct ask *a)
         finish_description(e);
 }
 
-/* Somebody stopped waiting for a reply; its mailbox is ours to free. */
+/* A caller stopped waiting for a reply; its mailbox is ours to free. */
 static void coordinator_forget(struct engine *e, struct mailbox *reply)
 {
     size_t left = 0;
@@ -243,7 +243,7 @@ static bool on_message(struct engine *e, struct message *m)
     return true;
 }
 
-/* How long the coordinator may sleep. With another clock than the system's nobody knows: look again soon. */
+/* How long the coordinator may sleep. With another clock than the system's that is unknown: look again soon. */
 static int64_t wait_ms(const struct engine *e)
 {
     if (e->env->clock != &clock_system)

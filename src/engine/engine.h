@@ -24,13 +24,13 @@ struct engine_options {
     int64_t interval_ms;   /* of periodic samples; 0: only on request */
     int64_t hung_after_ms; /* a source that does not answer for so long is given up; 0: 5000 */
     bool show_secrets;     /* command lines unmasked */
-    bool may_rest;         /* what nobody looks at is asked for less often: engine_look() */
+    bool may_rest;         /* values without a reader are asked for less often: engine_look() */
 };
 
 /* Unknown source names fail with -EINVAL and a sentence that names the nearest one. Nothing is opened yet. */
 struct engine *engine_new(const struct engine_options *options, struct error *err);
-/* The end is near: whoever waits for a sample, a release or a description goes on at once with what there is, and so does everybody
- * who asks from now on. A driver that hangs must not keep the threads that are to be joined. NULL is fine. */
+/* The end is near: a caller that waits for a sample, a release or a description goes on at once with what there is, and so does
+ * everybody who asks from now on. A driver that hangs must not keep the threads that are to be joined. NULL is fine. */
 void engine_end_waits(struct engine *e);
 /* Stops sampling and closes the sources, within about a second: one that hangs is left behind. NULL is fine. */
 void engine_free(struct engine *e);
@@ -66,7 +66,7 @@ void engine_add_annotate(struct engine *e, engine_annotate_fn *annotate, void *u
 /* When this returns, that of this user is not running, and never will again. */
 void engine_remove_annotate(struct engine *e, const void *user);
 
-/* Somebody looks at the values: for the next seconds all of them are as fresh as the interval allows. */
+/* A reader looks at the values: for the next seconds all of them are as fresh as the interval allows. */
 void engine_look(struct engine *e);
 
 void engine_set_interval(struct engine *e, int64_t interval_ms);

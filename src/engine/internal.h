@@ -45,8 +45,8 @@ struct engine {
     int64_t hung_after_ms;
     bool show_secrets;
     bool may_rest;
-    _Atomic int64_t looked_until; /* ns; written by whoever looks */
-    _Atomic(struct ask *) spare;  /* for whoever asks without memory for it */
+    _Atomic int64_t looked_until; /* ns; written by readers */
+    _Atomic(struct ask *) spare;  /* for a caller without memory for its own */
 
     pthread_mutex_t latest_lock; /* guards `latest` alone: a pointer that every thread may read */
     const struct snapshot *latest;
@@ -90,7 +90,7 @@ struct engine {
     struct replies describing; /* wait for the description under way */
     struct buf description;
     size_t descriptions_missing;
-    bool waits_ended; /* nobody is kept waiting any more */
+    bool waits_ended; /* callers are not kept waiting any more */
 };
 
 static inline struct mono engine_now(const struct engine *e)

@@ -21,7 +21,7 @@ static void set_latest(struct engine *e, const struct snapshot *s)
     snapshot_unref(old);
 }
 
-/* A round that began for somebody else may have read less than this waiter needs: then it waits for one more. */
+/* A round that began for another caller may have read less than this waiter needs: then it waits for one more. */
 static void answer_waiters(struct engine *e, const struct snapshot *s)
 {
     size_t left = 0;

@@ -30,7 +30,7 @@ struct worker {
     size_t slot;
     struct mailbox *jobs, *results;
     struct mailbox *ended;     /* gets the worker itself when the thread is about to end */
-    struct job room[JOBS_MAX]; /* of the jobs under way: to ask must never fail, as somebody waits for the answer */
+    struct job room[JOBS_MAX]; /* of the jobs under way: to ask must never fail, as a caller waits for the answer */
     size_t asked;
     pthread_t thread;
 
@@ -56,7 +56,7 @@ void result_free(struct result *r)
     free(r);
 }
 
-/* Without memory the answer says so: the spare one, and when that is gone the next that can be had. Somebody waits for it. */
+/* Without memory the answer says so: the spare one, and when that is gone the next that can be had. A caller waits for it. */
 static struct result *result_without_memory(struct worker *w)
 {
     struct result *r = TAKE(w->spare);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A source on its own thread. Jobs go in, results come out; the thread may hang in a driver without hurting anybody else.
+ * A source on its own thread. Jobs go in, results come out; the thread may hang in a driver without delaying other sources.
  */
 #pragma once
 

@@ -29,7 +29,7 @@ static void add_line(struct buf *out, const char *label, const char *text)
     buf_printf(out, "%s\t%s\n", label, clean);
 }
 
-/* The words of procfs(5) for what it does not show to everybody. */
+/* The words of procfs(5) for what it does not show to all users. */
 static const char *refusal(ssize_t error)
 {
     return error == -EACCES || error == -EPERM ? "only its user and root can read it" : "could not be read";

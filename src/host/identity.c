@@ -166,7 +166,7 @@ static void learn_title(struct identity *i, struct entry *e, const struct str *a
 {
     char path[64], directory[PATH_SIZE] = "";
     snprintf(path, sizeof path, "/proc/%d/cwd", (int)e->pid);
-    struct env quiet = *i->env; /* where somebody works is not for a recording of this host */
+    struct env quiet = *i->env; /* working directories are not for a recording of this host */
     quiet.on_read = NULL;
     if (file_read_link(&quiet, path, directory, sizeof directory) <= 0)
         directory[0] = '\0';
@@ -183,8 +183,8 @@ static void learn_container(struct identity *i, struct entry *e, struct str cgro
     str_copy(e->container, sizeof e->container, str_from(container));
 }
 
-/* A container of a job often runs as root, or as somebody without a name here: then the job says whose it is. Else the kernel's
- * word counts, not that of an environment which anybody may set. */
+/* A container of a job often runs as root, or as a user without a name here: then the job says whose it is. Else the kernel's
+ * word counts, not that of an environment which any process may set. */
 static void learn_job(struct identity *i, struct entry *e, struct str cgroup, int64_t uid)
 {
     AUTO_BUF struct buf environment = BUF(ENVIRON_MAX);
@@ -237,7 +237,7 @@ static void identity_learn(struct identity *i, struct entry *e)
     learn_job(i, e, cgroup, status.uid);
 }
 
-/* Of the parent only the name: read again when somebody else adopted the process. */
+/* Of the parent only the name: read again when another process adopted this one. */
 static void learn_parent(struct identity *i, struct entry *e, int64_t parent)
 {
     char text[1024];

@@ -73,7 +73,7 @@ void command_title(const struct str *args, size_t count, struct str directory, c
 void process_find_title(struct process *p);
 
 /* ---- Whether the numbers in our /proc are those of the host. Drivers may report host PIDs into a container; the same number there
- * can be somebody else. */
+ * can be another process. */
 
 /* True: /proc shows the host's own processes, so a PID from a driver can be looked up as it is. */
 bool procfs_is_of_host(const struct env *env);
@@ -83,7 +83,7 @@ bool procfs_is_of_host(const struct env *env);
 int process_holds_gpu(const struct env *env, int32_t pid);
 bool is_gpu_file(const char *path);
 
-/* ---- One process from close by, as far as whoever asks may look: lines of "LABEL\tTEXT", the label empty where a line goes on.
+/* ---- One process from close by, as far as the caller may look: lines of "LABEL\tTEXT", the label empty where a line goes on.
  * ---- */
 
 /* -ESRCH: there is no such process here, or its number belongs to another one now. Any other error: it could not be looked at. */

@@ -59,7 +59,7 @@ static struct wall boot_time(const struct env *env)
     return (struct wall){0};
 }
 
-/* Some kernels let the device be opened by everybody and refuse the first read. */
+/* Some kernels let the device be opened by all users and refuse the first read. */
 static int try_descriptor(struct kernel_log *log, int *fd)
 {
     struct stat st;

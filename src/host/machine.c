@@ -37,8 +37,8 @@ void machine_free(struct machine *m)
     free(m);
 }
 
-/* The kernel answers with the name of whoever asks: below a sysroot (a recording, a host mounted into a container) its own file is
- * asked first, and a machine that does not tell its name goes by that of the directory. */
+/* The kernel answers with the name of the host that runs this: below a sysroot (a recording, a host mounted into a container) its
+ * own file is asked first, and a machine that does not tell its name goes by that of the directory. */
 static void read_name(const struct env *env, struct host *out)
 {
     static const char *const files[] = {"/proc/sys/kernel/hostname", "/etc/hostname"};

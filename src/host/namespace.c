@@ -25,7 +25,7 @@ bool procfs_is_of_host(const struct env *env)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/stat", PID_KTHREADD);
     if (env->own_pids && !env_is_recorded(env))
-        return true; /* somebody says so */
+        return true; /* a process says so */
     ssize_t len = file_read_head(env, path, text, sizeof text);
     if (len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && (stat.flags & PROC_FLAG_KERNEL_THREAD))
         return true;

@@ -94,7 +94,7 @@ void ollama_model_name(const struct env *env, int32_t pid, const struct str *arg
     to[0] = '\0';
     if (!find_blob(args, count, &models, &digest))
         return;
-    struct env quiet = *env; /* which models somebody has is not for a recording of this host */
+    struct env quiet = *env; /* which models a user has is not for a recording of this host */
     quiet.on_read = NULL;
     struct ollama_search s = {.env = &quiet};
     snprintf(s.digest, sizeof s.digest, "sha256:" STR_FMT, STR_ARG(digest));

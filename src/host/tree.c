@@ -91,8 +91,8 @@ static size_t list_processes(DIR *dir, int proc, const struct process_tree *befo
     return count;
 }
 
-/* Whoever has the root above it. Parents have mostly smaller numbers, so that one or two rounds are enough; numbers that wrapped
- * around need more. */
+/* The member that has the root above it. Parents have mostly smaller numbers, so that one or two rounds are enough; numbers that
+ * wrapped around need more. */
 static void mark(struct tree_member *list, size_t count, int32_t root)
 {
     for (bool more = true; more;) {

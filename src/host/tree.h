@@ -19,7 +19,7 @@ struct tree_member {
 };
 
 struct process_tree {
-    int32_t root;                /* itself not counted: whoever has started the program */
+    int32_t root;                /* itself not counted: the process that started the program */
     struct tree_member *members; /* of the last look, sorted by pid */
     size_t count;
     struct mono looked_at; /* ns 0: never */

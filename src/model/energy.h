@@ -14,7 +14,7 @@
 enum energy_evidence {
     ENERGY_FROM_POWER = 0,
     ENERGY_COUNTED = 1,   /* put right by the counter */
-    ENERGY_UNWATCHED = 2, /* with what the counter says of a time in which nobody read the power */
+    ENERGY_UNWATCHED = 2, /* with what the counter says of a time in which power was not read */
 };
 
 /* What is read of a card at one moment. */

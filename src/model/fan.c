@@ -36,7 +36,7 @@ static bool is_hot(const struct gpu *gpu)
 
 enum fan_command { COMMAND_NONE, COMMAND_TURN, COMMAND_DOUBTFUL };
 
-/* Whether somebody asked the fan to turn, in whichever scale that is told. */
+/* Whether the fan was asked to turn, in whichever scale that is told. */
 static enum fan_command commanded(const struct gpu *gpu, struct fan *fan)
 {
     int64_t rpm, permille = 0, target;

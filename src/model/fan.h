@@ -3,7 +3,7 @@
  *
  * Turns (tachometer), asked-for turns, asked-for percent and percent are different scales, and each may be wrong on its own. A fan
  * that does not turn is the usual state of a cool card, so a fault needs all of: asked to turn in a scale of its own, a tachometer
- * that reads 0, and a card hotter than any fan may rest at. How long that must last is up to whoever judges (FAN_FAULT_MS).
+ * that reads 0, and a card hotter than any fan may rest at. How long that must last is up to the detectors (FAN_FAULT_MS).
  */
 #pragma once
 
@@ -21,14 +21,14 @@ enum fan_state {
     FAN_STATE_TURNING,
     FAN_STATE_OFF,      /* rests: zero-rpm mode */
     FAN_STATE_FIRMWARE, /* reads 0, but the driver does not control it and may not see it: laptops */
-    FAN_STATE_OFF_HOT,  /* reads 0 on a hot card, and nobody is known to have asked for more */
+    FAN_STATE_OFF_HOT,  /* reads 0 on a hot card, and no request for more is known */
     FAN_STATE_SLOW,     /* turns far slower than asked for, on a hot card */
     FAN_STATE_STOPPED,  /* asked to turn and stands still, on a hot card */
 };
 
 struct fan {
     enum fan_state state;
-    char asked[24]; /* "60%" or "1800 rpm"; "" nobody is known to have asked for anything */
+    char asked[24]; /* "60%" or "1800 rpm"; "" no request is known */
 };
 
 struct fan fan_judge(const struct gpu *gpu);

@@ -33,6 +33,6 @@ struct idle_facts {
     size_t hidden;                  /* processes of this host whose open files may not be seen */
     enum power_switch aspm;         /* power saving of the PCIe link */
     bool aspm_by_policy;            /* off because of the kernel's policy */
-    enum power_switch runtime_pm;   /* it may be suspended while nobody uses it */
+    enum power_switch runtime_pm;   /* it may be suspended while it is unused */
     char pci_address[GPU_PCI_SIZE]; /* for commands; "" unknown */
 };

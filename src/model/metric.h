@@ -20,7 +20,7 @@ enum metric_group {
     GROUP_LEAN = 1 << 5, /* no metric's own: of the fast and slow ones, only what decisions need: memory, heat, ECC, ... */
     GROUP_PAST = 1 << 6, /* no metric's own: one look that is to be judged at once: what the driver itself kept of the last seconds,
                           * and nothing that only watching or a full list needs */
-    GROUP_UNSEEN = 1 << 7, /* no metric's own: nobody looks just now; what the driver averages itself may be asked for less often */
+    GROUP_UNSEEN = 1 << 7, /* no metric's own: no reader just now; what the driver averages itself may be asked for less often */
     GROUP_GLANCE = 1 << 8, /* no metric's own: a live view that shows neither the host nor the units inside a GPU; what was known of
                             * them some seconds ago will do */
     GROUP_QUICK = GROUP_FAST | GROUP_PROCESS,

@@ -25,7 +25,7 @@ static bool recent_make_room(struct recent *r, size_t gpu_count)
     return true;
 }
 
-/* The driver's own memory: of a card that nobody watched so far. */
+/* The driver's own memory: of a card that was not watched so far. */
 static void add_before(struct recent_gpu *past, const struct gpu *gpu)
 {
     size_t first = gpu->before_count > RECENT_POINTS / 2 ? gpu->before_count - RECENT_POINTS / 2 : 0;

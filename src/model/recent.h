@@ -13,10 +13,10 @@ enum { RECENT_WORK_LEAST = 50, RECENT_GROWTH_MS = 15000 };
 struct recent_point {
     struct wall at;
     struct reading util_permille, power_mw, temp_mdegc, fan_permille, mem_used_bytes, clock_graphics_khz;
-    enum activity_code activity; /* as it was judged then; unknown where nobody did */
+    enum activity_code activity; /* as it was judged then; unknown where it was not */
 };
 
-/* What somebody sets and a driver may forget over a suspend. */
+/* Settings that a driver may forget over a suspend. */
 struct recent_settings {
     struct reading power_limit_mw, clock_app_graphics_khz, clock_app_memory_khz, clock_graphics_max_khz, persistence_mode;
     char fan_control[GPU_TEXT_SIZE]; /* "" unknown */

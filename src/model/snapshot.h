@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Everything known at one moment. Built once by the engine, published const, shared by reference count; nobody edits it.
+ * Everything known at one moment. Built once by the engine, published const, shared by reference count, and never edited.
  */
 #pragma once
 

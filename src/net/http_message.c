@@ -26,7 +26,7 @@ static int decode(struct str in, char *out, size_t size, bool plus_is_space)
         } else if (c == '+' && plus_is_space) {
             c = ' ';
         }
-        /* A NUL would end the path early for whoever compares it as a C string. */
+        /* A NUL would end the path early where it is compared as a C string. */
         if (c < 0x20 || c == 0x7f)
             return -1;
         if (n + 1 >= size) {
@@ -39,7 +39,7 @@ static int decode(struct str in, char *out, size_t size, bool plus_is_space)
     return 0;
 }
 
-/* Parameters are read later, by name; a query that cannot be read is refused here, so that nobody takes it for one without them. */
+/* Parameters are read later, by name; a query that cannot be read is refused here, so that it is not taken for one without them. */
 static bool query_is_readable(struct str query)
 {
     for (size_t i = 0; i < query.len; i++) {
@@ -218,7 +218,7 @@ static int check_host(struct http_message *r, bool ours)
 
 enum http_start {
     KIND_REQUEST,   /* for us: its target is read, too */
-    KIND_PASSED_ON, /* a request that somebody else will answer */
+    KIND_PASSED_ON, /* a request that another server will answer */
     KIND_RESPONSE,
 };
 

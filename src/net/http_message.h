@@ -59,7 +59,7 @@ struct http_message {
 
 /* The length of the head with its empty line, 0 when it is not complete yet, or the negative status to answer with. */
 ssize_t http_parse_request(struct str input, struct http_message *ret);
-/* The same for a request that somebody else will answer: its target, expectations and codings are not judged, nor filled in. */
+/* The same for a request that another server will answer: its target, expectations and codings are not judged, nor filled in. */
 ssize_t http_parse_passed_on(struct str input, struct http_message *ret);
 /* The same for an answer; fills `status`. */
 ssize_t http_parse_response(struct str input, struct http_message *ret);

@@ -124,7 +124,7 @@ int pb_next(struct str *rest, struct pb_field *ret)
     case WIRE_64: fine = take_fixed(rest, 8, &ret->value); break;
     case WIRE_32: fine = take_fixed(rest, 4, &ret->value); break;
     case WIRE_BYTES: fine = take_bytes(rest, &ret->bytes); break;
-    default: break; /* groups: nobody writes them any more */
+    default: break; /* groups: no current program writes them */
     }
     return fine ? 1 : -EBADMSG;
 }

@@ -37,6 +37,6 @@ struct session_bus {
 
 /* False: there is no libsystemd, or one without these functions. */
 bool session_bus_load(struct session_bus *b, const struct env *env);
-/* False: nobody's session can be reached from here. */
+/* False: no user's session can be reached from here. */
 bool session_bus_connect(struct session_bus *b, uint64_t call_timeout_us);
 void session_bus_disconnect(struct session_bus *b);

@@ -146,7 +146,7 @@ static bool cancelled(const struct launch *launch)
     return launch->cancel && *launch->cancel;
 }
 
-/* Until when a poll may sleep: to the deadline, and not long where somebody may change his mind. */
+/* Until when a poll may sleep: to the deadline, and not long where the caller may cancel. */
 static int64_t patience(const struct launch *launch, struct mono deadline)
 {
     int64_t left = mono_since_ms(deadline, clock_mono(&clock_system));
