@@ -57,8 +57,9 @@ test("the right process is blamed, and the page follows when that changes", { sk
     const [gpu] = (await (await fetch(`${d.url}/api/why`)).json()).gpus;
     return gpu.causes[0]?.code === "graphics_load" && gpu;
   });
-  await sentence(page).getByText(causes[0].process).waitFor();
-  await page.locator(".tile .doing").getByText(`: ${causes[0].process.replace(".exe", "")}`).waitFor();
+  const name = causes[0].process.replace(".exe", "");
+  await sentence(page).getByText(name).waitFor();
+  await page.locator(".tile .doing").getByText(`: ${name}`).waitFor();
   assert.match(await page.locator("#answer").innerText(), /(likely|possible)[\s\S]*What you can do[\s\S]*Copy/);
 });
 

@@ -88,6 +88,19 @@ def test_a_status_of_the_daemon_shows_its_verdict(start):
     assert d.json("/api/gpu/metrics")["findings"][0]["headline"].split(" (")[0] in line and "THERMAL" in d.whirr("status").stdout
 
 
+@pytest.mark.parametrize("scenario, word, level", [("fan-stopped,start=300", "▲ FAN STOPPED", "critical"), ("overheat,start=600", "▲ THERMAL", "critical"), ("ecc-errors,start=300", "▲ FAILING", "critical"),
+                                                   ("training,start=300", "", "busy"), ("idle", "", "idle")])
+def test_a_bar_is_colored_by_the_verdict(start, scenario, word, level):
+    d = start("--interval", "0.5", source=f"sim:scenario={scenario}")
+    d.wait_sampled()
+
+    def same():
+        bar = json.loads(d.whirr("--line", "--format", "waybar").stdout)
+        return bar["class"] == level and word in bar["text"] and ("▲" in bar["text"]) == bool(word) and word in d.whirr("--line").stdout
+
+    eventually(same, explain=lambda: d.whirr("--line", "--format", "waybar").stdout + d.log())
+
+
 def test_since_goes_on_while_a_finding_holds(start):
     d = start("--interval", "0.3", source="sim:scenario=overheat,start=600")
     d.wait_sampled()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, worked out of what the API answers. Nothing here touches the document.
 import { duration } from "./format";
-import type { Gpu, HealthVerdict, History, Life, Num, PastEvent, Process, Series, Severity, Summary, Why, Worker } from "./types";
+import type { Finding, Gpu, HealthVerdict, History, Life, Num, PastEvent, Process, Series, Severity, Summary, Why, Worker } from "./types";
 
 export type Level = "bad" | "warn" | "good" | "idle";
 const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
@@ -42,23 +42,28 @@ export function slowedBy(gpu: Gpu): string[] | null {
   return gpu.throttle_reasons?.includes("power cap") && !judged.includes("power cap") ? [...judged, "power cap"] : judged;
 }
 
+const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", notice: "good", info: "good" };
+
+/** As the daemon judges it. Of the past, where findings are not kept with a moment, the health that was stored counts. */
 export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
+  const found = gpu.finding ? SEVERITIES[gpu.finding.severity] ?? "good" : "good";
+  if (found !== "good") return found;
   if (gpu.state === "lost" || gpu.state === "error") return "bad";
-  if (gpu.state === "asleep") return "idle";
-  let level: Level = gpu.activity ? (gpu.activity.code === "idle" ? "idle" : "good") : (gpu.utilization_percent ?? 0) < 5 ? "idle" : "good";
-  const slow = throttling(slowedBy(gpu));
-  if (slow) level = worse(level, slow.level);
-  const t = gpu.temperature_celsius, limit = gpu.temperature_limit_celsius;
-  if (t != null && limit != null && t >= limit) level = worse(level, "bad");
-  else if (t != null && limit != null && t >= limit - 3) level = worse(level, "warn");
-  if (gpu.fan_state === "stopped") level = worse(level, "bad");
-  if (gpu.fan_state === "slow" || gpu.fan_state === "off while hot") level = worse(level, "warn");
-  if (health?.state === "failing" || health?.state === "lost") level = worse(level, "bad");
-  if (health?.state === "degraded") level = worse(level, "warn");
-  return level;
+  if (gpu.finding === undefined && health?.state && health.state in HEALTH) return HEALTH[health.state]!;
+  return gpu.state === "asleep" || (gpu.activity ? gpu.activity.code === "idle" : (gpu.utilization_percent ?? 0) < 5) ? "idle" : "good";
 }
 
-const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", notice: "good", info: "good" };
+const HEALTH: Record<string, Level> = { degraded: "warn", failing: "bad", lost: "bad" };
+
+/** How a figure of an area is colored: as its GPU's finding says, where it is about that. */
+export const areaLevel = (gpu: Gpu, area: string): Level => (gpu.finding?.area === area ? SEVERITIES[gpu.finding.severity] ?? "good" : "good");
+
+/** The first finding of each GPU, from all that were found. */
+export function withFindings(gpus: Gpu[], findings: Finding[]): Gpu[] {
+  const first = new Map<number | null, Finding>();
+  for (const f of findings) if (!first.has(f.gpu_index)) first.set(f.gpu_index, f);
+  return gpus.map((g) => ({ ...g, finding: first.get(g.index) ?? null }));
+}
 
 /** Of the whole answer, as the daemon judges it; an answer that asks for nothing is idle where all the GPUs are. */
 export function answerLevel(why: Why | null): Level {
@@ -92,7 +97,7 @@ export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
   const by = new Map(summary.gpus.map((g) => [g.index, g]));
   return gpus.map((g) => {
     const s = by.get(g.index);
-    return s ? { ...g, activity: s.activity ?? g.activity, state: s.state, error_message: s.error_message, utilization_percent: s.utilization_percent, memory_used_mb: s.memory_used_mb,
+    return s ? { ...g, activity: s.activity ?? g.activity, finding: s.finding === undefined ? g.finding : s.finding, state: s.state, error_message: s.error_message, utilization_percent: s.utilization_percent, memory_used_mb: s.memory_used_mb,
                  memory_total_mb: s.memory_total_mb, temperature_celsius: s.temperature_celsius, fan_percent: s.fan_percent,
                  power_watts: s.power_watts, power_limit_watts: s.power_limit_watts } : g;
   });
@@ -185,7 +190,7 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
     }
     const limit = value("power_limit_watts") ?? known?.power_limit_watts, total = value("memory_total_mb") ?? known?.memory_total_mb;
     return { ...EMPTY, simulated: why.simulated, ...known, ...then, power_limit_watts: limit, memory_total_mb: total, index: series.gpu_index, name: series.gpu_name ?? known?.name ?? null, state: near ? "ok" : "not stored",
-             error_message: null, throttle_reasons: null, activity: undefined, fan_state: "unknown", absent: { ...known?.absent, ...absent },
+             error_message: null, throttle_reasons: null, activity: undefined, finding: undefined, fan_state: "unknown", absent: { ...known?.absent, ...absent },
              processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index), processes_left_out: 0, processes_hidden: 0 } as Gpu;
   });
 }

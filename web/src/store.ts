@@ -2,7 +2,7 @@
 // The state of the page and everything that changes it. Parts of the page look at it and are drawn again when it changes.
 import { useEffect, useState } from "preact/hooks";
 import { connect, get, type Link, Refused } from "./live";
-import { merge, pastAt, type Place, readPlace, THEN, writePlace } from "./model";
+import { merge, pastAt, type Place, readPlace, THEN, withFindings, writePlace } from "./model";
 import type { Alerts, Forecast, Gpu, HealthVerdict, History, Life, Metrics, Notifier, PastEvent, Report, SourceStatus, Summary, Why, WhySpan, Worker } from "./types";
 
 export interface State {
@@ -76,7 +76,7 @@ function whole(g: Gpu): Gpu {
   g.absent ??= {};
   return g;
 }
-const known = (m: Metrics): Partial<State> => ({ gpus: m.gpus.map(whole), host: m.host, sources: m.source_status, sampleAt: Date.parse(m.timestamp), receivedAt: Date.now(), error: null });
+const known = (m: Metrics): Partial<State> => ({ gpus: withFindings(m.gpus.map(whole), m.findings ?? []), host: m.host, sources: m.source_status, sampleAt: Date.parse(m.timestamp), receivedAt: Date.now(), error: null });
 
 /* The socket brings the figures of every sample. The answer with its evidence is asked for beside that, and the processes: with every
  * sample on a desktop, less often where there is much to send. */

@@ -3,7 +3,7 @@
 import { type Dispatch, type StateUpdater, useCallback, useMemo, useState } from "preact/hooks";
 import { absence, celsius, DASH, duration, memory, memoryOf, percent, shortName, wattsOf } from "./format";
 import { memo } from "./memo";
-import { gpuLevel, type Level, slowedBy, sparkline, throttling } from "./model";
+import { areaLevel, gpuLevel, type Level, slowedBy, sparkline, throttling } from "./model";
 import { Bar, Mark, Section, value } from "./parts";
 import type { Forecast, Gpu, HealthVerdict, History, Series, Usual, Why } from "./types";
 
@@ -30,7 +30,7 @@ function activity(g: Gpu): string {
   const how = g.activity ? g.activity.words : u == null ? "utilization unknown" : u < 5 ? "idle" : u < 50 ? "lightly loaded" : "busy";
   if (!top) return how;
   const who = top.container_name ?? top.container ?? top.user;
-  const what = `${top.display_name ?? top.name ?? top.pid}${top.model ? ` · ${top.model.replace(/^.*\//, "")}` : ""}${who ? ` (${who})` : ""}`;
+  const what = `${top.short_name ?? top.name ?? top.pid}${who ? ` (${who})` : ""}`;
   if (g.activity) return g.activity.code === "idle" ? how : `${how}: ${what}`;
   return u != null && u < 5 && (top.memory_mb ?? 0) > 512 ? `idle, ${what} holds ${memory(top.memory_mb)}` : `${how}: ${what}`;
 }
@@ -49,13 +49,13 @@ function HealthBadge({ g, health }: { g: Gpu; health?: HealthVerdict }) {
   return <span class={`badge ${level}`} title={health.reason}>{health.state}</span>;
 }
 
-export function Tile({ g, health, series, from, to, soon, usual, picked, pick, mixed, then, stored }: {
-  g: Gpu; stored: boolean; mixed: boolean; then: boolean; health?: HealthVerdict; usual?: Usual | null; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
+export function Tile({ g, health, series, from, to, soon, usual, advised, picked, pick, mixed, then, stored }: {
+  g: Gpu; stored: boolean; mixed: boolean; then: boolean; health?: HealthVerdict; usual?: Usual | null; advised?: string; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
 }) {
   const level = gpuLevel(g, health);
   const slow = throttling(slowedBy(g));
   const t = g.temperature_celsius, limit = g.temperature_limit_celsius;
-  const heat: Level = t != null && limit != null ? (t >= limit ? "bad" : t >= limit - 3 ? "warn" : "good") : "good";
+  const fan = areaLevel(g, "fan"), found = g.finding && level !== "good" && level !== "idle" ? g.finding : null;
   const low = usual?.temperature_low_celsius, high = usual?.temperature_high_celsius;
   const band = low != null && high != null ? ([low, high] as [number, number]) : null;
   const bandText = band ? `, usually ${Math.round(band[0])} to ${celsius(band[1])} at this power` : "";
@@ -75,14 +75,15 @@ export function Tile({ g, health, series, from, to, soon, usual, picked, pick, m
         <div><dt>Util</dt><dd>{value(g.utilization_percent, percent(g.utilization_percent), g.absent.utilization_percent)}</dd><dd class="gauge"><Bar value={g.utilization_percent} limit={100} label="Utilization" /></dd></div>
         <div><dt>VRAM</dt><dd>{value(g.memory_used_mb, memoryOf(g.memory_used_mb, g.memory_total_mb), g.absent.memory_used_mb)}</dd>
           <dd class="gauge"><Bar value={g.memory_used_mb} limit={g.memory_total_mb} level={full ? "warn" : undefined} label={full ? `VRAM used, ${full}; hatched: in an hour` : "VRAM used"} soon={grows && g.memory_used_mb != null ? g.memory_used_mb + 60 * grows : null} /></dd></div>
-        <div><dt>Temp</dt><dd>{value(t, limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`, g.absent.temperature_celsius)}</dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={heat} label={`Temperature against its limit${bandText}`} usual={band} /></dd></div>
+        <div><dt>Temp</dt><dd>{value(t, limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`, g.absent.temperature_celsius)}</dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={areaLevel(g, "heat")} label={`Temperature against its limit${bandText}`} usual={band} /></dd></div>
         <div><dt>Power</dt><dd>{value(g.power_watts, wattsOf(g.power_watts, g.power_limit_watts), g.absent.power_watts)}</dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
-        <div class="notes"><dt>Fan</dt><dd>{value(g.fan_percent ?? g.fan_rpm, fanText(g), g.absent.fan_percent)}</dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
+        <div class="notes"><dt>Fan</dt><dd class={fan === "good" ? undefined : `lv ${fan}`}>{value(g.fan_percent ?? g.fan_rpm, fanText(g), g.absent.fan_percent)}</dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
         <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : slowedBy(g) && g.state === "ok" ? "none" : value(null, "", g.absent.throttle_reasons ?? (then ? "not stored" : g.state))}</dd></div>
       </dl>
       {usual?.too_hot && band && <p class="lv warn">Hotter than usual: {Math.round(band[0])} to {celsius(band[1])} at this power.</p>}
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}
-      {health && (health.state === "degraded" || health.state === "failing" || health.state === "lost") && <p class={`lv ${level}`}>{health.reason} {then ? "" : health.action}</p>}
+      {found ? <p class={`lv ${level}`}>{found.headline}. {advised ?? ""}</p>
+        : then && health && level !== "good" && level !== "idle" && <p class={`lv ${level}`}>{health.reason}</p>}
       {stored && <Spark series={series} from={from} to={to} label={then ? "the hour before" : "last hour"} />}
     </article>
   );
@@ -149,7 +150,7 @@ export function Gpus({ gpus, why, health, hour, stored, forecast, picked, pick, 
       <div class="tiles">
         {shown.map((g) => (
           <Tile key={g.index} g={g} health={of(g)} series={hour?.series.find((x) => x.gpu_index === g.index && (!g.uuid || !x.gpu_uuid || x.gpu_uuid === g.uuid)) ?? hour?.series.find((x) => x.gpu_index === g.index)} from={from} to={to}
-            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} usual={why?.gpus.find((w) => w.gpu_index === g.index)?.usual} picked={picked === g.index} pick={() => toggle(g.index)} then={then} stored={stored} mixed={!gpus.every((x) => x.simulated)} />
+            soon={then ? undefined : forecast?.gpus.find((f) => f.gpu_index === g.index)} usual={why?.gpus.find((w) => w.gpu_index === g.index)?.usual} advised={then ? undefined : why?.gpus.find((w) => w.gpu_index === g.index)?.suggestions[0]} picked={picked === g.index} pick={() => toggle(g.index)} then={then} stored={stored} mixed={!gpus.every((x) => x.simulated)} />
         ))}
       </div>
       {dense && !shown.length && <p class="dim">Select a GPU to see all of it.</p>}

@@ -12,7 +12,8 @@ export interface Process {
   utilization_percent: Num;
   power_watts?: Num;
   container: string | null;
-  display_name?: string | null; // what people call it
+  display_name?: string | null;
+  short_name?: string | null; // what people call it
   container_name?: string | null;
   job?: string | null;
   model?: string | null;
@@ -22,8 +23,11 @@ export interface Process {
 
 export interface Activity { code: string; words: string; throttled_by: string[] | null }
 
+export interface Finding { code: string; severity: Severity; area: string; gpu_index: number | null; pid: number | null; headline: string }
+
 export interface Gpu {
   activity?: Activity;
+  finding?: Finding | null; // the first; undefined: not judged
   index: number;
   uuid: string | null;
   name: string | null;
@@ -56,10 +60,12 @@ export interface Metrics {
   timestamp: string;
   host: string;
   gpus: Gpu[];
+  findings?: Finding[];
   source_status: SourceStatus[];
 }
 
 export interface GpuSummary {
+  finding?: Finding | null;
   activity?: Activity;
   index: number;
   state: string;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, tied, utcZone, watts, wattsOf } from "../src/format";
-import { advice, answerLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, pastAt, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, writePlace } from "../src/model";
+import { advice, answerLevel, areaLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, pastAt, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, withFindings, writePlace } from "../src/model";
 import { type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText } from "../src/hosts";
 import { axis, grid, onto, pace, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
@@ -68,10 +68,23 @@ test("a power limit that was reached is nothing to look at, heat is", () => {
   assert.deepEqual(throttling(["idle"]), null);
   assert.deepEqual(throttling(["power cap", "hardware thermal slowdown", "software thermal slowdown"]), { text: "at its power limit, thermal throttling", level: "bad" });
   assert.equal(gpuLevel(gpu({ throttle_reasons: ["power cap"] })), "good");
-  assert.equal(gpuLevel(gpu({ temperature_celsius: 88 })), "warn");
+  assert.equal(gpuLevel(gpu({ temperature_celsius: 88 })), "good"); // whether that is hot is not for the page to say
   assert.equal(gpuLevel(gpu({ state: "lost" })), "bad");
   assert.equal(gpuLevel(gpu({ state: "asleep", utilization_percent: null })), "idle");
-  assert.equal(gpuLevel(gpu({ fan_state: "stopped" })), "bad");
+});
+
+test("a tile is colored by its GPU's first finding, and so is the figure that it is about", () => {
+  const found = { code: "fan_stopped", severity: "critical" as const, area: "fan", gpu_index: 0, pid: null, headline: "GPU 0: the fan has stopped" };
+  const stopped = withFindings([gpu({})], [found, { ...found, code: "loud", severity: "warning" }])[0]!;
+  assert.equal(gpuLevel(stopped), "bad");
+  assert.equal(areaLevel(stopped, "fan"), "bad");
+  assert.equal(areaLevel(stopped, "heat"), "good");
+  assert.equal(gpuLevel(gpu({ finding: { ...found, severity: "warning" } })), "warn");
+  const failing = { gpu_index: 0, gpu_name: "", state: "failing", reason: "", action: "", since: null };
+  assert.equal(gpuLevel(gpu({}), failing), "bad"); // of the past, findings are not known
+  assert.equal(gpuLevel(gpu({ finding: null }), failing), "good");
+  const summary = { timestamp: "", host: "", answer: null, gpus: [{ ...gpu({}), finding: null }] } as unknown as Parameters<typeof merge>[1];
+  assert.equal(merge([stopped], summary)[0]!.finding, null);
 });
 
 test("what the daemon judges counts, and a power limit stays a dim word", () => {

@@ -22,20 +22,25 @@ static const struct {
     [LEVEL_CRITICAL] = {"critical", "#e01b24"},
 };
 
-/* Where a GPU that reports no limit is taken to slow down, and how near to it is near. */
-enum { LIMIT_MDEGC = 90000, NEAR_MDEGC = 10000, BUSY_PERMILLE = 100 };
-
-static enum bar_level level_of(const struct gpu *gpu)
+static enum bar_level level_of(const struct snapshot *s, const struct gpu *gpu)
 {
-    int64_t temp, limit = reading_or(gpu->temp_limit_mdegc, LIMIT_MDEGC);
-    if (gpu->state == GPU_LOST || gpu->state == GPU_ERROR)
-        return LEVEL_CRITICAL;
-    bool known = reading_get(gpu->temp_mdegc, &temp);
-    if (known && temp >= limit)
-        return LEVEL_CRITICAL;
-    if (known && temp >= limit - NEAR_MDEGC)
-        return LEVEL_WARNING;
-    return reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE ? LEVEL_BUSY : LEVEL_IDLE;
+    switch (verdict_severity(s->verdict, gpu->index)) {
+    case SEVERITY_CRITICAL: return LEVEL_CRITICAL;
+    case SEVERITY_WARNING: return LEVEL_WARNING;
+    case SEVERITY_NOTICE:
+    case SEVERITY_INFO: break;
+    }
+    return gpu->activity.code >= ACTIVITY_LIGHTLY_LOADED ? LEVEL_BUSY : LEVEL_IDLE;
+}
+
+/* What is wrong with it, as the table of `whirr status` has it; nothing where a person need not look. */
+static void trouble_words(struct buf *out, const struct page *page, const struct snapshot *s, const struct gpu *gpu)
+{
+    const struct finding *first = verdict_first(s->verdict, gpu->index);
+    if (!first || first->severity < SEVERITY_WARNING)
+        return;
+    const struct finding_kind *kind = finding_kind(first->code);
+    buf_printf(out, " %s %s", page->utf8 ? "▲" : "!", kind->label[0] ? kind->label : kind->title);
 }
 
 /* "0 35% 6.1/24.0 GiB 50 °C 134 W"; `brief`: "35% 50 °C" */
@@ -76,7 +81,8 @@ static enum bar_level write_line(struct buf *out, const struct page *page, const
         if (!first)
             buf_text(out, page->utf8 ? " · " : " | ");
         gpu_words(out, page, &s->gpus[i], s->gpu_count > 1, brief);
-        worst = MAX_OF(worst, level_of(&s->gpus[i]));
+        trouble_words(out, page, s, &s->gpus[i]);
+        worst = MAX_OF(worst, level_of(s, &s->gpus[i]));
         first = false;
     }
     if (first)
@@ -97,6 +103,9 @@ static void write_tooltip(struct buf *out, const struct page *page, const struct
         gpu_words(out, page, gpu, false, false);
         if (top)
             buf_printf(out, ", %s", process_words(top, LONG_NAME, words));
+        const struct finding *first = verdict_first(s->verdict, gpu->index);
+        if (first && first->severity > SEVERITY_INFO)
+            buf_printf(out, "\n  %s", first->headline);
     }
 }
 
