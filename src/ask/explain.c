@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "insight/explain/idle_audit.h"
-#include "source/replay/replay.h"
 #include "source/sysfs/idle_audit.h"
 
 enum { SAMPLES = 4, PAUSE_MS = 350, WARM_CPU_MDEGC = 75000 };
@@ -32,26 +31,6 @@ static const char *source_of(const struct cli *cli)
     return cli->ask.source_count ? cli->ask.sources[cli->ask.source_count - 1] : "";
 }
 
-/* Begins with what a recording holds before the moment that is looked at. */
-static void remember(struct explain_memory *m, const struct cli *cli, const struct snapshot *now)
-{
-    if (!m->begun)
-        replay_past(source_of(cli), now->taken_at, &m->past, &m->last);
-    if (!m->begun)
-        recent_begin(&m->past, now);
-    m->begun = true;
-    recent_add(&m->past, m->last, now);
-    snapshot_unref(m->last);
-    m->last = snapshot_ref(now);
-}
-
-void explain_forget(struct explain_memory *m)
-{
-    recent_done(&m->past);
-    snapshot_unref(m->last);
-    *m = (struct explain_memory){0};
-}
-
 /* What is around the GPUs: of this host, so not for a recording of another one. */
 static int look_around(struct cli *cli, const struct snapshot *now, struct why *why, struct error *err)
 {
@@ -66,26 +45,24 @@ static int look_around(struct cli *cli, const struct snapshot *now, struct why *
     return 0;
 }
 
-int explain_now(struct cli *cli, struct session *session, struct explain_memory *m, const struct snapshot **ret_now,
-                struct why **ret, struct error *err)
+int explain_now(struct cli *cli, struct session *session, const struct snapshot **ret_now, struct why **ret, struct error *err)
 {
+    bool watched = session_has_sampled(session);
     AUTO_SNAPSHOT const struct snapshot *now = session_sample(session, GROUP_ALL | GROUP_PAST, err);
     if (!now)
         return err->code;
-    struct why *why = session_why(session, now);
-    bool enough = m->begun || knows_enough(now);
-    remember(m, cli, now);
-    for (int i = 1; i < SAMPLES && now->gpu_count && !why && !enough; i++) {
+    bool enough = watched || session_asks_daemon(session) || knows_enough(now);
+    for (int i = 1; i < SAMPLES && now->gpu_count && !enough; i++) {
         pause_ms(PAUSE_MS);
         const struct snapshot *next = session_sample(session, i + 1 == SAMPLES ? GROUP_ALL : GROUP_QUICK, err);
         if (!next)
             return err->code;
-        remember(m, cli, next);
         snapshot_unref(now);
         now = next;
     }
+    struct why *why = session_why(session, now);
     if (!why)
-        why = why_explain(now, &m->past);
+        why = why_explain(now, NULL);
     if (!why)
         return error_set(err, -ENOMEM, "out of memory");
     int rc = look_around(cli, now, why, err);

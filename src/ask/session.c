@@ -193,12 +193,19 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
 struct why *session_why(struct session *s, const struct snapshot *snapshot)
 {
     AUTO_BUF struct buf answer = BUF(16 << 20);
+    if (s->engine)
+        return engine_why(s->engine, snapshot);
     if (!s->client || client_request(s->client, "GET", "/api/why", NULL, &answer, CLIENT_WITHIN_MS, NULL) != 200)
         return NULL;
     json_t *json = json_loadb(buf_view(&answer).at, answer.len, 0, NULL);
     struct why *why = why_from_json(json, snapshot);
     json_decref(json);
     return why;
+}
+
+bool session_has_sampled(const struct session *s)
+{
+    return s->first_sample.ms != 0;
 }
 
 struct health *session_health(struct session *s, struct health_basis *basis)

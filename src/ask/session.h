@@ -34,7 +34,9 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
 bool session_asks_daemon(const struct session *s);
 /* How old a daemon's sample may be; 5 s unless told otherwise. */
 void session_set_max_age(struct session *s, int64_t max_age_ms);
-/* The daemon's explanation of a snapshot that it gave, with the past that it remembers; NULL when there is none. */
+/* The explanation of a snapshot that this session gave, with the past that the daemon, else this process, remembers; NULL when
+ * there is none. */
+bool session_has_sampled(const struct session *s); /* by itself, and so has a past */
 struct why *session_why(struct session *s, const struct snapshot *snapshot);
 
 /* Health as this process itself judged it with the last sample, the caller's; NULL: a daemon answers, or memory is out. */

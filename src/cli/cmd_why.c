@@ -17,10 +17,9 @@ static void cleanup_why(struct why **why)
 
 static int why_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
-    static struct explain_memory memory; /* what --watch has seen so far */
     AUTO_SNAPSHOT const struct snapshot *now = NULL;
     __attribute__((cleanup(cleanup_why))) struct why *why = NULL;
-    if (explain_now(cli, session, &memory, &now, &why, err) < 0)
+    if (explain_now(cli, session, &now, &why, err) < 0)
         return err->code;
     int only;
     if (session_only(session, now, &only, err) < 0)

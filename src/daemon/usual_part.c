@@ -101,7 +101,7 @@ static void usual_part_take(struct usual_part *p, const struct snapshot *s)
         engine_unlock_judge(p->engine);
     }
     if (p->server)
-        server_set_usual(p->server, learned);
+        server_forget_why(p->server);
     free(p->latest);
     p->latest = learned;
 }

@@ -9,8 +9,23 @@
 
 #include "base/cleanup.h"
 #include "engine/internal.h"
+#include "insight/explain/why.h"
 
 enum { HUNG_AFTER_MS = 5000, STOP_MS = 1000 };
+
+static void judge_past(void *user, struct snapshot *s)
+{
+    judge_take(user, s);
+    snapshot_unref(s);
+}
+
+/* A recording is judged from before the moment that is looked at, as if it had been watched. */
+static void learn_past(struct engine *e)
+{
+    for (size_t i = 0; e->judge && i < e->slot_count; i++)
+        if (e->slots[i].ops->past)
+            e->slots[i].ops->past(e->env, e->slots[i].params, judge_past, e->judge);
+}
 
 struct engine *engine_new(const struct engine_options *options, struct error *err)
 {
@@ -38,6 +53,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->machine = machine_new(e->env);
     e->judge = judge_new();
     e->faults = fault_log_new(e->env);
+    learn_past(e);
     e->inbox = mailbox_new(INBOX_SIZE, NULL);
     e->spare = calloc(1, sizeof *e->spare);
     if (!e->machine || !e->judge || !e->faults || !e->inbox || !e->spare ||
@@ -146,6 +162,14 @@ struct judge *engine_lock_judge(struct engine *e)
 {
     pthread_mutex_lock(&e->judge_lock);
     return e->judge;
+}
+
+struct why *engine_why(struct engine *e, const struct snapshot *s)
+{
+    const struct judge *j = engine_lock_judge(e);
+    struct why *why = why_explain_usual(s, judge_recent(j), judge_usual(j));
+    engine_unlock_judge(e);
+    return why;
 }
 
 struct fault_log *engine_fault_log(struct engine *e)

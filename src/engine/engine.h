@@ -58,6 +58,10 @@ void engine_unlock_judge(struct engine *e);
 struct fault_log;
 struct fault_log *engine_fault_log(struct engine *e);
 
+/* Explains a snapshot of this engine, with what its judge remembers. NULL: out of memory. */
+struct why;
+struct why *engine_why(struct engine *e, const struct snapshot *s);
+
 /* What others know is added to each snapshot before it is published: called by the coordinator in the order in which they
  * came, and must not wait. At most ENGINE_ANNOTATES_MAX. */
 enum { ENGINE_ANNOTATES_MAX = 4 };

@@ -116,7 +116,7 @@ static int explain(struct whirr *w, bool whole, char **ret)
     AUTO_SNAPSHOT const struct snapshot *now = NULL;
     struct why *why = NULL;
     struct error err = {0};
-    if (explain_now(&w->cli, w->session, &w->memory, &now, &why, &err) < 0)
+    if (explain_now(&w->cli, w->session, &now, &why, &err) < 0)
         return handle_fail(w, &err);
     struct json_writer j = JSON_WRITER_PRETTY(&out);
     if (whole)

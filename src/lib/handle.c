@@ -107,7 +107,6 @@ void whirr_close(struct whirr *w)
     whirr_room_done(w);
     session_close(w->session);
     machine_free(w->machine);
-    explain_forget(&w->memory);
     config_free(w->cli.settings);
     if (w->timer >= 0)
         close(w->timer);

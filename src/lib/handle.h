@@ -14,7 +14,6 @@ struct whirr {
     struct cli cli;
     struct session *session;
     struct machine *machine; /* of whirr_resources(); NULL: not asked for yet, or a daemon knows */
-    struct explain_memory memory;
     struct error error;
     int timer; /* of whirr_watch_fd(); -1: none */
     bool announced;

@@ -158,9 +158,9 @@ struct str server_metrics_text(struct server *s)
     return text ? (struct str){text->at, text->len} : (struct str){0};
 }
 
-void server_set_usual(struct server *s, const struct baselines *usual)
+void server_forget_why(struct server *s)
 {
-    data_set_usual(&s->data, usual);
+    data_forget_why(&s->data);
 }
 
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user)

@@ -37,7 +37,7 @@ void server_announce(struct server *s, enum topic topic, struct str data);
 /* What is usual for the GPUs, for explanations. Borrowed until the next call; NULL: nothing is known. In the loop's thread. */
 struct baselines;
 struct idle_facts;
-void server_set_usual(struct server *s, const struct baselines *usual);
+void server_forget_why(struct server *s);
 /* What was found around the GPUs, in the order of a snapshot of `count`; borrowed in the same way. */
 void server_set_rests(struct server *s, const struct idle_facts *rests, size_t count);
 

@@ -50,6 +50,10 @@ struct source_ops {
     /* Optional: the machine around the GPUs, for a source that speaks of another machine than this one. */
     void (*host)(struct source *s, struct host *out);
 
+    /* Optional: what a recording holds before the moment at which it begins, oldest first, on the clock of `env`. The snapshots are
+     * the receiver's. */
+    void (*past)(const struct env *env, const char *params, void (*take)(void *user, struct snapshot *s), void *user);
+
     /* Optional: things that happened since the last call (XIDs); gpu_index is the position in list(). Never blocks. */
     size_t (*events)(struct source *s, struct event *events, size_t max);
 

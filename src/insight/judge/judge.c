@@ -151,6 +151,16 @@ void judge_take(struct judge *j, struct snapshot *s)
     j->last = snapshot_ref(s);
 }
 
+const struct recent *judge_recent(const struct judge *j)
+{
+    return &j->recent;
+}
+
+const struct baselines *judge_usual(const struct judge *j)
+{
+    return j->usual;
+}
+
 struct health *judge_copy_health(const struct judge *j)
 {
     return j->last_health ? health_copy(j->last_health) : NULL;

@@ -29,6 +29,10 @@ void judge_set_usual(struct judge *j, const struct baselines *usual);
  * verdict, which every reader takes for "not judged". */
 void judge_take(struct judge *j, struct snapshot *s);
 
+/* The recent minutes, and what is usual; NULL: nothing is known. */
+const struct recent *judge_recent(const struct judge *j);
+const struct baselines *judge_usual(const struct judge *j);
+
 /* Health and forecast as of the last snapshot, the caller's; NULL: nothing was judged yet, or memory is out. */
 struct health *judge_copy_health(const struct judge *j);
 struct forecast *judge_copy_forecast(const struct judge *j);

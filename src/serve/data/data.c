@@ -50,7 +50,6 @@ static void on_periodic(void *arg)
     if (!s)
         return;
     bool first = !d->has_sample;
-    recent_add(d->recent, d->periodic, s);
     snapshot_unref(d->periodic);
     d->periodic = s;
     set_latest(d, s);
@@ -74,11 +73,10 @@ int data_init(struct data *d, struct loop *loop, struct engine *engine, struct e
 {
     *d = (struct data){.engine = engine};
     struct snapshot *empty = snapshot_new(0);
-    d->recent = calloc(1, sizeof *d->recent);
     d->periodic_box = mailbox_new(PERIODIC_BOX, drop_snapshot);
     d->fresh_box = mailbox_new(FRESH_BOX, drop_snapshot);
     d->latest = empty;
-    if (!empty || !d->recent || !d->periodic_box || !d->fresh_box)
+    if (!empty || !d->periodic_box || !d->fresh_box)
         goto fail;
     gethostname(empty->host.name, sizeof empty->host.name - 1);
     str_copy(empty->driver.error_message, sizeof empty->driver.error_message, STR(DATA_STARTING));
@@ -104,12 +102,8 @@ void data_done(struct data *d)
     watch_free(d->fresh_watch);
     snapshot_unref(d->latest);
     snapshot_unref(d->periodic);
-    if (d->recent)
-        recent_done(d->recent);
-    free(d->recent);
     /* The mailboxes outlive the engine, which may still put something in: server_free() frees them after it. */
     d->latest = d->periodic = NULL;
-    d->recent = NULL;
     d->periodic_watch = d->fresh_watch = NULL;
 }
 
@@ -142,16 +136,15 @@ void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count
     forget_bodies(d);
 }
 
-void data_set_usual(struct data *d, const struct baselines *usual)
+void data_forget_why(struct data *d)
 {
-    d->usual = usual;
     forget_bodies(d);
 }
 
 const struct why *data_why(struct data *d)
 {
     if (!d->why)
-        d->why = why_explain_usual(d->latest, d->recent, d->usual);
+        d->why = engine_why(d->engine, d->latest);
     if (d->why && d->rests && d->rest_count == d->why->gpu_count && why_wants_audit(d->why))
         why_audit(d->why, d->latest, d->rests);
     if (d->why && !d->has_sample) { /* nobody has looked yet: that there is no GPU would be a guess */

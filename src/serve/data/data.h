@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the server knows: the newest snapshot, the recent past, and the bodies made of them. Each body is made at most once for a
+ * What the server knows: the newest snapshot, and the bodies made of it. Each body is made at most once for a
  * snapshot, when first asked for, and shared by everybody.
  *
- *   engine ──periodic──▶ latest, recent, on_periodic() ──▶ broadcast
+ *   engine ──periodic──▶ latest, on_periodic() ──▶ broadcast
  *          ──fresh─────▶ latest, on_fresh()            ──▶ requests that wait
  */
 #pragma once
@@ -17,7 +17,6 @@
 #include "http/loop.h"
 #include "insight/explain/idle_audit.h"
 #include "insight/explain/why.h"
-#include "model/recent.h"
 
 enum body_kind {
     BODY_DEVICES,
@@ -49,9 +48,7 @@ struct data {
     struct watch *periodic_watch, *fresh_watch;
     const struct snapshot *latest;   /* newest of all, what answers are made of; an empty one before the first sample */
     const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
-    struct recent *recent;
-    const struct baselines *usual;  /* of the GPUs; borrowed, NULL: nothing is known */
-    const struct idle_facts *rests; /* what is around them; borrowed, NULL: nobody looked */
+    const struct idle_facts *rests;  /* what is around them; borrowed, NULL: nobody looked */
     size_t rest_count;
     struct why *why; /* about `latest`; made when asked for */
     struct blob *bodies[BODY_COUNT];
@@ -75,8 +72,8 @@ bool data_is_fresh(struct data *d, unsigned groups, int64_t max_age_ms);
 void data_refresh(struct data *d);
 int64_t data_age_ms(const struct data *d);
 
-/* What explanations are held against from now on. Borrowed until the next call. */
-void data_set_usual(struct data *d, const struct baselines *usual);
+/* The judge has learned something new. */
+void data_forget_why(struct data *d);
 void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count);
 
 /* Borrowed; NULL only when memory is out. */

@@ -315,34 +315,36 @@ static void replay_describe(struct source *source, struct buf *out)
         buf_printf(out, "%s\n", r->trouble);
 }
 
-static void remember(const struct replay *r, const struct snapshot *s, struct recent *past, const struct snapshot **last)
+/* On the clock of this process, as if it had been watched here. */
+static struct snapshot *shifted(const struct replay *r, const struct snapshot *s, struct mono now, struct wall now_wall)
 {
-    struct snapshot *shifted = snapshot_copy(s);
-    if (!shifted)
-        return;
-    shifted->taken_at.ms += r->shift_ms;
-    for (size_t i = 0; i < shifted->gpu_count; i++)
-        mark_as_foreign(r, &shifted->gpus[i]);
-    recent_add(past, *last, shifted);
-    snapshot_unref(*last);
-    *last = shifted;
+    struct snapshot *copy = snapshot_copy(s);
+    if (!copy)
+        return NULL;
+    copy->taken_at.ms += r->shift_ms;
+    copy->taken.ns = now.ns - (now_wall.ms - copy->taken_at.ms) * NS_PER_MS;
+    verdict_free(TAKE(copy->verdict));
+    for (size_t i = 0; i < copy->gpu_count; i++)
+        mark_as_foreign(r, &copy->gpus[i]);
+    return copy;
 }
 
-void replay_past(const char *source, struct wall now, struct recent *past, const struct snapshot **last)
+static void replay_past(const struct env *env, const char *params, void (*take)(void *user, struct snapshot *s), void *user)
 {
     enum { USEFUL_S = 900 };
-    static const char prefix[] = "replay:";
     struct replay r = {.speed = 1};
     struct error err = {0};
-    if (strncmp(source, prefix, sizeof prefix - 1) != 0 || parse(&r, source + sizeof prefix - 1, &err) < 0 || r.at_s <= 0 ||
-        replay_reader_open(r.path, &r.reader, &err) < 0)
+    struct wall now_wall = clock_wall(env->clock);
+    struct mono now = clock_mono(env->clock);
+    if (parse(&r, params, &err) < 0 || r.at_s <= 0 || replay_reader_open(r.path, &r.reader, &err) < 0)
         return;
     read_next(&r);
     if (r.next)
-        r.shift_ms = now.ms - r.next->taken_at.ms - (int64_t)(r.at_s * MS_PER_S);
+        r.shift_ms = now_wall.ms - r.next->taken_at.ms - (int64_t)(r.at_s * MS_PER_S);
     while (r.next && r.next_s < r.at_s) {
-        if (r.at_s - r.next_s <= USEFUL_S)
-            remember(&r, r.next, past, last);
+        struct snapshot *copy = r.at_s - r.next_s <= USEFUL_S ? shifted(&r, r.next, now, now_wall) : NULL;
+        if (copy)
+            take(user, copy);
         snapshot_unref(r.now);
         r.now = r.next;
         r.now_s = r.next_s;
@@ -363,6 +365,7 @@ const struct source_ops replay_source = {
     .sample = replay_sample,
     .driver = replay_driver,
     .host = replay_host,
+    .past = replay_past,
     .events = replay_events,
     .changed = replay_changed,
     .describe = replay_describe,

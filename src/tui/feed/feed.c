@@ -194,8 +194,5 @@ void feed_stop(struct feed *f)
     mailbox_free(f->news);
     snapshot_unref(f->last);
     snapshot_unref(f->explained);
-    if (f->recent)
-        recent_done(f->recent);
-    free(f->recent);
     free(f);
 }

@@ -10,7 +10,6 @@
 #include "engine/cadence.h"
 #include "format/record.h"
 #include "insight/fit/capacity.h"
-#include "model/recent.h"
 #include "tui/feed/feed.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -25,7 +24,6 @@ struct feed {
     int64_t interval_ms;
     const struct snapshot *last;
     const struct snapshot *explained; /* the one that the daemon explained last */
-    struct recent *recent;
     struct cadence cadence;
     struct mono judged_at;
     struct mono tried_at;

@@ -59,11 +59,7 @@ static struct why *explain(struct feed *f, const struct snapshot *s)
         f->explained = snapshot_ref(s);
         return why;
     }
-    if (!f->recent)
-        f->recent = calloc(1, sizeof *f->recent);
-    if (f->recent)
-        recent_add(f->recent, f->last, s);
-    return why_explain(s, f->recent);
+    return NULL;
 }
 
 void feed_sample(struct feed *f)
