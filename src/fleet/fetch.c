@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * PromQL over HTTP: the questions, and the reading of the answers.
  */
-#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -26,10 +25,9 @@ enum fleet_question {
     FLEET_DIVIDED,
     FLEET_TEMP,
     FLEET_POWER,
-    FLEET_MOST,
-    FLEET_THROTTLE,
-    FLEET_HEALTH,
-    FLEET_SILENT,
+    FLEET_FINDINGS,
+    FLEET_VANISHED,
+    FLEET_DOWN,
     FLEET_PROCESS_MEMORY,
     FLEET_PROCESS_UTIL,
     FLEET_PROCESS_POWER,
@@ -39,9 +37,11 @@ enum fleet_question {
 /* Labels that nobody reads are most of an answer: without them it is a third as long. One question a name, because a database has
  * to merge what it finds under several. */
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
-/* Those with none of the reasons that are trouble are left out; the lowest of these is THROTTLE_HW_SLOWDOWN. */
-#define THROTTLED "gpu_throttle_mask >= 8"
-static_assert(THROTTLE_HW_SLOWDOWN == 8, "as in the question");
+/* Hosts that were there: one series a host, at a few moments of the last week, so that no range of samples has to be read. */
+#define HOSTS_AT(offset) "max by (host,instance) (whirr_build_info" offset ")"
+#define VANISHED                                                                                             \
+    "(" HOSTS_AT(" offset 10m") " or " HOSTS_AT(" offset 1h") " or " HOSTS_AT(" offset 6h") " or " HOSTS_AT( \
+        " offset 1d") " or " HOSTS_AT(" offset 3d") " or " HOSTS_AT(" offset 7d") ") unless on (host,instance) " HOSTS_AT("")
 #define OF_A_PROCESS(series) \
     "sum by (host,instance,gpu,mig_uuid,process,user,container,namespace,pod,hpc_job) (" series "{process!=\"(unattributed)\"})"
 
@@ -57,12 +57,10 @@ static const struct {
     [FLEET_DIVIDED] = {OF_A_GPU("gpu_mig_enabled == 1"), FLEET_WANT_ROOM},
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
-    /* Only of what was there half an hour ago: of less, it would be called idle for longer than it was watched. */
-    [FLEET_MOST] = {OF_A_GPU("max_over_time(gpu_utilization_percent[30m]) and gpu_utilization_percent offset 30m"),
-                    FLEET_WANT_HOSTS},
-    [FLEET_THROTTLE] = {OF_A_GPU(THROTTLED), FLEET_WANT_HOSTS},
-    [FLEET_HEALTH] = {"whirr_gpu_health{state=~\"degraded|failing|lost\"} == 1", FLEET_WANT_GPUS},
-    [FLEET_SILENT] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},
+    [FLEET_FINDINGS] = {"max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (whirr_finding)", FLEET_WANT_GPUS},
+    /* Hosts that push have no `up`; of those that are scraped, the first answer has the names. */
+    [FLEET_VANISHED] = {VANISHED, FLEET_WANT_HOSTS},
+    [FLEET_DOWN] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},
     [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_UTIL] = {OF_A_PROCESS("gpu_process_utilization_percent"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_POWER] = {OF_A_PROCESS("gpu_process_power_watts"), FLEET_WANT_PROCESSES},
@@ -92,11 +90,8 @@ static uint64_t hash(const char *host, const char *gpu, const char *uuid)
     return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
 }
 
-static struct fleet_gpu *find(const struct fleet *f, const struct vector_row *row)
+struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char *gpu, const char *uuid)
 {
-    char host[HOST_NAME_SIZE];
-    str_copy_clean(host, sizeof host, str_from(host_of(row)));
-    const char *gpu = vector_label(row, "gpu"), *uuid = vector_label(row, "uuid");
     if (!f->slot_count)
         return NULL;
     for (size_t s = hash(host, gpu, uuid) & (f->slot_count - 1); f->slots[s]; s = (s + 1) & (f->slot_count - 1)) {
@@ -105,6 +100,13 @@ static struct fleet_gpu *find(const struct fleet *f, const struct vector_row *ro
             return g;
     }
     return NULL;
+}
+
+static struct fleet_gpu *find(const struct fleet *f, const struct vector_row *row)
+{
+    char host[HOST_NAME_SIZE];
+    str_copy_clean(host, sizeof host, str_from(host_of(row)));
+    return fleet_find(f, host, vector_label(row, "gpu"), vector_label(row, "uuid"));
 }
 
 static int natural(const char *a, const char *b)
@@ -180,19 +182,8 @@ static void take_reading(struct fleet_gpu *g, enum fleet_question question, doub
     case FLEET_FREE: g->free_bytes = scaled(value, 1); return;
     case FLEET_TEMP: g->temp_mdegc = scaled(value, 1000); return;
     case FLEET_POWER: g->power_mw = scaled(value, 1000); return;
-    case FLEET_MOST: g->util_most_permille = scaled(value, 10); return;
     default: return;
     }
-}
-
-void fleet_take_throttle(struct fleet_gpu *g, struct reading bits)
-{
-    /* Heat and brakes: a power limit that is reached is no trouble. */
-    const int64_t troubles = THROTTLE_HOT | THROTTLE_HW_SLOWDOWN | THROTTLE_POWER_BRAKE;
-    int64_t now = reading_or(bits, 0) & troubles;
-    for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
-        if (now & (1LL << bit))
-            copy(g->throttle, sizeof g->throttle, throttle_name(bit));
 }
 
 static bool same_process(const struct fleet_process *a, const struct fleet_process *b)
@@ -287,6 +278,47 @@ static void take_divided(struct fleet_gpu *g)
         g->instance_free_bytes = reading_ok(0);
 }
 
+static int take_finding(struct taking *t, const struct vector_row *row)
+{
+    struct fleet_finding finding = {.code = vector_label(row, "code"),
+                                    .process = vector_label(row, "process"),
+                                    .headline = "",
+                                    .confidence = likelihood_confidence(vector_label(row, "likelihood")),
+                                    .held = strcmp(vector_label(row, "held"), "true") == 0};
+    if (!finding.code[0] || !severity_from_text(vector_label(row, "severity"), &finding.severity))
+        return 0;
+    if (vector_label(row, "gpu")[0]) {
+        struct fleet_gpu *g = find(t->fleet, row);
+        if (g)
+            fleet_said_add(&g->said, &finding);
+        return 0;
+    }
+    struct fleet_note *n = fleet_note_of(t->fleet, host_of(row));
+    if (n)
+        fleet_said_add(&n->said, &finding);
+    return n ? 0 : -ENOMEM;
+}
+
+static struct fleet_note *find_instance(const struct fleet *f, const char *instance)
+{
+    for (size_t i = 0; instance[0] && i < f->note_count; i++)
+        if (strcmp(f->notes[i].instance, instance) == 0)
+            return &f->notes[i];
+    return NULL;
+}
+
+static int take_silent(struct taking *t, const struct vector_row *row)
+{
+    char instance[HOST_NAME_SIZE];
+    copy(instance, sizeof instance, vector_label(row, "instance"));
+    struct fleet_note *n = t->question == FLEET_DOWN ? find_instance(t->fleet, instance) : NULL;
+    if (!n && !(n = fleet_note_of(t->fleet, host_of(row))))
+        return -ENOMEM;
+    copy(n->instance, sizeof n->instance, instance);
+    n->silent = true;
+    return 0;
+}
+
 static int take_row(void *user, const struct vector_row *row)
 {
     struct taking *t = user;
@@ -298,17 +330,15 @@ static int take_row(void *user, const struct vector_row *row)
     case FLEET_PROCESS_MEMORY:
     case FLEET_PROCESS_UTIL:
     case FLEET_PROCESS_POWER: return take_process(t, row);
-    case FLEET_SILENT: t->fleet->silent++; return 0;
+    case FLEET_FINDINGS: return take_finding(t, row);
+    case FLEET_VANISHED:
+    case FLEET_DOWN: return take_silent(t, row);
     default: break;
     }
     if (!(g = find(t->fleet, row)))
         return 0;
-    if (t->question == FLEET_THROTTLE)
-        fleet_take_throttle(g, scaled(row->value, 1));
-    else if (t->question == FLEET_DIVIDED)
+    if (t->question == FLEET_DIVIDED)
         take_divided(g);
-    else if (t->question == FLEET_HEALTH)
-        g->health = fleet_health_named(vector_label(row, "state"));
     else
         take_reading(g, t->question, row->value);
     return 0;
@@ -438,7 +468,7 @@ int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *r
     *ret = (struct fleet){0};
     int rc = fleet_is_sql(place) ? fleet_fetch_sql(place, wants, ret, err) : fetch(place, wants, ret, err);
     if (rc == 0)
-        fleet_judge(ret);
+        fleet_settle(ret);
     else
         fleet_done(ret);
     return rc;
@@ -448,6 +478,7 @@ void fleet_done(struct fleet *f)
 {
     free(f->gpus);
     free(f->processes);
+    free(f->notes);
     free(f->slots);
     *f = (struct fleet){0};
 }

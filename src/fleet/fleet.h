@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All hosts at one moment, from a database that answers PromQL or from the PostgreSQL that they write their history into: fetched,
- * judged, and shown worst first. The database keeps and distributes the data; here are only questions and answers.
+ * All hosts at one moment, from a database that answers PromQL or from the PostgreSQL that they write their history into: fetched
+ * and shown worst first. What is wrong with a GPU is what its own host found; only silence, of a host that was there and is not, is
+ * judged here.
  */
 #pragma once
 
@@ -8,26 +9,54 @@
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "format/table/page.h"
+#include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"
 
 struct part_ops;
 
-/* From fine to worst. */
-enum fleet_trouble { FLEET_FINE, FLEET_HELD, FLEET_DEGRADED, FLEET_THROTTLING, FLEET_FAILING, FLEET_LOST };
+/* The state of a GPU or a host in one word, for counts and colors. FLEET_UNJUDGED: a whirr without findings, which says neither
+ * good nor bad. FLEET_UNUSUAL: worth knowing, but not of the GPU's health. */
+enum fleet_state {
+    FLEET_FINE,
+    FLEET_UNJUDGED,
+    FLEET_HELD,
+    FLEET_UNUSUAL,
+    FLEET_DEGRADED,
+    FLEET_SILENT,
+    FLEET_FAILING,
+    FLEET_LOST,
+    FLEET_STATES
+};
+
+/* What a host said about one of its GPUs, or about itself. */
+struct fleet_said {
+    struct finding first; /* what matters most; its headline is "" where the database has none */
+    char code[32];        /* of `first`, as the host wrote it: a newer whirr has codes of its own; "": nothing was said */
+    char process[PROCESS_NAME_SIZE]; /* that `first` is about; "" none */
+    enum health_effect effect;       /* the worst of all findings */
+    bool forbids, held;              /* one of them forbids to place work; memory is held and nothing computed, for long */
+};
 
 struct fleet_gpu {
     char host[HOST_NAME_SIZE];
     char gpu[16]; /* its index; "" for one that is gone */
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
     bool up;
-    struct reading util_permille, util_most_permille; /* now, and the most of the last half hour */
-    struct reading used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
+    struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
     bool divided;                                            /* into instances (MIG): work is placed on one of them */
     struct reading instance_free_bytes, instance_most_bytes; /* the most free in one of them; the size of the largest */
-    char throttle[48];                                       /* why; "" not */
-    enum fleet_trouble health, trouble;
-    char health_reason[128]; /* "": not known */
+    struct fleet_said said;
+    enum fleet_state state;
+};
+
+/* A host of which more is known than its GPUs: it said something about itself, or it has fallen silent. */
+struct fleet_note {
+    char host[HOST_NAME_SIZE];
+    char instance[HOST_NAME_SIZE]; /* the address that it is scraped at; "" not known */
+    struct fleet_said said;
+    bool silent;
+    int64_t silent_ms; /* for how long; 0: not known */
 };
 
 struct fleet_process {
@@ -42,8 +71,10 @@ struct fleet {
     size_t gpu_count;
     struct fleet_process *processes;
     size_t process_count;
+    struct fleet_note *notes;
+    size_t note_count, note_capacity;
+    size_t silent;  /* how many of them are silent */
     bool simulated; /* what was added up here */
-    size_t silent;  /* hosts that do not answer their scrape */
     uint32_t *slots;
     size_t slot_count;
 };
@@ -84,18 +115,32 @@ void fleet_done(struct fleet *f);
 /* GPUs, and processes, that were added in any order. */
 int fleet_index(struct fleet *f);
 void fleet_join_processes(struct fleet *f);
-/* Why a GPU throttles, of the reasons that are trouble. */
-void fleet_take_throttle(struct fleet_gpu *g, struct reading bits);
-/* After the last answer. */
-void fleet_judge(struct fleet *f);
+/* After fleet_index(); NULL: there is none. */
+struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char *gpu, const char *uuid);
+/* A finding as it stands in a database; a newer whirr may have written it. */
+struct fleet_finding {
+    const char *code, *process, *headline;
+    enum severity severity;
+    double confidence;
+    bool held; /* for as long as its kind takes to be worth a message */
+};
+/* Whatever comes first in the one ranking stays. */
+void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding);
+/* The note of a host, a new one where there is none yet; NULL: out of memory. */
+struct fleet_note *fleet_note_of(struct fleet *f, const char *host);
+/* After the last answer: states, and which hosts are silent. */
+void fleet_settle(struct fleet *f);
 
-/* A host of the fleet: GPUs from `first` on. */
+/* A host of the fleet, with its GPUs. */
 struct fleet_host {
-    const struct fleet_gpu *gpus;
+    const char *name;
+    const struct fleet_gpu *gpus; /* NULL: none */
     size_t count;
-    enum fleet_trouble trouble;
+    const struct fleet_note *said;  /* NULL: nothing about the host itself */
+    const struct fleet_said *first; /* what matters most of all */
+    enum fleet_state state;
     struct reading util_permille, used_bytes, total_bytes, temp_mdegc, power_mw; /* mean; sums; highest; sum */
-    char note[160];                                                              /* the worst, in words; "" nothing */
+    char note[FINDING_HEADLINE_SIZE + 64];                                       /* the worst, in words; "" nothing */
 };
 /* Worst first, then the busiest. The caller frees the list; NULL: out of memory or no hosts. */
 struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count);
@@ -156,9 +201,10 @@ extern const struct part_ops fleet_part_ops;
 
 /* One sentence about the whole. */
 void fleet_answer(const struct fleet *f, char *text, size_t size);
-/* "failing" and the like, as the daemons call it; anything else is fine. */
-enum fleet_trouble fleet_health_named(const char *state);
-const char *fleet_trouble_name(enum fleet_trouble trouble);
+/* "not_judged", "failing": for JSON and filters. */
+const char *fleet_state_name(enum fleet_state state);
+/* What the host said about this GPU, in a sentence without a full stop; "" nothing. */
+void fleet_headline(const struct fleet_gpu *g, char *text, size_t size);
 
 /* Whether work may be put on it. */
 bool fleet_is_usable(const struct fleet_gpu *g);

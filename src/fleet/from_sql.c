@@ -44,7 +44,6 @@ static int take_gpu(void *user, const struct everywhere_gpu *from)
     struct fleet_gpu *g = &list[f->gpu_count++];
     *g = (struct fleet_gpu){.up = from->up,
                             .util_permille = from->util_permille,
-                            .util_most_permille = from->util_most_permille,
                             .used_bytes = from->used_bytes,
                             .total_bytes = from->total_bytes,
                             .free_bytes = from->free_bytes,
@@ -56,10 +55,40 @@ static int take_gpu(void *user, const struct everywhere_gpu *from)
     write_index(g->gpu, from->index);
     copy(g->uuid, sizeof g->uuid, from->uuid);
     copy(g->name, sizeof g->name, from->name);
-    fleet_take_throttle(g, from->throttle_bits);
-    g->health = fleet_health_named(from->health);
-    if (g->health)
-        copy(g->health_reason, sizeof g->health_reason, from->health_reason);
+    return 0;
+}
+
+static int take_finding(void *user, const struct everywhere_finding *from)
+{
+    struct fleet *f = user;
+    enum finding_code code;
+    struct fleet_finding finding = {.code = from->code,
+                                    .process = from->process,
+                                    .headline = from->headline,
+                                    .severity = from->severity,
+                                    .confidence = from->confidence};
+    finding.held = finding_code_from_name(from->code, &code) && from->since_ms >= finding_kind(code)->hold_ms;
+    if (from->gpu_index < 0 && !from->uuid[0]) {
+        struct fleet_note *n = fleet_note_of(f, from->host);
+        if (n)
+            fleet_said_add(&n->said, &finding);
+        return n ? 0 : -ENOMEM;
+    }
+    char gpu[16] = "";
+    write_index(gpu, from->gpu_index);
+    struct fleet_gpu *g = fleet_find(f, from->host, gpu, from->uuid);
+    if (g)
+        fleet_said_add(&g->said, &finding);
+    return 0;
+}
+
+static int take_silent(void *user, const char *host, int64_t silent_ms)
+{
+    struct fleet_note *n = fleet_note_of(user, host);
+    if (!n)
+        return -ENOMEM;
+    n->silent = true;
+    n->silent_ms = silent_ms;
     return 0;
 }
 
@@ -110,8 +139,10 @@ int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct flee
         rc = everywhere_gpus(s, take_gpu, ret, err);
     if (rc == 0)
         rc = fleet_index(ret);
+    if (rc == 0 && wants & FLEET_WANT_GPUS)
+        rc = everywhere_findings(s, take_finding, ret, err);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
-        rc = everywhere_silent(s, &ret->silent, err);
+        rc = everywhere_silent(s, take_silent, ret, err);
     if (rc == 0 && wants & FLEET_WANT_PROCESSES)
         rc = everywhere_processes(s, take_process, ret, err);
     if (rc == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is wrong where, and in which order people want to see it.
+ * Hosts and their GPUs as the hosts judged them, worst first; which hosts are silent; what fits where; and who uses how much.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,46 +7,134 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
+#include "insight/facts/levels.h"
 
-/* Held: somebody has memory, and nothing was computed for half an hour. */
-enum { HELD_PERMILLE = 50, BUSY_PERMILLE = 100 };
-#define HELD_BYTES (1LL << 30)
-
-const char *fleet_trouble_name(enum fleet_trouble trouble)
+const char *fleet_state_name(enum fleet_state state)
 {
-    static const char *const names[] = {"fine", "held", "degraded", "throttling", "failing", "lost"};
-    return names[trouble];
+    static const char *const names[FLEET_STATES] = {"fine",     "not_judged", "held",    "unusual",
+                                                    "degraded", "silent",     "failing", "lost"};
+    return names[state];
 }
 
-enum fleet_trouble fleet_health_named(const char *state)
+/* ---- what hosts said ---- */
+
+void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding)
 {
-    return strcmp(state, "lost") == 0       ? FLEET_LOST
-           : strcmp(state, "failing") == 0  ? FLEET_FAILING
-           : strcmp(state, "degraded") == 0 ? FLEET_DEGRADED
-                                            : FLEET_FINE;
+    struct finding f = {
+        .code = FINDING_CODE_COUNT, .severity = finding->severity, .confidence = finding->confidence, .gpu_index = -1};
+    bool known = finding_code_from_name(finding->code, &f.code);
+    const struct finding_kind *kind = finding_kind(f.code);
+    if (known && f.severity > SEVERITY_INFO) {
+        said->effect = MAX_OF(said->effect, kind->effect);
+        said->forbids |= !kind->places;
+    }
+    /* What a newer whirr calls critical is not known to be harmless. */
+    said->forbids |= !known && f.severity == SEVERITY_CRITICAL;
+    said->held |= finding->held && (f.code == FINDING_CONTEXT_HELD || f.code == FINDING_VRAM_HELD);
+    if (said->code[0] && finding_compare(&said->first, &f) <= 0)
+        return;
+    str_copy_clean(f.headline, sizeof f.headline, str_from(finding->headline));
+    said->first = f;
+    str_copy_clean(said->code, sizeof said->code, str_from(finding->code));
+    str_copy_clean(said->process, sizeof said->process, str_from(finding->process));
 }
 
-static enum fleet_trouble trouble_of(const struct fleet_gpu *g)
+struct fleet_note *fleet_note_of(struct fleet *f, const char *host)
 {
-    int64_t used, most;
-    if (!g->up)
-        return FLEET_LOST;
-    if (g->health >= FLEET_FAILING)
-        return g->health;
-    if (g->throttle[0])
-        return FLEET_THROTTLING;
-    if (g->health)
-        return g->health;
-    bool held =
-        reading_get(g->used_bytes, &used) && reading_get(g->util_most_permille, &most) && used > HELD_BYTES && most < HELD_PERMILLE;
-    return held ? FLEET_HELD : FLEET_FINE;
+    char name[HOST_NAME_SIZE];
+    str_copy_clean(name, sizeof name, str_from(host));
+    for (size_t i = 0; i < f->note_count; i++)
+        if (strcmp(f->notes[i].host, name) == 0)
+            return &f->notes[i];
+    if (!ROOM_FOR_ONE(f->notes, f->note_count, f->note_capacity, 16))
+        return NULL;
+    struct fleet_note *n = &f->notes[f->note_count++];
+    *n = (struct fleet_note){0};
+    str_copy(n->host, sizeof n->host, str_from(name));
+    return n;
 }
 
-void fleet_judge(struct fleet *f)
+static enum fleet_state state_of(const struct fleet_said *said)
+{
+    static const enum fleet_state states[] = {
+        [EFFECT_DEGRADED] = FLEET_DEGRADED, [EFFECT_FAILING] = FLEET_FAILING, [EFFECT_LOST] = FLEET_LOST};
+    if (!said->code[0])
+        return FLEET_UNJUDGED;
+    if (said->effect)
+        return states[said->effect];
+    return said->first.severity > SEVERITY_INFO ? FLEET_UNUSUAL : said->held ? FLEET_HELD : FLEET_FINE;
+}
+
+/* The title of a finding behind "GPU 3: "; names like PCIe keep their capitals. A newer whirr's code stands for its title. */
+static void write_title(const struct fleet_said *said, bool begins, char *text, size_t size)
+{
+    if (said->first.code < FINDING_CODE_COUNT) {
+        snprintf(text, size, "%s", finding_kind(said->first.code)->title);
+        if (!begins && text[0] >= 'A' && text[0] <= 'Z' && (text[1] == ' ' || (text[1] >= 'a' && text[1] <= 'z')))
+            text[0] = (char)(text[0] - 'A' + 'a');
+    } else {
+        snprintf(text, size, "%s", said->code);
+    }
+    if (said->process[0])
+        snprintf(text + strlen(text), size - strlen(text), " (%s)", said->process);
+}
+
+void fleet_headline(const struct fleet_gpu *g, char *text, size_t size)
+{
+    char title[FINDING_HEADLINE_SIZE];
+    text[0] = '\0';
+    if (!g->said.code[0])
+        return;
+    write_title(&g->said, false, title, sizeof title);
+    if (g->said.first.headline[0])
+        snprintf(text, size, "%s", g->said.first.headline);
+    else
+        snprintf(text, size, "GPU %s: %s", g->gpu[0] ? g->gpu : g->uuid, title);
+}
+
+/* ---- after the last answer ---- */
+
+static bool has_gpus(const struct fleet *f, const char *host)
+{
+    size_t from = 0, to = f->gpu_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int order = strverscmp(f->gpus[middle].host, host);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return false;
+}
+
+static void settle_gpu(struct fleet_gpu *g)
+{
+    int64_t index;
+    if (!g->said.code[0] && !g->up) /* an older whirr says as much by gpu_up */
+        g->said.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_CRITICAL, .confidence = 1};
+    g->said.first.power_mw = reading_or(g->power_mw, 0);
+    g->said.first.gpu_index = str_to_i64(str_from(g->gpu), &index) ? (int)index : -1;
+    g->state = !g->said.code[0] && !g->up ? FLEET_LOST : state_of(&g->said);
+}
+
+void fleet_settle(struct fleet *f)
 {
     for (size_t i = 0; i < f->gpu_count; i++)
-        f->gpus[i].trouble = trouble_of(&f->gpus[i]);
+        settle_gpu(&f->gpus[i]);
+    f->silent = 0;
+    for (size_t i = 0; i < f->note_count; i++) {
+        struct fleet_note *n = &f->notes[i];
+        n->silent = n->silent && !has_gpus(f, n->host);
+        f->silent += n->silent;
+        if (n->silent) /* before what else is worth a warning */
+            n->said.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_WARNING, .confidence = 1, .gpu_index = -1};
+    }
 }
+
+/* ---- hosts ---- */
 
 static void add(struct reading *to, struct reading from)
 {
@@ -59,7 +147,9 @@ static void add_up(struct fleet_host *h)
     int64_t util = 0, known = 0, value;
     for (size_t i = 0; i < h->count; i++) {
         const struct fleet_gpu *g = &h->gpus[i];
-        h->trouble = MAX_OF(h->trouble, g->trouble);
+        h->state = MAX_OF(h->state, g->state);
+        if (i == 0 || finding_compare(&g->said.first, &h->first->first) < 0)
+            h->first = &g->said;
         add(&h->used_bytes, g->used_bytes);
         add(&h->total_bytes, g->total_bytes);
         add(&h->power_mw, g->power_mw);
@@ -72,58 +162,126 @@ static void add_up(struct fleet_host *h)
     }
     if (known)
         h->util_permille = reading_ok(util / known);
+    const struct fleet_note *own = h->said;
+    if (!own || (!own->silent && !own->said.code[0]))
+        return;
+    h->state = MAX_OF(h->state, own->silent ? FLEET_SILENT : state_of(&own->said));
+    if (!h->count || finding_compare(&own->said.first, &h->first->first) < 0)
+        h->first = &own->said;
 }
 
-static const char *const trouble_words[] = {"", "held but idle", "degraded", "throttling", "failing", "lost"};
+static const char *const state_words[FLEET_STATES] = {"",         "not judged",    "held but idle", "unusual",
+                                                      "degraded", "not answering", "failing",       "lost"};
 
-/* "GPU 3 is lost", "4 GPUs are held but idle (61 GiB)". */
+/* "not answering for 2h 48m", "The driver is not loaded". */
+static void write_own_note(struct fleet_host *h)
+{
+    const struct fleet_note *n = h->said;
+    char span[WORDS_SIZE];
+    if (n->silent)
+        snprintf(h->note, sizeof h->note, "%s%s%s", state_words[FLEET_SILENT], n->silent_ms ? " for " : "",
+                 n->silent_ms ? words_duration(n->silent_ms, span) : "");
+    else if (n->said.first.headline[0])
+        snprintf(h->note, sizeof h->note, "%s", n->said.first.headline);
+    else
+        write_title(&n->said, true, h->note, sizeof h->note);
+}
+
+/* "GPU 3 is lost", "4 GPUs are held but idle (61 GiB)", "GPU 1 is failing: memory errors could not be corrected",
+ * "2 GPUs: the fan is loud". */
+static void write_gpu_note(struct fleet_host *h, const struct fleet_gpu *first, size_t count, int64_t bytes)
+{
+    char who[GPU_UUID_SIZE + 16], title[FINDING_HEADLINE_SIZE] = "", amount[WORDS_SIZE];
+    const struct fleet_said *said = &first->said;
+    if (count > 1)
+        snprintf(who, sizeof who, "%zu GPUs", count);
+    else
+        snprintf(who, sizeof who, "GPU %s", first->gpu[0] ? first->gpu : first->uuid);
+    if (said->code[0] && said->first.code != FINDING_LOST)
+        write_title(said, false, title, sizeof title);
+    const char *is = count > 1 ? "are" : "is";
+    if (first->state == FLEET_HELD)
+        snprintf(h->note, sizeof h->note, "%s %s %s (%s)", who, is, state_words[FLEET_HELD], words_bytes(bytes, amount));
+    else if (count == 1 && said->first.headline[0])
+        snprintf(h->note, sizeof h->note, "%s", said->first.headline);
+    else if (first->state == FLEET_UNUSUAL)
+        snprintf(h->note, sizeof h->note, "%s: %s", who, title);
+    else
+        snprintf(h->note, sizeof h->note, "%s %s %s%s%s", who, is, state_words[first->state], title[0] ? ": " : "", title);
+}
+
+static bool is_same(const struct fleet_gpu *a, const struct fleet_gpu *b)
+{
+    return a->state == b->state &&
+           (a->state == FLEET_HELD || (a->said.first.severity == b->said.first.severity &&
+                                       a->said.first.code == b->said.first.code && strcmp(a->said.code, b->said.code) == 0));
+}
+
 static void write_note(struct fleet_host *h)
 {
-    const struct fleet_gpu *first = NULL;
-    int64_t held = 0;
+    const struct fleet_gpu *worst = NULL;
+    bool trouble = h->first->first.severity > SEVERITY_INFO;
+    int64_t bytes = 0;
     size_t count = 0;
-    for (size_t i = 0; i < h->count && h->trouble; i++)
-        if (h->gpus[i].trouble == h->trouble) {
-            first = first ? first : &h->gpus[i];
-            held += reading_or(h->gpus[i].used_bytes, 0);
+    if (trouble && h->said && h->first == &h->said->said) {
+        write_own_note(h);
+        return;
+    }
+    for (size_t i = 0; i < h->count; i++) {
+        const struct fleet_gpu *g = &h->gpus[i];
+        if (trouble ? h->first == &g->said : g->state > (worst ? worst->state : FLEET_FINE))
+            worst = g;
+    }
+    for (size_t i = 0; i < h->count && worst; i++)
+        if (is_same(worst, &h->gpus[i])) {
+            bytes += reading_or(h->gpus[i].used_bytes, 0);
             count++;
         }
-    if (!first)
-        return;
-    char who[GPU_UUID_SIZE + 16], more[160] = "", amount[WORDS_SIZE];
-    if (count > 1)
-        snprintf(who, sizeof who, "%zu GPUs are", count);
-    else
-        snprintf(who, sizeof who, "GPU %s is", first->gpu[0] ? first->gpu : first->uuid);
-    if (h->trouble == FLEET_HELD)
-        snprintf(more, sizeof more, " (%s)", words_bytes(held, amount));
-    else if (h->trouble == FLEET_THROTTLING)
-        snprintf(more, sizeof more, " (%s)", first->throttle);
-    else if (first->health_reason[0] && first->health == h->trouble)
-        snprintf(more, sizeof more, " (%s)", first->health_reason);
-    snprintf(h->note, sizeof h->note, "%s %s%s", who, trouble_words[h->trouble], more);
+    if (worst)
+        write_gpu_note(h, worst, count, bytes);
 }
 
 static int worst_first(const void *a, const void *b)
 {
     const struct fleet_host *x = a, *y = b;
-    if (x->trouble != y->trouble)
-        return x->trouble < y->trouble ? 1 : -1;
-    int64_t v = reading_or(x->util_permille, -1), w = reading_or(y->util_permille, -1);
-    if (v != w)
-        return v < w ? 1 : -1;
-    return strverscmp(x->gpus->host, y->gpus->host);
+    const struct finding *v = &x->first->first, *w = &y->first->first;
+    bool trouble = v->severity > SEVERITY_INFO || w->severity > SEVERITY_INFO;
+    int order = trouble ? finding_compare(v, w) : (int)y->state - (int)x->state;
+    if (order)
+        return order;
+    int64_t x_util = reading_or(x->util_permille, -1), y_util = reading_or(y->util_permille, -1);
+    if (x_util != y_util)
+        return x_util < y_util ? 1 : -1;
+    return strverscmp(x->name, y->name);
+}
+
+static void take_notes(const struct fleet *f, struct fleet_host *list, size_t *count)
+{
+    for (size_t i = 0; i < f->note_count; i++) {
+        const struct fleet_note *n = &f->notes[i];
+        size_t at = 0;
+        while (at < *count && strcmp(list[at].name, n->host) != 0)
+            at++;
+        if (at == *count && !n->silent && n->said.first.severity == SEVERITY_INFO)
+            continue; /* a host without a GPU */
+        list[at].name = n->host;
+        list[at].said = n;
+        *count = MAX_OF(*count, at + 1);
+    }
 }
 
 struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
 {
-    struct fleet_host *list = f->gpu_count ? calloc(f->gpu_count, sizeof *list) : NULL;
+    size_t most = f->gpu_count + f->note_count;
+    struct fleet_host *list = most ? calloc(most, sizeof *list) : NULL;
     *count = 0;
     for (size_t i = 0; list && i < f->gpu_count; i++) {
-        if (!*count || strcmp(list[*count - 1].gpus->host, f->gpus[i].host) != 0)
-            list[(*count)++].gpus = &f->gpus[i];
+        if (!*count || strcmp(list[*count - 1].name, f->gpus[i].host) != 0)
+            list[(*count)++] = (struct fleet_host){.name = f->gpus[i].host, .gpus = &f->gpus[i]};
         list[*count - 1].count++;
     }
+    if (list)
+        take_notes(f, list, count);
     for (size_t i = 0; i < *count; i++) {
         add_up(&list[i]);
         write_note(&list[i]);
@@ -135,11 +293,11 @@ struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
 
 void fleet_answer(const struct fleet *f, char *text, size_t size)
 {
-    size_t troubles[FLEET_LOST + 1] = {0}, hosts = 0;
+    size_t states[FLEET_STATES] = {0}, hosts = 0;
     struct reading power = {0};
     int64_t util = 0, known = 0, value;
     for (size_t i = 0; i < f->gpu_count; i++) {
-        troubles[f->gpus[i].trouble]++;
+        states[f->gpus[i].state]++;
         hosts += i == 0 || strcmp(f->gpus[i - 1].host, f->gpus[i].host) != 0;
         add(&power, f->gpus[i].power_mw);
         if (reading_get(f->gpus[i].util_permille, &value)) {
@@ -157,9 +315,9 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
     else if (power.state == READING_OK)
         buf_printf(&out, ", %.1f kW", (double)value / 1e6);
     bool any = false;
-    for (int t = FLEET_LOST; t > FLEET_FINE; t--)
-        if (troubles[t]) {
-            buf_printf(&out, "%s%zu %s", any ? ", " : ": ", troubles[t], trouble_words[t]);
+    for (int state = FLEET_STATES - 1; state > FLEET_FINE; state--)
+        if (states[state]) {
+            buf_printf(&out, "%s%zu %s", any ? ", " : ": ", states[state], state_words[state]);
             any = true;
         }
     if (f->silent)
@@ -172,7 +330,10 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
 static int tightest_first(const void *a, const void *b)
 {
     const struct fleet_gpu *x = *(const struct fleet_gpu *const *)a, *y = *(const struct fleet_gpu *const *)b;
-    bool x_busy = reading_or(x->util_permille, 0) > BUSY_PERMILLE, y_busy = reading_or(y->util_permille, 0) > BUSY_PERMILLE;
+    bool x_judged = x->said.code[0], y_judged = y->said.code[0];
+    if (x_judged != y_judged)
+        return x_judged ? -1 : 1;
+    bool x_busy = reading_or(x->util_permille, 0) > AWAKE_MOST, y_busy = reading_or(y->util_permille, 0) > AWAKE_MOST;
     if (x_busy != y_busy)
         return x_busy ? 1 : -1;
     int64_t x_room = fleet_room(x).value, y_room = fleet_room(y).value;
@@ -184,7 +345,7 @@ static int tightest_first(const void *a, const void *b)
 
 bool fleet_is_usable(const struct fleet_gpu *g)
 {
-    return g->up && g->trouble < FLEET_FAILING;
+    return g->up && !g->said.forbids;
 }
 
 struct reading fleet_room(const struct fleet_gpu *g)

@@ -11,9 +11,10 @@
 #include "format/json/reading.h"
 #include "format/table/grid.h"
 
-static enum ink ink_of(enum fleet_trouble trouble)
+static enum ink ink_of(const struct fleet_host *h)
 {
-    return trouble >= FLEET_FAILING ? INK_BAD : trouble >= FLEET_DEGRADED ? INK_WARN : trouble ? INK_FAINT : INK_PLAIN;
+    static const enum ink inks[] = {INK_FAINT, INK_FAINT, INK_WARN, INK_BAD}; /* by severity */
+    return h->state == FLEET_FINE ? INK_PLAIN : inks[h->first->first.severity];
 }
 
 static void head(struct buf *out, const struct page *page, const struct fleet *f)
@@ -68,7 +69,7 @@ static size_t rows_of(const struct fleet_view *v, size_t count)
 
 static bool empty(struct buf *out, const struct fleet *f)
 {
-    if (f->gpu_count)
+    if (f->gpu_count || f->silent)
         return false;
     buf_text(out, "No whirr metrics in this database.\n");
     return true;
@@ -89,7 +90,7 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
     for (size_t i = 0; i < rows_of(v, count); i++) {
         const struct fleet_host *h = &hosts[i];
         char text[NUMBER_SIZE];
-        grid_add(&g, ink_of(h->trouble), h->gpus->host);
+        grid_add(&g, ink_of(h), h->name);
         snprintf(text, sizeof text, "%zu", h->count);
         grid_add(&g, INK_PLAIN, text);
         show_percent(text, page, h->util_permille);
@@ -100,7 +101,7 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
         grid_add(&g, INK_PLAIN, text);
         watts(text, page, h->power_mw);
         grid_add(&g, INK_PLAIN, text);
-        grid_add(&g, ink_of(h->trouble), h->note);
+        grid_add(&g, ink_of(h), h->note);
     }
     grid_write(out, page, &g);
     rest(out, page, count - rows_of(v, count), "hosts");
@@ -115,13 +116,13 @@ void fleet_table_why(struct buf *out, const struct page *page, const struct flee
         return;
     AUTO_FREE struct fleet_host *hosts = fleet_hosts(f, &count);
     head(out, page, f);
-    for (size_t i = 0; hosts && i < count && hosts[i].trouble; i++)
+    for (size_t i = 0; hosts && i < count && hosts[i].state; i++)
         bad++;
     for (; shown < bad && (v->all || shown < LINES); shown++) {
-        char text[320];
-        snprintf(text, sizeof text, "%s: %s", hosts[shown].gpus->host, hosts[shown].note);
-        page_cell(out, page, ink_of(hosts[shown].trouble), LEFT, text, MAX_OF(48, width_of(text)));
-        snprintf(text, sizeof text, "  whirr --host %s why", hosts[shown].gpus->host);
+        char text[400];
+        snprintf(text, sizeof text, "%s: %s", hosts[shown].name, hosts[shown].note);
+        page_cell(out, page, ink_of(&hosts[shown]), LEFT, text, MAX_OF(48, width_of(text)));
+        snprintf(text, sizeof text, "  whirr --host %s why", hosts[shown].name);
         page_ink(out, page, INK_FAINT, str_from(text));
         buf_char(out, '\n');
     }
@@ -231,8 +232,17 @@ static void text_or_null(struct json_writer *j, const char *key, const char *tex
     jw_text(j, text[0] ? text : NULL);
 }
 
+/* What the host itself said; null: nothing. */
+static void json_said(struct json_writer *j, const struct fleet_said *said)
+{
+    text_or_null(j, "severity", said->code[0] ? severity_text(said->first.severity) : "");
+    text_or_null(j, "code", said->code);
+    text_or_null(j, "process", said->process);
+}
+
 static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
 {
+    char headline[FINDING_HEADLINE_SIZE + 64];
     int64_t index;
     jw_object(j);
     jw_key_text(j, "host", g->host);
@@ -244,16 +254,18 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
     jw_key_text(j, "uuid", g->uuid);
     jw_key_text(j, "name", g->name);
     jw_key_bool(j, "up", g->up);
-    jw_key_text(j, "trouble", fleet_trouble_name(g->trouble));
+    jw_key_text(j, "trouble", fleet_state_name(g->state));
+    json_said(j, &g->said);
+    fleet_headline(g, headline, sizeof headline);
+    text_or_null(j, "headline", headline);
+    jw_key_bool(j, "work_may_go_there", fleet_is_usable(g));
     json_key_reading(j, "utilization_percent", g->util_permille, 0.1);
-    json_key_reading(j, "utilization_most_percent", g->util_most_permille, 0.1);
     json_key_reading(j, "memory_used_mb", g->used_bytes, PER_MIB);
     json_key_reading(j, "memory_total_mb", g->total_bytes, PER_MIB);
     json_key_reading(j, "memory_free_mb", g->free_bytes, PER_MIB);
+    json_key_reading(j, "memory_room_mb", fleet_room(g), PER_MIB);
     json_key_reading(j, "temperature_celsius", g->temp_mdegc, 1e-3);
     json_key_reading(j, "power_watts", g->power_mw, 1e-3);
-    text_or_null(j, "throttle_reason", g->throttle);
-    text_or_null(j, "health_reason", g->health_reason);
     jw_end(j);
 }
 
@@ -272,11 +284,12 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
     AUTO_FREE struct fleet_host *hosts = fleet_hosts(f, &count);
     jw_key(j, "hosts");
     jw_array(j);
-    for (size_t i = 0; hosts && i < count && (!only_trouble || hosts[i].trouble); i++) {
+    for (size_t i = 0; hosts && i < count && (!only_trouble || hosts[i].state); i++) {
         const struct fleet_host *h = &hosts[i];
         jw_object(j);
-        jw_key_text(j, "host", h->gpus->host);
-        jw_key_text(j, "trouble", fleet_trouble_name(h->trouble));
+        jw_key_text(j, "host", h->name);
+        jw_key_text(j, "trouble", fleet_state_name(h->state));
+        json_said(j, h->first);
         text_or_null(j, "note", h->note);
         json_key_reading(j, "utilization_percent", h->util_permille, 0.1);
         json_key_reading(j, "memory_used_mb", h->used_bytes, PER_MIB);
@@ -286,7 +299,7 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
         jw_key(j, "gpus");
         jw_array(j);
         for (size_t k = 0; k < h->count; k++)
-            if (!only_trouble || h->gpus[k].trouble)
+            if (!only_trouble || h->gpus[k].state)
                 json_gpu(j, &h->gpus[k]);
         jw_end(j);
         jw_end(j);

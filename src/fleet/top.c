@@ -19,7 +19,7 @@ void fleet_top_done(struct fleet_top *t)
 
 const char *fleet_line_host(const struct fleet_line *l)
 {
-    return l->host ? l->host->gpus->host : l->gpu ? l->gpu->host : l->process ? l->process->host : "";
+    return l->host ? l->host->name : l->gpu ? l->gpu->host : l->process ? l->process->host : "";
 }
 
 struct reading fleet_host_free(const struct fleet_host *h)
@@ -83,7 +83,7 @@ static int64_t rank_of_host(const struct fleet_top *t, const struct fleet_host *
     case FLEET_SORT_FREE: return reading_or(fleet_host_free(h), -1);
     case FLEET_SORT_POWER: return reading_or(h->power_mw, -1);
     case FLEET_SORT_HOST: return 0;
-    default: return ((int64_t)h->trouble << 32) + reading_or(h->util_permille, -1);
+    default: return -(h - t->hosts); /* as they came: worst first */
     }
 }
 
@@ -130,10 +130,10 @@ static bool passes(const struct fleet_top *t, const struct fleet_line *l)
     if (!l->process)
         fleet_holders(&t->fleet, fleet_line_host(l), l->gpu ? l->gpu->gpu : NULL, holders, sizeof holders);
     snprintf(all, sizeof all, "%s %s %s %s %s %s %s %s", fleet_line_host(l), holders, l->host ? l->host->note : "",
-             l->host  ? l->host->gpus->name
-             : l->gpu ? l->gpu->name
-                      : "",
-             l->gpu ? fleet_trouble_name(l->gpu->trouble) : "", l->process ? l->process->user : "",
+             l->host && l->host->count ? l->host->gpus->name
+             : l->gpu                  ? l->gpu->name
+                                       : "",
+             l->gpu ? fleet_state_name(l->gpu->state) : "", l->process ? l->process->user : "",
              l->process ? l->process->process : "", l->process ? l->process->container : "");
     while (str_word(&rest, &word)) {
         char copy[sizeof t->filter];
@@ -157,7 +157,7 @@ static void add_gpus(struct fleet_top *t)
     for (size_t i = 0; i < t->fleet.gpu_count; i++) {
         const struct fleet_gpu *g = &t->fleet.gpus[i];
         bool free = fleet_is_usable(g) && g->free_bytes.state == READING_OK;
-        if (t->open[0] || (t->view == FLEET_TOP_HELD ? g->trouble == FLEET_HELD : free))
+        if (t->open[0] || (t->view == FLEET_TOP_HELD ? g->state == FLEET_HELD : free))
             add_line(t, (struct fleet_line){.gpu = g, .rank = t->open[0] ? 0 : rank_of_gpu(t, g)});
     }
 }

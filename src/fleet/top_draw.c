@@ -43,9 +43,10 @@ static const struct fleet_column process_columns[] = {
     {"CONTAINER", 22, false, 5, NO_SORT},       {"PROCESS", 0, false, 0, NO_SORT},
 };
 
-static enum tint tint_of(enum fleet_trouble trouble)
+static enum tint tint_of(enum fleet_state state, const struct fleet_said *said)
 {
-    return trouble >= FLEET_FAILING ? TINT_BAD : trouble >= FLEET_DEGRADED ? TINT_WARN : trouble ? TINT_DIM : TINT_PLAIN;
+    static const enum tint tints[] = {TINT_DIM, TINT_DIM, TINT_WARN, TINT_BAD}; /* by severity */
+    return state == FLEET_FINE ? TINT_PLAIN : tints[said->first.severity];
 }
 
 static void gib(char *text, const struct page *page, struct reading bytes)
@@ -71,7 +72,7 @@ static void watts(char *text, const struct page *page, struct reading mw)
 static void host_cells(const struct fleet_top *t, const struct page *page, const struct fleet_host *h, char cells[][CELL_SIZE])
 {
     int64_t used, total;
-    snprintf(cells[0], CELL_SIZE, "%s", h->gpus->host);
+    snprintf(cells[0], CELL_SIZE, "%s", h->name);
     snprintf(cells[1], CELL_SIZE, "%zu", h->count);
     show_percent(cells[2], page, h->util_permille);
     gib(cells[3], page, fleet_host_free(h));
@@ -81,7 +82,7 @@ static void host_cells(const struct fleet_top *t, const struct page *page, const
         snprintf(cells[4], CELL_SIZE, "%s", page_dash(page));
     show_temperature(cells[5], page, h->temp_mdegc);
     watts(cells[6], page, h->power_mw);
-    fleet_holders(&t->fleet, h->gpus->host, NULL, cells[7], CELL_SIZE);
+    fleet_holders(&t->fleet, h->name, NULL, cells[7], CELL_SIZE);
     snprintf(cells[8], CELL_SIZE, "%s", h->note);
 }
 
@@ -95,10 +96,10 @@ static void gpu_cells(const struct fleet_top *t, const struct page *page, const 
     show_temperature(cells[5], page, g->temp_mdegc);
     watts(cells[6], page, g->power_mw);
     fleet_holders(&t->fleet, g->host, g->gpu, cells[7], CELL_SIZE);
-    const char *word = g->trouble == FLEET_HELD         ? "held but idle"
-                       : g->trouble == FLEET_THROTTLING ? g->throttle
-                                                        : fleet_trouble_name(g->trouble);
-    snprintf(cells[8], CELL_SIZE, "%s%s%s", g->trouble && t->open[0] ? word : "", g->trouble && t->open[0] ? "  " : "", g->name);
+    char said[CELL_SIZE] = "";
+    if (t->open[0] && g->state != FLEET_FINE)
+        fleet_headline(g, said, sizeof said);
+    snprintf(cells[8], CELL_SIZE, "%s%s%s", said, said[0] ? "  " : "", g->name);
 }
 
 static void process_cells(const struct page *page, const struct fleet_process *p, char cells[][CELL_SIZE])
@@ -131,7 +132,7 @@ static int host_width(const struct fleet_top *t, int width)
 {
     int most = 4;
     for (size_t i = 0; i < t->host_count; i++)
-        most = MAX_OF(most, width_of(t->hosts[i].gpus->host));
+        most = MAX_OF(most, width_of(t->hosts[i].name));
     return MIN_OF(most, MAX_OF(width / 4, 8));
 }
 
@@ -192,7 +193,9 @@ static void put_line(const struct fleet_top *t, struct canvas *c, const struct f
     struct page page = {.width = c->width, .utf8 = t->utf8, .now = t->at};
     char cells[COLUMNS_MAX][CELL_SIZE];
     enum tint tints[COLUMNS_MAX] = {0};
-    enum fleet_trouble trouble = l->host ? l->host->trouble : l->gpu ? l->gpu->trouble : FLEET_FINE;
+    enum tint tint = l->host  ? tint_of(l->host->state, l->host->first)
+                     : l->gpu ? tint_of(l->gpu->state, &l->gpu->said)
+                              : TINT_PLAIN;
     struct table table;
     if (l->host) {
         table = table_of(t, host_columns, ARRAY_LEN(host_columns), c->width);
@@ -208,10 +211,10 @@ static void put_line(const struct fleet_top *t, struct canvas *c, const struct f
         }
         process_cells(&page, l->process, cells);
     }
-    if (trouble >= FLEET_DEGRADED)
-        canvas_text(c, 0, y, 1, tint_of(trouble), "▲");
-    tints[0] = trouble ? tint_of(trouble) : TINT_STRONG;
-    tints[table.count - 1] = trouble ? tint_of(trouble) : TINT_DIM;
+    if (tint == TINT_WARN || tint == TINT_BAD)
+        canvas_text(c, 0, y, 1, tint, "▲");
+    tints[0] = tint == TINT_PLAIN ? TINT_STRONG : tint;
+    tints[table.count - 1] = tint == TINT_PLAIN ? TINT_DIM : tint;
     put_cells(c, &table, y, tints, cells);
 }
 
@@ -267,9 +270,9 @@ static void draw_head(const struct fleet_top *t, struct canvas *c)
         fleet_answer(&t->fleet, answer, sizeof answer);
     if (t->known)
         snprintf(text, sizeof text, "%s%s%s", t->open, t->open[0] ? ", one of " : "", answer);
-    enum fleet_trouble worst = t->host_count ? t->hosts[0].trouble : FLEET_FINE;
-    enum tint tint = worst >= FLEET_FAILING ? TINT_BAD : worst >= FLEET_DEGRADED ? TINT_WARN : TINT_GOOD;
-    canvas_text(c, 1, 1, 1, t->known ? tint : TINT_DIM, worst >= FLEET_DEGRADED ? "▲" : "●");
+    enum tint worst = t->host_count ? tint_of(t->hosts[0].state, t->hosts[0].first) : TINT_PLAIN;
+    bool bad = worst == TINT_BAD || worst == TINT_WARN;
+    canvas_text(c, 1, 1, 1, !t->known ? TINT_DIM : bad ? worst : TINT_GOOD, bad ? "▲" : "●");
     canvas_text(c, 3, 1, c->width - 4, t->known ? TINT_STRONG : TINT_DIM, text);
 }
 

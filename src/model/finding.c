@@ -63,15 +63,34 @@ bool severity_from_text(const char *word, enum severity *ret)
 
 enum likelihood { CANT_TELL, POSSIBLE, LIKELY, VERY_LIKELY };
 
+/* From worst to best: the words, and the least confidence that they are used for. */
+static const struct {
+    const char *words;
+    double least;
+} likelihoods[] = {[CANT_TELL] = {"can't tell", 0},
+                   [POSSIBLE] = {"possible", 0.3},
+                   [LIKELY] = {"likely", 0.6},
+                   [VERY_LIKELY] = {"very likely", 0.85}};
+
 static enum likelihood likelihood_of(double confidence)
 {
-    return confidence >= 0.85 ? VERY_LIKELY : confidence >= 0.6 ? LIKELY : confidence >= 0.3 ? POSSIBLE : CANT_TELL;
+    enum likelihood l = VERY_LIKELY;
+    while (l > CANT_TELL && confidence < likelihoods[l].least)
+        l--;
+    return l;
 }
 
 const char *likelihood_words(double confidence)
 {
-    static const char *const words[] = {"can't tell", "possible", "likely", "very likely"};
-    return words[likelihood_of(confidence)];
+    return likelihoods[likelihood_of(confidence)].words;
+}
+
+double likelihood_confidence(const char *words)
+{
+    for (size_t i = 0; i < ARRAY_LEN(likelihoods); i++)
+        if (strcmp(likelihoods[i].words, words) == 0)
+            return likelihoods[i].least;
+    return 0;
 }
 
 int finding_compare(const struct finding *a, const struct finding *b)

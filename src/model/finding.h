@@ -71,6 +71,8 @@ struct finding {
 int finding_compare(const struct finding *a, const struct finding *b);
 /* A likelihood in words: "very likely", "likely", "possible"; below that a finding is "can't tell". */
 const char *likelihood_words(double confidence);
+/* A confidence of that likelihood: it ranks as the one that the words were made of. Other words are "can't tell". */
+double likelihood_confidence(const char *words);
 
 /* Which areas a judgement could look at, and which not. */
 struct gpu_looked {

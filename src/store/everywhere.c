@@ -66,16 +66,15 @@ static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
 {
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
-               "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, x.throttle, "
-               "m.util_most_permille, m.health, m.health_reason, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = "
+               "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, "
+               "(SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = "
                "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN hosts h ON h.id = g.host_id "
                "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
-               "temp_mdegc AS temp, power_mw AS power, %s AS throttle FROM samples WHERE gpu_id = g.id AND recorded_at > "
+               "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
                "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
-               "true LEFT JOIN gpu_latest m ON m.gpu_id = g.id WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
-               FACT_STATE, column_or_null(s, "mem_free_bytes"), column_or_null(s, "throttle_bits"),
-               (long long)(now_ms - EVERYWHERE_ALIVE_MS), (long long)(now_ms + EVERYWHERE_ALIVE_MS),
-               (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+               "true WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
+               FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(now_ms - EVERYWHERE_ALIVE_MS),
+               (long long)(now_ms + EVERYWHERE_ALIVE_MS), (long long)(now_ms - EVERYWHERE_ALIVE_MS));
 }
 
 static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
@@ -86,18 +85,12 @@ static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
     str_copy(g->name, sizeof g->name, db_text(q, 3));
     /* Asleep is fine. */
     g->up = !str_is(db_text(q, 4), gpu_state_name(GPU_LOST)) && !str_is(db_text(q, 4), gpu_state_name(GPU_ERROR));
-    struct reading *const to[] = {&g->util_permille, &g->used_bytes, &g->total_bytes,   &g->free_bytes,
-                                  &g->temp_mdegc,    &g->power_mw,   &g->throttle_bits, &g->util_most_permille};
+    struct reading *const to[] = {&g->util_permille, &g->used_bytes, &g->total_bytes, &g->free_bytes, &g->temp_mdegc, &g->power_mw};
     for (int i = 0; i < (int)ARRAY_LEN(to); i++)
         *to[i] = read_column(q, 5 + i);
-    str_copy(g->health, sizeof g->health, db_text(q, 13));
-    str_copy(g->health_reason, sizeof g->health_reason, db_text(q, 14));
     int64_t most;
-    if (str_to_i64(db_text(q, 15), &most))
+    if (str_to_i64(db_text(q, 11), &most))
         g->instance_most_bytes = reading_ok(most);
-    /* The minute at hand is not summed up yet. */
-    if (g->util_most_permille.state == READING_OK && reading_or(g->util_permille, -1) > g->util_most_permille.value)
-        g->util_most_permille = g->util_permille;
 }
 
 int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct error *err)
@@ -112,17 +105,57 @@ int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct
     return rc;
 }
 
-int everywhere_silent(struct store *s, size_t *ret, struct error *err)
+static void write_silent(const struct store *s, int64_t now_ms, struct buf *sql)
 {
-    char sql[160];
-    int64_t now_ms = 0, count = 0;
-    int rc = ask_now(s, &now_ms, err);
-    if (rc < 0)
-        return rc;
-    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM hosts WHERE last_seen_ms > %lld AND last_seen_ms <= %lld",
-             (long long)(now_ms - EVERYWHERE_SILENT_MS), (long long)(now_ms - EVERYWHERE_ALIVE_MS));
-    rc = db_query_i64(s->db, sql, 0, &count, err);
-    *ret = (size_t)count;
+    (void)s;
+    buf_printf(sql, "SELECT name, %lld - last_seen_ms FROM hosts WHERE last_seen_ms > %lld AND last_seen_ms <= %lld",
+               (long long)now_ms, (long long)(now_ms - EVERYWHERE_SILENT_MS), (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+}
+
+int everywhere_silent(struct store *s, everywhere_silent_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = prepare_now(s, write_silent, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        char host[HOST_NAME_SIZE];
+        str_copy(host, sizeof host, db_text(q, 0));
+        rc = each(user, host, db_i64(q, 1));
+    }
+    return rc;
+}
+
+static void write_findings(const struct store *s, int64_t now_ms, struct buf *sql)
+{
+    (void)s;
+    buf_printf(sql,
+               "SELECT h.name, g.gpu_index, g.uuid, e.code, e.severity_now, e.confidence_permille, %lld - e.since_ms, p.name, "
+               "e.headline FROM finding_episodes e JOIN hosts h ON h.id = e.host_id LEFT JOIN gpus g ON g.id = e.gpu_id LEFT JOIN "
+               "processes p ON p.id = e.process_id WHERE e.ended = 0 AND h.last_seen_ms > %lld",
+               (long long)now_ms, (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+}
+
+static void read_finding(struct db_statement *q, struct everywhere_finding *f)
+{
+    str_copy(f->host, sizeof f->host, db_text(q, 0));
+    f->gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
+    str_copy(f->uuid, sizeof f->uuid, db_text(q, 2));
+    str_copy(f->code, sizeof f->code, db_text(q, 3));
+    f->severity = (enum severity)MIN_OF(MAX_OF(db_i64(q, 4), (int64_t)SEVERITY_INFO), (int64_t)SEVERITY_CRITICAL);
+    f->confidence = (double)db_i64(q, 5) / 1000;
+    f->since_ms = db_i64(q, 6);
+    str_copy(f->process, sizeof f->process, db_text(q, 7));
+    str_copy(f->headline, sizeof f->headline, db_text(q, 8));
+}
+
+int everywhere_findings(struct store *s, everywhere_finding_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = prepare_now(s, write_findings, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        struct everywhere_finding f = {0};
+        read_finding(q, &f);
+        rc = each(user, &f);
+    }
     return rc;
 }
 

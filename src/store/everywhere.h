@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"
 #include "store/store.h"
@@ -10,7 +11,7 @@
 enum {
     EVERYWHERE_ALIVE_MS = 5 * 60000,     /* a host that has not written for longer is silent, */
     EVERYWHERE_SILENT_MS = 7 * 86400000, /* and after this it is gone */
-    EVERYWHERE_BUSY_MINUTES = 30,        /* util_most_permille is of these */
+    EVERYWHERE_BUSY_MINUTES = 30,        /* gpu_latest has the most of these */
 };
 
 struct everywhere_gpu {
@@ -18,15 +19,29 @@ struct everywhere_gpu {
     int index;
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
     bool up;
-    char health[16], health_reason[128]; /* as the daemon judges it; "": not yet */
-    struct reading util_permille, util_most_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw, throttle_bits;
+    struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
     struct reading instance_most_bytes; /* of a divided one, the size of its largest instance; absent: it is not divided */
 };
 typedef int everywhere_gpu_fn(void *user, const struct everywhere_gpu *gpu);
 /* -EINVAL: a file has one host, or few. */
 int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct error *err);
-/* Hosts that have stopped writing. */
-int everywhere_silent(struct store *s, size_t *ret, struct error *err);
+/* Hosts that have stopped writing, and how long ago. */
+typedef int everywhere_silent_fn(void *user, const char *host, int64_t silent_ms);
+int everywhere_silent(struct store *s, everywhere_silent_fn *each, void *user, struct error *err);
+
+/* What a host that is there finds at this moment, within half a minute: the episodes that have not ended. */
+struct everywhere_finding {
+    char host[HOST_NAME_SIZE];
+    int gpu_index;                             /* -1: about the host */
+    char uuid[GPU_UUID_SIZE];                  /* "" about the host */
+    char code[32], process[PROCESS_NAME_SIZE]; /* a later version has codes of its own; "" about no process */
+    char headline[FINDING_HEADLINE_SIZE];      /* of the worst moment */
+    enum severity severity;
+    double confidence;
+    int64_t since_ms; /* for how long, up to now */
+};
+typedef int everywhere_finding_fn(void *user, const struct everywhere_finding *finding);
+int everywhere_findings(struct store *s, everywhere_finding_fn *each, void *user, struct error *err);
 
 struct everywhere_process {
     char host[HOST_NAME_SIZE];

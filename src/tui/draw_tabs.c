@@ -39,17 +39,12 @@ static void put(struct sheet *s, int indent, enum tint tint, const char *text)
 
 /* ---- why ---- */
 
-static const char *likelihood(double confidence)
-{
-    return confidence >= 0.85 ? "very likely" : confidence >= 0.6 ? "likely" : confidence >= 0.3 ? "possible" : "can't tell";
-}
-
 static void put_part(struct sheet *s, const struct why_part *part)
 {
     char text[WHY_TEXT_SIZE + 64];
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
-        snprintf(text, sizeof text, "%s  (%s)", cause->text, likelihood(cause->confidence));
+        snprintf(text, sizeof text, "%s  (%s)", cause->text, likelihood_words(cause->confidence));
         put(s, 3, i ? TINT_DIM : TINT_PLAIN, text);
         for (size_t e = 0; e < cause->evidence_count; e++) {
             snprintf(text, sizeof text, "%s %s", s->t->utf8 ? "·" : "-", cause->evidence[e]);

@@ -115,10 +115,10 @@ export async function drawYear(page, url, times) {
 
 /** What /api/fleet answers about so many hosts: one has lost a GPU, one is held but idle, one has room. */
 export function fleetOf(count) {
-  const gpu = (host, i, more) => ({ host, gpu_index: i, uuid: `GPU-${host}-${i}`, name: "NVIDIA H100", up: true, trouble: "fine", utilization_percent: 80, utilization_most_percent: 90, memory_used_mb: 71680, memory_total_mb: 81920,
-                                    memory_free_mb: 10240, temperature_celsius: 60, power_watts: 400, throttle_reason: null, health_reason: null, ...more });
-  const host = (n, trouble, note, more) => ({ host: `gpu${n}`, trouble, note, utilization_percent: 80, memory_used_mb: 286720, memory_total_mb: 327680, temperature_celsius: 63, power_watts: 1600, gpus: [0, 1, 2, 3].map((i) => gpu(`gpu${n}`, i, { trouble: i ? "fine" : trouble, ...more })) });
-  const hosts = [host(17, "lost", "GPU 0 is lost"), host(99, "held", "4 GPUs are held but idle (280.0 GiB)"), host(200, "fine", null, { memory_free_mb: 71680 }), ...Array.from({ length: count - 3 }, (_, i) => host(1000 + i, "fine", null))];
+  const gpu = (host, i, more) => ({ host, gpu_index: i, uuid: `GPU-${host}-${i}`, name: "NVIDIA H100", up: true, trouble: "fine", severity: "info", code: "compute_load", process: "python3", headline: null,
+                                    work_may_go_there: true, utilization_percent: 80, memory_used_mb: 71680, memory_total_mb: 81920, memory_free_mb: 10240, memory_room_mb: 10240, temperature_celsius: 60, power_watts: 400, ...more });
+  const host = (n, trouble, note, more) => ({ host: `gpu${n}`, trouble, severity: trouble === "lost" ? "critical" : "info", code: null, process: null, note, utilization_percent: 80, memory_used_mb: 286720, memory_total_mb: 327680, temperature_celsius: 63, power_watts: 1600, gpus: [0, 1, 2, 3].map((i) => gpu(`gpu${n}`, i, { trouble: i ? "fine" : trouble, severity: trouble === "lost" && !i ? "critical" : "info", ...more })) });
+  const hosts = [host(17, "lost", "GPU 0 is lost"), host(99, "held", "4 GPUs are held but idle (280.0 GiB)"), host(200, "fine", null, { memory_free_mb: 71680, memory_room_mb: 71680 }), ...Array.from({ length: count - 3 }, (_, i) => host(1000 + i, "fine", null))];
   const use = (key, name, more) => ({ [key]: name, memory_mb: 2 ** 20, utilization_percent: 250, power_watts: 900, ...more }), bill = { span_seconds: 86400, energy_joules: 7.2e9, price_per_kwh: 0.5, currency: "EUR" };
   return { fetched_at: "2026-11-15T03:10:00.000Z", loading: false, error: null, fleet: {
     status: { answer: `${count} hosts, ${4 * count} GPUs: 1 lost, 4 held but idle`, gpu_count: 4 * count, hosts_not_answering: 0, hosts }, by_user: { users: [use("user", "alice"), use("user", "bob")] }, by_container: { containers: [use("container", "train")] },

@@ -23,26 +23,51 @@ HOSTS, GPUS, GIB = 300, 4, 2**30
 pytestmark = pytest.mark.slow
 
 
+FINDINGS = {  # of host and GPU: the code, and what goes with it
+    (17, 0): [("ecc", "critical", "", "very likely"), ("power_limit", "notice", "", "very likely")],
+    (17, 3): [("lost", "critical", "", "very likely")],
+    (42, 1): [("heat_limit", "critical", "python3", "very likely"), ("airflow", "warning", "", "likely")],
+    (42, 2): [("heat_limit", "critical", "python3", "very likely")],
+    (60, 2): [("mining", "warning", "xmrig", "very likely")],
+    (61, 1): [("pcie_link", "warning", "", "likely"), ("loud", "warning", "", "possible")],
+    (62, 0): [("from_the_future", "critical", "", "very likely")],
+}
+
+
 def exposition(now):
-    """What 300 hosts of 4 GPUs would say: gpu17 has lost one and another fails, gpu42 throttles on two, gpu99 is held but idle, gpu98 is idle
-    and began a moment ago, gpu200 has room for 60 GiB, the GPUs of gpu5 are divided into instances, and those of gpu6 are to be."""
+    """What 300 hosts of 4 GPUs would say: gpu17 has lost one and another has memory errors, gpu42 throttles on two, gpu60 mines, gpu61 has lost
+    lanes, gpu62 is of a newer whirr and gpu7 of an older one, gpu99 has been held but idle for long and gpu98 for a moment, gpu200 has room for
+    60 GiB, the GPUs of gpu5 are divided into instances, and those of gpu6 are to be. gpu301 has no driver, and gpu302 was there an hour ago."""
     lines = {}
 
     def add(name, labels, value, at=now):
         lines.setdefault(name, []).append("%s{%s} %s %d" % (name, ",".join(f'{k}="{v}"' for k, v in labels.items()), value, at))
 
+    def find(labels, code, severity="info", process="", likelihood="very likely", held="false"):
+        add("whirr_finding", dict(labels, code=code, severity=severity, process=process, likelihood=likelihood, held=held), 1)
+
     add("up", {"job": "whirr", "instance": "127.0.0.1:1"}, 0)
+    add("up", {"job": "whirr", "instance": "gpu302:9447"}, 0)
+    find({"host": "gpu301"}, "no_driver", "warning")
+    add("whirr_build_info", {"host": "gpu302", "instance": "gpu302:9447", "version": "1"}, 1, now - 5400)
+    add("whirr_build_info", {"host": "gpu303", "version": "1"}, 1, now - 5400)  # it pushed: there is no `up`
     for host in range(HOSTS):
+        add("whirr_build_info", {"host": f"gpu{host}", "version": "1"}, 1, now - 5400)
+        add("whirr_build_info", {"host": f"gpu{host}", "version": "1"}, 1)
         for gpu in range(GPUS):
             labels = {"host": f"gpu{host}", "gpu": gpu, "uuid": f"GPU-{host}-{gpu}", "name": "NVIDIA H100"}
             lost = host == 17 and gpu == 3
             add("gpu_up", labels, 0 if lost else 1)
+            for code, severity, process, likelihood in FINDINGS.get((host, gpu), []):
+                find(labels, code, severity, process, likelihood)
+            idle = host in (98, 99)
+            if idle:
+                find(labels, "context_held", process="python3", held=str(host == 99).lower())
+            elif (host, gpu) not in FINDINGS and host != 7:
+                find(labels, "compute_load", process="python3", held="true")
             if lost:
                 continue
-            idle = host in (98, 99)
             used = 70 if host != 200 else 10
-            if host != 98:
-                add("gpu_utilization_percent", labels, 0 if idle else 60 + host % 40, now - 1860)
             add("gpu_utilization_percent", labels, 0 if idle else 60 + host % 40)
             add("gpu_memory_used_bytes", labels, used * GIB)
             if host == 5:
@@ -54,9 +79,6 @@ def exposition(now):
             add("gpu_memory_free_bytes", labels, (80 - used) * GIB)
             add("gpu_temperature_celsius", labels, 60 + gpu)
             add("gpu_power_watts", labels, 400)
-            add("gpu_throttle_mask", labels, 4 + 32 if host == 42 and gpu in (1, 2) else 4)
-            for state in ("healthy", "degraded", "failing", "lost"):
-                add("whirr_gpu_health", dict(labels, state=state), int(state == ("failing" if (host, gpu) == (17, 0) else "healthy")))
             user = "alice" if host % 3 else "bob"
             process = dict(labels, process="python3", user=user, container="train", namespace="ml", pod=f"train-{host}", hpc_job=4000 + host % 2)
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)
@@ -82,28 +104,50 @@ def ask(tmp_path):
     return run
 
 
+# Worst first: what hosts found, hosts that are silent, what is held for long, and what an older whirr does not judge.
+WORST = ["gpu17", "gpu42", "gpu62", "127.0.0.1:1", "gpu302", "gpu303", "gpu60", "gpu301", "gpu61", "gpu99", "gpu7"]
+NOTES = {
+    "gpu17": "GPU 3 is lost", "gpu42": "2 GPUs are degraded: the GPU is at its temperature limit (python3)", "gpu62": "GPU 0: from_the_future",
+    "127.0.0.1:1": "not answering", "gpu302": "not answering", "gpu303": "not answering",
+    "gpu60": "GPU 2: a process known for mining is using the GPU (xmrig)", "gpu301": "The driver is not loaded",
+    "gpu61": "GPU 1 is degraded: the PCIe link is narrower or slower than it could be", "gpu99": "4 GPUs are held but idle (280.0 GiB)",
+    "gpu7": "4 GPUs are not judged"}
+
+
 def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
     done = ask("status", "--fleet", fleet.url)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
     assert lines[0].startswith("300 hosts, 1200 GPUs, 78% utilized, ") and "479.6 kW" in lines[0]
-    assert lines[0].endswith(": 1 lost, 1 failing, 2 throttling, 4 held but idle, 1 host not answering")
-    assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
-    assert lines[3].split()[0] == "gpu42" and "2 GPUs are throttling (software" in lines[3]
-    assert lines[3].split()[1:7] == ["4", "62%", "280/320", "63", "°C", "1600"], lines[1:4]
-    assert lines[4].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[4]
-    assert "and 260 more hosts; --all shows them" in lines[-1]
+    assert lines[0].endswith(": 1 lost, 1 failing, 3 degraded, 2 unusual, 4 held but idle, 4 not judged, 3 hosts not answering"), lines[0]
+    assert [line.split()[0] for line in lines[2:13]] == WORST, lines
+    assert lines[2].endswith("GPU 3 is lost") and lines[3].split()[1:7] == ["4", "62%", "280/320", "63", "°C", "1600"], lines[1:4]
+    assert "and 264 more hosts; --all shows them" in lines[-1]
     assert all(len(line) <= 120 for line in lines)
-    assert len(ask("status", "--fleet", fleet.url, "--all").stdout.splitlines()) == 302
+    assert len(ask("status", "--fleet", fleet.url, "--all").stdout.splitlines()) == 306
     hosts = {h["host"]: h for h in json.loads(ask("status", "--fleet", fleet.url, "--json").stdout)["hosts"]}
-    assert hosts["gpu5"]["memory_used_mb"] == 4 * 70 * 1024 and len(hosts) == HOSTS  # an instance is a part of its GPU
+    assert hosts["gpu5"]["memory_used_mb"] == 4 * 70 * 1024 and len(hosts) == HOSTS + 4  # an instance is a part of its GPU
+    assert {h: hosts[h]["note"] for h in WORST} == NOTES
+    assert (hosts["gpu98"]["trouble"], hosts["gpu98"]["note"], hosts["gpu98"]["code"]) == ("fine", None, "context_held")  # only for a moment
+
+
+def test_what_a_host_says_of_its_gpus_is_what_the_fleet_says(fleet, ask):
+    answer = json.loads(ask("status", "--fleet", fleet.url, "--json").stdout)
+    gpus = {(g["host"], g["gpu_index"]): g for h in answer["hosts"] for g in h["gpus"]}
+    for (host, gpu), findings in FINDINGS.items():
+        g = gpus[f"gpu{host}", gpu]
+        assert (g["code"], g["severity"], g["process"]) == (*findings[0][:2], findings[0][2] or None), g
+    assert gpus["gpu17", 0]["trouble"] == "failing" and gpus["gpu17", 3]["trouble"] == "lost" and gpus["gpu60", 2]["trouble"] == "unusual"
+    # One that has no verdict is not fine.
+    assert {gpus["gpu7", g]["trouble"] for g in range(GPUS)} == {"not_judged"} and gpus["gpu7", 0]["severity"] is gpus["gpu7", 0]["code"] is None
+    assert answer["hosts_not_answering"] == 3 and [h["host"] for h in answer["hosts"] if h["trouble"] == "silent"] == ["127.0.0.1:1", "gpu302", "gpu303"]
 
 
 def test_why_names_only_what_is_unusual(fleet, ask):
     lines = ask("why", "--fleet", fleet.url).stdout.splitlines()
-    assert len(lines) == 4 and lines[1].startswith("gpu17: GPU 3 is lost") and lines[1].endswith("whirr --host gpu17 why")
+    assert len(lines) == 12 and lines[1].startswith("gpu17: GPU 3 is lost") and lines[1].endswith("whirr --host gpu17 why")
     found = json.loads(ask("why", "--fleet", fleet.url, "--json").stdout)
-    assert [h["host"] for h in found["hosts"]] == ["gpu17", "gpu42", "gpu99"] and [g["up"] for g in found["hosts"][0]["gpus"]] == [True, False]
+    assert [h["host"] for h in found["hosts"]] == WORST and [g["up"] for g in found["hosts"][0]["gpus"]] == [True, False]
 
 
 def test_where_do_60_gib_fit(fleet, ask):
@@ -111,16 +155,20 @@ def test_where_do_60_gib_fit(fleet, ask):
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0] == "60.0 GiB fits on 4 GPUs:", done
     assert lines[2].split()[:4] == ["gpu200", "0", "70.0", "60%"], lines
-    # Not on the lost one, nor the failing one, nor in instances of 9 GiB, nor where there are none yet.
-    assert ask("fit", "10GiB", "--fleet", fleet.url).stdout.startswith("10.0 GiB fits on 1190 GPUs:")
-    assert ask("fit", "9GiB", "--fleet", fleet.url).stdout.startswith("9.0 GiB fits on 1194 GPUs:")
+    # Not on the lost one, nor the failing one, nor on what a newer whirr calls critical, nor in instances of 9 GiB, nor where there are none yet.
+    assert ask("fit", "10GiB", "--fleet", fleet.url).stdout.startswith("10.0 GiB fits on 1189 GPUs:")
+    assert ask("fit", "9GiB", "--fleet", fleet.url).stdout.startswith("9.0 GiB fits on 1193 GPUs:")
     no = ask("fit", "79GiB", "--fleet", fleet.url)
     assert no.returncode == 1 and "fits nowhere" in no.stdout and "of gpu200" in no.stdout
     found = json.loads(ask("fit", "60GiB", "--fleet", fleet.url, "--json").stdout)
     assert found["fits"] and {g["host"] for g in found["gpus"]} == {"gpu200"} and len(found["gpus"]) == 4
     assert {k: v for k, v in found["gpus"][0].items() if k not in ("uuid", "name")} == {
-        "host": "gpu200", "gpu_index": 0, "up": True, "trouble": "fine", "utilization_percent": 60, "utilization_most_percent": 60, "memory_used_mb": 10 * 1024,
-        "memory_total_mb": 80 * 1024, "memory_free_mb": 70 * 1024, "temperature_celsius": 60, "power_watts": 400, "throttle_reason": None, "health_reason": None}
+        "host": "gpu200", "gpu_index": 0, "up": True, "trouble": "fine", "severity": "info", "code": "compute_load", "process": "python3",
+        "headline": "GPU 0: one process is computing on the GPU (python3)", "work_may_go_there": True, "utilization_percent": 60, "memory_used_mb": 10 * 1024,
+        "memory_total_mb": 80 * 1024, "memory_free_mb": 70 * 1024, "memory_room_mb": 70 * 1024, "temperature_celsius": 60, "power_watts": 400}
+    # What is not judged comes last.
+    places = json.loads(ask("fit", "10GiB", "--fleet", fleet.url, "--json").stdout)["gpus"]
+    assert {g["host"] for g in places[-4:]} == {"gpu7"}
 
 
 def test_who_has_the_memory(fleet, ask):
@@ -282,8 +330,8 @@ def test_the_live_view_shows_all_hosts_worst_first(fleet, terminal):  # noqa: F8
         """All of it on one screen: what is captured may be a frame that is half drawn."""
         return all(word in t.screen() for word in words)
 
-    eventually(lambda: shows("300 hosts, 1200 GPUs", "1 of 300", "alice", "GPU 3 is lost"), explain=t.screen)
-    eventually(lambda: (r := rows())[:3] == ["gpu17", "gpu42", "gpu99"] and len(r) == 25, explain=t.screen)
+    eventually(lambda: shows("300 hosts, 1200 GPUs", "1 of 304", "alice", "GPU 3 is lost"), explain=t.screen)
+    eventually(lambda: (r := rows())[:11] == WORST and len(r) == 25, explain=t.screen)
 
     t.keys("/")
     t.type("held")  # as it is typed
@@ -326,7 +374,7 @@ def test_the_daemon_shows_the_fleet_without_waiting_for_it(fleet, start):
     assert first["loading"] and first["fetched_at"] is first["fleet"] is first["error"] is None
     answer = eventually(lambda: (a := d.json("/api/fleet"))["fleet"] and a)
     hosts = answer["fleet"]["status"]["hosts"]
-    assert answer["error"] is None and answer["fetched_at"] and [h["host"] for h in hosts[:3]] == ["gpu17", "gpu42", "gpu99"] and len(hosts) == HOSTS
+    assert answer["error"] is None and answer["fetched_at"] and [h["host"] for h in hosts[:11]] == WORST and len(hosts) == HOSTS + 4
     assert answer["fleet"]["status"]["answer"].startswith("300 hosts, 1200 GPUs, ")
     assert [u["user"] for u in answer["fleet"]["by_user"]["users"]] == ["alice", "bob"] and len(answer["fleet"]["by_container"]["containers"]) == HOSTS
     assert answer["fleet"]["energy_by_user"]["price_per_kwh"] == 0.5

@@ -34,14 +34,14 @@ function gpuTitle(g: FleetGpu): string {
 
 function Square({ g }: { g: FleetGpu }) {
   const step = g.up && g.utilization_percent != null ? `h${Math.max(0, Math.min(9, Math.floor(g.utilization_percent / 10)))}` : "none";
-  return <i class={`square ${step} ${troubleLevel(g.trouble)}`} title={gpuTitle(g)} />;
+  return <i class={`square ${step} ${troubleLevel(g)}`} title={gpuTitle(g)} />;
 }
 
 const Host = memo(function Host({ h }: { h: FleetHost }) {
-  const level = troubleLevel(h.trouble);
+  const level = troubleLevel(h);
   return (
     <tr>
-      <th scope="row">{level !== "good" && <Mark level={level} label={h.trouble} />} {h.host}</th>
+      <th scope="row">{level !== "good" && <Mark level={level} label={h.trouble.replace("_", " ")} />} {h.host}</th>
       <td class="squares" role="img" aria-label={`${h.gpus.length} GPUs, ${percent(h.utilization_percent)} on average`}>{h.gpus.map((g) => <Square key={g.uuid ?? g.gpu_index} g={g} />)}</td>
       <td class="n">{percent(h.utilization_percent)}</td>
       <td class="n">{memoryOf(h.memory_used_mb, h.memory_total_mb)}</td>
@@ -100,10 +100,10 @@ function Fit({ hosts }: { hosts: FleetHost[] }) {
   return (
     <Section id="fit" title="Free VRAM">
       <label class="control">Needed on one GPU <input type="search" value={text} placeholder="60 GiB" size={10} onInput={(e) => setText(e.currentTarget.value)} /></label>
-      {!mb ? text.trim() ? <p class="lv bad" role="status">Write a size like 60GiB.</p> : <p class="dim">{most ? <>The most on one GPU: {memory(most.memory_free_mb)} on GPU {most.gpu_index} of {most.host}.</> : "No GPU reports free VRAM."}</p>
+      {!mb ? text.trim() ? <p class="lv bad" role="status">Write a size like 60GiB.</p> : <p class="dim">{most ? <>The most on one GPU: {memory(most.memory_room_mb)} on GPU {most.gpu_index} of {most.host}.</> : "No GPU reports free VRAM."}</p>
         : found.length ? <><p>{memory(mb)} fits on {found.length} GPU{found.length === 1 ? "" : "s"}, idle ones first, then the tightest fit:</p>
-          <ul class="plain">{found.slice(0, PLACES).map((g) => <li key={`${g.host}-${g.gpu_index}`}><b>{g.host}</b> GPU {g.gpu_index}: {memory(g.memory_free_mb)} free <span class="dim">{percent(g.utilization_percent)}, {g.name}</span></li>)}</ul>{found.length > PLACES && <p class="dim">and {found.length - PLACES} more</p>}</>
-        : <p>{memory(mb)} fits nowhere{most ? `; GPU ${most.gpu_index} of ${most.host} has the most: ${memory(most.memory_free_mb)}` : ""}.</p>}
+          <ul class="plain">{found.slice(0, PLACES).map((g) => <li key={`${g.host}-${g.gpu_index}`}><b>{g.host}</b> GPU {g.gpu_index}: {memory(g.memory_room_mb)} free <span class="dim">{percent(g.utilization_percent)}, {g.name}</span></li>)}</ul>{found.length > PLACES && <p class="dim">and {found.length - PLACES} more</p>}</>
+        : <p>{memory(mb)} fits nowhere{most ? `; GPU ${most.gpu_index} of ${most.host} has the most: ${memory(most.memory_room_mb)}` : ""}.</p>}
     </Section>
   );
 }
@@ -173,7 +173,7 @@ function useFleet(): { answer: Answer | null; problem: string | null } {
 function App() {
   const { answer, problem } = useFleet();
   const fleet = answer?.fleet ?? null, wrong = problem ?? (answer?.error ? `The fleet's database can't be asked: ${answer.error}.` : null);
-  const worst = fleet?.status.hosts[0]?.trouble ?? "fine", level = fleet ? troubleLevel(worst) : "idle";
+  const worst = fleet?.status.hosts[0], level = !fleet ? "idle" : worst ? troubleLevel(worst) : "good";
   return (
     <>
       <header class="top">

@@ -251,21 +251,22 @@ test("a worker's time left is known in more states than paused", () => {
 });
 
 test("hosts are found by what is wrong, by name, and by the room they have", () => {
-  const of = (host: string, trouble: string, free: number, util: number, up = true): FleetHost => ({ host, trouble, note: null, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, temperature_celsius: 0, power_watts: 0,
-    gpus: [{ host, gpu_index: 0, uuid: host, name: "NVIDIA H100", up, trouble, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, memory_free_mb: free, temperature_celsius: 0, power_watts: 0, throttle_reason: "memory hot", health_reason: "double-bit errors" }] });
-  const hosts = [of("a", "lost", 90, 0, false), of("b", "held", 20, 0), of("c", "fine", 60, 90), of("d", "fine", 50, 90), of("e", "fine", 70, 0)];
+  const of = (host: string, trouble: string, severity: string | null, room: number, util: number, work = true): FleetHost => ({ host, trouble, severity, note: null, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, temperature_celsius: 0, power_watts: 0,
+    gpus: [{ host, gpu_index: 0, uuid: host, name: "NVIDIA H100", up: true, trouble, severity, headline: "GPU 0 needs a reset", work_may_go_there: work, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, memory_room_mb: room, temperature_celsius: 0, power_watts: 0 }] });
+  const hosts = [of("a", "lost", null, 90, 0, false), of("b", "held", "info", 20, 0), of("c", "fine", "info", 60, 90), of("d", "fine", "info", 50, 90), of("e", "fine", "info", 70, 0)];
   const names = (list: { host: string }[]) => list.map((h) => h.host).join("");
   assert.equal(names(hostsShown(hosts, "trouble", "")), "ab");
   assert.equal(names(hostsShown(hosts, "held", "")), "b");
   assert.equal(names(hostsShown(hosts, "", "h100 E")), "e");
   assert.equal(names(fitting(hosts, 40)), "edc", "idle ones first, then the tightest; not what is lost");
-  assert.deepEqual(hosts.map((h) => troubleLevel(h.trouble)), ["bad", "idle", "good", "good", "good"]);
-  const failing = of("f", "failing", 80, 0);
-  assert.equal(names(fitting([...hosts, failing], 40)), "edc", "nor what is failing");
+  assert.deepEqual(hosts.map(troubleLevel), ["bad", "idle", "good", "good", "good"]);
+  const failing = of("f", "failing", "critical", 80, 0, false);
+  assert.equal(names(fitting([...hosts, failing], 40)), "edc", "nor where a finding forbids it");
   assert.equal(freest([...hosts, failing])!.host, "e");
   assert.equal(freest([hosts[0]!]), null);
-  assert.deepEqual(["fine", "held", "throttling", "failing"].map((trouble) => troubleText({ ...failing.gpus[0]!, trouble, health_reason: trouble === "failing" ? "double-bit errors" : null })),
-    [null, "held but idle", "throttling (memory hot)", "failing (double-bit errors)"]);
+  assert.deepEqual([["silent", null], ["not_judged", null], ["unusual", "warning"], ["unusual", "notice"], ["failing", "critical"]].map(([trouble, severity]) => troubleLevel({ trouble: trouble!, severity: severity! })), ["warn", "idle", "warn", "idle", "bad"]);
+  assert.deepEqual(["fine", "held", "failing"].map((trouble) => troubleText({ ...failing.gpus[0]!, trouble })), [null, "held but idle", "GPU 0 needs a reset"]);
+  assert.equal(troubleText({ ...failing.gpus[0]!, trouble: "not_judged", headline: null }), "not judged");
 });
 
 test("another stretch of time lies on the steps of this one, without holes", () => {

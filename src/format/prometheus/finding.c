@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Findings as series: one for each that is more than information, and the severity of every GPU.
+ * Findings as series: each that is more than information, what keeps an idle GPU from resting, and the first one of every GPU,
+ * which is what whirr says about it; and the severity of every GPU.
  */
 #include <stdio.h>
 
@@ -13,6 +14,17 @@ static const struct gpu *gpu_of(const struct snapshot *s, int index)
     return NULL;
 }
 
+static bool is_exported(const struct verdict *v, const struct finding *f)
+{
+    return f->severity > SEVERITY_INFO || finding_kind(f->code)->area == AREA_IDLE || verdict_first(v, f->gpu_index) == f;
+}
+
+/* Seen for as long as its kind takes to be worth a message. */
+static bool has_held(const struct snapshot *s, const struct finding *f)
+{
+    return f->since.ms && s->taken_at.ms - f->since.ms >= finding_kind(f->code)->hold_ms;
+}
+
 static void series(struct buf *out, const struct snapshot *s, const struct finding *f)
 {
     const struct gpu *gpu = gpu_of(s, f->gpu_index);
@@ -24,6 +36,8 @@ static void series(struct buf *out, const struct snapshot *s, const struct findi
     prometheus_label(out, !gpu, "code", finding_code_name(f->code));
     prometheus_label(out, false, "severity", severity_text(f->severity));
     prometheus_label(out, false, "process", p ? process_words(p, SHORT_NAME, words) : "");
+    prometheus_label(out, false, "likelihood", likelihood_words(f->confidence));
+    prometheus_label(out, false, "held", has_held(s, f) ? "true" : "false");
     buf_text(out, "} 1\n");
 }
 
@@ -32,7 +46,7 @@ void prometheus_findings(struct buf *out, const struct snapshot *s)
     const struct verdict *v = s->verdict;
     bool headed = false;
     for (size_t i = 0; v && i < v->count; i++) {
-        if (v->findings[i].severity == SEVERITY_INFO)
+        if (!is_exported(v, &v->findings[i]))
             continue;
         prometheus_head_once(out, &headed, "whirr_finding", "gauge", "1 while whirr finds this: docs/findings.md has the codes");
         series(out, s, &v->findings[i]);

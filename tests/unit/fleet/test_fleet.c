@@ -77,7 +77,7 @@ static void figures_that_no_gpu_has_are_left_out_of_the_answer(void **state)
     assert_string_equal(text, "2 hosts, 2 GPUs, 250 W");
     gpus[1].power_mw = reading_ok(2500000);
     gpus[0].util_permille = reading_ok(620);
-    gpus[0].trouble = FLEET_LOST;
+    gpus[0].state = FLEET_LOST;
     fleet_answer(&f, text, sizeof text);
     assert_string_equal(text, "2 hosts, 2 GPUs, 62% utilized, 2.5 kW: 1 lost");
 }
@@ -120,12 +120,94 @@ static void the_most_room_is_on_a_gpu_that_works(void **state)
     (void)state;
     struct fleet_gpu gpus[] = {
         {.host = "a", .gpu = "0", .up = true, .free_bytes = reading_ok((int64_t)10 << 30)},
-        {.host = "b", .gpu = "0", .up = true, .health = FLEET_FAILING, .free_bytes = reading_ok((int64_t)70 << 30)}};
+        {.host = "b", .gpu = "0", .up = true, .said = {.forbids = true}, .free_bytes = reading_ok((int64_t)70 << 30)}};
     struct fleet f = {.gpus = gpus, .gpu_count = 2};
     AUTO_BUF struct buf text = BUF(4096);
-    fleet_judge(&f);
     assert_false(fleet_table_fit(&text, &(struct page){.width = 80}, &f, &(struct fleet_view){.size_bytes = (int64_t)60 << 30}));
     assert_string_equal(text.at, "60.0 GiB fits nowhere; GPU 0 of a has the most free memory: 10.0 GiB\n");
+}
+
+static void say(struct fleet_said *said, const char *code, enum severity severity, double confidence)
+{
+    fleet_said_add(said,
+                   &(struct fleet_finding){
+                       .code = code, .process = "", .headline = "", .severity = severity, .confidence = confidence, .held = true});
+}
+
+/* In whatever order a database gives them. */
+static void the_first_finding_is_the_hosts_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        enum severity severity;
+        double confidence;
+    } findings[] = {{"compute_load", SEVERITY_INFO, 1},
+                    {"loud", SEVERITY_WARNING, 0.9},
+                    {"retired_pages", SEVERITY_WARNING, 0.6},
+                    {"of_tomorrow", SEVERITY_NOTICE, 1}};
+    for (size_t start = 0; start < ARRAY_LEN(findings); start++) {
+        struct fleet_said said = {0};
+        for (size_t i = 0; i < ARRAY_LEN(findings); i++) {
+            size_t at = (start + i) % ARRAY_LEN(findings);
+            say(&said, findings[at].code, findings[at].severity, findings[at].confidence);
+        }
+        assert_string_equal(said.code, "loud");
+        assert_int_equal(said.effect, EFFECT_DEGRADED);
+        assert_false(said.forbids);
+    }
+}
+
+static void work_goes_where_no_finding_forbids_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        enum severity severity;
+        bool forbids;
+    } cases[] = {{"ecc", SEVERITY_CRITICAL, true},
+                 {"row_remap", SEVERITY_WARNING, true},
+                 {"ecc", SEVERITY_INFO, false},
+                 {"heat_limit", SEVERITY_CRITICAL, false},
+                 {"of_tomorrow", SEVERITY_CRITICAL, true},
+                 {"of_tomorrow", SEVERITY_WARNING, false}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fleet_gpu g = {.up = true};
+        say(&g.said, "compute_load", SEVERITY_INFO, 1);
+        say(&g.said, cases[i].code, cases[i].severity, 0.97);
+        if (fleet_is_usable(&g) != !cases[i].forbids)
+            fail_msg("%s, %s", cases[i].code, severity_text(cases[i].severity));
+    }
+}
+
+/* A GPU that nothing was said about is not fine; one that an older whirr calls down is lost. */
+static void what_is_not_judged_is_not_fine(void **state)
+{
+    (void)state;
+    struct fleet_gpu gpus[] = {
+        {.host = "a", .gpu = "0", .up = true}, {.host = "b", .gpu = "0"}, {.host = "c", .gpu = "0", .up = true}};
+    struct fleet f = {.gpus = gpus, .gpu_count = 3};
+    size_t count;
+    say(&gpus[2].said, "nothing_unusual", SEVERITY_INFO, 1);
+    assert_non_null(fleet_note_of(&f, "d"));
+    f.notes[0].silent = true;
+    f.notes[0].silent_ms = 7200000;
+    assert_ptr_equal(fleet_note_of(&f, "d"), &f.notes[0]);
+    fleet_settle(&f);
+    AUTO_FREE struct fleet_host *hosts = fleet_hosts(&f, &count);
+    static const struct {
+        const char *name, *state, *note;
+    } expected[] = {{"b", "lost", "GPU 0 is lost"},
+                    {"d", "silent", "not answering for 2h"},
+                    {"a", "not_judged", "GPU 0 is not judged"},
+                    {"c", "fine", ""}};
+    assert_int_equal(count, ARRAY_LEN(expected));
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(hosts[i].name, expected[i].name);
+        assert_string_equal(fleet_state_name(hosts[i].state), expected[i].state);
+        assert_string_equal(hosts[i].note, expected[i].note);
+    }
+    free(f.notes);
 }
 
 /* Work is placed on an instance of a divided GPU: what the whole of it has free is in no one piece. */
@@ -192,6 +274,9 @@ int main(void)
                                        TEST(where_memory_is_not_known_it_may_fit),
                                        TEST(a_divided_gpu_has_the_room_of_its_instances),
                                        TEST(the_most_room_is_on_a_gpu_that_works),
+                                       TEST(the_first_finding_is_the_hosts_own),
+                                       TEST(work_goes_where_no_finding_forbids_it),
+                                       TEST(what_is_not_judged_is_not_fine),
                                        TEST(little_energy_is_not_0_kwh)};
     return RUN_TESTS(tests);
 }
