@@ -16,7 +16,7 @@ HOSTS, GPUS, GIB = 100, 4, 2**30
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
 
-# gpu17 has lost a GPU, one of gpu23 is failing, gpu42 throttles, gpu99 is held but idle, gpu100 has room for 60 GiB, but for its last GPU, which is divided; gpu0 was last heard an hour ago.
+# gpu17 has lost a GPU, one of gpu23 is failing, gpu42 throttles, gpu99 has been held but idle for two hours, gpu7 is of an older whirr and has no findings, gpu100 has room for 60 GiB, but for its last GPU, which is divided; gpu0 was last heard an hour ago.
 ROWS = """
 CREATE TEMP TABLE t AS SELECT CAST(EXTRACT(EPOCH FROM now()) * 1000 AS BIGINT) AS ms;
 INSERT INTO hosts (id, name, first_seen_ms, last_seen_ms) SELECT 1000 + n, 'gpu' || n, t.ms, t.ms - CASE WHEN n = 0 THEN 3600000 ELSE 0 END
@@ -32,9 +32,15 @@ INSERT INTO samples (recorded_at, gpu_id, gpu_index, util_permille, mem_used_byt
   (80 - u.used) * {gib}, 60000 + g.gpu_index * 1000, 400000, CASE g.id WHEN 10421 THEN 32 ELSE 4 END
   FROM t, gpus g, generate_series(0, 4) back, LATERAL (SELECT CASE g.host_id WHEN 1100 THEN 10 ELSE 70 END::bigint AS used) u
   WHERE g.id >= 10000 AND g.id <> 10173;
-INSERT INTO gpu_latest (gpu_id, at_ms, util_most_permille, health, health_reason)
-  SELECT g.id, t.ms, CASE g.host_id WHEN 1099 THEN 0 ELSE 700 END, CASE g.id WHEN 10232 THEN 'failing' ELSE 'healthy' END, CASE g.id WHEN 10232 THEN '3 rows could not be remapped' END
-  FROM t, gpus g WHERE g.id >= 10000;
+INSERT INTO finding_episodes (host_id, gpu_id, process_id, pid, code, severity, severity_now, confidence_permille, since_ms, first_seen_ms, last_seen_ms, ended, worst_ms, headline,
+  samples, util_sum_permille, util_count, power_sum_mw, power_count)
+  SELECT g.host_id, g.id, NULL, 0, f.code, f.severity, f.severity, f.confidence, t.ms - 7200000, t.ms - 7200000, t.ms, f.ended, t.ms, f.headline, 1, 0, 0, 0, 0
+  FROM t, gpus g, LATERAL (VALUES
+    (g.id = 10173, 'lost', 3, 970, 0, 'GPU 3 was lost'), (g.id = 10232, 'row_remap', 3, 970, 0, 'GPU 2: 3 rows could not be remapped'),
+    (g.id = 10232, 'loud', 2, 970, 0, 'GPU 2 is loud'), (g.id = 10231, 'ecc', 3, 970, 1, 'It was over an hour ago'),
+    (g.id = 10421, 'heat_limit', 3, 970, 0, 'GPU 1 is throttling (93 °C)'), (g.host_id = 1099, 'vram_held', 0, 100, 0, 'python3 is holding 69 GiB'),
+    (g.host_id <> 1007, 'nothing_unusual', 0, 50, 0, 'GPU ' || g.gpu_index || ': nothing unusual')) f (said, code, severity, confidence, ended, headline)
+  WHERE g.id >= 10000 AND f.said;
 INSERT INTO processes (id, gpu_id, pid, start_key, name, user_name, container, job, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count,
   sm_sum_permille, sm_count, energy_mj)
   SELECT g.id, g.id, g.id, g.id, 'python3', CASE WHEN g.host_id % 3 = 0 THEN 'bob' ELSE 'alice' END, 'train-' || g.host_id, '77', t.ms - 3600000, t.ms, 0, 0, 0, 0, 0, 0, 0
@@ -74,6 +80,10 @@ def fleet(start):
     real.stop()
 
 
+def hosts_of(found):
+    return {h["host"]: h for h in found("status")["hosts"]}
+
+
 def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     def found(*args):
         done = ask(*args, "--json")
@@ -84,15 +94,19 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     done = ask("status")
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
-    assert lines[0].startswith("101 hosts, 401 GPUs, ") and lines[0].endswith(": 1 lost, 1 failing, 1 throttling, 4 held but idle, 1 host not answering"), lines[0]
-    assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 is lost")
-    assert lines[3].split()[0] == "gpu23" and "GPU 2 is failing (3 rows could" in lines[3]
-    assert lines[4].split()[0] == "gpu42" and "GPU 1 is throttling (software t" in lines[4]
-    assert lines[5].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[5]
+    assert lines[0].startswith("101 hosts, 401 GPUs, ") and lines[0].endswith(": 1 lost, 2 degraded, 4 held but idle, 4 not judged, 1 host not answering"), lines[0]
+    assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 was lost")
+    assert lines[3].split()[0] == "gpu23" and "GPU 2: 3 rows could" in lines[3]
+    assert lines[4].split()[0] == "gpu42" and "GPU 1 is throttling (93 °C)" in lines[4]
+    assert lines[5].split()[0] == "gpu0" and lines[5].endswith("not answering for 1h"), lines[5]
+    assert lines[6].split()[0] == "gpu99" and "4 GPUs are held but idle (280" in lines[6]
+    assert lines[7].split()[0] == "gpu7" and lines[7].endswith("4 GPUs are not judged")
     hosts = {h["host"]: h for h in found("status")["hosts"]}
-    assert hosts["gpu5"]["memory_used_mb"] == 4 * 70 * 1024 and "gpu0" not in hosts and hosts["real"]["power_watts"] > 0
-    assert [h["host"] for h in found("why")["hosts"]] == ["gpu17", "gpu23", "gpu42", "gpu99"]
-    assert [g["health_reason"] for h in found("why")["hosts"] for g in h.get("gpus", []) if g["trouble"] == "failing"] in ([], ["3 rows could not be remapped"])
+    assert hosts["gpu5"]["memory_used_mb"] == 4 * 70 * 1024 and hosts["gpu0"]["gpus"] == [] and hosts["real"]["power_watts"] > 0
+    assert [h["host"] for h in found("why")["hosts"]] == ["gpu17", "gpu23", "gpu42", "gpu0", "gpu99", "gpu7"]
+    remapped = hosts["gpu23"]["gpus"][2]
+    assert (remapped["code"], remapped["severity"], remapped["headline"], remapped["work_may_go_there"]) == ("row_remap", "critical", "GPU 2: 3 rows could not be remapped", False)
+    assert ("gpu23", 2) not in {(g["host"], g["gpu_index"]) for g in found("fit", "10GiB")["gpus"]}
     # Where 60 GiB fit: the real host may have room as well.
     assert {g["host"] for g in found("fit", "60GiB")["gpus"]} - {"real"} == {"gpu100"} and ask("fit", "100GiB").returncode == 1
     # Not on the one that is divided into instances of 10 GiB, but on the one that was.
@@ -116,6 +130,9 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     assert by_user["bob"] == pytest.approx(bobs * 300 * 600)
     job = found("report", "--since", "-1h", "--by", "job")["jobs"][0]
     assert job["job"] == "77" and job["energy_joules"] == pytest.approx(4 * HOSTS * 300 * 600)
+    # The real one says of itself what the fleet says of it.
+    said = fleet.json("/api/why")["findings"][0]["code"]
+    assert hosts_of(found)["real"]["code"] == said
     # A host that is away for a while is told, and one that was there long ago is forgotten.
     sql("UPDATE hosts SET last_seen_ms = last_seen_ms - 8 * 86400000::bigint WHERE name = 'gpu0'")
     assert "not answering" not in ask("status").stdout.splitlines()[0]
