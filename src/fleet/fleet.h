@@ -31,11 +31,11 @@ enum fleet_state {
 
 /* What a host said about one of its GPUs, or about itself. */
 struct fleet_said {
-    struct finding first; /* what matters most; its headline is "" where the database has none */
-    char code[32];        /* of `first`, as the host wrote it: a newer whirr has codes of its own; "": nothing was said */
-    char process[PROCESS_NAME_SIZE]; /* that `first` is about; "" none */
-    enum health_effect effect;       /* the worst of all findings */
-    bool forbids, held;              /* one of them forbids to place work; memory is held and nothing computed, for long */
+    struct finding first;        /* what matters most; its headline is "" where the database has none */
+    char code[32];               /* of `first`, as the host wrote it: a newer whirr has codes of its own; "": nothing was said */
+    char process[PROCESS_WORDS]; /* that `first` is about; "" none */
+    enum health_effect effect;   /* the worst of all findings */
+    bool forbids, held;          /* one of them forbids to place work; memory is held and nothing computed, for long */
 };
 
 struct fleet_gpu {
