@@ -10,40 +10,57 @@
 #include "base/cleanup.h"
 #include "host/identity.h"
 
+static struct str behind(struct str line, size_t prefix)
+{
+    return (struct str){line.at + prefix, line.len - prefix};
+}
+
+static bool take_line(struct scenario *s, struct str line, const char *name)
+{
+    struct scenario_block *block = s->block_count ? &s->blocks[s->block_count - 1] : NULL;
+    if (str_starts(line, "title ") && !s->title.len) {
+        s->title = behind(line, 6);
+    } else if (str_starts(line, "kind ")) {
+        s->kind = str_is(line, "kind nothing unusual") ? SCENARIO_CALM : SCENARIO_UNKNOWN;
+    } else if (str_is(line, "expect") || str_starts(line, "without ")) {
+        if (s->block_count == SCENARIO_BLOCKS)
+            return fprintf(stderr, "%s: too many blocks\n", name), false;
+        s->blocks[s->block_count++].without = str_is(line, "expect") ? (struct str){0} : behind(line, 8);
+    } else if (block) {
+        if (block->count == SCENARIO_EXPECTATIONS)
+            return fprintf(stderr, "%s: too many expectations\n", name), false;
+        block->lines[block->count++] = line;
+    } else {
+        if (s->setup_count == SCENARIO_LINES)
+            return fprintf(stderr, "%s: too many lines\n", name), false;
+        s->setup[s->setup_count++] = line;
+    }
+    return true;
+}
+
+bool scenario_parse(struct scenario *s, char *text, const char *name)
+{
+    *s = (struct scenario){.text = text};
+    struct str rest = str_from(text), line;
+    while (str_cut(&rest, '\n', &line)) {
+        line = str_trim(line);
+        if (line.len && line.at[0] != '#' && !take_line(s, line, name))
+            return false;
+    }
+    return s->title.len && s->block_count ? true : (fprintf(stderr, "%s: needs a title and an expect block\n", name), false);
+}
+
 bool scenario_read(struct scenario *s, const char *path)
 {
     *s = (struct scenario){0};
     AUTO_FCLOSE FILE *f = fopen(path, "r");
     if (!f)
         return fprintf(stderr, "%s: cannot open\n", path), false;
-    s->text = calloc(1, 65536);
-    size_t len = s->text ? fread(s->text, 1, 65535, f) : 0;
-    struct str rest = {s->text, len}, line;
-    while (str_cut(&rest, '\n', &line)) {
-        line = str_trim(line);
-        struct scenario_block *block = s->block_count ? &s->blocks[s->block_count - 1] : NULL;
-        if (!line.len || line.at[0] == '#')
-            continue;
-        if (str_starts(line, "title ")) {
-            s->title = (struct str){line.at + 6, line.len - 6};
-        } else if (str_starts(line, "kind ")) {
-            s->kind = str_is(line, "kind nothing unusual") ? SCENARIO_CALM : SCENARIO_UNKNOWN;
-        } else if (str_is(line, "expect") || str_starts(line, "without ")) {
-            if (s->block_count == SCENARIO_BLOCKS)
-                return fprintf(stderr, "%s: too many blocks\n", path), false;
-            s->blocks[s->block_count++].without =
-                str_is(line, "expect") ? (struct str){0} : (struct str){line.at + 8, line.len - 8};
-        } else if (block) {
-            if (block->count == SCENARIO_EXPECTATIONS)
-                return fprintf(stderr, "%s: too many expectations\n", path), false;
-            block->lines[block->count++] = line;
-        } else {
-            if (s->setup_count == SCENARIO_LINES)
-                return fprintf(stderr, "%s: too many lines\n", path), false;
-            s->setup[s->setup_count++] = line;
-        }
-    }
-    return s->title.len && s->block_count ? true : (fprintf(stderr, "%s: needs a title and an expect block\n", path), false);
+    char *text = calloc(1, 65536);
+    if (!text)
+        return false;
+    text[fread(text, 1, 65535, f)] = '\0';
+    return scenario_parse(s, text, path);
 }
 
 void scenario_done(struct scenario *s)
@@ -112,8 +129,14 @@ static bool set_process_fact(struct builder *b, struct str key, struct str value
         str_copy(p->container, sizeof p->container, value);
     else if (str_is(key, "model"))
         str_copy(p->model, sizeof p->model, value);
+    else if (str_is(key, "title"))
+        str_copy(p->title, sizeof p->title, value);
+    else if (str_is(key, "job"))
+        str_copy(p->job, sizeof p->job, value);
     else if (str_is(key, "outside"))
         p->visible = false;
+    else if (str_is(key, "parent") && str_to_i64(value, &ms))
+        p->parent = (int32_t)ms;
     else if (str_is(key, "in") && str_to_i64(value, &ms))
         p->instance = (int32_t)ms;
     else if (str_is(key, "started") && duration(value, &ms))
@@ -137,7 +160,7 @@ static bool set_process_fact(struct builder *b, struct str key, struct str value
 
 static bool set_throttle(struct gpu *gpu, struct str words)
 {
-    struct str rest = words, word;
+    struct str rest = str_is(words, "none") ? (struct str){0} : words, word;
     int64_t bits = 0;
     while (str_cut(&rest, ',', &word)) {
         unsigned bit = 0;
@@ -188,6 +211,14 @@ static bool set_usual(struct builder *b, struct str rest)
     return true;
 }
 
+static enum property property_named(struct str key)
+{
+    size_t i = 0;
+    while (i < PROPERTY_COUNT && !str_is(key, property_table[i].json))
+        i++;
+    return (enum property)i;
+}
+
 static bool set_gpu_fact(struct builder *b, struct str key, struct str value)
 {
     struct gpu *gpu = b->gpu;
@@ -218,10 +249,10 @@ static bool set_gpu_fact(struct builder *b, struct str key, struct str value)
         str_word(&value, &state);
         str_copy(message, sizeof message, str_trim(value));
         gpu_mark_state(gpu, str_is(state, "lost") ? GPU_LOST : str_is(state, "asleep") ? GPU_ASLEEP : GPU_ERROR, message);
-    } else if (str_is(key, "memory_kind") || str_is(key, "fan_control")) {
+    } else if (property_named(key) != PROPERTY_COUNT) {
         char text[GPU_TEXT_SIZE];
         str_copy(text, sizeof text, value);
-        gpu_set_property(gpu, str_is(key, "memory_kind") ? PROPERTY_memory_kind : PROPERTY_fan_control, text);
+        gpu_set_property(gpu, property_named(key), text);
     } else if (str_is(key, "vendor")) {
         str_copy(gpu->id.vendor, sizeof gpu->id.vendor, value);
     } else if (str_is(key, "usual")) {
@@ -230,6 +261,8 @@ static bool set_gpu_fact(struct builder *b, struct str key, struct str value)
         return set_throttle(gpu, value);
     } else {
         enum metric metric = metric_from_json(name);
+        if (metric != METRIC_COUNT && str_is(value, "-"))
+            return gpu->metric[metric] = (struct reading){0}, true;
         return metric != METRIC_COUNT && str_to_double(value, &number) &&
                set_scaled(&gpu->metric[metric], metric_table[metric].json_scale, number);
     }
@@ -244,8 +277,7 @@ static struct recent_gpu *past_of(struct builder *b)
     return past;
 }
 
-/* "98", "72>61" at `share` of the way, or "92~0~0" one after the other */
-static bool course(struct str text, double share, size_t turn, double *ret)
+bool scenario_course_value(struct str text, double share, size_t turn, double *ret)
 {
     struct str first;
     double from, to;
@@ -284,7 +316,7 @@ static bool set_point(struct recent_point *point, struct str facts, double share
     while (str_word(&facts, &key)) {
         double number;
         bool found = false;
-        if (!str_word(&facts, &value) || !course(value, share, turn, &number))
+        if (!str_word(&facts, &value) || !scenario_course_value(value, share, turn, &number))
             return false;
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
             if (str_is(key, metric_table[known[i].metric].json))
@@ -295,16 +327,51 @@ static bool set_point(struct recent_point *point, struct str facts, double share
     return true;
 }
 
+/* "300s..40s every 10s", or without `every` */
+static bool stretch(struct str *rest, int64_t *from, int64_t *to, int64_t *step)
+{
+    struct str range, word, from_text, after;
+    if (!str_word(rest, &range))
+        return false;
+    after = *rest;
+    if (str_word(&after, &word) && str_is(word, "every")) {
+        if (!str_word(&after, &word) || !duration(word, step))
+            return false;
+        *rest = after;
+    }
+    str_cut(&range, '.', &from_text);
+    return duration(from_text, from) && duration(behind(range, 1), to) && *from >= *to && *step > 0;
+}
+
+/* was 300s..40s every 10s KEY VALUE... */
+static bool add_course(struct builder *b, struct str rest)
+{
+    struct scenario_course *c = &b->m->courses[b->m->course_count];
+    if (b->m->course_count++ == SCENARIO_COURSES)
+        return false;
+    *c = (struct scenario_course){
+        .gpu = (size_t)(b->gpu - b->m->now->gpus), .pid = b->process ? b->process->pid : 0, .step_ms = 5000};
+    bool ok = stretch(&rest, &c->from_ms, &c->to_ms, &c->step_ms);
+    c->facts = rest;
+    return ok;
+}
+
+/* log 60s TEXT */
+static bool add_log(struct builder *b, struct str rest)
+{
+    struct scenario_log *log = &b->m->logs[b->m->log_count];
+    struct str word;
+    if (b->m->log_count++ == SCENARIO_LOGS || !str_word(&rest, &word))
+        return false;
+    log->text = str_trim(rest);
+    return duration(word, &log->ago_ms);
+}
+
 /* past 300s..40s every 10s KEY VALUE... */
 static bool add_past(struct builder *b, struct str rest)
 {
-    struct str range, word, from_text, to_text;
-    int64_t from, to, step;
-    if (!str_word(&rest, &range) || !str_word(&rest, &word) || !str_word(&rest, &word) || !duration(word, &step))
-        return false;
-    str_cut(&range, '.', &from_text);
-    to_text = (struct str){range.at + 1, range.len - 1};
-    if (!duration(from_text, &from) || !duration(to_text, &to) || from < to || step <= 0)
+    int64_t from, to, step = 0;
+    if (!stretch(&rest, &from, &to, &step))
         return false;
     struct recent_gpu *past = past_of(b);
     for (int64_t ago = from; ago >= to; ago -= step) {
@@ -371,6 +438,7 @@ static bool start_gpu(struct builder *b, struct str rest)
     b->gpu->processes_state = READING_OK;
     str_copy(b->gpu->id.name, sizeof b->gpu->id.name, str_trim(rest));
     snprintf(b->gpu->id.uuid, sizeof b->gpu->id.uuid, "GPU-%d", (int)index);
+    snprintf(b->gpu->id.pci_address, sizeof b->gpu->id.pci_address, "0000:1%d:00.0", (int)index % 10);
     snprintf(b->gpu_path, sizeof b->gpu_path, "gpu %d", (int)index);
     return true;
 }
@@ -406,6 +474,10 @@ static bool build_line(struct builder *b, struct str line)
     }
     if (str_is(key, "source"))
         return add_source(b, rest);
+    if (str_is(key, "log"))
+        return add_log(b, rest);
+    if (str_is(key, "quick"))
+        return b->m->quick = true;
     if (str_is(key, "host"))
         return set_host_fact(b, rest);
     if (str_is(key, "gpu"))
@@ -414,6 +486,8 @@ static bool build_line(struct builder *b, struct str line)
         return false;
     if (str_is(key, "past"))
         return add_past(b, rest);
+    if (str_is(key, "was"))
+        return add_course(b, rest);
     if (str_is(key, "process") || str_is(key, "ended"))
         return start_process(b, rest, str_is(key, "ended"));
     return b->process ? set_process_fact(b, key, str_trim(rest)) : set_gpu_fact(b, key, str_trim(rest));
