@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The PCIe link under load. Links of idle GPUs rest, and a generation follows the load with a delay; the number of lanes does not
- * change while a GPU works. Health says the same after a minute, for both.
+ * The links of a GPU. PCIe under load: links of idle GPUs rest, and a generation follows the load with a delay; the number of lanes
+ * does not change while a GPU works. Health says the same after a minute, for both. NVLink: against GPUs of the same kind beside
+ * it.
  */
+#include <string.h>
+
+#include "base/cleanup.h"
 #include "insight/detect/detect.h"
 #include "insight/detect/health_look.h"
 
-void detect_link(const struct facts *f, struct collection *c)
+static void detect_lanes(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t load, lanes, most;
@@ -14,4 +18,27 @@ void detect_link(const struct facts *f, struct collection *c)
         return;
     collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: its PCIe link has %lld of %lld lanes under load",
             gpu->index, (long long)lanes, (long long)most);
+}
+
+/* GPUs of one board have as many links each. A GPU with none may have no bridge. */
+static void detect_nvlink(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t active, most = 0, ready;
+    if (reading_get(gpu->fabric_ready, &ready) && !ready)
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d %s not joined the NVLink fabric", gpu->index, has(f));
+    if (!reading_get(gpu->nvlink_links_active, &active) || active <= 0)
+        return;
+    for (size_t i = 0; i < f->now->gpu_count; i++)
+        if (strcmp(f->now->gpus[i].id.name, gpu->id.name) == 0)
+            most = MAX_OF(most, reading_or(f->now->gpus[i].nvlink_links_active, 0));
+    if (active < most)
+        collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d: %lld of %lld links to other GPUs %s up", gpu->index,
+                (long long)active, (long long)most, are(f));
+}
+
+void detect_link(const struct facts *f, struct collection *c)
+{
+    detect_lanes(f, c);
+    detect_nvlink(f, c);
 }

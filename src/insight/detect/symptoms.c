@@ -37,7 +37,8 @@ static void detect_failure(struct collection *c, const struct facts *f)
         collect(c, gpu, FINDING_DRIVER_VERDICT, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s a reboot of the host", gpu->index, needs);
         break;
     case FAILURE_MEMORY:
-        collect(c, gpu, FINDING_ECC, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s failing memory", gpu->index, has(f));
+        collect(c, gpu, reading_or(gpu->remapped_rows_failed, 0) ? FINDING_ROW_REMAP : FINDING_REPAIR, SEVERITY_CRITICAL, 0.97, 0,
+                "GPU %d %s failing memory", gpu->index, has(f));
         break;
     case FAILURE_NONE: break;
     }

@@ -14,7 +14,8 @@ void detect_trust(const struct facts *f, struct collection *c)
         active > WORK_MOST || reading_or(gpu->dram_active_permille, 0) > PIPES_MOST || f->video_permille >= VIDEO_LEAST)
         return;
     int64_t graphics = reading_or(gpu->graphics_active_permille, 1000);
-    collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.9, 0, "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work",
+    int32_t pid = f->workers.count == 1 && f->workers.first ? f->workers.first->pid : 0;
+    collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.9, pid, "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work",
             gpu->index, is(f), percent(util), graphics <= WORK_MOST ? "only with copies" : "waiting inside a kernel",
             percent(active));
 }

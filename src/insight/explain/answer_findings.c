@@ -83,8 +83,21 @@ static void insert_suggestion(struct why_part *part, size_t at, const char *advi
 /* What the answer says already. */
 static bool is_said(const struct facts *f, const struct why_part *part, const struct finding *found)
 {
-    bool broken = f->activity.code == ACTIVITY_FAILING && (found->code == FINDING_DRIVER_VERDICT || found->code == FINDING_ECC);
+    bool broken = f->activity.code == ACTIVITY_FAILING &&
+                  (found->code == FINDING_DRIVER_VERDICT || found->code == FINDING_ROW_REMAP || found->code == FINDING_REPAIR);
     return broken || !advice_for(found->code) || strstr(part->answer, found->headline);
+}
+
+/* How much of the text are sentences that fit into so many bytes; all of it where not even one does. */
+static size_t whole_sentences(const char *text, size_t most)
+{
+    size_t len = strlen(text), end = 0;
+    if (len <= most)
+        return len;
+    for (size_t i = 0; i + 1 < most; i++)
+        if (text[i] == '.' && text[i + 1] == ' ')
+            end = i + 1;
+    return end ? end : most;
 }
 
 /* The first finding leads; the others follow. */
@@ -93,8 +106,8 @@ static void add_sentence(struct why_part *part, const char *headline, bool leads
     char before[WHY_ANSWER_SIZE];
     str_copy(before, sizeof before, str_from(part->answer));
     if (leads)
-        snprintf(part->answer, sizeof part->answer, "%s. %.*s", headline, (int)(sizeof part->answer - strlen(headline) - 3),
-                 before);
+        snprintf(part->answer, sizeof part->answer, "%s.%s%.*s", headline, before[0] ? " " : "",
+                 (int)whole_sentences(before, sizeof part->answer - strlen(headline) - 3), before);
     else if (strlen(before) + strlen(headline) + 3 < sizeof part->answer)
         snprintf(part->answer, sizeof part->answer, "%s %s.", before, headline);
 }

@@ -290,15 +290,14 @@ static bool is_loud(const struct snapshot *now, const struct gpu *gpu, const str
 
 static bool is_hot(const struct snapshot *now, const struct gpu *gpu, const struct recent_gpu *past)
 {
-    int64_t temp = reading_or(gpu->temp_mdegc, 0), margin, memory, limit;
+    int64_t temp = reading_or(gpu->temp_mdegc, 0), memory, limit;
     if (heat_level(gpu) >= HEAT_HOT)
         return true;
     if (reading_get(gpu->temp_memory_mdegc, &memory) &&
         memory >=
             (reading_get(gpu->temp_memory_limit_mdegc, &limit) && limit > 0 ? limit - HEAT_LIMIT_MARGIN : (int64_t)MEMORY_HOT_FROM))
         return true;
-    int64_t from = reading_get(heat_margin(gpu), &margin) ? MAX_OF(temp + margin - HEAT_HOT_MARGIN, (int64_t)HEAT_HOT_LEAST)
-                                                          : (int64_t)HEAT_HOT_FROM;
+    int64_t from = heat_hot_from(gpu);
     return temp >= from - 3000 && temp > 0 && lately(now, past, false, from);
 }
 

@@ -19,6 +19,17 @@ struct reading heat_margin(const struct gpu *gpu)
     return reading_ok(limit - temp);
 }
 
+int64_t heat_hot_from(const struct gpu *gpu)
+{
+    int64_t margin;
+    if (!reading_get(heat_margin(gpu), &margin))
+        return HEAT_HOT_FROM;
+    int64_t limit = reading_or(gpu->temp_mdegc, 0) + margin;
+    int64_t usual = MAX_OF(limit - HEAT_HOT_MARGIN, (int64_t)HEAT_HOT_LEAST);
+    int64_t high = MAX_OF(limit - HEAT_HOT_MARGIN_HIGH, (int64_t)HEAT_HOT_LEAST_HIGH);
+    return MIN_OF(usual, high);
+}
+
 enum heat_level heat_level(const struct gpu *gpu)
 {
     struct reading margin = heat_margin(gpu);
@@ -28,7 +39,7 @@ enum heat_level heat_level(const struct gpu *gpu)
     bool limited = margin.state == READING_OK;
     if (limited && margin.value <= HEAT_LIMIT_MARGIN)
         return HEAT_LIMIT;
-    if (limited ? margin.value <= HEAT_HOT_MARGIN && temp >= HEAT_HOT_LEAST : temp >= HEAT_HOT_FROM)
+    if (temp >= heat_hot_from(gpu))
         return HEAT_HOT;
     return temp >= HEAT_WARM_FROM ? HEAT_WARM : temp < HEAT_COOL_BELOW ? HEAT_COOL : HEAT_LUKEWARM;
 }

@@ -24,8 +24,10 @@ enum {
     HEAT_WARM_FROM = 60000,
     HEAT_SUSPECT_FROM = 57000, /* of an idle card whose fan works against it */
     HEAT_HOT_FROM = 80000,
-    HEAT_HOT_MARGIN = 15000,
-    HEAT_HOT_LEAST = 75000, /* cooler than this nobody calls hot, however low the limit */
+    HEAT_HOT_MARGIN = 10000,      /* many fans aim at 10 to 15 below the limit: such a GPU is as hot as it was built to be */
+    HEAT_HOT_LEAST = 80000,       /* cooler than this is not hot, however low the limit */
+    HEAT_HOT_MARGIN_HIGH = 15000, /* of a limit so high that hot begins earlier */
+    HEAT_HOT_LEAST_HIGH = 84000,
     HEAT_LIMIT_MARGIN = 5000,
     FAN_NEEDED_FROM = 70000, /* fans that rest on purpose start below this */
     MEMORY_HOT_FROM = 95000, /* where the card gives no limit */
@@ -51,6 +53,8 @@ enum power_level { POWER_UNKNOWN, POWER_LOW, POWER_RAISED, POWER_WORK };
 
 /* Degrees left before the GPU slows itself down; absent where it gives no limit. */
 struct reading heat_margin(const struct gpu *gpu);
+/* From which temperature on it is hot. */
+int64_t heat_hot_from(const struct gpu *gpu);
 enum heat_level heat_level(const struct gpu *gpu);
 enum fan_level fan_level(const struct gpu *gpu);
 enum power_level power_level(const struct gpu *gpu);

@@ -77,6 +77,14 @@ static const struct gpu *gpu_of(const struct snapshot *s, int gpu_index)
     return NULL;
 }
 
+/* Its memory is at its limit, the chip well below its own. */
+static bool memory_is_hotter(const struct gpu *gpu)
+{
+    int64_t temp, limit;
+    return heat_level(gpu) < HEAT_LIMIT && reading_get(gpu->temp_memory_mdegc, &temp) &&
+           reading_get(gpu->temp_memory_limit_mdegc, &limit) && temp >= limit;
+}
+
 void gather_health(struct collection *c, const struct health *health)
 {
     for (size_t i = 0; health && i < health->count; i++) {
@@ -86,6 +94,8 @@ void gather_health(struct collection *c, const struct health *health)
             const struct health_finding *h = &v->findings[k];
             struct finding found = {
                 .code = code_of_check(h), .severity = severity_of_health(h->state), .confidence = 0.95, .since = h->since};
+            if (h->check == HEALTH_CHECK_TEMPERATURE && gpu && memory_is_hotter(gpu))
+                found.code = FINDING_MEMORY_HOT;
             /* A slowdown for heat is the heat's finding. */
             if (h->check == HEALTH_CHECK_SLOWDOWN && gpu && reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT)
                 found.code = FINDING_HEAT_LIMIT;

@@ -107,12 +107,13 @@ static void print_told(const struct told *t)
 struct score {
     size_t stories, whole, headline; /* all expectations hold; those of severity and first code do */
     size_t raised;                   /* worse than information */
+    size_t open;                     /* known to be told wrong */
 };
 
 static void score_story(const struct story *story, struct score *score)
 {
     struct told t;
-    bool whole = true, headline = true;
+    bool whole = true, headline = true, open = false;
     if (!story_play(story, &t))
         fail_msg("%s is not well formed", story->name);
     const struct scenario_block *block = &story->scenario.blocks[0];
@@ -122,7 +123,9 @@ static void score_story(const struct story *story, struct score *score)
         int64_t index;
         str_word(&value, &key);
         value = str_trim(value);
-        if (str_is(key, "gpu")) {
+        if (str_is(key, "open")) {
+            open = true;
+        } else if (str_is(key, "gpu")) {
             gpu = str_to_i64(value, &index) ? (int)index : ALL;
         } else if (!holds(&t, gpu, key, value)) {
             print_message("    misses: " STR_FMT "\n", STR_ARG(block->lines[i]));
@@ -138,6 +141,9 @@ static void score_story(const struct story *story, struct score *score)
     score->stories++;
     score->whole += whole;
     score->headline += headline;
+    score->open += open && !whole;
+    if (open && whole)
+        print_message("  %s is told right: it need not be open any more\n", story->name);
     score->raised += first && first->severity > SEVERITY_INFO;
     told_done(&t);
 }
@@ -152,11 +158,11 @@ static void play(const char *file, size_t least)
     assert_true(stories_read(&all, folder, file));
     for (size_t i = 0; i < all.count; i++)
         score_story(&all.list[i], &score);
-    print_message("%-20s %zu stories: headline right %zu, all right %zu, raised %zu\n", file, score.stories, score.headline,
-                  score.whole, score.raised);
+    print_message("%-20s %zu stories: headline right %zu, all right %zu, raised %zu, open %zu\n", file, score.stories,
+                  score.headline, score.whole, score.raised, score.open);
     stories_done(&all);
     assert_true(score.stories >= least);
-    assert_int_equal(score.stories, score.whole);
+    assert_int_equal(score.stories, score.whole + score.open);
 }
 
 static void faults_are_found(void **state)
