@@ -44,6 +44,15 @@ bool str_contains(struct str s, const char *needle)
     return s.len && memmem(s.at, s.len, needle, strlen(needle)) != NULL;
 }
 
+bool str_contains_any_case(struct str s, const char *needle)
+{
+    size_t len = strlen(needle);
+    for (size_t i = 0; i + len <= s.len; i++)
+        if (str_is_any_case((struct str){s.at + i, len}, needle))
+            return true;
+    return false;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';

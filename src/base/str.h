@@ -28,6 +28,7 @@ bool str_is_any_case(struct str a, const char *text); /* A and a are the same, i
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
 bool str_contains(struct str s, const char *needle);
+bool str_contains_any_case(struct str s, const char *needle); /* A and a are the same, in ASCII */
 struct str str_trim(struct str s);
 
 /* Cuts the part before the first `separator` off `rest`; false when rest was empty. The last part has no separator behind it. */

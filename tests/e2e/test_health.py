@@ -92,8 +92,8 @@ def test_what_happened_before_the_last_boot_is_over(nvml, machine):
 
 def test_a_log_full_of_nonsense_harms_nothing(nvml, machine):
     noise = os.urandom(200000) + b"\n" + b"x" * 300000 + b"\nNVRM: Xid (PCI:\nNVRM: Xid ():, \n[999999999999999999999.9] y\n;;;\n"
-    (machine / "dev/kmsg").write_bytes(noise + record(5, XID.format(code=48)).encode())
-    assert answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]["findings"][0]["xid"] == 48
+    (machine / "dev/kmsg").write_bytes(noise + record(5, XID.format(code=74)).encode())
+    assert answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]["findings"][0]["xid"] == 74
 
 
 def test_a_kernel_log_that_is_not_there_is_said(nvml, machine):
@@ -112,10 +112,10 @@ def test_a_kernel_log_that_may_not_be_read_says_what_to_do(nvml, machine):
 def test_a_kernel_log_that_the_service_manager_opened_is_read(nvml, tmp_path):
     """OpenFile= of the unit: a descriptor with a name, for the process of that number."""
     log = tmp_path / "log"
-    log.write_text(record(1, XID.format(code=48)))
+    log.write_text(record(1, XID.format(code=74)))
     opened = 'exec 3<"$0"; LISTEN_PID=$(($$ + WRONG)) LISTEN_FDS=1 LISTEN_FDNAMES=kernel-log exec "$@"'
     body = answer(nvml(CARDS, "health", "--json", through=["sh", "-c", opened, str(log)], WRONG="0"))
-    assert body["kernel_log"]["state"] == "read" and body["gpus"][1]["findings"][0]["xid"] == 48
+    assert body["kernel_log"]["state"] == "read" and body["gpus"][1]["findings"][0]["xid"] == 74
     body = answer(nvml(CARDS, "health", "--json", through=["sh", "-c", opened, str(log)], WRONG="1"))  # opened for somebody else
     assert body["gpus"][1]["findings"] == []
 
@@ -148,9 +148,9 @@ def test_nagios_is_one_line_with_performance_data_and_its_exit_codes(sim, scenar
 
 
 def test_nagios_warns_of_a_degraded_card(nvml, machine):
-    (machine / "dev/kmsg").write_text(record(3000, XID.format(code=48)))
+    (machine / "dev/kmsg").write_text(record(3000, XID.format(code=74)))
     done = nvml(CARDS, "--sysroot", str(machine), "health", "--nagios")
-    assert done.code == 1 and done.out.startswith("GPU HEALTH WARNING - GPU 1 degraded: XID 48")
+    assert done.code == 1 and done.out.startswith("GPU HEALTH WARNING - GPU 1 degraded: XID 74")
 
 
 def test_nagios_without_a_gpu_is_unknown(whirr, bare_machine):
@@ -207,7 +207,7 @@ def test_the_exit_status_is_the_verdict(sim, scenario, code):
 
 
 def test_a_degraded_gpu_is_told_by_status_1(nvml, machine):
-    (machine / "dev/kmsg").write_text(record(3000, XID.format(code=48)))
+    (machine / "dev/kmsg").write_text(record(3000, XID.format(code=74)))
     assert nvml(CARDS, "--sysroot", str(machine), "health").code == 1
     assert nvml(CARDS, "--sysroot", str(machine), "health", "--gpu", "0").code == 0
 

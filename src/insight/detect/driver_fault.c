@@ -39,18 +39,28 @@ static bool read_pci(struct str word, char out[16])
     return true;
 }
 
+static const struct driver_fault_info *find_needle(struct str line)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (str_contains_any_case(line, table[i].needle))
+            return &table[i];
+    return NULL;
+}
+
+/* Few lines of a log name a PCI device: only those are searched for a fault. */
 bool driver_fault_parse(struct str line, struct driver_fault_line *ret)
 {
-    const struct driver_fault_info *found = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(table) && !found; i++)
-        if (str_contains(line, table[i].needle))
-            found = &table[i];
     struct str rest = line, word;
-    struct driver_fault_line fault = {.code = found ? found->code : 0};
-    while (found && str_word(&rest, &word))
-        if (read_pci(word, fault.pci_address)) {
-            *ret = fault;
-            return true;
-        }
+    struct driver_fault_line fault = {0};
+    while (str_word(&rest, &word)) {
+        if (!read_pci(word, fault.pci_address))
+            continue;
+        const struct driver_fault_info *found = find_needle(line);
+        if (!found)
+            return false;
+        fault.code = found->code;
+        *ret = fault;
+        return true;
+    }
     return false;
 }

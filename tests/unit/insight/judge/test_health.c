@@ -374,10 +374,11 @@ static void the_table_of_xids_is_sorted_and_says_what_to_do(void **state)
     static const struct {
         int code;
         enum xid_class class;
-    } known[] = {{13, XID_APPLICATION}, {31, XID_APPLICATION},  {94, XID_APPLICATION}, {46, XID_RESET},  {95, XID_RESET},
-                 {119, XID_RESET},      {158, XID_RESET},       {79, XID_REBOOT},      {54, XID_CABLE},  {48, XID_LOOK},
-                 {74, XID_LOOK},        {150, XID_LOOK},        {43, XID_INFORM},      {63, XID_INFORM}, {92, XID_INFORM},
-                 {45, XID_INFORM},      {131, XID_APPLICATION}, {173, XID_LOOK}};
+    } known[] = {{13, XID_APPLICATION}, {31, XID_APPLICATION},  {94, XID_APPLICATION}, {46, XID_RESET},       {95, XID_RESET},
+                 {119, XID_RESET},      {158, XID_RESET},       {79, XID_REBOOT},      {54, XID_CABLE},       {48, XID_RESET},
+                 {74, XID_LOOK},        {150, XID_LOOK},        {43, XID_INFORM},      {63, XID_INFORM},      {92, XID_INFORM},
+                 {45, XID_INFORM},      {131, XID_APPLICATION}, {173, XID_LOOK},       {32, XID_APPLICATION}, {44, XID_INFORM},
+                 {157, XID_INFORM},     {142, XID_LOOK}};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         assert_int_equal(xid_find(known[i].code)->class, known[i].class);
     assert_null(xid_find(9999));

@@ -196,6 +196,10 @@ static void what_the_kernels_drivers_say_is_understood(void **state)
         {"amdgpu 0000:03:00.0: [drm] device wedged, but no recovery needed", 5},
         {"amdgpu 0000:03:00.0: [drm] device wedged, needs recovery", 1},
         {"amdgpu 0000:03:00.0: amdgpu: GPU Recovery Failed: -22", 2},
+        {"amdgpu 0000:03:00.0: amdgpu: GPU recovery failed: -110", 2},
+        {"amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, but soft recovered", 5},
+        {"amdgpu 0000:03:00.0: amdgpu: SMU: I'm not done with your previous command: SMN_C2PMSG_66:0x00000006", 7},
+        {"amdgpu 0000:03:00.0: amdgpu: SMU is initialized successfully!", 0},
         {"pcieport 0000:00:01.0: AER: Corrected error received: 0000:01:00.0", 0},
         {"", 0},
     };
