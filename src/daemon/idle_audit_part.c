@@ -72,7 +72,7 @@ static bool wanted(const struct idle_audit_part *p, const struct snapshot *s)
     const struct baselines *usual = usual_part_latest(p->usual);
     for (size_t i = 0; usual && i < s->gpu_count; i++) {
         struct usual u;
-        baselines_judge(usual, &s->gpus[i], s->taken_at, s->host.ambient_temp_mdegc, &u);
+        baselines_judge(usual, s, &s->gpus[i], &u);
         if (u.idle_excess)
             return true;
     }

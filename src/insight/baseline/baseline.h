@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "model/gpu.h"
+#include "model/snapshot.h"
 
 enum {
     BASELINE_BINS = 10, /* of power, each a tenth of the limit */
@@ -39,9 +39,12 @@ struct baseline_band {
     int64_t low, typical, high;
 };
 
-/* Gets hotter, or its fan faster, at the same power: dust, old paste. A warmer room is taken off where idle days tell of it. */
+/* Gets hotter, or its fan faster, at the same power: dust, old paste. A warmer room is taken off where a sensor of the air or idle
+ * days tell of it. */
 struct baseline_drift {
     bool rising, strong;      /* strong: enough to call the cooling degraded */
+    bool air_known;           /* the air around the host was taken off */
+    bool elsewhere;           /* another GPU of the host does alike, and nothing is known of the air: it may be the room */
     int days;                 /* with a value */
     struct wall since, until; /* the first and the last of them, at midnight UTC of the local date */
     int64_t power_mw;
@@ -116,6 +119,7 @@ struct usual {
     struct reading idle_power_mw, idle_power_high_mw;
     struct reading util_permille;       /* at this hour of the day */
     bool too_hot, too_fast, fan_behind; /* hotter than usual; fan faster; fan slower, so that heat is no wonder */
+    bool warm_room;                     /* hotter than usual like all other GPUs of the host: then too_hot is not said */
     bool idle_excess;                   /* idle, and draws more than usual */
     struct baseline_drift drift;
     struct baseline_level at_clock, at_low_clock; /* idle at the memory clock of this moment, and at the lowest; clock 0: unknown */
@@ -127,9 +131,8 @@ const struct baseline_step *usual_step(const struct usual *u, int32_t pid); /* N
 
 /* b may be NULL: nothing is known. hour: of local time, -1 unknown. ambient: of the air now. */
 void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, struct reading ambient, struct usual *ret);
-/* The same for a GPU of a host; all may be NULL. */
-void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct reading ambient,
-                     struct usual *ret);
+/* The same for a GPU of a snapshot, held against its neighbors; all may be NULL. */
+void baselines_judge(const struct baselines *all, const struct snapshot *now, const struct gpu *gpu, struct usual *ret);
 
 /* "2 °C more each month at 300 W since August"; "" without a rise. */
 enum { DRIFT_WORDS = 120 };

@@ -13,6 +13,7 @@
 #include "insight/baseline/internal.h"
 
 enum { MONTH_DAYS = 30, RISE_LEAST_MDEGC = 3000, RISE_STRONG_MDEGC = 8000, RISE_LEAST_PERMILLE = 100, RISE_STRONG_PERMILLE = 250 };
+enum { ROOM_LEAST_MDEGC = 1000 };
 #define ORDER_LEAST 4.0
 #define ORDER_STRONG 6.0
 
@@ -108,6 +109,21 @@ static int64_t mean_power(const struct baseline_learner *l, int bin)
     return mean_of(&all);
 }
 
+/* How much of the rise is the room's: the sensor of the air tells it, on days that have one; else the idle GPU, which a room that
+ * gets warmer warms by as much. Where the air is known, the order of the days is that of the rise above it. */
+static double room_slope(const struct baseline_learner *l, size_t step, struct trend *temp, bool *air_known)
+{
+    struct trend above_air = trend_of(l, offsetof(struct day, rise) + step);
+    if (above_air.days >= BASELINE_DRIFT_DAYS && above_air.last - above_air.first >= BASELINE_DRIFT_SPAN_DAYS) {
+        double room = temp->slope - above_air.slope;
+        *air_known = true;
+        temp->order = above_air.order;
+        return room * (double)(temp->last - temp->first) >= ROOM_LEAST_MDEGC ? room : 0;
+    }
+    struct trend idle = trend_of(l, offsetof(struct day, idle_temp));
+    return idle.order >= ORDER_LEAST ? MAX_OF(idle.slope, 0.0) : 0;
+}
+
 void baseline_find_drift(const struct baseline_learner *l, struct baseline_drift *ret)
 {
     *ret = (struct baseline_drift){0};
@@ -116,9 +132,7 @@ void baseline_find_drift(const struct baseline_learner *l, struct baseline_drift
         return;
     size_t step = (size_t)bin * sizeof(struct mean);
     struct trend temp = trend_of(l, offsetof(struct day, temp) + step), fan = trend_of(l, offsetof(struct day, fan) + step);
-    struct trend idle = trend_of(l, offsetof(struct day, idle_temp));
-    /* A room that gets warmer warms the idle GPU by as much. */
-    double room = idle.order >= ORDER_LEAST ? MAX_OF(idle.slope, 0.0) : 0, slope = temp.slope - room;
+    double room = room_slope(l, step, &temp, &ret->air_known), slope = temp.slope - room;
     bool hotter = rises(&temp, slope, RISE_LEAST_MDEGC, ORDER_LEAST);
     bool faster = room <= 0 && rises(&fan, fan.slope, RISE_LEAST_PERMILLE, ORDER_LEAST);
     ret->days = MAX_OF(temp.days, fan.days);
@@ -151,7 +165,7 @@ const char *baseline_drift_words(const struct baseline_drift *d, char out[DRIFT_
         snprintf(rise, sizeof rise, "%.2g °C more", (double)d->mdegc_per_month / 1000);
     else
         snprintf(rise, sizeof rise, "%.2g%% more fan speed", (double)d->fan_permille_per_month / 10);
-    snprintf(out, DRIFT_WORDS, "%s each month at %lld W since %s%s", rise, words_whole(d->power_mw, 1000), months[tm.tm_mon % 12],
-             year);
+    snprintf(out, DRIFT_WORDS, "%s each month at %lld W since %s%s%s", rise, words_whole(d->power_mw, 1000), months[tm.tm_mon % 12],
+             year, d->elsewhere ? ", as on other GPUs of this host" : "");
     return out;
 }

@@ -13,6 +13,7 @@ enum {
     FAN_ABOVE_PERMILLE = 200,
     FAN_BEHIND_PERMILLE = 150,
     IDLE_ABOVE_MW = 5000,
+    ALIKE_LEAST_MDEGC = 4000, /* and at least half of what this GPU is hotter */
 };
 
 double baseline_confidence(int days)
@@ -117,10 +118,55 @@ void baseline_judge(const struct baseline *b, const struct gpu *gpu, int hour, s
         ret->days = b->days;
 }
 
-void baselines_judge(const struct baselines *all, const struct gpu *gpu, struct wall now, struct reading ambient, struct usual *ret)
+static int64_t above_usual(const struct gpu *gpu, const struct usual *u)
 {
-    int hour = all && now.ms > 0 ? (int)((now.ms + all->zone_ms) / 3600000 % 24) : -1;
-    baseline_judge(baselines_find(all, &gpu->id), gpu, hour, ambient, ret);
+    return gpu->temp_mdegc.value - u->temp_mdegc.value;
+}
+
+/* Without a sensor of the air, the other GPUs tell: when each of them is hotter than usual, too, it is the room or the case. */
+static bool all_are_hotter(const struct baselines *all, const struct snapshot *now, const struct gpu *gpu, const struct usual *own)
+{
+    int64_t least = MAX_OF((int64_t)ALIKE_LEAST_MDEGC, above_usual(gpu, own) / 2);
+    size_t alike = 0;
+    for (size_t i = 0; i < now->gpu_count; i++) {
+        const struct gpu *other = &now->gpus[i];
+        struct usual u;
+        if (other == gpu || other->temp_mdegc.state != READING_OK)
+            continue;
+        baseline_judge(baselines_find(all, &other->id), other, -1, reading_absent(READING_UNREAD), &u);
+        if (u.temp_mdegc.state != READING_OK || u.at_more_power)
+            continue;
+        if (above_usual(other, &u) < least)
+            return false;
+        alike++;
+    }
+    return alike > 0;
+}
+
+/* Another GPU of the host that drifts at least half as fast. */
+static bool drifts_elsewhere(const struct baselines *all, const struct baseline *b)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct baseline_drift *d = &all->list[i].drift;
+        if (&all->list[i] != b && d->rising && d->mdegc_per_month * 2 >= b->drift.mdegc_per_month)
+            return true;
+    }
+    return false;
+}
+
+void baselines_judge(const struct baselines *all, const struct snapshot *now, const struct gpu *gpu, struct usual *ret)
+{
+    int hour = all && now->taken_at.ms > 0 ? (int)((now->taken_at.ms + all->zone_ms) / 3600000 % 24) : -1;
+    const struct baseline *b = baselines_find(all, &gpu->id);
+    baseline_judge(b, gpu, hour, now->host.ambient_temp_mdegc, ret);
+    if (ret->too_hot && ret->ambient_mdegc.state != READING_OK && all_are_hotter(all, now, gpu, ret)) {
+        ret->too_hot = false;
+        ret->warm_room = true;
+    }
+    if (b && ret->drift.mdegc_per_month && !ret->drift.air_known && drifts_elsewhere(all, b)) {
+        ret->drift.elsewhere = true;
+        ret->drift.strong = false;
+    }
 }
 
 const char *baseline_start_name(enum baseline_start start)

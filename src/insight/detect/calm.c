@@ -90,6 +90,13 @@ static void rule_cannot_know(const struct facts *f, struct why_part *part)
     cause_end(&d, "Its readings don't show why.");
 }
 
+/* Up to here nothing is unusual; what shares its cooling with a CPU idles warmer. */
+static bool is_cool_enough(const struct facts *f)
+{
+    return f->heat <= HEAT_LUKEWARM ||
+           (f->heat == HEAT_WARM && cooling_is_shared(f->gpu) && f->gpu->temp_mdegc.value < FAN_NEEDED_FROM);
+}
+
 void rules_calm(const struct facts *f, struct why_part *part)
 {
     if (explained(f, part))
@@ -101,8 +108,7 @@ void rules_calm(const struct facts *f, struct why_part *part)
     bool beside_cpu = no_work && rests_beside_cpu(f);
     bool silent = f->fan == FAN_OFF || f->fan == FAN_LOW;
     bool feels = f->heat != HEAT_UNKNOWN || (f->power == POWER_LOW && (f->fan != FAN_UNKNOWN || no_work)) || (no_work && silent);
-    if (((known >= 2 && feels) || beside_cpu) && f->load != LOAD_BUSY && quiet(f) && f->heat <= HEAT_LUKEWARM &&
-        f->power <= POWER_RAISED)
+    if (((known >= 2 && feels) || beside_cpu) && f->load != LOAD_BUSY && quiet(f) && is_cool_enough(f) && f->power <= POWER_RAISED)
         rule_nothing(f, part);
     else
         rule_cannot_know(f, part);

@@ -252,5 +252,6 @@ void health_look_cooling(const struct baseline_drift *d, struct health_look *loo
         return;
     clear(look);
     if (d->rising)
-        present(look, d->strong ? HEALTH_DEGRADED : HEALTH_HEALTHY, ADVICE_COOL, 0, "%s", baseline_drift_words(d, words));
+        present(look, d->strong ? HEALTH_DEGRADED : HEALTH_HEALTHY, ADVICE_COOL, 0, "%s: %s", baseline_drift_words(d, words),
+                d->elsewhere ? "a warmer room, or dust in the filters" : "dust, or paste that has dried out");
 }

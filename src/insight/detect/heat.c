@@ -64,11 +64,14 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
 {
     bool suspect = f->past.calm_ms >= CALM_LEAST_MS || reading_or(f->gpu->temp_mdegc, 0) >= HEAT_SUSPECT_FROM;
     bool lukewarm = f->heat == HEAT_LUKEWARM && f->fan >= FAN_RAISED && suspect && !cooling_is_shared(f->gpu);
+    /* Laptops and processors idle warm: the CPU beside the GPU is never quite idle. */
+    enum heat_level least = cooling_is_shared(f->gpu) ? HEAT_HOT : HEAT_WARM;
     struct cause_draft d;
-    if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < HEAT_WARM && !lukewarm) ||
+    if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < least && !lukewarm) ||
         f->cpu_hot || (recently_busy(f) && f->past.temp_falls)) /* the heat of that work, and it is going */
         return;
-    cause_begin(&d, part, FINDING_AIRFLOW, 0.95);
+    /* One look can't tell heat that stays from heat that is going. */
+    cause_begin(&d, part, FINDING_AIRFLOW, f->past.known ? 0.95 : 0.55);
     support_load(&d, f, 0.45);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.55 : 0.4);
     if (f->power == POWER_LOW)
@@ -81,7 +84,10 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
         doubt(&d, 0.6, "warm, not hot");
     if (f->neighbour)
         doubt(&d, 0.6, NULL);
-    cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
+    if (f->past.known)
+        cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
+    else
+        cause_end(&d, "The heat may be of work that just ended; if it stays: airflow, dust, a warm room or case.");
 }
 
 /* A GPU is built to dissipate the heat of its power limit. One that is too hot below it, with its fan at full speed, cannot. */

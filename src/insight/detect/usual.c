@@ -92,15 +92,30 @@ static void rule_loud(const struct facts *f, struct why_part *part)
               percent(u->fan_permille.value));
 }
 
+/* Nothing is wrong with a GPU that is hotter like all others of its host. */
+static void rule_warm_room(const struct facts *f, struct why_part *part)
+{
+    const struct usual *u = &part->usual;
+    struct cause_draft d;
+    cause_begin(&d, part, FINDING_AIRFLOW, 0.5);
+    support_usual_heat(&d, u);
+    support(&d, 0.2, "the other GPUs of this host are hotter than usual, too");
+    cause_end(&d, "%lld °C; %lld °C is usual %s, and the other GPUs are hotter than usual, too: a warm room or case.",
+              words_whole(f->gpu->temp_mdegc.value, 1000), words_whole(u->temp_mdegc.value, 1000), words_at_power(u));
+}
+
 void rules_usual(const struct facts *f, struct why_part *part)
 {
-    if (!part->usual.too_hot && !part->usual.too_fast)
+    struct usual *u = &part->usual;
+    if (!u->too_hot && !u->too_fast && !u->warm_room)
         return;
     if (cools_down(f)) {
-        part->usual.too_hot = part->usual.too_fast = false;
+        u->too_hot = u->too_fast = u->warm_room = false;
         return;
     }
-    if (part->usual.too_hot)
+    if (u->warm_room)
+        rule_warm_room(f, part);
+    else if (u->too_hot)
         rule_hot(f, part);
     else
         rule_loud(f, part);

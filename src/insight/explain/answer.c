@@ -109,6 +109,9 @@ void answer_usual(struct why_part *part, bool over)
     if (u->too_hot)
         snprintf(text, sizeof text, " %lld °C %s usual %s%s.", words_whole(u->temp_mdegc.value, 1000), over ? "was" : "is",
                  words_at_power(u), u->fan_behind ? ", with a faster fan" : ": airflow or dust");
+    else if (u->warm_room)
+        snprintf(text, sizeof text, " %lld °C %s usual %s; all GPUs %s hotter than usual: a warm room or case.",
+                 words_whole(u->temp_mdegc.value, 1000), over ? "was" : "is", words_at_power(u), over ? "were" : "are");
     else if (u->idle_excess && !over)
         snprintf(text, sizeof text, " %lld W is usual when idle.", words_whole(u->idle_power_mw.value, 1000));
     if (used + strlen(text) < sizeof part->answer)

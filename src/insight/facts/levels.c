@@ -3,9 +3,11 @@
  */
 #include "insight/facts/levels.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "model/fan.h"
 
 struct reading heat_margin(const struct gpu *gpu)
@@ -135,13 +137,30 @@ struct reading load_permille(const struct gpu *gpu, bool *direct)
     return known ? reading_ok(MIN_OF(sum, (int64_t)1000)) : reading_absent(gpu->util_permille.state);
 }
 
+/* "6800M", "A370M", "940MX", "7600S": chips for laptops. Of data centers are a V100S and a K40m. */
+static bool is_mobile_model(struct str word)
+{
+    size_t end = 0, digits = 0;
+    while (end < word.len && (isdigit((unsigned char)word.at[end]) || (end == 0 && isupper((unsigned char)word.at[0])))) {
+        digits += isdigit((unsigned char)word.at[end]) != 0;
+        end++;
+    }
+    struct str suffix = {word.at + end, word.len - end};
+    bool four = digits == 4 && end == 4;
+    return digits >= 3 && (str_is(suffix, "M") || str_is(suffix, "MX") || (four && str_is(suffix, "S")));
+}
+
 bool cooling_is_shared(const struct gpu *gpu)
 {
     static const char *const mobile[] = {"Laptop", "Max-Q", "Mobile"};
+    struct str rest = str_from(gpu->id.name), word;
     if (gpu->memory_kind.state == READING_OK && strcmp(gpu->memory_kind.value, "shared") == 0)
         return true;
     for (size_t i = 0; i < ARRAY_LEN(mobile); i++)
         if (strstr(gpu->id.name, mobile[i]))
+            return true;
+    while (str_word(&rest, &word))
+        if (is_mobile_model(word))
             return true;
     return false;
 }

@@ -51,7 +51,7 @@ static const char *const again = "Have the GPU checked and replaced: a reset did
 static void find_drift(struct health_verdict *v, const struct health_fault *fault)
 {
     struct health_finding *f = add_finding(v, fault, fault->state, health_advice_text(fault->advice));
-    set_reason(f, "%s: dust, or paste that has dried out.", fault->reason);
+    set_reason(f, "%s.", fault->reason);
 }
 
 static void find_reading_fault(struct health_verdict *v, const struct health_fault *fault, struct wall now)
@@ -210,7 +210,7 @@ static void judge_listed(const struct health_history *h, struct health_verdict *
     card->listed = true;
     card->simulated = gpu->simulated;
     v->activity = gpu->activity;
-    baselines_judge(h->usual, gpu, now->taken_at, now->host.ambient_temp_mdegc, &v->usual);
+    baselines_judge(h->usual, now, gpu, &v->usual);
     card->last_seen = now->taken_at;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
     if (!gpu->released)

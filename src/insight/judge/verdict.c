@@ -19,7 +19,7 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
                       struct why_part *part)
 {
     part->gpu_index = gpu->index;
-    baselines_judge(basis->usual, gpu, now->taken_at, now->host.ambient_temp_mdegc, &part->usual);
+    baselines_judge(basis->usual, now, gpu, &part->usual);
     if (gpu->state == GPU_OK) {
         facts_collect(f, now, gpu, basis->past);
         f->over = basis->over;

@@ -15,6 +15,7 @@ struct course {
     double dust, season, fan_dust; /* degrees a day at work; at work and at rest; permille of fan a day */
     int every;                     /* works on every so many-th day; 0: each */
     bool air;                      /* a sensor has the air around the host: 22 °C and the season */
+    bool all_day;                  /* never idle, as in a data center */
 };
 
 static int64_t noise(unsigned *seed, int64_t most)
@@ -29,7 +30,7 @@ static void learn_day(struct baseline_learner *l, const struct course *c, int d,
     int64_t daily = noise(seed, 1000);
     double heat = 30;
     for (int m = 0; m < 1440; m++) {
-        bool work = m >= 18 * 60 && m < 22 * 60 && (!c->every || d % c->every == 0);
+        bool work = c->all_day || (m >= 18 * 60 && m < 22 * 60 && (!c->every || d % c->every == 0));
         bool other_limit = c->limit_day && d >= c->limit_day, other_fan = c->fan_day && d >= c->fan_day;
         int64_t limit = other_limit ? 300000 : 450000, power = work ? (other_limit ? 240000 : 300000) : 22000;
         double goal = (work ? (other_limit ? 64 : 72) + c->dust * d - (other_fan ? 6 : 0) : 34) + c->season * d;
@@ -186,6 +187,42 @@ static void a_warm_summer_is_not_dust(void **state)
     assert_false(b.drift.rising);
 }
 
+static void a_sensor_of_the_air_tells_summer_from_dust_where_nothing_ever_idles(void **state)
+{
+    (void)state;
+    struct course summer = {.days = 90, .season = 12.0 / 90, .all_day = true, .air = true};
+    assert_false(learn(summer).drift.rising);
+    summer.dust = 4.0 / 30;
+    struct baseline dusty = learn(summer);
+    assert_true(dusty.drift.strong && dusty.drift.air_known);
+    NEAR(dusty.drift.mdegc_per_month, 4000, 400);
+    summer.air = false;
+    assert_true(learn(summer).drift.rising);
+}
+
+static void what_drifts_on_every_gpu_may_be_the_room(void **state)
+{
+    (void)state;
+    static struct baselines all;
+    struct usual u;
+    char words[DRIFT_WORDS];
+    struct snapshot *now = snapshot_new(2);
+    assert_non_null(now);
+    all = (struct baselines){.count = 2};
+    for (int i = 0; i < 2; i++) {
+        all.list[i] = learn((struct course){.days = 90, .season = 12.0 / 90, .all_day = true});
+        snprintf(all.list[i].id.uuid, sizeof all.list[i].id.uuid, "GPU-%d", i);
+        now->gpus[i].id = all.list[i].id;
+    }
+    baselines_judge(&all, now, &now->gpus[0], &u);
+    assert_true(u.drift.rising && u.drift.elsewhere && !u.drift.strong);
+    assert_non_null(strstr(baseline_drift_words(&u.drift, words), "other GPUs"));
+    all.count = 1;
+    baselines_judge(&all, now, &now->gpus[0], &u);
+    assert_true(u.drift.rising && !u.drift.elsewhere && u.drift.strong);
+    snapshot_unref(now);
+}
+
 static void a_warm_room_is_not_the_fault_of_the_cooling(void **state)
 {
     (void)state;
@@ -305,6 +342,8 @@ int main(void)
         TEST(dust_is_a_slow_rise_at_the_same_power),
         TEST(a_fan_that_works_harder_each_month_is_dust_too),
         TEST(a_warm_summer_is_not_dust),
+        TEST(a_sensor_of_the_air_tells_summer_from_dust_where_nothing_ever_idles),
+        TEST(what_drifts_on_every_gpu_may_be_the_room),
         TEST(a_warm_room_is_not_the_fault_of_the_cooling),
         TEST(a_new_fan_curve_starts_a_new_baseline),
         TEST(another_power_limit_starts_a_new_baseline),

@@ -30,7 +30,7 @@ static void scenario_holds(void **state)
     for (size_t i = 0; i < s.block_count; i++) {
         struct scenario_machine m;
         assert_true(scenario_build(&s, s.blocks[i].without, &m));
-        struct why *why = why_explain(m.now, m.has_past ? &m.past : NULL);
+        struct why *why = why_explain_usual(m.now, m.has_past ? &m.past : NULL, m.usual);
         assert_non_null(why);
         size_t failed = check_block(&m, &s.blocks[i], why);
         if (i == 0)
