@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,26 +126,6 @@ void push_queue_free(struct push_queue *q)
     free(q);
 }
 
-static int write_file(const char *path, struct str body)
-{
-    char fresh[FOLDER_SIZE + 64];
-    snprintf(fresh, sizeof fresh, "%s.new", path);
-    AUTO_CLOSE int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int rc = fd < 0 ? -errno : 0;
-    while (rc == 0 && body.len) {
-        ssize_t sent = write(fd, body.at, body.len);
-        if (sent < 0 && errno != EINTR)
-            rc = -errno;
-        else if (sent > 0)
-            body = (struct str){body.at + sent, body.len - (size_t)sent};
-    }
-    if (rc == 0 && rename(fresh, path) < 0)
-        rc = -errno;
-    if (rc < 0 && fd >= 0)
-        unlink(fresh);
-    return rc;
-}
-
 static void give_way(struct push_queue *q)
 {
     q->lost_samples += q->list[q->first].samples;
@@ -175,16 +154,16 @@ int push_queue_put(struct push_queue *q, struct str body, uint32_t samples, stru
     while (q->count && q->bytes + w.bytes > q->bytes_max)
         give_way(q);
     path_of(q, &w, path, sizeof path);
-    int rc = q->folder[0] ? write_file(path, body) : -ENOENT;
-    if (rc == 0 && !append(q, w)) {
-        unlink(path);
-        rc = -ENOMEM;
-    } else if (rc == 0) {
+    int rc = q->folder[0] ? keep_write(path, body, err) : -ENOENT;
+    if (rc == 0 && append(q, w))
         return 0;
-    }
+    if (rc == 0)
+        rc = error_set(err, -ENOMEM, "out of memory");
+    if (q->folder[0])
+        unlink(path); /* perhaps written, but not to the disk */
     if (put_in_memory(q, w, body) < 0)
         q->lost_samples += samples;
-    return q->folder[0] ? error_set(err, rc, "cannot write '%s': %s", path, strerror(-rc)) : 0;
+    return q->folder[0] ? rc : 0;
 }
 
 bool push_queue_first(struct push_queue *q, struct buf *body, uint32_t *samples)

@@ -15,10 +15,10 @@
 
 #include "base/cleanup.h"
 #include "base/mailbox.h"
-#include "push/retry.h"
+#include "net/retry.h"
 #include "push/target.h"
 
-enum { MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
+enum { PAUSE_MOST_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
 
 struct push_message {
     struct push_scrape scrape;
@@ -37,7 +37,7 @@ struct push_sender {
     struct push_queue *queue;
     struct push_scrape before;
     struct wall last_at;
-    struct push_retry retry;
+    struct retry retry;
     bool disk_fails;
     /* For others to look at */
     pthread_mutex_t lock;
@@ -149,7 +149,7 @@ static bool send_first(struct push_sender *p)
         return true; /* the same one, now */
     }
     if (outcome == PUSH_LATER)
-        pause_ms = push_retry_failed(&p->retry, clock_mono(p->setup.env->clock), answer.retry_after_ms);
+        pause_ms = retry_failed(&p->retry, clock_mono(p->setup.env->clock), PAUSE_MOST_MS, answer.retry_after_ms);
     else
         push_queue_drop_first(p->queue);
     count_outcome(p, outcome, samples, answer.text);
@@ -164,7 +164,7 @@ static int64_t until_due_ms(const struct push_sender *p)
 {
     struct push_queue_state state;
     push_queue_get(p->queue, &state);
-    return state.requests ? push_retry_wait_ms(&p->retry, clock_mono(p->setup.env->clock)) : -1;
+    return state.requests ? retry_wait_ms(&p->retry, clock_mono(p->setup.env->clock)) : -1;
 }
 
 /* New settings are for what comes now, and for what waits: it goes to the new place. A series under another job or instance is
@@ -250,7 +250,7 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
         push_sender_free(p);
         return NULL;
     }
-    p->retry.seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)p) | 1;
+    p->retry.seed = retry_seed(p);
     if (setup->folder)
         set_folder(p, folder, sizeof folder);
     p->mail = mailbox_new(MESSAGES_MAX, drop_message);

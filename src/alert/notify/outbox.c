@@ -211,7 +211,7 @@ struct mono outbox_due(const struct outbox *o, struct mono now, struct wall toda
 {
     struct mono queue = queue_due(o, now, today), repeat = repeat_due(o);
     struct mono due = queue.ns < repeat.ns ? queue : repeat;
-    return due.ns == never.ns ? never : later(due, o->not_before);
+    return due.ns == never.ns ? never : later(due, o->retry.not_before);
 }
 
 /* ---- a batch ---- */
@@ -285,7 +285,7 @@ bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct ou
     drop_orphans(o);
     if (outbox_due(o, now, today).ns > now.ns)
         return false;
-    if (later(queue_due(o, now, today), o->not_before).ns <= now.ns) {
+    if (later(queue_due(o, now, today), o->retry.not_before).ns <= now.ns) {
         take_items(o, today, batch);
         return true;
     }
@@ -293,16 +293,6 @@ bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct ou
     for (size_t i = 0; i < o->heard_count; i++)
         batch->list[batch->count++] = &o->heard[i]->notice;
     return batch->count > 0;
-}
-
-static int64_t growing_pause(uint32_t failures, uint32_t random)
-{
-    int64_t pause = OUTBOX_PAUSE_LEAST_MS;
-    for (uint32_t i = 1; i < failures && pause < OUTBOX_PAUSE_MOST_MS; i++)
-        pause *= 2;
-    pause = MIN_OF(pause, (int64_t)OUTBOX_PAUSE_MOST_MS);
-    return pause * 3 / 4 +
-           (int64_t)(random % 1000) * pause / 2000; /* 75 to 125 %: targets of many machines are not asked at once */
 }
 
 static void settle_sent(struct outbox *o, const struct outbox_batch *batch, struct mono now, struct wall today)
@@ -319,8 +309,8 @@ static void settle_sent(struct outbox *o, const struct outbox_batch *batch, stru
     for (size_t i = o->count; i-- > 0;)
         if (o->items[i]->taken)
             remove_at(o, i);
-    o->failures = 0;
-    o->not_before = (struct mono){0};
+    o->retry.failures = 0;
+    o->retry.not_before = (struct mono){0};
     if (!batch->repeat) {
         o->last_sent = now;
         o->last_sent_at = today;
@@ -351,7 +341,7 @@ static size_t give_up_hopeless(struct outbox *o, enum outbox_result result, stru
 }
 
 int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum outbox_result result, int64_t pause_ms,
-                      uint32_t random, struct mono now, struct wall today)
+                      struct mono now, struct wall today)
 {
     if (result == OUTBOX_CANCELLED)
         return 0;
@@ -362,12 +352,11 @@ int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum o
     size_t gone = give_up_hopeless(o, result, today);
     o->given_up += gone;
     o->changed = true;
-    o->failures++;
-    int64_t pause = MAX_OF(growing_pause(o->failures, random), MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MOST_MS));
-    if (gone) {
-        o->failures = 0; /* the next one has its own chance */
-        pause = MAX_OF((int64_t)OUTBOX_PAUSE_LEAST_MS, pause_ms);
+    int64_t pause = retry_failed(&o->retry, now, OUTBOX_PAUSE_MOST_MS, MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MOST_MS));
+    if (gone) { /* the next one has its own chance */
+        o->retry.failures = 0;
+        pause = MAX_OF((int64_t)RETRY_PAUSE_FIRST_MS, pause_ms);
+        o->retry.not_before = (struct mono){now.ns + pause * NS_PER_MS};
     }
-    o->not_before = (struct mono){now.ns + pause * NS_PER_MS};
     return pause;
 }

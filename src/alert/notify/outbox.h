@@ -11,12 +11,12 @@
 
 #include "alert/notify/notify.h"
 #include "alert/notify/quiet.h"
+#include "net/retry.h"
 
 enum {
     OUTBOX_HEARD_MAX = 1000, /* the one that began first is forgotten */
     OUTBOX_GROUP_MAX = 100,
     OUTBOX_REFUSALS_MAX = 4, /* a target that refuses is not asked for ever */
-    OUTBOX_PAUSE_LEAST_MS = 1000,
     OUTBOX_PAUSE_MOST_MS = 300000,
     OUTBOX_RETRY_AFTER_MOST_MS = 3600000,
     OUTBOX_AGE_MOST_MS = 86400000,      /* of what is tried in vain */
@@ -53,9 +53,8 @@ struct outbox {
     size_t count, capacity;
     struct outbox_heard **heard;
     size_t heard_count, heard_capacity;
-    uint32_t failures;      /* in a row */
-    struct mono not_before; /* after a failure; ns 0: none */
-    struct mono last_sent;  /* ns 0: never */
+    struct retry retry;
+    struct mono last_sent; /* ns 0: never */
     struct wall last_sent_at;
     struct mono repeat_at; /* ns 0: as soon as something was heard */
     uint64_t given_up;     /* notices, since the start */
@@ -89,10 +88,10 @@ struct outbox_batch {
 bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct outbox_batch *batch);
 
 enum outbox_result { OUTBOX_SENT, OUTBOX_FAILED, OUTBOX_REFUSED, OUTBOX_CANCELLED };
-/* What became of it. `pause_ms` is what the target asked for (0: nothing), `random` a random number for the jitter. Returns the
- * pause until the next attempt, 0 when it was sent. The notices of the batch may be gone afterwards. */
+/* What became of it. `pause_ms` is what the target asked for (0: nothing). Returns the pause until the next attempt, 0 when it was
+ * sent. The notices of the batch may be gone afterwards. */
 int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum outbox_result result, int64_t pause_ms,
-                      uint32_t random, struct mono now, struct wall today);
+                      struct mono now, struct wall today);
 
 void outbox_write(const struct outbox *o, const char *name, struct buf *out);
 /* Into an empty outbox; everything is due at once. -EINVAL: it is damaged. */

@@ -85,6 +85,7 @@ int outbox_read(struct outbox *o, struct str text, struct mono now, struct wall 
     bool good = json_is_object(root) && json_integer_value(json_object_get(root, "version")) == FILE_VERSION &&
                 json_is_array(json_object_get(root, "queue")) && json_is_array(json_object_get(root, "heard"));
     struct outbox_rules rules = o->rules;
+    uint64_t seed = o->retry.seed;
     good = good && read_heard(o, json_object_get(root, "heard")) && read_queue(o, json_object_get(root, "queue"), today);
     if (good) {
         /* The pause between two messages goes on where it was; a clock that was set back does not make it longer. */
@@ -95,6 +96,7 @@ int outbox_read(struct outbox *o, struct str text, struct mono now, struct wall 
     } else {
         outbox_done(o);
         o->rules = rules;
+        o->retry.seed = seed;
     }
     json_decref(root);
     return good ? 0 : error_set(err, -EINVAL, "it is not a queue of notifications");

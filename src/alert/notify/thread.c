@@ -39,7 +39,6 @@ struct notifier {
     /* The thread's own */
     struct notify_target *target;
     struct outbox outbox;
-    uint64_t seed;
     bool keeping_fails;
     bool rolling;
     uint64_t lost_before_roll; /* messages that did not fit: a roll call with gaps proves nothing */
@@ -63,26 +62,7 @@ static void drop_message(void *item)
     free(l);
 }
 
-static void say(struct notifier *n, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void say(struct notifier *n, enum log_level level, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (n->setup.say)
-        n->setup.say(n->setup.user, level, text);
-}
-
-/* xorshift: only so that many machines do not ask a server at the same moment. */
-static uint32_t next_random(struct notifier *n)
-{
-    n->seed ^= n->seed << 13;
-    n->seed ^= n->seed >> 7;
-    n->seed ^= n->seed << 17;
-    return (uint32_t)(n->seed >> 32);
-}
+#define say(n, level, ...) log_say((n)->setup.say, (n)->setup.user, level, __VA_ARGS__)
 
 /* ---- on disk ---- */
 
@@ -156,8 +136,8 @@ static void publish(struct notifier *n, enum notifier_state state)
     s->failed_total = o->given_up + mailbox_dropped(n->mail);
     s->last_sent_at = o->last_sent_at;
     s->next_try_at = (struct wall){0};
-    if (o->failures) {
-        int64_t left = mono_since_ms(o->not_before, clock_mono(n->setup.env->clock));
+    if (o->retry.failures) {
+        int64_t left = mono_since_ms(o->retry.not_before, clock_mono(n->setup.env->clock));
         s->next_try_at.ms = clock_wall(n->setup.env->clock).ms + MAX_OF(left, (int64_t)0);
     }
     pthread_mutex_unlock(&n->lock);
@@ -204,15 +184,15 @@ static void send_due(struct notifier *n)
     const struct clock *clock = n->setup.env->clock;
     while (!atomic_load(&n->stop) && outbox_take(&n->outbox, clock_mono(clock), clock_wall(clock), &batch)) {
         const struct notice_group group = {batch.list, batch.count};
-        uint32_t failures = n->outbox.failures;
+        uint32_t failures = n->outbox.retry.failures;
         uint64_t given_up = n->outbox.given_up;
         struct notify_attempt attempt;
         publish(n, NOTIFIER_SENDING);
         notify_attempt(n->setup.env, n->target, &group, clock_wall(clock), &n->stop, &attempt);
         if (attempt.result == OUTBOX_CANCELLED)
             return;
-        int64_t pause_ms = outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, next_random(n), clock_mono(clock),
-                                         clock_wall(clock));
+        int64_t pause_ms =
+            outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, clock_mono(clock), clock_wall(clock));
         save(n); /* before it is shown as sent: who sees that may end us, and it must not be sent again */
         publish_attempt(n, &attempt, batch.taken);
         tell_outcome(n, &attempt, failures, given_up, pause_ms);
@@ -300,7 +280,7 @@ static void open_message(struct notifier *n, struct notifier_message *l)
         notify_target_free(n->target);
         n->target = TAKE(l->target);
         n->outbox.rules = n->target->rules;
-        n->outbox.not_before = (struct mono){0}; /* new settings have a chance at once */
+        n->outbox.retry.not_before = (struct mono){0}; /* new settings have a chance at once */
     }
     drop_message(l);
 }
@@ -322,7 +302,9 @@ static void *thread_main(void *arg)
         send_due(n);
         show_view(n);
         keep_alive(n);
-        enum notifier_state state = n->outbox.failures ? NOTIFIER_RETRYING : n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE;
+        enum notifier_state state = n->outbox.retry.failures ? NOTIFIER_RETRYING
+                                    : n->outbox.count        ? NOTIFIER_WAITING
+                                                             : NOTIFIER_IDLE;
         publish(n, state);
         int64_t wait = until_due_ms(n);
         struct notifier_message *l = wait_for_message(n, wait); /* after its close only what is left, which goes to the disk */
@@ -349,7 +331,7 @@ struct notifier *notifier_new(const struct notifier_setup *setup, const struct c
     pthread_mutex_init(&n->lock, NULL);
     str_copy(n->name, sizeof n->name, str_from(settings->entry.name));
     str_copy(n->stats.name, sizeof n->stats.name, str_from(n->name));
-    n->seed = ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)n) | 1;
+    n->outbox.retry.seed = retry_seed(n);
     n->mail = mailbox_new(MESSAGES_MAX, drop_message);
     n->target = notify_target_new(settings);
     n->view_every_ms = settings->type == CONFIG_NOTIFY_MQTT ? settings->state_interval_ms : 0;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "net/retry.h"
 #include "push/queue.h"
-#include "push/retry.h"
 #include "push/sender.h"
 #include "test.h"
 
@@ -319,20 +319,20 @@ static void what_is_too_long_to_be_sent_is_refused_and_not_cut(void **state)
 static void pauses_grow_to_a_minute_and_are_no_shorter_than_asked(void **state)
 {
     (void)state;
-    struct push_retry r = {.seed = 1};
+    struct retry r = {.seed = 1};
     const struct mono now = {7LL * NS_PER_S};
-    assert_int_equal(push_retry_wait_ms(&r, now), 0);
+    assert_int_equal(retry_wait_ms(&r, now), 0);
     int64_t full = 1000;
     for (int i = 0; i < 50; i++, full = MIN_OF(2 * full, 60000)) {
-        int64_t pause = push_retry_failed(&r, now, 0);
+        int64_t pause = retry_failed(&r, now, 60000, 0);
         assert_in_range(pause, full * 3 / 4, full);
-        assert_in_range(push_retry_wait_ms(&r, now), pause, pause + 1);
+        assert_in_range(retry_wait_ms(&r, now), pause, pause + 1);
     }
     assert_int_equal(r.failures, 50);
-    assert_int_equal(push_retry_failed(&r, now, 90000), 90000);
-    assert_int_equal(push_retry_wait_ms(&r, (struct mono){now.ns + 90001LL * NS_PER_MS}), 0);
+    assert_int_equal(retry_failed(&r, now, 60000, 90000), 90000);
+    assert_int_equal(retry_wait_ms(&r, (struct mono){now.ns + 90001LL * NS_PER_MS}), 0);
     r.failures = 0; /* it was reached */
-    assert_in_range(push_retry_failed(&r, now, 0), 750, 1000);
+    assert_in_range(retry_failed(&r, now, 60000, 0), 750, 1000);
 }
 
 int main(void)

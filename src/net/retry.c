@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pauses double from a second to a minute, each up to a quarter shorter.
+ * Pauses double from a second on, each up to a quarter shorter.
  */
-#include "push/retry.h"
+#include "net/retry.h"
 
 #include "base/cleanup.h"
 
-enum { PAUSE_FIRST_MS = 1000, PAUSE_MOST_MS = 60000 };
+uint64_t retry_seed(const void *owner)
+{
+    return ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)owner) | 1;
+}
 
 /* xorshift: only so that many hosts do not ask a server at the same moment. */
-static uint32_t next_random(struct push_retry *r)
+static uint32_t next_random(struct retry *r)
 {
     r->seed ^= r->seed << 13;
     r->seed ^= r->seed >> 7;
@@ -16,20 +19,20 @@ static uint32_t next_random(struct push_retry *r)
     return (uint32_t)(r->seed >> 32);
 }
 
-int64_t push_retry_failed(struct push_retry *r, struct mono now, int64_t asked_ms)
+int64_t retry_failed(struct retry *r, struct mono now, int64_t most_ms, int64_t asked_ms)
 {
-    int64_t pause = PAUSE_FIRST_MS;
-    for (uint32_t i = 0; i < r->failures && pause < PAUSE_MOST_MS; i++)
+    int64_t pause = RETRY_PAUSE_FIRST_MS;
+    for (uint32_t i = 0; i < r->failures && pause < most_ms; i++)
         pause *= 2;
     r->failures++;
-    pause = MIN_OF(pause, (int64_t)PAUSE_MOST_MS);
+    pause = MIN_OF(pause, most_ms);
     pause -= pause * (next_random(r) % 250) / 1000;
     pause = MAX_OF(pause, asked_ms);
     r->not_before = (struct mono){now.ns + pause * NS_PER_MS};
     return pause;
 }
 
-int64_t push_retry_wait_ms(const struct push_retry *r, struct mono now)
+int64_t retry_wait_ms(const struct retry *r, struct mono now)
 {
     int64_t left = r->not_before.ns - now.ns;
     return left <= 0 ? 0 : left / NS_PER_MS + 1;
