@@ -109,13 +109,19 @@ static int health_part_start(void *part, const struct part_host *host)
     return 0;
 }
 
+/* While the judge is still there. */
+static void stop_health(void *part)
+{
+    struct health_part *p = part;
+    if (p->latest)
+        health_part_save(p, (struct wall){0});
+}
+
 static void close_health(void *part)
 {
     struct health_part *p = part;
     if (!p)
         return;
-    if (p->latest)
-        health_part_save(p, (struct wall){0});
     snapshot_unref(p->last);
     health_free(p->latest);
     free(p);
@@ -350,4 +356,5 @@ const struct part_ops health_part_ops = {.name = "health",
                                          .sampled = health_part_sampled,
                                          .metrics = health_part_metrics,
                                          .counts = counts,
+                                         .stop = stop_health,
                                          .close = close_health};
