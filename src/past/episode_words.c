@@ -69,10 +69,13 @@ void episode_say(struct explained_episode *e)
 {
     const struct why_brief *b = &e->part.brief;
     struct sentence s = {0};
-    if (!b->state[0] && !b->doing[0])
+    if (!b->state[0] && !b->doing[0] && !e->headline[0])
         return; /* lost, unreadable: the answer has no numbers */
-    add(&s, "%sGPU %d was %s%s%s.", e->simulated ? "Simulated " : "", e->gpu_index, b->state,
-        b->state[0] && b->doing[0] ? ": " : "", b->doing);
+    if (e->headline[0])
+        add(&s, "%s%s.", e->simulated ? "Simulated " : "", e->headline);
+    else
+        add(&s, "%sGPU %d was %s%s%s.", e->simulated ? "Simulated " : "", e->gpu_index, b->state,
+            b->state[0] && b->doing[0] ? ": " : "", b->doing);
     if (e->part.activity.code != ACTIVITY_LOST) /* those of the minutes in which it was there */
         add_numbers(&s, e, strstr(b->doing, " W by") || strstr(b->doing, " W, "));
     add_end(&s, e, e->ended);

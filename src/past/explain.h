@@ -49,6 +49,9 @@ int explain_moment_of(struct store *s, const struct store_gpu *gpu, struct wall 
                       struct explained_moment *ret, struct error *err);
 void explained_moment_done(struct explained_moment *m);
 
+/* stored_findings.c: the verdict that was published then takes the place of the one that the rows give, where it is stored. */
+int stored_verdict(struct store *s, const char *host, const struct snapshot *then, struct why *why, struct error *err);
+
 /* What ended an episode. */
 enum episode_end { EPISODE_END_UNKNOWN, EPISODE_ONGOING, EPISODE_END_PROCESS, EPISODE_END_LOAD, EPISODE_END_RECORD };
 enum { EPISODE_END_SIZE = 96 };
@@ -70,6 +73,8 @@ struct explained_episode {
     struct episode_numbers numbers;
     struct reading util_permille, temp_max_mdegc, power_mw; /* mean, highest, mean */
     double weight;
+    char
+        headline[FINDING_HEADLINE_SIZE]; /* of a finding that was stored at the time, in the past tense; "": judged from the rows */
     enum episode_end end;
     struct reading end_util_permille; /* right after it */
     char ended[EPISODE_END_SIZE];     /* a sentence; "" nothing is known */

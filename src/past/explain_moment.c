@@ -97,6 +97,12 @@ int explain_moment(struct store *s, const char *host, struct wall at, struct wal
                    struct error *err)
 {
     int rc = explain_stored(s, host, at, 0, NULL, ret, err);
+    if (rc == 0) {
+        rc = stored_verdict(s, host, ret->snapshot, ret->why, err);
+        if (rc < 0)
+            explained_moment_done(ret);
+        return rc;
+    }
     return rc == -ENODATA ? gap_around(s, host, at, now, &ret->gap, err) : rc;
 }
 

@@ -79,8 +79,7 @@ static bool join_again(const struct span *p, size_t from, const struct explained
     return false;
 }
 
-/* Into the list; when it is full, the least important of it, or this one, is left out. */
-static void keep(struct explained_span *told, const struct explained_episode *e)
+void span_keep(struct explained_span *told, const struct explained_episode *e)
 {
     if (told->episode_count < EXPLAIN_EPISODES_MAX) {
         told->episodes[told->episode_count++] = *e;
@@ -105,7 +104,7 @@ static int explain_all(struct span *p, const struct episode_group *groups, size_
     int rc = most ? span_explain_episodes(p, groups, list, most, err) : 0;
     for (size_t i = 0; rc == 0 && i < most; i++)
         if (list[i].weight > 0 && !join_again(p, from, &list[i]))
-            keep(p->told, &list[i]);
+            span_keep(p->told, &list[i]);
     p->told->left_out += count - most;
     return rc;
 }
@@ -262,7 +261,7 @@ static int tell_all(struct span *p, struct error *err)
     shares[1].span.told = &rest;
     int rc = aside_both(p->s, tell_share, &shares[0], tell_share, &shares[1], err);
     for (size_t i = 0; i < rest.episode_count; i++)
-        keep(told, &rest.episodes[i]);
+        span_keep(told, &rest.episodes[i]);
     told->gpu_count += rest.gpu_count;
     told->left_out += rest.left_out;
     return rc;
@@ -286,6 +285,8 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
         rc = aside_both(s, span_read_points, p, span_read_workers, p, err); /* what the GPUs did, and who worked */
     if (rc == 0)
         rc = tell_all(p, err);
+    if (rc == 0)
+        rc = span_add_findings(p, err);
     if (rc == 0)
         rc = gaps_within(s, host, ret, err);
     for (size_t i = 0; i < p->gpu_count; i++)

@@ -35,6 +35,12 @@ int span_read_workers(struct store *s, void *span, struct error *err);
 /* Who did most at each point of the GPU being looked at. */
 void span_choose_workers(struct span *p);
 
+/* ---- explain_span.c: into the list; when it is full, the least important of it, or this one, is left out. */
+void span_keep(struct explained_span *told, const struct explained_episode *e);
+
+/* ---- stored_findings.c: what was found at the time, where the rows did not give it. */
+int span_add_findings(struct span *p, struct error *err);
+
 /* ---- span_episodes.c */
 
 /* Means and the highest, of the sums. */

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One verdict: whatever is asked, the severity and the first finding are the same."""
+import contextlib
 import json
 import re
+import sqlite3
 
 import pytest
 from waiting import eventually
@@ -127,3 +129,54 @@ def test_fewer_lanes_are_found_at_once(start):
     body = d.json("/api/why")
     assert body["findings"][0]["code"] == "pcie_link" and "normal for this work" not in body["answer"]
     assert "LINK" in d.whirr("status").stdout
+
+
+def stored(file):
+    """Open episodes as triples of severity, code and GPU."""
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        return set(db.execute("SELECT severity, code, COALESCE(gpu_index, -1) FROM finding_log WHERE ended = 0"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_history_keeps_what_was_said(start, tmp_path, scenario):
+    file = tmp_path / "h.db"
+    d = start("--interval", "0.5", "--store", f"sqlite:{file}", source=f"sim:scenario={scenario}")
+    d.wait_stored(4)
+    said = {}
+
+    def agree():
+        live = d.json("/api/why")
+        then = d.json(f"/api/why?at={live['timestamp']}")
+        said.update(live=first(live), at=first(then), stored=stored(file))
+        return said["live"] in said["stored"] and said["live"] == said["at"]
+
+    eventually(agree, explain=lambda: f"{said}\n{d.log()}")
+
+
+def test_trouble_of_the_past_has_its_own_times_and_numbers(start, tmp_path):
+    file = tmp_path / "h.db"
+    d = start("--interval", "0.5", "--store", f"sqlite:{file}", source="sim:scenario=ecc-errors,start=300")
+    d.wait_stored(6)
+    live = d.json("/api/why")["findings"][0]
+
+    def told():
+        return next((e for e in d.json("/api/why?since=-2m")["episodes"] if e["causes"][0]["code"] == live["code"]), None)
+
+    episode = eventually(told, explain=d.log)
+    assert episode["severity"] == live["severity"] and episode["duration_seconds"] < 120
+    assert live["code"] in json.dumps(json.loads(d.whirr("why", "--since", "-2m", "--json").stdout)["episodes"][0]["causes"])
+
+
+def test_a_history_without_findings_is_judged_again(start, tmp_path):
+    file = tmp_path / "h.db"
+    d = start("--interval", "0.5", "--store", f"sqlite:{file}", source="sim:scenario=overheat,start=600")
+    d.wait_stored(6)
+    at = d.json("/api/why")["timestamp"]
+    eventually(lambda: d.json("/api/why")["timestamp"] > at)
+    d.stop()
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.execute("DELETE FROM finding_episodes")
+        db.commit()
+    body = json.loads(d.whirr("why", "--at", at, "--store", str(file), "--json").stdout)
+    assert body["severity"] == "critical" and body["findings"][0]["code"] == "heat_limit"
