@@ -250,7 +250,8 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
 {
     int64_t bits = reading_or(f->gpu->throttle_bits, 0), limit;
     struct cause_draft d;
-    if (f->load == LOAD_IDLE || (!f->at_power_limit && !(bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE | THROTTLE_CURRENT))))
+    bool capped = f->at_power_limit || bits & THROTTLE_POWER_CAP;
+    if (f->load == LOAD_IDLE || (!capped && !(bits & (THROTTLE_POWER_BRAKE | THROTTLE_CURRENT))))
         return;
     cause_begin(&d, part, FINDING_POWER_LIMIT, 0.6);
     support_power(&d, f, f->at_power_limit ? 0.4 : 0);
@@ -259,6 +260,8 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
             support(&d, 0.4, "throttling: %s", throttle_name(i));
     if (bits & THROTTLE_POWER_BRAKE)
         cause_end(&d, "The host %s throttling the GPU (power brake).", is(f));
+    else if (!capped)
+        cause_end(&d, "It %s at a current limit of its board, not at its power limit.", is(f));
     else if (reading_get(f->gpu->power_limit_mw, &limit))
         cause_end(&d, "It %s at its power limit of %lld W.", is(f), words_whole(limit, 1000));
     else

@@ -36,6 +36,8 @@ static void power_words(const struct facts *f, const struct why_part *part, char
         return;
     if (reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE)
         say(&s, " (power brake)");
+    else if (!f->at_power_limit && !(reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_CAP))
+        say(&s, " (at a current limit)");
     else if (reading_get(gpu->power_limit_mw, &limit) && reading_get(gpu->power_limit_default_mw, &stock) && stock > limit)
         say(&s, " (limit lowered to %lld W, stock %lld W)", words_whole(limit, 1000), words_whole(stock, 1000));
     else

@@ -66,12 +66,21 @@ static void limit_command(const struct facts *f, long long watts, char *out, siz
                  gpu->id.pci_address);
 }
 
+/* A GPU that gives no range of limits, or one of a single value, refuses every other: laptops, virtual GPUs. The limit of a GPU
+ * that is divided is the host's to set. */
+static bool limit_can_be_set(const struct facts *f)
+{
+    int64_t least, most;
+    return !f->divided && !cooling_is_shared(f->gpu) && reading_get(f->gpu->power_limit_min_mw, &least) &&
+           reading_get(f->gpu->power_limit_max_mw, &most) && least < most;
+}
+
 /* "sudo nvidia-smi -i 0 -pl 350   (now 450 W, minimum 150 W; a little slower)" */
 static void suggest_power(const struct facts *f, struct why_part *part)
 {
     int64_t limit, least = 0, power;
     char command[160], range[64] = "";
-    if (!is_felt(f) || !reading_get(f->gpu->power_limit_mw, &limit))
+    if (!is_felt(f) || !limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit))
         return;
     bool has_least = reading_get(f->gpu->power_limit_min_mw, &least) && least > 0 && least < limit;
     /* A limit that it stays far below changes nothing, and none can be set below the lowest. */
@@ -164,7 +173,8 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
         suggest_add(part, "Check the power supply and its cables: the host is asking the GPU to draw less.");
         return;
     }
-    if (!reading_get(f->gpu->power_limit_mw, &limit) || !reading_get(f->gpu->power_limit_default_mw, &stock) || stock <= limit)
+    if (!limit_can_be_set(f) || !reading_get(f->gpu->power_limit_mw, &limit) ||
+        !reading_get(f->gpu->power_limit_default_mw, &stock) || stock <= limit)
         return;
     limit_command(f, words_whole(stock, 1000), command, sizeof command);
     if (command[0])
@@ -172,6 +182,40 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
     else
         suggest_add(part, "To make it faster, set its power limit back to the stock %lld W; it gets louder.",
                     words_whole(stock, 1000));
+}
+
+/* Processes of one job: of the same Slurm job, container or parent, or the same command of the same user. */
+static bool are_sisters(const struct process *a, const struct process *b)
+{
+    if (a->job[0] || b->job[0])
+        return strcmp(a->job, b->job) == 0;
+    if (a->container[0] && strcmp(a->container, b->container) == 0)
+        return true;
+    return (a->parent > 1 && a->parent == b->parent) ||
+           (a->command[0] && strcmp(a->command, b->command) == 0 && strcmp(a->user, b->user) == 0);
+}
+
+static bool sister_works(const struct facts *f, const struct process *p)
+{
+    for (size_t i = 0; i < f->now->gpu_count; i++) {
+        const struct gpu *gpu = &f->now->gpus[i];
+        for (size_t k = 0; k < gpu->process_count; k++)
+            if (&gpu->processes[k] != p && are_sisters(p, &gpu->processes[k]) &&
+                reading_or(gpu->processes[k].util_permille, 0) >= SHARE_LEAST)
+                return true;
+    }
+    return false;
+}
+
+/* Only one that is old enough, does nothing, answers nothing and is no part of a job at work is told to leave: closing a rank ends
+ * its job. */
+static bool may_be_closed(const struct facts *f, int32_t pid)
+{
+    enum { YOUNG_MS = 60000, AT_WORK = 20 };
+    const struct process *p = gpu_find_process(f->gpu, pid);
+    if (!p || reading_or(p->util_permille, 0) >= AT_WORK || reading_or(p->tokens_milli, 0) > 0 || sister_works(f, p))
+        return false;
+    return p->started_at.ms <= 0 || f->now->taken_at.ms - p->started_at.ms >= YOUNG_MS;
 }
 
 static void suggest_for(const struct facts *f, struct why_part *part, const struct why_cause *cause)
@@ -189,6 +233,8 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
         break;
     case FINDING_RECENT_LOAD: suggest_add(part, "Nothing to do: wait a few minutes until it has cooled down."); break;
     case FINDING_CONTEXT_HELD:
+        if (!may_be_closed(f, cause->pid))
+            break;
         suggest_add(part, "Close the context of process %d (the session or notebook kernel): the GPU can then idle.",
                     (int)cause->pid);
         break;
@@ -222,7 +268,7 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
         break;
     case FINDING_POWER_LIMIT: suggest_limit(f, part); break;
     case FINDING_VRAM_HELD:
-        if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL)
+        if (f->activity.symptoms & 1u << SYMPTOM_MEMORY_FULL && may_be_closed(f, cause->pid))
             suggest_add(part, "Unload the model of process %d if the memory is needed.", (int)cause->pid);
         break;
     case FINDING_CANNOT_KNOW: suggest_blind(f, part); break;
