@@ -135,6 +135,14 @@ static void share_memory(struct capacity_gpu *out, const struct gpu *card, size_
     }
 }
 
+/* What the judge found forbids it for the whole card and each of its instances. */
+static void obey_verdict(struct capacity_gpu *out, const struct verdict *v)
+{
+    const struct finding *f = verdict_forbids(v, out->index);
+    if (f && out->usable)
+        forbid(out, f->headline);
+}
+
 struct capacity *capacity_new(const struct snapshot *s, const struct capacity_settings *settings, const struct capacity_hold *holds,
                               size_t hold_count)
 {
@@ -153,6 +161,7 @@ struct capacity *capacity_new(const struct snapshot *s, const struct capacity_se
         const struct gpu *card = &s->gpus[i];
         struct capacity_gpu *whole_card = &c->gpus[at++];
         fill(c, whole_card, card, card, -1, settings);
+        obey_verdict(whole_card, s->verdict);
         bool divided = card->instance_count || reading_or(card->mig_enabled, 0);
         if (divided && whole_card->usable) {
             whole_card->usable = false;
@@ -160,6 +169,7 @@ struct capacity *capacity_new(const struct snapshot *s, const struct capacity_se
         }
         for (size_t k = 0; k < card->instance_count; k++, at++) {
             fill(c, &c->gpus[at], card, &card->instances[k], (int)k, settings);
+            obey_verdict(&c->gpus[at], s->verdict);
             share_memory(&c->gpus[at], card, k);
         }
     }

@@ -51,6 +51,24 @@ static void what_can_be_reclaimed_is_what_can_be_evicted(void **state)
     assert_int_equal(none->gpus[0].reclaimable_bytes.value, 0);
 }
 
+static void a_gpu_whose_findings_forbid_work_is_not_offered(void **state)
+{
+    (void)state;
+    struct snapshot *s = box(3);
+    s->verdict = verdict_new(3, 2);
+    assert_non_null(s->verdict);
+    s->verdict->findings[s->verdict->count++] = (struct finding){
+        .code = FINDING_FAN_STOPPED, .severity = SEVERITY_CRITICAL, .gpu_index = 1, .headline = "GPU 1: its fan has stopped"};
+    s->verdict->findings[s->verdict->count++] =
+        (struct finding){.code = FINDING_LOUD, .severity = SEVERITY_WARNING, .gpu_index = 2, .headline = "GPU 2 is loud"};
+    AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
+    assert_true(c->gpus[0].usable);
+    assert_false(c->gpus[1].usable);
+    assert_string_equal(c->gpus[1].problem, "GPU 1: its fan has stopped");
+    assert_true(c->gpus[2].usable);
+    snapshot_unref(s);
+}
+
 static void what_the_driver_does_not_tell_stays_absent(void **state)
 {
     (void)state;
@@ -215,10 +233,15 @@ static void what_the_daemon_says_is_understood_by_the_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_reserve_is_taken_off_and_never_below_nothing),  TEST(what_can_be_reclaimed_is_what_can_be_evicted),
-        TEST(what_the_driver_does_not_tell_stays_absent),        TEST(a_divided_card_is_used_by_its_instances),
-        TEST(memory_of_a_gpu_instance_is_offered_once),          TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
-        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),     TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
+        TEST(the_reserve_is_taken_off_and_never_below_nothing),
+        TEST(what_can_be_reclaimed_is_what_can_be_evicted),
+        TEST(a_gpu_whose_findings_forbid_work_is_not_offered),
+        TEST(what_the_driver_does_not_tell_stays_absent),
+        TEST(a_divided_card_is_used_by_its_instances),
+        TEST(memory_of_a_gpu_instance_is_offered_once),
+        TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
+        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),
+        TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
         TEST(what_the_daemon_says_is_understood_by_the_command),
     };
     return RUN_TESTS(tests);
