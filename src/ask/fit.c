@@ -9,8 +9,8 @@
 
 #include "ask/answers.h"
 #include "base/cleanup.h"
+#include "format/capacity.h"
 #include "format/health.h"
-#include "format/json/capacity.h"
 #include "insight/judge/health_judge.h"
 
 static void add_hold(struct capacity_hold *holds, size_t *count, const struct capacity_hold *one)

@@ -12,7 +12,7 @@
 #include "base/words.h"
 #include "cli/fleet.h"
 #include "cli/show.h"
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 #include "format/json/json.h"
 
 enum { FRESH_MS = 500 }; /* an answer about memory that was free some seconds ago helps nobody */

@@ -12,7 +12,7 @@
 #include "config/places.h"
 #include "daemon/alert_file.h"
 #include "daemon/part.h"
-#include "format/json/alert.h"
+#include "format/alert.h"
 #include "insight/explain/why.h"
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/words.h"
-#include "format/json/alert.h"
+#include "format/alert.h"
 #include "serve/data/part.h"
 
 enum { SILENCE_LONGEST_S = 366 * 86400 };

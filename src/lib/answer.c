@@ -12,7 +12,7 @@
 #include "ask/model_files.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 #include "format/json/json.h"
 #include "lib/handle.h"
 

@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "cli/alert/alert.h"
 #include "cli/show.h"
-#include "format/json/alert.h"
+#include "format/alert.h"
 #include "format/json/json.h"
 
 enum { ANSWER_MAX = 64 << 20 };

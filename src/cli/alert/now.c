@@ -10,7 +10,7 @@
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/show.h"
-#include "format/json/alert.h"
+#include "format/alert.h"
 #include "format/json/json.h"
 
 struct rule_look {

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "format/json/alert.h"
+#include "format/alert.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"
 #include "insight/finding/health.h"

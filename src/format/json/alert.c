@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the API says about alerts.
  */
-#include "format/json/alert.h"
+#include "format/alert.h"
 
 #include <jansson.h>
 #include <stdio.h>

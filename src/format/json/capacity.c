@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * JSON of capacity and placement, and the way back.
  */
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 #include "format/prometheus/prometheus.h"
 
 static const struct gpu *card_of(const struct snapshot *s, int index)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 #include "format/table/grid.h"
 
 static void cell_bytes(struct grid *g, const struct page *page, enum ink ink, struct reading bytes)

@@ -11,7 +11,7 @@
 #include "base/words.h"
 #include "config/config.h"
 #include "config/places.h"
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 #include "format/table/table.h"
 #include "tui/feed/internal.h"
 

@@ -7,9 +7,9 @@
 
 #include "ask/client.h"
 #include "base/cleanup.h"
+#include "format/capacity.h"
 #include "format/forecast.h"
 #include "format/health.h"
-#include "format/json/capacity.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
 #include "insight/judge/health_judge.h"

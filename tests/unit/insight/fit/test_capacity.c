@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 #include "test.h"
 
 #define MINUTE ((int64_t)60000)

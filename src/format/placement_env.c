@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "format/json/capacity.h"
+#include "format/capacity.h"
 
 static bool all_have_uuids(const struct capacity *c, const struct placement_copy *copy)
 {
