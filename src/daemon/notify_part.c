@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
-#include "format/table/table.h"
+#include "format/notifiers.h"
 #include "insight/explain/why.h"
 
 struct notify_part {

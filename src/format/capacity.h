@@ -4,10 +4,11 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "format/table/page.h"
 #include "insight/fit/capacity_trend.h"
 #include "insight/fit/model_size.h"
 #include "insight/fit/placement.h"
+
+struct page;
 
 /* GET /api/capacity. courses: NULL when nobody follows them. */
 void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,

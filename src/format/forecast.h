@@ -4,8 +4,9 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "format/table/page.h"
 #include "insight/forecast/forecast.h"
+
+struct page;
 
 /* What a forecast rests on. */
 struct forecast_basis {

@@ -4,8 +4,9 @@
 #pragma once
 
 #include "base/json_writer.h"
-#include "format/table/page.h"
 #include "insight/finding/health.h"
+
+struct page;
 
 /* What a verdict rests on. */
 struct health_basis {

@@ -82,6 +82,9 @@ static inline void cleanup_snapshot(const struct snapshot **s)
 }
 #define AUTO_SNAPSHOT __attribute__((cleanup(cleanup_snapshot)))
 
+/* Instead of the position of one GPU. */
+enum { ALL_GPUS = -1 };
+
 /* "--gpu": index, UUID (a unique beginning is enough, with or without "GPU-") or PCI address. -1 when none or several match. */
 int snapshot_find_gpu(const struct snapshot *s, const char *which);
 

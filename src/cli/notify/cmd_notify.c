@@ -15,6 +15,7 @@
 #include "base/words.h"
 #include "cli/notify/notify.h"
 #include "cli/show.h"
+#include "format/notifiers.h"
 #include "format/table/table.h"
 
 /* ---- list ---- */

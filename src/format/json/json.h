@@ -12,8 +12,6 @@
 #include "model/snapshot.h"
 #include "store/query.h"
 
-enum { ALL_GPUS = -1 };
-
 /* Room for the largest body: 256 GPUs with instances and processes. */
 enum { JSON_BODY_MAX = 512 * 1024 * 1024 };
 

@@ -116,17 +116,24 @@ void prometheus_value(struct buf *out, double value)
     buf_add(out, at, (size_t)(end - at));
 }
 
+void prometheus_id_labels(struct buf *out, int index, const struct gpu_id *id, bool simulated)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", index);
+    prometheus_label(out, true, "gpu", number);
+    prometheus_label(out, false, "uuid", id->uuid);
+    prometheus_label(out, false, "name", id->name);
+    if (simulated)
+        prometheus_label(out, false, "simulated", "true");
+}
+
 void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct gpu *instance)
 {
-    char index[16];
-    snprintf(index, sizeof index, "%d", card->index);
-    prometheus_label(out, true, "gpu", index);
-    prometheus_label(out, false, "uuid", card->id.uuid);
-    prometheus_label(out, false, "name", card->id.name);
-    if (instance) {
-        prometheus_label(out, false, "mig_uuid", instance->id.uuid);
-        prometheus_label(out, false, "profile", instance->profile);
-    }
+    prometheus_id_labels(out, card->index, &card->id, card->simulated && !instance);
+    if (!instance)
+        return;
+    prometheus_label(out, false, "mig_uuid", instance->id.uuid);
+    prometheus_label(out, false, "profile", instance->profile);
     if (card->simulated)
         prometheus_label(out, false, "simulated", "true");
 }

@@ -73,6 +73,8 @@ void prometheus_value(struct buf *out, double value);
 
 /* ---- Inside of the Prometheus text: labels of a GPU, and series of processes. ---- */
 
+/* Its index, UUID and name; simulated="true" only where it is. */
+void prometheus_id_labels(struct buf *out, int index, const struct gpu_id *id, bool simulated);
 /* gpu, uuid and name of the card; those of the instance where it is one; simulated="true" only where it is. */
 void prometheus_gpu_labels(struct buf *out, const struct gpu *card, const struct gpu *instance);
 

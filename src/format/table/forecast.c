@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Forecasts as lines for people, and as series for Prometheus.
+ * Forecasts as lines for people.
  */
 #include <math.h>
 #include <stdio.h>
@@ -7,8 +7,7 @@
 
 #include "base/cleanup.h"
 #include "format/forecast.h"
-#include "format/json/json.h"
-#include "format/prometheus/prometheus.h"
+#include "format/table/page.h"
 
 /* What happens, in three forms: the column, the verdict of one that is there, the sentence. */
 struct event_words {
@@ -195,74 +194,4 @@ void forecast_answer(const struct forecast *f, int only, char *text, size_t size
         snprintf(text, size, "%s%s in %s%s: %s.", who, s.words->sentence, span, more, s.when->reason);
     if (text[0] >= 'a' && text[0] <= 'z')
         text[0] = (char)(text[0] - 'a' + 'A');
-}
-
-/* ---- Prometheus ---- */
-
-static void series(struct buf *out, const char *name, const struct forecast_gpu *g, double value)
-{
-    char index[16];
-    snprintf(index, sizeof index, "%d", g->gpu_index);
-    buf_text(out, name);
-    buf_char(out, '{');
-    prometheus_label(out, true, "gpu", index);
-    prometheus_label(out, false, "uuid", g->id.uuid);
-    prometheus_label(out, false, "name", g->id.name);
-    if (g->simulated)
-        prometheus_label(out, false, "simulated", "true");
-    buf_char(out, '}');
-    prometheus_value(out, value);
-}
-
-static const struct forecast_when *vram_when(const struct forecast_gpu *g)
-{
-    return &g->vram.when;
-}
-
-static const struct forecast_when *heat_when(const struct forecast_gpu *g)
-{
-    return &g->heat.when;
-}
-
-static double seconds_of(const struct forecast_when *w)
-{
-    return w->verdict == FORECAST_REACHED ? 0 : w->verdict == FORECAST_EXPECTED ? round(w->likely_s * 10) / 10 : NAN;
-}
-
-static void gpu_gauge(struct buf *out, const struct forecast *f, const char *name, const char *help,
-                      const struct forecast_when *(*when)(const struct forecast_gpu *))
-{
-    bool head = false;
-    for (size_t i = 0; i < f->count; i++) {
-        double seconds = seconds_of(when(&f->gpus[i]));
-        if (isnan(seconds))
-            continue;
-        if (!head)
-            prometheus_head(out, name, "gauge", help);
-        head = true;
-        series(out, name, &f->gpus[i], seconds);
-    }
-}
-
-void prometheus_forecast(struct buf *out, const struct forecast *f)
-{
-    gpu_gauge(out, f, "gpu_memory_full_seconds", "Forecast: seconds until memory is full; no series without a trend", vram_when);
-    gpu_gauge(out, f, "gpu_throttle_forecast_seconds", "Forecast: seconds until thermal throttling; no series when it stays below",
-              heat_when);
-    bool head = false;
-    for (size_t i = 0; i < f->count; i++) {
-        if (isnan(f->gpus[i].heat.final_c) || f->gpus[i].heat.when.verdict == FORECAST_UNKNOWN)
-            continue;
-        if (!head)
-            prometheus_head(out, "gpu_temperature_final_celsius", "gauge",
-                            "Forecast: temperature at which the GPU settles under its present load");
-        head = true;
-        series(out, "gpu_temperature_final_celsius", &f->gpus[i], round(f->gpus[i].heat.final_c * 10) / 10);
-    }
-    if (f->has_store && !isnan(seconds_of(&f->store.when))) {
-        prometheus_head(out, "whirr_store_full_seconds", "gauge",
-                        "Forecast: seconds until the history database reaches its size limit or its disk is full");
-        buf_text(out, "whirr_store_full_seconds");
-        prometheus_value(out, seconds_of(&f->store.when));
-    }
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "format/json/json.h"
 #include "format/table/table.h"
 
 enum { KEY_WIDTH = 34 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The health of the GPUs for people, for check plugins and for Prometheus.
+ * The health of the GPUs for people and for check plugins.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "format/health.h"
-#include "format/prometheus/prometheus.h"
+#include "format/table/page.h"
 
 static enum ink ink_of(enum health_state state)
 {
@@ -155,27 +155,4 @@ void nagios_health(struct buf *out, const struct health *health, const struct he
                    : i > HEALTH_DEGRADED ? ";;0"
                                          : "");
     buf_printf(out, " asleep=%zu unknown=%zu\n", counts[HEALTH_ASLEEP], counts[HEALTH_UNKNOWN]);
-}
-
-/* ---- metrics ---- */
-
-void prometheus_health(struct buf *out, const struct health *health)
-{
-    if (health->count == 0)
-        return;
-    prometheus_head(out, "whirr_gpu_health", "gauge", "Health of the GPU: 1 for the state that holds, 0 for the others");
-    for (size_t i = 0; i < health->count; i++)
-        for (enum health_state state = HEALTH_UNKNOWN; state <= HEALTH_LOST; state++) {
-            const struct health_verdict *v = &health->verdicts[i];
-            char index[16];
-            snprintf(index, sizeof index, "%d", v->gpu_index);
-            buf_text(out, "whirr_gpu_health{");
-            prometheus_label(out, true, "gpu", index);
-            prometheus_label(out, false, "uuid", v->id.uuid);
-            prometheus_label(out, false, "name", v->id.name);
-            if (v->simulated)
-                prometheus_label(out, false, "simulated", "true");
-            prometheus_label(out, false, "state", health_state_name(state));
-            buf_printf(out, "} %d\n", v->state == state);
-        }
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/json/json.h"
 #include "format/resources.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"

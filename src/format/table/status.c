@@ -15,7 +15,6 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "format/table/table.h"
 #include "insight/facts/words.h"
 #include "model/fan.h"

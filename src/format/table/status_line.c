@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "format/json/json.h"
 
 static bool is_trouble(const struct source_status *source)
 {

@@ -17,7 +17,6 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "format/table/table.h"
 #include "insight/explain/idle_audit.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "format/forecast.h"
+#include "format/table/page.h"
 #include "format/json/json.h"
 
 static struct forecast *two_gpus(void)
