@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/notify/notify.h"
-#include "cli/setup/person.h"
+#include "cli/notify/person.h"
 #include "cli/show.h"
 #include "config/edit.h"
 

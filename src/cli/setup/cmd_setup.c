@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/notify/notify.h"
-#include "cli/setup/person.h"
+#include "cli/notify/person.h"
 #include "cli/setup/plan.h"
 #include "cli/setup/servers.h"
 #include "cli/setup/service.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Reading from a terminal.
  */
-#include "cli/setup/person.h"
+#include "cli/notify/person.h"
 
 #include <stdio.h>
 #include <string.h>
