@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "format/forecast.h"
-#include "format/table/page.h"
 #include "format/json/json.h"
+#include "format/table/page.h"
 
 static struct forecast *two_gpus(void)
 {
