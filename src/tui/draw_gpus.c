@@ -22,11 +22,10 @@ static void draw_title(struct top *t, struct canvas *c, const struct gpu *gpu, s
         x += canvas_text(c, x, y, 9, TINT_DIM, "simulated") + 2;
     gpu_trouble_text(gpu, words, sizeof words, &tint);
     if (!words[0])
+        gpu_badge_text(t, position, words, sizeof words, &tint);
+    if (!words[0]) /* what slows it down is said by the badge where it is trouble */
         str_copy(words, sizeof words, str_from(draw_throttle(gpu, &tint)));
     if (words[0])
-        x += canvas_text(c, x, y, c->width - x - 1, tint, words) + 2;
-    gpu_badge_text(t, position, words, sizeof words, &tint);
-    if (words[0] && gpu->state == GPU_OK)
         x += canvas_text(c, x, y, c->width - x - 1, tint, words) + 2;
     gpu_process_text(gpu, words, sizeof words);
     canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);

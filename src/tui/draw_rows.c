@@ -128,14 +128,13 @@ static void list_row(struct top *t, struct canvas *c, const struct list *l, size
     x += l->fan + 1;
     draw_plot(t, c, position, t->settings.metric, x, y, l->plot, 1);
     x += l->plot + 1;
-    const char *slowed = draw_throttle(gpu, &tint);
-    if (tint == TINT_WARN && slowed[0])
-        x += canvas_text(c, x, y, l->words, tint, slowed) + 1;
     gpu_badge_text(t, position, words, sizeof words, &tint);
-    if (words[0]) {
+    if (words[0])
         canvas_text(c, 0, y, 1, tint, "▲");
+    else if (str_copy(words, sizeof words, str_from(draw_throttle(gpu, &tint))), tint != TINT_WARN)
+        words[0] = '\0'; /* a power limit that is reached is no trouble */
+    if (words[0])
         x += canvas_text(c, x, y, l->words, tint, words) + 1;
-    }
     gpu_process_text(gpu, words, sizeof words);
     canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
 }

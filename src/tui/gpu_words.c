@@ -97,13 +97,32 @@ void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint 
     }
 }
 
+/* "throttling (93 °C)" of "GPU 1 is throttling (93 °C)": its row says which GPU it is. */
+static const char *without_gpu(const char *headline)
+{
+    static const char *const joints[] = {": ", " is "};
+    size_t len = strlen("GPU ");
+    if (strncmp(headline, "GPU ", len) != 0)
+        return headline;
+    len += strspn(headline + len, "0123456789");
+    for (size_t i = 0; i < ARRAY_LEN(joints); i++)
+        if (strncmp(headline + len, joints[i], strlen(joints[i])) == 0)
+            return headline + len + strlen(joints[i]);
+    return headline;
+}
+
 void gpu_badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint)
 {
     const struct top_badge *b = position < GPU_MAX && !t->cursor_ms ? &t->badges[position] : NULL;
+    const struct snapshot *s = top_shown(t);
+    const struct finding *first = s && position < s->gpu_count ? verdict_first(s->verdict, s->gpus[position].index) : NULL;
     char span[WORDS_SIZE];
     text[0] = '\0';
     *tint = TINT_WARN;
-    if (b && b->health[0] && strcmp(b->health, "healthy") != 0 && strcmp(b->health, "unknown") != 0) {
+    if (first && first->severity >= SEVERITY_WARNING) {
+        *tint = first->severity == SEVERITY_CRITICAL ? TINT_BAD : TINT_WARN;
+        str_copy(text, size, str_from(without_gpu(first->headline)));
+    } else if (b && b->health[0] && strcmp(b->health, "healthy") != 0 && strcmp(b->health, "unknown") != 0) {
         *tint = strcmp(b->health, "degraded") == 0 ? TINT_WARN : TINT_BAD;
         snprintf(text, size, "%s: %s", b->health, b->reason);
     } else if (b && b->full_ms > 0) {
