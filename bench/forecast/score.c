@@ -106,7 +106,7 @@ static void score_alarms(const struct course *c, enum method m, struct score *s)
             continue;
         double ahead = next_event(c, began);
         bool right = ahead <= 1.5 * horizon;
-        /* At the end of a course nobody knows any more. */
+        /* At the end of a course the answer is not known any more. */
         if (right || c->length_s - began > 1.5 * horizon || !over) {
             s->alarms++;
             s->true_alarms += right;

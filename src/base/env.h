@@ -50,7 +50,7 @@ struct env {
     int (*device_open)(const struct env *, const char *path);
     int (*device_ask)(const struct env *, int fd, unsigned long request, void *argument);
     /* Is told of everything that was read below the sysroot by its path, with the bytes of a file or the target of a link.
-     * NULL: nobody is. Called from any thread. */
+     * NULL: no callback. Called from any thread. */
     void (*on_read)(const struct env *, enum env_read kind, const char *path, struct str bytes);
     void *user; /* for the functions above, where they are not the system's own */
 };

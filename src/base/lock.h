@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A file that says "this is in use": held as long as a process lives, whatever becomes of it. A file that was left behind holds
- * nobody up.
+ * A file that says "this is in use": held as long as a process lives, whatever becomes of it. A file that was left behind keeps
+ * no process waiting.
  */
 #pragma once
 

@@ -17,7 +17,7 @@
 
 enum { PATH_MOST = 4096 };
 
-/* Beside the file, then over it: whoever reads sees the old one or the new one. Readable by others, who collect it. */
+/* Beside the file, then over it: a reader sees the old one or the new one. Readable by other users, whose collectors read it. */
 static int write_file(const char *path, struct str text, struct error *err)
 {
     char fresh[PATH_MOST + 16];

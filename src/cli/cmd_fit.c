@@ -15,7 +15,7 @@
 #include "format/capacity.h"
 #include "format/json/json.h"
 
-enum { FRESH_MS = 500 }; /* an answer about memory that was free some seconds ago helps nobody */
+enum { FRESH_MS = 500 }; /* an answer about memory that was free some seconds ago is of no use */
 
 /* Everything that one answer needs. */
 struct fit {
@@ -40,7 +40,7 @@ static int number_option(struct cli *cli, const char *name, int64_t least, int64
     return cli_usage(cli, "--%s must be a whole number from %lld to %lld, not '%s'", name, (long long)least, (long long)most, text);
 }
 
-/* "24": nobody means bytes. A large number is one of bytes, as programs write them. */
+/* "24": a small number does not mean bytes. A large number is one of bytes, as programs write them. */
 static bool is_bare_number(const char *text)
 {
     double number;

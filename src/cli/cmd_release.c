@@ -15,7 +15,7 @@
 
 enum { DEFAULT_MS = 5 * 60 * 1000 };
 
-/* What nobody holds need not be released: a script may go on. */
+/* A driver that no daemon holds need not be released: a script may go on. */
 static int nobody(const struct cli *cli, const struct error *err)
 {
     AUTO_BUF struct buf out = BUF(4096);

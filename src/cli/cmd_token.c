@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr token: new, list, remove. Tokens let other hosts, and whoever acts on the GPUs over HTTP, in.
+ * whirr token: new, list, remove. Tokens admit other hosts, and clients that act on the GPUs over HTTP.
  */
 #include <errno.h>
 #include <stdio.h>

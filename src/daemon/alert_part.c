@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Alerts as a part of the daemon: rules are judged with every periodic sample, after the other parts have looked at it; their state
- * is kept over restarts, and whoever is to hear of a change does.
+ * is kept over restarts, and notifiers and clients get every change.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -202,7 +202,7 @@ static void *open_alerts(const struct part_host *host, struct error *err)
     return p;
 }
 
-/* Notifiers know what they were told already: nobody hears it twice, and nothing is lost that a crash left unsaid. */
+/* Notifiers know what they were given already: nothing is sent twice, and nothing is lost that a crash left unsaid. */
 static void tell_again(struct alert_part *p)
 {
     notify_part_roll_begin(p->notify);

@@ -259,7 +259,7 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
     if (!capacity_part_number(r, "gpus", PLACEMENT_GPUS_MAX, &request.gpus) ||
         !capacity_part_number(r, "count", PLACEMENT_COPIES_MAX, &request.count))
         return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
-    request.whole = request.gpus == 0; /* nobody said that it can be divided */
+    request.whole = request.gpus == 0; /* the request does not say that it can be divided */
     if (part_query(r, "evict", text, sizeof text)) {
         request.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
         if (!request.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))

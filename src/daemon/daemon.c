@@ -372,7 +372,7 @@ static int daemon_start(struct daemon *d, struct error *err)
         result = error_set(err, -ENOMEM, "cannot watch signals");
     if (!result)
         result = start_parts(d, err);
-    if (!result) /* only now: everybody who wants to hear of the first sample is listening */
+    if (!result) /* only now: every part that wants the first sample is listening */
         engine_set_interval(d->host.engine, config_interval_ms(c));
     return result;
 }

@@ -22,7 +22,7 @@
 /* The size of a store changes slowly. */
 enum { STORE_EVERY_MS = 30000 };
 
-/* How far back the store reaches, found by its reader's thread; whoever lets go last frees it. */
+/* How far back the store reaches, found by its reader's thread; the last owner frees it. */
 struct reach {
     struct store_question question;
     _Atomic int refs;

@@ -24,7 +24,7 @@ struct guard_part {
     struct mailbox *events; /* of char *, JSON */
     struct server *server;
     struct store_service *store; /* NULL: no history */
-    bool guards_nothing;         /* though somebody asked for evictions */
+    bool guards_nothing;         /* though the configuration asks for evictions */
 };
 
 static void on_event(void *user, const struct guard_event *event)

@@ -10,7 +10,7 @@
 #include "daemon/part.h"
 #include "guard/guard.h"
 
-/* What the routes get: whoever offers them begins with one. */
+/* What the routes get: the struct of a part that offers them begins with one. */
 struct guard_door {
     struct guard *guard;
 };

@@ -15,7 +15,7 @@ enum { SLOW_EVERY_MS = 10000 }; /* how often errors are read, unless told otherw
 /* What keepers and probes need of the engine. */
 struct guard_sampler {
     struct engine *engine;
-    bool lean;             /* nobody else looks at what this engine samples: only what the guard needs is read */
+    bool lean;             /* nothing else looks at what this engine samples: only what the guard needs is read */
     int64_t slow_every_ms; /* how often errors are read, too; 0: SLOW_EVERY_MS */
     _Atomic int64_t slow_at_ms;
 };

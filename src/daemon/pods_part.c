@@ -90,7 +90,7 @@ static void name_processes(const struct pods_part *k, const struct kubelet_devic
         }
 }
 
-/* Names once given stay as long as their process does: the snapshot has them now, so that nobody looks again. */
+/* Names once given stay as long as their process does: the snapshot has them now, so that they are not looked up again. */
 static size_t keep_named(const struct pods_part *k, const struct snapshot *s, struct named *list)
 {
     size_t kept = 0;

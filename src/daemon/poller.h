@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The life of a part that asks somebody every few seconds and puts what it learns into each snapshot: a thread that looks, waits
- * and looks again, and a lock around what it shows. It does not know who is asked.
+ * The life of a part that asks another service every few seconds and puts what it learns into each snapshot: a thread that looks,
+ * waits and looks again, and a lock around what it shows. It does not know which service is asked.
  */
 #pragma once
 

@@ -13,7 +13,7 @@ static const int kept[] = {
     CAP_SYS_PTRACE, /* other users' processes and their file descriptors */
     CAP_SYSLOG,     /* driver errors in the kernel log */
     CAP_DAC_OVERRIDE,
-    CAP_DAC_READ_SEARCH,  /* state, configuration and keys, whoever owns them */
+    CAP_DAC_READ_SEARCH,  /* state, configuration and keys, of any owner */
     CAP_KILL,             /* workers of other users under guard */
     CAP_NET_BIND_SERVICE, /* --listen on a port below 1024 */
 };

@@ -344,7 +344,7 @@ void sandbox_daemon(const struct config *config, struct outside *outside, struct
         snprintf(ret->reason, sizeof ret->reason, "no helper for programs: %s", strerror(-rc));
         return;
     }
-    /* Whoever is under Landlock may not look into a process outside of it: ptrace's rules hold for /proc/PID/fd, fdinfo, ns and
+    /* A process under Landlock may not look into a process outside of it: ptrace's rules hold for /proc/PID/fd, fdinfo, ns and
      * cwd, by which GPU processes are found. */
     int version = config->server.confine_writes ? sandbox_places(config) : 0, calls = sandbox_calls();
     ret->landlock = version > 0 ? version : 0;

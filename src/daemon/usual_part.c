@@ -15,7 +15,7 @@
 
 enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };
 
-/* One question to the history; whoever lets go last frees it. */
+/* One question to the history; the last owner frees it. */
 struct lesson {
     struct store_question question;
     _Atomic int refs;

@@ -78,7 +78,7 @@ static void bundle_add(struct bundle *b, enum machine_kind kind, const char *pat
 static void bundle_tell(const struct env *env, const char *path)
 {
     AUTO_BUF struct buf ignored = BUF(1024 * 1024);
-    file_read_all(env, path, &ignored); /* whoever watches env is told */
+    file_read_all(env, path, &ignored); /* the reader that watches env gets it */
 }
 
 /* Sources look at descriptors of every process; only those of devices, of processes on a GPU, belong into the bundle. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keeps what is read below the sysroot while somebody samples, so that the machine can be put into an archive: each path once,
+ * Keeps what is read below the sysroot during a sample, so that the machine can be put into an archive: each path once,
  * with what it held last. Symbolic links on the way are kept as such, because drivers' folders are found through them.
  */
 #pragma once

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Takes out of texts and snapshots what is nobody else's business: host and user names, command lines, serial numbers, UUIDs.
+ * Takes out of texts and snapshots what is private: host and user names, command lines, serial numbers, UUIDs.
  * The same secret has the same stand-in everywhere, so that what belongs together can still be seen.
  */
 #pragma once

@@ -14,7 +14,7 @@ static const struct busy_engine {
     enum process_metric process;
     int weight;
     /* Memory traffic follows the computing that causes it: where no process's part is known, it goes along with the SMs. Video
-     * engines work for somebody in particular: where nobody is known, their part stays with nobody. */
+     * engines work for one process in particular: where that is not known, their part is given to no process. */
     bool follows;
 } engines[] = {
     {METRIC_util_permille, PROCESS_METRIC_util_permille, 100, false},

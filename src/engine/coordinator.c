@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The coordinator: one thread that owns all state, fed by one mailbox. It starts a round when the interval is over or somebody
+ * The coordinator: one thread that owns all state, fed by one mailbox. It starts a round when the interval is over or a caller
  * asks.
  */
 #include <stdio.h>

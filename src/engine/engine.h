@@ -30,7 +30,7 @@ struct engine_options {
 /* Unknown source names fail with -EINVAL and a sentence that names the nearest one. Nothing is opened yet. */
 struct engine *engine_new(const struct engine_options *options, struct error *err);
 /* The end is near: a caller that waits for a sample, a release or a description goes on at once with what there is, and so does
- * everybody who asks from now on. A driver that hangs must not keep the threads that are to be joined. NULL is fine. */
+ * every caller that asks from now on. A driver that hangs must not keep the threads that are to be joined. NULL is fine. */
 void engine_end_waits(struct engine *e);
 /* Stops sampling and closes the sources, within about a second: one that hangs is left behind. NULL is fine. */
 void engine_free(struct engine *e);

@@ -144,7 +144,8 @@ int cuda_helper_main(const struct env *env, int argc, char **argv)
             return 1;
         }
         int state = 0;
-        /* Whoever asked may be dead by then: a call under way is finished for its successor, but one that hangs ends here. */
+        /* The guard that asked may be dead by then: a call under way is finished for its successor, but one that hangs ends here.
+         */
         alarm((unsigned)((timeout_ms + LONELY_MS) / 1000 + 1));
         struct checkpoint_args args = {.timeout_ms = i == CUDA_LOCK ? (unsigned)timeout_ms : 0};
         int code =

@@ -18,7 +18,7 @@ enum cuda_process_state { CUDA_PROCESS_RUNNING, CUDA_PROCESS_LOCKED, CUDA_PROCES
 int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t timeout_ms, const _Atomic bool *abandon,
               enum cuda_process_state *state, struct error *err);
 
-/* Whether a helper is in this call for this process: one that outlived whoever started it. */
+/* Whether a helper is in this call for this process: one that outlived the guard that started it. */
 bool cuda_is_under_way(const struct env *env, enum cuda_call call, int32_t pid);
 
 /* The helper's side: makes the call and prints the outcome. Returns the exit status. */

@@ -258,7 +258,7 @@ static const struct known_process *know(struct finder *f, const struct process *
             return &f->known[i];
         }
     }
-    if (f->known_count == KNOWN_MAX) /* more processes than anybody has: learned again each time */
+    if (f->known_count == KNOWN_MAX) /* more processes than any host has: learned again each time */
         f->known_count = 0;
     struct known_process *k = &f->known[f->known_count];
     int before = f->unsure;

@@ -15,7 +15,7 @@ enum gate_mode {
     GATE_OPEN,
     GATE_ONE,
     GATE_CLOSED,
-    GATE_ASLEEP, /* the worker is off the GPU because nobody asked: requests wait (also with `refuse`), and ring the bell */
+    GATE_ASLEEP, /* the worker is off the GPU because no client asked: requests wait (also with `refuse`), and ring the bell */
     GATE_READS,  /* the same, but its server still answers GET, HEAD and OPTIONS: they pass */
 };
 

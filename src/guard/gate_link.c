@@ -155,7 +155,7 @@ static bool read_response_head(struct gate_link *l)
     l->response_begun = true;
     l->reusable = !head.close && !l->request.close && head.body != GATE_BODY_UNTIL_CLOSE && head.body != GATE_BODY_OPAQUE;
     gate_progress_begin(&l->response_body, &head);
-    if (head.body == GATE_BODY_OPAQUE) /* from now on both directions are somebody else's protocol */
+    if (head.body == GATE_BODY_OPAQUE) /* from now on both directions carry another protocol */
         l->request_body = (struct gate_progress){.body = GATE_BODY_OPAQUE};
     return true;
 }
@@ -400,7 +400,8 @@ static struct in6_addr address_of(const struct sockaddr *address)
     return from;
 }
 
-/* One address may have a quarter of the places; loopback, which is everybody on this host and a proxy in front, three quarters. */
+/* One address may have a quarter of the places; loopback, which is every client on this host and a proxy in front, three quarters.
+ */
 static bool has_its_share(const struct gate *g, const struct in6_addr *from)
 {
     bool local = IN6_IS_ADDR_LOOPBACK(from) || (IN6_IS_ADDR_V4MAPPED(from) && from->s6_addr[12] == 127);

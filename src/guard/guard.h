@@ -36,7 +36,7 @@ struct guard_options {
     const char *state_dir; /* for the journals; NULL: nothing is kept */
     /* A snapshot no older than that, with a reference; NULL when nothing answered. Negative: a new one in any case. */
     const struct snapshot *(*sample)(void *user, int64_t max_age_ms);
-    void (*event)(void *user, const struct guard_event *event); /* from a keeper's thread; NULL: nobody listens */
+    void (*event)(void *user, const struct guard_event *event); /* from a keeper's thread; NULL: no listener */
     void *user;
 };
 
@@ -57,9 +57,9 @@ struct guard_status {
     uint64_t gpus[GPU_MAX / 64];
     bool held, throttled, hot, fault, gave_up, not_freed, dry_run, gated;
     bool blind;                /* its profile needs to know who else is on its GPUs, and that cannot be seen */
-    bool idle;                 /* off the GPU because nobody asked for it */
+    bool idle;                 /* off the GPU because no client asked for it */
     int64_t idle_ms;           /* after which it is; 0: never */
-    struct wall asked_at;      /* when somebody last did; ms 0: not watched */
+    struct wall asked_at;      /* when a client last did; ms 0: not watched */
     size_t waiting, in_flight; /* at the gate */
     uint64_t evictions_total, resumes_total, failures_total;
     int64_t evict_ms, resume_ms; /* of the last ones; 0: none yet */

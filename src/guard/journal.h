@@ -42,9 +42,9 @@ struct journal_entry {
     } gpus[JOURNAL_GPUS_MAX];     /* where it was */
     size_t gpu_count;
     int64_t bytes;                  /* memory that the worker held on all of them */
-    struct claim_identity claimant; /* who made it drain; pid 0: nobody in particular */
+    struct claim_identity claimant; /* who made it drain; pid 0: no process in particular */
     bool held;                      /* by a person */
-    bool idle;                      /* because nobody asked for it */
+    bool idle;                      /* because no client asked for it */
 };
 
 struct journal {

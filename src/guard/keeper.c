@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A keeper's thread: look, decide, act, tell; then wait for the next look or for somebody's command.
+ * A keeper's thread: look, decide, act, tell; then wait for the next look or for a command.
  */
 #include "guard/keeper.h"
 
@@ -80,7 +80,7 @@ static void check_child(struct keeper *k)
     keeper_tell_end(k, status);
 }
 
-/* Clients made it load again while somebody needs the GPU. */
+/* Clients made it load again while another program needs the GPU. */
 static bool came_back_by_itself(struct keeper *k)
 {
     int64_t now_bytes;
@@ -144,7 +144,7 @@ static int64_t keeper_step(struct keeper *k, int64_t max_age_ms)
                 continue;
             return MIN_OF(RESERVE_WAIT_MS, k->spec->interval_ms);
         case GUARD_RUNNING: {
-            /* Somebody who wakes the keeper between the two looks must not put the second one off by an interval. */
+            /* A command that wakes the keeper between the two looks must not put the second one off by an interval. */
             bool second = k->policy.seen && k->claim.verdict == CLAIM_SEEN && !k->policy.gave_up && !k->policy.forced;
             return second ? k->spec->limits.second_look_ms + 5 : k->spec->interval_ms;
         }
@@ -173,7 +173,7 @@ static void take_spec(struct keeper *k, struct guard_spec *fresh)
     fresh->gate = (struct guard_gate_spec){
         .refuse = fresh->gate.refuse, .waiting_max = fresh->gate.waiting_max, .wait_ms = fresh->gate.wait_ms};
     str_copy(fresh->gate.listen, sizeof fresh->gate.listen, str_from(k->spec->gate.listen)); /* moves only with a restart */
-    fresh->dry_run = fresh->dry_run && !evicted;                                             /* somebody must still bring it back */
+    fresh->dry_run = fresh->dry_run && !evicted; /* a worker that is off the GPU must still come back */
     if (!fresh->dry_run && !k->journal.path[0] && k->shared->options.state_dir &&
         journal_open(&k->journal, k->shared->options.state_dir, fresh->name, &err) < 0)
         keeper_problem(k, "%s", err.text);
@@ -188,7 +188,7 @@ static void take_spec(struct keeper *k, struct guard_spec *fresh)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* Nobody will watch over it from now on: where the GPU is free, it gets its memory back first. */
+/* No guard will watch over it from now on: where the GPU is free, it gets its memory back first. */
 static void keeper_finish(struct keeper *k)
 {
     bool person = (k->policy.held || k->policy.evict_wanted) && !k->let_go;
@@ -264,7 +264,7 @@ static void *keeper_run(void *argument)
         if (k->ending)
             break;
         empty_inbox(k);
-        /* At rest the sample of somebody else is good enough; in the middle of something it must be new. */
+        /* At rest a sample made for another caller is good enough; in the middle of something it must be new. */
         bool rest = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_PAUSED || k->policy.state == GUARD_ABSENT;
         begin = clock_mono(k->env->clock);
         wait_ms = keeper_step(k, rest && !k->policy.seen ? MIN_OF(SHORT_WAIT_MS, k->spec->interval_ms / 4) : 0);
@@ -301,7 +301,7 @@ static int start_child(struct keeper *k, const char *const *command, struct erro
         }
         for (size_t i = 0; i < before.acted_count; i++)
             if (strcmp(before.acted[i], "process") == 0)
-                return 0; /* it was stopped for somebody: it is started when the GPU is free */
+                return 0; /* it was stopped for another program: it is started when the GPU is free */
         journal_write(&k->journal, &(struct journal_entry){.state = GUARD_RUNNING}, NULL);
     }
     return child_start(k->env, &k->child, err);

@@ -16,7 +16,7 @@
 struct guard_shared {
     struct guard_options options;
     pthread_mutex_t lock;                   /* of what follows */
-    const struct keeper *resuming[GPU_MAX]; /* who may, on each GPU: two would restore into the same free memory; NULL: nobody */
+    const struct keeper *resuming[GPU_MAX]; /* who may, on each GPU: two would restore into the same free memory; NULL: no worker */
     struct claim_identity announced[GUARD_ANNOUNCED_MAX];
     size_t announced_count;
     struct {
@@ -64,7 +64,7 @@ struct keeper {
     enum step_result step;
     enum guard_command command;
     bool hot, cool, fault;
-    struct mono asked_at;  /* somebody last asked it for something; ns 0: not watched yet */
+    struct mono asked_at;  /* a client last asked it for something; ns 0: not watched yet */
     uint64_t asked_before; /* requests then */
     struct mono health_at;
     int64_t ecc_before[GPU_MAX];
@@ -96,7 +96,7 @@ void keeper_end(struct keeper *k); /* the thread is told to end; does not wait *
 bool keeper_ended(const struct keeper *k);
 void keeper_free(struct keeper *k); /* ends the thread first; waits for what the driver does, but not for ever */
 void keeper_take_command(struct keeper *k, enum guard_command command);
-void keeper_tell_event(struct keeper *k, const struct event *event); /* found in somebody else's sample */
+void keeper_tell_event(struct keeper *k, const struct event *event); /* found in a sample made for another caller */
 void keeper_set_spec(struct keeper *k, struct guard_spec *spec); /* other settings, taken over; the gate stays where it listens */
 void keeper_status(struct keeper *k, struct guard_status *ret);
 
@@ -107,7 +107,7 @@ int keeper_hottest(const struct keeper *k, int64_t *mdegc); /* which of its GPUs
 void keeper_note_gpus(struct keeper *k);                    /* where the worker is now, into the entry */
 bool keeper_has_room(const struct keeper *k);
 void keeper_unreserve(struct keeper *k);    /* others may resume on its GPUs */
-void keeper_leave_others(struct keeper *k); /* its worker is nobody's friend any more */
+void keeper_leave_others(struct keeper *k); /* other keepers do not count its worker as one of theirs any more */
 void keeper_notice(struct keeper *k, const struct event *e);
 
 /* keeper_act.c */

@@ -270,7 +270,7 @@ static bool is_shortage(int rc)
     return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -EAGAIN;
 }
 
-/* A worker that somebody left locked or checkpointed, and no journal tells of it. Negative: that cannot be told now. */
+/* A worker that was left locked or checkpointed, and no journal mentions it. Negative: that cannot be told now. */
 static int found_checkpointed(struct keeper *k, struct error *err)
 {
     struct claim_identity who = k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : k->spec->match.leader;
@@ -284,7 +284,7 @@ static int found_checkpointed(struct keeper *k, struct error *err)
     note_acting(k, "checkpoint");
     k->entry.pids[0] = who;
     k->entry.pid_count = 1;
-    /* How much it held nobody knows any more; its host memory is where that is now, so it was no more than this. */
+    /* How much it held is not known any more; its host memory is where that is now, so it was no more than this. */
     char path[64], text[8192];
     struct proc_status host = {.vm_rss_bytes = 0};
     snprintf(path, sizeof path, "/proc/%d/status", who.pid);
@@ -316,8 +316,8 @@ static bool still_evicted(struct keeper *k)
     return evicted;
 }
 
-/* The worker has all it had, but an earlier guard had begun to take it off the GPU. When nobody needs that any more, the first look
- * ends it. */
+/* The worker has all it had, but an earlier guard had begun to take it off the GPU. When no program needs that any more, the first
+ * look ends it. */
 static void go_on_draining(struct keeper *k)
 {
     enum guard_state was = k->entry.state;

@@ -305,7 +305,7 @@ static void raise_fault(struct keeper *k, const char *what, int gpu)
     keeper_problem(k, "GPU %d: %s%s", gpu, what, k->fault ? "; it is paused until `whirr guard resume`" : "");
 }
 
-/* An event is in one sample only, and it may be somebody else's sample: so it can come twice, too. */
+/* An event is in one sample only, and it may be a sample made for another caller: so it can come twice, too. */
 void keeper_notice(struct keeper *k, const struct event *e)
 {
     if (!k->spec->health || e->gpu_index < 0 || !has_bit(k->worker.gpus, e->gpu_index) || e->at.ms <= k->noticed.ms)
@@ -398,7 +398,7 @@ static bool comes_back_to(const struct keeper *k, size_t gpu)
 static bool reserve(struct keeper *k, bool room)
 {
     if (!room) {
-        keeper_unreserve(k); /* somebody with smaller needs may come first */
+        keeper_unreserve(k); /* a worker with smaller needs may come first */
         return false;
     }
     bool all = true;
@@ -441,7 +441,7 @@ static bool is_working(const struct keeper *k)
     return false;
 }
 
-/* How long nobody has asked for it. One that holds nothing is not idle: there is nothing to give back. */
+/* How long no client has asked for it. One that holds nothing is not idle: there is nothing to give back. */
 static int64_t unasked_ms(struct keeper *k, struct mono now)
 {
     uint64_t asked;
@@ -455,7 +455,7 @@ static int64_t unasked_ms(struct keeper *k, struct mono now)
     return mono_since_ms(now, k->asked_at);
 }
 
-/* Somebody waits at the gate; or came by another way, and its server has loaded again by itself. */
+/* A client waits at the gate; or came by another way, and its server has loaded again by itself. */
 static bool somebody_asks(struct keeper *k)
 {
     size_t in_flight, waiting;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a keeper says: the story of a worker, one sentence a step, to the log and to whoever listens. Decides nothing.
+ * What a keeper says: the story of a worker, one sentence a step, to the log and to the listener. Decides nothing.
  */
 #include <stdarg.h>
 #include <stdio.h>

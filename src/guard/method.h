@@ -42,7 +42,7 @@ struct method;
 struct method_ops {
     const char *name; /* NULL: rows of a table share it */
     const char *what; /* one line for the documentation */
-    /* Is work in flight? 1, 0, or -errno when it cannot be told. NULL: the method itself waits, or nobody can tell. */
+    /* Is work in flight? 1, 0, or -errno when it cannot be told. NULL: the method itself waits, or there is no way to know. */
     int (*busy)(const struct method *method, struct method_context *c, struct error *err);
     int (*evict)(const struct method *method, struct method_context *c, struct error *err);
     int (*resume)(const struct method *method, struct method_context *c, struct error *err);
@@ -71,7 +71,7 @@ struct server_row {
     const char *items, *id, *only;    /* path to the items in its answer, key of an item's id, filter */
     const char *name_key, *extra_key; /* by which name an item is loaded again, and with which settings; "^": of the object that
                                          holds the list */
-    struct server_request busy;       /* shows work in flight; none: the server itself waits, or nobody can tell */
+    struct server_request busy;       /* shows work in flight; none: the server itself waits, or there is no way to know */
     const char *busy_key;
     const char *busy_only; /* filter of the items that may be asked: a look at others would wake or load them; none: `only` */
     const char *busy_at;   /* key of an item's own URL on this host, asked instead of the server */
@@ -113,7 +113,7 @@ struct child {
     int32_t pid; /* 0: does not run */
     int64_t start_key;
     int64_t stop_timeout_ms; /* between asking it to end and killing it; 0: 10000 */
-    bool adopted;            /* started by an earlier guard: found again, but nobody's child */
+    bool adopted;            /* started by an earlier guard: found again, but not a child of this one */
 };
 
 /* Starts it in a process group of its own, with this program's terminal and environment. */

@@ -118,7 +118,7 @@ static int still_loaded(const struct server_row *row, struct method_context *c, 
     return 0;
 }
 
-/* Such an answer says that nothing was done; after any other failure nobody knows. */
+/* Such an answer says that nothing was done; after any other failure that is not known. */
 static bool is_refusal(int rc)
 {
     return rc == -EACCES || rc == -ECONNREFUSED || rc == -EHOSTUNREACH;

@@ -151,7 +151,7 @@ bool child_ended(const struct env *env, struct child *child, int *status)
             return false;
         child->pid = 0;
         if (status)
-            *status = 0; /* nobody can know */
+            *status = 0; /* a process that is not a child has no status to read */
         return true;
     }
     int code = 0;
@@ -169,7 +169,8 @@ int child_stop(const struct env *env, struct child *child, struct error *err)
     int32_t group = child->pid;
     int64_t limit_ms = child->stop_timeout_ms ? child->stop_timeout_ms : STOP_TIMEOUT_MS;
     struct mono begin = clock_mono(env->clock);
-    /* One that is nobody's child may have ended long ago, and its number may be another's now: no signal before that is clear. */
+    /* One that is not a child of this guard may have ended long ago, and its number may be another's now: no signal before that is
+     * clear. */
     while (child->adopted && !child_ended(env, child, NULL)) {
         struct claim_identity who = {child->pid, child->start_key};
         if (target_presence(env, who) == WORKER_ALIVE)
@@ -191,7 +192,7 @@ int child_stop(const struct env *env, struct child *child, struct error *err)
         }
         poll(NULL, 0, POLL_MS);
     }
-    kill(-group, SIGKILL); /* whoever of the group did not listen */
+    kill(-group, SIGKILL); /* processes of the group that ignored SIGTERM */
     return 0;
 }
 
@@ -217,8 +218,8 @@ static int process_resume(const struct method *method, struct method_context *c,
     return rc < 0 ? rc : child_start(c->env, c->child, err);
 }
 
-/* A stop that an earlier guard began is finished: nobody knows whether its signal was sent, and a worker that goes on would keep
- * the memory that somebody waits for. */
+/* A stop that an earlier guard began is finished: whether its signal was sent is not known, and a worker that goes on would keep
+ * the memory that another program waits for. */
 static enum method_found process_find(const struct method *method, struct method_context *c, struct error *err)
 {
     (void)method;

@@ -73,7 +73,7 @@ static void take_command(struct guard_policy *p, enum guard_command command)
     }
 }
 
-/* Somebody or something wants the worker off the GPU now. A claim counts at its second sighting; unknown counts for nothing. */
+/* A user or a program wants the worker off the GPU now. A claim counts at its second sighting; unknown counts for nothing. */
 static bool wants_eviction(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f, struct mono now,
                            enum guard_action *look)
 {
@@ -96,7 +96,7 @@ static bool wants_eviction(struct guard_policy *p, const struct guard_limits *li
     return waited(p->seen_at, limits->second_look_ms, now);
 }
 
-/* Nothing stands against the worker's return. Unknown does: nobody can tell. */
+/* Nothing stands against the worker's return. Unknown does: the GPU may be in use. */
 static bool is_clear(const struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f)
 {
     if (p->held || p->evict_wanted || f->fault || (limits->hot_pauses && !f->cool))
@@ -124,7 +124,7 @@ static bool somebody_else(const struct guard_facts *f)
     return f->claim == CLAIM_SEEN || f->claim == CLAIM_SURE;
 }
 
-/* Nobody asks: the memory is free for others, and the GPU can rest. */
+/* No client asks: the memory is free for others, and the GPU can rest. */
 static enum guard_action unload_idle(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
                                      struct mono now)
 {
@@ -175,7 +175,7 @@ static enum guard_action draining(struct guard_policy *p, const struct guard_lim
 {
     bool person_or_heat = p->held || p->evict_wanted || f->fault || (f->hot && limits->hot_pauses);
     p->idle &= !person_or_heat && !somebody_else(f) && !p->forced;
-    if (p->idle && (f->asked || !f->drained)) { /* just now somebody did */
+    if (p->idle && (f->asked || !f->drained)) { /* just now a client did */
         p->idle = false;
         return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
     }
@@ -286,7 +286,7 @@ static enum guard_action resuming(struct guard_policy *p, const struct guard_fac
         p->forced = false;
         return paused_now(p, !p->not_freed, now);
     }
-    /* That somebody asked is no flapping: the next claim does not wait longer for it. */
+    /* A return for a client's request is no flapping: the next claim does not wait longer for it. */
     p->resumed = p->resumed || !p->idle;
     p->resume_failed = p->not_freed = p->clear = p->seen = p->idle = false;
     p->resumed_at = now;
@@ -327,7 +327,8 @@ void guard_restore(struct guard_policy *p, enum guard_state found, struct mono n
     case GUARD_RUNNING:
     case GUARD_DRAINING: /* nothing was taken away yet: it goes on */
     case GUARD_ABSENT: p->state = found; break;
-    /* In the middle of an eviction or a resume nobody knows how far it came: as paused, the worker is brought back when clear. */
+    /* In the middle of an eviction or a resume it is not known how far it came: as paused, the worker is brought back when clear.
+     */
     case GUARD_EVICTING:
     case GUARD_VERIFYING:
     case GUARD_PAUSED:

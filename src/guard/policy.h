@@ -9,8 +9,8 @@
  *      └──────────────── RESUMING ◀──── enough memory is free ──── RESERVING ◀─┴──────────────────────────────────┘
  *                           │ fails: PAUSED, later again              │ claim returns: PAUSED
  *
- *   A worker that nobody asked for long (idle_ms) goes the same way; then it is PAUSED until somebody asks, and comes back at once.
- *   When somebody else needs the GPU meanwhile, it is a pause like any other.
+ *   A worker that no client asked for long (idle_ms) goes the same way; then it is PAUSED until one asks, and comes back at once.
+ *   When another program needs the GPU meanwhile, it is a pause like any other.
  *
  *   ABSENT: there is no worker. Left when it appears.
  *
@@ -44,15 +44,15 @@ enum guard_command { COMMAND_NONE, COMMAND_HOLD, COMMAND_EVICT, COMMAND_RESUME, 
 struct guard_facts {
     enum claim_verdict claim;
     enum worker_presence worker;
-    bool drained;               /* no work in flight (or nobody can tell) */
+    bool drained;               /* no work in flight (or it cannot be known) */
     enum step_result step;      /* of the action under way: evict or resume */
     bool memory_freed;          /* the driver says that the worker holds nothing any more */
     bool memory_enough;         /* free now for the worker to come back */
     bool hot;                   /* at or above the threshold */
     bool cool;                  /* below the threshold minus the hysteresis */
     bool fault;                 /* ECC, XID, lost: configured to pause */
-    int64_t unasked_ms;         /* nobody has asked it for so long; 0: somebody just did, or nobody can tell */
-    bool asked;                 /* somebody waits for it */
+    int64_t unasked_ms;         /* no client has asked it for so long; 0: one just did, or it cannot be known */
+    bool asked;                 /* a client waits for it */
     enum guard_command command; /* once */
 };
 
@@ -78,7 +78,7 @@ struct guard_limits {
     int64_t flap_window_ms;   /* 300000: evicted again so soon after a resume: wait longer next time */
     int64_t leave_longest_ms; /* 600000 */
     int64_t retry_ms;         /* 30000: after an eviction or resume that failed */
-    int64_t idle_ms;          /* nobody asks for so long: off the GPU until somebody does; 0: never */
+    int64_t idle_ms;          /* no client asks for so long: off the GPU until one does; 0: never */
     unsigned methods;         /* how many methods are configured */
     bool hot_pauses;          /* else heat throttles */
 };
@@ -95,7 +95,7 @@ struct guard_policy {
     struct mono clear_at;
     bool held;         /* by a person */
     bool evict_wanted; /* by a person: until RELEASE or RESUME */
-    bool idle;         /* off the GPU, or on the way, because nobody asks for it */
+    bool idle;         /* off the GPU, or on the way, because no client asks for it */
     bool forced;       /* by a person: resume in spite of a claim */
     bool throttled;
     bool gave_up; /* no method could evict: not tried again before retry_ms */

@@ -84,7 +84,8 @@ static bool has_room(const struct probe *p)
     return true;
 }
 
-/* Somebody may have taken the memory meanwhile. A restore without room can never be repeated: better to leave it where it is. */
+/* Another program may have taken the memory meanwhile. A restore without room can never be repeated: better to leave it where it
+ * is. */
 static int wait_for_room(struct probe *p, struct error *err)
 {
     struct mono begin = clock_mono(p->options->env->clock);

@@ -309,7 +309,7 @@ int spec_from_config(const struct config *config, size_t i, struct guard_spec *r
     return error_prefix(err, "guard.worker.%s", c->entry.name);
 }
 
-/* Servers whose next request loads the model again, without anybody's help. */
+/* Servers whose next request loads the model again, without the guard's help. */
 static bool loads_itself(const struct method *m)
 {
     static const char *const names[] = {"ollama", "llamacpp", "llama-swap", "comfyui", "lmstudio"};

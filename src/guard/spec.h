@@ -53,11 +53,11 @@ struct guard_spec {
 int spec_from_config(const struct config *config, size_t i, struct guard_spec *ret, struct error *err);
 /* All workers, one by one and together. As warnings: a daemon guards the others and watches all the same. */
 void spec_check_config(const struct config *config, bool warnings, struct config_problems *problems);
-/* A worker of the command line: the settings of [worker], nobody matched yet. */
+/* A worker of the command line: the settings of [worker], no process matched yet. */
 int spec_from_defaults(const struct config *config, const char *name, struct guard_spec *ret, struct error *err);
 /* One more method, tried after those that are there. */
 int spec_add_method(struct guard_spec *spec, const struct config *config, const char *name, struct error *err);
-/* Is it complete? Methods that need a URL have one, somebody is matched, ... */
+/* Is it complete? Methods that need a URL have one, a process is matched, ... */
 int spec_check(const struct guard_spec *spec, bool has_child, struct error *err);
 /* "http://127.0.0.1:11434": remembers it, and the port by which the worker is found when nothing else is said. */
 int spec_set_url(struct guard_spec *spec, const char *url, struct error *err);

@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "host/procfs.h"
 
-/* Beyond the bytes themselves: page tables, and room for everybody else to go on. */
+/* Beyond the bytes themselves: page tables, and room for all other programs to go on. */
 #define ROOM_MARGIN_BYTES (512LL * 1024 * 1024)
 
 static bool find_line(const char *text, const char *key, struct str *value)

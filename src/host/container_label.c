@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Names of containers from the state files of their runtimes, else from the runtime's socket, which a group may use. What may not
- * be read is a reason, not an error. These hold environments with secrets: only names are taken, and nobody who records what was
+ * be read is a reason, not an error. These hold environments with secrets: only names are taken, and nothing that records what was
  * read is shown them.
  */
 #include "host/identity.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Bytes that are made once and sent many times: shared by reference, never changed. Used from the event loop thread only, so the
- * count is a plain number. Each carries its ETag, and its gzip form once somebody asked for it.
+ * count is a plain number. Each carries its ETag, and its gzip form once a client asked for it.
  */
 #pragma once
 

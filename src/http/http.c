@@ -223,7 +223,8 @@ static void leave_park(struct conn *c)
 static void http_hangup(struct conn *c)
 {
     struct http_client *h = c->state;
-    /* "printf 'GET ...' | nc" closes its sending side and still wants the answer; a long poll would wait for nobody. */
+    /* "printf 'GET ...' | nc" closes its sending side and still wants the answer; a long poll would wait for a client that is gone.
+     */
     if (conn_queued(c) || c->resuming || (h->parked && !h->parked_gone))
         return;
     conn_close(c);

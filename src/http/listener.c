@@ -176,7 +176,7 @@ static struct peer_info peer_info_of(const struct listener *l, int fd, const uni
 }
 
 /* Some places are kept for the owner, who comes over the Unix socket and must be let in when everything else is taken. Of the rest
- * one address may have a quarter; loopback, which is everybody on this host and the proxy in front of us, three quarters. */
+ * one address may have a quarter; loopback, which is every client on this host and the proxy in front of us, three quarters. */
 static struct peer *find_place(struct listener *l, const struct peer_info *v)
 {
     size_t most = l->connections_max, kept = most > 1 ? MAX_OF(MIN_OF(most / 8, (size_t)RESERVED_MAX), (size_t)1) : 0;
@@ -201,7 +201,7 @@ static void reject(struct listener *l, int fd)
                body.len);
     buf_str(&answer, buf_view(&body));
     l->loop->rejected++;
-    /* Over TLS nobody could read it. */
+    /* Over TLS no client could read it. */
     if (!l->tls)
         send(fd, buf_view(&answer).at, answer.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     /* A request that is left unread makes the kernel reset the connection, and the answer is lost. */

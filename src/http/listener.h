@@ -30,7 +30,7 @@ struct listener {
 /* "HOST:PORT", "[::1]:PORT", ":PORT" (all addresses). Only numeric addresses and "localhost" (127.0.0.1). Fills `ret` up to the
  * socket; nothing is accepted before listener_start(). */
 int listener_open_tcp(const char *address, struct listener *ret, struct error *err);
-/* A socket file that nobody answers on is replaced; one that answers is -EADDRINUSE. */
+/* A socket file that no process answers on is replaced; one that answers is -EADDRINUSE. */
 int listener_open_unix(const char *path, unsigned mode, struct listener *ret, struct error *err);
 int listener_start(struct listener *l, struct loop *loop, struct error *err);
 /* Stops accepting and removes the socket file. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Who is here, by address: how many connections and Socket.IO sessions each has, so that one of them cannot take all places. An
- * address is an IPv4 address, an IPv6 network of 64 bits (whoever has one address of it has them all), or a user on a Unix socket.
+ * address is an IPv4 address, an IPv6 network of 64 bits (a host that has one address of it has them all), or a user on a Unix
+ * socket.
  */
 #pragma once
 
@@ -41,5 +42,5 @@ uint64_t peer_number(const struct peer_id *id);
 /* Counts one use more; NULL when memory is out. */
 struct peer *peers_enter(struct peers *p, const struct peer_id *id);
 void peers_leave(struct peers *p, struct peer *peer);
-/* NULL: nobody of that address is here. */
+/* NULL: no connection from that address. */
 const struct peer *peers_find(const struct peers *p, const struct peer_id *id);

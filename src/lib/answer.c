@@ -20,7 +20,7 @@ enum { FRESH_MS = 500 };
 
 /* ---- resources ---- */
 
-/* The CPU is measured from call to call: nobody waits for it. */
+/* The CPU is measured from call to call: no call waits for it. */
 static int gather(struct whirr *w, const struct snapshot **ret, struct host *host)
 {
     struct error err = {0};

@@ -38,8 +38,8 @@ struct energy_meter {
 struct energy_used {
     int64_t mj, ms; /* while it was watched: in the time up to now */
     enum energy_evidence evidence;
-    /* What the counter says of a time in which no power was read: a pause of ours, a suspend, a driver that did not answer. Whoever
-     * is there afterwards may not have been there then. */
+    /* What the counter says of a time in which no power was read: a pause of ours, a suspend, a driver that did not answer. A
+     * process that is there afterwards may not have been there then. */
     int64_t unwatched_mj;
     struct wall unwatched_from, unwatched_to;
 };

@@ -40,7 +40,7 @@ struct history_value {
 };
 struct history_value history_value_of(const struct history_metric *metric, const struct aggregate *a);
 
-/* A download, slice by slice. Between two slices nothing is held open in the database: who reads slowly holds up nobody. */
+/* A download, slice by slice. Between two slices nothing is held open in the database: a slow reader holds up no other. */
 struct history_stream;
 struct history_stream *history_stream_new(const struct history_question *q); /* NULL: out of memory */
 void history_stream_free(struct history_stream *t);                          /* NULL is fine */

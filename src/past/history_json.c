@@ -71,7 +71,7 @@ static int put(struct gathered *g, int64_t at_ms, const struct aggregate *values
     return 0;
 }
 
-/* Where nothing was stored for a while, a point without values stands, so that nobody draws a line across. */
+/* Where nothing was stored for a while, a point without values stands, so that no chart draws a line across. */
 static int gather(void *user, const struct store_point *point)
 {
     struct gathered *g = user;

@@ -11,7 +11,7 @@
 enum { BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, LIVES_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
 
 struct quiet_span {
-    int64_t from, came, until; /* in which nobody else came or went */
+    int64_t from, came, until; /* in which no other process came or went */
     int64_t id;
 };
 

@@ -261,12 +261,12 @@ static void take_running(struct past_moment *p, const struct store_life *life)
     }
 }
 
-/* Somebody who was seen up to the newest row was there; who was not any more had ended. */
+/* A process that was seen up to the newest row was there; one that was not any more had ended. */
 static int take_life(void *user, const struct store_life *life)
 {
     struct past_moment *p = user;
     int64_t newest_ms = p->rows[p->gpu].newest_ms;
-    int64_t slack_ms = p->level == LEVEL_RAW ? 0 : newest_ms % MINUTE_MS; /* of a mean: anybody in that minute */
+    int64_t slack_ms = p->level == LEVEL_RAW ? 0 : newest_ms % MINUTE_MS; /* of a mean: any process of that minute */
     if (life->first_seen.ms > newest_ms)
         return 0;
     if (life->last_seen.ms >= newest_ms - slack_ms)

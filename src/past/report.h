@@ -58,7 +58,8 @@ struct report_held {
     struct process process;
     double hours, gib_hours;
     bool energy_known;
-    int64_t energy_mj; /* what the GPU drew meanwhile without computing for anybody; shared by memory with others who held some */
+    int64_t
+        energy_mj; /* what the GPU drew meanwhile without computing for any process; shared by memory with others who held some */
     struct wall since, until;
 };
 
@@ -68,7 +69,7 @@ struct report_hot {
     int64_t resolution_ms; /* it began and ended within so much of its times: that of the coarsest summary it was read from */
     int64_t temp_max_mdegc;
     double slowed;                                        /* part of the time in which the card was slowed down, 0 to 1 */
-    char process[PROCESS_WORDS], user[PROCESS_USER_SIZE]; /* who was given most of the energy; "": nobody */
+    char process[PROCESS_WORDS], user[PROCESS_USER_SIZE]; /* of the process that was given most of the energy; "": none */
 };
 
 struct report {

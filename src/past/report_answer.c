@@ -93,7 +93,7 @@ static void gpus(struct json_writer *j, const struct past_question *q, const str
     jw_end(j);
 }
 
-/* Energy of no process: the card idled, or nobody can be told. It is the last row, so that the rows add up to the cards. */
+/* Energy of no process: the GPU idled, or its user is not known. It is the last row, so that the rows add up to the cards. */
 static void unattributed(struct json_writer *j, const struct past_question *q, int64_t energy_mj, int64_t total_mj)
 {
     jw_object(j);

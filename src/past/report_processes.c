@@ -21,7 +21,7 @@ struct member {
     int64_t from_ms; /* since when its GPU was watched, within the time */
     /* Held without computing. */
     double held_hours, held_gib_hours;
-    double kept_hours, kept_gib_hours; /* ... while nobody else computed on the card either */
+    double kept_hours, kept_gib_hours; /* ... while no other process computed on the GPU either */
     int64_t held_since, held_until;
 };
 
@@ -78,7 +78,7 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
     return 0;
 }
 
-/* The same for a GPU and those on it, or somebody would be there for longer than it. */
+/* The same for a GPU and its processes, or a process would be there for longer than its GPU. */
 static int64_t watched_from(const struct report *r, int64_t gpu_id)
 {
     for (size_t i = 0; i < r->gpu_count; i++)
@@ -127,7 +127,7 @@ struct report_minute {
     int64_t sm, memory, peak; /* means; -1 unknown */
     int64_t energy_mj;
     bool idle, busy;
-    bool card_idle; /* nobody computed on the card */
+    bool card_idle; /* no process computed on the GPU */
 };
 
 static int add_to_group(struct sum *sum, const struct report_minute *m)

@@ -68,7 +68,7 @@ int span_read_points(struct store *s, void *span, struct error *err)
     return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
 }
 
-/* Somebody's part in one step. */
+/* A process's part in one step. */
 struct share {
     int64_t process;
     double share; /* of the compute units, else of the memory: whatever is known */
@@ -92,12 +92,12 @@ static struct episode_point *next_point(struct span *p, size_t *at, int64_t from
     return *at < p->count && p->points[*at].at_ms < to_ms ? &p->points[(*at)++] : NULL;
 }
 
-/* Who did most in each step, from the minutes of processes: in a step of seconds, whoever did in its minute. */
+/* The process that did most in each step, from the minutes of processes: in a step of seconds, the one that did in its minute. */
 struct workers_walk {
     struct span *span;
     int64_t step_ms, step; /* -1: none yet */
     size_t at;             /* the next point */
-    int64_t last;          /* whoever did most in the step before */
+    int64_t last;          /* the process that did most in the step before */
     struct share best, former;
 };
 

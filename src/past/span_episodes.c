@@ -71,7 +71,7 @@ static bool is_there(const struct snapshot *s, const struct explained_episode *e
     return false;
 }
 
-/* Of a moment about which nothing is known, nobody can tell. */
+/* Of a moment about which nothing is known, this is not known either. */
 static int is_gone(const struct span *p, const struct explained_episode *e, struct wall at, bool *ret, struct error *err)
 {
     AUTO_FREE struct recent *recent = calloc(1, sizeof *recent);
@@ -87,7 +87,7 @@ static int is_gone(const struct span *p, const struct explained_episode *e, stru
     return rc == -ENODATA ? 0 : rc;
 }
 
-/* What ended it: whoever did the work is gone, or there is less of it, or nothing is known about what came then. */
+/* What ended it: the process that did the work is gone, or there is less of it, or nothing is known about what came then. */
 static int find_end(const struct span *p, struct explained_episode *e, struct error *err)
 {
     enum { FELL_LEAST = 100 };

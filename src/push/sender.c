@@ -98,7 +98,7 @@ static void take_scrape(struct push_sender *p, struct push_scrape *now)
     *now = (struct push_scrape){0};
 }
 
-/* Series that nobody continues are marked as ended: graphs stop at once instead of five minutes later. */
+/* Series that are not continued are marked as ended: graphs stop at once instead of five minutes later. */
 static void mark_the_end(struct push_sender *p)
 {
     struct push_scrape end = {.at = clock_wall(p->setup.env->clock)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * 2xx: sent. 429 and 5xx, or nobody there: later. Other answers are a no for good. Who does not know remote write 2.0 says so with
- * 415, or with a success that does not say how many samples were written: it gets 1.0 from then on.
+ * 2xx: sent. 429 and 5xx, or no answer: later. Other answers are final refusals. A server that does not know remote write 2.0 says
+ * so with 415, or with a success that does not say how many samples were written: it gets 1.0 from then on.
  */
 #include "push/target.h"
 
@@ -98,7 +98,7 @@ int push_target_encode(const struct push_target *t, struct buf *body, const stru
     return plain.failed || body->failed ? -ENOMEM : 0;
 }
 
-/* What waits as 2.0 for somebody who only knows 1.0 is written anew. */
+/* What waits as 2.0 for a server that only knows 1.0 is written anew. */
 static int target_prepare(const struct push_target *t, struct buf *body, enum push_kind *ret_kind)
 {
     AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
@@ -159,8 +159,8 @@ static int post(const struct push_target *t, const struct env *env, struct str b
     return http_call(env, &request, &reply->text, &reply->err);
 }
 
-/* Whether the answer to a request of 2.0 is that of somebody who only knows 1.0: such a one cannot read it (400), says so (415), or
- * takes it for an empty request of 1.0. */
+/* Whether the answer to a request of 2.0 is that of a server that only knows 1.0: such a one cannot read it (400), says so (415),
+ * or takes it for an empty request of 1.0. */
 static bool knows_only_1(const struct push_target *t, int status, const struct buf *headers)
 {
     if (status >= 200 && status < 300)
@@ -194,7 +194,7 @@ enum push_outcome push_target_send(struct push_target *t, const struct env *env,
     enum push_kind kind;
     int status = target_prepare(t, body, &kind);
     *answer = (struct push_answer){0};
-    if (status < 0) { /* nobody will ever take it */
+    if (status < 0) { /* no server will ever take it */
         snprintf(answer->text, sizeof answer->text, "this request cannot be read: %s", strerror(-status));
         return PUSH_REFUSED;
     }

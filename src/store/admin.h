@@ -32,5 +32,5 @@ int store_peek_version(const struct env *env, const char *url, int64_t *ret, str
 int64_t store_known_version(void);
 
 /* Writes the file, or the tables, anew without their free space; full: of a server, also what only it can use again. -EBUSY:
- * somebody else is writing. */
+ * another process is writing. */
 int store_vacuum(const struct env *env, const char *url, bool full, int64_t *ret_before, int64_t *ret_after, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cleaning up: each call of store_clean does one small piece of work in a transaction of its own, so that the writer never waits
  * long. What is old is said by retention.c. A level is cleaned up to its horizon, which never lies inside a bucket of the level
- * above; what is not summed up yet is summed up before it goes, whoever wrote it. What comes in behind the horizon later is added
+ * above; what is not summed up yet is summed up before it goes, from any host. What comes in behind the horizon later is added
  * to the summaries, which are not computed from half of their rows.
  *
  * Over the size limit the oldest samples go first, then the oldest minutes, then the oldest hours, whatever their age.
@@ -17,7 +17,7 @@ enum {
     ROWS_A_STEP = 2000,
     VACUUM_PAGES_A_STEP = 512,
     VACUUM_WORTH_PAGES = 512, /* free pages below this are kept for new rows */
-    REST_MS = 60000,          /* before what somebody else holds on to is tried again */
+    REST_MS = 60000,          /* before what another session holds on to is tried again */
 };
 
 static const char *const series_names[SERIES_COUNT] = {"gpu", "host"};
@@ -180,7 +180,7 @@ static int clean_parted(struct store *s, enum parted which, int64_t wanted_ms, s
     return rc < 0 ? rc : 1;
 }
 
-/* Which minute was cleaned up last, where nobody else is cleaning now. 1: told. */
+/* Which minute was cleaned up last, where no other host is cleaning now. 1: told. */
 static int last_turn(struct store *s, int64_t *ret_minute, struct error *err)
 {
     int64_t mine = 0;
@@ -369,7 +369,7 @@ static int shrink(struct store *s, struct error *err)
     return rc < 0 ? rc : 1;
 }
 
-/* Whoever reads the table of a day keeps it from going. Waiting for him would keep the writer, and everybody else, waiting. */
+/* A session that reads the table of a day keeps it from going. Waiting for it would keep the writer, and all others, waiting. */
 static int begin_cleaning(struct store *s, struct error *err)
 {
     int rc = db_begin(s->db, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Hours of energy, summed up to days, on a server: a month of thousands of GPUs is read in a moment. A day is kept as its hours
- * come and change, in their transaction. Of a database from before there were days, whoever cleans up sums up one day after the
- * other, from the newest on; `days_from` in meta says how far that has come. Until then hours answer.
+ * come and change, in their transaction. Of a database from before there were days, the host that cleans up sums up one day after
+ * the other, from the newest on; `days_from` in meta says how far that has come. Until then hours answer.
  */
 #include "base/cleanup.h"
 #include "store/internal.h"
@@ -16,7 +16,7 @@ static const struct {
     {"process_days", "process_hours", "process_id", "JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id"},
 };
 
-/* Whoever sums up a whole day is alone; those who add an hour to theirs are not. */
+/* A host that sums up a whole day is alone; hosts that add an hour to theirs are not. */
 int days_begin(struct store *s, struct error *err)
 {
     return s->db->ops->kind == DB_SQLITE ? 0 : db_exec(s->db, "SELECT pg_advisory_xact_lock_shared(7449749)", err);

@@ -246,14 +246,14 @@ int latest_note_health(struct store *s, int64_t gpu_id, const struct store_event
 struct hour_segments;
 struct buf;
 /* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first.
- * `host`: the parameter with the name of the host whose processes are meant, as "$2"; NULL: all. A hint: whoever asks joins the
- * host. */
+ * `host`: the parameter with the name of the host whose processes are meant, as "$2"; NULL: all. A hint: the caller's statement
+ * joins the host. */
 int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, struct buf *sql, struct error *err);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
 /* A row that came after its bucket was summed up and its neighbours were deleted. */
 int rollup_add_late(struct store *s, enum series series, const struct reading *one, int64_t subject_id, int64_t at_ms,
                     struct error *err);
-/* Sums up what is still marked before `bucket`, whoever wrote it. 1: some, and there may be more. */
+/* Sums up what is still marked before `bucket`, of all hosts. 1: some, and there may be more. */
 int rollup_overdue(struct store *s, enum series series, enum level level, int64_t bucket, struct error *err);
 void rollup_read_aggregate(struct db_statement *q, int column, int64_t samples, struct aggregate *ret);
 /* running.c */
@@ -292,8 +292,8 @@ int partition_oldest(struct store *s, enum parted which, int64_t cut_ms, char na
 int partition_drop(struct store *s, const char *name, struct error *err);
 /* For readers: which parts of samples, minutes and hours there are. */
 int partition_load(struct store *s, struct error *err);
-/* Whether a statement failed for asking a part by its name: it was dropped a moment ago, or whoever may read the table may not read
- * its parts. Then none is known any more, and the same can be asked of the table itself. */
+/* Whether a statement failed for asking a part by its name: it was dropped a moment ago, or a role that may read the table may not
+ * read its parts. Then none is known any more, and the same can be asked of the table itself. */
 bool partition_lost(struct store *s, int rc);
 /* Whether the part that rows are in from that moment on is known, and its name; until when that holds, at most *to_ms. Of what is
  * in no known part, the table itself is to be asked. */
@@ -313,7 +313,7 @@ int write_source_changes(struct store *s, const struct snapshot *snapshot, struc
 int set_horizon(struct store *s, enum series series, enum level level, int64_t ms, struct error *err);
 /* What this host knows of the time, in a transaction. 1: rows may be judged by it, 0: not yet. */
 int retention_step(struct store *s, struct wall now, struct mono seen, struct error *err);
-/* What all hosts know of the time and want kept: for whoever is about to clean up. */
+/* What all hosts know of the time and want kept: for a host that is about to clean up. */
 int retention_ask(struct store *s, struct error *err);
 /* Nothing is to be done for the moment, which a server need not be asked. */
 bool retention_rests(const struct store *s, struct mono seen);

@@ -68,7 +68,7 @@ static const char life_columns[] =
     "SELECT p.id, p.gpu_id, g.gpu_index, p.pid, p.start_key, p.started_at_ms, p.name, p.user_name, p.command,"
     " p.container, p.model, p.type, p.first_seen_ms, p.last_seen_ms, p.ended";
 
-/* Whoever had a minute in the time was there around it, even if the clock was set by hours in between: a server finds the few by
+/* A process with a minute in the time was there around it, even if the clock was set by hours in between: a server finds the few by
  * the index of their GPU. */
 static void write_around(const struct store_span *span, struct buf *sql)
 {

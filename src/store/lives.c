@@ -370,7 +370,7 @@ int lives_write(struct store *s, const struct snapshot *snapshot, const struct g
     return rc < 0 ? rc : add_shares(s, gpu, known, at_ms, err);
 }
 
-/* Whether the snapshot knows who is on the GPU: only then is somebody who is not listed gone. */
+/* Whether the snapshot knows which processes are on the GPU: only then is a process that is not listed gone. */
 static bool list_is_known(const struct store *s, const struct snapshot *snapshot, int64_t gpu_id)
 {
     for (size_t i = 0; i < snapshot->gpu_count; i++)

@@ -89,7 +89,7 @@ int partition_load(struct store *s, struct error *err)
     s->part_count = 0;
     if (s->db->ops->kind != DB_POSTGRES)
         return 0;
-    /* Whoever may read a table need not be allowed to read its parts by their names. The newest speaks for all: looking at each
+    /* A role that may read a table need not be allowed to read its parts by their names. The newest speaks for all: looking at each
      * takes longer than most questions. */
     int rc = db_prepare(s->db,
                         "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = "

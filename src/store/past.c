@@ -110,8 +110,8 @@ int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_
     return rc;
 }
 
-/* $1: minutes of a step, $2: the host; m: the rows of minutes, or hours. All GPUs in one go: whoever asks for one after the other
- * reads everything each time. */
+/* $1: minutes of a step, $2: the host; m: the rows of minutes, or hours. All GPUs in one go: a caller that asks for one after the
+ * other reads everything each time. */
 static const char workers_sql[] =
     " SELECT w.gpu_id, m.minute / $1 AS step, w.worker, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), "
     "SUM(m.memory_sum_bytes) AS memory, SUM(m.samples) FROM m JOIN ";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Minutes of processes and of energy, summed up to hours, so that a year is read in a moment. As with samples, an hour into which a
- * minute came is marked pending in the same transaction, and is computed anew from all of its minutes when it is over; whoever asks
+ * minute came is marked pending in the same transaction, and is computed anew from all of its minutes when it is over; a query
  * reads what is pending from the minutes.
  *
  * In which minutes of the hour a process was there, computed, or only held memory is kept as a bit for each minute: so two
@@ -21,7 +21,7 @@ enum {
     MINUTES_AN_HOUR = 60,
     SETTLED_MS = 2 * MINUTE_MS, /* by then the last minute is summed up, too */
     HOURS_A_WRITE = 64,
-    OTHERS_AFTER_HOURS = 24, /* an hour that its own host has not summed up by then, anybody does */
+    OTHERS_AFTER_HOURS = 24, /* an hour that its own host has not summed up by then, any host does */
     PENDING_MAX = 200000,
     SQL_MAX = 1 << 14,
 };

@@ -260,7 +260,7 @@ static int draw_raw(struct drawing *d, struct plot_course *c, int64_t from_ms, i
     return draw_parts(d, draw_samples, c, LEVEL_RAW, from_ms, to_ms, err);
 }
 
-/* Buckets of a level that are not, or not rightly, in their table: those pending of anybody, and those above a pending one. */
+/* Buckets of a level that are not, or not rightly, in their table: those pending of any host, and those above a pending one. */
 static int load_pending(struct drawing *d, struct plot_courses of, enum level level, int64_t from, int64_t to, int64_t *buckets,
                         size_t *count, struct error *err)
 {

@@ -38,7 +38,7 @@ struct store_gpu {
 typedef int store_gpu_fn(void *user, const struct store_gpu *gpu);
 /* host: of this host only; NULL: of all. In the order of host and index. */
 int store_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err);
-/* The same for whoever asks often: last_seen may be hours old. */
+/* The same for callers that ask often: last_seen may be hours old. */
 int store_known_gpus(struct store *s, const char *host, store_gpu_fn *each, void *user, struct error *err);
 /* By index, UUID (or a unique beginning) or PCI address. -ENODEV and a sentence when there is none, or more than one. */
 int store_find_gpu(struct store *s, const char *host, const char *which, struct store_gpu *ret, struct error *err);

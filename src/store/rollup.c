@@ -268,7 +268,7 @@ int rollup_pending(struct store *s, int64_t now_ms, struct error *err)
     AUTO_FREE struct bucket_row *row = malloc(sizeof *row);
     if (!row)
         return error_set(err, -ENOMEM, "out of memory");
-    /* Within the hour nobody else marks what is this host's. */
+    /* Within the hour no other host marks what is this host's. */
     int rc = s->marks_hour == bucket_of(LEVEL_HOUR, now_ms) ? roll_up_running(s, now_bucket, row, err)
                                                             : roll_up_marked(s, now_ms, row, err);
     if (rc == 0)

@@ -59,7 +59,7 @@ static void write_last_seen(const struct minutes_of *of, struct buf *sql)
                letter_of(of->series));
 }
 
-/* The newest parts, if everybody who is asked about has a minute in them. */
+/* The newest parts, if every process that is asked about has a minute in them. */
 static int find_minutes(struct store *s, const char *host, enum series series, struct minutes_of *ret, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(2048);

@@ -99,7 +99,7 @@ void store_clock(const struct store *s, struct store_clock *ret);
 /* 1: notably ahead, -1: behind, 0: neither. */
 int store_clock_side(const struct store_clock *clock);
 
-/* The file that is open is not the one at its path any more: somebody removed or replaced it. Of a server: false. */
+/* The file that is open is not the one at its path any more: it was removed or replaced. Of a server: false. */
 bool store_file_is_gone(const struct store *s);
 
 /* Space taken by what is stored (free pages not counted). */

@@ -274,7 +274,7 @@ static int know_host(struct store *s, const struct snapshot *snapshot, struct er
     int64_t id = 0;
     rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
     if (rc == 0) {
-        rc = schema_lock(s->db, err); /* one new number at a time; somebody may have added the name meanwhile */
+        rc = schema_lock(s->db, err); /* one new number at a time; another host may have added the name meanwhile */
         if (rc == 0)
             rc = ask_host(s, ST_HOST_FIND, 0, &id, err);
         if (rc == 0)

@@ -202,7 +202,7 @@ def test_release_and_return(start):
     assert d.whirr("release", "--end").returncode == 0
     eventually(lambda: d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "ok")
     assert d.whirr("release", "--for", "soon").returncode == 2
-    # A GPU that was released is not ill, however often: nobody is to replace it.
+    # A GPU that was released is not ill, however often: it need not be replaced.
     for _ in range(2):
         assert d.whirr("release", "--for", "1m").returncode == 0
         eventually(lambda: {v["state"] for v in d.json("/api/gpu/health")["gpus"]} == {"unknown"})

@@ -205,7 +205,7 @@ def test_energy_and_cost_of_all_hosts(start, ask, tmp_path):
             return json.loads(done.stdout) if done.returncode == 0 else {"hosts": [], "users": []}
 
         def counted():
-            for d in hosts:  # the energy counter is read every 30 s, or when somebody wants to know everything
+            for d in hosts:  # the energy counter is read every 30 s, or when a client asks for everything
                 d.get("/api/snapshot?groups=31&max_age_ms=0")
             return report()
         found = eventually(lambda: (r := counted()) and {h["host"] for h in r["hosts"] if h["energy_joules"] > 100} == {"a", "b"} and r, explain=prometheus.log)

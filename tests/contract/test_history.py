@@ -191,7 +191,7 @@ def test_a_file_that_is_removed_is_made_anew_and_said(keeping):
 @pytest.mark.parametrize("before", [None, 0o644, 0o640])
 def test_the_database_is_for_its_owner(start, tmp_path, before):
     file = tmp_path / "private.db"
-    if before:  # made by an earlier version; a group that somebody gave it to keeps it
+    if before:  # made by an earlier version; a group that was given it keeps it
         sqlite3.connect(file).executescript("CREATE TABLE x (y)")
         file.chmod(before)
     daemon = start("--interval", "0.2", "--store", f"sqlite:{file}")

@@ -228,7 +228,7 @@ def test_a_client_that_stops_reading_holds_up_nobody(big):
         stalled.append(s)
     before = resident(big)
     for _ in range(20):
-        assert big.json(f"{PATH}?metric=power&since=-1m")["series"]  # the others are waited for much longer than anybody waits here
+        assert big.json(f"{PATH}?metric=power&since=-1m")["series"]  # the others are waited for much longer than this test waits
     assert resident(big) - before < ALLOWED_KIB
     # One goes on, and gets the rest.
     s = stalled[0]

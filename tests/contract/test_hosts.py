@@ -160,7 +160,7 @@ def test_plain_http_needs_no_table_on_loopback_and_a_hint_elsewhere(start, here)
 # ---- hosts that do not answer ----
 
 def test_a_dead_host_is_named(here):
-    port = free_port()  # which nobody is given as long as we live
+    port = free_port()  # which no other process is given as long as this one lives
     done = here("--host", f"127.0.0.1:{port}", "status")
     assert done.returncode == 1 and done.stdout == "" and f"whirr: 127.0.0.1:{port}: " in done.stderr, done
 
@@ -290,7 +290,7 @@ def tunnels_are_gone(ssh, here):
     pids = [int(p) for p in (ssh.folder / "pids").read_text().split()]
     assert pids
 
-    def runs(pid):  # in a container, there may be nobody to count the dead
+    def runs(pid):  # in a container, there may be no init that reaps children
         try:
             return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
         except OSError:

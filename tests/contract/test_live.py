@@ -101,7 +101,7 @@ def test_a_client_may_ask_for_an_update(start, listen):
         first = d.json("/api/system/gpu-stats")["gpus"][0]["recorded_at"]
         say(listen, client, "request_gpu_update")
         update = shapes.check(client.wait("gpu_status_update")[0], shapes.SUMMARY)
-        # Asked on demand is sampled on demand; for nobody else, and not as the sample of an interval.
+        # Asked on demand is sampled on demand; for no other client, and not as the sample of an interval.
         assert datetime.datetime.fromisoformat(update["timestamp"]) - datetime.datetime.fromisoformat(first) >= datetime.timedelta(seconds=1)
         assert client.named("gpu_stats") == [] and len(client.named("gpu_status_update")) == 1
 

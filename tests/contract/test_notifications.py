@@ -174,7 +174,7 @@ def test_a_digest_is_one_message(house):
     waiting = eventually(lambda: (n := notifier(d, "ops"))["held"] == 3 and n, explain=d.log)
     assert waiting["digest"] == [later] and waiting["held_until"].endswith(":00.000Z")
     assert not hook.requests
-    house.configure({"ops": webhook(hook, quiet='["sat,sun 00:00-00:01 info"]')})  # whoever holds tells together
+    house.configure({"ops": webhook(hook, quiet='["sat,sun 00:00-00:01 info"]')})  # messages that are held are sent together
     d.process.send_signal(signal.SIGHUP)
     body = eventually(hook.bodies, explain=d.log)[0]
     assert body["count"] == 3 and len(hook.requests) == 1

@@ -15,7 +15,7 @@ from conftest import eventually
 def test_the_description_is_true(start, node, tmp_path):
     """Valid OpenAPI 3.1, its examples fit, and so does every real answer and event."""
     answers, events = [], []
-    # Again and again: whenever somebody listens, it is still to come.
+    # Repeated, so that a client that connects at any time still gets it.
     lost = ",".join(f"fault=lost@1:{begin}-{begin + 4}" for begin in range(4, 64, 8))
     for source in ("sim:gpus=2,scenario=bursty,speed=20", f"sim:gpus=3,scenario=mixed,{lost}", "sim:scenario=asleep", "sim:gpus=1,scenario=mig", None):
         d = start("--interval", "0.1", source=source)

@@ -44,7 +44,7 @@ def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
         pytest.skip("no prometheus (tools/deps test)")
     hosts = [start("--interval", "0.5", source="sim:gpus=2,scenario=training,model=rtx4090"),
              start("--interval", "0.5", source="sim:gpus=1,scenario=ecc-errors,model=h100,speed=30")]
-    rules = tmp_path / "whirr.rules.yml"  # as it is, but nobody waits a minute for it
+    rules = tmp_path / "whirr.rules.yml"  # as it is, but without the wait of a minute
     rules.write_text((RULES / "whirr.rules.yml").read_text().replace("interval: 1m", "interval: 1s"))
     prometheus = Prometheus(tmp_path / "prometheus", [f"127.0.0.1:{d.port}" for d in hosts], rules=[rules]).start()
     try:

@@ -81,7 +81,7 @@ def test_wrong_tokens_are_limited(guarded):
         assert d.get("/api/gpu/devices", Authorization="Bearer whirr_" + "0" * 64).status == 401
     limited = d.get("/api/gpu/devices", Authorization="Bearer whirr_" + "1" * 64)
     assert limited.status == 429 and 0 < int(limited.headers["retry-after"]) <= 60
-    # A right one always passes: nobody locks others out, be it from behind the same address.
+    # A right one always passes: no client locks others out, not even from behind the same address.
     assert d.get("/api/gpu/devices", Authorization=f"Bearer {d.token}").status == 200
     assert login(d).status == 303
     assert d.ask("POST", "/login", body="token=guess").status == 429

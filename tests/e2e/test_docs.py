@@ -13,7 +13,7 @@ from isolation import ROOT, WHIRR, environment
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 # How a command ends on a simulated machine without a daemon, a history, a recording or a terminal; every other one ends with 0. The answer "no" is one, too.
-RUNS = None  # until somebody ends it
+RUNS = None  # until it is ended
 ENDS = [
     (r"whirr (serve|record)\b", RUNS, ""),
     (r"whirr forecast\b", RUNS, ""),  # it looks for a while where there is no history

@@ -235,12 +235,12 @@ def test_broken_files_are_refused_with_a_sentence(whirr, tmp_path):
 def test_a_worker_under_guard_counts_as_room_that_can_be_made(machine):
     m = machine
     server = Server(m, "ollama")  # two models: 16300 MiB of 40000
-    m.process(3000)  # somebody else, too small to matter
+    m.process(3000)  # another program, too small to matter
     m.config.write_text(f'[worker]\n{FAST}claim_compute_memory = "10GiB"\nclaim_compute_percent = 100\n[guard.worker.ollama]\nmethods = ["ollama"]\nurl = "{server.url}"\n')
     m.serve("--interval", "0.3")
     m.until("running")
 
-    # A daemon that is slow to answer is not waited for: without it nobody knows of workers.
+    # A daemon that is slow to answer is not waited for: without it workers are not known.
     def ask(*args):
         done = m.whirr("fit", *args, "--json")
         return json.loads(done.stdout) if done.stdout else {}

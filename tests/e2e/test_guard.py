@@ -322,7 +322,7 @@ def test_killed_in_the_middle_the_next_start_brings_the_worker_back(machine, ste
         m.script("")
     attach(m, worker)
     wait_for(lambda: m.status()["state"] != "none", m.log)
-    if step == "lock":  # nobody needs the GPU; but the process, not locked yet, is about to be
+    if step == "lock":  # no program needs the GPU; but the process, not locked yet, is about to be
         throughout(1, lambda: m.status()["state"] != "running", m.log)
     if step != "paused":
         m.go_on()  # a call under way outlives its guard, and ends when the next one is there already

@@ -175,7 +175,7 @@ def test_a_game_that_registers_with_gamemode_gets_the_gpu_at_once(machine, bus):
     m.env["DBUS_SESSION_BUS_ADDRESS"] = bus
     attach(m, m.process(8000))
     m.until("running")
-    throughout(0.6, lambda: m.status()["state"] == "running", m.log)  # nobody has the name, and nobody was started for it
+    throughout(0.6, lambda: m.status()["state"] == "running", m.log)  # no process has the name, and none was started for it
     m.start([ROOT / "tests" / "fakes" / "gamemode"])
     wait_for(lambda: tell_gamemode(m, "RegisterGame", 4242) == "(0,)", "GameMode")
     status = m.until("paused")

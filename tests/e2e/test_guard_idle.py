@@ -47,7 +47,7 @@ def test_every_server_is_unloaded_and_the_next_request_loads_it_again(machine):
     assert set(answers) == set(KINDS) and all(status not in (502, 503) for status, _ in answers.values()), answers
     assert all(w["resumes_total"] >= 1 for w in m.workers().values())
     back = {k: s for k, s in servers.items() if k not in LOADS_AT_A_REQUEST}  # the others hold nothing that could be given back
-    wait_for(lambda: all(m.workers()[k]["idle"] for k in back), m.log)  # and nobody asks again
+    wait_for(lambda: all(m.workers()[k]["idle"] for k in back), m.log)  # and no client asks again
 
 
 def idle_ollama(m, idle="1s", **more):
@@ -154,7 +154,7 @@ def test_any_cuda_process_by_checkpoint(machine):
     assert m.state(worker.pid) == 2
     assert post(gate) == (200, b"ok")  # delayed, not lost
     assert m.calls()[:4] == ["lock", "checkpoint", "restore", "unlock"]
-    wait_for(lambda: m.calls()[4:] == ["lock", "checkpoint"], m.calls)  # and nobody asks again
+    wait_for(lambda: m.calls()[4:] == ["lock", "checkpoint"], m.calls)  # and no client asks again
 
 
 def test_a_child_that_is_stopped_is_started_by_the_next_request(machine):

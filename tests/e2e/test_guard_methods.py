@@ -142,7 +142,7 @@ def test_killed_in_the_middle_of_a_command_the_next_start_brings_the_worker_back
     assert m.journal()["step"] == step
     guard.kill()
     guard.wait()
-    # A command that is under way outlives whirr; it is over before somebody starts whirr again.
+    # A command that is under way outlives whirr; it is over before whirr is started again.
     slow.unlink()
     wait_for(lambda: not under_method(m), lambda: f"{ran(m)}")
     m.guard("attach", "w")
@@ -254,7 +254,7 @@ def test_killed_before_a_child_was_told_to_stop_the_next_start_tells_it(machine)
     now = wait_for(lambda: (p := m.status().get("pid")) != pid and p, m.log)
     m.forget(pid)
     assert pathlib.Path(f"/proc/{now}/cmdline").read_text() == "sleep\0" "600\0"
-    before = pathlib.Path(f"/proc/{pid}/stat")  # ended, whether or not somebody has taken note of it
+    before = pathlib.Path(f"/proc/{pid}/stat")  # ended, whether or not it has been reaped
     assert not before.exists() or ") Z" in before.read_text()
 
 

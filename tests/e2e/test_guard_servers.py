@@ -316,7 +316,7 @@ def test_killed_at_a_step_of_a_server_the_next_start_brings_everything_back(mach
     wait_for(lambda: m.journal()["step"] == step and not server.done(), lambda: f"{m.journal()} {server.log()}\n{m.log()}")
     first.kill()
     first.wait()
-    server.put(stuck=None)  # the request that is under way ends when nobody waits for it any more
+    server.put(stuck=None)  # the request that is under way ends when no client waits for it any more
     wait_for(server.done, server.log)
     m.guard("attach", "--method", kind, server.url)
     if other.poll() is None:

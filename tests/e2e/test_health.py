@@ -116,7 +116,7 @@ def test_a_kernel_log_that_the_service_manager_opened_is_read(nvml, tmp_path):
     opened = 'exec 3<"$0"; LISTEN_PID=$(($$ + WRONG)) LISTEN_FDS=1 LISTEN_FDNAMES=kernel-log exec "$@"'
     body = answer(nvml(CARDS, "health", "--json", through=["sh", "-c", opened, str(log)], WRONG="0"))
     assert body["kernel_log"]["state"] == "read" and body["gpus"][1]["findings"][0]["xid"] == 74
-    body = answer(nvml(CARDS, "health", "--json", through=["sh", "-c", opened, str(log)], WRONG="1"))  # opened for somebody else
+    body = answer(nvml(CARDS, "health", "--json", through=["sh", "-c", opened, str(log)], WRONG="1"))  # opened for another reader
     assert body["gpus"][1]["findings"] == []
 
 

@@ -99,7 +99,7 @@ def test_a_command_reads_the_object_and_is_killed_with_its_children(whirr, confi
 
     child = int(eventually(hangs))
 
-    def ended():  # it dies when its turn comes, and somebody has to count it
+    def ended():  # it dies when it is scheduled, and its parent has to reap it
         try:
             return open(f"/proc/{child}/stat").read().split()[2] == "Z"
         except OSError:

@@ -319,6 +319,6 @@ def test_the_list_of_processes_and_what_is_not_attributed_are_the_gpus_energy(wh
     for gpu, joules in stored.items():
         assert rest[gpu] + sum(p["energy_joules"] for p in body["processes"] if p["gpu_index"] == gpu) == pytest.approx(joules, rel=0.01)
     assert "(not attributed)" in whirr("history", "--processes", "--store", url, "--since", "-30d").out
-    # Whoever asks for one process is not told of the rest.
+    # A report of one process does not show the rest.
     name = body["processes"][0]["name"]
     assert whirr("history", "--processes", "--process", name, "--store", url, "--since", "-30d", "--json").json()["not_attributed"] == []

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 
-# Somebody may be at work, and health_check.py makes an XID, which stays in the kernel log.
+# Other programs may be at work, and health_check.py makes an XID, which stays in the kernel log.
 QUIET = {"high_gpu_usage", "idle_process", "gpu_power_limited", "xid_error"}
 told = []
 

@@ -88,7 +88,7 @@ def work_leak(args):
             try:
                 held.append(cuda.alloc(size))
             except RuntimeError:
-                break  # somebody else was quicker: full
+                break  # another program was quicker: full
             leaked += size
         time.sleep(step_s)
     tell("ends", free=cuda.info()[0], total=total)

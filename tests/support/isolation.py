@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHIRR = os.path.abspath(os.environ.get("WHIRR_BIN", ROOT / "build" / "whirr"))
 BUILD = pathlib.Path(WHIRR).resolve().parent
 
-# Files that nobody may read are closed to root as well, once it gives up the right to override.
+# Files that no user may read are closed to root as well, once it gives up the right to override.
 NO_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 # Root, or an ordinary user who is root in a world of its own.
 AS_ROOT = [] if os.geteuid() == 0 else ["unshare", "--map-root-user"]

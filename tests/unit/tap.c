@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Linked into every unit test: a home that nobody else has, and output that is TAP to the letter.
+ * Linked into every unit test: a home of its own, and output that is TAP to the letter.
  *
  * cmocka 1.1.5 prints a skipped test as "not ok", which counts as failed, and passes on what tests print as it is. All of its
  * output goes through print_message(), which is defined here once more and takes its place.

@@ -21,7 +21,7 @@ enum { ANSWER_MAX = 64 << 20 };
 
 /* ---- list and rules ---- */
 
-/* Without a daemon nobody remembers anything: one sample, looked at as if it were the first. */
+/* Without a daemon nothing is remembered: one sample, looked at as if it were the first. */
 static json_t *look_once(struct cli *cli, struct error *err)
 {
     struct config *config = NULL;

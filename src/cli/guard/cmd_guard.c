@@ -94,7 +94,7 @@ static enum outcome outcome_of(const json_t *worker, bool off, int64_t failures_
     }
     if (strcmp(state, "paused") == 0 && failed)
         return OUTCOME_FAILED;
-    /* Waiting for memory may take as long as somebody plays. */
+    /* Waiting for memory may take as long as a game runs. */
     bool waits = strcmp(state, "reserving") == 0 && waited_ms >= RESERVING_IS_LONG_MS;
     return strcmp(state, "running") == 0 || waits ? OUTCOME_DONE : OUTCOME_PENDING;
 }
@@ -108,7 +108,7 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
         size_t asked, i;
         int64_t waited_ms = mono_since_ms(clock_mono(&clock_system), begin);
         json_t *worker, *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
-        bool pending = problem[0] != '\0'; /* one did not answer in time: nobody knows yet */
+        bool pending = problem[0] != '\0'; /* one did not answer in time: its outcome is not known yet */
         *failed = false;
         json_array_foreach(workers, i, worker)
         {

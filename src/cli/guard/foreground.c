@@ -210,7 +210,7 @@ static int open_state(char path[STATE_DIR_SIZE], struct error *err)
     return rc;
 }
 
-/* Profile "desktop" is of no use where nobody can see who else is there. */
+/* Profile "desktop" is of no use where other users' processes cannot be seen. */
 static bool sees_enough(struct front *f, const struct guard_spec *spec, struct error *err)
 {
     AUTO_SNAPSHOT const struct snapshot *s = spec->lists_processes ? guard_sampler_sample(&f->sampler, -1) : NULL;

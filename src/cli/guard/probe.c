@@ -78,7 +78,7 @@ static bool is_guarded(struct cli *cli, int32_t pid, char name[SPEC_NAME_SIZE])
     return found;
 }
 
-/* Whoever wants to end the probe in the middle gets the worker back first. */
+/* A user who ends the probe in the middle gets the worker back first. */
 static void hold_signals(int how)
 {
     sigset_t set;

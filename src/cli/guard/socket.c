@@ -119,7 +119,7 @@ static int listen_at(struct guard_socket *s, struct error *err)
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s->fd < 0)
         return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-    /* Somebody answers there: another guard. Nobody does: the leftover of one that was killed. */
+    /* A socket that answers is another guard's. One that does not is the leftover of a guard that was killed. */
     if (connect(s->fd, (struct sockaddr *)&s->address, sizeof s->address) == 0)
         return error_set(err, -EADDRINUSE, "a guard of that name runs already; choose another one with --name");
     close(s->fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr notify add, remove: a table of the configuration, made from answers. Secrets come from the terminal without an echo, or
- * from a file; never from the command line, where everybody sees them.
+ * from a file; never from the command line, where all users see them.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions to the person at the terminal. Nobody is asked where there is none: callers look with person_is_there() first.
+ * Questions to the person at the terminal. Without a terminal there is no person to ask: callers look with person_is_there() first.
  */
 #pragma once
 

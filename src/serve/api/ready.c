@@ -8,7 +8,7 @@
 #include "serve/api/core.h"
 
 /* Whatever there is will do, but there is nothing yet: only a daemon that has just started is worth waiting for. When its first
- * sample takes longer than that, everybody is told at once that it is starting. */
+ * sample takes longer than that, every client is told at once that it is starting. */
 static bool wait_for_first(struct exchange *x)
 {
     struct server *s = x->server;

@@ -39,7 +39,7 @@ static void on_done(void *arg)
     pthread_join(r->thread, NULL);
     r->running = false;
     log_info(r->for_ms ? "driver released on request" : "driver in use again on request", LOG_INT("for_seconds", r->for_ms / 1000));
-    data_refresh(r->data); /* so that everybody sees it */
+    data_refresh(r->data); /* so that all clients see it */
     struct conn *c = TAKE(r->conn);
     struct http_client *client = c ? http_client_of(c) : NULL;
     if (!client)

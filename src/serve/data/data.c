@@ -54,7 +54,7 @@ static void on_periodic(void *arg)
     d->periodic = s;
     set_latest(d, s);
     d->on_periodic(d->owner);
-    if (first) /* whoever waits for anything at all has it now */
+    if (first) /* requests that wait for any sample at all have it now */
         d->on_fresh(d->owner);
 }
 
@@ -147,7 +147,7 @@ const struct why *data_why(struct data *d)
         d->why = engine_why(d->engine, d->latest);
     if (d->why && d->rests && d->rest_count == d->why->gpu_count && why_wants_audit(d->why))
         why_audit(d->why, d->latest, d->rests);
-    if (d->why && !d->has_sample) { /* nobody has looked yet: that there is no GPU would be a guess */
+    if (d->why && !d->has_sample) { /* no sample was taken yet: that there is no GPU would be a guess */
         d->why->machine = (struct why_part){.gpu_index = -1};
         d->why->verdict->count = 0;
         str_copy(d->why->answer, sizeof d->why->answer, STR(DATA_STARTING));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the server knows: the newest snapshot, and the bodies made of it. Each body is made at most once for a
- * snapshot, when first asked for, and shared by everybody.
+ * snapshot, when first asked for, and shared by all requests.
  *
  *   engine ──periodic──▶ latest, on_periodic() ──▶ broadcast
  *          ──fresh─────▶ latest, on_fresh()            ──▶ requests that wait
@@ -48,7 +48,7 @@ struct data {
     struct watch *periodic_watch, *fresh_watch;
     const struct snapshot *latest;   /* newest of all, what answers are made of; an empty one before the first sample */
     const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
-    const struct idle_facts *rests;  /* what is around them; borrowed, NULL: nobody looked */
+    const struct idle_facts *rests;  /* what is around them; borrowed, NULL: not looked at */
     size_t rest_count;
     struct why *why; /* about `latest`; made when asked for */
     struct blob *bodies[BODY_COUNT];

@@ -272,7 +272,7 @@ static void plain_body(struct buf *out, const struct snapshot *s, const struct w
         html_text(out, why->answer);
         buf_text(out, "</p>\n");
     }
-    if (s->gpu_count == 0 && s->sequence) /* 0: nobody has looked yet */
+    if (s->gpu_count == 0 && s->sequence) /* 0: no sample was taken yet */
         buf_text(out, "<p>No GPU is visible to whirr on this host.</p>\n");
     for (size_t i = 0; i < s->gpu_count; i++)
         gpu_section(out, &s->gpus[i], why && i < why->gpu_count ? &why->gpus[i] : NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The messages of one sample, made once for everybody. What a client gets depends only on the language it speaks and the topics it
- * wants, so the bytes for each such pair are made once, too, and shared by all clients that have it in common.
+ * The messages of one sample, made once for all clients. What a client gets depends only on the language it speaks and the topics
+ * it wants, so the bytes for each such pair are made once, too, and shared by all clients that have it in common.
  */
 #pragma once
 

@@ -140,7 +140,7 @@ static void destroy(struct eio_session *s)
     free(s);
 }
 
-/* The client is told in the way its transport allows; the session itself goes at the next tick, when nobody is using it. */
+/* The client is told in the way its transport allows; the session itself goes at the next tick, when no callback is using it. */
 void eio_close(struct eio_session *s)
 {
     if (s->closing)
@@ -237,7 +237,7 @@ static void on_ws_message(struct ws *w, struct str text)
     }
 }
 
-/* Attachments of binary events: nothing that is binary is understood here, but whoever sends it is there. */
+/* Attachments of binary events: nothing that is binary is understood here, but a client that sends it is alive. */
 static void on_ws_binary(struct ws *w)
 {
     struct eio_session *s = w->owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Everybody who wants to be told of samples, and the telling: each sample goes to all subscribers in slices of a few milliseconds,
+ * All clients that subscribe to samples, and the delivery: each sample goes to all subscribers in slices of a few milliseconds,
  * so that requests are answered in between. A subscriber that has not taken the last sample yet is left out; when it has, it gets
  * the newest one, and before it how many it missed.
  */
@@ -50,11 +50,11 @@ void hub_done(struct hub *h);
 /* Fills the links; topics, language and ops are the caller's. */
 void hub_join(struct hub *h, struct subscriber *s);
 void hub_leave(struct subscriber *s);
-/* A new sample for everybody. Takes the reference over. */
+/* A new sample for all subscribers. Takes the reference over. */
 void hub_publish(struct hub *h, struct batch *b);
 /* To be called when a busy subscriber has taken everything. */
 void hub_drained(struct subscriber *s);
-/* One message for everybody who wants the topic, now: alerts and guard changes between samples. */
+/* One message for every subscriber of the topic, now: alerts and guard changes between samples. */
 void hub_announce(struct hub *h, enum topic topic, struct str data);
 /* One message for one subscriber. */
 void hub_tell(struct subscriber *s, enum topic topic, struct str data);

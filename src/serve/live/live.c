@@ -59,7 +59,7 @@ void live_publish(struct broadcast *l)
     struct batch *b = batch_new(h->batch ? h->batch->number + 1 : 1);
     if (!b)
         return;
-    /* Composed even without clients: a rise of usage that nobody saw is not told to the next one who comes. */
+    /* Composed even without clients: a rise of usage that no client saw is not sent to the next one that connects. */
     compose_sample(b, l->data->periodic, data_why(l->data), &l->usage, l->high_usage_percent);
     hub_publish(h, b);
 }

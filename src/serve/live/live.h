@@ -34,7 +34,7 @@ void live_done(struct broadcast *l);
 /* GET /ws */
 void live_websocket(struct broadcast *l, struct exchange *x);
 
-/* A new periodic sample for everybody. */
+/* A new periodic sample for all clients. */
 void live_publish(struct broadcast *l);
 /* Joins the hub and sends gpu_status. Topics, language and ops are set. */
 void live_arrived(struct broadcast *l, struct subscriber *s);

@@ -127,7 +127,7 @@ static void on_message(struct eio_session *s, struct str text)
     switch (p.type) {
     case SIO_CONNECT: on_connect(s, &p); break;
     case SIO_EVENT:
-    case SIO_BINARY_EVENT: on_event(s, &p); break; /* what is binary in it is a placeholder here, and nobody asks for it */
+    case SIO_BINARY_EVENT: on_event(s, &p); break; /* what is binary in it is a placeholder here, and no handler reads it */
     case SIO_DISCONNECT:
         if (str_is(p.space, "/"))
             hub_leave(s->user);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A WebSocket on a connection: handshake, messages, pings, the close handshake. Whoever asked for it gets whole messages.
+ * A WebSocket on a connection: handshake, messages, pings, the close handshake. Its owner gets whole messages.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ struct ws;
 
 struct ws_ops {
     void (*message)(struct ws *w, struct str text); /* valid UTF-8 */
-    void (*binary)(struct ws *w);                   /* a binary message, which nobody reads; NULL: ends the connection */
+    void (*binary)(struct ws *w);                   /* a binary message, whose bytes are not read; NULL: ends the connection */
     void (*drained)(struct ws *w);                  /* everything was sent; NULL: not interested */
     void (*closed)(struct ws *w);                   /* the last call: the owner is freed here; NULL: nothing to do */
 };

@@ -158,7 +158,7 @@ static void asleep(const struct amdgpu *s, size_t at, struct gpu *out)
 }
 
 /* The card may have fallen asleep or gone while it was read: what was read then is worth nothing. All of its files are open to
- * everybody, so EPERM never speaks of privileges: asleep, or in a reset. */
+ * all users, so EPERM never speaks of privileges: asleep, or in a reset. */
 static void judge_failure(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
 {
     enum card_power power = drm_card_power(&s->cards.slots[at].card, s->env);

@@ -57,7 +57,7 @@ static struct reading memory_of(struct attrs *node)
     return reading_absent(READING_UNSUPPORTED);
 }
 
-/* False: a CPU, or somebody else's device. */
+/* False: a CPU, or a device of another driver. */
 static bool read_node(struct attrs *node, struct kfd_node *ret, unsigned *function)
 {
     char text[4096];

@@ -61,7 +61,7 @@ void kfd_fill_processes(const struct kfd *k, const struct env *env, const char *
     size_t parts = kfd_count_of(k, card), seen = 0;
     AUTO_DIR DIR *dir = parts ? dir_open(env, "/sys/class/kfd/kfd/proc") : NULL;
     if (parts && !dir && !is_gone(-errno))
-        out->processes_state = READING_FAILED; /* who computes there is not known, so nobody can say that nobody does */
+        out->processes_state = READING_FAILED; /* which processes compute there is not known, so "none" would be a guess */
     struct dirent *entry;
     while (dir && (entry = readdir(dir)) && seen < KFD_PROCESSES_MAX) {
         int64_t pid, units = 0;

@@ -171,7 +171,8 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     load->busy_permille = busiest(&sums, draws_or_computes);
     load->decoder_permille = busiest(&sums, decodes);
     load->encoder_permille = busiest(&sums, encodes);
-    /* No client at all, after the first look: nobody works. Unless the driver says nothing about its clients (i915 before 5.19). */
+    /* No client at all, after the first look: no process works. Unless the driver says nothing about its clients (i915
+     * before 5.19). */
     if (load->state == READING_OK && load->clients == 0 && !is_silent(r, card))
         load->busy_permille = r->number > 1 ? reading_ok(0) : reading_absent(READING_PENDING);
     out->processes_state = load->state;

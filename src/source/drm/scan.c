@@ -292,7 +292,7 @@ static bool result_of(const struct drm_scan *s, struct scan_result *ret)
     return ret->clients != NULL;
 }
 
-/* Whether the caller is the one who scans now. Everybody else waits a little for that scan: it is their look as well. */
+/* Whether the caller's thread is the one that scans now. All others wait a little for that scan: it is their look as well. */
 static bool begin_scan(struct drm_scan *s, struct mono now)
 {
     pthread_mutex_lock(&s->lock);

@@ -6,7 +6,7 @@
  *             number of open descriptors (6.2)          seldom while it is idle
  *
  * Several sources share one scan, each from its own thread. One of them scans, without a lock, and publishes what it found; the
- * others wait a moment for it and then take what there is: a read that hangs stops nobody else.
+ * others wait a moment for it and then take what there is: a read that hangs stops no other source.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct drm_scan;
 struct drm_scan *drm_scan_ref(const struct env *env);
 void drm_scan_unref(struct drm_scan *s);
 
-/* Looks again unless somebody did within the last 200 ms. */
+/* Looks again unless a source did within the last 200 ms. */
 void drm_scan_refresh(struct drm_scan *s);
 
 /* What all clients of one card do together. */
@@ -54,7 +54,7 @@ struct scan_result {
     bool moved; /* an engine has worked since the first scan */
     struct drm_client *clients;
     size_t client_count;
-    char silent[GPU_MAX][DRM_NAME_SIZE]; /* cards that somebody holds open, and whose driver says nothing about that */
+    char silent[GPU_MAX][DRM_NAME_SIZE]; /* GPUs that a process holds open, and whose driver says nothing about that */
     size_t silent_count;
     struct drm_scan_stats stats;
 };
@@ -68,11 +68,11 @@ struct drm_scan {
     pthread_mutex_t lock;
     pthread_cond_t finished;
     bool scanning;
-    struct timespec wait_until; /* nobody waits longer for the scan that is under way */
+    struct timespec wait_until; /* no source waits longer for the scan that is under way */
     struct mono scanned;        /* when the last scan began */
     struct scan_result latest;
 
-    /* Of whoever scans, without a lock. */
+    /* Of the thread that scans, without a lock. */
     uint32_t number;
     int rc;
     size_t hidden;

@@ -92,7 +92,7 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
         all = all && may_ask(s, &s->cards[i]);
     if (all)
         return;
-    /* Also cards that nobody has spoken of yet may be there. */
+    /* GPUs that were not listed yet may be there, too. */
     int count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
     for (int i = 0; i < count; i++) {
         struct gpu_id id = {0};

@@ -74,7 +74,7 @@ static size_t position(const struct smi_field *const *columns, size_t count, enu
 
 /* What a line says of its card. */
 struct smi_row {
-    bool is_row, nameless; /* nameless: a card's, but nobody knows which */
+    bool is_row, nameless; /* nameless: of a GPU, but it is not known which */
     char uuid[GPU_UUID_SIZE], pci[GPU_PCI_SIZE];
 };
 

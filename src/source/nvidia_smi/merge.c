@@ -38,7 +38,7 @@ static void merge_metrics(const struct smi *s, const struct smi_known_card *card
     }
 }
 
-/* nvidia-smi reads names from the same /proc as we do, where a PID of the host may be somebody else: those that can be looked up
+/* nvidia-smi reads names from the same /proc as we do, where a PID of the host may be another process: those that can be looked up
  * are left to the engine, which looks more closely. */
 static void copy_process(const struct smi *s, const struct process *from, struct process *to)
 {

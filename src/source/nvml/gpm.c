@@ -29,7 +29,7 @@ static const struct {
     {NVML_GPM_NVLINK_TX, METRIC_nvlink_tx_bytes_per_s, 1024 * 1024, 1e13},
 };
 
-/* Two samples closer than CLOSEST_MS say more about the measurement than about the card. While nobody looks at them the span
+/* Two samples closer than CLOSEST_MS say more about the measurement than about the card. While no client looks at them the span
  * between two is longer, longest of a card that does nothing: what is told is the mean of it, and nothing is missed. */
 enum { CLOSEST_MS = 50, UNSEEN_MS = 9500, IDLE_MS = 29500 };
 

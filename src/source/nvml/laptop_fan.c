@@ -54,7 +54,7 @@ static void find_laptop_fan(struct nvml *n)
 {
     n->laptop_fan_looked = true;
     if (n->total != 1 || !is_laptop(n->env))
-        return; /* with several cards nobody could tell whose it is */
+        return; /* with several GPUs there is no way to know whose it is */
     AUTO_DIR DIR *dir = dir_open(n->env, "/sys/class/hwmon");
     n->laptop_fan_looked = dir || is_gone(-errno);
     for (struct dirent *entry; dir && (entry = readdir(dir));)

@@ -12,7 +12,7 @@
 enum {
     LOOK_BACK_US = 2000000, /* asked from further back, the driver answers with long averages */
     HOLD_MS = 2000,         /* a process without a new sample for so long does nothing */
-    UNSEEN_MS = 1800,       /* while nobody looks: a little less than LOOK_BACK_US, so that nothing is missed */
+    UNSEEN_MS = 1800,       /* while no client looks: a little less than LOOK_BACK_US, so that nothing is missed */
     IDLE_MS = 29500,        /* the same on a GPU that does nothing: as soon as it does something, UNSEEN_MS holds */
     FUTURE_US = 60000000,   /* beyond a clock that was set back: nonsense */
     FIRST_ROWS = 256,
@@ -152,7 +152,7 @@ static bool is_same_work(const struct nvml_card *card, const struct gpu *out)
     return !reading_get(card->loads_util, &then) || !reading_get(out->util_permille, &now) || llabs(now - then) <= NEAR;
 }
 
-/* The dearest call of a sample (1.4 to 2.8 ms): while nobody looks, the driver's own samples may gather for a moment. */
+/* The most expensive call of a sample (1.4 to 2.8 ms): while no client looks, the driver's own samples may gather for a moment. */
 static bool still_holds(const struct nvml_card *card, unsigned groups, const struct gpu *out, struct mono now)
 {
     if (!card->sampled && groups == GROUP_QUICK && is_idle(card, out))

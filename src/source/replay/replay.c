@@ -32,7 +32,7 @@ struct replay {
     size_t event_count;
 };
 
-/* Seconds between two samples. A clock that was set back counts as none; a pause in the recording is shortened, nobody wants to
+/* Seconds between two samples. A clock that was set back counts as none; a pause in the recording is shortened, no user wants to
  * wait through the night between two sessions. */
 static double step_s(const struct snapshot *a, const struct snapshot *b)
 {
@@ -66,7 +66,7 @@ static int begin_anew(struct replay *r, struct error *err)
         return rc;
     double lap = r->now_s + MAX_OF(r->now->interval_s, 1.0) - r->lap_s;
     double ahead = position_s(r) - r->lap_s;
-    r->lap_s += MAX_OF(1.0, floor(ahead / lap)) * lap; /* whole rounds that nobody looked at are not played */
+    r->lap_s += MAX_OF(1.0, floor(ahead / lap)) * lap; /* whole rounds in which no sample was taken are not played */
     const struct snapshot *first = NULL;
     rc = replay_reader_next(r->reader, &first, err);
     if (rc != 1)
@@ -238,7 +238,7 @@ static int replay_refresh(struct source *source, unsigned groups, struct error *
     return 0;
 }
 
-/* The processes of another machine: nobody may look for them on this one. */
+/* The processes of another machine: they must not be looked up on this one. */
 static void mark_as_foreign(const struct replay *r, struct gpu *g)
 {
     for (size_t i = 0; i < g->process_count; i++) {

@@ -3,7 +3,7 @@
  *
  * First order: one lump of heat (the cooler) that loses it to the air, and a die that is warmer than it in proportion to the
  * power. It advances in steps of exactly one second from scenario time 0, and what lies between is computed on a copy: the
- * readings at a moment do not depend on how often anybody looked.
+ * readings at a moment do not depend on how often samples were taken.
  */
 #pragma once
 

@@ -50,7 +50,7 @@ struct sim_truth {
     char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE];
     double util;        /* 0 to 1, of the whole card */
     double cause_util;  /* and the part of that process */
-    const char *holder; /* who holds most of the memory while it does nothing: its cause; NULL: nobody */
+    const char *holder; /* who holds most of the memory while it does nothing: its cause; NULL: no process */
     int32_t holder_pid;
     const char *ended; /* the last job that ended in the 10 minutes before; NULL: none */
     int32_t ended_pid;

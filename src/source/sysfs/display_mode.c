@@ -116,7 +116,7 @@ void display_modes_read(const struct env *env, const char *path, struct idle_dis
     if (fd < 0)
         return;
     display_mode_ask(env, fd, IOCTL_DROP_MASTER,
-                     NULL); /* while nobody drives the displays, whoever opens the device becomes master */
+                     NULL); /* while no process drives the displays, the one that opens the device becomes master */
     if (display_mode_ask(env, fd, IOCTL_GET_RESOURCES, &all) < 0)
         return;
     for (uint32_t i = 0; i < MIN_OF(all.connector_count, (uint32_t)CONNECTORS_MOST); i++)

@@ -2,7 +2,7 @@
  * A database connection as the store sees it: SQL text, numbered parameters ($1, $2, in the order of their first use), rows. The
  * same statements run on SQLite and PostgreSQL; where they differ, the caller asks for the kind.
  *
- * Errors: -ENOSPC disk full, -EUCLEAN the file is damaged, -ENOTCONN the server is away, -EBUSY somebody else holds the lock,
+ * Errors: -ENOSPC disk full, -EUCLEAN the file is damaged, -ENOTCONN the server is away, -EBUSY another process holds the lock,
  * -EPROTO made by a newer version, -ECANCELED and -ETIME cut off (db->cancel, db->until), -EIO everything else.
  */
 #pragma once
@@ -56,7 +56,7 @@ enum { DB_SPARE_MAX = 32 };
 
 struct db {
     const struct db_ops *ops;
-    bool keeps; /* statements that are finished, for whoever asks the same again: a reader does, with other numbers */
+    bool keeps; /* statements that are finished, for the same question later: a reader does, with other numbers */
     struct db_statement *spare[DB_SPARE_MAX]; /* the one finished last at the end */
     size_t spare_count;
     bool takes_time;            /* the transaction at hand may: see db_take_time */
@@ -68,7 +68,7 @@ struct db_statement {
     struct db *db;
     char *sql;   /* to find it by; NULL: it is not kept */
     bool failed; /* the server may not take it again: types of columns have changed */
-    bool used;   /* it ran; whoever drops statements that nobody needs sets it back */
+    bool used;   /* it ran; the cleanup of unused statements sets it back */
 };
 
 /* A file, created with its folder's permissions when it is not there; read_only neither creates nor changes. */

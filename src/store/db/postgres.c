@@ -2,7 +2,7 @@
  * PostgreSQL behind the table of db.h, through libpq, which is loaded when it is first needed.
  *
  * Statements that are run for their effect are sent without waiting for the answer (pipeline mode); the answers are looked at
- * when somebody wants a result, and before the commit. So a transaction costs a few round trips, however many rows it has.
+ * when a caller wants a result, and before the commit. So a transaction costs a few round trips, however many rows it has.
  *
  * Behind a pooler such as pgbouncer the server's session is another one in each transaction. There, nothing is left in a session:
  * statements have no names, and time limits hold for one transaction.

@@ -203,7 +203,7 @@ static const struct db_ops sqlite_ops = DB_OPS(DB_SQLITE);
 static const char writer_pragmas[] = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
                                      "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;";
 
-/* Who ran what, and when, is nobody else's business: the file is for its owner (and a group that it was given to). SQLite makes its
+/* Who ran what, and when, is private: the file is for its owner (and a group that it was given to). SQLite makes its
  * companions with the mode of the file. An existing file is not opened here: closing it again would drop the locks that another
  * connection of this process holds. What goes wrong is told by the opening that follows. */
 static void keep_private(const char *path)

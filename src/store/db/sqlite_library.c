@@ -59,7 +59,7 @@ static int look_up(struct error *err)
         return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later (Debian: libsqlite3-0): %s", why.text);
     if (sqlite.libversion_number() < OLDEST)
         return error_set(err, -ENOSYS, "the history needs SQLite 3.37 or later; this host has %s", sqlite.libversion());
-    /* Counting every allocation takes a lock each time, and nobody asks for the count. Without effect once SQLite is in use. */
+    /* Counting every allocation takes a lock each time, and the count is never read. Without effect once SQLite is in use. */
     sqlite.config(SQLITE_CONFIG_MEMSTATUS, 0);
     /* Twenty pages at once for each connection are more than most need, and cannot be given back one by one. */
     sqlite.config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);

@@ -86,7 +86,7 @@ static int is_there(struct db *db, enum parted which, const char *name, bool *re
     return rc;
 }
 
-/* The table is made beside the others and then attached: unlike PARTITION OF, that does not wait for whoever is reading. */
+/* The table is made beside the others and then attached: unlike PARTITION OF, that does not wait for sessions that are reading. */
 int parts_make(struct db *db, enum parted which, int64_t period_ms, struct error *err)
 {
     char name[PART_NAME_SIZE];

@@ -9,7 +9,7 @@
 
 #define LATEST_MS ((1LL << 43) - 1) /* in the year 2248: what keys and cursors can hold */
 
-/* A parameter: whoever asks for all of time gets no more than that. */
+/* A parameter: a query for all of time gets no more than that. */
 static inline int64_t raw_parameter(int64_t ms)
 {
     return ms < 0 ? 0 : ms > LATEST_MS ? LATEST_MS : ms;

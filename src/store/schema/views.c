@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The views: rows in the API's names and units, for people who open the database with sqlite3 or psql. On a server they are
- * made when the tables change, never at a mere start: replacing one waits for everybody who is reading it.
+ * made when the tables change, never at a mere start: replacing one waits for all sessions that are reading it.
  */
 #include <errno.h>
 #include <stdarg.h>

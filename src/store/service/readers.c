@@ -15,7 +15,7 @@ static int open_for_reading(struct store_service *v, struct store **store, struc
 {
     struct store_status status;
     store_service_status(v, &status);
-    /* Asking a server that is known not to answer would only keep everybody waiting. */
+    /* Asking a server that is known not to answer would only keep all callers waiting. */
     if (service_is_server(v) && status.state == STORE_AWAY)
         return error_set(err, -ENOTCONN, "%s", status.message);
     int rc = *store ? store_refresh(*store, err) : store_open_read_only(v->options.store.env, v->url, store, err);

@@ -65,7 +65,7 @@ void store_service_event(struct store_service *v, const struct store_event *even
 void store_service_set_limits(struct store_service *v, const struct store_limits *limits);
 
 void store_service_status(struct store_service *v, struct store_status *ret);
-/* Nothing is written, or something was lost: whoever counts on the history should be told. */
+/* Nothing is written, or something was lost: a user who counts on the history should learn of it. */
 bool store_is_troubled(const struct store_status *status);
 const char *store_state_name(enum store_state state);
 

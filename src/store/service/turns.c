@@ -97,7 +97,7 @@ static bool has_room_at_length(const struct turns *t, const struct store_questio
     return t->at_length < READERS_MAX - 1 && (!q->client || q->account->at_length < LONG_OF_ONE);
 }
 
-/* A little is as good as nothing: otherwise whoever asked once would stand behind all that come anew. */
+/* A little is as good as nothing: otherwise a caller that asked once would stand behind all that come anew. */
 static int64_t notable_use(const struct turns_client *c)
 {
     return c->used_ms / USE_NOTABLE_MS + (int64_t)c->running;

@@ -49,7 +49,7 @@ static int open_store(struct store_service *v, struct work *w)
     return rc;
 }
 
-/* Somebody removed or replaced the file: what is written into it nobody will ever see. */
+/* The file was removed or replaced: what is written into it will never be seen. */
 static void look_for_file(struct store_service *v, struct work *w)
 {
     char now[WALL_TEXT_SIZE];

@@ -43,7 +43,7 @@ static int read_state(int pid)
     return state;
 }
 
-/* Renamed over the old one, so that nobody reads half of it. */
+/* Renamed over the old one, so that no reader sees half of it. */
 static FILE *begin_file(const char *path, char fresh[600])
 {
     snprintf(fresh, 600, "%s.%d", path, (int)getpid());
@@ -83,7 +83,7 @@ static void show_to_nvml(void)
         fclose(from);
 }
 
-/* Whoever shows the machine holds the file "lock": nobody writes over it what he has read before. */
+/* The program that shows the machine holds the file "lock": no other writes over it what it has read before. */
 static int take_turn(void)
 {
     char path[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Preloaded: time that runs faster, and a disk that is full, for tools/soak. What is to happen stands in the file that
- * WHIRR_FAKE_CLOCK names, which is mapped: whoever changes it changes the world of the running process. All waits end sooner by the
- * same factor.
+ * WHIRR_FAKE_CLOCK names, which is mapped: a program that changes it changes the world of the running process. All waits end sooner
+ * by the same factor.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -236,7 +236,7 @@ int __wrap_main(int argc, char **argv);
 
 enum { PATIENCE_S = 60, SIDE_BY_SIDE = 8 };
 
-/* Somebody who asks the daemon for this and that, as long as it may live. */
+/* A client that asks the daemon for this and that, as long as it may live. */
 static void ask(int alive_ms)
 {
     static const char *const paths[] = {"/api/health",    "/metrics",    "/api/status", "/api/resources",
@@ -285,7 +285,7 @@ static _Noreturn void be_the_command(long n, int alive_ms, int words, int argc, 
     exit(__real_main(argc, argv));
 }
 
-/* What is said when somebody waited in vain for an answer that a failed call had kept from coming. */
+/* What is said when a client waited in vain for an answer that a failed call had kept from coming. */
 static bool waited_in_vain(int words)
 {
     char text[1024];

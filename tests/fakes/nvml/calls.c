@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The exported functions of the fake NVML. Handles are numbers, never addresses: whoever looks inside one crashes.
+ * The exported functions of the fake NVML. Handles are numbers, never addresses: a program that looks inside one crashes.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -227,7 +227,7 @@ EXPORT const char *nvmlErrorString(int code)
     }
 }
 
-/* As large as the table that NVIDIA's library clears when it starts; nobody touches this one. */
+/* As large as the table that NVIDIA's library clears when it starts; this one is never touched. */
 static char table[14 << 20];
 
 /* For a program that is run as a whole: what the kernel was told about that memory, into the file of that name. */
@@ -499,7 +499,7 @@ EXPORT int nvmlDeviceGetPcieThroughput(nvml_device device, int counter, unsigned
 {
     ENTER_GPU(device);
     (void)counter;
-    *ret = 1000; /* the real one blocks for 20 ms: nobody should be here */
+    *ret = 1000; /* the real one blocks for 20 ms: this must not be called */
     return NVML_OK;
 }
 

@@ -53,7 +53,7 @@ static void it_must_hold_for_as_long_as_asked(void **state)
     set_util(80);
     course_run(&c, 0, 20);
     set_util(10);
-    course_step(&c, 25); /* too early: nobody hears of it */
+    course_step(&c, 25); /* too early: no notification */
     set_util(80);
     course_run(&c, 30, 70);
     assert_string_equal(course_told(&c), "0 pending busy 0; 25 calmed busy 0; 30 pending busy 0; 60 fired busy 0; ");
@@ -184,7 +184,7 @@ static void an_alert_ends_with_its_process(void **state)
     course_step(&c, 0);
     g->process_count = 1; /* 11 and 12 are gone */
     g->processes_state = READING_FAILED;
-    course_step(&c, 5); /* nobody knows who is there */
+    course_step(&c, 5); /* the processes are not known */
     g->processes_state = READING_OK;
     course_step(&c, 10);
     g->processes[0].start_key = 99; /* another one with the same number */

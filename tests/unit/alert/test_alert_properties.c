@@ -49,7 +49,7 @@ static char *live(uint32_t seed, uint32_t restarts)
     int64_t at = 0;
     for (uint32_t i = 0; i < STEPS; i++) {
         roll(&c);
-        at += dice(20) ? 5 : 90 + dice(100); /* now and then nobody looks for a while */
+        at += dice(20) ? 5 : 90 + dice(100); /* now and then no sample is taken for a while */
         course_step(&c, at);
         if (restarts && i % restarts == restarts - 1)
             course_restart(&c);

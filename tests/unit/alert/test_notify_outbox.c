@@ -465,7 +465,7 @@ static void quiet_hours_hold_all_but_the_urgent_and_lose_nothing(void **state)
     assert_int_equal(until.ms, 1000000000 - 2800000 + 2 * 3600000); /* 15:00 */
     assert_true(outbox_due(&box, now, today).ns <= now.ns + 60 * NS_PER_S);
     resolve("a");
-    assert_false(take()); /* nobody hears of an end first */
+    assert_false(take()); /* an end is never sent first */
     pass(until.ms - today.ms);
     assert_true(take());
     assert_int_equal(batch.taken, 3);

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "sysroot.h"
 
-/* Pointers, which the loader has written into a segment that nobody may write to any more. */
+/* Pointers, which the loader has written into a segment that is read-only from then on. */
 static const char *const relocated[] = {"one", "two", "three"};
 
 static long pages_of_files_kb(void)

@@ -7,7 +7,7 @@
 #include "store/service/service.h"
 #include "store/sim_history.h"
 
-/* The time of the sample stands still: whoever asks a second time would never come to an end. */
+/* The time of the sample stands still: a caller that asks a second time would never come to an end. */
 static void a_new_history_has_nothing_to_teach_and_is_not_asked_again(void **state)
 {
     (void)state;

@@ -72,7 +72,7 @@ static void the_encoder_counts(void **state)
     gpu_done(&gpu);
 }
 
-/* The encoder works for somebody: where that is not known, its part is not given to those who compute. */
+/* The encoder works for one process: where that is not known, its part is not given to those who compute. */
 static void an_encoder_that_nobody_is_known_to_use_stays_with_nobody(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static struct reading any_share(void)
     return roll(6) == 0 ? reading_absent((enum reading_state)(READING_UNSUPPORTED + roll(5))) : reading_ok(roll(1001));
 }
 
-/* Over any course: the parts are the whole, nobody has less than nothing, and what is not known is not 0. */
+/* Over any course: the parts are the whole, no process has less than nothing, and what is not known is not 0. */
 static void over_any_course_the_parts_are_the_whole(void **state)
 {
     (void)state;

@@ -92,7 +92,7 @@ static struct mono boot_with_suspends(const struct clock *c)
     return (struct mono){clock_mono(&clock_system).ns + atomic_load(&slept_ns)};
 }
 
-/* An engine with a clock that is told what to say, and whoever hears of its samples. */
+/* An engine with a clock that is told what to say, and a listener for its samples. */
 struct watched {
     struct engine *engine;
     struct mailbox *box;
@@ -227,7 +227,7 @@ static void a_program_is_not_run_for_requests(void **state)
     unsetenv("FAKE_SMI_LOG");
 }
 
-/* A number that was nobody there may be somebody here. */
+/* A number that was free there may be a process here. */
 static void processes_of_a_recording_are_not_looked_up_here(void **state)
 {
     (void)state;

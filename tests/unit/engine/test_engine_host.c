@@ -18,7 +18,7 @@ static void count_reads(const struct env *env, enum env_read kind, const char *p
     host_reads += strcmp(path, "/proc/loadavg") == 0;
 }
 
-/* A program that does not answer until the host was read for this sample. Whoever reads it later finds another load. */
+/* A program that does not answer until the host was read for this sample. A later read finds another load. */
 static int answer_after_the_host(const struct env *env, const struct launch *launch, struct error *err)
 {
     if (!EVENTUALLY(host_reads >= samples))

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "test.h"
 
-/* A database that takes a question and never answers. As soon as it has one, nobody waits for the answer any more. */
+/* A database that takes a question and never answers. As soon as it has one, the request is canceled. */
 struct silent {
     int listener, port;
     _Atomic bool cancel;

@@ -406,7 +406,7 @@ static void more_processes_than_a_recording_holds_are_counted(void **state)
         assert_int_equal(kept + left_out, CARDS * GPU_PROCESSES_MAX);
         snapshot_unref(read);
     }
-    assert_int_equal(s->gpus[CARDS - 1].process_count, GPU_PROCESSES_MAX); /* the snapshot is everybody's: it stays as it is */
+    assert_int_equal(s->gpus[CARDS - 1].process_count, GPU_PROCESSES_MAX); /* the snapshot is shared: it stays as it is */
     replay_reader_close(back);
     snapshot_unref(s);
 }

@@ -288,7 +288,7 @@ static void a_worker_that_is_gone_is_not_restored(void **state)
     struct rig r;
     struct error err = {0};
     set_up(&r);
-    assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), -ESRCH); /* nobody knows which one */
+    assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), -ESRCH); /* it is not known which one */
     assert_int_equal(evict(&r, &err), 0);
     sysroot_remove(&r.root, "/proc/100");
     assert_int_equal(method_checkpoint.resume(NULL, &r.c, &err), -ESRCH);

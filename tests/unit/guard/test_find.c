@@ -25,7 +25,7 @@ static void add_process(struct sysroot *s, int pid, int parent, int group, const
     sysroot_write(s, path, cmdline);
 }
 
-/* 100 serves with a child 101 that forked 102; 200 is a game below Steam's reaper 199; 300 is somebody else. */
+/* 100 serves with a child 101 that forked 102; 200 is a game below Steam's reaper 199; 300 is another program. */
 static void populate(struct sysroot *s)
 {
     sysroot_init(s);
@@ -105,7 +105,7 @@ static void a_pid_that_was_taken_by_another_is_not_the_worker(void **state)
     finder_free(f);
 }
 
-/* Between two looks the worker ended, and somebody else got its number and the GPU. */
+/* Between two looks the worker ended, and another program got its number and the GPU. */
 static void a_pid_that_is_reused_within_an_interval_is_not_the_worker(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void look_with_fault(struct sysroot *root, const struct guard_match *matc
     fault.calls = 0;
     enum worker_presence there = finder_look(f, s, &w, &signals);
     assert_int_not_equal(there, WORKER_GONE);
-    /* Whoever is not found to be the worker's is not known to be somebody else's. */
+    /* A process that is not found to be the worker's is not known to be another program's. */
     assert_true(w.pid_count == whole || signals.unsure == -error);
     fault.at = 0;
     assert_int_equal(finder_look(f, s, &w, &signals), WORKER_ALIVE);

@@ -89,7 +89,7 @@ static struct gate *open_gate(struct upstream *u, bool refuse, size_t waiting_ma
     struct gate *g = NULL;
     struct error err = {0};
     int rc;
-    do { /* somebody else may be given the port in between */
+    do { /* another program may be given the port in between */
         int probe = local_socket(0, true);
         getsockname(probe, (struct sockaddr *)&a, &len);
         close(probe);
@@ -193,7 +193,7 @@ static void settings_change_while_it_runs(void **state)
     struct client c = {.gate = g, .times = 1};
     ask(&c);
     assert_int_equal(c.status, 503);
-    gate_configure(g, &(struct guard_gate_spec){.waiting_max = 0, .wait_ms = 90000}); /* nobody may wait */
+    gate_configure(g, &(struct guard_gate_spec){.waiting_max = 0, .wait_ms = 90000}); /* no request may wait */
     ask(&c);
     assert_int_equal(c.status, 503);
     gate_configure(g, &(struct guard_gate_spec){.waiting_max = 64, .wait_ms = 50}); /* nor for long */
@@ -287,7 +287,7 @@ static void out_of_descriptors_it_waits_and_says_nothing(void **state)
     limit = before;
     gate_set(g, GATE_CLOSED);
     int fds[FEW], count = 0;
-    for (; count < FEW / 4; count++) { /* these wait, and make room for nobody */
+    for (; count < FEW / 4; count++) { /* these wait, and make no room for others */
         static const char request[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
         fds[count] = connect_from(g, 1);
         assert_true(send(fds[count], request, sizeof request - 1, MSG_NOSIGNAL) > 0);

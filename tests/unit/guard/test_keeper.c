@@ -340,10 +340,10 @@ static void a_journal_that_cannot_be_read_now_is_waited_for(void **state)
     assert_true(EVENTUALLY(is_held(&m)));
     snprintf(journal, sizeof journal, "%s/guard/100.journal", m.root.path);
     snprintf(aside, sizeof aside, "%s.aside", journal);
-    guard_free(TAKE(m.guard)); /* and leaves it off the GPU, as somebody wished */
+    guard_free(TAKE(m.guard)); /* and leaves it off the GPU, as a command wanted */
     assert_int_equal(m.state[0], 2);
     assert_int_equal(rename(journal, aside), 0);
-    assert_int_equal(symlink("100.journal", journal), 0); /* to itself: it is there, and nobody can open it */
+    assert_int_equal(symlink("100.journal", journal), 0); /* to itself: it is there, and cannot be opened */
     begin(&m, WORKERS, "");
     assert_true(EVENTUALLY(says_that_the_journal_is_unreadable(&m)));
     wait_looks(&m, 5); /* those of the other worker */

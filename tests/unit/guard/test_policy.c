@@ -106,7 +106,7 @@ static void unknown_neither_evicts_nor_resumes(void **state)
     r.f.drained = false;
     step(&r, 0);
     r.f.claim = CLAIM_UNKNOWN;
-    assert_int_equal(step(&r, 60000), GUARD_DO_NOTHING); /* drained long ago, but nobody knows whether it is still needed */
+    assert_int_equal(step(&r, 60000), GUARD_DO_NOTHING); /* drained long ago, but whether that is still needed is not known */
     r = rig();
     to_paused(&r);
     r.f.claim = CLAIM_UNKNOWN;

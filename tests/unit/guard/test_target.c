@@ -120,7 +120,7 @@ static void the_machine_must_have_room_for_what_moves_there(void **state)
     AUTO_SYSROOT struct sysroot s;
     struct error err = {0};
     sysroot_init(&s);
-    assert_int_equal(target_host_room(&s.env, 10, GIB_BYTES, &err), -EIO); /* nobody can tell */
+    assert_int_equal(target_host_room(&s.env, 10, GIB_BYTES, &err), -EIO); /* not known */
     sysroot_write(&s, "/proc/meminfo", "MemTotal: 99999999 kB\nMemFree: 1 kB\nMemAvailable:    4194304 kB\n");
     assert_int_equal(target_host_room(&s.env, 10, 3 * GIB_BYTES, &err), 0);
     assert_int_equal(target_host_room(&s.env, 10, 4 * GIB_BYTES, &err), -ENOMEM); /* 512 MiB are left for the others */

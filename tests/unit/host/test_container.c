@@ -104,7 +104,7 @@ static void a_job_is_known_by_its_cgroup_else_by_its_environment(void **state)
         {DOCKER, STR("SLURM_JOB_ID=12; rm -rf /\0"), "", "", -1},
         {DOCKER, STR("SLURM_JOB_ID=\0"), "", "", -1},
         {DOCKER, STR("XSLURM_JOB_ID=3\0"), "", "", -1},
-        {"0::/home/job_5/x\n", STR(""), "", "", -1}, /* anybody may call a directory so */
+        {"0::/home/job_5/x\n", STR(""), "", "", -1}, /* any user may call a directory so */
         {"", STR(""), "", "", -1},
     };
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {

@@ -76,7 +76,7 @@ static void a_process_is_known_by_name_user_command_start_and_container(void **s
     identity_free(i);
 }
 
-/* Whoever sets variables of Slurm's is not somebody else for it: only root, and users without a name, are the job's. */
+/* A process that sets Slurm's variables keeps its own user: only root, and users without a name, are the job's. */
 static void the_owner_of_a_job_is_named_where_the_kernel_names_nobody(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void a_pid_that_is_not_there_is_not_visible(void **state)
     identity_free(i);
 }
 
-/* In a container the driver may report host PIDs. The same number in our /proc is then somebody else. */
+/* In a container the driver may report host PIDs. The same number in our /proc is then another process. */
 static void in_a_container_a_number_alone_proves_nothing(void **state)
 {
     (void)state;

@@ -69,7 +69,7 @@ static void a_machine_that_does_not_tell_its_name_goes_by_its_directory(void **s
     machine_sample(m, &h);
     assert_string_equal(h.name, strrchr(s.env.sysroot, '/') + 1);
     machine_free(m);
-    sysroot_write(&s, "/proc/sys/kernel/hostname", "container\n"); /* of whoever reads it */
+    sysroot_write(&s, "/proc/sys/kernel/hostname", "container\n"); /* of the reader's namespace */
     sysroot_write(&s, "/etc/hostname", "host\n");
     m = machine_new(&s.env);
     machine_sample(m, &h);
@@ -385,7 +385,7 @@ static void the_air_is_a_sensor_that_is_labeled_so(void **state)
     m = machine_new(&s.env);
     machine_sample(m, &h);
     assert_int_equal(h.ambient_temp_mdegc.value, 27000);
-    sysroot_write(&s, "/sys/class/hwmon/hwmon3/temp3_input", "127000\n"); /* nobody lives there */
+    sysroot_write(&s, "/sys/class/hwmon/hwmon3/temp3_input", "127000\n"); /* no room is that hot */
     clock_manual_advance_ms(&s.clock, 5000);
     machine_sample(m, &h);
     assert_int_equal(h.ambient_temp_mdegc.state, READING_FAILED);

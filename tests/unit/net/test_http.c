@@ -124,7 +124,7 @@ static void silence_and_absence_are_told_apart(void **state)
     assert_int_equal(call(&s, "GET", NULL, 50, NULL, &err), -ETIMEDOUT);
     shutdown(s.listener, SHUT_RDWR); /* it may have been given up before the connection was taken */
     stop(&s);
-    assert_int_equal(call(&s, "GET", NULL, 60000, NULL, &err), -ECONNREFUSED); /* nobody listens any more */
+    assert_int_equal(call(&s, "GET", NULL, 60000, NULL, &err), -ECONNREFUSED); /* the server is gone */
     assert_non_null(strstr(err.text, "GET http://127.0.0.1"));
 }
 

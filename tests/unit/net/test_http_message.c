@@ -33,7 +33,7 @@ static void a_plain_request_is_read(void **state)
     assert_true(http_query(&request, "x", value, sizeof value));
     assert_string_equal(value, "a b c");
     assert_false(http_query(&request, "y", value, sizeof value));
-    assert_true(http_query(&request, "x", value, 5)); /* cut, not absent: nobody may take it for a request without it */
+    assert_true(http_query(&request, "x", value, 5)); /* cut, not absent: it must not pass for a request without it */
     assert_string_equal(value, "a b ");
 }
 

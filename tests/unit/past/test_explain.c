@@ -452,7 +452,7 @@ static void where_nothing_was_stored_that_is_the_answer(void **state)
     assert_int_equal(store_write(s, NULL, 0, &start, 1, &err), 0);
     write_history(s, &h, 30);
     struct wall second_end = h.clock.today;
-    clock_manual_advance_ms(&h.clock, 1800 * 1000); /* and then a half hour that nobody restarted for */
+    clock_manual_advance_ms(&h.clock, 1800 * 1000); /* and then a half hour without a restart */
     write_history(s, &h, 10);
     clock_manual_advance_ms(&h.clock, 3600 * 1000);
 

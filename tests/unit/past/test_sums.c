@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sums over random histories: what a report says is what was written, whether it was read from samples, minutes or hours; no
- * process, user or GPU has more power than the GPU drew, and nobody more hours than the clock. The seed is printed, and
+ * process, user or GPU has more power than the GPU drew, and none has more hours than the clock. The seed is printed, and
  * WHIRR_TEST_SEED repeats it.
  */
 #include <errno.h>
@@ -147,7 +147,7 @@ static void check_gpus(const struct random_host *h, const struct report *r, cons
     }
 }
 
-/* Nobody is on one GPU for longer than the GPU was watched, and it not for longer than the clock went on. */
+/* No process is on one GPU for longer than the GPU was watched, and no GPU is watched for longer than the clock went on. */
 static void check_clock(struct store *s, const struct random_host *h, const struct report *whole)
 {
     for (size_t i = 0; i < whole->gpu_count; i++) {

@@ -20,7 +20,7 @@ struct stretch {
     int minutes;
     int64_t power_w, util_permille, memory_clock_mhz;
     int32_t pids[2]; /* 0: none */
-    bool unseen;     /* nobody looked */
+    bool unseen;     /* no sample was taken */
 };
 
 static struct snapshot *moment(int64_t at_ms, const struct stretch *t)
@@ -120,7 +120,7 @@ static void one_that_adds_nothing_is_said_to(void **state)
     why_free(why);
 }
 
-/* Two that came together, one that came while nobody looked, one that came into a busy hour: nobody can tell. */
+/* Two that came together, one that came between samples, one that came into a busy hour: its power is not known. */
 static void what_cannot_be_told_apart_has_no_watts(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void moment_after_moment_is_learned_like_each_alone(void **state)
         assert_same(&known->list[0], &alone->list[0]);
         free(alone);
     }
-    /* Whoever goes back is given what is known by now. */
+    /* A question about the past is answered with what is known by now. */
     const struct baselines *known;
     assert_int_equal(usual_course_at(course, (struct wall){START_S * 1000LL}, &known, &err), 0);
     assert_int_equal(known->list[0].days, 3);

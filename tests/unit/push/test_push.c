@@ -289,7 +289,7 @@ static void a_request_of_2_becomes_the_one_of_1(void **state)
     push_scrape_done(&s);
 }
 
-/* A secret that was cut would be refused by the other side, and nobody would know why. */
+/* A secret that was cut would be refused by the other side, and the user would not know why. */
 static void what_is_too_long_to_be_sent_is_refused_and_not_cut(void **state)
 {
     (void)state;

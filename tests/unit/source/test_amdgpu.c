@@ -498,7 +498,7 @@ static void a_card_without_a_fan_shows_the_laptops(void **state)
         snprintf(path, sizeof path, "/sys/class/drm/card0/device/hwmon/hwmon4/%s", files[i]);
         tree_remove(&m->tree, path);
     }
-    tree_write(&m->tree, "/sys/class/hwmon/hwmon0/name", "nct6775\n"); /* a desktop's case fan is nobody's GPU fan */
+    tree_write(&m->tree, "/sys/class/hwmon/hwmon0/name", "nct6775\n"); /* a desktop's case fan is not a GPU's fan */
     tree_write(&m->tree, "/sys/class/hwmon/hwmon0/fan1_input", "800\n");
     open_machine(m);
     sample(m);

@@ -88,7 +88,7 @@ static void a_quick_one_shot_does_not_pay_for_profiling(void **state)
     fake_machine_done(&m);
 }
 
-/* Every ten seconds while nobody looks, every thirty of a card that does nothing, at once when somebody looks. */
+/* Every ten seconds while no client looks, every thirty of an idle GPU, at once when a client looks. */
 static void while_nobody_looks_profiling_is_asked_less_often(void **state)
 {
     (void)state;

@@ -475,7 +475,7 @@ static void takes_traffic_from_byte_counters_without_gpm(void **state)
     end(&g);
 }
 
-/* In 32 bits it comes around every few seconds of a busy link, and nobody can tell how often. */
+/* In 32 bits it comes around every few seconds of a busy link, and there is no way to know how often. */
 static void adds_up_bytes_only_from_counters_that_do_not_come_around(void **state)
 {
     (void)state;

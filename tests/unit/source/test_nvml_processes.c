@@ -223,12 +223,12 @@ static void a_first_look_at_an_idle_gpu_does_not_ask_who_does_what(void **state)
     assert_reading(g.processes[0].util_permille, 0);
     assert_int_equal(m.calls("nvmlDeviceGetProcessUtilization"), 0);
     gpu_done(&g);
-    g = fake_machine_sample(&m, 0, GROUP_QUICK); /* whoever goes on watching has it asked */
+    g = fake_machine_sample(&m, 0, GROUP_QUICK); /* a client that goes on watching has it asked */
     assert_int_equal(m.calls("nvmlDeviceGetProcessUtilization"), 1);
     end(&g);
 }
 
-/* Somebody who looks has every sample asked for; nobody has it every two seconds, and on an idle GPU every thirty. */
+/* For a client that looks, every sample asks; without one it is every two seconds, and on an idle GPU every thirty. */
 static void while_nobody_looks_the_driver_is_asked_less_often(void **state)
 {
     (void)state;

@@ -157,7 +157,7 @@ static void speed_at_and_loop_move_along_the_recording(void **state)
     play(&p, ",loop");
     clock_manual_advance_ms(&p.clock, (RECORDED + 7) * 1000);
     assert_shows(&p, 7);
-    clock_manual_advance_ms(&p.clock, 1000LL * RECORDED * 100000); /* nobody looked for long: no round is played for nothing */
+    clock_manual_advance_ms(&p.clock, 1000LL * RECORDED * 100000); /* no sample for long: rounds without one are not played */
     assert_shows(&p, 7);
     replay_source.close(p.source);
 

@@ -244,7 +244,7 @@ static const struct fault {
     {"it lists one GPU less", 0, LISTS_ONE, NULL},
 };
 
-/* Two GPUs, whose power in watts is the time in milliseconds: nobody can take an old answer for a new one. */
+/* Two GPUs, whose power in watts is the time in milliseconds: an old answer cannot pass for a new one. */
 struct program {
     struct fake fake;
     const char *name;

@@ -73,7 +73,7 @@ static void a_pause_is_bridged_by_the_counter_or_not_at_all(void **state)
     assert_int_equal(step(&m, 3600000, 100000, -1, &evidence), 0);
     m = (struct energy_meter){0};
     step(&m, 0, 100000, 5000, &evidence);
-    assert_int_equal(step(&m, 3600000, 100000, 9000, &evidence), 0); /* for whoever is there now */
+    assert_int_equal(step(&m, 3600000, 100000, 9000, &evidence), 0); /* for the processes that are there now */
     assert_int_equal(used.unwatched_mj, 4000);
     assert_int_equal(used.unwatched_from.ms, 1000000);
     assert_int_equal(used.unwatched_to.ms, 4600000);

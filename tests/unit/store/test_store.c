@@ -232,7 +232,7 @@ static void each_life_of_a_process_is_one_row(void **state)
     }
     assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes"), 2);
     assert_int_equal(sql_i64("lives.db", "SELECT SUM(ended) FROM processes"), 1);
-    /* While nobody knows who is there, nobody is gone. */
+    /* While the processes are not known, none is gone. */
     struct snapshot *unknown = with_process(&h, 0, 0, 0, 0, 0);
     unknown->gpus[0].processes_state = READING_FAILED;
     write_one(s, unknown);
@@ -370,7 +370,7 @@ static void a_newer_schema_is_left_alone(void **state)
     assert_int_equal(sql_i64("newer.db", "SELECT value FROM meta WHERE key = 'schema_version'"), 99);
 }
 
-/* A path that was cut would be another file, beside the one that everybody else opens. */
+/* A path that was cut would be another file, beside the one that all others open. */
 static void a_path_that_is_too_long_is_refused_and_not_cut(void **state)
 {
     (void)state;

@@ -27,7 +27,7 @@ static int64_t write_until_the_end(const char *name, int64_t begin_ms, int ends_
         struct store *s = open_store(name);
         for (int64_t i = 1;; i++) {
             if (power_cut && i > ends_after) {
-                /* In the middle of a transaction that nobody was told about. */
+                /* In the middle of a transaction that was not committed. */
                 _exit(0);
             }
             const struct snapshot *snapshot = sim_history_next(&h);

@@ -52,7 +52,7 @@ static void make_first(const char *name)
     sql_run(name, set);
 }
 
-/* Whoever changes the tables of new databases finds out here that those of old ones need a migration. */
+/* A change of the tables of new databases shows here that those of old ones need a migration. */
 static void a_file_of_the_first_release_gets_the_tables_of_a_new_one(void **state)
 {
     (void)state;

@@ -300,7 +300,7 @@ static int count_row(void *user, const struct store_row *row)
     return 0;
 }
 
-/* Page by page, whoever asks for all of time. */
+/* Page by page, for a question about all of time. */
 static int rows_of_all_time(struct store *s, size_t column)
 {
     struct error err = {0};
@@ -517,7 +517,7 @@ static void one_host_a_minute_cleans_up_for_all(void **state)
     pair_close(&p);
 }
 
-/* What others want kept is not read by a host that does not clean up: it does not notice that nobody could. */
+/* What others want kept is not read by a host that does not clean up: it does not notice that no host could. */
 static void only_who_cleans_up_reads_what_all_hosts_want(void **state)
 {
     NEEDS_EMPTY_SERVER();
@@ -592,7 +592,7 @@ static void whoever_reads_does_not_keep_others_from_writing(void **state)
         write_samples(s, &h, 2);
         clock_manual_advance_ms(&h.clock, 86400000LL);
     }
-    /* Its day cannot go yet: that is tried again later, and keeps nobody waiting. */
+    /* Its day cannot go yet: that is tried again later, and keeps no session waiting. */
     struct store_limits limits = store_default_limits;
     limits.raw_ms = 2 * 86400000LL;
     store_set_limits(s, &limits);
@@ -602,7 +602,7 @@ static void whoever_reads_does_not_keep_others_from_writing(void **state)
         ;
     assert_int_equal(rc, -EBUSY);
     assert_int_equal(clean_step(s, h.clock.today, &err), 0);
-    /* Whoever waited for the reader would wait until it is told to go, below. */
+    /* A session that waited for the reader would wait until it is told to go, below. */
     assert_true(mono_since_ms(clock_mono(&clock_system), begin) < 30000);
     fputs("COMMIT;\n", reader);
     assert_int_equal(pclose(reader), 0);
@@ -637,7 +637,7 @@ static int points_of_minutes(struct store *s, struct wall since, struct wall unt
     return points;
 }
 
-/* Somebody has the part of another week to himself: whoever would look into it would have to wait. */
+/* A session has the part of another week locked: one that looked into it would have to wait. */
 static void a_question_about_a_week_looks_at_no_other(void **state)
 {
     NEEDS_EMPTY_SERVER();
@@ -780,7 +780,7 @@ static void views_are_made_when_tables_change_and_not_at_a_start(void **state)
     write_samples(s, &h, 3);
     store_close(s);
     psql("SELECT xmin FROM pg_class WHERE relname = 'gpu_stats'", after, sizeof after);
-    assert_string_equal(before, after); /* whoever reads it is not in the way of a start */
+    assert_string_equal(before, after); /* a reader is not in the way of a start */
     sim_history_close(&h);
 }
 

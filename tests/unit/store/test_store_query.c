@@ -60,7 +60,7 @@ static void pages_are_stable_while_rows_are_added(void **state)
         assert_int_equal(store_rows(reader, &page, see_row, &all, &err), 0);
         page.cursor = all.cursor;
         if (all.count == 51)
-            write_samples(s, &h, 10); /* while somebody turns the pages */
+            write_samples(s, &h, 10); /* while a client reads page after page */
     }
     assert_int_equal(all.count, 150);
     for (size_t i = 1; i < all.count; i++)
@@ -247,7 +247,7 @@ static void a_card_is_found_by_index_uuid_or_place(void **state)
     sim_history_close(&h);
 }
 
-/* Whoever reads asks the same with other numbers, hundreds of times. */
+/* A reader asks the same with other numbers, hundreds of times. */
 static void a_statement_is_kept_for_the_next_question(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void a_statement_is_kept_for_the_next_question(void **state)
     assert_int_equal(db_step(q, &err), 1);
     assert_int_equal(db_i64(q, 0), 7);
     const struct db_statement *first = q;
-    /* One that is in use is nobody else's. */
+    /* One that is in use is not handed out again. */
     assert_int_equal(db_prepare(reader->db, "SELECT $1", &other, &err), 0);
     assert_ptr_not_equal(other, first);
     db_finish(&other);

@@ -177,7 +177,7 @@ static void giving_memory_back_changes_nothing_that_is_stored(void **state)
     assert_same_rows("kept.db", "given.db");
 }
 
-/* Whoever opens the database has all views in memory: the daemon keeps them as long as it runs. */
+/* A process that opens the database has all views in memory: the daemon keeps them as long as it runs. */
 static void views_take_little_memory(void **state)
 {
     (void)state;
@@ -572,7 +572,7 @@ static void a_host_is_seen_as_long_as_it_writes(void **state)
     sim_history_close(&h);
 }
 
-/* A snapshot in which nobody is on the cards any more. */
+/* A snapshot in which no process is on the GPUs any more. */
 static struct snapshot *without_processes(struct sim_history *h)
 {
     struct snapshot *s = sim_history_next(h);

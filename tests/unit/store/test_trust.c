@@ -127,7 +127,7 @@ static void a_clock_that_stays_wrong_is_believed_after_a_day_and_forgotten_again
     run(&h, 23 * HOUR);
     assert_true(believed_error(&h) <= 0);
     run(&h, 2 * HOUR);
-    assert_int_equal(believed_error(&h), 30 * DAY); /* whoever keeps saying so for a day means it */
+    assert_int_equal(believed_error(&h), 30 * DAY); /* a host that keeps saying so for a day means it */
     h.error_ms = 0;
     run(&h, MINUTE);
     assert_true(believed_error(&h) <= 0); /* what the clock shows is never exceeded */

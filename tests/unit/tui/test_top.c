@@ -418,7 +418,7 @@ static void test_the_tree_has_a_head_for_a_parent_without_a_gpu(void **state)
     assert_shows(&v, "torchrun: 4 processes");
     assert_shows(&v, "├─ python3 train.py");
     assert_shows(&v, "└─ python3 train.py");
-    /* Parents of each other, as a sample between two states may have them: nobody is lost. */
+    /* Parents of each other, as a sample between two states may have them: no process is lost. */
     struct snapshot *odd = sim_machine_sample(&v.machine, GROUP_ALL);
     odd->gpus[0].processes[0].parent = odd->gpus[1].processes[0].pid;
     odd->gpus[1].processes[0].parent = odd->gpus[0].processes[0].pid;

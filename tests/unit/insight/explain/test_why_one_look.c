@@ -148,7 +148,7 @@ static void look(const struct scenario_machine *m, int looks, struct recent *pas
     recent_add(past, NULL, m->now);
 }
 
-/* Whoever keeps nothing is watched for a second anyway, and so is a warm CPU (ask/explain.c). */
+/* A GPU without a past is watched for a second anyway, and so is a warm CPU (ask/explain.c). */
 static bool one_look_is_all(const struct snapshot *now)
 {
     int64_t cpu;

@@ -13,7 +13,7 @@ struct course {
     struct recent past;
     int64_t at_ms, step_ms;
     uint64_t seed;
-    bool deserted; /* nobody is on the GPU any more */
+    bool deserted; /* no process is on the GPU any more */
 };
 
 static int64_t roll(struct course *c, int64_t sides)

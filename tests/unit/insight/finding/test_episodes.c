@@ -78,7 +78,7 @@ static void a_short_break_does_not_end_it_and_a_long_one_does(void **state)
     expect("WWWWWWWWWW.WWWWWWWWWW..WWWWWWWW", "W0-30");
     expect("WWWWWWWWWW........WWWWWWWWWW", "W0-9 W18-27");
     expect("W....W....W", "W0-0 W5-5 W10-10");
-    /* Somebody else in between is no break of the first. */
+    /* Another process in between is no break of the first. */
     expect("WWWWWWWWWW  VV  WWWWWWWWWW", "W0-9 W12-13 W16-25");
 }
 

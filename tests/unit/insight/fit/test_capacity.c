@@ -167,7 +167,7 @@ static void the_least_of_an_hour_and_a_day_are_kept_apart(void **state)
     struct capacity_courses *courses = courses_new();
     AUTO_FREE struct capacity *c = capacity_new(s, &plain, NULL, 0);
     courses_fill(courses, s->taken_at, c);
-    assert_int_not_equal(c->gpus[0].least_hour_bytes.state, READING_OK); /* nobody watched: not 0 */
+    assert_int_not_equal(c->gpus[0].least_hour_bytes.state, READING_OK); /* not watched: not 0 */
     at(courses, s, 1441, 1);                                             /* over a day ago */
     at(courses, s, 600, 3);
     at(courses, s, 59, 7);

@@ -389,7 +389,7 @@ static void no_worker_is_evicted_without_need(void **state)
         request.no_eviction = false;
         AUTO_FREE struct placement *p = placement_find(c, &request);
         for (size_t e = 0; e < p->evicted_count; e++) {
-            /* The same machine, on which this worker cannot be evicted and nobody else is but those named. */
+            /* The same machine, on which this worker cannot be evicted and which has no processes but those named. */
             AUTO_FREE struct capacity *without = machine(0, NULL);
             free(without);
             without = capacity_alloc(c->gpu_count);

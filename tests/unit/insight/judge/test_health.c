@@ -415,7 +415,7 @@ static const struct health_finding *cooling_of(const struct health *health)
     return NULL;
 }
 
-/* Dust: what the history learned becomes a line, then a verdict, and is over once somebody has cleaned the fan. */
+/* Dust: what the history learned becomes a line, then a verdict, and is over once the fan has been cleaned. */
 static void dust_is_seen_coming(void **state)
 {
     (void)state;

@@ -74,7 +74,7 @@ static void what_is_not_known_is_not_blamed(void **state)
 {
     (void)state;
     struct course_moment m = {.on_gpu = true, .gpu_util_permille = reading_ok(990)};
-    assert_int_equal(course_limit_of(&m), LIMIT_COMPUTE); /* the GPU is busy, and nobody else is known to be there */
+    assert_int_equal(course_limit_of(&m), LIMIT_COMPUTE); /* the GPU is busy, and no other process is known to be there */
     m.gpu_util_permille = reading_absent(READING_UNSUPPORTED);
     assert_int_equal(course_limit_of(&m), LIMIT_NONE);
     /* A driver that tells only whether memory was in use at all needs more for the same. */
@@ -85,7 +85,7 @@ static void what_is_not_known_is_not_blamed(void **state)
     /* At the limit by its watts, though no reason is given. */
     m.power_mw = reading_ok(445000);
     assert_int_equal(course_limit_of(&m), LIMIT_POWER);
-    /* A busy disk is somebody else's while the program reads nothing. */
+    /* A busy disk is busy for another program while the program reads nothing. */
     m = working(50, 10);
     m.disk_busy_permille = reading_ok(990);
     assert_int_equal(course_limit_of(&m), LIMIT_NONE);
@@ -140,7 +140,7 @@ static void a_growing_memory_is_loading_also_without_a_disk(void **state)
         m.vram_bytes = reading_ok(i * GIB_BYTES);
         course_see(&c, &m);
     }
-    last(&c, working(0, 0), 30, 1); /* 8 GiB held, and nobody asks */
+    last(&c, working(0, 0), 30, 1); /* 8 GiB held, and no requests */
     const enum course_kind kinds[] = {COURSE_LOADING, COURSE_WAITING};
     assert_phases(&c, kinds, ARRAY_LEN(kinds));
     assert_int_equal(course_limited_by(&c), LIMIT_NONE);
