@@ -38,7 +38,7 @@ def load(maker, file, url, days, machine):
     """maker: make_history, which makes the tables and, with one sample of the machine, their columns."""
     subprocess.run([maker, url, "1", machine, "60"], check=True)
     parts = (ROOT / "tests/support/parts.sql").read_text()
-    psql(url, f"TRUNCATE {', '.join(TABLES)}, gpu_latest, energy_days, process_days; {parts} SELECT pg_temp.make_parts({days + 1});")
+    psql(url, f"TRUNCATE {', '.join(TABLES)}, energy_days, process_days; {parts} SELECT pg_temp.make_parts({days + 1});")
     for table in TABLES:
         copy(file, url, table)
     numbered = "".join(f"SELECT setval(pg_get_serial_sequence('{t}', 'id'), (SELECT MAX(id) FROM {t}));" for t in ("hosts", "gpus", "processes", "events"))

@@ -32,8 +32,7 @@ int put_event(struct store *s, const struct store_event *e, struct error *err)
         db_bind_text(q, 8, e->data);
     else
         db_bind_null(q, 8);
-    int rc = db_put(q, err);
-    return rc < 0 ? rc : latest_note_health(s, gpu_id, e, err);
+    return db_put(q, err);
 }
 
 static const char *event_severity(enum event_kind kind)

@@ -11,7 +11,6 @@
 enum {
     EVERYWHERE_ALIVE_MS = 5 * 60000,     /* a host that has not written for longer is silent, */
     EVERYWHERE_SILENT_MS = 7 * 86400000, /* and after this it is gone */
-    EVERYWHERE_BUSY_MINUTES = 30,        /* gpu_latest has the most of these */
 };
 
 struct everywhere_gpu {

@@ -155,8 +155,6 @@ enum statement {
     ST_PROCESS_MINUTE,
     ST_ENERGY,
     ST_HOURS_MARKS,
-    ST_LATEST,
-    ST_LATEST_HEALTH,
     ST_COUNT
 };
 
@@ -240,9 +238,6 @@ int days_begin(struct store *s, struct error *err);
 int days_add_hour(struct store *s, int64_t host, int64_t hour, bool take_away, struct error *err);
 int days_from(struct store *s, int64_t *ret, struct error *err);
 int days_fill(struct store *s, struct error *err);
-/* latest.c */
-int latest_note(struct store *s, int64_t gpu_id, int64_t at_ms, struct error *err);
-int latest_note_health(struct store *s, int64_t gpu_id, const struct store_event *e, struct error *err);
 struct hour_segments;
 struct buf;
 /* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first.

@@ -78,17 +78,6 @@ static const char *const texts[ST_COUNT] = {
         "sm_count = process_minutes.sm_count + excluded.sm_count, energy_mj = process_minutes.energy_mj + excluded.energy_mj",
     [ST_HOURS_MARKS] = "SELECT subject, bucket FROM pending WHERE series = 2 AND level = 2 AND bucket < $1 AND (subject = $2 OR "
                        "bucket < $3) ORDER BY bucket DESC LIMIT $4",
-    /* Of a server. From the key $1 up to and without $2: unknown, unless that time is covered from about its beginning on. */
-    [ST_LATEST] = "INSERT INTO gpu_latest (gpu_id, at_ms, util_most_permille) SELECT CAST($3 AS BIGINT), CAST($4 AS BIGINT), "
-                  "CASE WHEN MIN(id) - CAST($1 AS BIGINT) <= 2 AND COUNT(*) * 3 >= (CAST($2 AS BIGINT) - CAST($1 AS BIGINT)) * 2 "
-                  "THEN MAX(COALESCE(util_permille_max, util_permille_sum / "
-                  "COALESCE(util_permille_count, samples))) END FROM minutes WHERE id "
-                  ">= $1 AND id < $2" MINUTES_BETWEEN " ON CONFLICT (gpu_id) DO UPDATE SET at_ms = excluded.at_ms, "
-                  "util_most_permille = excluded.util_most_permille",
-    [ST_LATEST_HEALTH] =
-        "INSERT INTO gpu_latest (gpu_id, at_ms, health, health_reason) VALUES ($1, $2, CAST($3 AS JSON) ->> 'state', "
-        "CAST($3 AS JSON) ->> 'reason') ON CONFLICT (gpu_id) DO UPDATE SET health = excluded.health, health_reason = "
-        "excluded.health_reason",
     [ST_ENERGY] = "INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted) VALUES ($1, $2, $3, $4, $5) "
                   "ON CONFLICT (minute, gpu_id) DO UPDATE SET energy_mj = energy.energy_mj + excluded.energy_mj, "
                   "attributed_mj = energy.attributed_mj + excluded.attributed_mj, "

@@ -250,13 +250,8 @@ static int note_seen(struct store *s, enum statement which, int64_t id, int64_t 
 static int settle(struct store *s, struct error *err)
 {
     int rc = note_seen(s, ST_HOST_SEEN, s->host_id, &s->seen_ms, err);
-    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++) {
-        struct known_gpu *known = &s->gpus[i];
-        if (known->seen_ms)
-            rc = latest_note(s, known->id, known->seen_ms, err);
-        if (rc == 0)
-            rc = note_seen(s, ST_GPU_SEEN, known->id, &known->seen_ms, err);
-    }
+    for (size_t i = 0; rc == 0 && i < s->gpu_count; i++)
+        rc = note_seen(s, ST_GPU_SEEN, s->gpus[i].id, &s->gpus[i].seen_ms, err);
     if (rc == 0)
         rc = findings_flush(s, err);
     return rc < 0 ? rc : running_mark(s, err);

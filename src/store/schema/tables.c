@@ -80,12 +80,10 @@ static const char tables[] =
     "@FLEET";
 
 /* A server finds what the views call occurred_at and the like by an index. Many hosts share it: what is asked about all of them is
- * kept ready, see latest.c and days.c. Rows of gpu_latest are changed where they are: nothing that changes is in an index. */
+ * kept ready, see days.c. */
 #define SERVER_TABLES                                                                                                      \
     "CREATE INDEX processes_by_last_seen_at ON processes (to_timestamp(last_seen_ms / 1000.0));"                           \
     "CREATE INDEX events_by_occurred_at ON events (to_timestamp(at_ms / 1000.0));"                                         \
-    "CREATE TABLE gpu_latest (gpu_id BIGINT PRIMARY KEY, at_ms BIGINT NOT NULL, util_most_permille INTEGER, health TEXT,"  \
-    " health_reason TEXT) WITH (fillfactor = 50);"                                                                         \
     "CREATE TABLE energy_days (day BIGINT NOT NULL, gpu_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL, PRIMARY KEY (day, " \
     "gpu_id));"                                                                                                            \
     "CREATE TABLE process_days (day BIGINT NOT NULL, process_id BIGINT NOT NULL, energy_mj BIGINT NOT NULL,"               \

@@ -147,19 +147,6 @@ static void hours_of_processes_are_summed_up_on_the_server(void **state)
     assert_int_equal(psql_i64("SELECT COUNT(*) FROM pending WHERE series = 2"), 1);
     assert_true(psql_i64("SELECT COUNT(*) FROM process_days, energy_days WHERE energy_days.energy_mj > 0") > 0);
     assert_int_equal(wrong_days(), 0);
-    /* What is asked about every GPU of a fleet. */
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_latest WHERE util_most_permille > 0 AND health IS NULL"), 2);
-    const struct store_event ill = {.at = h.clock.today,
-                                    .gpu_index = 1,
-                                    .kind = "health",
-                                    .severity = "critical",
-                                    .text = "GPU 1 is failing: it's broken",
-                                    .data = "{\"state\": \"failing\", \"reason\": \"it's broken\"}"};
-    struct error err = {0};
-    assert_int_equal(store_write(s, NULL, 0, &ill, 1, &err), 0);
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_latest l JOIN gpus g ON g.id = l.gpu_id WHERE g.gpu_index = 1 AND health = "
-                              "'failing' AND health_reason = 'it''s broken' AND util_most_permille > 0"),
-                     1);
     store_close(s);
     sim_history_close(&h);
 }
@@ -838,30 +825,12 @@ static void a_question_that_is_cut_off_stops_on_the_server_and_keeps_its_connect
     store_close(s);
 }
 
-/* Of half an hour nothing is said before there is half an hour. */
-static void the_most_of_half_an_hour_is_known_after_half_an_hour(void **state)
-{
-    NEEDS_EMPTY_SERVER();
-    struct sim_history h;
-    sim_history_open(&h, "gpus=2,scenario=training");
-    h.interval_ms = 20000;
-    struct store *s = open_server("alpha");
-    write_samples(s, &h, 12 * 3);
-    assert_int_equal(psql_i64("SELECT COUNT(*) FROM gpu_latest"), 2);
-    assert_int_equal(psql_i64("SELECT COUNT(util_most_permille) FROM gpu_latest"), 0);
-    write_samples(s, &h, 22 * 3);
-    assert_int_equal(psql_i64("SELECT COUNT(util_most_permille) FROM gpu_latest"), 2);
-    store_close(s);
-    sim_history_close(&h);
-}
-
 int main(void)
 {
     server = own_database("whirr_store");
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(rows_are_there_for_psql),
-        TEST(the_most_of_half_an_hour_is_known_after_half_an_hour),
         TEST(hours_of_processes_are_summed_up_on_the_server),
         TEST(two_samples_within_a_millisecond_are_both_kept),
         TEST(many_hosts_share_one_database),
