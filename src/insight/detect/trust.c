@@ -4,18 +4,34 @@
 #include "insight/detect/detect.h"
 #include "insight/facts/words.h"
 
-enum { BUSY_FROM = 900, WORK_MOST = 30, PIPES_MOST = 50 };
+enum { BUSY_FROM = 900, WORK_MOST = 30, PIPES_MOST = 50, LASTING_MS = 60000 };
 
-void detect_trust(const struct facts *f, struct collection *c)
+static void detect_waiting(const struct facts *f, struct collection *c, int64_t util, int64_t active)
 {
     const struct gpu *gpu = f->gpu;
-    int64_t util, active;
-    if (!reading_get(gpu->util_permille, &util) || util < BUSY_FROM || !reading_get(gpu->sm_active_permille, &active) ||
-        active > WORK_MOST || reading_or(gpu->dram_active_permille, 0) > PIPES_MOST || f->video_permille >= VIDEO_LEAST)
+    if (active > WORK_MOST || reading_or(gpu->dram_active_permille, 0) > PIPES_MOST)
         return;
     int64_t graphics = reading_or(gpu->graphics_active_permille, 1000);
     int32_t pid = f->workers.count == 1 && f->workers.first ? f->workers.first->pid : 0;
     collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.9, pid, "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work",
             gpu->index, is(f), percent(util), graphics <= WORK_MOST ? "only with copies" : "waiting inside a kernel",
             percent(active));
+}
+
+void detect_trust(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t util, active;
+    if (!reading_get(gpu->util_permille, &util) || util < BUSY_FROM || f->video_permille >= VIDEO_LEAST)
+        return;
+    if (reading_get(gpu->sm_active_permille, &active)) {
+        detect_waiting(f, c, util, active);
+        return;
+    }
+    /* Power is averaged by many drivers: it must have had time to follow. */
+    if (!power_contradicts_load(gpu) || f->past.steady_ms < LASTING_MS)
+        return;
+    int32_t pid = f->workers.count == 1 && f->workers.first ? f->workers.first->pid : 0;
+    collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.7, pid, "GPU %d %s busy %lld%% of the time, but %s only %lld W",
+            gpu->index, is(f), percent(util), f->over ? "drew" : "draws", words_whole(gpu->power_mw.value, 1000));
 }

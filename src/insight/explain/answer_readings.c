@@ -122,5 +122,6 @@ bool is_normal_for_work(const struct facts *f, const struct why_part *part)
     if (part->severity > SEVERITY_INFO || find_cause(part, FINDING_CPU_HEAT) || find_cause(part, FINDING_INSTANCE_LOAD))
         return false;
     return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
-           f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_whole(f->verdict, f->gpu->index);
+           f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_whole(f->verdict, f->gpu->index) &&
+           !power_contradicts_load(f->gpu);
 }

@@ -98,6 +98,14 @@ bool power_is_unexplained(const struct gpu *gpu)
     return direct && load <= IDLE_MOST && video < VIDEO_LEAST && !gpu->instance_count;
 }
 
+bool power_contradicts_load(const struct gpu *gpu)
+{
+    int64_t util, share;
+    bool by_state;
+    return reading_get(gpu->util_permille, &util) && util >= STEADY_LEAST && reading_get(power_share_permille(gpu), &share) &&
+           share <= POWER_OF_NO_WORK_PERMILLE && clocks_are_high(gpu, &by_state) && !by_state;
+}
+
 /* A GPU in GFXOFF still shows its last clock: 2605 MHz at 3 W on an RX 6600. Nothing runs at such clocks for so little power. */
 static bool clock_is_left_over(const struct gpu *gpu)
 {

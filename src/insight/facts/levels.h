@@ -41,6 +41,7 @@ enum {
     POWER_RAISED_PERMILLE = 200,
     POWER_WORK_PERMILLE = 350,
     POWER_UNEXPLAINED_PERMILLE = 500, /* of a GPU that does nothing; fixed clocks draw up to 82 W of 230 */
+    POWER_OF_NO_WORK_PERMILLE = 170,  /* most, of a GPU that is said to be busy; waiting kernels on an H200 draw 122 of 700 W */
     POWER_CAP_PERMILLE = 970,
     POWER_GATED_MW = 10000
 };
@@ -61,6 +62,8 @@ enum power_level power_level(const struct gpu *gpu);
 /* It draws as much as at work and has nothing to do: many drivers average the power over a second or more, utilization over another
  * time. */
 bool power_is_unexplained(const struct gpu *gpu);
+/* Busy all the time at high clocks, and it draws as little as at rest: some kernel is there and hardly does anything. */
+bool power_contradicts_load(const struct gpu *gpu);
 /* Draw against the limit; absent without one. */
 struct reading power_share_permille(const struct gpu *gpu);
 /* Clocks are up although there may be nothing to do; *by_state: told by the performance state alone. */

@@ -189,9 +189,25 @@ static void work_is_named(void **state)
     play("work.stories", 22);
 }
 
+static void faults_of_the_second_set_are_found(void **state)
+{
+    (void)state;
+    play("second-faults.stories", 20);
+}
+
+static void calm_of_the_second_set_is_left_alone(void **state)
+{
+    (void)state;
+    play("second-calm.stories", 20);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(faults_are_found), TEST(calm_is_left_alone), TEST(what_cannot_be_known_is_not_claimed),
-                                       TEST(work_is_named)};
+    const struct CMUnitTest tests[] = {TEST(faults_are_found),
+                                       TEST(calm_is_left_alone),
+                                       TEST(what_cannot_be_known_is_not_claimed),
+                                       TEST(work_is_named),
+                                       TEST(faults_of_the_second_set_are_found),
+                                       TEST(calm_of_the_second_set_is_left_alone)};
     return RUN_TESTS(tests);
 }
