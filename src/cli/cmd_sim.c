@@ -20,6 +20,7 @@ static void list_json(struct buf *out, const struct sim_scenario *scenarios, siz
         jw_key_text(&j, "timeline", scenarios[i].timeline);
         jw_key_int(&j, "gpus", scenarios[i].gpus);
         jw_key_text(&j, "cards", scenarios[i].cards);
+        jw_key_text(&j, "finding", finding_code_name(scenarios[i].finding));
         jw_end(&j);
     }
     jw_end(&j);
@@ -49,7 +50,9 @@ static void list_text(struct buf *out, const struct page *page, const struct sim
         page_wrap(out, page, INK_PLAIN, scenarios[i].what, width + 4, width + 4);
         if (scenarios[i].timeline && scenarios[i].timeline[0]) {
             buf_printf(out, "%*s", width + 4, "");
-            page_wrap(out, page, INK_FAINT, scenarios[i].timeline, width + 4, width + 4);
+            char course[256];
+            snprintf(course, sizeof course, "%s; %s", scenarios[i].timeline, finding_code_name(scenarios[i].finding));
+            page_wrap(out, page, INK_FAINT, course, width + 4, width + 4);
         }
     }
     AUTO_BUF struct buf cards = BUF(8192);

@@ -93,6 +93,7 @@ static bool is_implied(struct collection *c, const struct finding *f)
         {FINDING_HOT, FINDING_HEAT_LIMIT},           {FINDING_HOT, FINDING_MEMORY_HOT},     {FINDING_HOT, FINDING_FAN_STOPPED},
         {FINDING_VRAM_FULL_SOON, FINDING_VRAM_FULL}, {FINDING_LOUD, FINDING_HEAT_LIMIT},    {FINDING_CLOCKS_LOW, FINDING_SLOWDOWN},
         {FINDING_THROTTLE_SOON, FINDING_HEAT_LIMIT}, {FINDING_ECC, FINDING_DRIVER_VERDICT}, {FINDING_LOUD, FINDING_HOTSPOT},
+        {FINDING_VRAM_FULL, FINDING_MEMORY_SPILLED},
     };
     for (size_t i = 0; i < ARRAY_LEN(implied); i++)
         if (implied[i].code == f->code && find(c, f->gpu_index, implied[i].by) &&

@@ -316,6 +316,8 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
 static void fill_processes(const struct fill *f, struct gpu *g)
 {
     g->processes_state = READING_OK;
+    if (f->world->scenario->hides && f->gpu == 0)
+        return;
     for (size_t i = 0; i < f->view.share_count; i++)
         fill_process(f, g, &f->view.shares[i]);
 }
@@ -323,6 +325,24 @@ static void fill_processes(const struct fill *f, struct gpu *g)
 struct wall fill_wall(struct wall origin, const struct sim_world *w, double t)
 {
     return (struct wall){origin.ms + (int64_t)llround((t - w->start_s) / w->speed * MS_PER_S)};
+}
+
+/* What the scenario sets beside the physics of the card. */
+static void fill_readings(const struct fill *f, struct gpu *g)
+{
+    const struct sim_scenario *s = f->world->scenario;
+    if (f->gpu != 0)
+        return;
+    for (size_t i = 0; i < s->reading_count; i++)
+        g->metric[s->readings[i].metric] = reading_ok(s->readings[i].value + (int64_t)((double)s->readings[i].per_second * f->t));
+    if (s->fan_control)
+        gpu_set_property(g, PROPERTY_fan_control, s->fan_control);
+    /* No more than this card has, whichever it is. */
+    int64_t room = reading_or(g->mem_total_bytes, 0) - reading_or(g->mem_reserved_bytes, 0);
+    g->mem_used_bytes.value = MIN_OF(g->mem_used_bytes.value, room);
+    g->mem_free_bytes.value = room - g->mem_used_bytes.value;
+    g->power_mw.value = MIN_OF(g->power_mw.value, g->power_limit_mw.value);
+    g->clock_graphics_khz.value = MIN_OF(g->clock_graphics_khz.value, g->clock_graphics_max_khz.value);
 }
 
 void fill_gpu(const struct fill *f, unsigned groups, struct gpu *g)
@@ -336,6 +356,7 @@ void fill_gpu(const struct fill *f, unsigned groups, struct gpu *g)
     fill_faults(f, g);
     if (groups & GROUP_STATIC || groups & GROUP_SLOW)
         fill_facts(f, g);
+    fill_readings(f, g);
     if (groups & GROUP_PROCESS)
         fill_processes(f, g);
     if (f->world->card[f->gpu]->abilities & CARD_MIG && sim_has_trouble(f->world, TROUBLE_MIG, f->gpu, f->t, NULL, NULL))

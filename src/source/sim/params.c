@@ -64,7 +64,7 @@ static int set_scenario(struct sim_world *w, struct str name, struct error *err)
 {
     const struct sim_scenario *all;
     size_t count = sim_scenarios(&all);
-    const char *names[64];
+    const char *names[96];
     for (size_t i = 0; i < count; i++) {
         if (str_is(name, all[i].name)) {
             w->scenario = &all[i];

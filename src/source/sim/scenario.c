@@ -253,60 +253,131 @@ static const struct sim_job crowd_jobs[] = {FOUR_SERVERS, FOUR_SERVERS, FOUR_SER
 
 static const struct sim_condition link_conditions[] = {{.kind = TROUBLE_LINK, .where = ON_GPU(0), .value = 4}};
 
+#define READINGS(table) .readings = (table), .reading_count = ARRAY_LEN(table)
+
+static const struct sim_condition error_conditions[] = {{.kind = TROUBLE_ERROR, .where = ON_GPU(0)}};
+static const struct sim_condition xid_conditions[] = {
+    {.kind = TROUBLE_XID, .where = ON_GPU(0), .when = {40, 41}, .value = 119},
+};
+static const struct sim_reading reset_readings[] = {{METRIC_recovery_action, 1}};
+static const struct sim_reading repair_readings[] = {{METRIC_channel_repair_pending, 1}};
+static const struct sim_reading remap_readings[] = {{METRIC_remapped_rows_uncorrected, 1}, {METRIC_remapped_rows_pending, 1}};
+static const struct sim_reading pages_readings[] = {{METRIC_retired_pages_dbe, 1}, {METRIC_retired_pages_pending, 1}};
+static const struct sim_reading brake_readings[] = {
+    {METRIC_throttle_bits, THROTTLE_HW_SLOWDOWN | THROTTLE_POWER_BRAKE},
+    {METRIC_clock_graphics_khz, 645000},
+    {METRIC_power_mw, 240000},
+    {METRIC_temp_mdegc, 52000},
+};
+static const struct sim_reading slow_fan_readings[] = {
+    {METRIC_fan_permille, 250}, {METRIC_fan_rpm, 800}, {METRIC_fan_target_permille, 850}, {METRIC_temp_mdegc, 79000},
+};
+static const struct sim_reading fixed_fan_readings[] = {
+    {METRIC_fan_permille, 300}, {METRIC_fan_rpm, 950}, {METRIC_fan_target_permille, 300}, {METRIC_temp_mdegc, 86000},
+};
+static const struct sim_reading fast_fan_readings[] = {
+    {METRIC_fan_permille, 550}, {METRIC_fan_rpm, 1700}, {METRIC_fan_target_permille, 550},
+};
+static const struct sim_reading loud_readings[] = {
+    {METRIC_fan_permille, 960}, {METRIC_fan_rpm, 2900}, {METRIC_fan_target_permille, 960}, {METRIC_temp_mdegc, 77000},
+};
+static const struct sim_reading hot_readings[] = {{METRIC_temp_mdegc, 83000}, {METRIC_temp_margin_mdegc, 6000}};
+static const struct sim_reading hot_memory_readings[] = {{METRIC_temp_memory_mdegc, 97000}};
+static const struct sim_reading hotspot_readings[] = {{METRIC_temp_hotspot_mdegc, 109000}, {METRIC_temp_mdegc, 66000}};
+static const struct sim_reading full_readings[] = {{METRIC_mem_used_bytes, INT64_C(24200) << 20}};
+static const struct sim_reading unowned_readings[] = {{METRIC_mem_used_bytes, INT64_C(21000) << 20}};
+static const struct sim_reading spill_readings[] = {
+    {METRIC_mem_used_bytes, INT64_C(24100) << 20}, {METRIC_gtt_used_bytes, INT64_C(6100) << 20},
+};
+static const struct sim_reading replay_readings[] = {{METRIC_pcie_replays, 1000, 40}};
+static const struct sim_reading nvlink_readings[] = {{METRIC_nvlink_links_active, 12}};
+static const struct sim_reading low_clock_readings[] = {
+    {METRIC_clock_graphics_khz, 210000}, {METRIC_pstate, 8}, {METRIC_power_mw, 38000}, {METRIC_throttle_bits, 0},
+    {METRIC_temp_mdegc, 42000},
+};
+static const struct sim_reading unexplained_readings[] = {{METRIC_power_mw, 380000}};
+static const struct sim_reading waiting_readings[] = {
+    {METRIC_sm_active_permille, 8}, {METRIC_dram_active_permille, 0}, {METRIC_tensor_active_permille, 0},
+    {METRIC_power_mw, 122000},      {METRIC_throttle_bits, 0},        {METRIC_temp_mdegc, 41000},
+};
+
 #define JOBS(table) .jobs = (table), .job_count = ARRAY_LEN(table)
 #define CONDITIONS(table) .conditions = (table), .condition_count = ARRAY_LEN(table)
 
 static const struct sim_scenario scenarios[] = {
     {"mixed", "GPUs of three vendors doing different things", "steady from the start", 4, "mixed", 10 * MINUTE + 25,
-     JOBS(mixed_jobs)},
-    {"idle", "nothing runs", "steady from the start", 1, "rtx4090", 10 * MINUTE},
+     JOBS(mixed_jobs), .finding = FINDING_COMPUTE_LOAD},
+    {"idle", "nothing runs", "steady from the start", 1, "rtx4090", 10 * MINUTE, .finding = FINDING_NOTHING_UNUSUAL},
     {"training", "a language model is trained on every GPU", "25 s loading, then full load with a checkpoint every 10 minutes",
-     4, "h100", 5 * MINUTE, JOBS(training_jobs)},
+     4, "h100", 5 * MINUTE, JOBS(training_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"inference", "a server answers requests, now more, now fewer", "30 s loading, then load up and down", 1, "rtx4090",
-     5 * MINUTE, JOBS(inference_jobs)},
+     5 * MINUTE, JOBS(inference_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"game-start", "a game starts on a desktop that holds a language model",
-     "game from 10 s on for 10 minutes; again every 15 minutes", 1, "rtx4090", 0, JOBS(game_jobs)},
+     "game from 10 s on for 10 minutes; again every 15 minutes", 1, "rtx4090", 0, JOBS(game_jobs), .finding = FINDING_GRAPHICS_LOAD},
     {"vram-leak", "a server loses memory until the GPU is full", "full after about 22 minutes (other seeds: from 14), then it dies and starts again",
-     1, "rtx4090", 2 * MINUTE, JOBS(leak_jobs)},
+     1, "rtx4090", 2 * MINUTE, JOBS(leak_jobs), .finding = FINDING_VRAM_FULL_SOON, .shows_after_s = 10 * MINUTE},
     {"slow-leak", "a server loses memory slowly, under a noisy load", "full after about 45 minutes", 1, "rtx4090", 2 * MINUTE,
-     JOBS(slow_leak_jobs)},
+     JOBS(slow_leak_jobs), .finding = FINDING_COMPUTE_LOAD, .shows_after_s = MINUTE},
     {"leak-beside", "a server loses memory while other programs come and go", "full after about 20 minutes", 1, "rtx4090",
-     2 * MINUTE, JOBS(leak_beside_jobs)},
+     2 * MINUTE, JOBS(leak_beside_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"vram-sawtooth", "memory is gained bit by bit and freed at once, repeatedly: no leak",
-     "a tooth about every 2 minutes", 1, "rtx4090", 3 * MINUTE, JOBS(saw_jobs)},
+     "a tooth about every 2 minutes", 1, "rtx4090", 3 * MINUTE, JOBS(saw_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"leaky-sawtooth", "the same with a leak: each tooth ends higher", "a tooth every 80 s, full after some 20 minutes", 1,
-     "rtx4090", 2 * MINUTE, JOBS(leaky_saw_jobs)},
-    {"model-swap", "models are loaded and unloaded all the time", "steady from the start", 1, "rtx4090", 0, JOBS(swap_jobs)},
+     "rtx4090", 2 * MINUTE, JOBS(leaky_saw_jobs), .finding = FINDING_COMPUTE_LOAD},
+    {"model-swap", "models are loaded and unloaded all the time", "steady from the start", 1, "rtx4090", 0, JOBS(swap_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"overheat", "full load while the air stops flowing: GPU 0 throttles", "training from 0 s, air gone at 2 minutes",
-     1, "rtx4090", 10 * MINUTE, JOBS(overheat_jobs), CONDITIONS(overheat_conditions)},
+     1, "rtx4090", 10 * MINUTE, JOBS(overheat_jobs), CONDITIONS(overheat_conditions), .finding = FINDING_HEAT_LIMIT},
     {"gpu-lost", "GPU 0 falls off the bus and comes back", "lost for 30 s of every minute", 2, "h100", 2 * MINUTE,
-     JOBS(lost_jobs), CONDITIONS(lost_conditions)},
+     JOBS(lost_jobs), CONDITIONS(lost_conditions), .finding = FINDING_LOST},
     {"asleep", "a laptop's GPU that sleeps most of the time", "asleep for 4 minutes, awake for a browser for 1", 1, "rtx3060",
-     0, JOBS(asleep_jobs), CONDITIONS(asleep_conditions)},
-    {"crypto-miner", "somebody mines coins as www-data", "from 30 s on", 1, "rtx4090", 10 * MINUTE, JOBS(miner_jobs)},
+     0, JOBS(asleep_jobs), CONDITIONS(asleep_conditions), .finding = FINDING_ASLEEP},
+    {"crypto-miner", "somebody mines coins as www-data", "from 30 s on", 1, "rtx4090", 10 * MINUTE, JOBS(miner_jobs), .finding = FINDING_MINING},
     {"video-encode", "a film is converted by the video engines", "steady from the start", 1, "rtx4090", 5 * MINUTE,
-     JOBS(encode_jobs)},
+     JOBS(encode_jobs), .finding = FINDING_VIDEO_LOAD},
     {"hot-idle", "nothing runs, but bad airflow keeps the GPU hot and the fan busy", "steady from the start", 1, "rtx4090",
-     20 * MINUTE, .conditions = hot_idle_conditions, .condition_count = ARRAY_LEN(hot_idle_conditions)},
+     20 * MINUTE, .conditions = hot_idle_conditions, .condition_count = ARRAY_LEN(hot_idle_conditions), .finding = FINDING_AIRFLOW},
     {"held-context", "a forgotten notebook holds most of the memory and keeps the clocks up", "steady from the start", 1,
-     "rtx4090", 10 * MINUTE, JOBS(held_jobs)},
-    {"multi-user", "four people share a server", "steady from the start", 4, "a100", 10 * MINUTE, JOBS(users_jobs)},
+     "rtx4090", 10 * MINUTE, JOBS(held_jobs), .finding = FINDING_CONTEXT_HELD},
+    {"multi-user", "four people share a server", "steady from the start", 4, "a100", 10 * MINUTE, JOBS(users_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"mig", "a GPU divided into instances", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(mig_jobs),
-     CONDITIONS(mig_conditions)},
+     CONDITIONS(mig_conditions), .finding = FINDING_INSTANCE_LOAD},
     {"bursty", "images are generated, with pauses", "full load and none, about half a minute each", 1, "rtx4090", 5 * MINUTE,
-     JOBS(bursty_jobs)},
+     JOBS(bursty_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"fan-stopped", "the fan of GPU 0 has stopped under load", "training from 0 s, fan stops at 2 minutes", 1, "rtx4090",
-     5 * MINUTE, JOBS(training_jobs), CONDITIONS(fan_conditions)},
+     5 * MINUTE, JOBS(training_jobs), CONDITIONS(fan_conditions), .finding = FINDING_FAN_STOPPED},
     {"power-cap", "full load under a power limit of 55%", "steady from the start", 1, "rtx4090", 5 * MINUTE,
-     JOBS(training_jobs), CONDITIONS(cap_conditions)},
+     JOBS(training_jobs), CONDITIONS(cap_conditions), .finding = FINDING_COMPUTE_LOAD},
     {"shared-desktop", "a desktop: screen, browser, and a language model that works now and then",
-     "the model works from 3 to 4 minutes of every 5", 1, "rtx4090", MINUTE, JOBS(desktop_jobs)},
-    {"crowd", "sixteen small servers on every GPU", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(crowd_jobs)},
+     "the model works from 3 to 4 minutes of every 5", 1, "rtx4090", MINUTE, JOBS(desktop_jobs), .finding = FINDING_CONTEXT_HELD},
+    {"crowd", "sixteen small servers on every GPU", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(crowd_jobs), .finding = FINDING_SHARED_LOAD},
     {"night", "a night on a shared server, with a miner and an hour without cooling", "10 hours from 20:00, every day", 4,
-     "h100", 0, JOBS(night_jobs), CONDITIONS(night_conditions)},
-    {"ecc-errors", "the memory of GPU 0 goes bad", "from 30 s on", 2, "h100", 40, JOBS(ecc_jobs), CONDITIONS(ecc_conditions)},
+     "h100", 0, JOBS(night_jobs), CONDITIONS(night_conditions), .finding = FINDING_COMPUTE_LOAD},
+    {"ecc-errors", "the memory of GPU 0 goes bad", "from 30 s on", 2, "h100", 40, JOBS(ecc_jobs), CONDITIONS(ecc_conditions), .finding = FINDING_DRIVER_VERDICT},
     {"bad-link", "GPU 0 sits in its slot with 4 of 16 lanes", "steady from the start", 1, "rtx4090", 5 * MINUTE,
-     JOBS(training_jobs), CONDITIONS(link_conditions)},
+     JOBS(training_jobs), CONDITIONS(link_conditions), .finding = FINDING_PCIE_LINK},
+    {"gpu-error", "GPU 0 answers with an error", "steady from the start", 2, "h100", 5 * MINUTE, JOBS(lost_jobs), CONDITIONS(error_conditions), .finding = FINDING_ERROR},
+    {"xid", "the system processor of GPU 0 stops responding (XID 119)", "from 40 s on", 2, "h100", 10, JOBS(training_jobs), CONDITIONS(xid_conditions), .finding = FINDING_XID},
+    {"reset-needed", "the driver asks for a reset of GPU 0", "steady from the start", 2, "h100", 5 * MINUTE, READINGS(reset_readings), .finding = FINDING_DRIVER_VERDICT},
+    {"repair-pending", "a memory channel of GPU 0 is repaired at the next reset", "steady from the start", 2, "h100", 5 * MINUTE, READINGS(repair_readings), .finding = FINDING_REPAIR},
+    {"row-remap", "a bad memory row of GPU 0 is waiting for a reset", "steady from the start", 2, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(remap_readings), .finding = FINDING_ROW_REMAP},
+    {"retired-page", "a bad memory page of GPU 0 is waiting for a reboot", "steady from the start", 2, "a100", 5 * MINUTE, READINGS(pages_readings), .finding = FINDING_RETIRED_PAGES},
+    {"power-brake", "the power supply throttles GPU 0, which is cool", "steady from the start", 2, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(brake_readings), .finding = FINDING_SLOWDOWN},
+    {"fan-failing", "the fan turns far slower than it is asked to", "steady from the start", 1, "rtx4090", 5 * MINUTE, JOBS(training_jobs), READINGS(slow_fan_readings), .finding = FINDING_FAN_FAILING},
+    {"fan-by-hand", "a fan speed of 30% was set by hand and forgotten", "steady from the start", 1, "rtx4090", 5 * MINUTE, JOBS(training_jobs), READINGS(fixed_fan_readings), .fan_control = "manual", .finding = FINDING_FAN_BY_HAND},
+    {"fan-setting", "nothing runs, and the fan is fast all the same", "steady from the start", 1, "rtx4090", 5 * MINUTE, READINGS(fast_fan_readings), .fan_control = "manual", .finding = FINDING_FAN_SETTING},
+    {"loud", "full load, and the fan is at its loudest", "steady from the start", 1, "rtx4090", 5 * MINUTE, JOBS(training_jobs), READINGS(loud_readings), .finding = FINDING_LOUD},
+    {"hot", "full load, a few degrees below the limit", "steady from the start", 1, "l4", 5 * MINUTE, JOBS(training_jobs), READINGS(hot_readings), .finding = FINDING_HOT},
+    {"hot-memory", "the memory is above its limit, the chip is not", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(hot_memory_readings), .finding = FINDING_MEMORY_HOT},
+    {"hot-spot", "one spot of the chip is 43 °C hotter than the rest", "steady from the start", 1, "rx7900xtx", 2 * MINUTE, JOBS(game_jobs), READINGS(hotspot_readings), .finding = FINDING_HOTSPOT},
+    {"vram-full", "a training fills the memory", "steady from the start", 1, "rtx4090", 5 * MINUTE, JOBS(training_jobs), READINGS(full_readings), .finding = FINDING_VRAM_FULL},
+    {"vram-unowned", "a killed program has left 21 GiB behind", "steady from the start", 1, "rtx4090", 5 * MINUTE, READINGS(unowned_readings), .finding = FINDING_MEMORY_UNOWNED},
+    {"vram-spill", "a game needs more memory than the GPU has", "steady from the start", 1, "rx7900xtx", 2 * MINUTE, JOBS(game_jobs), READINGS(spill_readings), .finding = FINDING_MEMORY_SPILLED},
+    {"pcie-replays", "the PCIe link sends packets again, 40 a second", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(replay_readings), .finding = FINDING_PCIE_REPLAYS},
+    {"nvlink-down", "6 of the 18 NVLinks of GPU 0 are down", "steady from the start", 4, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(nvlink_readings), .finding = FINDING_NVLINK},
+    {"low-clocks", "full load, and the GPU stays at 210 MHz", "steady from the start", 1, "rtx4090", 5 * MINUTE, JOBS(training_jobs), READINGS(low_clock_readings), .finding = FINDING_CLOCKS_LOW},
+    {"power-unexplained", "nothing runs, and the GPU draws 380 W", "steady from the start", 1, "h100", 5 * MINUTE, READINGS(unexplained_readings), .finding = FINDING_POWER_UNEXPLAINED},
+    {"hidden-load", "full load, and no process is listed", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), .hides = true, .finding = FINDING_HIDDEN_LOAD},
+    {"waiting-kernel", "GPU 0 is busy all the time, but only waits", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(waiting_readings), .finding = FINDING_NO_WORK_DONE},
 };
 /* clang-format on */
 

@@ -9,6 +9,12 @@
 struct sim_job;
 struct sim_condition;
 
+/* A reading that is not what it should be: in the metric's own unit, and what it gains in a second. */
+struct sim_reading {
+    enum metric metric;
+    int64_t value, per_second;
+};
+
 /* A scripted course of events. */
 struct sim_scenario {
     const char *name;
@@ -21,6 +27,12 @@ struct sim_scenario {
     size_t job_count;
     const struct sim_condition *conditions;
     size_t condition_count;
+    const struct sim_reading *readings; /* what GPU 0 shows instead of what follows from its load */
+    size_t reading_count;
+    const char *fan_control;   /* of GPU 0; NULL: as the card has it */
+    bool hides;                /* no process is listed on GPU 0 */
+    enum finding_code finding; /* what whirr must find first when it has watched */
+    double shows_after_s;      /* for so long; 0: two minutes */
 };
 
 size_t sim_scenarios(const struct sim_scenario **ret);

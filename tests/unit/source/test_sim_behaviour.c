@@ -491,6 +491,8 @@ static void the_truth_agrees_with_the_readings(void **state)
     for (size_t i = 0; i < count; i++) {
         struct sim_machine m;
         char params[64];
+        if (all[i].reading_count || all[i].hides)
+            continue; /* they contradict what the GPU does, on purpose */
         snprintf(params, sizeof params, "scenario=%s", all[i].name);
         sim_machine_start(&m, params);
         for (int k = 0; k < 20; k++) {
