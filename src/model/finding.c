@@ -93,6 +93,11 @@ double likelihood_confidence(const char *words)
     return 0;
 }
 
+static bool is_rest(enum finding_code code)
+{
+    return code == FINDING_NOTHING_UNUSUAL || code == FINDING_CANNOT_KNOW || code == FINDING_ASLEEP;
+}
+
 int finding_compare(const struct finding *a, const struct finding *b)
 {
     if (a->severity != b->severity)
@@ -100,7 +105,11 @@ int finding_compare(const struct finding *a, const struct finding *b)
     enum likelihood x = likelihood_of(a->confidence), y = likelihood_of(b->confidence);
     if (a->severity > SEVERITY_INFO && x != y)
         return x > y ? -1 : 1;
-    /* Among findings that are no trouble, the GPU that draws most matters before the kind of its work. */
+    /* Among findings that are no trouble, anything matters more than rest; then the GPU that draws most before the kind of its work:
+     * some draw more at rest than others at work. */
+    bool a_rests = is_rest(a->code), b_rests = is_rest(b->code);
+    if (a->severity == SEVERITY_INFO && a_rests != b_rests)
+        return b_rests ? -1 : 1;
     if (a->severity == SEVERITY_INFO && a->power_mw != b->power_mw)
         return a->power_mw > b->power_mw ? -1 : 1;
     if (a->severity == SEVERITY_INFO && x != y)

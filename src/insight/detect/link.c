@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The links of a GPU. PCIe under load: links of idle GPUs rest, and a generation follows the load with a delay; the number of lanes
- * does not change while a GPU works. Health says the same after a minute, for both. NVLink: against GPUs of the same kind beside
+ * does not change while a GPU works. Health says the same after a minute. NVLink: against GPUs of the same kind beside
  * it.
  */
 #include <string.h>
@@ -18,6 +18,22 @@ static void detect_lanes(const struct facts *f, struct collection *c)
         return;
     collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: its PCIe link has %lld of %lld lanes under load",
             gpu->index, (long long)lanes, (long long)most);
+}
+
+/* A link follows the performance state of its GPU within a second: one that works in its highest states for a minute has had time.
+ */
+static void detect_generation(const struct facts *f, struct collection *c)
+{
+    enum { FOLLOWS_MS = 60000, WORKING_STATE_MOST = 2, BUSY_FROM = 900 };
+    const struct gpu *gpu = f->gpu;
+    const struct process *p = f->workers.shares_known ? f->workers.first : NULL;
+    int64_t load, now, most, state;
+    if (!p || !p->started_at.ms || f->now->taken_at.ms - p->started_at.ms < FOLLOWS_MS || !reading_get(gpu->pstate, &state) ||
+        state > WORKING_STATE_MOST || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
+        !reading_get(gpu->pcie_generation, &now) || now <= 0 || !reading_get(gpu->pcie_generation_max, &most) || now >= most)
+        return;
+    collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.85, 0,
+            "GPU %d: its PCIe link runs at generation %lld of %lld under load", gpu->index, (long long)now, (long long)most);
 }
 
 /* GPUs of one board have as many links each. A GPU with none may have no bridge. */
@@ -40,5 +56,6 @@ static void detect_nvlink(const struct facts *f, struct collection *c)
 void detect_link(const struct facts *f, struct collection *c)
 {
     detect_lanes(f, c);
+    detect_generation(f, c);
     detect_nvlink(f, c);
 }
