@@ -25,7 +25,7 @@ int64_t heat_hot_from(const struct gpu *gpu)
 {
     int64_t margin;
     if (!reading_get(heat_margin(gpu), &margin))
-        return HEAT_HOT_FROM;
+        return cooling_is_shared(gpu) ? HEAT_HOT_FROM_SHARED : HEAT_HOT_FROM;
     int64_t limit = reading_or(gpu->temp_mdegc, 0) + margin;
     int64_t usual = MAX_OF(limit - HEAT_HOT_MARGIN, (int64_t)HEAT_HOT_LEAST);
     int64_t high = MAX_OF(limit - HEAT_HOT_MARGIN_HIGH, (int64_t)HEAT_HOT_LEAST_HIGH);

@@ -24,6 +24,7 @@ enum {
     HEAT_WARM_FROM = 60000,
     HEAT_SUSPECT_FROM = 57000, /* of an idle card whose fan works against it */
     HEAT_HOT_FROM = 80000,
+    HEAT_HOT_FROM_SHARED = 92000, /* processors throttle at 95 to 105, and run close to it by design */
     HEAT_HOT_MARGIN = 10000,      /* many fans aim at 10 to 15 below the limit: such a GPU is as hot as it was built to be */
     HEAT_HOT_LEAST = 80000,       /* cooler than this is not hot, however low the limit */
     HEAT_HOT_MARGIN_HIGH = 15000, /* of a limit so high that hot begins earlier */

@@ -201,6 +201,12 @@ static void calm_of_the_second_set_is_left_alone(void **state)
     play("second-calm.stories", 20);
 }
 
+static void limits_and_bits_of_every_day_are_no_trouble(void **state)
+{
+    (void)state;
+    play("third.stories", 13);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(faults_are_found),
@@ -208,6 +214,7 @@ int main(void)
                                        TEST(what_cannot_be_known_is_not_claimed),
                                        TEST(work_is_named),
                                        TEST(faults_of_the_second_set_are_found),
-                                       TEST(calm_of_the_second_set_is_left_alone)};
+                                       TEST(calm_of_the_second_set_is_left_alone),
+                                       TEST(limits_and_bits_of_every_day_are_no_trouble)};
     return RUN_TESTS(tests);
 }
