@@ -13,6 +13,7 @@ enum {
     FAN_ABOVE_PERMILLE = 200,
     FAN_BEHIND_PERMILLE = 150,
     IDLE_ABOVE_MW = 5000,
+    ROOM_MOST_MDEGC = 27000,  /* of an ordinary room */
     ALIKE_LEAST_MDEGC = 4000, /* and at least half of what this GPU is hotter */
 };
 
@@ -58,11 +59,15 @@ static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct r
     struct baseline_band warmed = b->rise_mdegc[at];
     const struct baseline_band *heat = &b->temp_mdegc[at], *speed = &b->fan_permille[at];
     int64_t air;
-    /* In a warmer room a GPU is warmer by as much: not its fault, and not its cooling's. */
-    if (known(&warmed) && reading_get(ambient, &air)) {
-        warmed.low += air;
-        warmed.typical += air;
-        warmed.high += air;
+    /* In a warmer room a GPU is warmer by as much: not its fault, and not its cooling's. Where the air of then is not known, it was
+     * that of an ordinary room. */
+    bool measured = reading_get(ambient, &air), learned = known(&warmed), warm_room = measured && air > ROOM_MOST_MDEGC;
+    if (measured && (learned || warm_room)) {
+        warmed = learned ? warmed : *heat;
+        int64_t more = learned ? air : air - ROOM_MOST_MDEGC;
+        warmed.low += more;
+        warmed.typical += more;
+        warmed.high += more;
         heat = &warmed;
         ret->ambient_mdegc = ambient;
     }
@@ -77,7 +82,7 @@ static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct r
         return;
     ret->fan_permille = reading_ok(speed->typical);
     if (reading_get(gpu->fan_permille, &fan)) {
-        ret->too_fast = fan >= speed->high + FAN_ABOVE_PERMILLE;
+        ret->too_fast = fan >= speed->high + FAN_ABOVE_PERMILLE && !warm_room;
         ret->fan_behind = fan <= speed->typical - FAN_BEHIND_PERMILLE;
     }
 }
