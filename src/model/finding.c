@@ -105,8 +105,8 @@ int finding_compare(const struct finding *a, const struct finding *b)
     enum likelihood x = likelihood_of(a->confidence), y = likelihood_of(b->confidence);
     if (a->severity > SEVERITY_INFO && x != y)
         return x > y ? -1 : 1;
-    /* Among findings that are no trouble, anything matters more than rest; then the GPU that draws most before the kind of its work:
-     * some draw more at rest than others at work. */
+    /* Among findings that are no trouble, anything matters more than rest; then the GPU that draws most before the kind of its
+     * work: some draw more at rest than others at work. */
     bool a_rests = is_rest(a->code), b_rests = is_rest(b->code);
     if (a->severity == SEVERITY_INFO && a_rests != b_rests)
         return b_rests ? -1 : 1;
