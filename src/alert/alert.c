@@ -12,7 +12,7 @@
 
 void alert_set_init(struct alert_set *set, const struct alert_rules *rules)
 {
-    /* Not the lists: nobody looks behind their counts, and they are large. */
+    /* Not the lists: what lies behind their counts is never read, and they are large. */
     memset(set->buckets, 0, sizeof set->buckets);
     set->rules = rules;
     set->list = NULL;

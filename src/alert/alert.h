@@ -4,7 +4,7 @@
  *
  *   snapshot + facts ──▶ rules × subjects ──▶ alert_step() ──▶ changes ──▶ the caller: notifiers, history, clients
  *                                                  ▲
- *                                         silences: is anybody told?
+ *                                         silences: is it sent?
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct alert {
     size_t label_count;
     struct notice_label labels[RULE_LABELS_MAX];
     char notify[512];                  /* who is told, one a line: also of its end, when its rule is gone */
-    char silenced_by[SILENCE_ID_SIZE]; /* "" nobody */
+    char silenced_by[SILENCE_ID_SIZE]; /* "": by none */
     bool told;                         /* of its beginning */
     bool seen;                         /* in this step */
     struct alert *next;                /* in its bucket */

@@ -17,5 +17,5 @@ void alert_remove(struct alert_set *set, size_t i); /* the last one takes its pl
 /* Who and what it is about. The sentence stays that of the last moment in which the condition held: it says more than the one
  * after. */
 void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds);
-/* Remembers driver errors of the sample; facts that nobody filled in tell the recent ones. */
+/* Remembers driver errors of the sample; facts that were not filled in report the recent ones. */
 void alert_xids_follow(struct alert_set *set, const struct snapshot *now, struct alert_facts *facts);

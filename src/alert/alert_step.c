@@ -13,7 +13,7 @@ struct step {
     void *user;
 };
 
-/* Silences decide before anybody is told. True when the alert can be heard now and could not before. */
+/* Silences decide before anything is sent. True when the alert can be heard now and could not before. */
 static bool look_for_silence(struct alert_set *set, struct alert *a, struct wall now)
 {
     const struct silence *s = silences_match(&set->silences, alert_label, a, now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of facts as data, and what can be read off a snapshot without anybody's help.
+ * The table of facts as data, and what can be read off a snapshot alone.
  */
 #include "alert/facts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What alert rules know beyond the snapshot: the findings of health and forecast, and how the daemon itself is doing. Whoever finds
- * something fills it in before the rules are evaluated; what nobody filled in is absent, and rules about it do not fire.
+ * What alert rules know beyond the snapshot: the findings of health and forecast, and how the daemon itself is doing. The part that
+ * finds something fills it in before the rules are evaluated; what was not filled in is absent, and rules about it do not fire.
  */
 #pragma once
 
@@ -24,5 +24,5 @@ struct alert_facts {
 void alert_facts_clear(struct alert_facts *facts);
 void alert_facts_copy(struct alert_facts *to, const struct alert_facts *from);
 
-/* Fills in what nobody did and the snapshot tells: source_down, the fans and the activity. */
+/* Fills in what is missing and the snapshot shows: source_down, the fans and the activity. */
 void alert_facts_from_snapshot(struct alert_facts *facts, const struct snapshot *now);

@@ -128,7 +128,7 @@ static int64_t get_int(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-/* 0 for what cannot be a time: nobody calculates with it then. */
+/* 0 for what cannot be a time: it is not calculated with then. */
 static struct wall sane_time(int64_t ms)
 {
     enum { YEARS = 1000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Silences: who need not hear of which alerts until when. An alert goes its way, only nobody is told.
+ * Silences: which alerts are not sent, to which notifiers, until when. The alert itself goes its way.
  */
 #pragma once
 

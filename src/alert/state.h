@@ -46,7 +46,7 @@ struct alert_timing {
 
 struct alert_moment {
     struct wall now, before; /* this step and the one before it; before.ms 0: there was none */
-    bool gap;                /* nobody looked for too long in between: what was waited for begins anew */
+    bool gap;                /* no sample for too long in between: what was waited for begins anew */
 };
 
 /* `when`: the condition; `calm`: is it over? Only heeded while firing. */

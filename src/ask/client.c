@@ -83,7 +83,7 @@ int client_open(const char *configured, struct client **ret, struct error *err)
 }
 
 /* No daemon listens at the socket of this user. */
-static int nobody_to_act(const char *configured, const char *path, struct error *err)
+static int no_daemon_to_act(const char *configured, const char *path, struct error *err)
 {
     char system[PLACE_SIZE];
     bool elsewhere = strcmp(configured, "auto") == 0 && place_system_socket(system) && strcmp(path, system) != 0;
@@ -102,12 +102,12 @@ int client_open_to_act(const char *configured, struct client **ret, struct error
     if (strcmp(configured, "none") == 0)
         return error_set(err, -ENOENT, "cannot reach a daemon: server.socket is \"none\"");
     if (!place_to_act(configured, path))
-        return nobody_to_act(configured, "", err);
+        return no_daemon_to_act(configured, "", err);
     int fd = connect_to(path);
     if (fd >= 0)
         return make_client(fd, path, ret, err);
     if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR)
-        return nobody_to_act(configured, path, err);
+        return no_daemon_to_act(configured, path, err);
     return error_set(err, fd, "cannot reach the daemon at %s: %s", path, strerror(-fd));
 }
 

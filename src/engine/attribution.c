@@ -115,7 +115,7 @@ static bool is_alone(const struct gpu *gpu)
     return (why == READING_UNSUPPORTED || why == READING_DENIED) && list_is_whole(gpu) && gpu->util_permille.state == READING_OK;
 }
 
-static void nobody_knows(struct gpu *gpu, enum reading_state why)
+static void attribute_none(struct gpu *gpu, enum reading_state why)
 {
     for (size_t i = 0; i < gpu->process_count; i++) {
         gpu->processes[i].power_mw = reading_absent(why);
@@ -151,7 +151,7 @@ void attribute_power(struct gpu *gpu, struct reading *idle_mw)
 {
     int64_t power_mw, given_mw;
     if (!reading_get(gpu->power_mw, &power_mw)) {
-        nobody_knows(gpu, gpu->power_mw.state);
+        attribute_none(gpu, gpu->power_mw.state);
         return;
     }
     learn_idle(gpu, power_mw, idle_mw);

@@ -56,7 +56,7 @@ void description_without(struct engine *e, struct slot *s)
 
 static void finish_release(struct engine *e)
 {
-    if (engine_anybody_busy(e))
+    if (engine_source_busy(e))
         return;
     for (size_t i = 0; i < e->releasing.count; i++)
         mailbox_put(e->releasing.list[i], e->releasing.list[i]);

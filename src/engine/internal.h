@@ -112,7 +112,7 @@ void sample_round_end_if_done(struct engine *e);
 void sample_round_give_up_hung(struct engine *e);
 /* coordinator.c: a source that hangs while it describes itself is left out of the description. */
 void description_without(struct engine *e, struct slot *s);
-bool engine_anybody_busy(const struct engine *e);
+bool engine_source_busy(const struct engine *e);
 
 /* ---- engine.c ---- */
 

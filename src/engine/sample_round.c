@@ -109,7 +109,7 @@ static void sample_round_publish(struct engine *e)
 
 /* ---- rounds ---- */
 
-bool engine_anybody_busy(const struct engine *e)
+bool engine_source_busy(const struct engine *e)
 {
     for (size_t i = 0; i < e->slot_count; i++)
         if (e->slots[i].busy && e->slots[i].status.state != SOURCE_HUNG)
@@ -119,7 +119,7 @@ bool engine_anybody_busy(const struct engine *e)
 
 void sample_round_end_if_done(struct engine *e)
 {
-    if (!e->round_active || engine_anybody_busy(e))
+    if (!e->round_active || engine_source_busy(e))
         return;
     for (size_t i = 0; i < e->slot_count; i++)
         if (e->slots[i].busy)
@@ -200,7 +200,7 @@ static bool game_runs(struct engine *e)
     return e->latest && cadence_game_runs(e->latest->gpus, e->latest->gpu_count);
 }
 
-static bool anybody_looks(const struct engine *e, struct mono now)
+static bool client_looks(const struct engine *e, struct mono now)
 {
     return !e->may_rest || e->waiter_count > 0 || now.ns < atomic_load(&e->looked_until);
 }
@@ -238,7 +238,7 @@ void sample_round_periodic(struct engine *e)
     } else {
         unsigned groups = has_resumed(e) ? GROUP_ALL : cadence_due(&e->cadence, game_runs(e), now);
         cadence_read(&e->cadence, groups, now);
-        sample_round_start(e, groups | (anybody_looks(e, now) ? 0 : GROUP_UNSEEN), true);
+        sample_round_start(e, groups | (client_looks(e, now) ? 0 : GROUP_UNSEEN), true);
     }
     e->next_periodic.ns += e->interval_ms * NS_PER_MS;
     if (e->next_periodic.ns < now.ns) /* the machine slept, or the interval was changed */

@@ -34,7 +34,7 @@ enum fleet_question {
     FLEET_QUESTIONS
 };
 
-/* Labels that nobody reads are most of an answer: without them it is a third as long. One question a name, because a database has
+/* Labels that are not needed are most of an answer: without them it is a third as long. One question a name, because a database has
  * to merge what it finds under several. */
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
 /* Hosts that were there: one series a host, at a few moments of the last week, so that no range of samples has to be read. */
@@ -71,7 +71,7 @@ static void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-/* Where nobody set `host`, the target's address has to do. */
+/* Where `host` is not set, the target's address has to do. */
 static const char *host_of(const struct vector_row *row)
 {
     const char *host = vector_label(row, "host");

@@ -79,7 +79,7 @@ struct fleet {
     size_t slot_count;
 };
 
-/* What somebody wants to know: how hosts do, where memory is free, who runs what. A database of a thousand hosts takes a tenth of a
+/* What a caller wants to know: how hosts do, where memory is free, who runs what. A database of a thousand hosts takes a tenth of a
  * second for each figure of their GPUs. */
 enum fleet_want {
     FLEET_WANT_HOSTS = 1 << 0,
@@ -156,7 +156,7 @@ extern const struct fleet_by_words fleet_by_words[FLEET_BY_COUNT];
 
 struct fleet_view {
     bool all;         /* else what fits on one screen */
-    const char *user; /* only this one's processes; NULL: everybody's */
+    const char *user; /* only this one's processes; NULL: those of all users */
     enum fleet_by by;
     int64_t size_bytes; /* of fit */
 };
@@ -179,7 +179,7 @@ bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct f
  * ---- */
 
 struct fleet_energy {
-    char name[PROCESS_CONTAINER_NAME_SIZE]; /* "": what belongs to nobody */
+    char name[PROCESS_CONTAINER_NAME_SIZE]; /* "": what belongs to none */
     double joules;
 };
 struct fleet_bill {
@@ -218,6 +218,6 @@ const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, siz
 const char *fleet_key(const struct fleet_process *p, enum fleet_by by);
 /* "NAMESPACE/POD", "" without a pod. */
 void fleet_pod_name(const char *space, const char *pod, char *to, size_t size);
-/* Processes of one user, or of everybody, most memory first; with `by`: added up, `process` and `host` hold numbers then. The
+/* Processes of one user, or of all users, most memory first; with `by`: added up, `process` and `host` hold numbers then. The
  * caller frees the list. */
 struct fleet_process *fleet_processes(const struct fleet *f, const struct fleet_view *v, size_t *count);

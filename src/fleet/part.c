@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The fleet as a part of the daemon: GET /api/fleet. The database of `fleet.url` is asked by a thread, and only while somebody
+ * The fleet as a part of the daemon: GET /api/fleet. The database of `fleet.url` is asked by a thread, and only while a client
  * wants to know; the loop answers with what came last and never waits.
  */
 #include <pthread.h>
@@ -154,7 +154,7 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
     return 200;
 }
 
-/* Nobody waits for an answer any more. */
+/* No client waits for an answer any more. */
 static void stop(void *part)
 {
     struct fleet_part *p = part;

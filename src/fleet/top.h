@@ -54,7 +54,7 @@ void fleet_top_draw(struct fleet_top *t, struct canvas *c);
 
 /* Of a line, for the renderer and the filter. */
 const char *fleet_line_host(const struct fleet_line *l);
-/* Who holds memory on a host, or on one GPU of it: "alice, bob +2"; "" nobody. */
+/* Who holds memory on a host, or on one GPU of it: "alice, bob +2"; "": no user. */
 void fleet_holders(const struct fleet *f, const char *host, const char *gpu, char *text, size_t size);
 /* What would be free on all its GPUs that work. */
 struct reading fleet_host_free(const struct fleet_host *h);

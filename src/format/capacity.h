@@ -10,7 +10,7 @@
 
 struct page;
 
-/* GET /api/capacity. courses: NULL when nobody follows them. */
+/* GET /api/capacity. courses: NULL when they are not followed. */
 void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,
                    const struct capacity_courses *courses);
 /* What json_capacity wrote, as far as a placement needs it; NULL: not to be understood, or out of memory. */
@@ -29,8 +29,8 @@ struct fit_subject {
 void json_placement(struct json_writer *j, const struct capacity *c, const struct placement_request *request,
                     const struct placement *p, const struct fit_subject *subject);
 
-/* "CUDA_VISIBLE_DEVICES=GPU-...,GPU-...", one variable a line, for a program that is to use the GPUs of this copy; false: nobody
- * knows how to tell a program for these. */
+/* "CUDA_VISIBLE_DEVICES=GPU-...,GPU-...", one variable a line, for a program that is to use the GPUs of this copy; false: it is not
+ * known how to restrict a program to these. */
 bool placement_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy);
 
 void table_capacity(struct buf *out, const struct page *page, const struct capacity *c);

@@ -17,7 +17,7 @@ struct process_rows {
     size_t hidden;  /* exist, but may not be seen */
     size_t unknown; /* GPUs that do not tell their processes */
     int only;       /* position of the GPU asked for, ALL_GPUS */
-    bool whole;     /* everybody on these GPUs was asked for: what is not attributed completes the sum */
+    bool whole;     /* all processes on these GPUs were asked for: what is not attributed completes the sum */
 };
 
 struct process_filter {

@@ -127,7 +127,7 @@ static void set_unknown(struct keeper *k, const char *why)
     str_copy(k->claim.reason, sizeof k->claim.reason, str_from(why));
 }
 
-static bool somebody_announced(struct keeper *k)
+static bool claim_announced(struct keeper *k)
 {
     struct guard_shared *shared = k->shared;
     pthread_mutex_lock(&shared->lock);
@@ -199,7 +199,7 @@ void keeper_leave_others(struct keeper *k)
 static void keeper_facts_judge(struct keeper *k, struct claim_signals *signals)
 {
     exchange_worker_pids(k, signals);
-    signals->announced = somebody_announced(k);
+    signals->announced = claim_announced(k);
     signals->gamemode = k->spec->gamemode && k->gamemode && gamemode_active(k->gamemode);
     if (!k->self.start_key) {
         k->self.pid = (int32_t)getpid();
@@ -456,7 +456,7 @@ static int64_t unasked_ms(struct keeper *k, struct mono now)
 }
 
 /* A client waits at the gate; or came by another way, and its server has loaded again by itself. */
-static bool somebody_asks(struct keeper *k)
+static bool client_asks(struct keeper *k)
 {
     size_t in_flight, waiting;
     int64_t bytes;
@@ -498,7 +498,7 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
         .cool = k->cool,
         .fault = k->fault,
         .unasked_ms = k->spec->limits.idle_ms ? unasked_ms(k, now) : 0,
-        .asked = somebody_asks(k),
+        .asked = client_asks(k),
         .command = k->command,
     };
     if (k->policy.state == GUARD_RESERVING)

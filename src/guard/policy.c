@@ -119,7 +119,7 @@ static enum guard_action throttle(struct guard_policy *p, const struct guard_lim
     return GUARD_DO_NOTHING;
 }
 
-static bool somebody_else(const struct guard_facts *f)
+static bool other_needs_gpu(const struct guard_facts *f)
 {
     return f->claim == CLAIM_SEEN || f->claim == CLAIM_SURE;
 }
@@ -174,7 +174,7 @@ static enum guard_action draining(struct guard_policy *p, const struct guard_lim
                                   struct mono now)
 {
     bool person_or_heat = p->held || p->evict_wanted || f->fault || (f->hot && limits->hot_pauses);
-    p->idle &= !person_or_heat && !somebody_else(f) && !p->forced;
+    p->idle &= !person_or_heat && !other_needs_gpu(f) && !p->forced;
     if (p->idle && (f->asked || !f->drained)) { /* just now a client did */
         p->idle = false;
         return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
@@ -233,8 +233,8 @@ static enum guard_action paused(struct guard_policy *p, const struct guard_limit
                                 struct mono now)
 {
     if (f->memory_freed)
-        p->not_freed = false;                                     /* it took its time */
-    p->idle &= !somebody_else(f) && !p->held && !p->evict_wanted; /* from now on it is a pause like any other */
+        p->not_freed = false;                                       /* it took its time */
+    p->idle &= !other_needs_gpu(f) && !p->held && !p->evict_wanted; /* from now on it is a pause like any other */
     bool clear = is_clear(p, limits, f);
     if (clear && !p->clear)
         p->clear_at = now;

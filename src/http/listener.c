@@ -110,7 +110,7 @@ int listener_open_tcp(const char *address, struct listener *ret, struct error *e
     return 0;
 }
 
-static bool somebody_answers(const struct sockaddr_un *address)
+static bool socket_answers(const struct sockaddr_un *address)
 {
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EAGAIN);
@@ -129,7 +129,7 @@ int listener_open_unix(const char *path, unsigned mode, struct listener *ret, st
     if (lstat(path, &st) == 0) {
         if (!S_ISSOCK(st.st_mode))
             return error_set(err, -EEXIST, "'%s' exists and is not a socket; it is left alone", path);
-        if (somebody_answers(&address))
+        if (socket_answers(&address))
             return error_set(err, -EADDRINUSE, "another daemon answers on '%s'", path);
         unlink(path);
     }

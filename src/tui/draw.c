@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "format/json/json.h"
 
-/* Of a moment further back than that, nobody wants the seconds. */
+/* Of a moment further back than that, the seconds do not matter. */
 enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14 };
 
 struct page draw_page(const struct top *t)

@@ -9,7 +9,7 @@
 
 enum { COMMAND_LEAST = 24, IDLE_SHOWN_MS = 60000 };
 
-static bool anybody_idle(const struct top *t)
+static bool has_idle_process(const struct top *t)
 {
     for (size_t i = 0; i < t->row_count; i++)
         if (t->rows[i].process && top_idle_ms(t, t->rows[i].gpu, t->rows[i].process) >= IDLE_SHOWN_MS)
@@ -21,7 +21,7 @@ static bool anybody_idle(const struct top *t)
 static unsigned choose_columns(const struct top *t, int width)
 {
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
-    if (!anybody_idle(t))
+    if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
     for (int rank = 20; rank > 0; rank--) {
         int needed = 1 + COMMAND_LEAST;

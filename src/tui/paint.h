@@ -30,5 +30,5 @@ void paint_done(struct paint *p);
 void paint_forget(struct paint *p);
 /* Appends what turns the screen into that. */
 void paint_frame(struct paint *p, const struct canvas *c, struct buf *out);
-/* Back to plain letters, for whoever writes next. */
+/* Back to plain letters, for the next text. */
 void paint_plain(struct paint *p, struct buf *out);

@@ -231,7 +231,7 @@ void screen_stop(void)
     give_terminal_back();
     raise(SIGSTOP);
     take_terminal();
-    resized = 1; /* whoever was in front may have changed it */
+    resized = 1; /* the program that was in front may have changed it */
     screen_redraw();
 }
 

@@ -16,7 +16,7 @@ struct screen_event {
     int x, y;
 };
 
-/* Before all others: ncurses is loaded when somebody wants a screen. */
+/* Before all others: ncurses is loaded when a screen is wanted. */
 int screen_load(struct error *err);
 /* -ENOTTY: stdin or stdout is no terminal that can be drawn on. `direct`: it is an
  * xterm with 16 million colors, whatever its description knows. After this the terminal is restored whatever ends the program. */

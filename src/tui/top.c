@@ -101,7 +101,7 @@ void top_note(struct top *t, bool bad, const char *text)
 
 struct top_request *top_want(struct top *t, enum request_kind kind)
 {
-    if (t->request_count == TOP_REQUESTS) /* nobody grants them: the oldest has waited too long */
+    if (t->request_count == TOP_REQUESTS) /* they are not granted: the oldest has waited too long */
         memmove(t->requests, t->requests + 1, --t->request_count * sizeof *t->requests);
     struct top_request *w = &t->requests[t->request_count++];
     *w = (struct top_request){.kind = kind, .window_ms = t->settings.window_ms, .width = t->width - 2};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The live view as a state machine: keys, mouse, sizes, samples and answers go in, a state comes out, and requests for whoever can
- * reach a terminal, a daemon or a process. No clock, no I/O, no thread.
+ * The live view as a state machine: keys, mouse, sizes, samples and answers go in, a state comes out, and requests for the program
+ * that can reach a terminal, a daemon or a process. No clock, no I/O, no thread.
  *
  *   keys, mouse, resize ──┐                       ┌──▶ draw_frame() ──▶ canvas ──▶ terminal, text
  *   samples, explanations ┼──▶ struct top ────────┤
@@ -157,7 +157,7 @@ struct top_badge {
     int64_t full_ms;  /* until its memory is full; 0: not foreseen */
 };
 
-/* A process from close by: what only somebody who asks gets to see, and its life on the GPU. */
+/* A process from close by: what is only read on request, and its life on the GPU. */
 struct top_details {
     int32_t pid;
     int64_t start_key;

@@ -227,7 +227,7 @@ static void discord_body(const struct notice_group *group, const char *own, stru
     for (size_t i = 0; i < count && !own; i++)
         discord_embed(&j, group->list[i], DISCORD_TOGETHER / count);
     jw_end(&j);
-    /* Names of processes and hosts must not call anybody: "@everyone" stays text. */
+    /* Names of processes and hosts must not mention users: "@everyone" stays text. */
     jw_key_object(&j, "allowed_mentions");
     jw_key_array(&j, "parse");
     jw_end(&j);

@@ -3,7 +3,7 @@
  *
  *   webhook, command   the JSON object of the leading notice, with `count` and `alerts` for all of them; or a template
  *   slack              text and attachments (also Mattermost, Rocket.Chat); at most 20, &<> escaped
- *   discord            content of 2000 characters, 10 embeds of 6000 together, nobody is mentioned
+ *   discord            content of 2000 characters, 10 embeds of 6000 together, no user is mentioned
  *   ntfy               JSON to the root of the server, the topic is the end of the URL; a message of 4096 bytes
  *   alertmanager       a list of alerts for its API v2
  *   telegram           sendMessage of a bot: plain text of 4096 characters
@@ -20,7 +20,7 @@
 
 enum { NOTIFY_BODY_MAX = 4 << 20, NOTIFY_URL_SIZE = 2048 };
 
-/* How a firing alert that nobody repeats ends for Alertmanager, and how often it is repeated. */
+/* How long a firing alert that is not repeated lasts for Alertmanager, and how often it is repeated. */
 enum { ALERTMANAGER_RESEND_MS = 60000, ALERTMANAGER_ENDS_MS = 4 * ALERTMANAGER_RESEND_MS };
 
 enum { NOTIFY_RECIPIENTS_MAX = 32 };

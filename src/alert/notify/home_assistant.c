@@ -203,7 +203,7 @@ static void gpu_entities(const struct home_place *p, const struct gpu *g, struct
         AUTO_BUF struct buf value = BUF(256);
         enum reading_state state = g->metric[s->metric].state;
         if (state == READING_UNSUPPORTED || state == READING_DENIED)
-            continue; /* the hardware has none: an entity that never shows anything helps nobody */
+            continue; /* the hardware has none: an entity that never shows anything is of no use */
         struct json_writer j = open_entity(p, g, "sensor", sensor_key(s), s->name, topic, out);
         buf_printf(&value, "{{ value_json.%s }}", sensor_key(s));
         jw_key(&j, "value_template");

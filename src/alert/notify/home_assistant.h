@@ -27,7 +27,7 @@ void home_view_free(struct home_view *v); /* NULL is fine */
 
 struct home_place {
     const char *topic;              /* "whirr"; borrowed */
-    const char *discovery;          /* "homeassistant"; "" nobody is to find it */
+    const char *discovery;          /* "homeassistant"; "": not announced */
     char host[HOST_NAME_SIZE];      /* as people write it */
     char node[HOME_NODE_SIZE];      /* as topics allow it */
     char base[MQTT_TOPIC_SIZE / 2]; /* "whirr/HOST" */

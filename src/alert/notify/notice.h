@@ -39,7 +39,7 @@ struct alert_notice {
     int gpu_index;                       /* -1: about the host or the daemon */
     char gpu_name[GPU_NAME_SIZE];        /* "" none */
     char gpu_uuid[GPU_UUID_SIZE];        /* "" none */
-    bool simulated;                      /* nobody need get up for it */
+    bool simulated;                      /* no real GPU is in trouble */
     char host[HOST_NAME_SIZE];
     bool has_value;
     double value; /* that decided: the left side of the condition */

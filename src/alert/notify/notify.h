@@ -32,7 +32,7 @@ struct notifier_options {
     const struct env *env;
     const struct config *config; /* only read during the call */
     const char *folder;          /* of the queues; made when it is missing. NULL: they are not kept */
-    /* What is worth a line in the log; called from the notifiers' threads. NULL: nobody listens. */
+    /* What is worth a line in the log; called from the notifiers' threads. NULL: no listener. */
     void (*say)(void *user, enum log_level level, const char *message);
     void *user;
 };
@@ -49,7 +49,7 @@ struct home_view;
 bool notifier_service_wants_view(const struct notifier_service *s, struct mono now);
 void notifier_service_show(struct notifier_service *s, const struct home_view *view, struct mono now);
 /* A roll call, after a start and a reload: between these two, everything that fires is told again. What a notifier heard of and is
- * not among it is over, though nobody said so (a rule is gone, a crash came in between), and is told as resolved. */
+ * not among it is over, though no end was reported (a rule is gone, a crash came in between), and is told as resolved. */
 void notifier_service_roll_begin(struct notifier_service *s);
 void notifier_service_roll_end(struct notifier_service *s);
 /* Takes new settings; queues of notifiers that stay are kept. */

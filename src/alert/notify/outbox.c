@@ -170,7 +170,7 @@ static struct wall held_until(const struct outbox *o, const struct outbox_item *
     return digest.ms > quiet.ms ? digest : quiet;
 }
 
-/* The same, or an earlier word about the same alert is held: nobody hears of an end first. */
+/* The same, or an earlier message about the same alert is held: an end is never sent first. */
 static bool is_held(const struct outbox *o, size_t at, struct wall today)
 {
     if (!o->rules.quiet.count && !o->rules.digest.count)

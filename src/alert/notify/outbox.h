@@ -20,7 +20,7 @@ enum {
     OUTBOX_PAUSE_MOST_MS = 300000,
     OUTBOX_RETRY_AFTER_MOST_MS = 3600000,
     OUTBOX_AGE_MOST_MS = 86400000,      /* of what is tried in vain */
-    OUTBOX_HELD_MOST_MS = 8 * 86400000, /* of what was held while nobody was there to tell it */
+    OUTBOX_HELD_MOST_MS = 8 * 86400000, /* of what was held while no daemon ran to send it */
     OUTBOX_FILE_MAX = 16 << 20,
 };
 
@@ -66,8 +66,8 @@ void outbox_done(struct outbox *o);
 /* False: it was known already, or must not be told. A full queue gives its oldest up. */
 bool outbox_put(struct outbox *o, const struct alert_notice *notice, struct mono now, struct wall today);
 
-/* A roll call: between these two, everything that fires is put again. What was heard and is not among it is over, though nobody
- * said so: the rule is gone, or a crash came in between. It is told as resolved. */
+/* A roll call: between these two, everything that fires is put again. What was sent and is not among it is over, though no end was
+ * reported: the rule is gone, or a crash came in between. It is told as resolved. */
 void outbox_roll_begin(struct outbox *o);
 void outbox_roll_end(struct outbox *o, struct mono now, struct wall today);
 

@@ -69,7 +69,7 @@ static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
         item->refusals = (uint32_t)json_integer_value(json_object_get(entry, "refusals"));
         bool holds = o->rules.quiet.count || o->rules.digest.count;
         if (today.ms - item->queued_at.ms > (holds ? OUTBOX_HELD_MOST_MS : OUTBOX_AGE_MOST_MS)) {
-            free(item); /* of a notifier that was away for long: nobody wants to hear of last month */
+            free(item); /* of a notifier that was away for long: last month's alerts are of no use any more */
             o->given_up++;
             continue;
         }

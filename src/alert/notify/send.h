@@ -23,7 +23,7 @@ struct notify_target {
     struct mqtt *broker;                   /* NULL: not connected */
     uint64_t shown_gpus;                   /* for which the broker has configurations; 0: none */
     struct desktop *desktop;               /* NULL: not connected */
-    bool visit;                            /* for one message only: nobody is to think that the daemon came or went */
+    bool visit;                            /* for one message only: it must not look as if the daemon came or went */
     char *headers[NOTIFY_HEADERS_MAX + 1]; /* "Name: value" */
     char *content_type;                    /* from the headers; NULL: that of the body */
     char *command[NOTIFY_ARGUMENTS_MAX + 1];

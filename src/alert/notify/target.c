@@ -90,7 +90,7 @@ static bool copy_recipients(struct notify_target *t, const struct config_list *l
     return true;
 }
 
-/* What people recognize it by: the server. Recipients are nobody else's business. */
+/* What people recognize it by: the server. Recipients are private. */
 static void show_target(struct notify_target *t)
 {
     switch (t->type) {

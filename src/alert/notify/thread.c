@@ -241,7 +241,7 @@ static void keep_alive(struct notifier *n)
     n->last_used = clock_mono(n->setup.env->clock);
 }
 
-/* The next message; meanwhile somebody may click on a notification. */
+/* The next message; meanwhile the user may click on a notification. */
 static struct notifier_message *wait_for_message(struct notifier *n, int64_t wait)
 {
     int64_t ping = until_ping_ms(n);

@@ -21,7 +21,7 @@ static void number(struct json_writer *j, const char *key, bool known, double va
         jw_null(j);
 }
 
-/* Tenths of a second are more than anybody can foresee. */
+/* Tenths of a second are more than can be foreseen. */
 static double tenths(double seconds)
 {
     return round(seconds * 10) / 10;

@@ -115,7 +115,7 @@ static void gpu_processes(struct json_writer *j, const struct gpu *gpu)
 {
     jw_key(j, "processes");
     if (gpu->processes_state != READING_OK) {
-        jw_null(j); /* an empty list would say that nobody is there */
+        jw_null(j); /* an empty list would say that there are no processes */
     } else {
         jw_array(j);
         for (size_t i = 0; i < gpu->process_count; i++)

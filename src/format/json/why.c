@@ -84,7 +84,7 @@ static void rest_findings(struct json_writer *j, const char *key, const struct r
     jw_end(j);
 }
 
-/* The idle audit; null where nobody looked. */
+/* The idle audit; null where it was not asked for. */
 static void idle(struct json_writer *j, const struct rest_audit *a)
 {
     jw_key(j, "idle");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Labels that every series has, put in when the text is complete: whoever adds series need not know them.
+ * Labels that every series has, put in when the text is complete: code that adds series need not know them.
  */
 #include "base/cleanup.h"
 #include "format/prometheus/prometheus.h"

@@ -49,7 +49,7 @@ void prometheus_who(const struct process *p, struct prometheus_who *ret)
     *ret = (struct prometheus_who){
         .process = str_from(p->name), .user = str_from(p->user), .container = str_from(p->container), .job = str_from(p->job)};
     if (str_is(ret->process, OTHERS) || str_is(ret->process, UNATTRIBUTED))
-        ret->process = STR("?"); /* whoever calls himself so would double a series, and with it spoil the scrape */
+        ret->process = STR("?"); /* a process of that name would double a series, and with it spoil the scrape */
     struct str rest = str_from(p->container_name), first, second;
     if (!rest.len)
         return;

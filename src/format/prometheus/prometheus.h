@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A snapshot as Prometheus text exposition (version 0.0.4). A reading that is absent has no series: never a zero that nobody
+ * A snapshot as Prometheus text exposition (version 0.0.4). A reading that is absent has no series: never a zero that was not
  * measured. No pids in labels unless asked for: processes are added up by name, user and container.
  */
 #pragma once

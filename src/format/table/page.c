@@ -127,7 +127,7 @@ void page_bar(struct buf *out, const struct page *page, enum ink ink, struct rea
     if (width <= 0)
         return;
     if (permille.state != READING_OK) {
-        buf_printf(out, "%*s", width, ""); /* an empty track would be a zero that nobody measured */
+        buf_printf(out, "%*s", width, ""); /* an empty track would be a zero that was not measured */
         return;
     }
     int64_t value = MIN_OF(MAX_OF(reading_or(permille, 0), (int64_t)0), (int64_t)1000);

@@ -142,7 +142,7 @@ static void instance_name(char text[GPU_NAME_SIZE], const struct page *page, con
     snprintf(text, GPU_NAME_SIZE, "%s %s", page->utf8 ? "└" : "-", instance->profile[0] ? instance->profile : "instance");
 }
 
-/* Who uses it most, in the longest form that fits, or why nobody can be named. */
+/* The process that uses it most, in the longest form that fits, or why none can be named. */
 static void process_text(const struct gpu *gpu, int width, char out[PROCESS_WORDS], enum ink *ink)
 {
     const struct process *top = gpu_top_process(gpu);

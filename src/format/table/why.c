@@ -46,7 +46,7 @@ static void mark(struct buf *out, const struct page *page, const struct why_part
 {
     enum activity_code code = part->activity.code;
     bool rests = code == ACTIVITY_IDLE || code == ACTIVITY_ASLEEP || code == ACTIVITY_UNKNOWN ||
-                 strcmp(part->brief.state, "idle") == 0; /* somebody keeps it from idling, but not worth a word */
+                 strcmp(part->brief.state, "idle") == 0; /* a process keeps it from idling, but too little to mention */
     if (part->brief.trouble)
         page_ink(out, page, part->severity == SEVERITY_CRITICAL ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a single suspect adds to the power of an idle GPU: measured, not guessed. Of a memory clock: the idle power at this clock
- * and at the lowest one that the history knows. Of a process: the idle power before it came and since, while nobody else came or
+ * and at the lowest one that the history knows. Of a process: the idle power before it came and since, while no other came or
  * went.
  */
 #include <stdlib.h>
@@ -72,7 +72,7 @@ bool baseline_step(const struct baseline_row *rows, size_t count, int64_t from_m
     struct mean before = {0}, since = {0};
     for (size_t i = 1; i < count; i++) {
         int64_t util, earlier, power, at = rows[i].at.ms;
-        if (at - rows[i - 1].at.ms > 2 * MINUTE_MS) { /* nobody looked meanwhile: whatever else changed then is not known */
+        if (at - rows[i - 1].at.ms > 2 * MINUTE_MS) { /* no sample meanwhile: whatever else changed then is not known */
             if (rows[i - 1].at.ms >= came_ms)
                 break;
             before = (struct mean){0};

@@ -24,7 +24,7 @@ static inline const char *words_at_power(const struct usual *u)
     return u->at_more_power ? "even at more power" : "at this power";
 }
 
-/* Who uses most of the busier video engine, and how many use it with nobody using most of it (1: this one does). */
+/* The process that uses most of the busier video engine, and how many use it with none using most of it (1: this one does). */
 const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals);
 
 void detect_symptoms(const struct facts *f, struct collection *c); /* what a person would notice */

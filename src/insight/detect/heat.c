@@ -222,7 +222,7 @@ static void rule_fan_failing(const struct facts *f, struct why_part *part)
               is(f));
 }
 
-/* Nobody has set the fan of a laptop: its firmware drives it, for the CPU as well. */
+/* No user has set the fan of a laptop: its firmware drives it, for the CPU as well. */
 static bool fan_is_the_hosts(const struct gpu *gpu)
 {
     return cooling_is_shared(gpu) || gpu->fan_basis.state == READING_OK ||

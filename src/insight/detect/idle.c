@@ -118,7 +118,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
         support(&d, weight, "context of %s", who);
     if (f->workers.on_card > 1)
         doubt(&d, 0.9, "%zu more processes on it", f->workers.on_card - 1);
-    /* A job that writes a checkpoint goes on: nobody is told to close it. */
+    /* A job that writes a checkpoint goes on: closing it is no advice. */
     if (may_go_on(f))
         doubt(&d, 0.35, "but it was working %s %s", words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
     cause_end(&d, "%s %s keeping the GPU from idling.", process_words(p, LONG_NAME, who), is(f));

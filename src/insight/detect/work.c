@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules for a GPU on which somebody is working: one process, several, video engines, instances, or nobody who can be seen.
+ * Rules for a GPU that is working: for one process, several, video engines, instances, or none that can be seen.
  */
 #include <stdio.h>
 
@@ -167,7 +167,7 @@ const struct process *video_process(const struct facts *f, int64_t *share, size_
     return found;
 }
 
-/* Where nobody's share of the video engines is known (the past does not keep it), the only process there is. */
+/* Where no process's share of the video engines is known (the past does not keep it), the only process there is. */
 static const struct process *lone_process(const struct facts *f)
 {
     const struct process *p = f->gpu->process_count == 1 ? &f->gpu->processes[0] : NULL;

@@ -25,7 +25,7 @@ bool words_fan_speed(const struct facts *f, char out[SHORT_WORDS])
     return true;
 }
 
-/* "692 W (at its power limit)"; a limit that somebody lowered is named with the stock one. */
+/* "692 W (at its power limit)"; a limit that was lowered is named with the stock one. */
 static void power_words(const struct facts *f, const struct why_part *part, char out[NAME_WORDS])
 {
     const struct gpu *gpu = f->gpu;
@@ -53,7 +53,7 @@ size_t say_readings(struct say *s, const struct facts *f, const struct why_part 
     if (!(said & SAID_LOAD) && (f->load_basis == BASIS_UTIL || f->load_basis == BASIS_PROCESSES))
         say(s, "%s%lld%%%s", count++ ? ", " : lead, percent(f->load_permille), f->activity.bursts ? " on average" : "");
     if (count && f->past.steady_ms >= STEADY_LEAST_MS && find_cause(part, FINDING_HIDDEN_LOAD))
-        say(s, " for %s", words_duration(f->past.steady_ms, words)); /* how long somebody has gone unseen */
+        say(s, " for %s", words_duration(f->past.steady_ms, words)); /* how long a process has gone unseen */
     if (!(said & SAID_POWER) && f->gpu->power_mw.state == READING_OK) {
         power_words(f, part, words);
         say(s, "%s%s", count++ ? ", " : lead, words);

@@ -7,9 +7,10 @@
 #include "insight/explain/why.h"
 #include "model/idle_audit.h"
 
-/* Beside each GPU's explanation; does nothing where nobody looked. Also without --idle where an idle GPU draws more than usual. */
+/* Beside each GPU's explanation; does nothing where no audit was made. Also without --idle where an idle GPU draws more than usual.
+ */
 void why_audit(struct why *why, const struct snapshot *now, const struct idle_facts *rest_list);
-/* Whether somebody should look: an idle GPU draws more than its baseline. */
+/* Whether an audit is worthwhile: an idle GPU draws more than its baseline. */
 bool why_wants_audit(const struct why *why);
 
 const char *rest_code_name(enum rest_code code);       /* "memory_clock" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * After a resume: drivers forget limits, clocks and fan modes that somebody had set. What is different from before the suspend is
+ * After a resume: drivers forget limits, clocks and fan modes that a user had set. What is different from before the suspend is
  * said, for a day.
  */
 #include <stdio.h>

@@ -39,7 +39,7 @@ static const struct gpu *better_place(const struct facts *f, const struct proces
     return NULL;
 }
 
-/* Advice needs its symptom: work that nobody hears or feels is left alone. */
+/* Advice needs its symptom: work that no user hears or feels is left alone. */
 static bool is_felt(const struct facts *f)
 {
     return f->activity.symptoms & (1u << SYMPTOM_LOUD | 1u << SYMPTOM_HOT | 1u << SYMPTOM_UNUSUAL) ||

@@ -33,7 +33,7 @@ const struct recent_gpu *activity_past(const struct snapshot *now, const struct 
     return id && !id->uuid[0] && !id->pci_address[0] && !id->name[0] ? &past->gpus[position] : NULL;
 }
 
-/* The points that are judged: of the last minute, and of nobody who has left. */
+/* The points that are judged: of the last minute, and of no process that has left. */
 struct minute {
     const struct recent_gpu *past; /* NULL: none */
     int64_t now_ms, since_ms;
@@ -111,7 +111,7 @@ struct walk {
     double sum, weight;
     bool low;
     unsigned rises;
-    enum load before; /* as it was judged last; none: nobody did */
+    enum load before; /* as it was judged last; none: not judged yet */
     enum load level;
 };
 
@@ -199,7 +199,7 @@ static enum load load_by_power(const struct gpu *gpu)
     return LOAD_NONE;
 }
 
-static bool somebody_computes(const struct gpu *gpu)
+static bool process_computes(const struct gpu *gpu)
 {
     for (size_t i = 0; i < gpu->process_count; i++)
         if (gpu->processes[i].type != PROCESS_GRAPHICS)
@@ -207,10 +207,10 @@ static bool somebody_computes(const struct gpu *gpu)
     return false;
 }
 
-/* Displays, and nobody who computes. */
+/* Displays, and no process that computes. */
 static bool only_shows(const struct gpu *gpu)
 {
-    return !somebody_computes(gpu) && (reading_or(gpu->display_active, 0) || gpu->process_count);
+    return !process_computes(gpu) && (reading_or(gpu->display_active, 0) || gpu->process_count);
 }
 
 /* Next to no work, and yet it is not at rest. Watts alone may be how this GPU idles (an Arc A770 at 45 W); a clock alone may be
@@ -221,14 +221,14 @@ static bool is_kept(const struct gpu *gpu)
     int64_t power, share, clock, most;
     bool memory_up = reading_get(gpu->clock_memory_khz, &clock) && reading_get(gpu->clock_memory_max_khz, &most) && most > 0 &&
                      clock * 10 >= most * 9;
-    if (power_level(gpu) >= POWER_RAISED && (memory_up || somebody_computes(gpu)))
+    if (power_level(gpu) >= POWER_RAISED && (memory_up || process_computes(gpu)))
         return true;
     bool draws =
         !reading_get(gpu->power_mw, &power) || power >= 20000 || (reading_get(power_share_permille(gpu), &share) && share >= 100);
     return draws && (clocks_are_high(gpu, &by_state) || (memory_up && only_shows(gpu)));
 }
 
-/* Everybody has left: what was done until a moment ago is over, not hidden. */
+/* All processes have left: what was done until a moment ago is over, not hidden. */
 static bool is_deserted(const struct gpu *gpu, int64_t load)
 {
     return gpu->processes_state == READING_OK && !gpu->process_count && !gpu->processes_hidden && !gpu->instance_count &&
@@ -420,7 +420,7 @@ void activity_fill(struct snapshot *now, const struct recent *past)
         gpu->activity = activity_judge(now, gpu, past);
         for (size_t p = 0; p < gpu->process_count; p++)
             gpu->processes[p].activity = activity_of_process(now, gpu, &gpu->processes[p], past);
-        for (size_t k = 0; k < gpu->instance_count; k++) /* by the moment alone: nobody keeps their past */
+        for (size_t k = 0; k < gpu->instance_count; k++) /* by the moment alone: their past is not kept */
             gpu->instances[k].activity = activity_judge(now, &gpu->instances[k], NULL);
     }
 }

@@ -152,7 +152,7 @@ static void find_workers(struct facts *f)
             w->holder = p;
     }
     w->shares_known = w->count > 0;
-    /* Shares that add up to nearly nothing do not explain a busy card: the work is done by somebody without a known share. */
+    /* Shares that add up to nearly nothing do not explain a busy GPU: the work is done by a process without a known share. */
     if (f->load_basis == BASIS_UTIL && sum * 4 < f->load_permille) {
         w->first = w->second = NULL;
         w->count = 0;

@@ -18,7 +18,7 @@
 
 enum episode_kind {
     EPISODE_CALM,
-    EPISODE_HELD,  /* nothing is computed, but somebody holds a good part of the memory */
+    EPISODE_HELD,  /* nothing is computed, but a process holds a good part of the memory */
     EPISODE_NOISE, /* warm or loud without work */
     EPISODE_WORK,
     EPISODE_LIMIT, /* held back by its power limit while it works */
@@ -34,7 +34,7 @@ struct episode_point {
     struct reading temp_max_mdegc, power_mw;
     struct reading slowed_permille; /* part of the samples in which the card was slowed down, whatever for */
     uint64_t throttle_bits;         /* all reasons that occurred */
-    int64_t worker;                 /* number of the process that did most; 0: nobody, or nobody knows */
+    int64_t worker;                 /* number of the process that did most; 0: none, or not known */
     bool worker_works;              /* ... and not merely holds memory */
 };
 

@@ -92,6 +92,6 @@ struct why_part {
     struct why_cause causes[WHY_CAUSES_MAX];
     size_t suggestion_count; /* most useful first */
     char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
-    struct rest_audit rest;           /* of a GPU; looked false: nobody asked */
+    struct rest_audit rest;           /* of a GPU; looked false: not asked for */
     char after_resume[WHY_LINE_SIZE]; /* settings that are others than before the host was suspended; "" none */
 };

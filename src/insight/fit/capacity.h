@@ -38,7 +38,7 @@ struct capacity_gpu {
     struct reading available_bytes;   /* free less reserve, at least 0 */
     struct reading reclaimable_bytes; /* held by workers that the guard could evict */
     struct reading util_permille;
-    struct reading least_hour_bytes, least_day_bytes; /* free at least; absent: nobody watched */
+    struct reading least_hour_bytes, least_day_bytes; /* free at least; absent: not watched */
     int64_t watched_ms;                               /* so much of the last day is known */
 };
 

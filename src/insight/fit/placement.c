@@ -124,7 +124,7 @@ static bool something_is_unknown(const struct search *s)
     return false;
 }
 
-/* At best: with everybody evicted that could be. */
+/* At best: with every worker evicted that could be. */
 static int64_t least_missing(struct search *s)
 {
     size_t from, to;

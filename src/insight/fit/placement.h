@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where does it fit? Pure: capacity and a request in; GPUs, what would have to be evicted, or what is missing out.
  *
- *   1. without disturbing anybody: one GPU, else as few as possible
+ *   1. without disturbing any program: one GPU, else as few as possible
  *   2. the same with workers of the guard evicted: as few of them as needed
  *   3. else how much is missing
  *

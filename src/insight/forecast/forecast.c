@@ -121,7 +121,7 @@ static bool see_processes(struct forecast_card *c, const struct gpu *g, int64_t 
 {
     bool ok = true;
     if (g->processes_state == READING_UNREAD)
-        return true; /* a quick sample: nobody has gone */
+        return true; /* a quick sample: no process has gone */
     for (size_t i = 0; i < FORECAST_PROCESSES_MAX; i++)
         if (c->processes[i])
             c->processes[i]->seen = false;

@@ -63,7 +63,7 @@ struct forecast_gpu {
 };
 
 struct forecast {
-    bool starting; /* there was no sample yet: nobody knows whether there is a GPU */
+    bool starting; /* there was no sample yet: whether there is a GPU is not known */
     struct wall at;
     bool has_store;
     struct forecast_store store;

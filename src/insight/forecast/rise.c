@@ -20,7 +20,7 @@ enum { STAIRS_MIN = 6, PEAKS_MIN = 3 };
 /* The interval: so many standard errors of the slope, and a share for what a line does not know. */
 #define INTERVAL 2.0
 #define MODEL_SHARE 0.1
-/* Nobody can look further ahead than so many times as far as was looked back. */
+/* A forecast cannot look further ahead than so many times as far as was looked back. */
 #define REACH 4.0
 #define REACH_MAX_S (7 * 86400.0)
 /* Readings above the line bring the limit nearer by at most so much of the way. */

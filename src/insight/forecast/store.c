@@ -28,7 +28,7 @@ void forecast_see_store(struct forecast_memory *m, const struct forecast_store_f
         track_add(&m->disk, at_ms, -(double)disk_free, MAX_OF(1024.0 * 1048576, 0.02 * (double)disk_free));
 }
 
-/* The disk goes full whoever fills it. */
+/* The disk gets full no matter which program fills it. */
 static bool judge_disk(const struct forecast_memory *m, struct forecast_store *s)
 {
     struct rise rise;

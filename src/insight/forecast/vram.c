@@ -97,7 +97,7 @@ static void say_none(struct forecast_vram *v, const struct rise *rise, double ro
         forecast_say(&v->when, FORECAST_NO_TREND, "steady at %s for %s", used, span);
 }
 
-/* A process that has grown all along tells more than a card that was cut off from its past by somebody who came or went. */
+/* A process that has grown all along says more than a GPU that was cut off from its past by a process that came or went. */
 static void judge_by_process(const struct forecast_card *card, const struct forecast_process *p, struct rise rise,
                              struct forecast_vram *v)
 {

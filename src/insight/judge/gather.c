@@ -17,7 +17,7 @@ static enum severity severity_of_cause(const struct facts *f, const struct why_p
         return f->activity.throttled_by & THROTTLE_HOT && f->load != LOAD_IDLE ? SEVERITY_CRITICAL : SEVERITY_WARNING;
     case FINDING_AIRFLOW: /* where something else explains the heat better, dust is a guess */
         return cause->confidence >= 0.6 ? usual : cause == &part->causes[0] ? SEVERITY_NOTICE : SEVERITY_INFO;
-    case FINDING_HIDDEN_LOAD: /* where processes cannot be listed at all, that nobody is seen says nothing */
+    case FINDING_HIDDEN_LOAD: /* where processes cannot be listed at all, that none is seen says nothing */
         return f->gpu->processes_state != READING_OK  ? SEVERITY_INFO
                : f->past.steady_ms >= STEADY_LEAST_MS ? SEVERITY_WARNING
                                                       : usual;

@@ -152,7 +152,7 @@ static bool take_card(const json_t *o, struct health_card *c)
     return take_state(o, &c->state) && c->index >= 0 && c->index < GPU_MAX;
 }
 
-/* How long something was held is not known over a time in which nobody looked; a boot ends what the readings showed. */
+/* How long something was held is not known over a time without samples; a boot ends what the readings showed. */
 static void wake_up(struct health_history *h)
 {
     for (size_t i = 0; i < h->card_count; i++)

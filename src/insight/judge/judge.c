@@ -11,7 +11,7 @@
 #include "insight/judge/health_judge.h"
 #include "insight/judge/verdict.h"
 
-/* Samples for requests come as often as anybody asks: the past needs a point a second at most. */
+/* Samples for requests come as often as clients ask: the past needs a point a second at most. */
 enum { POINT_MS = 900, HELD_MAX = 512 };
 
 /* Since when a finding holds without a break. */

@@ -31,7 +31,7 @@ struct run_usage {
     struct run_course course;
     struct run_gpu *gpus;
     size_t gpu_count;
-    int only;              /* position of a GPU that counts as a whole, whoever uses it; -1: processes tell */
+    int only;              /* position of a GPU that counts as a whole, for any user; -1: processes tell */
     bool processes_hidden; /* on no GPU the list of processes could be read */
     struct mono began;
     struct course_moment last;

@@ -62,7 +62,7 @@ static void answer_all(struct feed *f, struct top_request *first)
         answer(f, &last[i]);
 }
 
-/* One of several hosts: a dead one keeps nobody from looking at the others. */
+/* One of several hosts: a dead one must not keep the others from being shown. */
 static bool try_to_open(struct feed *f)
 {
     struct error err = {0};
