@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "insight/explain/idle_audit.h"
+#include "source/source.h"
 #include "source/sysfs/idle_audit.h"
 
 enum { SAMPLES = 4, PAUSE_MS = 350, WARM_CPU_MDEGC = 75000 };
@@ -39,7 +40,8 @@ static int look_around(struct cli *cli, const struct snapshot *now, struct why *
     AUTO_FREE struct idle_facts *rests = calloc(now->gpu_count + 1, sizeof *rests);
     if (!rests)
         return error_set(err, -ENOMEM, "out of memory");
-    if (!str_starts(str_from(source_of(cli)), "replay"))
+    const struct source_ops *ops = source_of_spec(source_of(cli), NULL);
+    if (!ops || !ops->recorded)
         idle_facts_read(&cli->env, now, rests);
     why_audit(why, now, rests);
     return 0;

@@ -146,7 +146,7 @@ static void check_required(struct daemon *d, const struct snapshot *s)
     if (d->seen_sample || !d->first->worker.require_nvml)
         return;
     for (size_t i = 0; i < s->source_count; i++)
-        if (strcmp(s->sources[i].name, "nvml") == 0 && s->sources[i].state != SOURCE_OFF)
+        if (s->sources[i].names_driver && s->sources[i].state != SOURCE_OFF)
             return;
     refuse(d, "NVML is required (worker.require_nvml) but not available, stopping", s);
 }

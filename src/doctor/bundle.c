@@ -22,6 +22,7 @@
 #include "format/machine_text.h"
 #include "format/record.h"
 #include "http/negotiate.h"
+#include "source/source.h"
 
 enum { SAMPLES = 4, PAUSE_MS = 300, ARCHIVE_MAX = 64 * 1024 * 1024 };
 
@@ -193,7 +194,8 @@ static int take_samples(struct bundle *b, struct session *session, struct error 
 /* These are read from the files of the bundle once more when it is replayed. */
 static bool read_from_files(const struct gpu *gpu)
 {
-    return strcmp(gpu->source, "amdgpu") == 0 || strcmp(gpu->source, "intel") == 0 || strcmp(gpu->source, "drm") == 0;
+    const struct source_ops *ops = source_find(str_from(gpu->source));
+    return ops && ops->reads_files;
 }
 
 static struct snapshot *without_file_gpus(const struct snapshot *s)

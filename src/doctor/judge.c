@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "doctor/doctor.h"
+#include "source/source.h"
 
 struct patient {
     const struct doctor_facts *facts;
@@ -29,12 +30,24 @@ static void found(struct patient *p, enum urgency urgency, const char *fix, cons
     va_end(args);
 }
 
-static const struct source_status *source_named(const struct snapshot *s, const char *name)
+static const struct source_status *driver_source(const struct snapshot *s)
 {
     for (size_t i = 0; i < s->source_count; i++)
-        if (strcmp(s->sources[i].name, name) == 0)
+        if (s->sources[i].names_driver)
             return &s->sources[i];
     return NULL;
+}
+
+/* Another source does the work of the one that names the driver. */
+static bool driver_is_replaced(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->source_count; i++) {
+        const struct source_ops *ops = source_find(str_from(s->sources[i].name));
+        const struct source_ops *first = ops && ops->instead_of ? source_find(str_from(ops->instead_of)) : NULL;
+        if (first && first->names_driver && s->sources[i].state == SOURCE_OK)
+            return true;
+    }
+    return false;
 }
 
 static bool says(const struct source_status *source, const char *word)
@@ -90,7 +103,7 @@ static void nvml_does_not_work(struct patient *p, const struct source_status *nv
 
 static void nvidia(struct patient *p)
 {
-    const struct source_status *nvml = source_named(p->s, "nvml"), *smi = source_named(p->s, "nvidia-smi");
+    const struct source_status *nvml = driver_source(p->s);
     bool driven = p->facts->nvidia_module[0] != '\0';
     for (size_t i = 0; i < p->facts->card_count; i++) {
         const struct doctor_card *card = &p->facts->cards[i];
@@ -102,7 +115,7 @@ static void nvidia(struct patient *p)
     }
     if (driven && (!nvml || nvml->state == SOURCE_OFF))
         nvml_does_not_work(p, nvml);
-    if (smi && smi->state == SOURCE_OK)
+    if (driver_is_replaced(p->s))
         found(p, USEFUL, "",
               "GPUs are read with the nvidia-smi program because NVML doesn't work: slower, and with fewer readings.");
     const char *visible = p->facts->visible_devices;

@@ -81,7 +81,7 @@ static void add_source(struct snapshot *s, const struct slot *slot, size_t which
         s->groups &= slot->known;
     if (slot->driver.driver_version[0] && !s->driver.driver_version[0])
         s->driver = slot->driver;
-    else if (slot->status.message[0] && strcmp(slot->ops->name, "nvml") == 0)
+    else if (slot->status.message[0] && slot->status.names_driver)
         str_copy(s->driver.error_message, sizeof s->driver.error_message, str_from(slot->status.message));
     for (size_t e = 0; slot->result && e < slot->result->event_count; e++) {
         struct event event = slot->result->events[e];

@@ -29,6 +29,7 @@ static void add_slot(struct slot *s, const struct source_ops *ops, struct str pa
     *s = (struct slot){.ops = ops, .by_name = by_name};
     str_copy(s->params, sizeof s->params, params);
     str_copy(s->status.name, sizeof s->status.name, str_from(ops->name));
+    s->status.names_driver = ops->names_driver;
 }
 
 static int add_automatic(struct slot *slots, size_t max, size_t used)

@@ -25,6 +25,7 @@ enum source_state {
 
 struct source_status {
     char name[SOURCE_NAME_SIZE];
+    bool names_driver; /* what it says is what is said of the driver, and its failures are those of the driver */
     enum source_state state;
     int gpu_count;
     uint64_t errors_total;

@@ -22,7 +22,7 @@ size_t sources_configured(const struct config *c, const char **list, size_t max)
     for (size_t i = 0; !automatic && i < named->count && count < max; i++)
         list[count++] = named->items[i];
     for (size_t i = 0; automatic && !c->worker.enable_nvml && i < source_registry_count && count < max; i++)
-        if (source_registry[i]->automatic && source_registry[i] != &nvml_source)
+        if (source_registry[i]->automatic && !source_registry[i]->names_driver)
             list[count++] = source_registry[i]->name;
     return count;
 }
@@ -33,4 +33,12 @@ const struct source_ops *source_find(struct str name)
         if (str_is(name, source_registry[i]->name))
             return source_registry[i];
     return NULL;
+}
+
+const struct source_ops *source_of_spec(const char *spec, const char **ret_params)
+{
+    const char *colon = strchr(spec, ':');
+    if (ret_params)
+        *ret_params = colon ? colon + 1 : "";
+    return source_find((struct str){spec, colon ? (size_t)(colon - spec) : strlen(spec)});
 }

@@ -22,6 +22,9 @@ struct source_ops {
     bool automatic;         /* tried when no --source was given */
     bool periodic_only;     /* too expensive to be read for a request: while samples are taken periodically, the last one serves */
     bool simulated;         /* every GPU of it is labelled as simulated */
+    bool recorded;          /* its GPUs are of another moment and often of another host: nothing around them is read here */
+    bool reads_files;       /* only the kernel's files: their copy in a bundle shows the same GPUs again */
+    bool names_driver;      /* the one whose start and failures are those of the driver, see struct source_status */
 
     /* Optional: are the parameters right? Asked before anything is opened, so that a typing error is told at once. */
     int (*check)(const char *params, struct error *err);
@@ -74,12 +77,14 @@ struct source {
 /* In the order in which they are tried and listed. */
 extern const struct source_ops *const source_registry[];
 extern const size_t source_registry_count;
-/* Those that the configuration asks for: sampling.sources, or all but NVML where worker.enable_nvml is off. 0: the automatic ones.
- */
+/* Those that the configuration asks for: sampling.sources, or all but the one that
+ * names the driver where worker.enable_nvml is off. 0: the automatic ones. */
 struct config;
 size_t sources_configured(const struct config *c, const char **list, size_t max);
 
 const struct source_ops *source_find(struct str name); /* NULL: unknown */
+/* Of "NAME[:PARAMETERS]"; `ret_params` ("" without any) may be NULL. NULL: unknown. */
+const struct source_ops *source_of_spec(const char *spec, const char **ret_params);
 
 /* Each in a directory of its name; what it reads is told in its main file. */
 extern const struct source_ops amdgpu_source, drm_source, intel_source, nvidia_smi_source, nvml_source, rocm_smi_source;

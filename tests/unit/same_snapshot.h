@@ -96,6 +96,7 @@ static inline void assert_same_snapshot(const struct snapshot *a, const struct s
     for (size_t i = 0; i < a->source_count; i++) {
         const struct source_status *x = &a->sources[i], *y = &b->sources[i];
         assert_string_equal(x->name, y->name);
+        assert_int_equal(x->names_driver, y->names_driver);
         assert_int_equal(x->state, y->state);
         assert_int_equal(x->gpu_count, y->gpu_count);
         assert_int_equal(x->errors_total, y->errors_total);

@@ -14,8 +14,8 @@
 
 bool course_plays(const char *source)
 {
-    struct str s = str_from(source);
-    return str_is(s, "sim") || str_starts(s, "sim:") || str_starts(s, "replay:");
+    const struct source_ops *ops = source_of_spec(source, NULL);
+    return ops && (ops->simulated || ops->recorded);
 }
 
 /* ---- a simulated machine ---- */
@@ -52,10 +52,9 @@ static struct snapshot *sample(struct source *source, const struct clock *clock,
     return s;
 }
 
-static int play_sim(const struct env *env, const char *params, int64_t duration_ms, int64_t interval_ms, course_fn *each,
-                    void *user, struct error *err)
+static int play_sim(const struct env *env, const struct source_ops *ops, const char *params, int64_t duration_ms,
+                    int64_t interval_ms, course_fn *each, void *user, struct error *err)
 {
-    const struct source_ops *ops = source_find(STR("sim"));
     struct clock_manual clock;
     struct env own = *env;
     struct source *source = NULL;
@@ -99,10 +98,11 @@ static int play_recording(const char *params, course_fn *each, void *user, struc
 int course_play(const struct env *env, const char *source, int64_t duration_ms, int64_t interval_ms, course_fn *each, void *user,
                 struct error *err)
 {
-    const char *colon = strchr(source, ':'), *params = colon ? colon + 1 : "";
-    if (str_starts(str_from(source), "replay:"))
+    const char *params;
+    const struct source_ops *ops = source_of_spec(source, &params);
+    if (ops->recorded)
         return play_recording(params, each, user, err);
-    return play_sim(env, params, duration_ms, interval_ms, each, user, err);
+    return play_sim(env, ops, params, duration_ms, interval_ms, each, user, err);
 }
 
 /* ---- the history ---- */

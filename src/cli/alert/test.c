@@ -15,6 +15,7 @@
 #include "base/words.h"
 #include "cli/show.h"
 #include "config/places.h"
+#include "source/source.h"
 #include "store/query.h"
 
 enum { DURATION_MS = 10 * 60 * 1000, INTERVAL_MS = 5000, OUT_MAX = 64 << 20 };
@@ -214,7 +215,7 @@ static int try_course(struct cli *cli, const struct config *config, const struct
         if (cli->json)
             trial_json(&j, &t);
         else
-            trial_text(&out, &cli->page, &t, !past && !str_starts(str_from(only_source(cli)), "replay:"));
+            trial_text(&out, &cli->page, &t, !past && !source_of_spec(only_source(cli), NULL)->recorded);
         if (cli->json)
             buf_char(&out, '\n');
         status = show_text(&out);

@@ -50,7 +50,7 @@ static const char *driver_error(const struct snapshot *s)
     if (s->driver.driver_version[0])
         return NULL;
     for (size_t i = 0; i < s->source_count; i++)
-        if (strcmp(s->sources[i].name, "nvml") == 0 && s->sources[i].message[0])
+        if (s->sources[i].names_driver && s->sources[i].message[0])
             return s->sources[i].message;
     return "no NVIDIA driver was found";
 }

@@ -375,7 +375,7 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
 {
     double nvml_errors = 0, nvml_init_failures = 0;
     for (size_t i = 0; i < s->source_count; i++) {
-        if (strcmp(s->sources[i].name, "nvml") != 0)
+        if (!s->sources[i].names_driver)
             continue;
         nvml_errors += (double)s->sources[i].errors_total;
         nvml_init_failures += (double)s->sources[i].init_failures_total;

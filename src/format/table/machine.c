@@ -75,7 +75,7 @@ void table_driver(struct buf *out, const struct page *page, const struct snapsho
         pair(out, page, "Problem", s->driver.error_message);
     for (size_t i = 0; i < s->source_count; i++) {
         const struct source_status *source = &s->sources[i];
-        if (source->state != SOURCE_OFF && strcmp(source->name, "nvml") != 0)
+        if (source->state != SOURCE_OFF && !source->names_driver)
             pair(out, page, "Source", source->name);
         else if (!s->driver.driver_version[0] && !s->driver.error_message[0] && source->message[0])
             pair(out, page, source->name, source->message);

@@ -270,6 +270,7 @@ const struct source_ops amdgpu_source = {
     .name = "amdgpu",
     .what = "AMD GPUs through the kernel's files",
     .automatic = true,
+    .reads_files = true,
     .check = amdgpu_check,
     .open = amdgpu_open,
     .presence = drm_cards_signature,

@@ -198,6 +198,7 @@ const struct source_ops drm_source = {
     .name = "drm",
     .what = "other graphics drivers: what the kernel reports about their clients",
     .automatic = true,
+    .reads_files = true,
     .check = drm_check,
     .open = drm_open,
     .presence = drm_cards_signature,

@@ -338,6 +338,7 @@ const struct source_ops intel_source = {
     .name = "intel",
     .what = "Intel graphics through the kernel's files",
     .automatic = true,
+    .reads_files = true,
     .check = intel_check,
     .open = intel_open,
     .presence = drm_cards_signature,

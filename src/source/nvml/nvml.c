@@ -209,6 +209,7 @@ const struct source_ops nvml_source = {
     .name = "nvml",
     .what = "NVIDIA GPUs through the driver's own library (libnvidia-ml.so.1)",
     .automatic = true,
+    .names_driver = true,
     .open = nvml_open,
     .list = nvml_list,
     .refresh = nvml_refresh,

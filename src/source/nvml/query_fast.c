@@ -163,7 +163,12 @@ static int ask_pstate(struct nvml *n, struct nvml_card *card, int kind, int64_t 
     return code;
 }
 
-/* NVML's first nine reasons are the first nine of ours; later ones become "other". */
+/* NVML's bit at each position; later ones become "other". */
+static const enum throttle nvml_reasons[] = {
+    THROTTLE_IDLE,       THROTTLE_APP_CLOCKS, THROTTLE_POWER_CAP,   THROTTLE_HW_SLOWDOWN, THROTTLE_SYNC_BOOST,
+    THROTTLE_SW_THERMAL, THROTTLE_HW_THERMAL, THROTTLE_POWER_BRAKE, THROTTLE_DISPLAY,
+};
+
 static int ask_throttle(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -171,7 +176,10 @@ static int ask_throttle(struct nvml *n, struct nvml_card *card, int kind, int64_
         return NVML_FUNCTION_NOT_FOUND;
     unsigned long long reasons = 0;
     int code = n->lib.throttle(card->handle, &reasons);
-    values[0] = (int64_t)(reasons & 0x1ff) | (reasons & ~0x1ffULL ? THROTTLE_OTHER : 0);
+    values[0] = reasons >> ARRAY_LEN(nvml_reasons) ? THROTTLE_OTHER : 0;
+    for (size_t i = 0; i < ARRAY_LEN(nvml_reasons); i++)
+        if (reasons >> i & 1)
+            values[0] |= nvml_reasons[i];
     return code;
 }
 

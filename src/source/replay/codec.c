@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "source/replay/coder.h"
+#include "source/source.h"
 
 enum {
     SNAPSHOT_SETTINGS = 1,
@@ -35,6 +36,13 @@ static void code_driver(struct coder *c, struct driver_info *d)
     CODE_TEXT(c, d->error_message);
 }
 
+/* Not written: a source says it of itself. */
+static void name_driver(struct source_status *s)
+{
+    const struct source_ops *ops = source_find(str_from(s->name));
+    s->names_driver = ops && ops->names_driver;
+}
+
 static void code_sources(struct coder *c, struct snapshot *now)
 {
     now->source_count = code_small(c, now->source_count, SOURCES_MAX);
@@ -47,6 +55,7 @@ static void code_sources(struct coder *c, struct snapshot *now)
         s->consecutive_errors = (uint32_t)code_small(c, s->consecutive_errors, UINT32_MAX);
         s->init_failures_total = code_u64(c, s->init_failures_total);
         CODE_TEXT(c, s->message);
+        name_driver(s);
     }
 }
 

@@ -358,6 +358,7 @@ static void replay_past(const struct env *env, const char *params, void (*take)(
 const struct source_ops replay_source = {
     .name = "replay",
     .what = "plays what `whirr record` wrote",
+    .recorded = true,
     .check = replay_check,
     .open = replay_open,
     .list = replay_list,

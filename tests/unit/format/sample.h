@@ -84,8 +84,8 @@ static inline struct snapshot *sample_machine(void)
     s->host.mem_available_bytes = reading_ok(48 * GIB_BYTES);
     s->host.cpu_permille = reading_absent(READING_PENDING);
     s->source_count = 2;
-    s->sources[0] =
-        (struct source_status){.name = "nvml", .state = SOURCE_OK, .gpu_count = 4, .errors_total = 3, .init_failures_total = 1};
+    s->sources[0] = (struct source_status){
+        .name = "nvml", .names_driver = true, .state = SOURCE_OK, .gpu_count = 4, .errors_total = 3, .init_failures_total = 1};
     s->sources[1] = (struct source_status){.name = "amdgpu", .state = SOURCE_OFF, .message = "no AMD GPU in /sys/class/drm"};
     snprintf(s->driver.driver_version, sizeof s->driver.driver_version, "580.159.04");
     snprintf(s->driver.cuda_version, sizeof s->driver.cuda_version, "13.0");

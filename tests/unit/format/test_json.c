@@ -153,7 +153,8 @@ static void no_gpu_is_an_empty_list_and_a_reason(void **state)
     (void)state;
     struct snapshot *s = snapshot_new(0);
     s->source_count = 1;
-    s->sources[0] = (struct source_status){.name = "nvml", .message = "libnvidia-ml.so.1: cannot open shared object file"};
+    s->sources[0] = (struct source_status){
+        .name = "nvml", .names_driver = true, .message = "libnvidia-ml.so.1: cannot open shared object file"};
     {
         SAMPLE_JSON(devices, json_devices(j, s, ALL_GPUS));
         assert_string_equal(devices_text.at, "{\"devices\":[],\"count\":0}");

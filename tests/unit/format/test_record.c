@@ -210,6 +210,8 @@ static struct snapshot *any_snapshot(void)
     s->source_count = roll(SOURCES_MAX + 1);
     for (size_t i = 0; i < s->source_count; i++) {
         any_text(s->sources[i].name, sizeof s->sources[i].name);
+        if ((s->sources[i].names_driver = roll(4) == 0))
+            snprintf(s->sources[i].name, sizeof s->sources[i].name, "nvml");
         s->sources[i].state = (enum source_state)roll(SOURCE_ASLEEP + 1);
         s->sources[i].errors_total = roll(UINT64_MAX);
         s->sources[i].consecutive_errors = (uint32_t)roll(UINT32_MAX);

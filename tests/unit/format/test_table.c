@@ -257,7 +257,7 @@ static void without_gpu_the_reason_and_the_way_out_are_told(void **state)
     (void)state;
     struct snapshot *s = snapshot_new(0);
     s->source_count = 1;
-    s->sources[0] = (struct source_status){.name = "nvml", .message = "no library"};
+    s->sources[0] = (struct source_status){.name = "nvml", .names_driver = true, .message = "no library"};
     struct page page = {.width = 80, .utf8 = true};
     AUTO_BUF struct buf b = BUF(1 << 20);
     table_status(&b, &page, s, ALL_GPUS);
