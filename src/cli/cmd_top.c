@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/fleet.h"
-#include "fleet/top.h"
+#include "tui/fleet_rows.h"
 #include "tui/live.h"
 #include "tui/prefs.h"
 #include "tui/theme.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The state of the fleet's live view: which lines there are, in which order, and what keys do.
  */
-#include "fleet/top.h"
+#include "tui/fleet_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

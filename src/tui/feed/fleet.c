@@ -13,7 +13,7 @@
 #include "ask/cli.h"
 #include "base/cleanup.h"
 #include "base/mailbox.h"
-#include "fleet/top.h"
+#include "tui/fleet_rows.h"
 #include "tui/screen.h"
 
 enum { ANSWER_WITHIN_MS = 30000, END_TRIES = 20, END_PAUSE_MS = 10, TICK_MS = 1000 };

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "fleet/top.h"
+#include "tui/fleet_rows.h"
 
 enum { COLUMNS_MAX = 9, CELL_SIZE = 192 };
 
