@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/fleet.h"
-#include "tui/fleet_rows.h"
 #include "tui/live.h"
 #include "tui/prefs.h"
 #include "tui/theme.h"
@@ -45,25 +44,15 @@ static bool has_direct_color(void)
 }
 
 /* All hosts of a database: its metrics come every 15 s or so, and nothing is gained by asking every second. */
-static int run_fleet(struct cli *cli, const struct live_options *live, const char *theme)
+static int choose_fleet(struct cli *cli, struct live_options *live)
 {
     enum { FLEET_INTERVAL_MS = 5000 };
     const struct options *o = cli->options;
-    int usable = fleet_check_url(cli);
-    if (usable != EXIT_FINE)
-        return usable;
     if (live->record)
         return cli_usage(cli, "--record takes one host, not --fleet");
-    return fleet_top_run(cli, &(struct fleet_top_options){.url = options_value(o, "fleet", ""),
-                                                          .theme = theme,
-                                                          .interval_ms = options_has(o, "interval")
-                                                                             ? MAX_OF(live->interval_ms, (int64_t)MS_PER_S)
-                                                                             : (int64_t)FLEET_INTERVAL_MS,
-                                                          .once = options_has(o, "once"),
-                                                          .direct_color = live->direct_color,
-                                                          .mouse = live->mouse,
-                                                          .width = live->width,
-                                                          .height = live->height});
+    live->fleet = options_value(o, "fleet", "");
+    live->interval_ms = options_has(o, "interval") ? MAX_OF(live->interval_ms, (int64_t)MS_PER_S) : (int64_t)FLEET_INTERVAL_MS;
+    return fleet_check_url(cli);
 }
 
 static int top_run(struct cli *cli)
@@ -99,8 +88,9 @@ static int top_run(struct cli *cli)
         str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", "")));
     if (options_has(o, "sort"))
         str_copy(settings.sort, sizeof settings.sort, str_from(process_sort_key(options_value(o, "sort", ""))));
-    if (options_has(o, "fleet"))
-        return run_fleet(cli, &live, settings.theme);
+    int status = options_has(o, "fleet") ? choose_fleet(cli, &live) : EXIT_FINE;
+    if (status != EXIT_FINE)
+        return status;
     return options_has(o, "once") ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);
 }
 

@@ -199,6 +199,11 @@ void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill);
 /* GET /api/fleet of a daemon. */
 extern const struct part_ops fleet_part_ops;
 
+/* Numbers of a cell, without their unit: "12/80" and "1.5" GiB, "250" W. */
+void fleet_show_used(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total);
+void fleet_show_gib(char text[NUMBER_SIZE], const struct page *page, struct reading bytes);
+void fleet_show_watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw);
+
 /* One sentence about the whole. */
 void fleet_answer(const struct fleet *f, char *text, size_t size);
 /* "not_judged", "failing": for JSON and filters. */

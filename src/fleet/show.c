@@ -25,7 +25,7 @@ static void head(struct buf *out, const struct page *page, const struct fleet *f
     buf_char(out, '\n');
 }
 
-static void used_of(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total)
+void fleet_show_used(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total)
 {
     int64_t u, t;
     if (reading_get(used, &u) && reading_get(total, &t))
@@ -34,16 +34,16 @@ static void used_of(char text[NUMBER_SIZE], const struct page *page, struct read
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
 }
 
-static void gib(char text[NUMBER_SIZE], const struct page *page, struct reading bytes)
+void fleet_show_gib(char text[NUMBER_SIZE], const struct page *page, struct reading bytes)
 {
     int64_t value;
     if (reading_get(bytes, &value))
-        snprintf(text, NUMBER_SIZE, "%.1f", (double)value * PER_GIB);
+        snprintf(text, NUMBER_SIZE, value >= 1000LL << 30 ? "%.0f" : "%.1f", (double)value * PER_GIB);
     else
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
 }
 
-static void watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw)
+void fleet_show_watts(char text[NUMBER_SIZE], const struct page *page, struct reading mw)
 {
     int64_t value;
     if (reading_get(mw, &value))
@@ -95,11 +95,11 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
         grid_add(&g, INK_PLAIN, text);
         show_percent(text, page, h->util_permille);
         grid_add(&g, INK_PLAIN, text);
-        used_of(text, page, h->used_bytes, h->total_bytes);
+        fleet_show_used(text, page, h->used_bytes, h->total_bytes);
         grid_add(&g, INK_PLAIN, text);
         show_temperature(text, page, h->temp_mdegc);
         grid_add(&g, INK_PLAIN, text);
-        watts(text, page, h->power_mw);
+        fleet_show_watts(text, page, h->power_mw);
         grid_add(&g, INK_PLAIN, text);
         grid_add(&g, ink_of(h), h->note);
     }
@@ -153,9 +153,9 @@ void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet
     for (size_t i = 0; i < rows_of(v, count); i++) {
         const struct fleet_process *p = &list[i];
         char memory[NUMBER_SIZE], util[NUMBER_SIZE], power[NUMBER_SIZE], gpus[NUMBER_SIZE];
-        gib(memory, page, p->mem_bytes);
+        fleet_show_gib(memory, page, p->mem_bytes);
         show_percent(util, page, p->util_permille);
-        watts(power, page, p->power_mw);
+        fleet_show_watts(power, page, p->power_mw);
         gpus[0] = '\0';
         if (p->util_permille.state == READING_OK)
             snprintf(gpus, sizeof gpus, "%.1f", (double)p->util_permille.value / 1000);
@@ -211,7 +211,7 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
     for (size_t i = 0; i < shown; i++) {
         char memory[NUMBER_SIZE], util[NUMBER_SIZE];
         char name[GPU_NAME_SIZE + 24];
-        gib(memory, page, fleet_room(list[i]));
+        fleet_show_gib(memory, page, fleet_room(list[i]));
         show_percent(util, page, list[i]->util_permille);
         snprintf(name, sizeof name, "%s%s", list[i]->name, list[i]->divided ? " (in a MIG instance)" : "");
         const char *cells[] = {list[i]->host, list[i]->gpu, memory, util, name};

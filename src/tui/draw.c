@@ -13,6 +13,7 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "format/json/json.h"
+#include "tui/fleet_rows.h"
 
 /* Of a moment further back than that, the seconds do not matter. */
 enum { SECONDS_SHOWN_MS = 6 * 3600 * 1000, NAME_SHOWN = 14 };
@@ -68,7 +69,7 @@ static void clock_text(const struct top *t, char text[64])
     struct tm local;
     if (t->now.ms - shown.ms >= SECONDS_SHOWN_MS)
         moment_format(shown, t->now, at);
-    else if (t->live && localtime_r(&seconds, &local))
+    else if (t->now.ms && localtime_r(&seconds, &local))
         strftime(at, sizeof at, "%H:%M:%S", &local);
     snprintf(text, 64, "%s%s", past && t->waiting ? "looking up " : past ? "PAST " : t->paused ? "PAUSED " : "", at);
 }
@@ -82,15 +83,15 @@ static void draw_header(struct top *t, struct canvas *c)
     x += canvas_text(c, x, 0, 5, TINT_STRONG, "whirr");
     canvas_flag(c, 1, 0, 5, CELL_BOLD);
     x += 2;
-    bool all = c->width >= 78;
+    bool all = c->width >= (t->fleet ? 50 : 78);
     int tabs = (int)top_tab_count(t);
     for (int i = 0; i < tabs; i++) {
         if (!all && i != (int)t->tab)
             continue;
-        int from = x, width = width_of(top_tab_names[i]);
+        int from = x, width = width_of(top_tab_name(t, (size_t)i));
         if (x + width + 2 > right)
             break;
-        canvas_text(c, x + 1, 0, width, i == (int)t->tab ? TINT_STRONG : TINT_DIM, top_tab_names[i]);
+        canvas_text(c, x + 1, 0, width, i == (int)t->tab ? TINT_STRONG : TINT_DIM, top_tab_name(t, (size_t)i));
         if (i == (int)t->tab)
             canvas_flag(c, x, 0, width + 2, CELL_REVERSE);
         x += width + 2;
@@ -138,7 +139,7 @@ static int draw_headline(struct top *t, struct canvas *c, int lines)
 {
     enum tint tint;
     char named[WHY_TEXT_SIZE + 130];
-    const char *text = headline(t, &tint);
+    const char *text = t->fleet ? draw_fleet_headline(t, named, sizeof named, &tint) : headline(t, &tint);
     if (t->host && text[0]) {
         snprintf(named, sizeof named, "%s: %s", t->host, text);
         text = named;
@@ -148,7 +149,8 @@ static int draw_headline(struct top *t, struct canvas *c, int lines)
     used = MAX_OF(used, 1);
     for (int i = 0; i < used; i++)
         canvas_flag(c, 3, 1 + i, c->width - 4, CELL_BOLD);
-    top_zone(t, ZONE_HEADLINE, 0, 1, c->width, used, 0);
+    if (!t->fleet)
+        top_zone(t, ZONE_HEADLINE, 0, 1, c->width, used, 0);
     return used;
 }
 
@@ -167,10 +169,26 @@ static int draw_hints(struct top *t, struct canvas *c, const struct key_hint *ke
         if (x + width > c->width - 1)
             break;
         x += canvas_text(c, x, y, 10, TINT_LABEL, name) + 1;
-        x += canvas_text(c, x, y, 20, TINT_DIM, keys[i].what) + 2;
+        x += canvas_text(c, x, y, c->width, TINT_DIM, keys[i].what) + 2;
         top_zone(t, ZONE_KEY, from, y, width, 1, keys[i].key);
     }
     return x;
+}
+
+static void draw_fleet_keys(struct top *t, struct canvas *c, int x, int y)
+{
+    char command[HOST_NAME_SIZE + 32];
+    const struct key_hint opened[] = {{TOP_KEY_ESCAPE, "Esc", "back"}, {'c', "c", command}, {'s', "s", "sort"}};
+    static const struct key_hint all[] = {
+        {TOP_KEY_ENTER, "Enter", "open"}, {'/', "/", "filter"},       {'s', "s", "sort"}, {'r', "r", "reverse"},
+        {TOP_KEY_TAB, "Tab", "view"},     {'c', "c", "copy command"},
+    };
+    snprintf(command, sizeof command, "copy: whirr --host %s top", t->fleet->open);
+    if (t->fleet->open[0])
+        draw_hints(t, c, opened, ARRAY_LEN(opened), x, y);
+    else
+        draw_hints(t, c, all, ARRAY_LEN(all), x, y);
+    draw_fleet_place(t, c, y);
 }
 
 /* What leads out of every view comes first, then what the view is for. */
@@ -214,7 +232,9 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
         {TOP_KEY_TAB, "Tab", "view"},
     };
     int x = draw_hints(t, c, always, ARRAY_LEN(always), 1, y);
-    if (t->tab == TAB_OVERVIEW)
+    if (t->fleet)
+        draw_fleet_keys(t, c, x, y);
+    else if (t->tab == TAB_OVERVIEW)
         draw_hints(t, c, overview, ARRAY_LEN(overview), x, y);
     else if (t->tab == TAB_GUARD)
         draw_hints(t, c, guard, ARRAY_LEN(guard), x, y);
@@ -270,7 +290,7 @@ void draw_bottom(struct top *t, struct canvas *c, int y)
         canvas_text(c, 1, y, c->width - 2, t->note_bad ? TINT_BAD : TINT_STRONG, t->note);
     else if (mark_here(t))
         draw_mark(c, t, mark_here(t), y);
-    else if (t->trouble[0] && t->live)
+    else if (t->trouble[0] && (t->live || (t->fleet && t->fleet->known)))
         canvas_text(c, 1, y, c->width - 2, TINT_BAD, t->trouble);
     else
         draw_keys(t, c, y);
@@ -295,7 +315,9 @@ void draw_frame(struct top *t, struct canvas *c)
     int y = 1 + draw_headline(t, c, lines), bottom = c->height - 1;
     if (c->height >= 30)
         y++;
-    if (t->tab == TAB_OVERVIEW) {
+    if (t->fleet) {
+        draw_fleet(t, c, y, bottom - y);
+    } else if (t->tab == TAB_OVERVIEW) {
         /* Processes keep a heading and three rows, or a third of a low screen. */
         int rest = bottom - y, least = MIN_OF(4, MAX_OF(rest / 3, 2));
         y += draw_gpus(t, c, y, rest - least);

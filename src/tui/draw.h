@@ -20,6 +20,27 @@ void draw_bottom(struct top *t, struct canvas *c, int y);
 void draw_dialog(struct top *t, struct canvas *c);
 void draw_details(struct top *t, struct canvas *c);
 
+/* All hosts of a fleet; where in its rows the selection is, at the end of the bottom line. */
+void draw_fleet(struct top *t, struct canvas *c, int y, int height);
+const char *draw_fleet_headline(const struct top *t, char *text, size_t size, enum tint *tint);
+void draw_fleet_place(const struct top *t, struct canvas *c, int y);
+
+/* ---- draw_columns.c: what tables have in common ---- */
+/* Of the chosen columns those that fit into the width; a column without a width of its own takes what is left. */
+unsigned draw_columns_that_fit(const struct top_column_info *columns, int count, unsigned chosen, int width);
+struct column_titles {
+    const struct top_column_info *columns;
+    int count;
+    unsigned shown;
+    const char *sort; /* what the rows are sorted by; NULL: nothing */
+    bool reverse;
+};
+void draw_column_titles(struct top *t, struct canvas *c, const struct column_titles *titles, int y);
+/* The filter, in the line of the titles. */
+void draw_filter_words(const struct top *t, struct canvas *c, int y);
+/* Scrolls until the selected row is among those that there is room for. */
+void draw_scroll(struct top *t, size_t room);
+
 /* The page that numbers are formatted for. */
 struct page draw_page(const struct top *t);
 enum tint draw_heat_tint(const struct gpu *gpu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The process table: as many columns as fit, the least important go first.
+ * The process table.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,17 +23,7 @@ static unsigned choose_columns(const struct top *t, int width)
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
-    for (int rank = 20; rank > 0; rank--) {
-        int needed = 1 + COMMAND_LEAST;
-        for (int i = 0; i < COL_COUNT; i++)
-            needed += chosen & 1U << i && top_columns[i].width ? top_columns[i].width + 1 : 0;
-        if (needed <= width)
-            break;
-        for (int i = 0; i < COL_COUNT; i++)
-            if (top_columns[i].rank >= rank)
-                chosen &= ~(1U << i);
-    }
-    return chosen;
+    return draw_columns_that_fit(top_columns, COL_COUNT, chosen, width - COMMAND_LEAST);
 }
 
 /* The folder of a program says little, and takes the room of its arguments. */
@@ -115,36 +105,14 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
 
 static void draw_heading(struct top *t, struct canvas *c, unsigned columns, size_t room, int y)
 {
-    int x = 1;
-    for (int i = 0; i < COL_COUNT; i++) {
-        const struct top_column_info *info = &top_columns[i];
-        if (!(columns & 1U << i))
-            continue;
-        int width = info->width ? info->width : c->width - x - 1;
-        bool sorted = info->sort && strcmp(t->settings.sort, info->sort) == 0;
-        char title[32];
-        snprintf(title, sizeof title, "%s%s", info->title,
-                 !sorted               ? ""
-                 : t->settings.reverse ? (t->utf8 ? "▲" : "^")
-                 : t->utf8             ? "▼"
-                                       : "v");
-        (info->right ? canvas_right : canvas_text)(c, x, y, width, sorted ? TINT_LABEL : TINT_DIM, title);
-        if (info->sort)
-            top_zone(t, ZONE_SORT, x, y, width, 1, i);
-        x += width + 1;
-    }
-    char words[160] = "";
+    const struct column_titles titles = {top_columns, COL_COUNT, columns, t->settings.sort, t->settings.reverse};
+    draw_column_titles(t, c, &titles, y);
+    char words[96] = "";
     if (room && t->row_count > room)
         snprintf(words, sizeof words, "%zu to %zu of %zu", t->first + 1, MIN_OF(t->first + room, t->row_count), t->row_count);
     if (words[0])
         canvas_right(c, c->width / 2, y, c->width - c->width / 2 - 1, TINT_DIM, words);
-    words[0] = '\0';
-    if (t->filter[0])
-        snprintf(words, sizeof words, "filter: %s", t->filter);
-    if (t->settings.compute_only)
-        snprintf(words + strlen(words), sizeof words - strlen(words), "%scompute only", words[0] ? ", " : "");
-    if (words[0] && c->width >= 60)
-        canvas_right(c, c->width / 2, y, c->width - c->width / 2 - 1, TINT_WARN, words);
+    draw_filter_words(t, c, y);
 }
 
 static void draw_group(struct canvas *c, const struct top *t, const struct top_row *row, unsigned columns, int y)
@@ -238,13 +206,7 @@ void draw_processes(struct top *t, struct canvas *c, int y, int height)
         return;
     unsigned columns = choose_columns(t, c->width);
     size_t room = (size_t)MAX_OF(height - 1, 0);
-    t->page = room;
-    if (t->selected < t->first)
-        t->first = t->selected;
-    if (room && t->selected >= t->first + room)
-        t->first = t->selected - room + 1;
-    if (t->first && t->first + room > t->row_count)
-        t->first = t->row_count > room ? t->row_count - room : 0;
+    draw_scroll(t, room);
     draw_heading(t, c, columns, room, y++);
     if (!t->row_count && room)
         draw_nothing(t, c, y);

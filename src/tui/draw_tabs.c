@@ -283,13 +283,24 @@ static const char *const help[] = {
     "Mouse    click tabs, GPUs, headings, rows; drag over plots; wheel scrolls",
 };
 
-static void draw_help(struct canvas *c)
+static const char *const fleet_help[] = {
+    "Move     up/down k/j, PgUp/PgDn, Home, End/G, wheel",
+    "Views    1 hosts, worst first   2 GPUs that are held but idle",
+    "         3 GPUs with free VRAM  4 processes   Tab, Shift-Tab",
+    "Host     Enter opens it, Esc comes back, c copies the command for it",
+    "Table    / filter (host, user, GPU, note), s/S sort, r reverse",
+    "Other    T theme, Ctrl-L redraw, Ctrl-Z, q quit",
+};
+
+static void draw_help(const struct top *t, struct canvas *c)
 {
-    int width = MIN_OF(c->width, 74), height = MIN_OF(c->height, (int)ARRAY_LEN(help) + 4);
+    const char *const *lines = t->fleet ? fleet_help : help;
+    int count = t->fleet ? (int)ARRAY_LEN(fleet_help) : (int)ARRAY_LEN(help);
+    int width = MIN_OF(c->width, 74), height = MIN_OF(c->height, count + 4);
     int x = (c->width - width) / 2, y = (c->height - height) / 2;
     canvas_box(c, x, y, width, height, "Keys");
-    for (int i = 0; i < (int)ARRAY_LEN(help) && i + 3 < height; i++) {
-        canvas_text(c, x + 2, y + 1 + i, width - 4, TINT_PLAIN, help[i]);
+    for (int i = 0; i < count && i + 3 < height; i++) {
+        canvas_text(c, x + 2, y + 1 + i, width - 4, TINT_PLAIN, lines[i]);
         for (int k = 0; k < 8; k++) {
             struct cell *cell = canvas_cell(c, x + 2 + k, y + 1 + i);
             if (cell)
@@ -413,7 +424,7 @@ static void draw_answer(const struct top *t, struct canvas *c)
 void draw_dialog(struct top *t, struct canvas *c)
 {
     switch (t->mode) {
-    case MODE_HELP: draw_help(c); break;
+    case MODE_HELP: draw_help(t, c); break;
     case MODE_DETAILS: draw_details(t, c); break;
     case MODE_COLUMNS: draw_columns(t, c); break;
     case MODE_SIGNAL: draw_signal(t, c); break;

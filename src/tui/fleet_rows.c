@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The state of the fleet's live view: which lines there are, in which order, and what keys do.
+ * The rows of a fleet in the live view: which there are, and in which order.
  */
 #include "tui/fleet_rows.h"
 
@@ -9,17 +9,26 @@
 
 #include "base/cleanup.h"
 
-void fleet_top_done(struct fleet_top *t)
+const char *const fleet_sort_names[FLEET_SORT_COUNT] = {"first", "util", "free", "power", "host"};
+
+struct top_fleet *top_fleet_new(void)
 {
-    fleet_done(&t->fleet);
-    free(t->hosts);
-    free(t->lines);
-    *t = (struct fleet_top){0};
+    return calloc(1, sizeof(struct top_fleet));
 }
 
-const char *fleet_line_host(const struct fleet_line *l)
+void top_fleet_free(struct top_fleet *f)
 {
-    return l->host ? l->host->name : l->gpu ? l->gpu->host : l->process ? l->process->host : "";
+    if (!f)
+        return;
+    fleet_done(&f->fleet);
+    free(f->hosts);
+    free(f->rows);
+    free(f);
+}
+
+const char *fleet_row_host(const struct fleet_row *row)
+{
+    return row->host ? row->host->name : row->gpu ? row->gpu->host : row->process ? row->process->host : "";
 }
 
 struct reading fleet_host_free(const struct fleet_host *h)
@@ -74,33 +83,33 @@ void fleet_holders(const struct fleet *f, const char *host, const char *gpu, cha
     str_copy(text, size, buf_view(&out));
 }
 
-/* ---- lines ---- */
+/* ---- rows ---- */
 
-static int64_t rank_of_host(const struct fleet_top *t, const struct fleet_host *h)
+static int64_t rank_of_host(const struct top_fleet *f, const struct fleet_host *h)
 {
-    switch (t->sort) {
+    switch (f->sort) {
     case FLEET_SORT_UTIL: return reading_or(h->util_permille, -1);
     case FLEET_SORT_FREE: return reading_or(fleet_host_free(h), -1);
     case FLEET_SORT_POWER: return reading_or(h->power_mw, -1);
     case FLEET_SORT_HOST: return 0;
-    default: return -(h - t->hosts); /* as they came: worst first */
+    default: return -(h - f->hosts); /* as they came: worst first */
     }
 }
 
-static int64_t rank_of_gpu(const struct fleet_top *t, const struct fleet_gpu *g)
+static int64_t rank_of_gpu(const struct top *t, const struct fleet_gpu *g)
 {
-    switch (t->sort) {
+    switch (t->fleet->sort) {
     case FLEET_SORT_UTIL: return reading_or(g->util_permille, -1);
     case FLEET_SORT_FREE: return reading_or(g->free_bytes, -1);
     case FLEET_SORT_POWER: return reading_or(g->power_mw, -1);
     case FLEET_SORT_HOST: return 0;
-    default: return t->view == FLEET_TOP_FREE ? reading_or(g->free_bytes, -1) : reading_or(g->used_bytes, -1);
+    default: return t->tab == TAB_FLEET_FREE ? reading_or(g->free_bytes, -1) : reading_or(g->used_bytes, -1);
     }
 }
 
-static int64_t rank_of_process(const struct fleet_top *t, const struct fleet_process *p)
+static int64_t rank_of_process(const struct top_fleet *f, const struct fleet_process *p)
 {
-    switch (t->sort) {
+    switch (f->sort) {
     case FLEET_SORT_UTIL: return reading_or(p->util_permille, -1);
     case FLEET_SORT_POWER: return reading_or(p->power_mw, -1);
     case FLEET_SORT_HOST: return 0;
@@ -110,31 +119,31 @@ static int64_t rank_of_process(const struct fleet_top *t, const struct fleet_pro
 
 static int by_rank(const void *a, const void *b, void *user)
 {
-    const struct fleet_line *x = a, *y = b;
-    const struct fleet_top *t = user;
+    const struct fleet_row *x = a, *y = b;
+    const struct top_fleet *f = user;
     int order = x->rank != y->rank ? (x->rank < y->rank ? 1 : -1) : 0;
     if (!order)
-        order = strverscmp(fleet_line_host(x), fleet_line_host(y));
+        order = strverscmp(fleet_row_host(x), fleet_row_host(y));
     if (!order && x->gpu && y->gpu)
         order = strverscmp(x->gpu->gpu, y->gpu->gpu);
-    return t->reverse ? -order : order;
+    return f->reverse ? -order : order;
 }
 
 /* Every word of the filter is in the host, the GPU's name, a holder or the note, in any case. */
-static bool passes(const struct fleet_top *t, const struct fleet_line *l)
+static bool passes(const struct top *t, const struct fleet_row *row)
 {
     char holders[256] = "", all[1024];
     struct str rest = str_from(t->filter), word;
     if (!t->filter[0])
         return true;
-    if (!l->process)
-        fleet_holders(&t->fleet, fleet_line_host(l), l->gpu ? l->gpu->gpu : NULL, holders, sizeof holders);
-    snprintf(all, sizeof all, "%s %s %s %s %s %s %s %s", fleet_line_host(l), holders, l->host ? l->host->note : "",
-             l->host && l->host->count ? l->host->gpus->name
-             : l->gpu                  ? l->gpu->name
-                                       : "",
-             l->gpu ? fleet_state_name(l->gpu->state) : "", l->process ? l->process->user : "",
-             l->process ? l->process->process : "", l->process ? l->process->container : "");
+    if (!row->process)
+        fleet_holders(&t->fleet->fleet, fleet_row_host(row), row->gpu ? row->gpu->gpu : NULL, holders, sizeof holders);
+    snprintf(all, sizeof all, "%s %s %s %s %s %s %s %s", fleet_row_host(row), holders, row->host ? row->host->note : "",
+             row->host && row->host->count ? row->host->gpus->name
+             : row->gpu                    ? row->gpu->name
+                                           : "",
+             row->gpu ? fleet_state_name(row->gpu->state) : "", row->process ? row->process->user : "",
+             row->process ? row->process->process : "", row->process ? row->process->container : "");
     while (str_word(&rest, &word)) {
         char copy[sizeof t->filter];
         str_copy(copy, sizeof copy, word);
@@ -144,234 +153,94 @@ static bool passes(const struct fleet_top *t, const struct fleet_line *l)
     return true;
 }
 
-static void add_line(struct fleet_top *t, struct fleet_line line)
+static void add_row(struct top *t, struct fleet_row row)
 {
-    if (t->open[0] && strcmp(fleet_line_host(&line), t->open) != 0)
+    struct top_fleet *f = t->fleet;
+    if (f->open[0] && strcmp(fleet_row_host(&row), f->open) != 0)
         return;
-    if (passes(t, &line))
-        t->lines[t->line_count++] = line;
+    if (passes(t, &row))
+        f->rows[t->row_count++] = row;
 }
 
-static void add_gpus(struct fleet_top *t)
+static void sort_rows(struct top *t, size_t from)
 {
-    for (size_t i = 0; i < t->fleet.gpu_count; i++) {
-        const struct fleet_gpu *g = &t->fleet.gpus[i];
+    if (t->row_count > from)
+        qsort_r(t->fleet->rows + from, t->row_count - from, sizeof *t->fleet->rows, by_rank, t->fleet);
+}
+
+static void add_hosts(struct top *t)
+{
+    const struct top_fleet *f = t->fleet;
+    for (size_t i = 0; i < f->host_count; i++)
+        add_row(t, (struct fleet_row){.host = &f->hosts[i], .rank = rank_of_host(f, &f->hosts[i])});
+    sort_rows(t, 0);
+}
+
+static void add_gpus(struct top *t)
+{
+    const struct top_fleet *f = t->fleet;
+    for (size_t i = 0; i < f->fleet.gpu_count; i++) {
+        const struct fleet_gpu *g = &f->fleet.gpus[i];
         bool free = fleet_is_usable(g) && g->free_bytes.state == READING_OK;
-        if (t->open[0] || (t->view == FLEET_TOP_HELD ? g->state == FLEET_HELD : free))
-            add_line(t, (struct fleet_line){.gpu = g, .rank = t->open[0] ? 0 : rank_of_gpu(t, g)});
+        if (f->open[0] || (t->tab == TAB_FLEET_HELD ? g->state == FLEET_HELD : free))
+            add_row(t, (struct fleet_row){.gpu = g, .rank = f->open[0] ? 0 : rank_of_gpu(t, g)});
     }
+    sort_rows(t, 0);
 }
 
-static void add_processes(struct fleet_top *t)
+/* Below the GPUs of a host they have a heading. */
+static void add_processes(struct top *t)
 {
-    for (size_t i = 0; i < t->fleet.process_count; i++)
-        add_line(t, (struct fleet_line){.process = &t->fleet.processes[i], .rank = rank_of_process(t, &t->fleet.processes[i])});
+    struct top_fleet *f = t->fleet;
+    size_t before = t->row_count;
+    if (f->open[0])
+        f->rows[t->row_count++] = (struct fleet_row){0};
+    size_t first = t->row_count;
+    for (size_t i = 0; i < f->fleet.process_count; i++)
+        add_row(t, (struct fleet_row){.process = &f->fleet.processes[i], .rank = rank_of_process(f, &f->fleet.processes[i])});
+    sort_rows(t, first);
+    if (t->row_count == first)
+        t->row_count = before;
 }
 
-static void sort_lines(struct fleet_top *t, size_t from)
+void top_fleet_rows(struct top *t)
 {
-    if (t->line_count > from)
-        qsort_r(t->lines + from, t->line_count - from, sizeof *t->lines, by_rank, t);
-}
-
-static void make_lines(struct fleet_top *t)
-{
-    size_t most = t->host_count + t->fleet.gpu_count + t->fleet.process_count + 2;
-    struct fleet_line *lines = realloc(t->lines, most * sizeof *lines);
-    t->line_count = 0;
-    if (!lines)
+    struct top_fleet *f = t->fleet;
+    size_t most = f->host_count + f->fleet.gpu_count + f->fleet.process_count + 2;
+    struct fleet_row *rows = realloc(f->rows, most * sizeof *rows);
+    t->row_count = 0;
+    if (!rows)
         return;
-    t->lines = lines;
-    if (t->open[0] || t->view == FLEET_TOP_HELD || t->view == FLEET_TOP_FREE) {
+    f->rows = rows;
+    if (f->open[0] || t->tab == TAB_FLEET_HELD || t->tab == TAB_FLEET_FREE)
         add_gpus(t);
-        sort_lines(t, 0);
-    } else if (t->view == FLEET_TOP_HOSTS) {
-        for (size_t i = 0; i < t->host_count; i++)
-            add_line(t, (struct fleet_line){.host = &t->hosts[i], .rank = rank_of_host(t, &t->hosts[i])});
-        sort_lines(t, 0);
-    }
-    if (t->open[0] || t->view == FLEET_TOP_PROCESSES) {
-        size_t from = t->line_count;
-        if (t->open[0])
-            t->lines[t->line_count++] = (struct fleet_line){0}; /* the heading */
-        size_t first = t->line_count;
+    else if (t->tab == TAB_FLEET_HOSTS)
+        add_hosts(t);
+    if (f->open[0] || t->tab == TAB_FLEET_PROCESSES)
         add_processes(t);
-        sort_lines(t, first);
-        if (t->open[0] && t->line_count == first)
-            t->line_count = from;
-    }
-    t->selected = t->line_count ? MIN_OF(t->selected, t->line_count - 1) : 0;
+    t->selected = t->row_count ? MIN_OF(t->selected, t->row_count - 1) : 0;
 }
 
 /* ---- answers ---- */
 
-void fleet_top_take(struct fleet_top *t, struct fleet *f, struct wall at)
+void top_fleet_take(struct top *t, struct fleet *answer, struct wall at)
 {
+    struct top_fleet *f = t->fleet;
     char host[HOST_NAME_SIZE] = "";
-    if (t->selected < t->line_count)
-        str_copy(host, sizeof host, str_from(fleet_line_host(&t->lines[t->selected])));
-    t->line_count = 0; /* they point into it */
-    fleet_done(&t->fleet);
-    free(t->hosts);
-    t->fleet = *f;
-    *f = (struct fleet){0};
-    t->hosts = fleet_hosts(&t->fleet, &t->host_count);
-    t->known = true;
-    t->at = at;
+    if (t->selected < t->row_count)
+        str_copy(host, sizeof host, str_from(fleet_row_host(&f->rows[t->selected])));
+    t->row_count = 0; /* they point into it */
+    fleet_done(&f->fleet);
+    free(f->hosts);
+    f->fleet = *answer;
+    *answer = (struct fleet){0};
+    f->hosts = fleet_hosts(&f->fleet, &f->host_count);
+    f->known = true;
+    t->now = at;
     t->trouble[0] = '\0';
-    make_lines(t);
+    top_fleet_rows(t);
     /* The selection stays with the host, wherever it has gone. */
-    for (size_t i = 0; t->view == FLEET_TOP_HOSTS && !t->open[0] && t->selected && i < t->line_count; i++)
-        if (strcmp(fleet_line_host(&t->lines[i]), host) == 0)
+    for (size_t i = 0; t->tab == TAB_FLEET_HOSTS && !f->open[0] && t->selected && i < t->row_count; i++)
+        if (strcmp(fleet_row_host(&f->rows[i]), host) == 0)
             t->selected = i;
-}
-
-void fleet_top_trouble(struct fleet_top *t, const char *text)
-{
-    str_copy(t->trouble, sizeof t->trouble, str_from(text));
-}
-
-/* ---- keys ---- */
-
-static void select_line(struct fleet_top *t, int64_t at)
-{
-    t->selected = t->line_count ? (size_t)MIN_OF(MAX_OF(at, (int64_t)0), (int64_t)t->line_count - 1) : 0;
-}
-
-static void show_view(struct fleet_top *t, enum fleet_top_view view)
-{
-    t->view = view;
-    t->open[0] = '\0';
-    t->sort = FLEET_SORT_FIRST;
-    t->reverse = false;
-    t->selected = t->first = 0;
-    make_lines(t);
-}
-
-static void open_host(struct fleet_top *t)
-{
-    if (t->open[0] || t->selected >= t->line_count)
-        return;
-    str_copy(t->open, sizeof t->open, str_from(fleet_line_host(&t->lines[t->selected])));
-    t->back = t->selected;
-    t->filter[0] = '\0';
-    t->selected = t->first = 0;
-    make_lines(t);
-}
-
-static void close_host(struct fleet_top *t)
-{
-    if (t->open[0]) {
-        t->open[0] = '\0';
-        t->selected = t->back;
-    } else {
-        t->filter[0] = '\0';
-    }
-    make_lines(t);
-}
-
-static void copy_command(struct fleet_top *t)
-{
-    if (!t->open[0] && t->selected >= t->line_count)
-        return;
-    snprintf(t->copy, sizeof t->copy, "whirr --host %s top", t->open[0] ? t->open : fleet_line_host(&t->lines[t->selected]));
-    snprintf(t->note, sizeof t->note, "Copied: %.140s", t->copy);
-}
-
-static void type_filter(struct fleet_top *t, int key)
-{
-    size_t len = strlen(t->filter);
-    if (key == TOP_KEY_ENTER || key == TOP_KEY_ESCAPE) {
-        t->typing = false;
-        if (key == TOP_KEY_ESCAPE)
-            t->filter[0] = '\0';
-    } else if (key == TOP_KEY_BACKSPACE) {
-        t->filter[len ? len - 1 : 0] = '\0';
-    } else if (key >= ' ' && key < 0x7f && len + 1 < sizeof t->filter) {
-        t->filter[len] = (char)key;
-        t->filter[len + 1] = '\0';
-    }
-    t->selected = t->first = 0;
-    make_lines(t);
-}
-
-static void sort_next(struct fleet_top *t, int step)
-{
-    do
-        t->sort = (enum fleet_top_sort)(((int)t->sort + step + FLEET_SORT_COUNT) % FLEET_SORT_COUNT);
-    while ((t->view == FLEET_TOP_PROCESSES || t->view == FLEET_TOP_FREE) && t->sort == FLEET_SORT_FREE); /* it is their own */
-    t->selected = t->first = 0;
-    make_lines(t);
-}
-
-static bool move_key(struct fleet_top *t, int key)
-{
-    int64_t at = (int64_t)t->selected, page = (int64_t)MAX_OF(t->page, (size_t)1);
-    switch (key) {
-    case TOP_KEY_UP:
-    case 'k': select_line(t, at - 1); return true;
-    case TOP_KEY_DOWN:
-    case 'j': select_line(t, at + 1); return true;
-    case TOP_KEY_PAGE_UP: select_line(t, at - page); return true;
-    case TOP_KEY_PAGE_DOWN: select_line(t, at + page); return true;
-    case TOP_KEY_HOME: select_line(t, 0); return true;
-    case TOP_KEY_END:
-    case 'G': select_line(t, INT32_MAX); return true;
-    default: return false;
-    }
-}
-
-void fleet_top_key(struct fleet_top *t, int key)
-{
-    t->note[0] = '\0';
-    if (t->helping) {
-        t->helping = false;
-        return;
-    }
-    if (t->typing) {
-        type_filter(t, key);
-        return;
-    }
-    if (move_key(t, key))
-        return;
-    switch (key) {
-    case 'q': t->ended = true; break;
-    case '?': t->helping = true; break;
-    case '/': t->typing = true; break;
-    case '1':
-    case '2':
-    case '3':
-    case '4': show_view(t, (enum fleet_top_view)(key - '1')); break;
-    case TOP_KEY_TAB: show_view(t, (enum fleet_top_view)((t->view + 1) % FLEET_TOP_VIEWS)); break;
-    case TOP_KEY_BACK_TAB: show_view(t, (enum fleet_top_view)((t->view + FLEET_TOP_VIEWS - 1) % FLEET_TOP_VIEWS)); break;
-    case 's': sort_next(t, 1); break;
-    case 'S': sort_next(t, -1); break;
-    case 'r':
-        t->reverse = !t->reverse;
-        make_lines(t);
-        break;
-    case TOP_KEY_ENTER: open_host(t); break;
-    case TOP_KEY_ESCAPE:
-    case TOP_KEY_BACKSPACE: close_host(t); break;
-    case 'c': copy_command(t); break;
-    default: break;
-    }
-}
-
-void fleet_top_mouse(struct fleet_top *t, enum top_mouse what, int x, int y)
-{
-    (void)x;
-    if (what == TOP_DRAG)
-        return;
-    if (what != TOP_CLICK) {
-        select_line(t, (int64_t)t->selected + (what == TOP_WHEEL_UP ? -3 : 3));
-        return;
-    }
-    size_t at = t->first + (size_t)MAX_OF(y - t->rows_at, 0);
-    if (y < t->rows_at || at >= t->line_count)
-        return;
-    if (t->selected == at)
-        open_host(t);
-    else
-        t->selected = at;
 }

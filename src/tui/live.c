@@ -17,6 +17,7 @@
 #include "guard/target.h"
 #include "tui/draw.h"
 #include "tui/feed/feed.h"
+#include "tui/fleet_rows.h"
 #include "tui/keys/signals.h"
 #include "tui/prefs.h"
 #include "tui/screen.h"
@@ -69,7 +70,10 @@ static int open_host(struct live *l, size_t i, const struct cli *cli, const stru
         h->top.host_count = l->count;
         h->top.tab = TAB_HOSTS;
     }
-    h->feed = feed_start(&h->cli, l->options->interval_ms, l->options->record, several, &err);
+    if (l->options->fleet && !(h->top.fleet = top_fleet_new()))
+        return cli_fail("out of memory");
+    const struct feed_options feed = {l->options->interval_ms, l->options->record, l->options->fleet, several};
+    h->feed = feed_start(&h->cli, &feed, &err);
     if (h->feed)
         return EXIT_FINE;
     return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
@@ -275,6 +279,26 @@ int live_run(struct cli *cli, const struct top_settings *settings, const struct 
     return status;
 }
 
+/* Rates take two samples; a daemon has them, and its past. A fleet is whole in its first answer. */
+static void wait_once(struct live *l, struct live_host *h)
+{
+    struct mono begun = clock_mono(&clock_system);
+    int64_t within_ms = h->top.fleet ? FEED_FLEET_WITHIN_MS + MS_PER_S : ONCE_WITHIN_MS;
+    int samples = 0;
+    top_resize(&h->top, l->canvas.width, l->canvas.height);
+    while (samples < ONCE_SAMPLES && mono_since_ms(clock_mono(&clock_system), begun) < within_ms && !h->top.trouble[0]) {
+        struct news *n = mailbox_take(feed_news(h->feed), TICK_MS);
+        if (!n)
+            continue;
+        samples += n->kind == NEWS_FLEET ? ONCE_SAMPLES : n->kind == NEWS_SAMPLE || (n->kind == NEWS_SERIES && n->series_count);
+        news_take(n, &h->top);
+        choose_gpu(h);
+        if (h->top.live && !h->top.live->gpu_count)
+            break;
+        serve_requests(l);
+    }
+}
+
 int live_once(struct cli *cli, const struct top_settings *settings, const struct live_options *options)
 {
     struct live *l = calloc(1, sizeof *l);
@@ -286,24 +310,11 @@ int live_once(struct cli *cli, const struct top_settings *settings, const struct
         status = cli_fail("out of memory");
     if (status == EXIT_FINE) {
         struct live_host *h = shown_host(l);
-        struct mono begun = clock_mono(&clock_system);
-        int samples = 0;
-        top_resize(&h->top, l->canvas.width, l->canvas.height);
-        /* Rates take two samples; a daemon has them, and its past. */
-        while (samples < ONCE_SAMPLES && mono_since_ms(clock_mono(&clock_system), begun) < ONCE_WITHIN_MS && !h->top.trouble[0]) {
-            struct news *n = mailbox_take(feed_news(h->feed), TICK_MS);
-            if (!n)
-                continue;
-            samples += n->kind == NEWS_SAMPLE || (n->kind == NEWS_SERIES && n->series_count);
-            news_take(n, &h->top);
-            choose_gpu(h);
-            if (h->top.live && !h->top.live->gpu_count)
-                break;
-            serve_requests(l);
-        }
+        wait_once(l, h);
         draw_frame(&h->top, &l->canvas);
         canvas_write(&l->canvas, &text);
-        status = h->top.live ? show_text(&text) : cli_fail("%s", h->top.trouble[0] ? h->top.trouble : "no sample came in time");
+        bool known = h->top.live || (h->top.fleet && h->top.fleet->known);
+        status = known ? show_text(&text) : cli_fail("%s", h->top.trouble[0] ? h->top.trouble : "no sample came in time");
     }
     live_close(l);
     free(l);

@@ -9,6 +9,7 @@
 struct live_options {
     int64_t interval_ms;
     const char *record; /* NULL: not recorded */
+    const char *fleet;  /* the database whose hosts are shown; NULL: none */
     const char *prefs;  /* the file of settings; "": none is kept */
     bool allow_signals, mouse, direct_color;
     int width, height; /* of --once */

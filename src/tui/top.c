@@ -11,10 +11,12 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "format/json/json.h"
+#include "tui/fleet_rows.h"
 
 enum { PANE_MS = 5000, GUARD_MS = 1000 };
 
-const char *const top_tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard", "Hosts"};
+static const char *const tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard", "Hosts"};
+static const char *const fleet_tab_names[TAB_FLEET_COUNT] = {"Hosts", "Held", "Free", "Processes"};
 
 const int64_t top_windows_ms[] = {
     MINUTE_MS,       5 * MINUTE_MS,    15 * MINUTE_MS,       60 * MINUTE_MS,
@@ -65,6 +67,7 @@ void top_done(struct top *t)
     free(t->answer);
     free(t->busy);
     free(t->rows);
+    top_fleet_free(t->fleet);
     *t = (struct top){0};
 }
 
@@ -76,7 +79,12 @@ void top_resize(struct top *t, int width, int height)
 
 size_t top_tab_count(const struct top *t)
 {
-    return t->host_count > 1 ? TAB_COUNT : TAB_HOSTS;
+    return t->fleet ? TAB_FLEET_COUNT : t->host_count > 1 ? TAB_COUNT : TAB_HOSTS;
+}
+
+const char *top_tab_name(const struct top *t, size_t tab)
+{
+    return (t->fleet ? fleet_tab_names : tab_names)[tab];
 }
 
 void top_switch(struct top *t, const struct top *from)

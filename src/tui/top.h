@@ -32,7 +32,23 @@ enum {
 
 enum top_mouse { TOP_CLICK, TOP_DRAG, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
 
-enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_HOSTS, TAB_COUNT };
+enum top_tab {
+    TAB_OVERVIEW,
+    TAB_WHY,
+    TAB_ALERTS,
+    TAB_HEALTH,
+    TAB_FORECAST,
+    TAB_ENERGY,
+    TAB_GUARD,
+    TAB_HOSTS,
+    TAB_COUNT,
+    /* Of a fleet, instead: */
+    TAB_FLEET_HOSTS = 0,
+    TAB_FLEET_HELD, /* GPUs that are held but idle */
+    TAB_FLEET_FREE, /* GPUs with free memory */
+    TAB_FLEET_PROCESSES,
+    TAB_FLEET_COUNT
+};
 
 /* What takes the keys. */
 enum top_mode {
@@ -199,13 +215,16 @@ struct top_settings {
     bool compute_only;
 };
 
+struct top_fleet;
+
 struct top {
     int width, height;
     bool utf8, allow_signals, daemon, paused;
     const char *host;               /* another host that is shown; NULL: this one */
     const struct top *const *hosts; /* all that are watched, this one among them; NULL: only one */
     size_t host_count, host_choice;
-    int32_t followed; /* the process that the selection stays with; 0: none */
+    struct top_fleet *fleet; /* all hosts of a database are shown; NULL: hosts that are asked themselves */
+    int32_t followed;        /* the process that the selection stays with; 0: none */
     struct top_settings settings;
     enum top_tab tab;
     enum top_mode mode;
@@ -264,7 +283,6 @@ struct top {
 };
 
 extern const struct top_settings top_defaults;
-extern const char *const top_tab_names[TAB_COUNT];
 extern const char *const top_group_names[GROUPED_COUNT];
 extern const int64_t top_windows_ms[];
 extern const size_t top_window_count;
@@ -284,6 +302,7 @@ void top_done(struct top *t);
 void top_switch(struct top *t, const struct top *from);
 /* Views that there are: that of the hosts only where there are several. */
 size_t top_tab_count(const struct top *t);
+const char *top_tab_name(const struct top *t, size_t tab);
 
 void top_key(struct top *t, int key);
 void top_mouse(struct top *t, enum top_mouse what, int x, int y);

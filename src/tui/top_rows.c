@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "format/json/json.h"
 #include "store/query.h"
+#include "tui/fleet_rows.h"
 #include "tui/top.h"
 
 enum { BUSY_MAX = 4096 };
@@ -252,6 +253,10 @@ void top_make_rows(struct top *t)
 {
     const struct snapshot *s = top_shown(t);
     AUTO_PROCESS_ROWS struct process_rows all = {0};
+    if (t->fleet) {
+        top_fleet_rows(t);
+        return;
+    }
     t->row_count = 0;
     t->hidden = 0;
     if (!s)
@@ -294,5 +299,5 @@ void top_make_rows(struct top *t)
 
 const struct top_row *top_selected(const struct top *t)
 {
-    return t->selected < t->row_count ? &t->rows[t->selected] : NULL;
+    return !t->fleet && t->selected < t->row_count ? &t->rows[t->selected] : NULL;
 }

@@ -93,25 +93,34 @@ static void return_to_daemon(struct feed *f)
     }
 }
 
+static void take_next(struct feed *f)
+{
+    if (f->fleet) {
+        feed_ask_fleet(f);
+        return;
+    }
+    return_to_daemon(f);
+    feed_sample(f);
+    if (f->last && (!f->judged_at.ns || mono_since_ms(clock_mono(&clock_system), f->judged_at) >= SLOW_EVERY_MS)) {
+        f->judged_at = clock_mono(&clock_system);
+        feed_ask_badges(f);
+    }
+}
+
 static void *run(void *user)
 {
     struct feed *f = user;
     struct mono next = clock_mono(&clock_system);
     while (!mailbox_closed(f->questions)) {
-        if (!f->session && !try_to_open(f)) {
+        if (!f->fleet && !f->session && !try_to_open(f)) {
             free(mailbox_take(f->questions, AGAIN_MS));
             next = clock_mono(&clock_system);
             continue;
         }
         int64_t left = mono_since_ms(next, clock_mono(&clock_system));
         if (left <= 0) {
-            bool first = !f->last;
-            return_to_daemon(f);
-            feed_sample(f);
-            if (f->last && (!f->judged_at.ns || mono_since_ms(clock_mono(&clock_system), f->judged_at) >= SLOW_EVERY_MS)) {
-                f->judged_at = clock_mono(&clock_system);
-                feed_ask_badges(f);
-            }
+            bool first = !f->last && !f->fleet;
+            take_next(f);
             next.ns += (first ? MIN_OF(f->interval_ms, (int64_t)300) : f->interval_ms) * NS_PER_MS;
             if (next.ns < clock_mono(&clock_system).ns)
                 next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */
@@ -125,7 +134,7 @@ static void *run(void *user)
     return NULL;
 }
 
-struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err)
+struct feed *feed_start(const struct cli *cli, const struct feed_options *options, struct error *err)
 {
     struct feed *f = calloc(1, sizeof *f);
     if (!f) {
@@ -134,13 +143,15 @@ struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *
     }
     f->own = *cli;
     f->cli = &f->own;
-    f->interval_ms = interval_ms;
-    f->session = patient ? NULL : session_open(f->cli, err);
+    bool now = !options->patient && !options->fleet;
+    f->interval_ms = options->interval_ms;
+    f->fleet = options->fleet ? strdup(options->fleet) : NULL;
+    f->session = now ? session_open(f->cli, err) : NULL;
     f->questions = mailbox_new(64, free);
     f->news = mailbox_new(64, drop_news);
-    if (f->session && record)
-        f->recorder = recorder_open(record, err);
-    if ((!f->session && !patient) || !f->questions || !f->news || (record && !f->recorder)) {
+    if (f->session && options->record)
+        f->recorder = recorder_open(options->record, err);
+    if ((now && !f->session) || !f->questions || !f->news || (options->record && !f->recorder) || (options->fleet && !f->fleet)) {
         if (!err->code)
             error_set(err, -ENOMEM, "out of memory");
         f->ended = true;
@@ -148,7 +159,7 @@ struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *
         return NULL;
     }
     if (f->session)
-        session_set_max_age(f->session, interval_ms / 2);
+        session_set_max_age(f->session, f->interval_ms / 2);
     int rc = pthread_create(&f->thread, NULL, run, f);
     if (rc) {
         error_set(err, -rc, "cannot start a thread: %s", strerror(rc));
@@ -192,6 +203,7 @@ void feed_stop(struct feed *f)
     session_close(f->session);
     mailbox_free(f->questions);
     mailbox_free(f->news);
+    free(f->fleet);
     snapshot_unref(f->last);
     snapshot_unref(f->explained);
     free(f);

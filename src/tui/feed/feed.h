@@ -10,9 +10,16 @@
 
 struct feed;
 
-/* Starts sampling. `record`: a file that every sample is written into; NULL: none. `patient`: one of several hosts, which may be
- * down now and come later. */
-struct feed *feed_start(const struct cli *cli, int64_t interval_ms, const char *record, bool patient, struct error *err);
+enum { FEED_FLEET_WITHIN_MS = 30000 };
+
+struct feed_options {
+    int64_t interval_ms;
+    const char *record; /* a file that every sample is written into; NULL: none */
+    const char *fleet;  /* the database whose hosts are asked for instead of samples; NULL: none */
+    bool patient;       /* one of several hosts, which may be down now and come later */
+};
+/* Starts sampling. */
+struct feed *feed_start(const struct cli *cli, const struct feed_options *options, struct error *err);
 /* A question: REQUEST_AT, REQUEST_SERIES, REQUEST_PANE, REQUEST_GUARD, REQUEST_DETAILS, REQUEST_FIT. */
 void feed_ask(struct feed *f, const struct top_request *request);
 struct mailbox *feed_news(struct feed *f);

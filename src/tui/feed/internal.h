@@ -18,6 +18,7 @@ struct feed {
     struct cli own, *cli; /* its own: a thread that hangs in a driver uses it until the end of the process */
     struct session *session;
     struct recorder *recorder;
+    char *fleet; /* the URL of its database; NULL: samples are taken */
     struct mailbox *questions, *news;
     pthread_t thread;
     _Atomic bool ended;
@@ -35,6 +36,7 @@ void feed_tell(struct feed *f, enum news_kind kind, bool bad, const char *text);
 json_t *feed_get(struct feed *f, const char *target);
 
 void feed_sample(struct feed *f);
+void feed_ask_fleet(struct feed *f);
 
 /* ---- past.c ---- */
 void feed_ask_series(struct feed *f, const struct top_request *w);

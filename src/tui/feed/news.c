@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "tui/fleet_rows.h"
 
 void news_free(struct news *n)
 {
@@ -18,6 +19,7 @@ void news_free(struct news *n)
     free(n->workers);
     free(n->badges);
     top_details_done(&n->details);
+    fleet_done(&n->fleet);
     free(n->text);
     free(n);
 }
@@ -49,6 +51,7 @@ void news_take(struct news *n, struct top *t)
         break;
     case NEWS_ANSWER: top_answer(t, TAKE(n->text)); break;
     case NEWS_IDLE: top_idle_since(t, n->pid, n->gpu_index, n->number); break;
+    case NEWS_FLEET: top_fleet_take(t, &n->fleet, (struct wall){n->number}); break;
     case NEWS_DETAILS: top_details(t, &n->details); break;
     case NEWS_SERIES:
         for (size_t i = 0; i < n->series_count; i++)

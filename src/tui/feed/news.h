@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "fleet/fleet.h"
 #include "tui/top.h"
 
 enum news_kind {
@@ -15,7 +16,8 @@ enum news_kind {
     NEWS_BADGES,
     NEWS_DETAILS,
     NEWS_ANSWER,
-    NEWS_IDLE
+    NEWS_IDLE,
+    NEWS_FLEET
 };
 
 struct news_series {
@@ -40,6 +42,7 @@ struct news {
     int gpu_index;
     struct top_details details;
     struct top_missing missing; /* a moment without a snapshot */
+    struct fleet fleet;
     char *text;
 };
 struct news *news_new(enum news_kind kind); /* NULL: out of memory */

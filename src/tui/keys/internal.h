@@ -38,8 +38,16 @@ bool top_key_of_guard(struct top *t, int key);
 void top_key_guard(struct top *t, int key);
 void top_key_fit(struct top *t, int key);
 
+/* ---- fleet.c ---- */
+/* False: not a key of all hosts. */
+bool top_key_of_fleet(struct top *t, int key);
+/* The tab's rows from the first one on, of all hosts, in its own order. */
+void top_show_fleet(struct top *t);
+void top_open_fleet_host(struct top *t);
+
 /* ---- keys.c ---- */
 void top_open_tab(struct top *t, enum top_tab tab);
+void top_copy(struct top *t, const char *command);
 void top_show_host(struct top *t, size_t which);
 /* The keys that move in the main view. */
 void top_key_move(struct top *t, int key);

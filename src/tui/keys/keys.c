@@ -13,22 +13,28 @@ void top_open_tab(struct top *t, enum top_tab tab)
 {
     t->tab = tab;
     t->scroll = 0;
-    if (tab >= TAB_ALERTS && tab < TAB_HOSTS)
+    if (t->fleet)
+        top_show_fleet(t);
+    else if (tab >= TAB_ALERTS && tab < TAB_HOSTS)
         top_want(t, REQUEST_PANE)->number = tab;
 }
 
-static void copy(struct top *t)
+void top_copy(struct top *t, const char *command)
 {
-    char command[WHY_LINE_SIZE];
-    if (!top_advice_command(t, command, sizeof command)) {
-        top_note(t, false, "No command to copy.");
-        return;
-    }
     struct top_request *w = top_want(t, REQUEST_COPY);
     str_copy(w->text, sizeof w->text, str_from(command));
     char note[TOP_NOTE_SIZE];
     snprintf(note, sizeof note, "Copied: %s", command);
     top_note(t, false, note);
+}
+
+static void copy_advice(struct top *t)
+{
+    char command[WHY_LINE_SIZE];
+    if (top_advice_command(t, command, sizeof command))
+        top_copy(t, command);
+    else
+        top_note(t, false, "No command to copy.");
 }
 
 bool top_edit(char text[TOP_INPUT_SIZE], int key)
@@ -126,7 +132,7 @@ static void next_host(struct top *t, int by)
 
 static void key_main(struct top *t, int key)
 {
-    if (top_key_of_guard(t, key))
+    if (top_key_of_fleet(t, key) || top_key_of_guard(t, key))
         return;
     int tabs = (int)top_tab_count(t);
     if (t->tab == TAB_HOSTS && key == TOP_KEY_ENTER) {
@@ -179,7 +185,7 @@ static void key_main(struct top *t, int key)
     case '>': next_host(t, 1); break;
     case 'F': top_follow(t); break;
     case ' ': top_tag(t); break;
-    case 'c': copy(t); break;
+    case 'c': copy_advice(t); break;
     case 'x': top_open_signals(t); break;
     default: top_key_move(t, key); break;
     }

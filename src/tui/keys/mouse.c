@@ -34,9 +34,12 @@ static void click(struct top *t, const struct zone *z, int x)
         break;
     case ZONE_SORT: top_sort_by(t, top_columns[z->number].sort); break;
     case ZONE_ROW:
-        if (t->selected == (size_t)z->number)
+        if (t->selected != (size_t)z->number)
+            t->selected = (size_t)z->number;
+        else if (t->fleet)
+            top_open_fleet_host(t);
+        else
             top_open_details(t);
-        t->selected = (size_t)z->number;
         break;
     case ZONE_TIME:
         t->scrubbed = *z;

@@ -11,7 +11,7 @@
 
 void top_move(struct top *t, int64_t by)
 {
-    if (t->tab == TAB_OVERVIEW) {
+    if (t->tab == TAB_OVERVIEW || t->fleet) {
         int64_t last = t->row_count ? (int64_t)t->row_count - 1 : 0;
         t->selected = (size_t)MIN_OF(MAX_OF((int64_t)t->selected + by, (int64_t)0), last);
         t->followed = 0;
@@ -101,8 +101,8 @@ void top_key_filter(struct top *t, int key)
         t->mode = MODE_MAIN;
     else if (key == TOP_KEY_UP || key == TOP_KEY_DOWN)
         top_move(t, key == TOP_KEY_UP ? -1 : 1);
-    else
-        top_edit(t->filter, key);
+    else if (top_edit(t->filter, key) && t->fleet)
+        t->selected = 0;
     top_make_rows(t);
 }
 
