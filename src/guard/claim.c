@@ -20,21 +20,6 @@ const struct claim_limits claim_limits_default = {
     .unattributed_bytes = 512 * MIB_BYTES,
 };
 
-/* Compositors and desktop shells: they are always there, and never what the guard waits for. */
-static const char *const shells[] = {
-    "Xorg",     "Xwayland", "gnome-shell", "mutter",    "kwin_wayland", "kwin_x11",     "plasmashell",
-    "sway",     "Hyprland", "weston",      "river",     "labwc",        "wayfire",      "niri",
-    "cinnamon", "xfwm4",    "marco",       "gamescope", "cosmic-comp",  "sddm-greeter",
-};
-
-static bool is_shell(const struct process *p)
-{
-    for (size_t i = 0; i < ARRAY_LEN(shells); i++)
-        if (strcmp(p->name, shells[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool is_one_of(const struct process *p, const struct claim_identity *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -141,8 +126,8 @@ static bool needs_gpu(const struct process *p, const struct claim_limits *l, boo
     int64_t bytes = MAX_OF(reading_or(p->mem_bytes, 0) - bytes_before, 0);
     int64_t load = reading_or(p->util_permille, 0);
     bool at_rest_before = known_before && bytes < l->graphics_busy_bytes;
-    if (is_shell(p) || (p->type == PROCESS_GRAPHICS && at_rest_before))
-        return bytes >= l->graphics_bytes && !is_shell(p);
+    if (process_draws_desktop(p->name) || (p->type == PROCESS_GRAPHICS && at_rest_before))
+        return bytes >= l->graphics_bytes && !process_draws_desktop(p->name);
     if (p->type & PROCESS_COMPUTE)
         return bytes >= l->compute_bytes || load >= l->compute_permille;
     return bytes >= l->graphics_bytes || (bytes >= l->graphics_busy_bytes && load >= l->graphics_busy_permille);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/str.h"
 
 void process_pod(const struct process *p, char *to, size_t size)
@@ -15,6 +16,19 @@ void process_pod(const struct process *p, char *to, size_t size)
     to[0] = '\0';
     if (slash)
         str_copy(to, size, (struct str){p->container_name, (size_t)(strchrnul(slash + 1, '/') - p->container_name)});
+}
+
+bool process_draws_desktop(const char *name)
+{
+    static const char *const desktops[] = {
+        "Xorg",        "X",        "Xwayland", "gnome-shell", "mutter",      "kwin_wayland", "kwin_x11",
+        "plasmashell", "sway",     "Hyprland", "weston",      "river",       "labwc",        "wayfire",
+        "niri",        "cinnamon", "xfwm4",    "gamescope",   "cosmic-comp", "marco",        "sddm-greeter",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(desktops); i++)
+        if (strcasecmp(name, desktops[i]) == 0)
+            return true;
+    return false;
 }
 
 const char *process_type_name(enum process_type type)

@@ -63,6 +63,9 @@ static inline const char *process_title(const struct process *p)
     return p->title[0] ? p->title : p->name;
 }
 
+/* Draws the desktop: a compositor or a shell, which is always there. */
+bool process_draws_desktop(const char *name);
+
 /* The container as its runtime calls it, else by its ID; "" outside of containers. */
 static inline const char *process_container(const struct process *p)
 {

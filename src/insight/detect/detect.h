@@ -6,6 +6,7 @@
 #pragma once
 
 #include "insight/facts/facts.h"
+#include "insight/facts/words.h"
 #include "insight/finding/cause.h"
 #include "insight/finding/collect.h"
 
@@ -24,8 +25,15 @@ static inline const char *words_at_power(const struct usual *u)
     return u->at_more_power ? "even at more power" : "at this power";
 }
 
-/* The process that uses most of the busier video engine, and how many use it with none using most of it (1: this one does). */
-const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals);
+/* Who uses the busier video engine. */
+struct video_work {
+    const struct process *first, *second; /* uses most of it; where no share is known, the first two that could use it */
+    int64_t share_permille;               /* of the first; 0: not known */
+    size_t users;                         /* how many use it, or could; 1 also where the first uses most of it */
+};
+struct video_work video_work(const struct facts *f);
+/* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
+bool say_video(struct say *s, const struct facts *f, unsigned with);
 
 void detect_symptoms(const struct facts *f, struct collection *c); /* what a person would notice */
 void detect_clocks(const struct facts *f, struct collection *c);   /* far too low under load */

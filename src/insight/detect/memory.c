@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "insight/detect/detect.h"
 #include "insight/facts/words.h"
 
@@ -31,6 +32,28 @@ static bool held_bytes(const struct gpu *gpu, int64_t *ret)
     return true;
 }
 
+/* A driver takes seconds to free what a large process held, and lists the process no longer. */
+static bool is_freeing(const struct facts *f)
+{
+    enum { FREEING_MS = 10000 };
+    for (size_t i = 0; f->recent && i < MIN_OF(f->recent->ended_count, (size_t)RECENT_ENDED); i++) {
+        const struct recent_process *p = &f->recent->ended[i];
+        int64_t ended_ms = p->missed_at.ms ? p->missed_at.ms : p->last_seen.ms;
+        if (p->gpu_index == f->gpu->index && f->now->taken_at.ms - ended_ms < FREEING_MS)
+            return true;
+    }
+    return false;
+}
+
+/* Some drivers count what they keep for themselves as used. */
+static int64_t used_without_reserve(const struct gpu *gpu, int64_t used, int64_t total)
+{
+    int64_t free_bytes, reserved;
+    if (!reading_get(gpu->mem_free_bytes, &free_bytes) || !reading_get(gpu->mem_reserved_bytes, &reserved))
+        return used;
+    return MIN_OF(used, total - free_bytes - reserved);
+}
+
 /* Drivers of containers and of Windows list no processes at all: a GPU that computes without one says so. */
 static bool lists_processes(const struct facts *f)
 {
@@ -43,9 +66,9 @@ static void detect_unowned(const struct facts *f, struct collection *c)
     int64_t used, total, held;
     char amount[SHORT_WORDS];
     if (!reading_get(gpu->mem_used_bytes, &used) || !reading_get(gpu->mem_total_bytes, &total) || !held_bytes(gpu, &held) ||
-        !lists_processes(f))
+        !lists_processes(f) || is_freeing(f))
         return;
-    int64_t unowned = used - held;
+    int64_t unowned = used_without_reserve(gpu, used, total) - held;
     /* Drivers keep some memory for each context: only what is more than all that the processes hold is worth a word. */
     if (unowned < UNOWNED_BYTES || unowned < total / 1000 * UNOWNED_PERMILLE || unowned < held)
         return;

@@ -25,6 +25,8 @@ static void support_share(struct cause_draft *d, const struct facts *f, const st
         support(d, 0.4, "%s: the only process on it whose share is unknown", who);
     if (reading_get(p->mem_bytes, &mem) && mem > 0)
         support(d, 0.05, "memory: %s", words_bytes(mem, held));
+    if (words_stands_for(p))
+        support(d, 0, "stands for %s", words_stands_for(p));
     if (p->started_at.ms > 0 && f->now->taken_at.ms > p->started_at.ms)
         support(d, 0, "running for %s", words_duration(f->now->taken_at.ms - p->started_at.ms, age));
 }
@@ -39,6 +41,8 @@ static void support_effects(struct cause_draft *d, const struct facts *f)
         doubt(d, 0.5, "a light load");
     if (f->load == LOAD_UNKNOWN)
         doubt(d, 0.6, "its utilization can't be read");
+    if (f->video_permille >= VIDEO_LEAST && f->video_permille > f->load_permille && f->load_basis == BASIS_UTIL)
+        doubt(d, 0.65, "its video %s is busier", f->encodes ? "encoder" : "decoder");
     /* Work explains the heat; that the fan does not remove it explains it better. */
     if (f->fan_slow || f->fan_missed)
         doubt(d, 0.75, NULL);
@@ -146,52 +150,75 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
     cause_end(&d, "It %s busy, but no visible process explains it.", is(f));
 }
 
-const struct process *video_process(const struct facts *f, int64_t *share, size_t *equals)
+/* Where no share of the video engines is known (many drivers tell none, and the past keeps none), every process could be the one
+ * that uses them, except for those that draw the desktop. */
+static void find_suspects(const struct facts *f, struct video_work *v)
 {
-    const struct process *found = NULL;
+    for (size_t i = 0; i < f->gpu->process_count && !f->gpu->processes_hidden; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if ((f->encodes ? p->encoder_permille : p->decoder_permille).state == READING_OK || process_draws_desktop(p->name))
+            continue;
+        v->second = v->users == 1 ? p : v->second;
+        v->first = v->users++ ? v->first : p;
+    }
+}
+
+struct video_work video_work(const struct facts *f)
+{
+    struct video_work v = {0};
     int64_t total = 0;
-    *share = 0;
-    *equals = 0;
     for (size_t i = 0; i < f->gpu->process_count; i++) {
         const struct process *p = &f->gpu->processes[i];
         int64_t its = reading_or(f->encodes ? p->encoder_permille : p->decoder_permille, 0);
         total += its;
-        *equals += its > 0;
-        if (its > *share || (found && its == *share && p->pid < found->pid)) {
-            found = p;
-            *share = its;
+        v.users += its > 0;
+        if (its > v.share_permille || (v.first && its == v.share_permille && p->pid < v.first->pid)) {
+            v.first = p;
+            v.share_permille = its;
         }
     }
-    if (*share * 2 > total)
-        *equals = 1; /* it does most of it */
-    return found;
+    if (!v.first)
+        find_suspects(f, &v);
+    else if (v.share_permille * 2 > total)
+        v.users = 1; /* it does most of it */
+    return v;
 }
 
-/* Where no process's share of the video engines is known (the past does not keep it), the only process there is. */
-static const struct process *lone_process(const struct facts *f)
+bool say_video(struct say *s, const struct facts *f, unsigned with)
 {
-    const struct process *p = f->gpu->process_count == 1 ? &f->gpu->processes[0] : NULL;
-    bool known = p && (f->encodes ? p->encoder_permille : p->decoder_permille).state == READING_OK;
-    return known || f->gpu->processes_hidden ? NULL : p;
+    const char *doing = f->encodes ? "encoding" : "decoding";
+    const struct video_work v = video_work(f);
+    char who[PROCESS_WORDS], other[PROCESS_WORDS];
+    if (!v.users)
+        return say(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
+    process_words(v.first, with, who);
+    if (v.users == 1)
+        return say(s, "%s %s %s video", who, is(f), doing);
+    if (v.share_permille)
+        return say(s, "%zu processes %s %s video, among them %s", v.users, are(f), doing, who);
+    process_words(v.second, with, other);
+    if (v.users == 2)
+        return say(s, "%s or %s %s %s video", who, other, is(f), doing);
+    return say(s, "%s, %s, or one of %zu more %s %s video", who, other, v.users - 2, is(f), doing);
 }
 
 static void rule_video(const struct facts *f, struct why_part *part)
 {
-    int64_t share, sessions;
-    size_t equals;
-    char who[PROCESS_WORDS];
-    const char *engine = f->encodes ? "encoder" : "decoder", *verb = f->encodes ? "encoding" : "decoding";
-    const struct process *p = video_process(f, &share, &equals);
+    int64_t sessions;
+    char who[PROCESS_WORDS], text[WHY_TEXT_SIZE] = "";
+    const char *engine = f->encodes ? "encoder" : "decoder";
+    const struct video_work v = video_work(f);
     struct cause_draft d;
     cause_begin(&d, part, FINDING_VIDEO_LOAD, 0.9);
     support(&d, 0.5, "video %s %lld%%", engine, percent(f->video_permille));
-    if (p) {
-        cause_process(&d, p);
-        support(&d, 0.5, "%s: %lld%% of the video %s", process_words(p, EXACT_NAME, who), percent(share), engine);
-    } else if ((p = lone_process(f))) {
-        cause_process(&d, p);
-        support(&d, 0.3, "%s: the only process on the GPU", process_words(p, EXACT_NAME, who));
-    }
+    if (v.share_permille || v.users == 1)
+        cause_process(&d, v.first);
+    if (v.share_permille)
+        support(&d, 0.5, "%s: %lld%% of the video %s", process_words(v.first, EXACT_NAME, who), percent(v.share_permille), engine);
+    else if (v.users == 1)
+        support(&d, 0.3, "%s: the only process that could use it", process_words(v.first, EXACT_NAME, who));
+    else if (v.users)
+        support(&d, 0.2, "%zu processes could use it", v.users);
     if (f->encodes && reading_get(f->gpu->encoder_sessions, &sessions) && sessions > 0)
         support(&d, 0.1, "%lld video encoding%s running", (long long)sessions, sessions == 1 ? "" : "s");
     support_power(&d, f, 0.05);
@@ -199,12 +226,9 @@ static void rule_video(const struct facts *f, struct why_part *part)
     support_fan(&d, f, 0.05);
     if (f->fan_missed)
         doubt(&d, 0.75, NULL);
-    if (p && equals > 1)
-        cause_end(&d, "%zu processes %s %s video, among them %s.", equals, are(f), verb, process_words(p, LONG_NAME, who));
-    else if (p)
-        cause_end(&d, "%s %s %s video.", process_words(p, LONG_NAME, who), is(f), verb);
-    else
-        cause_end(&d, "Video %s being %sd.", is(f), f->encodes ? "encode" : "decode");
+    struct say s = SAY(text);
+    say_video(&s, f, LONG_NAME);
+    cause_end(&d, "%s%s.", v.users ? "" : "V", text + !v.users);
 }
 
 static bool holds_more(const struct process *p, const struct process *than)

@@ -40,6 +40,8 @@ static void say_several(struct say *s, const struct facts *f)
         say(s, "%s, %s, and %zu more process%s %s sharing it", first, second, w->count - 2, w->count == 3 ? "" : "es", are(f));
     else
         say(s, "%s and %s %s sharing it", first, second, are(f));
+    if (words_stands_for(w->first))
+        say(s, "; %s stands for %s", first, words_stands_for(w->first));
 }
 
 static void say_hidden(struct say *s, const struct facts *f)
@@ -58,20 +60,6 @@ static void say_hidden(struct say *s, const struct facts *f)
         say(s, "no process %s visible that explain%s it", is(f), f->over ? "ed" : "s");
 }
 
-static void say_video(struct say *s, const struct facts *f, const char *who)
-{
-    const char *work = f->encodes ? "encoding" : "decoding";
-    int64_t share;
-    size_t equals;
-    if (who[0] && video_process(f, &share, &equals) && equals > 1)
-        say(s, "%zu processes %s %s video, among them %s", equals, are(f), work, who);
-    else if (who[0])
-        say(s, "%s %s %s video", who, is(f), work);
-    else
-        say(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
-    say(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
-}
-
 /* "train.py (alice) is training", for causes that are work. False: it is no work. */
 bool say_work(struct say *s, const struct facts *f, const struct why_cause *cause)
 {
@@ -80,7 +68,9 @@ bool say_work(struct say *s, const struct facts *f, const struct why_cause *caus
     if (p)
         process_words(p, WITH_OWNER, who); /* what it does names the model */
     switch (cause->code) {
-    case FINDING_VIDEO_LOAD: say_video(s, f, who); return true;
+    case FINDING_VIDEO_LOAD:
+        say_video(s, f, WITH_OWNER);
+        return say(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
     case FINDING_HIDDEN_LOAD: say_hidden(s, f); return true;
     case FINDING_SHARED_LOAD: say_several(s, f); return true;
     case FINDING_INSTANCE_LOAD: say(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;

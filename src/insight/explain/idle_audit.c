@@ -46,15 +46,6 @@ static bool is_any(const char *name, const char *const *names)
     return false;
 }
 
-/* Draws the desktop: displays need it. */
-static bool is_screen(const char *name)
-{
-    static const char *const screens[] = {
-        "Xorg",   "X",     "Xwayland",    "gnome-shell", "kwin_wayland", "kwin_x11", "mutter", "sway", "Hyprland",
-        "weston", "labwc", "plasmashell", "cosmic-comp", "gamescope",    "wayfire",  "niri",   NULL};
-    return is_any(name, screens);
-}
-
 enum holder_kind { HOLDER_OTHER, HOLDER_BROWSER, HOLDER_MONITOR, HOLDER_SCREEN, HOLDER_BROKER };
 
 static enum holder_kind kind_of(const struct idle_holder *h)
@@ -73,7 +64,7 @@ static enum holder_kind kind_of(const struct idle_holder *h)
                                           "nvidia-persistenced", "nvidia-persiste", NULL};
     if (is_any(h->name, brokers))
         return HOLDER_BROKER;
-    if (is_screen(h->name))
+    if (process_draws_desktop(h->name))
         return HOLDER_SCREEN;
     if (is_any(h->name, monitors) || is_any(h->title, monitors))
         return HOLDER_MONITOR;
@@ -182,7 +173,7 @@ static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const s
         const struct process *p = &gpu->processes[i];
         char who[PROCESS_WORDS], bytes[SHORT_WORDS];
         int64_t held;
-        if (p->type == PROCESS_GRAPHICS || words_draws(p) || is_screen(p->name))
+        if (p->type == PROCESS_GRAPHICS || words_draws(p) || process_draws_desktop(p->name))
             continue;
         bool much = reading_get(p->mem_bytes, &held) && held >= MODEL_BYTES;
         struct rest_finding *f = add(a, p->model[0] ? REST_MODEL : REST_CONTEXT, true, p->pid);

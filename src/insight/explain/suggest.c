@@ -213,7 +213,8 @@ static bool may_be_closed(const struct facts *f, int32_t pid)
 {
     enum { YOUNG_MS = 60000, AT_WORK = 20 };
     const struct process *p = gpu_find_process(f->gpu, pid);
-    if (!p || reading_or(p->util_permille, 0) >= AT_WORK || reading_or(p->tokens_milli, 0) > 0 || sister_works(f, p))
+    if (!p || reading_or(p->util_permille, 0) >= AT_WORK || reading_or(p->tokens_milli, 0) > 0 || sister_works(f, p) ||
+        words_stands_for(p))
         return false;
     return p->started_at.ms <= 0 || f->now->taken_at.ms - p->started_at.ms >= YOUNG_MS;
 }

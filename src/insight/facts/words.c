@@ -61,11 +61,29 @@ bool words_draws(const struct process *p)
            (p->type == PROCESS_BOTH && !p->model[0] && !mentions(p, training) && !mentions(p, serving) && !mentions(p, computing));
 }
 
+const char *words_stands_for(const struct process *p)
+{
+    static const struct {
+        const char *begin, *clients; /* how its name begins: the kernel keeps 15 characters */
+    } of[] = {
+        {"nvidia-cuda-mps", "MPS clients that can't be seen here"},
+        {"nvidia-vgpu-mgr", "a virtual machine whose programs can't be seen here"},
+        {"vgpu", "a virtual machine whose programs can't be seen here"},
+        {"qemu-", "a virtual machine whose programs can't be seen here"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++)
+        if (str_starts(str_from(p->name), of[i].begin))
+            return of[i].clients;
+    return NULL;
+}
+
 const char *words_work(const struct process *p, char out[NAME_WORDS])
 {
     char model[PROCESS_MODEL_SIZE];
     str_copy_clean(model, sizeof model, str_from(process_model(p)));
-    if (mentions(p, training))
+    if (words_stands_for(p))
+        snprintf(out, NAME_WORDS, "standing in for %s", words_stands_for(p));
+    else if (mentions(p, training))
         snprintf(out, NAME_WORDS, model[0] ? "training %s" : "training", model);
     else if (model[0])
         snprintf(out, NAME_WORDS, "%s %s", mentions(p, serving) ? "serving" : "running", model);

@@ -33,6 +33,9 @@ bool words_draws(const struct process *p);
 /* The sign that a process mines: "its name", "the mining pool in its command line"; NULL none. */
 const char *words_miner(const struct process *p);
 
+/* Whom a process that works for others stands for: clients of MPS, virtual machines; NULL: it works for itself. */
+const char *words_stands_for(const struct process *p);
+
 const char *words_absent(enum reading_state state); /* "not reported by this GPU or driver" */
 
 /* One question, two tenses: what is and what was. */
