@@ -27,7 +27,7 @@ static inline const char *words_at_power(const struct usual *u)
 
 /* Who uses the busier video engine. */
 struct video_work {
-    const struct process *first, *second; /* uses most of it; where no share is known, the first two that could use it */
+    const struct process *first, *second; /* uses most of it; where no share is known, two of different names that could use it */
     int64_t share_permille;               /* of the first; 0: not known */
     size_t users;                         /* how many use it, or could; 1 also where the first uses most of it */
 };

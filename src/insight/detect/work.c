@@ -2,6 +2,7 @@
  * Rules for a GPU that is working: for one process, several, video engines, instances, or none that can be seen.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "insight/detect/detect.h"
@@ -150,16 +151,35 @@ static void rule_hidden(const struct facts *f, struct why_part *part)
     cause_end(&d, "It %s busy, but no visible process explains it.", is(f));
 }
 
+static bool holds_more(const struct process *p, const struct process *than)
+{
+    int64_t mem = reading_or(p->mem_bytes, 0), other = than ? reading_or(than->mem_bytes, 0) : -1;
+    return !than || mem > other || (mem == other && p->pid < than->pid);
+}
+
 /* Where no share of the video engines is known (many drivers tell none, and the past keeps none), every process could be the one
  * that uses them, except for those that draw the desktop. */
+static bool may_use_video(const struct facts *f, const struct process *p)
+{
+    struct reading share = f->encodes ? p->encoder_permille : p->decoder_permille;
+    return share.state != READING_OK && !process_draws_desktop(p->name) && !f->gpu->processes_hidden;
+}
+
 static void find_suspects(const struct facts *f, struct video_work *v)
 {
-    for (size_t i = 0; i < f->gpu->process_count && !f->gpu->processes_hidden; i++) {
+    char name[PROCESS_WORDS], first[PROCESS_WORDS] = "";
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
         const struct process *p = &f->gpu->processes[i];
-        if ((f->encodes ? p->encoder_permille : p->decoder_permille).state == READING_OK || process_draws_desktop(p->name))
-            continue;
-        v->second = v->users == 1 ? p : v->second;
-        v->first = v->users++ ? v->first : p;
+        bool may = may_use_video(f, p);
+        v->users += may;
+        v->first = may && holds_more(p, v->first) ? p : v->first;
+    }
+    if (v->first)
+        process_words(v->first, LONG_NAME, first);
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (may_use_video(f, p) && holds_more(p, v->second) && strcmp(process_words(p, LONG_NAME, name), first) != 0)
+            v->second = p;
     }
 }
 
@@ -192,10 +212,10 @@ bool say_video(struct say *s, const struct facts *f, unsigned with)
     if (!v.users)
         return say(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
     process_words(v.first, with, who);
-    if (v.users == 1)
-        return say(s, "%s %s %s video", who, is(f), doing);
-    if (v.share_permille)
+    if (v.share_permille && v.users > 1)
         return say(s, "%zu processes %s %s video, among them %s", v.users, are(f), doing, who);
+    if (!v.second)
+        return say(s, "%s %s %s video", who, is(f), doing);
     process_words(v.second, with, other);
     if (v.users == 2)
         return say(s, "%s or %s %s %s video", who, other, is(f), doing);
@@ -229,12 +249,6 @@ static void rule_video(const struct facts *f, struct why_part *part)
     struct say s = SAY(text);
     say_video(&s, f, LONG_NAME);
     cause_end(&d, "%s%s.", v.users ? "" : "V", text + !v.users);
-}
-
-static bool holds_more(const struct process *p, const struct process *than)
-{
-    int64_t mem = reading_or(p->mem_bytes, 0), other = than ? reading_or(than->mem_bytes, 0) : -1;
-    return !than || mem > other || (mem == other && p->pid < than->pid);
 }
 
 /* Processes may be listed with the whole GPU or with the instance that they are in. */

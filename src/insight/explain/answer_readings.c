@@ -117,9 +117,17 @@ bool is_troubled(const struct facts *f)
     return f->activity.throttled_by & THROTTLE_HOT || sounds_loud(f) || (has_symptom(f, SYMPTOM_HOT) && f->heat >= HEAT_HOT);
 }
 
+/* A power limit below its default slows the work, for reasons that the GPU does not tell. */
+static bool has_lower_limit(const struct gpu *gpu)
+{
+    int64_t limit, stock;
+    return reading_get(gpu->power_limit_mw, &limit) && reading_get(gpu->power_limit_default_mw, &stock) && limit < stock;
+}
+
 bool is_normal_for_work(const struct facts *f, const struct why_part *part)
 {
-    if (part->severity > SEVERITY_INFO || find_cause(part, FINDING_CPU_HEAT) || find_cause(part, FINDING_INSTANCE_LOAD))
+    if (part->severity > SEVERITY_INFO || find_cause(part, FINDING_CPU_HEAT) || find_cause(part, FINDING_INSTANCE_LOAD) ||
+        find_cause(part, FINDING_HIDDEN_LOAD) || has_lower_limit(f->gpu))
         return false;
     return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
            f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_whole(f->verdict, f->gpu->index) &&

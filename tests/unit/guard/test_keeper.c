@@ -16,8 +16,8 @@ enum { WORKERS = 2, FIRST = 100, CLAIMANT = 300, STORY_SIZE = 4096 };
 struct machine {
     struct sysroot root;
     struct guard *guard;
-    _Atomic int state[WORKERS];                   /* as the driver has it: 0 running, 1 locked, 2 checkpointed */
-    _Atomic bool claimed, unreadable, slow, seen; /* slow: a call ends some time after it was seen */
+    _Atomic int state[WORKERS];                            /* as the driver has it: 0 running, 1 locked, 2 checkpointed */
+    _Atomic bool claimed, unreadable, slow, seen, failing; /* slow: a call ends some time after it was seen */
     _Atomic bool in_call;
     _Atomic int restoring, most_restoring;
     pthread_mutex_t lock;
@@ -69,6 +69,9 @@ static const struct snapshot *sample(void *user, int64_t max_age_ms)
     gpu->mem_used_bytes = reading_ok(used);
     gpu->mem_free_bytes = reading_ok(24 * GIB_BYTES - used);
     gpu->temp_mdegc = reading_ok(40000);
+    s->verdict = m->failing ? verdict_new(1, 1) : NULL;
+    if (s->verdict)
+        s->verdict->findings[s->verdict->count++] = (struct finding){.code = FINDING_ECC, .severity = SEVERITY_CRITICAL};
     return s;
 }
 
@@ -193,6 +196,25 @@ static void a_worker_goes_through_every_state_and_back(void **state)
     assert_int_equal(m.state[0], 0);
     guard_free(TAKE(m.guard));
     assert_string_equal(m.story, "100:draining 100:evicting 100:verifying 100:paused 100:reserving 100:resuming 100:running");
+    stop(&m);
+}
+
+static void a_worker_does_not_come_back_to_a_gpu_that_is_failing(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "");
+    wait_for(&m, GUARD_RUNNING);
+    m.claimed = true;
+    wait_for(&m, GUARD_PAUSED);
+    m.failing = true;
+    m.claimed = false;
+    wait_for(&m, GUARD_RESERVING);
+    wait_looks(&m, 4);
+    assert_true(all_are(&m, GUARD_RESERVING));
+    assert_int_equal(m.state[0], 2);
+    m.failing = false;
+    wait_for(&m, GUARD_RUNNING);
     stop(&m);
 }
 
@@ -414,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_journal_that_cannot_be_read_now_is_waited_for),
         TEST(a_worker_goes_through_every_state_and_back),
+        TEST(a_worker_does_not_come_back_to_a_gpu_that_is_failing),
         TEST(two_workers_never_restore_at_the_same_time),
         TEST(a_worker_that_loads_later_is_no_claim_on_the_others),
         TEST(without_samples_nothing_is_done),

@@ -316,6 +316,10 @@ static void video_has_a_name_where_one_program_could_do_it(void **state)
     assert_int_equal(pid, 0);
     l = encoding(3);
     assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "ffmpeg, obs, or one of 1 more is encoding video.");
+    l = encoding(1); /* one program, started twice */
+    add_process(&l, 20, "ffmpeg", GIB);
+    assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "ffmpeg is encoding video.");
+    assert_int_equal(pid, 0);
     l = encoding(2); /* one of them is known not to */
     l.gpu->processes[1].encoder_permille = reading_ok(0);
     assert_string_equal(cause_text(&l, FINDING_VIDEO_LOAD, &pid), "obs is encoding video.");
