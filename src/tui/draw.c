@@ -24,26 +24,25 @@ struct page draw_page(const struct top *t)
     return (struct page){.width = t->width, .utf8 = t->utf8, .now = s ? s->taken_at : t->now};
 }
 
-const char *draw_throttle(const struct gpu *gpu, enum tint *tint)
+const struct verdict *draw_verdict(const struct top *t)
 {
-    int64_t bits = reading_or(gpu->throttle_bits, 0);
-    *tint = TINT_WARN;
-    if (bits & THROTTLE_HOT)
-        return "thermal throttling";
-    if (bits & (THROTTLE_POWER_BRAKE | THROTTLE_HW_SLOWDOWN | THROTTLE_CURRENT | THROTTLE_RELIABILITY))
-        return "hardware slowdown";
-    *tint = TINT_DIM; /* a power limit that is reached is what it is for */
-    return bits & THROTTLE_POWER_CAP ? "at its power limit" : "";
+    const struct snapshot *s = top_shown(t);
+    const struct why *why = top_shown_why(t);
+    return s && s->verdict ? s->verdict : why ? why->verdict : NULL;
 }
 
-enum tint draw_heat_tint(const struct gpu *gpu)
+static enum tint severity_tint(enum severity severity)
 {
-    int64_t temp = reading_or(gpu->temp_mdegc, 0), limit = reading_or(gpu->temp_limit_mdegc, 90000);
-    enum tint tint;
-    if (reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT)
-        return TINT_BAD;
-    (void)draw_throttle(gpu, &tint);
-    return temp >= limit - 3000 ? TINT_WARN : TINT_PLAIN;
+    return severity == SEVERITY_CRITICAL ? TINT_BAD : severity == SEVERITY_WARNING ? TINT_WARN : TINT_PLAIN;
+}
+
+enum tint draw_heat_tint(const struct top *t, const struct gpu *gpu)
+{
+    const struct verdict *v = draw_verdict(t);
+    for (size_t i = 0; v && i < v->count; i++)
+        if (v->findings[i].gpu_index == gpu->index && finding_kind(v->findings[i].code)->area == AREA_HEAT)
+            return severity_tint(v->findings[i].severity);
+    return TINT_PLAIN;
 }
 
 const char *draw_gpu_name(const struct gpu *gpu)
@@ -105,17 +104,11 @@ static void draw_header(struct top *t, struct canvas *c)
 
 /* ---- headline ---- */
 
-static enum tint worst(const struct snapshot *s)
+/* From a notice on it is worth a look. */
+static enum tint urgency(const struct verdict *v, const struct snapshot *s, int only)
 {
-    enum tint tint = TINT_GOOD;
-    for (size_t i = 0; s && i < s->gpu_count; i++) {
-        const struct gpu *gpu = &s->gpus[i];
-        if ((gpu->state == GPU_LOST || gpu->state == GPU_ERROR) && !gpu->released)
-            return TINT_BAD;
-        if (draw_heat_tint(gpu) != TINT_PLAIN)
-            tint = TINT_WARN;
-    }
-    return tint;
+    const struct finding *first = only == ALL_GPUS ? verdict_main(v) : verdict_first(v, s->gpus[only].index);
+    return first && first->severity > SEVERITY_INFO ? severity_tint(first->severity) : TINT_GOOD;
 }
 
 static const char *headline(const struct top *t, enum tint *tint)
@@ -123,12 +116,13 @@ static const char *headline(const struct top *t, enum tint *tint)
     bool past = top_tab_has_past(t->tab);
     const struct why *why = past ? top_shown_why(t) : t->why;
     const struct snapshot *s = past ? top_shown(t) : t->live;
-    *tint = worst(s);
     if (!s) {
         *tint = t->trouble[0] ? TINT_BAD : TINT_DIM;
         return t->trouble[0] ? t->trouble : "Sampling...";
     }
-    if (t->only != ALL_GPUS && why && t->only < (int)why->gpu_count)
+    bool one = t->only != ALL_GPUS && t->only < (int)s->gpu_count;
+    *tint = urgency(s->verdict ? s->verdict : why ? why->verdict : NULL, s, one ? t->only : ALL_GPUS);
+    if (one && why && t->only < (int)why->gpu_count)
         return why->gpus[t->only].answer;
     if (why && why->answer[0])
         return why->answer;

@@ -43,8 +43,9 @@ void draw_scroll(struct top *t, size_t room);
 
 /* The page that numbers are formatted for. */
 struct page draw_page(const struct top *t);
-enum tint draw_heat_tint(const struct gpu *gpu);
-/* Why its clocks are lowered, in one or two words; "" when they are not. */
-const char *draw_throttle(const struct gpu *gpu, enum tint *tint);
+/* What was found in the sample that is shown; NULL: it was not judged. */
+const struct verdict *draw_verdict(const struct top *t);
+/* That of what was found about its heat. */
+enum tint draw_heat_tint(const struct top *t, const struct gpu *gpu);
 /* "GeForce RTX 4090" is as clear as "NVIDIA GeForce RTX 4090". */
 const char *draw_gpu_name(const struct gpu *gpu);

@@ -23,8 +23,10 @@ static void draw_title(struct top *t, struct canvas *c, const struct gpu *gpu, s
     gpu_trouble_text(gpu, words, sizeof words, &tint);
     if (!words[0])
         gpu_badge_text(t, position, words, sizeof words, &tint);
-    if (!words[0]) /* what slows it down is said by the badge where it is trouble */
-        str_copy(words, sizeof words, str_from(draw_throttle(gpu, &tint)));
+    if (!words[0] && verdict_find(draw_verdict(t), gpu->index, FINDING_POWER_LIMIT)) {
+        tint = TINT_DIM; /* no trouble: it is what the limit is for */
+        snprintf(words, sizeof words, "at its power limit");
+    }
     if (words[0])
         x += canvas_text(c, x, y, c->width - x - 1, tint, words) + 2;
     gpu_process_text(gpu, words, sizeof words);
@@ -55,13 +57,14 @@ static void draw_metric(struct top *t, struct canvas *c, size_t position, enum t
     enum { VALUE = 14 };
     canvas_text(c, x, y, 6, TINT_DIM, gpu_metrics[of].label);
     x += 6;
-    canvas_bar(c, x, y, bar, of == TRAIL_TEMP && draw_heat_tint(gpu) != TINT_PLAIN ? draw_heat_tint(gpu) : gpu_metrics[of].tint,
+    canvas_bar(c, x, y, bar,
+               of == TRAIL_TEMP && draw_heat_tint(t, gpu) != TINT_PLAIN ? draw_heat_tint(t, gpu) : gpu_metrics[of].tint,
                gpu_share(gpu, of));
     if (of == TRAIL_VRAM && position < GPU_MAX && t->badges[position].full_ms > 0 && !t->cursor_ms)
         canvas_put(c, x + bar - 1, y, TINT_WARN, t->utf8 ? 0x25b8 : '>'); /* on its way to the end */
     x += bar;
     gpu_value_text(value, &page, gpu, of);
-    canvas_right(c, x, y, VALUE, of == TRAIL_TEMP ? draw_heat_tint(gpu) : TINT_PLAIN, value);
+    canvas_right(c, x, y, VALUE, of == TRAIL_TEMP ? draw_heat_tint(t, gpu) : TINT_PLAIN, value);
     x += VALUE + 2;
     draw_plot(t, c, position, of, x, y, c->width - x - 1, height);
     if (height > 1)

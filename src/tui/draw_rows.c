@@ -95,7 +95,7 @@ static void list_row(struct top *t, struct canvas *c, const struct list *l, size
     const struct gpu *gpu = &top_shown(t)->gpus[position];
     struct page page = draw_page(t);
     char text[NUMBER_SIZE], words[GPU_ERROR_SIZE + 64];
-    enum tint tint, heat = draw_heat_tint(gpu);
+    enum tint tint, heat = draw_heat_tint(t, gpu);
     int x = 2;
     snprintf(text, sizeof text, "%d", gpu->index);
     canvas_right(c, x, y, 2, TINT_STRONG, text);
@@ -131,8 +131,6 @@ static void list_row(struct top *t, struct canvas *c, const struct list *l, size
     gpu_badge_text(t, position, words, sizeof words, &tint);
     if (words[0])
         canvas_text(c, 0, y, 1, tint, "▲");
-    else if (str_copy(words, sizeof words, str_from(draw_throttle(gpu, &tint))), tint != TINT_WARN)
-        words[0] = '\0'; /* a power limit that is reached is no trouble */
     if (words[0])
         x += canvas_text(c, x, y, l->words, tint, words) + 1;
     gpu_process_text(gpu, words, sizeof words);
@@ -171,7 +169,7 @@ static void map_cell(struct top *t, struct canvas *c, size_t position, int x, in
     bool lost = gpu->state == GPU_LOST || gpu->state == GPU_ERROR;
     enum tint tint = lost ? TINT_BAD : r.state == READING_OK ? (enum tint)(TINT_RAMP + step) : TINT_DIM;
     snprintf(text, sizeof text, "%d", gpu->index);
-    canvas_right(c, x, y, 3, draw_heat_tint(gpu) != TINT_PLAIN ? draw_heat_tint(gpu) : TINT_DIM, text);
+    canvas_right(c, x, y, 3, draw_heat_tint(t, gpu) != TINT_PLAIN ? draw_heat_tint(t, gpu) : TINT_DIM, text);
     uint32_t glyph = lost                    ? '!'
                      : r.state != READING_OK ? (gpu->state == GPU_ASLEEP ? 'z' : '?')
                      : t->utf8               ? shades[step]

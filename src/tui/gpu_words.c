@@ -115,7 +115,7 @@ void gpu_badge_text(const struct top *t, size_t position, char *text, size_t siz
 {
     const struct top_badge *b = position < GPU_MAX && !t->cursor_ms ? &t->badges[position] : NULL;
     const struct snapshot *s = top_shown(t);
-    const struct finding *first = s && position < s->gpu_count ? verdict_first(s->verdict, s->gpus[position].index) : NULL;
+    const struct finding *first = s && position < s->gpu_count ? verdict_first(draw_verdict(t), s->gpus[position].index) : NULL;
     char span[WORDS_SIZE];
     text[0] = '\0';
     *tint = TINT_WARN;
