@@ -176,11 +176,15 @@ static int wait_look(struct wait *w, struct session *session, const struct snaps
     return w->any || all ? first : -1;
 }
 
-static int wait_tell(const struct wait *w, int index)
+/* The answer alone goes to stdout, for scripts; that it is about no real GPU is for people. */
+static int wait_tell(const struct wait *w, const struct snapshot *s, int index)
 {
     AUTO_BUF struct buf out = BUF(256);
+    bool simulated = s->gpus[0].simulated;
+    if (simulated && !w->cli->json)
+        fputs("SIMULATED\n", stderr);
     if (w->cli->json)
-        buf_printf(&out, "{\"gpu_index\": %d}\n", index);
+        buf_printf(&out, "{\"gpu_index\": %d, \"simulated\": %s}\n", index, simulated ? "true" : "false");
     else if (w->any)
         buf_printf(&out, "%d\n", index);
     return show_text(&out);
@@ -201,7 +205,7 @@ static int watch(struct wait *w, struct session *session, int64_t timeout_ms, in
             return cli_fail("no GPU was found on this host");
         int found = wait_look(w, session, s, only);
         if (found >= 0)
-            return wait_tell(w, found);
+            return wait_tell(w, s, found);
         const struct gpu *largest = too_small(w, s, only);
         if (largest)
             return say_too_small(w, largest, only != ALL_GPUS || s->gpu_count == 1);

@@ -127,7 +127,7 @@ void fleet_table_why(struct buf *out, const struct page *page, const struct flee
         buf_char(out, '\n');
     }
     if (!bad)
-        buf_text(out, "Nothing unusual.\n");
+        buf_text(out, "No trouble seen.\n"); /* what a host could not look at is not known here */
     rest(out, page, bad - shown, "hosts with something unusual");
 }
 

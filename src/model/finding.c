@@ -201,6 +201,11 @@ size_t verdict_count(const struct verdict *v, enum severity least)
     return count;
 }
 
+const char *calm_words(bool whole)
+{
+    return whole ? "nothing unusual" : "no trouble seen";
+}
+
 bool verdict_is_whole(const struct verdict *v, int gpu_index)
 {
     for (size_t i = 0; v && i < v->gpu_count; i++)

@@ -101,5 +101,7 @@ enum severity verdict_severity(const struct verdict *v, int gpu_index);
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index);
 /* How many GPUs have a finding of at least this severity. */
 size_t verdict_count(const struct verdict *v, enum severity least);
+/* What may be said where nothing was found: that nothing is unusual takes a verdict that is whole. */
+const char *calm_words(bool whole);
 /* Everything that could contradict calm was looked at. */
 bool verdict_is_whole(const struct verdict *v, int gpu_index);

@@ -104,3 +104,28 @@ def test_exit_codes_follow(start, scenario, state):
 
     eventually(follow, explain=lambda: d.whirr("health").stdout + d.log())
     assert d.whirr("why").returncode == 0
+
+
+def test_why_says_what_was_looked_at(start):
+    """With a daemon and without: the areas, and what is missing."""
+    d = start("--interval", "0.5", source="sim:scenario=training,start=300,gpus=1")
+    gpu = d.json("/api/why")["gpus"][0]
+    assert "errors" in gpu["looked"] and gpu["not_looked"] is None
+    for text in (d.whirr("why", "-v").stdout, run_whirr("why", "-v", "--source", "sim:scenario=training,start=300,gpus=1").stdout):
+        assert "Looked " + ", ".join(gpu["looked"]) in " ".join(text.split()) and "Not at" not in text
+
+
+def test_what_could_not_be_looked_at_is_named(tmp_path):
+    root = expand("nvidia-odd-cells", tmp_path / "machine")
+    missing = [g["not_looked"] for g in json.loads(run_whirr("why", "--json", "--sysroot", root, **answers(root)).stdout)["gpus"]]
+    text = " ".join(run_whirr("why", "-v", "--sysroot", root, **answers(root)).stdout.split())
+    assert any(missing) and not all(missing) and text.count("Not at ") == sum(m is not None for m in missing)
+    assert all("Not at " + m in text for m in missing if m)
+
+
+def test_a_simulated_place_is_labelled():
+    placed = json.loads(run_whirr("fit", "1GiB", "--json", "--source", "sim:scenario=idle,gpus=1").stdout)["placements"][0]["gpus"]
+    assert [g["simulated"] for g in placed] == [True]
+    waited = run_whirr("wait", "--gpu-free", "1GiB", "--source", "sim:scenario=idle,gpus=1")
+    assert waited.stdout == "0\n" and waited.stderr == "SIMULATED\n"
+    assert json.loads(run_whirr("wait", "--gpu-free", "1GiB", "--json", "--source", "sim:scenario=idle,gpus=1").stdout) == {"gpu_index": 0, "simulated": True}

@@ -106,6 +106,7 @@ static void copy(struct json_writer *j, const struct capacity *c, const struct p
         const struct capacity_gpu *gpu = &c->gpus[p->shares[i].gpu];
         jw_object(j);
         instance(j, gpu);
+        jw_key_bool(j, "simulated", gpu->simulated);
         mb(j, "memory_mb", p->shares[i].bytes);
         json_scaled(j, "available_mb", gpu->available_bytes, PER_MIB);
         jw_key(j, "layers");

@@ -13,7 +13,7 @@ static void finding(struct json_writer *j, const struct finding *f)
     jw_key_text(j, "code", finding_code_name(f->code));
     jw_key_text(j, "severity", severity_text(f->severity));
     jw_key_text(j, "area", finding_area_name(finding_kind(f->code)->area));
-    jw_key_number(j, "confidence", (double)(int)(f->confidence * 1000 + 0.5) / 1000); /* as it is handed over to commands */
+    jw_key_number(j, "confidence", f->confidence);
     jw_key(j, "gpu_index");
     if (f->gpu_index >= 0)
         jw_int(j, f->gpu_index);
@@ -67,6 +67,18 @@ void json_looked(struct json_writer *j, const struct verdict *v, size_t position
             jw_text(j, finding_area_name((enum finding_area)area));
     jw_end(j);
     jw_key_text(j, "not_looked", l && l->missing[0] ? l->missing : NULL);
+}
+
+void looked_from_json(const json_t *gpu, struct gpu_looked *ret)
+{
+    const json_t *areas = json_object_get(gpu, "looked");
+    const char *missing = json_string_value(json_object_get(gpu, "not_looked"));
+    for (size_t i = 0; i < json_array_size(areas); i++)
+        for (unsigned area = 0; area < AREA_COUNT; area++)
+            if (json_is_string(json_array_get(areas, i)) &&
+                strcmp(json_string_value(json_array_get(areas, i)), finding_area_name((enum finding_area)area)) == 0)
+                ret->looked |= 1u << area;
+    str_copy(ret->missing, sizeof ret->missing, str_from(missing ? missing : ""));
 }
 
 void json_finding_codes(struct json_writer *j)

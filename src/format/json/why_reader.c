@@ -122,6 +122,7 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
         usual_from_json(json_object_get(gpu, "usual"), &why->gpus[i].usual);
         copy_text(why->gpus[i].after_resume, WHY_LINE_SIZE, json_object_get(gpu, "after_resume"));
         read_idle(json_object_get(gpu, "idle"), &why->gpus[i].rest);
+        looked_from_json(gpu, &why->verdict->gpus[i]);
     }
     return why;
 }

@@ -84,8 +84,11 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
                   s->gpus[i].power_mw.state != READING_OK;
         resting &= s->gpus[i].activity.code == ACTIVITY_ASLEEP || s->gpus[i].activity.code == ACTIVITY_IDLE;
     }
-    const char *calm = is_whole(s, only) ? "nothing unusual" : "no trouble seen";
-    snprintf(text, size, "%s", asleep ? "asleep" : resting ? "idle" : unread ? "no readings: whirr doctor" : calm);
+    snprintf(text, size, "%s",
+             asleep    ? "asleep"
+             : resting ? "idle"
+             : unread  ? "no readings: whirr doctor"
+                       : calm_words(is_whole(s, only)));
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 

@@ -156,13 +156,29 @@ static void whole_part(struct buf *out, const struct page *page, const struct wh
     suggestions(out, page, part, WHY_SUGGESTIONS_MAX);
 }
 
+/* "Looked  errors, link, heat, ...", "Not at  error counters": what the judgement of a GPU rests on. */
+static void looked_lines(struct buf *out, const struct page *page, const struct gpu_looked *l)
+{
+    char text[WHY_LINE_SIZE] = "";
+    for (unsigned area = 0, len = 0; area < AREA_COUNT && len < sizeof text; area++)
+        if (l->looked & 1u << area)
+            len += (unsigned)snprintf(text + len, sizeof text - len, "%s%s", len ? ", " : "", finding_area_name(area));
+    if (text[0])
+        labelled(out, page, "Looked", INK_FAINT, text);
+    if (l->missing[0])
+        labelled(out, page, "Not at", INK_FAINT, l->missing);
+}
+
 static void all_evidence(struct buf *out, const struct page *page, const struct why *why, int only)
 {
     if (only == ALL_GPUS && why->machine.cause_count)
         whole_part(out, page, &why->machine);
     for (size_t i = 0; i < why->gpu_count; i++)
-        if (only == ALL_GPUS || only == (int)i)
+        if (only == ALL_GPUS || only == (int)i) {
             whole_part(out, page, &why->gpus[i]);
+            if (why->verdict && i < why->verdict->gpu_count)
+                looked_lines(out, page, &why->verdict->gpus[i]);
+        }
 }
 
 /* ---- the short form ---- */
