@@ -16,7 +16,7 @@ void alert_set_init(struct alert_set *set, const struct alert_rules *rules)
     memset(set->buckets, 0, sizeof set->buckets);
     set->rules = rules;
     set->list = NULL;
-    set->count = set->capacity = set->xid_count = set->silences.count = 0;
+    set->count = set->capacity = set->silences.count = 0;
     set->silences.next_id = 0;
     set->left_out = set->fired_total = 0;
     set->last_at = (struct wall){0};
@@ -41,9 +41,16 @@ bool alert_same_gpu(const struct alert *a, const struct gpu *g)
     return a->gpu_index == g->index;
 }
 
+enum alert_scope alert_scope_of(const struct alert_rule *rule, const struct subject *s)
+{
+    if (!rule_is_finding(rule))
+        return rule->scope;
+    return s->process ? SCOPE_PROCESS : s->gpu ? SCOPE_GPU : SCOPE_HOST;
+}
+
 static bool is_about(const struct alert *a, const struct alert_rule *rule, const struct subject *s)
 {
-    if (a->scope != rule->scope || strcmp(a->rule, rule->name) != 0)
+    if (a->scope != alert_scope_of(rule, s) || strcmp(a->rule, rule->name) != 0)
         return false;
     if (s->gpu && !alert_same_gpu(a, s->gpu))
         return false;
@@ -136,13 +143,17 @@ static int64_t held_ms(const struct alert *a, const struct alert_rule *rule, str
     return s->phase == ALERT_FIRING ? MAX_OF(now.ms - s->started_at.ms, (int64_t)0) + rule->hold_ms : 0;
 }
 
-void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds)
+static void describe_process(struct alert *a, const struct process *p)
 {
-    AUTO_BUF struct buf summary = BUF(4096);
-    double value;
+    str_copy_clean(a->process, sizeof a->process, str_from(p->name));
+    str_copy_clean(a->user, sizeof a->user, str_from(p->user));
+}
+
+/* Who it is about, who hears of it, and its labels. */
+static void describe(struct alert *a, const struct alert_rule *rule, const struct subject *s)
+{
     str_copy(a->rule, sizeof a->rule, str_from(rule->name));
-    a->severity = rule->severity;
-    a->scope = rule->scope;
+    a->scope = alert_scope_of(rule, s);
     a->gpu_index = s->gpu ? s->gpu->index : -1;
     str_copy(a->host, sizeof a->host, str_from(s->snapshot->host.name));
     if (s->gpu) {
@@ -153,27 +164,49 @@ void alert_describe(struct alert *a, const struct alert_rule *rule, const struct
     if (s->process) {
         a->pid = s->process->pid;
         a->start_key = s->process->start_key;
-        str_copy_clean(a->process, sizeof a->process, str_from(s->process->name));
-        str_copy_clean(a->user, sizeof a->user, str_from(s->process->user));
-    }
-    if (expr_value(rule->when, s, NULL, &value)) {
-        a->has_value = true;
-        a->value = value;
+        describe_process(a, s->process);
     }
     AUTO_BUF struct buf notify = BUF(sizeof a->notify - 1);
-    for (size_t i = 0; i < rule->notify.count; i++)
+    for (size_t i = 0; a->severity >= rule->notify_from && i < rule->notify.count; i++)
         buf_printf(&notify, "%s%s", i ? "\n" : "", rule->notify.items[i]);
     str_copy(a->notify, sizeof a->notify, buf_view(&notify));
-    if (holds) {
-        summary_write(&summary, rule, s, held_ms(a, rule, s->snapshot->taken_at));
-        str_copy_clean(a->summary, sizeof a->summary, buf_view(&summary));
-    }
     a->label_count = 0;
     for (size_t i = 0; i < rule->labels.count && a->label_count < RULE_LABELS_MAX; i++) {
         struct notice_label *l = &a->labels[a->label_count++];
         str_copy_clean(l->key, sizeof l->key, str_from(rule->labels.pairs[i].key));
         str_copy_clean(l->value, sizeof l->value, str_from(rule->labels.pairs[i].value));
     }
+}
+
+static void summarize(struct alert *a, const struct alert_rule *rule, const struct subject *s)
+{
+    AUTO_BUF struct buf summary = BUF(4096);
+    summary_write(&summary, rule, s, held_ms(a, rule, s->snapshot->taken_at));
+    str_copy_clean(a->summary, sizeof a->summary, buf_view(&summary));
+}
+
+void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds)
+{
+    double value;
+    a->severity = rule->severity;
+    describe(a, rule, s);
+    if (expr_value(rule->when, s, NULL, &value)) {
+        a->has_value = true;
+        a->value = value;
+    }
+    if (holds)
+        summarize(a, rule, s);
+}
+
+void alert_describe_finding(struct alert *a, const struct alert_rule *rule, const struct subject *s, const struct finding *f)
+{
+    a->severity = a->state.phase == ALERT_FIRING ? MAX_OF(a->severity, f->severity) : f->severity;
+    a->process[0] = a->user[0] = '\0';
+    for (size_t i = 0; s->gpu && !s->process && f->pid && i < s->gpu->process_count; i++)
+        if (s->gpu->processes[i].pid == f->pid)
+            describe_process(a, &s->gpu->processes[i]);
+    describe(a, rule, s);
+    summarize(a, rule, s);
 }
 
 const char *alert_label(const void *alert, const char *key)
@@ -186,7 +219,7 @@ const char *alert_label(const void *alert, const char *key)
     const struct {
         const char *key, *value;
     } own[] = {
-        {"alert", a->rule},        {"severity", severity_name(a->severity)},
+        {"alert", a->rule},        {"severity", severity_text(a->severity)},
         {"gpu_uuid", a->gpu_uuid}, {"gpu_name", a->gpu_name},
         {"host", a->host},         {"process", a->process},
         {"user", a->user},
@@ -223,7 +256,7 @@ void alert_notice(const struct alert *a, struct alert_notice *n)
                                .started_at = a->state.started_at,
                                .ended_at = a->state.ended_at};
     str_copy(n->alert, sizeof n->alert, str_from(a->rule));
-    str_copy(n->severity, sizeof n->severity, str_from(severity_name(a->severity)));
+    str_copy(n->severity, sizeof n->severity, str_from(severity_text(a->severity)));
     str_copy(n->gpu_name, sizeof n->gpu_name, str_from(a->gpu_name));
     str_copy(n->gpu_uuid, sizeof n->gpu_uuid, str_from(a->gpu_uuid));
     str_copy(n->host, sizeof n->host, str_from(a->host));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All alerts of a machine: every rule for every GPU, process or the host that it is about. A sample goes in, changes come out. Pure
- * but for memory: time comes with the sample, and what must survive a restart is written and read as text (alert/keep.h).
+ * All alerts of a machine: a finding that has held for its time is one, and so is a condition of the configuration. A sample with
+ * its verdict goes in, changes come out. Pure but for memory: time comes with the sample, and what must survive a restart is
+ * written and read as text (alert/keep.h).
  *
- *   snapshot + facts ──▶ rules × subjects ──▶ alert_step() ──▶ changes ──▶ the caller: notifiers, history, clients
- *                                                  ▲
- *                                         silences: is it sent?
+ *   verdict ──▶ findings ────────────┐
+ *   snapshot ─▶ conditions × subjects┴─▶ alert_step() ──▶ changes ──▶ the caller: notifiers, history, clients
+ *                                             ▲
+ *                                    silences: is it sent?
  */
 #pragma once
 
@@ -17,14 +19,13 @@ enum {
     ALERTS_MAX = 2048,                    /* that are not inactive; further ones are counted and left out */
     ALERT_RESOLVED_KEPT_MS = 3600 * 1000, /* so long one that is over is still listed */
     ALERT_GAP_MS = 60 * 1000,             /* or three intervals, if that is more */
-    ALERT_XID_MS = 10 * 60 * 1000,        /* so long a driver error counts as recent */
     ALERT_SUMMARY_SIZE = NOTICE_SUMMARY_SIZE,
 };
 
 /* An alert of one subject. Identity and what is told about it are kept: the subject may be gone when it is over. */
 struct alert {
     char rule[NOTICE_ALERT_SIZE];
-    enum config_severity severity;
+    enum severity severity; /* the worst while it fires */
     enum alert_scope scope;
     int gpu_index; /* -1: about the host */
     char gpu_uuid[GPU_UUID_SIZE], gpu_name[GPU_NAME_SIZE];
@@ -46,13 +47,6 @@ struct alert {
     struct alert *next;                /* in its bucket */
 };
 
-struct alert_xid {
-    char uuid[GPU_UUID_SIZE];
-    int index;
-    int64_t code;
-    struct wall at;
-};
-
 struct alert_set {
     const struct alert_rules *rules;
     struct alert **list;
@@ -61,8 +55,6 @@ struct alert_set {
     uint64_t left_out;                    /* over ALERTS_MAX */
     uint64_t fired_total;
     struct silences silences;
-    struct alert_xid xids[GPU_MAX];
-    size_t xid_count;
     struct wall last_at; /* the step before */
     struct mono last;
     bool changed; /* since it was last written: something that a restart must know */
@@ -74,7 +66,7 @@ enum alert_news {
     NEWS_CALMED, /* was pending, and is not any more */
     NEWS_FIRED,
     NEWS_RESOLVED,
-    NEWS_HEARD, /* fires since a while, and its silence is over */
+    NEWS_HEARD, /* fires since a while, and its silence is over, or it got worse */
 };
 
 typedef void alert_news_fn(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *alert);
@@ -84,8 +76,9 @@ void alert_set_done(struct alert_set *set);
 /* Other rules: what their names know goes on, what lost its rule ends. */
 void alert_set_rules(struct alert_set *set, const struct alert_rules *rules, struct wall now, alert_news_fn *news, void *user);
 
-/* One sample. Facts that are missing and that the sample or the set knows (XIDs) are filled in. */
-void alert_set_step(struct alert_set *set, const struct snapshot *now, struct alert_facts *facts, alert_news_fn *news, void *user);
+/* One sample. `store` may be NULL: nothing is known of the history. */
+void alert_set_step(struct alert_set *set, const struct snapshot *now, const struct store_facts *store, alert_news_fn *news,
+                    void *user);
 
 /* Looks again at who is silenced: after a silence was added or removed. */
 void alert_set_silence(struct alert_set *set, struct wall now, alert_news_fn *news, void *user);
@@ -98,7 +91,7 @@ void alert_notice(const struct alert *a, struct alert_notice *n);
 /* The label of an alert, its own ones and "alert", "severity", "gpu", ...: for silences. */
 const char *alert_label(const void *alert, const char *key);
 
-/* ---- What alerts must know after a restart, as text: states, silences, recent driver errors. ---- */
+/* ---- What alerts must know after a restart, as text: states and silences. ---- */
 
 enum { ALERT_KEEP_MAX = 16 << 20 };
 

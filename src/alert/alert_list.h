@@ -17,5 +17,7 @@ void alert_remove(struct alert_set *set, size_t i); /* the last one takes its pl
 /* Who and what it is about. The sentence stays that of the last moment in which the condition held: it says more than the one
  * after. */
 void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds);
-/* Remembers driver errors of the sample; facts that were not filled in report the recent ones. */
-void alert_xids_follow(struct alert_set *set, const struct snapshot *now, struct alert_facts *facts);
+/* The same for a finding, which holds. The process that the finding names is told of, also where the alert is the GPU's. */
+void alert_describe_finding(struct alert *a, const struct alert_rule *rule, const struct subject *s, const struct finding *f);
+/* What a rule is about: that of its condition, or what the finding was found on. */
+enum alert_scope alert_scope_of(const struct alert_rule *rule, const struct subject *s);

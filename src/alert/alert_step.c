@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One step of all alerts: every rule for every subject, then those whose subject is not there.
+ * One step of all alerts: the findings of the verdict, every condition for every subject, then what is not there any more.
  */
 #include "alert/alert_list.h"
 #include "base/cleanup.h"
@@ -7,16 +7,40 @@
 struct step {
     struct alert_set *set;
     const struct snapshot *snapshot;
-    const struct alert_facts *facts;
+    const struct store_facts *store;
     struct alert_moment moment;
     alert_news_fn *news;
     void *user;
 };
 
+/* An alert under an older name. */
+struct old_alert {
+    const struct alert *alert;
+    const char *name;
+};
+
+static const char *old_label(const void *alert, const char *key)
+{
+    const struct old_alert *old = alert;
+    return strcmp(key, "alert") == 0 ? old->name : alert_label(old->alert, key);
+}
+
+/* The first silence that fits; one that was made for an older name of the alert still does. */
+static const struct silence *find_silence(const struct alert_set *set, const struct alert *a, struct wall now)
+{
+    const struct silence *s = silences_match(&set->silences, alert_label, a, now);
+    enum finding_code code;
+    struct old_alert old = {.alert = a};
+    for (size_t i = 0; !s && set->silences.count && (old.name = config_old_alert(i)); i++)
+        if (finding_code_from_name(a->rule, &code) && config_names_finding(old.name, code))
+            s = silences_match(&set->silences, old_label, &old, now);
+    return s;
+}
+
 /* Silences decide before anything is sent. True when the alert can be heard now and could not before. */
 static bool look_for_silence(struct alert_set *set, struct alert *a, struct wall now)
 {
-    const struct silence *s = silences_match(&set->silences, alert_label, a, now);
+    const struct silence *s = find_silence(set, a, now);
     bool was = a->silenced_by[0];
     str_copy(a->silenced_by, sizeof a->silenced_by, str_from(s ? s->id : ""));
     return was && !s;
@@ -66,7 +90,7 @@ static void judge(struct step *step, const struct alert_rule *rule, const struct
     bool is_new = !a;
     if (is_new && !(a = alert_add(set)))
         return;
-    const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms, rule->every_rise};
+    const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms};
     a->seen = true;
     alert_describe(a, rule, s, when == TRUTH_TRUE);
     if (is_new)
@@ -78,7 +102,7 @@ static void judge(struct step *step, const struct alert_rule *rule, const struct
 
 static void judge_gpu(struct step *step, const struct alert_rule *rule, const struct gpu *gpu)
 {
-    struct subject s = {.snapshot = step->snapshot, .facts = step->facts, .gpu = gpu};
+    struct subject s = {.snapshot = step->snapshot, .store = step->store, .gpu = gpu};
     if (rule->scope == SCOPE_GPU)
         judge(step, rule, &s);
     for (size_t i = 0; rule->scope == SCOPE_PROCESS && i < gpu->process_count; i++) {
@@ -90,10 +114,87 @@ static void judge_gpu(struct step *step, const struct alert_rule *rule, const st
 static void judge_rule(struct step *step, const struct alert_rule *rule)
 {
     if (rule->scope == SCOPE_HOST)
-        judge(step, rule, &(struct subject){.snapshot = step->snapshot, .facts = step->facts});
+        judge(step, rule, &(struct subject){.snapshot = step->snapshot, .store = step->store});
     for (size_t i = 0; rule->scope != SCOPE_HOST && i < step->snapshot->gpu_count; i++)
         judge_gpu(step, rule, &step->snapshot->gpus[i]);
 }
+
+/* ---- findings ---- */
+
+static const struct gpu *gpu_of(const struct snapshot *s, int gpu_index)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].index == gpu_index)
+            return &s->gpus[i];
+    return NULL;
+}
+
+/* What is about work or rest is about its process; anything else about the GPU, whichever process it names at the moment. */
+static const struct process *process_of(const struct gpu *gpu, const struct finding *f)
+{
+    enum finding_area area = finding_kind(f->code)->area;
+    for (size_t i = 0; gpu && (area == AREA_WORK || area == AREA_IDLE) && i < gpu->process_count; i++)
+        if (gpu->processes[i].pid == f->pid)
+            return &gpu->processes[i];
+    return NULL;
+}
+
+/* It fires already, and is worse than it was told to be. */
+static void tell_worse(struct step *step, const struct alert_rule *rule, struct alert *a, enum severity before)
+{
+    if (a->state.phase != ALERT_FIRING || a->severity <= before || a->severity < rule->notify_from)
+        return;
+    look_for_silence(step->set, a, step->moment.now);
+    if (step->news)
+        step->news(step->user, NEWS_HEARD, rule, a);
+    a->told |= !a->silenced_by[0];
+    step->set->changed = true;
+}
+
+static void judge_finding(struct step *step, const struct alert_rule *rule, const struct finding *f)
+{
+    struct alert_set *set = step->set;
+    struct subject s = {.snapshot = step->snapshot, .gpu = gpu_of(step->snapshot, f->gpu_index)};
+    s.process = process_of(s.gpu, f);
+    struct alert *a = set->count ? alert_find(set, rule, &s) : NULL;
+    bool is_new = !a;
+    if (is_new && !(a = alert_add(set)))
+        return;
+    const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms};
+    enum severity before = a->severity;
+    a->seen = true;
+    alert_describe_finding(a, rule, &s, f);
+    if (is_new)
+        alert_link(set, a);
+    enum alert_change change = alert_step(&a->state, &timing, TRUTH_TRUE, TRUTH_FALSE, &step->moment);
+    if (change == CHANGE_NONE)
+        tell_worse(step, rule, a, before);
+    tell(set, change, rule, a, step->moment.now, step->news, step->user);
+}
+
+static void judge_findings(struct step *step)
+{
+    const struct verdict *v = step->snapshot->verdict;
+    for (size_t i = 0; v && i < v->count; i++) {
+        const struct alert_rule *rule = alert_rules_of_finding(step->set->rules, v->findings[i].code);
+        if (rule && rule->enabled && rule_takes(rule, &v->findings[i]))
+            judge_finding(step, rule, &v->findings[i]);
+    }
+}
+
+/* Whether a finding that is not there is over, as far as its GPU was looked at. */
+static enum truth is_over(const struct step *step, const struct alert_rule *rule, const struct alert *a)
+{
+    struct subject s = {.snapshot = step->snapshot};
+    for (size_t i = 0; a->scope != SCOPE_HOST && i < s.snapshot->gpu_count; i++)
+        if (alert_same_gpu(a, &s.snapshot->gpus[i]))
+            s.gpu = &s.snapshot->gpus[i];
+    if (a->scope != SCOPE_HOST && !s.gpu)
+        return TRUTH_UNKNOWN;
+    return rule_holds(rule, &s) == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : TRUTH_TRUE;
+}
+
+/* ---- what is not there ---- */
 
 /* Its process has ended, as far as the list of processes was readable. */
 static bool process_is_gone(const struct step *step, const struct alert *a)
@@ -106,17 +207,23 @@ static bool process_is_gone(const struct step *step, const struct alert *a)
     return false;
 }
 
-/* Subjects that are not in this sample. */
+static bool has_no_rule(const struct alert_rule *rule, const struct alert *a)
+{
+    return !rule || !rule->enabled || (!rule_is_finding(rule) && rule->scope != a->scope);
+}
+
+/* Findings and subjects that are not in this sample. */
 static void judge_unseen(struct step *step, struct alert *a)
 {
     const struct alert_rule *rule = alert_rules_find(step->set->rules, a->rule);
     struct wall now = step->moment.now;
     enum alert_change change;
-    if (!rule || !rule->enabled || rule->scope != a->scope || process_is_gone(step, a)) {
+    if (has_no_rule(rule, a) || process_is_gone(step, a)) {
         change = alert_end(&a->state, now);
     } else {
-        const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms, rule->every_rise};
-        change = alert_step(&a->state, &timing, TRUTH_UNKNOWN, TRUTH_UNKNOWN, &step->moment);
+        const struct alert_timing timing = {rule->hold_ms, rule->clear_hold_ms};
+        enum truth over = rule_is_finding(rule) ? is_over(step, rule, a) : TRUTH_UNKNOWN;
+        change = alert_step(&a->state, &timing, over == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_UNKNOWN, over, &step->moment);
     }
     tell(step->set, change, rule, a, now, step->news, step->user);
 }
@@ -159,16 +266,16 @@ static struct alert_moment next_moment(struct alert_set *set, const struct snaps
     return m;
 }
 
-void alert_set_step(struct alert_set *set, const struct snapshot *now, struct alert_facts *facts, alert_news_fn *news, void *user)
+void alert_set_step(struct alert_set *set, const struct snapshot *now, const struct store_facts *store, alert_news_fn *news,
+                    void *user)
 {
-    alert_facts_from_snapshot(facts, now);
-    alert_xids_follow(set, now, facts);
-    struct step step = {.set = set, .snapshot = now, .facts = facts, .moment = next_moment(set, now), .news = news, .user = user};
+    struct step step = {.set = set, .snapshot = now, .store = store, .moment = next_moment(set, now), .news = news, .user = user};
     alert_link_all(set);
     for (size_t i = 0; i < set->count; i++)
         set->list[i]->seen = false;
+    judge_findings(&step);
     for (size_t i = 0; i < set->rules->count; i++)
-        if (set->rules->list[i].enabled)
+        if (set->rules->list[i].enabled && !rule_is_finding(&set->rules->list[i]))
             judge_rule(&step, &set->rules->list[i]);
     for (size_t i = 0; i < set->count; i++)
         if (!set->list[i]->seen)
@@ -200,7 +307,7 @@ void alert_set_rules(struct alert_set *set, const struct alert_rules *rules, str
     for (size_t i = 0; i < set->count; i++) {
         struct alert *a = set->list[i];
         const struct alert_rule *rule = alert_rules_find(rules, a->rule);
-        if (!rule || !rule->enabled || rule->scope != a->scope)
+        if (has_no_rule(rule, a))
             tell(set, alert_end(&a->state, now), rule, a, now, news, user);
     }
     forget(set, now);

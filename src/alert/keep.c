@@ -40,7 +40,7 @@ static void write_alert(struct json_writer *j, const struct alert *a)
 {
     jw_object(j);
     jw_key_text(j, "alert", a->rule);
-    jw_key_text(j, "severity", severity_name(a->severity));
+    jw_key_text(j, "severity", severity_text(a->severity));
     jw_key_text(j, "scope", scope_name(a->scope));
     jw_key_int(j, "gpu_index", a->gpu_index);
     jw_key_text(j, "gpu_uuid", a->gpu_uuid);
@@ -96,26 +96,12 @@ void alert_keep_write(struct buf *out, const struct alert_set *set)
     key_time(&j, "saved_at", set->last_at);
     jw_key_int(&j, "next_silence", set->silences.next_id);
     jw_key_array(&j, "alerts");
-    for (size_t i = 0; i < set->count; i++) {
-        const struct alert_rule *rule = alert_rules_find(set->rules, set->list[i]->rule);
-        if (!rule || !rule->every_rise)
-            write_alert(&j, set->list[i]);
-    }
+    for (size_t i = 0; i < set->count; i++)
+        write_alert(&j, set->list[i]);
     jw_end(&j);
     jw_key_array(&j, "silences");
     for (size_t i = 0; i < set->silences.count; i++)
         write_silence(&j, &set->silences.list[i]);
-    jw_end(&j);
-    jw_key_array(&j, "xids");
-    for (size_t i = 0; i < set->xid_count; i++) {
-        const struct alert_xid *x = &set->xids[i];
-        jw_object(&j);
-        jw_key_text(&j, "uuid", x->uuid);
-        jw_key_int(&j, "gpu_index", x->index);
-        jw_key_int(&j, "code", x->code);
-        key_time(&j, "at", x->at);
-        jw_end(&j);
-    }
     jw_end(&j);
     jw_end(&j);
     buf_char(out, '\n');
@@ -153,7 +139,7 @@ static bool get_choice(const json_t *o, const char *key, const char *(*name)(int
 
 static const char *severity_word(int i)
 {
-    return severity_name((enum config_severity)i);
+    return severity_text((enum severity)i);
 }
 
 static const char *scope_word(int i)
@@ -212,10 +198,10 @@ static void read_alert(struct alert_set *set, const json_t *o)
     struct alert a = {0};
     int severity, scope;
     json_copy_text(o, "alert", a.rule, sizeof a.rule);
-    if (!a.rule[0] || !get_choice(o, "severity", severity_word, 3, &severity) || !get_choice(o, "scope", scope_word, 3, &scope) ||
-        !read_state(o, &a.state))
+    if (!a.rule[0] || !get_choice(o, "severity", severity_word, SEVERITY_CRITICAL + 1, &severity) ||
+        !get_choice(o, "scope", scope_word, 3, &scope) || !read_state(o, &a.state))
         return;
-    a.severity = (enum config_severity)severity;
+    a.severity = (enum severity)severity;
     a.scope = (enum alert_scope)scope;
     int64_t index = get_int(o, "gpu_index"), pid = get_int(o, "pid");
     if (index < -1 || index >= GPU_MAX || pid < 0 || pid > INT32_MAX)
@@ -264,14 +250,6 @@ static void read_silence(struct silences *all, const json_t *o)
         all->list[all->count++] = s;
 }
 
-static void read_xid(struct alert_set *set, const json_t *o)
-{
-    struct alert_xid x = {.index = (int)get_int(o, "gpu_index"), .code = get_int(o, "code"), .at = get_time(o, "at")};
-    json_copy_text(o, "uuid", x.uuid, sizeof x.uuid);
-    if (x.index >= 0 && x.index < GPU_MAX && x.at.ms && set->xid_count < GPU_MAX)
-        set->xids[set->xid_count++] = x;
-}
-
 int alert_keep_read(struct alert_set *set, struct str text, struct error *err)
 {
     json_error_t where;
@@ -284,7 +262,6 @@ int alert_keep_read(struct alert_set *set, struct str text, struct error *err)
     }
     json_array_foreach(json_object_get(root, "alerts"), i, o) read_alert(set, o);
     json_array_foreach(json_object_get(root, "silences"), i, o) read_silence(&set->silences, o);
-    json_array_foreach(json_object_get(root, "xids"), i, o) read_xid(set, o);
     set->silences.next_id = (uint32_t)get_int(root, "next_silence");
     set->last_at = get_time(root, "saved_at");
     json_decref(root);

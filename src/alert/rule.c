@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules from rules.def and the configuration. Everything that is wrong is told at once, with its place.
+ * Rules from the table of findings and the configuration. Everything that is wrong is told at once, with its place.
  */
 #include "alert/rule.h"
 
@@ -7,39 +7,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alert/high_usage.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
 
+/* What is about whirr itself, and so no finding about GPUs. */
 static const struct builtin {
     const char *name;
-    enum config_severity severity;
+    enum severity severity;
     const char *when;
     int64_t hold_ms;
     const char *clear;
     int64_t clear_hold_ms;
     const char *summary, *help;
 } builtins[] = {
-#define ALERT_RULE(name, severity, when, hold_ms, clear, clear_hold_ms, summary, help) \
-    {#name, CONFIG_SEVERITY_##severity, when, hold_ms, clear, clear_hold_ms, summary, help},
-#include "alert/rules.def"
-#undef ALERT_RULE
+    {"store_failing", SEVERITY_WARNING, "store_failing > 0", MINUTE_MS, "", 10 * MS_PER_S, "{{host}} can't write its history",
+     "Writing the history has failed for a minute; samples are waiting in the queue"},
+    {"store_full_soon", SEVERITY_INFO, "store_full_seconds > 0 and store_full_seconds < 1d", MINUTE_MS,
+     "not known(store_full_seconds) or store_full_seconds > 2d", HOUR_MS,
+     "The history of {{host}} will reach its size limit in {{store_full_seconds}}",
+     "The history is forecast to reach store.max_size within a day; the oldest samples are deleted then"},
 };
-_Static_assert(ARRAY_LEN(builtins) + CONFIG_ENTRIES_MAX <= RULES_MAX, "more rules than room");
+_Static_assert(ARRAY_LEN(builtins) + FINDING_CODE_COUNT + CONFIG_ENTRIES_MAX <= RULES_MAX, "more rules than room");
+
+/* An alert of a finding ends when that was gone for twice as long as it had to hold, within these bounds. */
+enum { CLEAR_LEAST_MS = 10 * MS_PER_S, CLEAR_MOST_MS = 5 * 60 * MS_PER_S };
+
+/* A rule that is there only where [[alert]] asks for it: clients hear of every rise anyway, as high_gpu_usage_alert. */
+#define HIGH_USAGE "high_gpu_usage"
 
 struct reading_rules {
     const struct config *config;
     const struct env *env;
     struct config_problems *problems;
     struct alert_rules *rules;
+    struct finding_settings findings;
     bool out_of_memory;
 };
-
-const char *severity_name(enum config_severity severity)
-{
-    static const char *const names[] = {"info", "warning", "critical"};
-    return names[severity];
-}
 
 const struct alert_rule *alert_rules_find(const struct alert_rules *rules, const char *name)
 {
@@ -103,8 +107,6 @@ static void check_label(struct reading_rules *r, const struct config_alert *a, c
 static void check_rule(struct reading_rules *r, const struct alert_rule *rule, const struct config_alert *a)
 {
     struct expr_error err;
-    if (!rule->when)
-        return;
     if (rule->clear && expr_scope(rule->clear) > rule->scope)
         config_problem_add(r->problems, false, config_origin_of(&a->entry, "alert", "clear"),
                            "clear of alert '%s' is about a %s, but its condition is about a %s", rule->name,
@@ -127,15 +129,20 @@ static bool is_set(const struct config_alert *a, const char *key)
 static void apply(struct reading_rules *r, struct alert_rule *rule, const struct config_alert *a)
 {
     bool fresh = !rule->builtin;
-    if (fresh || is_set(a, "when")) {
+    if (fresh || a->when[0]) {
         expr_free(rule->when);
         rule->when = read_condition(r, config_origin_of(&a->entry, "alert", "when"), a->name, "when", a->when);
         rule->scope = rule->when ? expr_scope(rule->when) : SCOPE_GPU;
     }
     /* Another condition does not fit the built-in one that ends it. */
-    if (fresh || is_set(a, "when") || is_set(a, "clear")) {
-        expr_free(TAKE(rule->clear));
-        if (a->clear[0])
+    if (fresh || a->when[0] || is_set(a, "clear")) {
+        expr_free(rule->clear);
+        rule->clear = NULL;
+        if (!fresh && !rule->when && a->clear[0])
+            config_problem_add(
+                r->problems, true, config_origin_of(&a->entry, "alert", "clear"),
+                "clear of alert '%s' is ignored: the alert ends with its finding; with a `when` it is a rule of your own", a->name);
+        else if (a->clear[0])
             rule->clear = read_condition(r, config_origin_of(&a->entry, "alert", "clear"), a->name, "clear", a->clear);
     }
     if (fresh || is_set(a, "for"))
@@ -143,64 +150,132 @@ static void apply(struct reading_rules *r, struct alert_rule *rule, const struct
     if (fresh || is_set(a, "clear_for"))
         rule->clear_hold_ms = a->clear_hold_ms;
     if (fresh || is_set(a, "severity"))
-        rule->severity = (enum config_severity)a->severity;
-    if (fresh || is_set(a, "summary") || is_set(a, "when")) {
+        rule->severity = (enum severity)a->severity;
+    if (fresh || is_set(a, "summary") || a->when[0]) {
         free(rule->summary);
         rule->summary = copy_text(r, a->summary);
     }
-    if (fresh || is_set(a, "notify"))
+    if (fresh || is_set(a, "notify")) {
         rule->notify = a->notify;
+        rule->notify_from = SEVERITY_INFO;
+    }
     if (is_set(a, "enabled") || fresh)
         rule->enabled = a->enabled;
     rule->labels = a->labels;
     check_rule(r, rule, a);
 }
 
-static void add_builtin(struct reading_rules *r, const struct builtin *b)
+static bool is_disabled(const struct config_alerts *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->disabled.count; i++)
+        if (strcmp(settings->disabled.items[i], name) == 0)
+            return true;
+    return false;
+}
+
+static struct alert_rule *add_rule(struct reading_rules *r, const char *name, const char *summary)
 {
     const struct config_alerts *settings = &r->config->alerts;
     struct alert_rule *rule = &r->rules->list[r->rules->count++];
-    char usage[HIGH_USAGE_TEXT_SIZE];
-    const char *when = b->when;
     *rule = (struct alert_rule){.builtin = true,
-                                .enabled = settings->enabled,
-                                .severity = b->severity,
-                                .hold_ms = b->hold_ms,
-                                .clear_hold_ms = b->clear_hold_ms,
-                                .help = b->help,
-                                .notify = settings->notify};
-    str_copy(rule->name, sizeof rule->name, str_from(b->name));
-    if (strcmp(b->name, "high_gpu_usage") == 0) {
-        high_usage_condition(settings->high_usage_percent, usage);
-        when = usage;
-        rule->every_rise = true;
-        rule->notify = (struct config_list){0}; /* every rise: only who asks for it by name is told */
-    }
-    for (size_t i = 0; i < settings->disabled.count; i++)
-        if (strcmp(settings->disabled.items[i], b->name) == 0)
-            rule->enabled = false;
-    const struct config_origin *nowhere = &settings->entry.at;
-    rule->when = read_condition(r, nowhere, b->name, "when", when);
+                                .enabled = settings->enabled && !is_disabled(settings, name),
+                                .notify = settings->notify,
+                                .notify_from = SEVERITY_WARNING,
+                                .summary = copy_text(r, summary)};
+    str_copy(rule->name, sizeof rule->name, str_from(name));
+    return rule;
+}
+
+static void add_builtin(struct reading_rules *r, const struct builtin *b)
+{
+    struct alert_rule *rule = add_rule(r, b->name, b->summary);
+    const struct config_origin *nowhere = &r->config->alerts.entry.at;
+    rule->severity = b->severity;
+    rule->hold_ms = b->hold_ms;
+    rule->clear_hold_ms = b->clear_hold_ms;
+    rule->help = b->help;
+    rule->when = read_condition(r, nowhere, b->name, "when", b->when);
     rule->clear = b->clear[0] ? read_condition(r, nowhere, b->name, "clear", b->clear) : NULL;
-    rule->scope = rule->when ? expr_scope(rule->when) : SCOPE_GPU;
-    rule->summary = copy_text(r, b->summary);
+    rule->scope = rule->when ? expr_scope(rule->when) : SCOPE_HOST;
+}
+
+/* Work and rest as usual, which have no time to hold, are no alerts. */
+static void add_finding(struct reading_rules *r, enum finding_code code)
+{
+    const struct finding_kind *kind = finding_kind(code);
+    enum severity severity = finding_severity(&r->findings, code);
+    int64_t hold_ms = finding_hold_ms(&r->findings, code);
+    if (severity == SEVERITY_INFO && kind->severity == SEVERITY_INFO && !hold_ms)
+        return;
+    struct alert_rule *rule = add_rule(r, kind->code, "");
+    rule->finding = code;
+    rule->severity = severity;
+    rule->hold_ms = hold_ms;
+    rule->clear_hold_ms = MIN_OF(MAX_OF(2 * hold_ms, (int64_t)CLEAR_LEAST_MS), (int64_t)CLEAR_MOST_MS);
+    rule->help = kind->title;
+    rule->scope = kind->area == AREA_HOST ? SCOPE_HOST : SCOPE_GPU;
+    rule->changed = r->findings.list[code].has_severity || r->findings.list[code].has_hold || r->findings.list[code].muted;
+    rule->enabled &= !r->findings.list[code].muted;
+    for (size_t i = 0; i < r->config->alerts.disabled.count; i++)
+        rule->enabled &= !config_names_finding(r->config->alerts.disabled.items[i], code);
+    for (size_t i = 0; i < r->config->finding_count; i++) {
+        const struct config_finding *f = &r->config->finding[i];
+        if (strcmp(f->entry.name, kind->code) != 0 || config_origin_of(&f->entry, "finding", "notify")->kind == CONFIG_FROM_DEFAULT)
+            continue;
+        rule->notify = f->notify;
+        rule->notify_from = SEVERITY_INFO;
+        rule->changed = true;
+    }
+}
+
+/* An [[alert]] with the name of a finding's alert: without a condition it changes that, otherwise it stands for it. */
+static bool change_findings(struct reading_rules *r, const struct config_alert *a)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->rules->count; i++) {
+        struct alert_rule *rule = &r->rules->list[i];
+        if (!rule->builtin || !rule_is_finding(rule) || !config_names_finding(a->name, rule->finding))
+            continue;
+        any = rule->changed = true;
+        if (a->when[0])
+            rule->enabled = false;
+        else
+            apply(r, rule, a);
+    }
+    return any && !a->when[0];
+}
+
+static void make_own(struct alert_rule *rule, const char *name)
+{
+    *rule = (struct alert_rule){.help = ""};
+    str_copy(rule->name, sizeof rule->name, str_from(name));
 }
 
 static void add_own(struct reading_rules *r, const struct config_alert *a)
 {
+    char usage[64];
+    struct config_alert with_condition = *a;
+    if (change_findings(r, a))
+        return;
+    if (strcmp(a->name, HIGH_USAGE) == 0 && !a->when[0]) {
+        snprintf(usage, sizeof usage, "utilization_percent > %.10g%%", r->config->alerts.high_usage_percent);
+        with_condition.when = usage;
+    }
     struct alert_rule *rule = (struct alert_rule *)alert_rules_find(r->rules, a->name);
-    if (rule) {
+    if (rule && rule_is_finding(rule)) {
+        free(rule->summary); /* nothing of the finding is left but its name */
+        make_own(rule, a->name);
+    } else if (rule) {
         rule->changed = true;
-    } else if (!a->when[0]) {
+    } else if (!with_condition.when[0]) {
         config_problem_add(r->problems, false, &a->entry.at,
                            "alert.when is missing: the condition, like \"temperature_celsius > 85 and utilization_percent > 10\"");
         return;
     } else {
         rule = &r->rules->list[r->rules->count++];
-        *rule = (struct alert_rule){.help = ""};
-        str_copy(rule->name, sizeof rule->name, str_from(a->name));
+        make_own(rule, a->name);
     }
-    apply(r, rule, a);
+    apply(r, rule, &with_condition);
 }
 
 static void check_disabled(struct reading_rules *r)
@@ -208,9 +283,13 @@ static void check_disabled(struct reading_rules *r)
     const struct config_list *disabled = &r->config->alerts.disabled;
     for (size_t i = 0; i < disabled->count; i++) {
         struct nearest n;
+        const char *old;
         nearest_init(&n, disabled->items[i]);
-        for (size_t k = 0; k < ARRAY_LEN(builtins); k++)
-            nearest_try(&n, builtins[k].name);
+        nearest_try(&n, HIGH_USAGE);
+        for (size_t k = 0; k < r->rules->count; k++)
+            nearest_try(&n, r->rules->list[k].name);
+        for (size_t k = 0; (old = config_old_alert(k)); k++)
+            nearest_try(&n, old);
         const char *near = nearest_found(&n);
         if (!near || strcmp(near, disabled->items[i]) != 0)
             config_problem_add(r->problems, false, config_origin_of(&r->config->alerts.entry, "alerts", "disabled"),
@@ -225,6 +304,9 @@ int alert_rules_new(const struct config *config, const struct env *env, struct c
     size_t errors = problems->errors;
     if (!r.rules)
         return -ENOMEM;
+    config_findings(config, &r.findings);
+    for (size_t i = 0; i < FINDING_CODE_COUNT; i++)
+        add_finding(&r, (enum finding_code)i);
     for (size_t i = 0; i < ARRAY_LEN(builtins); i++)
         add_builtin(&r, &builtins[i]);
     check_disabled(&r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Alert rules: those built in (rules.def) and those of the configuration, read and checked.
+ * Alert rules: one for every finding that is worth an alert, and the conditions of the configuration, read and checked.
  */
 #pragma once
 
@@ -8,20 +8,21 @@
 #include "base/env.h"
 #include "config/config.h"
 
-enum { RULE_LABELS_MAX = 8, RULES_MAX = CONFIG_ENTRIES_MAX + 32 };
+enum { RULE_LABELS_MAX = 8, RULES_MAX = CONFIG_ENTRIES_MAX + FINDING_CODE_COUNT + 8 };
 
 struct alert_rule {
     char name[NOTICE_ALERT_SIZE];
     bool builtin;
-    bool changed;    /* built in, and changed in the configuration */
-    bool enabled;    /* else it is only listed */
-    bool every_rise; /* exactly as often as it happens: neither damped nor remembered over a restart */
-    enum config_severity severity;
+    bool changed;              /* built in, and changed in the configuration */
+    bool enabled;              /* else it is only listed */
+    enum finding_code finding; /* of a rule without a condition: what it is about */
+    enum severity severity;    /* of a finding: in the ordinary case */
+    enum severity notify_from; /* what is less severe is shown only */
     enum alert_scope scope;
-    struct expr *when;
-    struct expr *clear; /* NULL: when `when` does not hold */
+    struct expr *when;  /* NULL: the finding decides */
+    struct expr *clear; /* NULL: when that no longer holds */
     int64_t hold_ms, clear_hold_ms;
-    char *summary;             /* a template; "": made from the rule */
+    char *summary;             /* a template; "": the headline, or made from the condition */
     const char *help;          /* of a built-in one; else "" */
     struct config_map labels;  /* in the configuration */
     struct config_list notify; /* the same */
@@ -38,7 +39,16 @@ int alert_rules_new(const struct config *config, const struct env *env, struct c
 void alert_rules_free(struct alert_rules *rules);                                             /* NULL is fine */
 const struct alert_rule *alert_rules_find(const struct alert_rules *rules, const char *name); /* NULL: there is none */
 
-const char *severity_name(enum config_severity severity);
+static inline bool rule_is_finding(const struct alert_rule *rule)
+{
+    return !rule->when;
+}
+/* Whether this finding is one for the rule, which is about such findings: a guess is none. */
+bool rule_takes(const struct alert_rule *rule, const struct finding *f);
+/* Whether the condition holds, or the finding is there. */
+enum truth rule_holds(const struct alert_rule *rule, const struct subject *s);
+/* The rule about findings of a code; NULL: they make no alerts. */
+const struct alert_rule *alert_rules_of_finding(const struct alert_rules *rules, enum finding_code code);
 
 /* Checks the names in {{}}. 0, or -EINVAL with the place. */
 int summary_check(struct str text, enum alert_scope scope, struct expr_error *err);

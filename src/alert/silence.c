@@ -17,7 +17,7 @@ int silence_add_matcher(struct silence *s, struct str text, struct error *err)
         return error_set(err, -EINVAL, "more than %d conditions", SILENCE_MATCHERS_MAX);
     struct silence_matcher *m = &s->matchers[s->matcher_count];
     if (!key.len || !value.len || key.len >= sizeof m->key || value.len >= sizeof m->value)
-        return error_set(err, -EINVAL, "'%.*s' is not a condition: write KEY=VALUE, like alert=gpu_hot or gpu=0",
+        return error_set(err, -EINVAL, "'%.*s' is not a condition: write KEY=VALUE, like alert=hot or gpu=0",
                          (int)(text.len < 80 ? text.len : 80), text.at ? text.at : "");
     str_copy_clean(m->key, sizeof m->key, key);
     str_copy_clean(m->value, sizeof m->value, value);
@@ -28,7 +28,7 @@ int silence_add_matcher(struct silence *s, struct str text, struct error *err)
 int silences_add(struct silences *all, struct silence *s, struct wall now, struct error *err)
 {
     if (!s->matcher_count)
-        return error_set(err, -EINVAL, "at least one condition is needed, like alert=gpu_hot; alert=* silences everything");
+        return error_set(err, -EINVAL, "at least one condition is needed, like alert=hot; alert=* silences everything");
     if (s->until.ms <= now.ms)
         return error_set(err, -EINVAL, "the end of the silence is already over");
     silences_expire(all, now);

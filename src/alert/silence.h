@@ -34,7 +34,7 @@ struct silences {
     struct silence list[SILENCES_MAX];
 };
 
-/* "alert=gpu_hot" into the matcher. -EINVAL and a sentence. */
+/* "alert=hot" into the matcher. -EINVAL and a sentence. */
 int silence_add_matcher(struct silence *s, struct str text, struct error *err);
 /* Checks it, gives it a number and keeps it. -EINVAL and a sentence; -ENOSPC when there are too many. */
 int silences_add(struct silences *all, struct silence *s, struct wall now, struct error *err);

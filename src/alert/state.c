@@ -24,12 +24,12 @@ bool alert_phase_from_name(const char *name, enum alert_phase *ret)
     return false;
 }
 
-static enum alert_change fire(struct alert_state *s, const struct alert_timing *t, struct wall now)
+static enum alert_change fire(struct alert_state *s, struct wall now)
 {
     memmove(&s->fired[1], &s->fired[0], sizeof s->fired - sizeof s->fired[0]);
     s->fired[0] = now;
     struct wall oldest = s->fired[ALERT_FLAPS - 1];
-    s->flapping = !t->every_rise && oldest.ms && now.ms - oldest.ms <= ALERT_FLAP_WINDOW_MS;
+    s->flapping = oldest.ms && now.ms - oldest.ms <= ALERT_FLAP_WINDOW_MS;
     s->phase = ALERT_FIRING;
     s->started_at = now;
     s->ended_at = s->calm_at = (struct wall){0};
@@ -113,7 +113,7 @@ enum alert_change alert_step(struct alert_state *s, const struct alert_timing *t
         s->pending_at = m->now;
     }
     if (m->now.ms - s->pending_at.ms >= t->hold_ms)
-        return fire(s, t, m->now);
+        return fire(s, m->now);
     return begins ? CHANGE_PENDING : CHANGE_NONE;
 }
 

@@ -41,7 +41,6 @@ struct alert_state {
 
 struct alert_timing {
     int64_t hold_ms, clear_hold_ms;
-    bool every_rise; /* never taken for flapping */
 };
 
 struct alert_moment {

@@ -7,7 +7,6 @@
 #include "alert/rule.h"
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "insight/detect/xid.h"
 
 static void write_gpu(struct buf *out, const struct subject *s)
 {
@@ -29,12 +28,13 @@ static void write_process(struct buf *out, const struct subject *s)
         buf_text(out, process_words(p, LONG_NAME | WITH_PID, words));
 }
 
-static void write_words(struct buf *out, unsigned words)
+static void write_words(struct buf *out, const struct alert_name *name, uint64_t words)
 {
     bool first = true;
-    for (unsigned i = 0; i < THROTTLE_COUNT; i++)
-        if (words & (1u << i)) {
-            buf_printf(out, "%s%s", first ? "" : ", ", throttle_name(i));
+    const char *word;
+    for (size_t i = 0; (word = name_word(name, i)); i++)
+        if (words & UINT64_C(1) << i) {
+            buf_printf(out, "%s%s", first ? "" : ", ", word);
             first = false;
         }
     if (first)
@@ -49,7 +49,7 @@ static void write_value(struct buf *out, const struct alert_name *name, const st
     case VALUE_BOOL: buf_text(out, v.truth ? "yes" : "no"); break;
     case VALUE_NUMBER: unit_format(out, v.number, name->unit); break;
     case VALUE_TEXT: buf_str(out, v.text); break;
-    case VALUE_WORDS: write_words(out, v.words); break;
+    case VALUE_WORDS: write_words(out, name, v.words); break;
     }
 }
 
@@ -64,12 +64,11 @@ enum word {
     WORD_SEVERITY,
     WORD_FOR,
     WORD_ERROR,
-    WORD_HEALTH,
-    WORD_XID,
+    WORD_HEADLINE,
     WORD_COUNT
 };
-static const char *const words[WORD_COUNT] = {"gpu",   "gpu_index", "gpu_name", "host",          "process",       "value",
-                                              "alert", "severity",  "for",      "error_message", "health_reason", "xid_meaning"};
+static const char *const words[WORD_COUNT] = {"gpu",   "gpu_index", "gpu_name", "host",          "process", "value",
+                                              "alert", "severity",  "for",      "error_message", "headline"};
 
 static enum word find_word(struct str name)
 {
@@ -79,19 +78,13 @@ static enum word find_word(struct str name)
     return WORD_COUNT;
 }
 
-static const char *health_reason(const struct subject *s)
+/* Of the finding that the alert is about, else of the worst one. */
+static const char *headline(const struct alert_rule *rule, const struct subject *s)
 {
-    if (!s->facts || !s->gpu || s->gpu->index < 0 || s->gpu->index >= GPU_MAX || !s->facts->gpus[s->gpu->index].health_reason[0])
-        return "see `whirr health`";
-    return s->facts->gpus[s->gpu->index].health_reason;
-}
-
-static const char *xid_meaning(const struct subject *s)
-{
-    const struct xid_info *info = NULL;
-    if (s->facts && s->gpu && s->gpu->index >= 0 && s->gpu->index < GPU_MAX)
-        info = xid_find(reading_or(s->facts->gpus[s->gpu->index].xid, 0));
-    return info ? info->what : "a critical driver error";
+    const struct verdict *v = s->snapshot->verdict;
+    int index = s->gpu ? s->gpu->index : -1;
+    const struct finding *f = rule_is_finding(rule) ? verdict_find(v, index, rule->finding) : verdict_first(v, index);
+    return f ? f->headline : "nothing was found";
 }
 
 static void write_word(struct buf *out, enum word word, const struct alert_rule *rule, const struct subject *s, int64_t held_ms)
@@ -106,20 +99,19 @@ static void write_word(struct buf *out, enum word word, const struct alert_rule 
     case WORD_HOST: buf_text(out, s->snapshot->host.name); break;
     case WORD_PROCESS: write_process(out, s); break;
     case WORD_VALUE:
-        if (expr_value(rule->when, s, &name, &value))
+        if (!rule_is_finding(rule) && expr_value(rule->when, s, &name, &value))
             unit_format(out, value, name->unit);
         else
             buf_text(out, "–");
         break;
     case WORD_ALERT: buf_text(out, rule->name); break;
-    case WORD_SEVERITY: buf_text(out, severity_name(rule->severity)); break;
+    case WORD_SEVERITY: buf_text(out, severity_text(rule->severity)); break;
     case WORD_FOR:
         words_duration(held_ms, text);
         buf_text(out, text);
         break;
     case WORD_ERROR: buf_text(out, s->gpu && s->gpu->error_message[0] ? s->gpu->error_message : "no message"); break;
-    case WORD_HEALTH: buf_text(out, health_reason(s)); break;
-    case WORD_XID: buf_text(out, xid_meaning(s)); break;
+    case WORD_HEADLINE: buf_text(out, headline(rule, s)); break;
     case WORD_COUNT: break;
     }
 }
@@ -185,7 +177,10 @@ static void write_default(struct buf *out, const struct alert_rule *rule, const 
 void summary_write(struct buf *out, const struct alert_rule *rule, const struct subject *s, int64_t held_ms)
 {
     if (!rule->summary[0]) {
-        write_default(out, rule, s);
+        if (rule_is_finding(rule))
+            buf_text(out, headline(rule, s));
+        else
+            write_default(out, rule, s);
         return;
     }
     struct str text = str_from(rule->summary);

@@ -96,6 +96,8 @@ static int open_engine(struct session *s, struct error *err)
         .show_secrets = s->cli->ask.show_secrets,
     };
     s->engine = engine_new(&options, err);
+    if (s->engine && s->cli->settings)
+        engine_set_findings(s->engine, s->cli->settings);
     return s->engine ? 0 : err->code ? err->code : -EIO;
 }
 

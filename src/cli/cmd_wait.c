@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "alert/expr/expr.h"
-#include "alert/facts.h"
 #include "ask/fit.h"
 #include "ask/reserve.h"
 #include "base/cleanup.h"
@@ -18,11 +17,10 @@ enum { INTERVAL_MS = 1000 };
 
 struct wait {
     struct cli *cli;
-    struct expr *until; /* NULL: room alone */
-    int64_t hold_ms;    /* how long it must hold */
-    int64_t free_bytes; /* 0: not asked for */
-    bool any;           /* one GPU is enough */
-    struct alert_facts *facts;
+    struct expr *until;         /* NULL: room alone */
+    int64_t hold_ms;            /* how long it must hold */
+    int64_t free_bytes;         /* 0: not asked for */
+    bool any;                   /* one GPU is enough */
     struct mono since[GPU_MAX]; /* since when it holds, by index; ns 0: it does not */
 };
 
@@ -145,7 +143,7 @@ static int say_too_small(const struct wait *w, const struct gpu *largest, bool o
 /* Whether it has held long enough for this GPU. What is not known does not hold. */
 static bool holds(struct wait *w, const struct snapshot *s, const struct gpu *gpu, struct mono now)
 {
-    struct subject subject = {.snapshot = s, .facts = w->facts, .gpu = gpu};
+    struct subject subject = {.snapshot = s, .gpu = gpu};
     struct mono *since = &w->since[gpu->index];
     bool true_now = gpu->state == GPU_OK && has_room(w, gpu) && (!w->until || expr_eval(w->until, &subject) == TRUTH_TRUE);
     if (!true_now)
@@ -161,7 +159,6 @@ static int wait_look(struct wait *w, struct session *session, const struct snaps
     struct mono now = clock_mono(&clock_system);
     bool held[GPU_MAX] = {false}, all = true;
     int first = -1;
-    alert_facts_from_snapshot(w->facts, s);
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         if ((only != ALL_GPUS && only != (int)i) || gpu->index < 0 || gpu->index >= GPU_MAX)
@@ -236,10 +233,10 @@ static int read_options(struct wait *w, int64_t *timeout_ms, int64_t *every_ms)
 
 static int wait_run(struct cli *cli)
 {
-    struct wait w = {.cli = cli, .facts = calloc(1, sizeof *w.facts)};
+    struct wait w = {.cli = cli};
     struct error err = {0};
     int64_t timeout_ms = -1, every_ms = INTERVAL_MS;
-    int status = w.facts ? read_options(&w, &timeout_ms, &every_ms) : cli_fail("out of memory");
+    int status = read_options(&w, &timeout_ms, &every_ms);
     struct session *session = status == EXIT_FINE ? session_open(cli, &err) : NULL;
     if (session)
         status = watch(&w, session, timeout_ms, every_ms);
@@ -247,7 +244,6 @@ static int wait_run(struct cli *cli)
         status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     session_close(session);
     expr_free(w.until);
-    free(w.facts);
     return status;
 }
 

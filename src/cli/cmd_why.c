@@ -39,12 +39,15 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
 static int show_codes(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
+    struct finding_settings settings = {0};
+    if (cli->settings)
+        config_findings(cli->settings, &settings);
     if (cli->json) {
         struct json_writer j = show_json(cli, &out);
-        json_finding_codes(&j);
+        json_finding_codes(&j, &settings);
         buf_char(&out, '\n');
     } else {
-        table_finding_codes(&out, &cli->page);
+        table_finding_codes(&out, &cli->page, &settings);
     }
     return show_text(&out);
 }

@@ -102,6 +102,24 @@ static void check_notify(const struct config *config, struct config_problems *pr
                            problems);
 }
 
+static void check_findings(const struct config *config, struct config_problems *problems)
+{
+    for (size_t i = 0; i < config->finding_count; i++) {
+        const struct config_finding *f = &config->finding[i];
+        enum finding_code code;
+        char hint[CONFIG_KEY_SIZE + 32];
+        struct nearest nearest;
+        check_notify_names(config, &f->notify, config_origin_of(&f->entry, "finding", "notify"), problems);
+        if (finding_code_from_name(f->entry.name, &code))
+            continue;
+        nearest_init(&nearest, f->entry.name);
+        for (size_t k = 0; k < FINDING_CODE_COUNT; k++)
+            nearest_try(&nearest, finding_code_name((enum finding_code)k));
+        problem_add(problems, false, &f->entry.at, "there is no finding '%s'%s", f->entry.name,
+                    nearest_found(&nearest) ? nearest_text(&nearest, hint, sizeof hint) : "; `whirr why --codes` lists them");
+    }
+}
+
 /* A worker that is let go above the limit would be caught again at once. 0 is five degrees below. */
 static void check_release(const struct config_entry *entry, const char *section, double threshold, double release,
                           struct config_problems *problems)
@@ -164,6 +182,7 @@ void config_check(const struct config *config, struct config_problems *problems)
         if (config_sections[i].kind != SECTION_PLAIN)
             check_required(config, &config_sections[i], problems);
     check_notify(config, problems);
+    check_findings(config, problems);
     check_releases(config, problems);
     check_metrics(config, problems);
 

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "model/finding.h"
 
 enum { CONFIG_ENTRIES_MAX = 128, CONFIG_PROBLEMS_MAX = 64, CONFIG_CHANGES_MAX = 256, CONFIG_KEY_SIZE = 160 };
 
@@ -24,7 +25,8 @@ enum { CONFIG_ENTRIES_MAX = 128, CONFIG_PROBLEMS_MAX = 64, CONFIG_CHANGES_MAX = 
  * host. */
 #define CONFIG_SYSTEM_ROOT "WHIRR_SYSTEM_ROOT"
 
-/* Positions of CHOICE settings, in the order of their words in config.def. log.level is an enum log_level. */
+/* Positions of CHOICE settings, in the order of their words in config.def. log.level is an enum log_level, alert.severity an enum
+ * severity. */
 enum config_log_format { CONFIG_LOG_AUTO, CONFIG_LOG_TEXT, CONFIG_LOG_JSON, CONFIG_LOG_JOURNAL };
 enum config_profile { CONFIG_PROFILE_NONE, CONFIG_PROFILE_DESKTOP, CONFIG_PROFILE_SERVER };
 enum config_overheat { CONFIG_OVERHEAT_THROTTLE, CONFIG_OVERHEAT_PAUSE, CONFIG_OVERHEAT_NONE };
@@ -47,7 +49,6 @@ enum config_notify_type {
 };
 enum config_notify_tls { CONFIG_NOTIFY_TLS_REQUIRED, CONFIG_NOTIFY_TLS_NONE };
 enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_REMOTE_WRITE_2, CONFIG_PUSH_OTLP, CONFIG_PUSH_OTLP_PROTOBUF };
-enum config_severity { CONFIG_SEVERITY_INFO, CONFIG_SEVERITY_WARNING, CONFIG_SEVERITY_CRITICAL };
 
 struct config_list {
     const char *const *items;
@@ -161,6 +162,14 @@ struct config_problem *config_problem_add(struct config_problems *problems, bool
                                           const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Where a setting came from: config_origin_of(&config->alert[i].entry, "alert", "when"). */
 const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
+
+/* What [finding.CODE] and an [[alert]] with the name of a built-in alert say of findings. */
+void config_findings(const struct config *config, struct finding_settings *ret);
+/* Whether a name is this finding's code, or an older name of its alert. */
+bool config_names_finding(const char *name, enum finding_code code);
+const char *config_old_alert(size_t i); /* the older names, some twice; NULL behind the last */
+/* The codes that an older name of an alert stands for, as "hot, heat_limit"; "" none. */
+void config_old_alert_text(const char *name, char *text, size_t size);
 
 /* [worker] asks for evictions, but no worker is configured: they are the defaults of none. */
 bool config_guards_nothing(const struct config *config);

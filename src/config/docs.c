@@ -83,6 +83,8 @@ static const char *group_example(const struct section *section)
         return "#[push.central]\n#url = \"http://victoria.example.org:8428/api/v1/write\"\n";
     if (strcmp(section->path, "hosts") == 0)
         return "#[hosts.gpu2]\n#address = \"https://gpu2.example.org:9447\"\n#token = \"whirr_...\"\n";
+    if (strcmp(section->path, "finding") == 0)
+        return "#[finding.loud]\n#severity = \"notice\"\n#hold = \"10m\"\n";
     return "#[[alert]]\n#name = \"hot\"\n#when = \"temperature_celsius > 85 and utilization_percent > 10\"\n#for = \"30s\"\n"
            "#clear = \"temperature_celsius < 80\"\n#severity = \"warning\"\n#notify = [\"ops\"]\n";
 }

@@ -24,8 +24,8 @@ struct alert_part {
     struct notify_part *notify;  /* who is to hear of it: notify_part_tell() */
     struct alert_rules *rules;
     struct alert_set set;
-    struct alert_facts facts; /* of the last sample */
-    struct alert_file *file;  /* NULL: nothing is kept */
+    const struct forecast_part *forecast;
+    struct alert_file *file; /* NULL: nothing is kept */
     struct wall kept_at;
     char dashboard_url[NOTICE_LINK_SIZE]; /* "" none: messages have no link */
 };
@@ -35,11 +35,11 @@ struct alert_part {
 static void log_news(enum alert_news news, const struct alert *a)
 {
     struct log_field name = LOG_TEXT("alert", a->rule), gpu = LOG_INT("gpu", a->gpu_index),
-                     severity = LOG_TEXT("severity", severity_name(a->severity));
+                     severity = LOG_TEXT("severity", severity_text(a->severity));
     char text[ALERT_SUMMARY_SIZE + 32];
     bool begins = news == NEWS_FIRED || news == NEWS_HEARD;
     snprintf(text, sizeof text, "alert %s: %s", begins ? "fires" : "is resolved, was", a->summary);
-    if (begins && a->severity != CONFIG_SEVERITY_INFO)
+    if (begins && a->severity >= SEVERITY_WARNING)
         log_warn(text, name, severity, gpu);
     else
         log_info(text, name, severity, gpu);
@@ -54,7 +54,7 @@ static void store_news(struct alert_part *p, enum alert_news news, const struct 
     store_service_event(p->store, &(struct store_event){.at = news == NEWS_FIRED ? a->state.started_at : a->state.ended_at,
                                                         .gpu_index = a->gpu_index,
                                                         .kind = "alert",
-                                                        .severity = severity_name(a->severity),
+                                                        .severity = severity_text(a->severity),
                                                         .text = text,
                                                         .data = json});
 }
@@ -84,17 +84,14 @@ static void tell_notifiers(struct alert_part *p, const struct alert *a)
 static void on_news(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *a)
 {
     struct alert_part *p = user;
+    (void)rule;
     if (news == NEWS_PENDING || news == NEWS_CALMED)
         return;
     AUTO_BUF struct buf text = BUF(ALERT_TEXT_MAX);
     struct json_writer j = JSON_WRITER(&text);
     json_alert(&j, a);
-    /* A load that goes up and down makes thousands of these a day: clients hear of it, the log and the history stay readable. */
-    bool often = rule && rule->every_rise;
-    if (!often) {
-        log_news(news, a);
-        store_news(p, news, a, text.failed ? NULL : text.at);
-    }
+    log_news(news, a);
+    store_news(p, news, a, text.failed ? NULL : text.at);
     if (p->server && !text.failed)
         server_announce(p->server, TOPIC_ALERT, buf_view(&text));
     if (news == NEWS_RESOLVED ? a->told : !a->silenced_by[0])
@@ -191,6 +188,7 @@ static void *open_alerts(const struct part_host *host, struct error *err)
     /* One by one: writing the whole struct would bring all of its tables into memory. */
     p->env = host->env;
     p->notify = part_find(host, &notify_part_ops);
+    p->forecast = part_find(host, &forecast_part_ops);
     p->rules = read_rules(host->env, host->config);
     if (!p->rules) {
         free(p);
@@ -239,22 +237,22 @@ static void alert_part_reload(void *part, const struct config *config)
     alert_part_keep(p);
 }
 
-static void know_the_store(struct alert_part *p, struct alert_facts *facts)
+static struct store_facts know_the_store(const struct alert_part *p)
 {
-    struct store_status status;
-    if (!p->store || facts->store_failing.state == READING_OK)
-        return;
-    store_service_status(p->store, &status);
+    struct store_facts facts = {.full_seconds = forecast_part_store_seconds(p->forecast)};
+    struct store_status status = {.state = STORE_OPENING};
+    if (p->store)
+        store_service_status(p->store, &status);
     if (status.state != STORE_OPENING)
-        facts->store_failing = reading_ok(status.state != STORE_OK);
+        facts.failing = reading_ok(status.state != STORE_OK);
+    return facts;
 }
 
-static void alert_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void alert_part_sampled(void *part, const struct snapshot *s)
 {
     struct alert_part *p = part;
-    know_the_store(p, facts);
-    alert_set_step(&p->set, s, facts, on_news, p);
-    alert_facts_copy(&p->facts, facts);
+    const struct store_facts store = know_the_store(p);
+    alert_set_step(&p->set, s, &store, on_news, p);
     int64_t age_ms = s->taken_at.ms - p->kept_at.ms;
     if (p->set.changed || (p->set.stirred && age_ms >= KEEP_SOON_MS) || (waits(&p->set) && age_ms >= KEEP_EVERY_MS))
         alert_part_keep(p);
@@ -274,7 +272,7 @@ static int get_alerts(void *part, const struct part_request *r, struct buf *out)
     struct json_writer j = JSON_WRITER(out);
     (void)r;
     alert_set_sort(&p->set);
-    json_alerts(&j, &p->set, &p->facts);
+    json_alerts(&j, &p->set);
     buf_char(out, '\n');
     return 200;
 }

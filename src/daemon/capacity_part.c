@@ -201,10 +201,9 @@ static bool tracks(const struct capacity_part *p)
     return p->config->worker.capacity_tracking;
 }
 
-static void capacity_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void capacity_part_sampled(void *part, const struct snapshot *s)
 {
     struct capacity_part *p = part;
-    (void)facts;
     if (!tracks(p)) {
         courses_forget(p->courses);
         p->past_known = false;

@@ -153,12 +153,10 @@ static void check_required(struct daemon *d, const struct snapshot *s)
 
 static void on_sample(void *user, const struct snapshot *s)
 {
-    static struct alert_facts facts; /* large */
     struct daemon *d = user;
-    alert_facts_clear(&facts);
     for (size_t i = 0; i < d->host.count; i++)
         if (d->host.parts[i].ops->sampled)
-            d->host.parts[i].ops->sampled(d->host.parts[i].self, s, &facts);
+            d->host.parts[i].ops->sampled(d->host.parts[i].self, s);
     check_required(d, s);
     d->seen_sample = true;
     memory_give_back(&d->memory, d->options->env, s->taken);
@@ -224,6 +222,7 @@ static void apply(struct daemon *d, const struct config *fresh)
     for (size_t i = 0; i < d->host.count; i++)
         if (d->host.parts[i].ops->reload)
             d->host.parts[i].ops->reload(d->host.parts[i].self, fresh);
+    engine_set_findings(d->host.engine, fresh);
     reload_server(d, fresh, &changes);
     log_info("reloaded", LOG_INT("applied", (int64_t)changes.applied),
              LOG_INT("needing_restart", (int64_t)changes.needing_restart));
@@ -361,6 +360,7 @@ static int daemon_start(struct daemon *d, struct error *err)
         d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
         return err->code ? err->code : -EIO;
     }
+    engine_set_findings(d->host.engine, c);
     result = open_parts(d, err);
     if (result)
         return result;

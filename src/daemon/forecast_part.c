@@ -164,35 +164,18 @@ static void forecast_part_take(struct forecast_part *p, const struct snapshot *s
     p->last = snapshot_ref(s);
 }
 
-/* Absent without a time: rules about it do not fire. */
-static struct reading seconds(const struct forecast_when *w)
+/* A store at its cap gives up its oldest samples, as it was told to: nothing to be alarmed about any more. */
+struct reading forecast_part_store_seconds(const struct forecast_part *p)
 {
-    if (w->verdict == FORECAST_REACHED)
-        return reading_ok(0);
-    if (w->verdict == FORECAST_EXPECTED)
-        return reading_ok((int64_t)w->likely_s);
-    return reading_absent(w->verdict == FORECAST_UNKNOWN ? READING_PENDING : READING_UNSUPPORTED);
-}
-
-static void add_facts(const struct forecast_part *p, struct alert_facts *facts)
-{
-    for (size_t i = 0; p->latest && i < p->latest->count; i++) {
-        const struct forecast_gpu *g = &p->latest->gpus[i];
-        if (g->gpu_index < 0 || g->gpu_index >= GPU_MAX)
-            continue;
-        facts->gpus[g->gpu_index].vram_full_seconds = seconds(&g->vram.when);
-        facts->gpus[g->gpu_index].throttle_seconds = seconds(&g->heat.when);
-    }
-    /* A store at its cap gives up its oldest samples, as it was told to: nothing to be alarmed about any more. */
-    const struct forecast_store *store = p->latest && p->latest->has_store ? &p->latest->store : NULL;
+    const struct forecast_store *store = p && p->latest && p->latest->has_store ? &p->latest->store : NULL;
     if (store && (store->of_disk || store->when.verdict != FORECAST_REACHED))
-        facts->store_full_seconds = seconds(&store->when);
+        return forecast_seconds(&store->when);
+    return reading_absent(READING_UNREAD);
 }
 
-static void forecast_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void forecast_part_sampled(void *part, const struct snapshot *s)
 {
     forecast_part_take(part, s);
-    add_facts(part, facts);
 }
 
 static struct forecast_basis basis_of(const struct forecast_part *p)

@@ -142,9 +142,8 @@ static void guard_part_reload(void *part, const struct config *config)
     warn_of_nothing(p, config);
 }
 
-static void guard_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void guard_part_sampled(void *part, const struct snapshot *s)
 {
-    (void)facts;
     guard_tell_events(((struct guard_part *)part)->door.guard, s->events, s->event_count);
 }
 

@@ -20,7 +20,7 @@
 #include "insight/judge/judge.h"
 #include "serve/live/topic.h"
 
-enum { SAVE_EVERY_MS = 300000, XID_RECENT_MS = 600000 };
+enum { SAVE_EVERY_MS = 300000 };
 
 struct health_part {
     const struct env *env;
@@ -240,74 +240,9 @@ const struct health *health_part_latest(const struct health_part *p)
     return p ? p->latest : NULL;
 }
 
-static struct reading level(enum health_state state)
-{
-    switch (state) {
-    case HEALTH_HEALTHY: return reading_ok(0);
-    case HEALTH_DEGRADED: return reading_ok(1);
-    case HEALTH_FAILING: return reading_ok(2);
-    case HEALTH_LOST: return reading_ok(3);
-    case HEALTH_ASLEEP: return reading_absent(READING_ASLEEP);
-    case HEALTH_UNKNOWN: break;
-    }
-    return reading_absent(READING_UNSUPPORTED);
-}
-
-static int64_t last_xid(const struct health_verdict *v, int64_t since_ms)
-{
-    int64_t code = 0;
-    for (size_t i = 0; i < v->xid_count; i++)
-        if (v->xids[i].last_at.ms >= since_ms) {
-            since_ms = v->xids[i].last_at.ms;
-            code = v->xids[i].code;
-        }
-    return code;
-}
-
-/* 0 is only said of a card whose driver has such errors. */
-static struct reading recent_xid(const struct health_part *p, const struct health_verdict *v)
-{
-    for (size_t i = 0; p->last && i < p->last->gpu_count; i++) {
-        const struct gpu *gpu = &p->last->gpus[i];
-        if (gpu->index != v->gpu_index)
-            continue;
-        int64_t code = last_xid(v, p->last->taken_at.ms - XID_RECENT_MS);
-        return code || gpu->xid_last.state != READING_UNSUPPORTED ? reading_ok(code) : gpu->xid_last;
-    }
-    return reading_absent(READING_UNREAD);
-}
-
-static void facts_of(const struct health_part *p, const struct health_verdict *v, struct alert_gpu_facts *f)
-{
-    f->health_level = level(v->state);
-    str_copy(f->health_reason, sizeof f->health_reason, str_from(v->reason));
-    f->link_degraded = reading_ok(0);
-    for (size_t k = 0; k < v->finding_count; k++)
-        if (v->findings[k].check == HEALTH_CHECK_PCIE_LINK)
-            f->link_degraded = reading_ok(1);
-    f->xid = recent_xid(p, v);
-}
-
-/* Verdicts of the sample's cards come first. Those behind are of cards that are not in it, whose index may be another's by now. */
-static void add_facts(const struct health_part *p, struct alert_facts *facts)
-{
-    const struct health *health = p->latest;
-    int64_t missing = 0;
-    for (size_t i = 0; health && p->last && i < health->count; i++) {
-        const struct health_verdict *v = &health->verdicts[i];
-        if (i >= p->last->gpu_count)
-            missing += v->state == HEALTH_LOST;
-        else if (v->gpu_index >= 0 && v->gpu_index < GPU_MAX)
-            facts_of(p, v, &facts->gpus[v->gpu_index]);
-    }
-    if (health)
-        facts->gpus_missing = reading_ok(missing);
-}
-
-static void health_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void health_part_sampled(void *part, const struct snapshot *s)
 {
     health_part_take(part, s);
-    add_facts(part, facts);
 }
 
 static int get_health(void *part, const struct part_request *r, struct buf *out)

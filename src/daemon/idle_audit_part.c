@@ -79,10 +79,9 @@ static bool wanted(const struct idle_audit_part *p, const struct snapshot *s)
     return false;
 }
 
-static void idle_audit_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void idle_audit_part_sampled(void *part, const struct snapshot *s)
 {
     struct idle_audit_part *p = part;
-    (void)facts;
     if (p->look && atomic_load(&p->look->over)) {
         size_t count = p->look->snapshot->gpu_count;
         struct idle_facts *found = idle_audit_part_finish(p);

@@ -98,10 +98,9 @@ static void *open_log_changes(const struct part_host *host, struct error *err)
     return calloc(1, sizeof(struct log_changes));
 }
 
-static void log_changes_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void log_changes_sampled(void *part, const struct snapshot *s)
 {
     struct log_changes *seen = part;
-    (void)facts;
     for (size_t i = 0; i < s->source_count; i++)
         tell_source(&s->sources[i], log_changes_find(seen->last, s->sources[i].name));
     for (size_t i = 0; i < s->gpu_count; i++)

@@ -49,9 +49,8 @@ static int notify_part_start(void *part, const struct part_host *host)
 }
 
 /* Those who show the state of the host get it with the answers of why. */
-static void notify_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void notify_part_sampled(void *part, const struct snapshot *s)
 {
-    (void)facts;
     struct notify_part *p = part;
     struct mono now = clock_mono(p->env->clock);
     if (!p->service || !p->server || !notifier_service_wants_view(p->service, now))

@@ -56,6 +56,12 @@ struct health_part;
 /* Good until the part's next sample; NULL: nothing was judged yet. p may be NULL. */
 const struct health *health_part_latest(const struct health_part *p);
 
+/* ---- Forecasts. ---- */
+
+struct forecast_part;
+/* Until the history reaches its size limit; absent without a trend. p may be NULL. */
+struct reading forecast_part_store_seconds(const struct forecast_part *p);
+
 /* ---- What is usual for the GPUs, learned from the history. ---- */
 
 struct usual_part;

@@ -148,10 +148,9 @@ static int push_part_start(void *part, const struct part_host *host)
 }
 
 /* Samples come in their own rhythm: one that is a little early is the right one. */
-static void push_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void push_part_sampled(void *part, const struct snapshot *s)
 {
     struct push_part *p = part;
-    (void)facts;
     free_retired(p, NULL);
     for (size_t i = 0; i < p->count; i++) {
         bool due = !p->list[i].given.ns || mono_since_ms(s->taken, p->list[i].given) + EARLY_MS >= p->list[i].every_ms;

@@ -41,10 +41,9 @@ static void resume_part_compare(struct resume_part *p, const struct snapshot *s)
     }
 }
 
-static void resume_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void resume_part_sampled(void *part, const struct snapshot *s)
 {
     struct resume_part *p = part;
-    (void)facts;
     if (s->suspended_ms && p->last) {
         if (!p->before)
             p->before = snapshot_ref(p->last);

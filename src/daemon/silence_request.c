@@ -13,7 +13,7 @@
 
 enum { SILENCE_LONGEST_S = 366 * 86400 };
 
-/* {"alert": "gpu_hot", "gpu": 0} or ["alert=gpu_hot", "gpu=0"] */
+/* {"alert": "hot", "gpu": 0} or ["alert=hot", "gpu=0"] */
 static int read_matchers(const json_t *matchers, struct silence *s, struct error *err)
 {
     char text[256];

@@ -123,10 +123,9 @@ static int usual_part_start(void *part, const struct part_host *host)
     return 0;
 }
 
-static void usual_part_sampled(void *part, const struct snapshot *s, struct alert_facts *facts)
+static void usual_part_sampled(void *part, const struct snapshot *s)
 {
     struct usual_part *p = part;
-    (void)facts;
     if (!p->store)
         return;
     usual_part_take(p, s);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "config/config.h"
 #include "engine/internal.h"
 #include "insight/explain/why.h"
 
@@ -156,6 +157,14 @@ const struct snapshot *engine_latest(struct engine *e)
     const struct snapshot *s = e->latest ? snapshot_ref(e->latest) : NULL;
     pthread_mutex_unlock(&e->latest_lock);
     return s;
+}
+
+void engine_set_findings(struct engine *e, const struct config *config)
+{
+    struct finding_settings settings;
+    config_findings(config, &settings);
+    judge_set_settings(engine_lock_judge(e), &settings);
+    engine_unlock_judge(e);
 }
 
 struct judge *engine_lock_judge(struct engine *e)

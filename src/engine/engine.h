@@ -62,6 +62,10 @@ struct fault_log *engine_fault_log(struct engine *e);
 struct why;
 struct why *engine_why(struct engine *e, const struct snapshot *s);
 
+struct config;
+/* What the configuration says of findings, for every judgement from now on. */
+void engine_set_findings(struct engine *e, const struct config *config);
+
 /* What others know is added to each snapshot before it is published: called by the coordinator in the order in which they
  * came, and must not wait. At most ENGINE_ANNOTATES_MAX. */
 enum { ENGINE_ANNOTATES_MAX = 4 };

@@ -8,10 +8,8 @@
 
 /* One alert: an element of GET /api/alerts, the data of the event `alert`, and what the history keeps. */
 void json_alert(struct json_writer *j, const struct alert *a);
-/* GET /api/alerts; the set is sorted. `facts` may be NULL: nothing is known beyond the sample. */
-void json_alerts(struct json_writer *j, const struct alert_set *set, const struct alert_facts *facts);
-/* The object `facts` of it, and back. */
-void alert_facts_from_json(struct alert_facts *facts, struct str body);
+/* GET /api/alerts; the set is sorted. */
+void json_alerts(struct json_writer *j, const struct alert_set *set);
 /* GET /api/alerts/rules; set may be NULL: then no states are known. */
 void json_alert_rules(struct json_writer *j, const struct alert_rules *rules, const struct alert_set *set);
 void json_silence(struct json_writer *j, const struct silence *s);

@@ -114,40 +114,11 @@ struct recorder *recorder_open(const char *path, struct error *err)
     return r;
 }
 
-static struct snapshot *copy(const struct snapshot *s)
-{
-    struct snapshot *own = snapshot_new(s->gpu_count);
-    if (!own)
-        return NULL;
-    own->sequence = s->sequence;
-    own->groups = s->groups;
-    own->taken_at = s->taken_at;
-    own->taken = s->taken;
-    own->interval_s = s->interval_s;
-    own->host = s->host;
-    own->driver = s->driver;
-    memcpy(own->sources, s->sources, sizeof own->sources);
-    own->source_count = s->source_count;
-    memcpy(own->events, s->events, sizeof own->events);
-    own->event_count = s->event_count;
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (gpu_copy(&own->gpus[i], &s->gpus[i]) < 0) {
-            own->gpus[i] = (struct gpu){0};
-            snapshot_unref(own);
-            return NULL;
-        }
-    return own;
-}
-
 int record_one(struct buf *out, const struct snapshot *s, struct error *err)
 {
-    struct snapshot *own = copy(s);
-    if (own && s->verdict)
-        own->verdict = verdict_copy(s->verdict);
-    if (!own || (s->verdict && !own->verdict)) {
-        snapshot_unref(own);
+    struct snapshot *own = snapshot_copy(s);
+    if (!own)
         return error_set(err, -ENOMEM, "out of memory");
-    }
     AUTO_BUF struct buf schema = BUF(65536), payload = BUF(FRAME_MAX);
     schema_write(&schema);
     snapshot_encode(&payload, own, NULL);
@@ -160,9 +131,10 @@ int record_one(struct buf *out, const struct snapshot *s, struct error *err)
 
 int recorder_add(struct recorder *r, const struct snapshot *s, struct error *err)
 {
-    struct snapshot *own = copy(s);
+    struct snapshot *own = snapshot_copy(s);
     if (!own)
         return error_set(err, -ENOMEM, "out of memory");
+    verdict_free(TAKE(own->verdict)); /* a recording is judged when it is played */
     bool key = !r->before || r->since_key >= KEY_EVERY;
     AUTO_BUF struct buf payload = BUF(FRAME_MAX);
     snapshot_encode(&payload, own, key ? NULL : r->before);

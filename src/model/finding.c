@@ -61,6 +61,18 @@ bool severity_from_text(const char *word, enum severity *ret)
     return false;
 }
 
+enum severity finding_severity(const struct finding_settings *settings, enum finding_code code)
+{
+    const struct finding_setting *s = &settings->list[code];
+    return s->muted ? SEVERITY_INFO : s->has_severity ? s->severity : finding_kind(code)->severity;
+}
+
+int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_code code)
+{
+    const struct finding_setting *s = &settings->list[code];
+    return s->has_hold ? s->hold_ms : finding_kind(code)->hold_ms;
+}
+
 enum likelihood { CANT_TELL, POSSIBLE, LIKELY, VERY_LIKELY };
 
 /* From worst to best: the words, and the least confidence that they are used for. */
@@ -100,6 +112,8 @@ static bool is_rest(enum finding_code code)
 
 int finding_compare(const struct finding *a, const struct finding *b)
 {
+    if (a->muted != b->muted)
+        return a->muted ? 1 : -1;
     if (a->severity != b->severity)
         return a->severity > b->severity ? -1 : 1;
     enum likelihood x = likelihood_of(a->confidence), y = likelihood_of(b->confidence);
@@ -143,6 +157,7 @@ struct verdict *verdict_copy(const struct verdict *from)
     if (!v)
         return NULL;
     v->count = from->count;
+    v->missing_count = from->missing_count;
     memcpy(v->findings, from->findings, from->count * sizeof *from->findings);
     memcpy(v->gpus, from->gpus, from->gpu_count * sizeof *from->gpus);
     return v;
@@ -155,6 +170,29 @@ void verdict_free(struct verdict *v)
     free(v->findings);
     free(v->gpus);
     free(v);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return finding_compare(a, b);
+}
+
+void verdict_rank(struct verdict *v)
+{
+    qsort(v->findings, v->count, sizeof v->findings[0], compare);
+}
+
+void verdict_apply(struct verdict *v, const struct finding_settings *settings)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        struct finding *f = &v->findings[i];
+        const struct finding_setting *s = &settings->list[f->code];
+        bool guess = f->severity == SEVERITY_INFO && finding_kind(f->code)->severity > SEVERITY_INFO;
+        f->muted = s->muted;
+        if (s->muted || (s->has_severity && !guess))
+            f->severity = finding_severity(settings, f->code);
+    }
+    verdict_rank(v);
 }
 
 const struct finding *verdict_first(const struct verdict *v, int gpu_index)
@@ -206,10 +244,16 @@ const char *calm_words(bool whole)
     return whole ? "nothing unusual" : "no trouble seen";
 }
 
-bool verdict_is_whole(const struct verdict *v, int gpu_index)
+const struct gpu_looked *verdict_looked(const struct verdict *v, int gpu_index)
 {
     for (size_t i = 0; v && i < v->gpu_count; i++)
         if (v->gpus[i].gpu_index == gpu_index)
-            return !v->gpus[i].missing[0];
-    return false;
+            return &v->gpus[i];
+    return NULL;
+}
+
+bool verdict_is_whole(const struct verdict *v, int gpu_index)
+{
+    const struct gpu_looked *l = verdict_looked(v, gpu_index);
+    return l && !l->missing[0];
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "model/reading.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_NOTICE, SEVERITY_WARNING, SEVERITY_CRITICAL };
 
@@ -54,11 +55,27 @@ const char *finding_area_name(enum finding_area area);                 /* "error
 const char *severity_text(enum severity severity);                     /* "info", "notice", "warning", "critical" */
 bool severity_from_text(const char *word, enum severity *ret);
 
+/* What the configuration changes about the kinds of findings; zeroed: nothing. */
+struct finding_setting {
+    bool has_severity, has_hold;
+    bool muted; /* listed, but it never leads and is no alert */
+    enum severity severity;
+    int64_t hold_ms;
+};
+struct finding_settings {
+    struct finding_setting list[FINDING_CODE_COUNT];
+};
+
+/* Of an ordinary case, as the settings have it. */
+enum severity finding_severity(const struct finding_settings *settings, enum finding_code code);
+int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_code code);
+
 enum { FINDING_HEADLINE_SIZE = 224, FINDINGS_PER_GPU = 12 };
 
 struct finding {
     enum finding_code code;
     enum severity severity;
+    bool muted;                           /* by the configuration: behind all others */
     double confidence;                    /* 0 to 1 */
     int gpu_index;                        /* -1: the host */
     int32_t pid;                          /* of the process that it is about; 0: none */
@@ -67,34 +84,44 @@ struct finding {
     char headline[FINDING_HEADLINE_SIZE]; /* "GPU 1 is throttling (93 °C)", without a full stop */
 };
 
-/* Negative: `a` matters more. The one ranking: severity, likelihood, what matters to a person, watts, index. */
+/* Negative: `a` matters more. The one ranking: severity, likelihood, what matters to a person, watts, index; muted ones last. */
 int finding_compare(const struct finding *a, const struct finding *b);
 /* A likelihood in words: "very likely", "likely", "possible"; below that a finding is "can't tell". */
 const char *likelihood_words(double confidence);
 /* A confidence of that likelihood: it ranks as the one that the words were made of. Other words are "can't tell". */
 double likelihood_confidence(const char *words);
 
-/* Which areas a judgement could look at, and which not. */
+/* Which areas a judgement could look at, and which not; and its numbers, for the conditions of alert rules. */
 struct gpu_looked {
     int gpu_index;
-    unsigned looked;  /* 1 << enum finding_area */
-    char missing[96]; /* what could not be looked at, in words; "" nothing */
+    unsigned looked;                                    /* 1 << enum finding_area */
+    char missing[96];                                   /* what could not be looked at, in words; "" nothing */
+    struct reading health_level;                        /* 0 healthy, 1 degraded, 2 failing, 3 lost */
+    struct reading vram_full_seconds, throttle_seconds; /* forecasts; absent without a trend */
+    struct reading xid;                                 /* the last one of the last ten minutes; 0 none */
 };
 
 struct verdict {
     size_t count, gpu_count;
     struct finding *findings; /* ranked: the first is the headline of the host */
     struct gpu_looked *gpus;  /* in the snapshot's order */
+    size_t missing_count;     /* GPUs that were there and are no longer listed */
 };
 
 struct verdict *verdict_new(size_t gpu_count, size_t findings_max); /* no findings yet; NULL: out of memory */
 struct verdict *verdict_copy(const struct verdict *from);           /* NULL: out of memory */
 void verdict_free(struct verdict *v);                               /* NULL is fine */
 
+/* Severities as the settings have them, and ranked. A guess, which a detector lowered to info, stays one. */
+void verdict_apply(struct verdict *v, const struct finding_settings *settings);
+void verdict_rank(struct verdict *v);
+
 /* The most important finding of a GPU (-1: of the host itself); NULL: none. `v` may be NULL. */
 const struct finding *verdict_first(const struct verdict *v, int gpu_index);
 /* The same of all; NULL: none. */
 const struct finding *verdict_main(const struct verdict *v);
+/* What the judgement looked at on a GPU; NULL: the GPU is not in it. */
+const struct gpu_looked *verdict_looked(const struct verdict *v, int gpu_index);
 const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code);
 enum severity verdict_severity(const struct verdict *v, int gpu_index);
 /* A finding that forbids to place work on this GPU; NULL: none. */

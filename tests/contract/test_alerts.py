@@ -76,11 +76,10 @@ def test_what_fires_is_told_by_the_api_metrics_command_and_history(house, node):
     assert alert["labels"] == {"team": "ml"} and alert["value"] > 10 and alert["silenced"] is False and alert["ended_at"] is None
     body = d.json("/api/alerts")
     assert body["counts"]["firing"] >= 2 and body["silences"] == []
-    assert body["facts"]["source_down"] == 0 and body["facts"]["gpus"][1]["xid"] == 0 and body["facts"]["gpus"][0]["health_level"] == 0
     known = json.loads(d.whirr("alert", "test", "health_level == 0 and xid == 0", "--json").stdout)["rules"]
     assert [r["condition"] for r in known] == ["true", "true"]
     rules = {r["name"]: r for r in d.json("/api/alerts/rules")["rules"]}
-    assert rules["busy"]["state"] == "firing" and rules["gpu_lost"]["builtin"] and rules["gpu_lost"]["state"] == "inactive"
+    assert rules["busy"]["state"] == "firing" and rules["lost"]["builtin"] and rules["lost"]["state"] == "inactive"
     metrics = d.get("/metrics").body.decode()
     assert re.search(r'^whirr_alert_firing\{alert="busy",severity="warning",gpu="0",host="[^"]+"\} 1$', metrics, re.M)
     assert "busy" in d.whirr("alert").stdout and json.loads(d.whirr("alert", "--json").stdout)["counts"]["firing"] >= 2
@@ -183,3 +182,24 @@ def test_a_damaged_state_is_moved_away(house):
     d = house.start("sim:gpus=1,scenario=training,start=120")
     d.wait_log("cannot read the state of alerts")
     assert (house.folder / "whirr" / "alerts.json.damaged").exists()
+
+
+def test_a_finding_is_told_as_the_host_says_it_and_a_reload_changes_it(house, ops):
+    text = f'[notify.ops]\ntype = "webhook"\nurl = "http://127.0.0.1:{ops.port}/hook"\n[alerts]\nnotify = ["ops"]\n[finding.heat_limit]\nhold = "1s"\n'
+    house.configure(text)
+    d = house.start("sim:gpus=1,scenario=overheat,start=300")
+    alert = eventually(lambda: of(d, "heat_limit", "firing"), explain=d.log)[0]
+    why = d.json("/api/why")["findings"][0]
+    assert alert["code"] == why["code"] == "heat_limit" and alert["severity"] == why["severity"] == "critical"
+    told = eventually(lambda: [b for b in ops.bodies() if b["alert"] == "heat_limit"], explain=d.log)[0]
+    assert told["status"] == "firing" and told["summary"].startswith("GPU 0")
+    house.configure(text.replace("heat_limit]", "heat_limt]"))  # a mistake: the old settings stay
+    d.process.send_signal(signal.SIGHUP)
+    d.wait_log("did you mean 'heat_limit'")
+    d.wait_log("keeping the old settings")
+    assert of(d, "heat_limit", "firing")
+    house.configure(text + "mute = true\n")
+    d.process.send_signal(signal.SIGHUP)
+    eventually(lambda: of(d, "heat_limit", "resolved"), explain=d.log)
+    muted = eventually(lambda: [f for f in d.json("/api/why")["findings"] if f["code"] == "heat_limit" and f["muted"]], explain=d.log)
+    assert muted[0]["severity"] == "info" and 'code="heat_limit"' not in d.get("/metrics").body.decode()

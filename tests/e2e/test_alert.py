@@ -41,10 +41,10 @@ def test_right_rules_are_counted(whirr, config):
 def test_rules_are_listed(whirr, config):
     chosen = config('[alerts]\ndisabled = ["gpu_hot"]\n[[alert]]\nname = "busy"\nwhen = "utilization_percent > 10"\nlabels = { team = "ml" }\n')
     rules = {r["name"]: r for r in whirr("alert", "rules", "--json", "--direct", *chosen).json()["rules"]}
-    assert not rules["gpu_hot"]["enabled"] and rules["gpu_lost"]["severity"] == "critical"
+    assert not rules["hot"]["enabled"] and rules["lost"]["severity"] == "critical" and rules["lost"]["code"] == "lost" and rules["busy"]["code"] is None
     assert rules["busy"]["labels"] == {"team": "ml"} and not rules["busy"]["builtin"] and rules["busy"]["for_seconds"] == 0
     text = whirr("alert", "rules", "--direct", *chosen).out
-    assert "gpu_hot" in text and "off" in text and "busy" in text
+    assert "heat_limit" in text and "off" in text and "busy" in text
 
 
 def test_names_are_listed_with_what_they_mean(whirr):
@@ -78,11 +78,12 @@ def test_a_condition_is_tried_on_the_machine_as_it_is(whirr, bare_machine):
 def test_an_overheating_card_sets_off_its_rules(sim):
     body = sim("overheat", "alert", "test", "--json", "--duration", "10m").json()
     fired = {a["alert"] for a in body["alerts"]}
-    assert {"gpu_hot", "gpu_throttled"} <= fired and "vram_nearly_full" not in fired and "high_gpu_usage" not in fired
-    hot = next(a for a in body["alerts"] if a["alert"] == "gpu_hot")
-    assert hot["gpu_index"] == 0 and hot["value"] >= 80 and "is hot" in hot["summary"] and hot["pending_since"] < hot["started_at"]
-    text = sim("overheat", "alert", "test", "gpu_hot").out
-    assert "gpu_hot" in text and "would have fired" in text and "GPU 0" in text
+    assert "heat_limit" in fired and "vram_full" not in fired and "high_gpu_usage" not in fired
+    hot = next(a for a in body["alerts"] if a["alert"] == "heat_limit")
+    assert hot["gpu_index"] == 0 and hot["code"] == "heat_limit" and "GPU 0" in hot["summary"] and hot["pending_since"] < hot["started_at"]
+    for name in ("heat_limit", "gpu_throttled"):  # the older name stands for it
+        text = sim("overheat", "alert", "test", name).out
+        assert "heat_limit" in text and "would have fired" in text and "GPU 0" in text
 
 
 def test_a_leak_is_foretold_and_told(sim):
@@ -90,7 +91,7 @@ def test_a_leak_is_foretold_and_told(sim):
     first = {}
     for a in body["alerts"]:
         first.setdefault(a["alert"], a["started_at"])
-    assert first["vram_full_soon"] < first["vram_nearly_full"]
+    assert first["vram_full_soon"] < first["vram_full"]
 
 
 def test_a_lost_card_and_a_quiet_one(sim):
@@ -160,7 +161,7 @@ def test_the_history_is_looked_through(whirr, tmp_path):
     (("alert", "check", "x"), 2, "does not take"),
     (("alert", "silence", "gpu_hot"), 2, "--for"),
     (("alert", "silence", "add"), 2, "name of an alert"),
-    (("alert", "silence", "gpu=", "--for", "1h"), 2, "alert=gpu_hot"),
+    (("alert", "silence", "gpu=", "--for", "1h"), 2, "alert=hot"),
     (("alert", "silence", "alert=x"), 2, "--for"),
     (("alert", "silence", "alert=x", "--for", "1h"), 1, "no daemon"),
     (("alert", "silence", "remove"), 2, "s1"),
@@ -171,3 +172,41 @@ def test_the_history_is_looked_through(whirr, tmp_path):
 def test_wrong_usage_says_what_is_possible(whirr, args, code, words):
     done = whirr(*args)
     assert done.code == code and words in done.err, done.err
+
+
+def test_the_configuration_changes_what_a_finding_means(whirr, sim, config):
+    plain = {c["code"]: c for c in whirr("why", "--codes", "--json").json()["codes"]}
+    assert plain["heat_limit"]["severity"] == "warning" and plain["heat_limit"]["holds_seconds"] == 30 and not plain["heat_limit"]["muted"]
+    chosen = config('[finding.heat_limit]\nseverity = "notice"\nhold = "2m"\n[finding.loud]\nmute = true\n')
+    codes = {c["code"]: c for c in whirr("why", "--codes", "--json", *chosen).json()["codes"]}
+    assert codes["heat_limit"]["severity"] == "notice" and codes["heat_limit"]["holds_seconds"] == 120 and codes["loud"]["muted"]
+    assert re.search(r"^loud +muted", whirr("why", "--codes", *chosen).out, re.M)
+    for command in ("why", "status"):
+        before = sim("overheat,start=300", command, "--json", gpus=1).json()["findings"]
+        after = sim("overheat,start=300", command, "--json", *chosen, gpus=1).json()["findings"]
+        assert [f["severity"] for f in before if f["code"] == "heat_limit"] == ["critical"]
+        assert [f["severity"] for f in after if f["code"] == "heat_limit"] == ["notice"]
+        assert [f["muted"] for f in after if f["code"] == "loud"] in ([], [True])
+    alert = sim("overheat", "alert", "test", "heat_limit", "--json", "--duration", "10m", *chosen).json()["alerts"][0]
+    assert alert["severity"] == "notice"
+
+
+def test_a_muted_finding_is_listed_last_and_is_no_alert(sim, config):
+    chosen = config("[finding.heat_limit]\nmute = true\n")
+    body = sim("overheat,start=300", "why", "--json", *chosen, gpus=1).json()
+    muted = [f for f in body["findings"] if f["code"] == "heat_limit"]
+    assert [f["severity"] for f in muted] == ["info"] and muted[0]["muted"] and body["findings"][-1]["muted"] and body["findings"][0]["code"] != "heat_limit"
+    fired = sim("overheat", "alert", "test", "--json", "--duration", "10m", *chosen).json()["alerts"]
+    assert "heat_limit" not in {a["alert"] for a in fired}
+
+
+@pytest.mark.parametrize("text, words", [
+    ("[finding.heat_limt]\nmute = true\n", "whirr.toml:1:10: error: there is no finding 'heat_limt', did you mean 'heat_limit'?"),
+    ('[finding.hot]\nseverity = "fatal"\n', "whirr.toml:2:12: "),
+    ('[finding.hot]\nhold = "-5s"\n', "whirr.toml:2:8: "),
+    ('[finding.hot]\nhold = "900d"\n', "whirr.toml:2:8: "),
+    ("[finding.hot]\nmuted = true\n", "mute"),
+])
+def test_wrong_settings_of_findings_are_refused_at_their_place(whirr, config, text, words):
+    done = whirr("config", "check", *config(text))
+    assert done.code == 1 and words in done.out + done.err, done.out + done.err

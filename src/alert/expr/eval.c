@@ -84,11 +84,16 @@ static struct value eval_text(const struct expr_node *n, struct value a, struct 
     }
 }
 
-static struct value eval_words(const struct expr_node *n, struct value a, struct value b)
+/* A part of a word is enough, but a code of a finding is whole: "hot" is not in "memory_hot". */
+static struct value eval_words(const struct expr *e, const struct expr_node *n, struct value a, struct value b)
 {
-    for (unsigned i = 0; i < THROTTLE_COUNT; i++) {
-        struct str word = str_from(throttle_name(i));
-        if (a.words & (1u << i) && (n->op == OP_CONTAINS ? holds_text(word, b.text) : glob_matches(b.text, word)))
+    const struct alert_name *name = &e->nodes[n->child[0]].name;
+    bool whole = name->kind == NAME_GPU_OTHER;
+    const char *one;
+    for (size_t i = 0; (one = name_word(name, i)); i++) {
+        struct str word = str_from(one);
+        bool fits = n->op == OP_MATCHES ? glob_matches(b.text, word) : whole ? same_text(word, b.text) : holds_text(word, b.text);
+        if (a.words & UINT64_C(1) << i && fits)
             return truth_value(TRUTH_TRUE);
     }
     return truth_value(TRUTH_FALSE);
@@ -114,7 +119,7 @@ static struct value eval_both(const struct expr *e, const struct expr_node *n, c
     switch (a.type) {
     case VALUE_NUMBER: return eval_number(n, a.number * n->scale[0], b.number * n->scale[1]);
     case VALUE_TEXT: return eval_text(n, a, b);
-    case VALUE_WORDS: return eval_words(n, a, b);
+    case VALUE_WORDS: return eval_words(e, n, a, b);
     case VALUE_BOOL: return truth_value((a.truth == b.truth) == (n->op == OP_EQUAL));
     case VALUE_UNKNOWN: break;
     }

@@ -8,21 +8,11 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "model/fan.h"
 
-struct fact_info {
-    const char *name, *help;
-};
+_Static_assert(FINDING_CODE_COUNT <= 64, "a set of findings has a bit for each");
 
-static const struct fact_info gpu_facts[] = {
-#define GPU_FACT(field, help) {#field, help},
-#include "alert/facts.def"
-};
-static const struct fact_info host_facts[] = {
-#define HOST_FACT(field, help) {#field, help},
-#include "alert/facts.def"
-};
-
-/* What is not a row of another table. The order is that of enum other_* in name_read.c. */
+/* What is not a row of another table. The order is that of enum other_* below. */
 struct other_info {
     const char *name;
     enum value_type type;
@@ -41,6 +31,18 @@ static const struct other_info gpu_others[] = {
     {"process_count", VALUE_NUMBER, "Processes on the GPU"},
     {"memory_used_percent", VALUE_NUMBER, "Memory in use, of all"},
     {"slowed_down", VALUE_BOOL, "The GPU is throttling: heat, power or another limit"},
+    {"findings", VALUE_WORDS, "Codes of what was found about the GPU (docs/findings.md)"},
+    {"severity", VALUE_TEXT, "Of the worst finding: \"info\", \"notice\", \"warning\" or \"critical\""},
+    {"health_level", VALUE_NUMBER, "Health: 0 healthy, 1 degraded, 2 failing, 3 lost; absent while asleep or unknown"},
+    {"vram_full_seconds", VALUE_NUMBER, "Forecast: seconds until VRAM is full; absent without a trend"},
+    {"throttle_seconds", VALUE_NUMBER, "Forecast: seconds until thermal throttling; absent if it stays below the limit"},
+    {"fan_stopped", VALUE_NUMBER, "1 while a fan that should be spinning has stopped on a hot GPU, else 0"},
+    {"xid", VALUE_NUMBER, "The last critical driver error (XID) of the last ten minutes; 0 for none"},
+    {"activity_level", VALUE_NUMBER,
+     "Activity: 0 asleep, 1 idle, 2 kept from idling, 3 lightly loaded, 4 busy, 5 saturated; absent while lost, failing or "
+     "unknown"},
+    {"unusual", VALUE_NUMBER, "1 while a GPU is much hotter than its power explains, else 0"},
+    {"link_degraded", VALUE_NUMBER, "1 while the PCIe link is narrower or slower than it could be under load, else 0"},
 };
 static const struct other_info process_others[] = {
     {"pid", VALUE_NUMBER, "Number of the process"},
@@ -55,6 +57,12 @@ static const struct other_info process_others[] = {
 static const struct other_info host_others[] = {
     {"name", VALUE_TEXT, "Name of the host"},
     {"gpu_count", VALUE_NUMBER, "GPUs of the host"},
+};
+static const struct other_info host_judged[] = {
+    {"source_down", VALUE_NUMBER, "Sources that are failing, hanging or suspended; 0 for none"},
+    {"gpus_missing", VALUE_NUMBER, "GPUs that were there and are no longer listed; 0 for none"},
+    {"store_failing", VALUE_NUMBER, "1 while the history can't be written, else 0"},
+    {"store_full_seconds", VALUE_NUMBER, "Forecast: seconds until the history reaches its size limit; absent without a trend"},
 };
 
 static enum value_type type_of(enum metric_kind kind)
@@ -74,14 +82,13 @@ static size_t count_of(enum name_kind kind)
 {
     static const size_t counts[NAME_KINDS] = {
         [NAME_GPU_METRIC] = METRIC_COUNT,
-        [NAME_GPU_FACT] = ARRAY_LEN(gpu_facts),
         [NAME_GPU_PROPERTY] = PROPERTY_COUNT,
         [NAME_GPU_OTHER] = ARRAY_LEN(gpu_others),
         [NAME_PROCESS_METRIC] = PROCESS_METRIC_COUNT,
         [NAME_PROCESS_OTHER] = ARRAY_LEN(process_others),
         [NAME_HOST_METRIC] = HOST_METRIC_COUNT,
-        [NAME_HOST_FACT] = ARRAY_LEN(host_facts),
         [NAME_HOST_OTHER] = ARRAY_LEN(host_others),
+        [NAME_HOST_JUDGED] = ARRAY_LEN(host_judged),
     };
     return counts[kind];
 }
@@ -93,14 +100,13 @@ static struct alert_name make(enum name_kind kind, size_t i)
     const struct other_info *other = NULL;
     switch (kind) {
     case NAME_GPU_METRIC: name = metric_table[i].json, n.help = metric_table[i].help, n.type = type_of(metric_table[i].kind); break;
-    case NAME_GPU_FACT: name = gpu_facts[i].name, n.help = gpu_facts[i].help; break;
     case NAME_GPU_PROPERTY: name = property_table[i].json, n.help = property_table[i].help, n.type = VALUE_TEXT; break;
     case NAME_GPU_OTHER: other = &gpu_others[i]; break;
     case NAME_PROCESS_METRIC: name = process_metric_table[i].json, n.help = process_metric_table[i].help; break;
     case NAME_PROCESS_OTHER: other = &process_others[i]; break;
     case NAME_HOST_METRIC: name = host_metric_table[i].json, n.help = host_metric_table[i].help; break;
-    case NAME_HOST_FACT: name = host_facts[i].name, n.help = host_facts[i].help; break;
     case NAME_HOST_OTHER: other = &host_others[i]; break;
+    case NAME_HOST_JUDGED: other = &host_judged[i]; break;
     case NAME_KINDS: break;
     }
     if (other)
@@ -109,7 +115,7 @@ static struct alert_name make(enum name_kind kind, size_t i)
         prefix = "process.", n.scope = SCOPE_PROCESS;
     else if (kind == NAME_HOST_METRIC || kind == NAME_HOST_OTHER)
         prefix = "host.", n.scope = SCOPE_HOST;
-    else if (kind == NAME_HOST_FACT)
+    else if (kind == NAME_HOST_JUDGED)
         n.scope = SCOPE_HOST;
     n.unit = n.type == VALUE_NUMBER ? unit_of_name(name) : UNIT_COUNT;
     snprintf(n.text, sizeof n.text, "%s%s", prefix, name);
@@ -133,14 +139,13 @@ static const char *bare_name(enum name_kind kind, size_t i)
 {
     switch (kind) {
     case NAME_GPU_METRIC: return metric_table[i].json;
-    case NAME_GPU_FACT: return gpu_facts[i].name;
     case NAME_GPU_PROPERTY: return property_table[i].json;
     case NAME_GPU_OTHER: return gpu_others[i].name;
     case NAME_PROCESS_METRIC: return process_metric_table[i].json;
     case NAME_PROCESS_OTHER: return process_others[i].name;
     case NAME_HOST_METRIC: return host_metric_table[i].json;
-    case NAME_HOST_FACT: return host_facts[i].name;
     case NAME_HOST_OTHER: return host_others[i].name;
+    case NAME_HOST_JUDGED: return host_judged[i].name;
     case NAME_KINDS: break;
     }
     return "";
@@ -154,8 +159,8 @@ static bool find_whole(struct str text, struct alert_name *ret)
     rest = (struct str){text.at + prefix, text.len - prefix};
     for (int kind = 0; kind < NAME_KINDS; kind++) {
         bool of_process = kind == NAME_PROCESS_METRIC || kind == NAME_PROCESS_OTHER;
-        bool of_host = kind == NAME_HOST_METRIC || kind == NAME_HOST_OTHER, fact = kind == NAME_HOST_FACT;
-        if (of_process != process || (of_host && !host) || (host && !of_host && !fact) || (gpu && fact))
+        bool of_host = kind == NAME_HOST_METRIC || kind == NAME_HOST_OTHER, judged = kind == NAME_HOST_JUDGED;
+        if (of_process != process || (of_host && !host) || (host && !of_host && !judged) || (gpu && judged))
             continue;
         for (size_t i = 0; i < count_of((enum name_kind)kind); i++)
             if (str_is(rest, bare_name((enum name_kind)kind, i))) {
@@ -251,6 +256,16 @@ enum other_gpu {
     GPU_PROCESSES,
     GPU_USED_PERCENT,
     GPU_SLOWED,
+    GPU_FINDINGS,
+    GPU_SEVERITY,
+    GPU_HEALTH_LEVEL,
+    GPU_VRAM_FULL,
+    GPU_THROTTLE,
+    GPU_FAN_STOPPED,
+    GPU_XID,
+    GPU_ACTIVITY,
+    GPU_UNUSUAL,
+    GPU_LINK,
 };
 enum other_process {
     PROCESS_PID,
@@ -263,6 +278,7 @@ enum other_process {
     PROCESS_AGE,
 };
 enum other_host { HOST_NAME, HOST_GPUS };
+enum judged_host { HOST_SOURCE_DOWN, HOST_MISSING, HOST_STORE_FAILING, HOST_STORE_FULL };
 
 static const struct value unknown = {.type = VALUE_UNKNOWN};
 
@@ -302,35 +318,69 @@ static struct value gpu_metric(const struct gpu *g, size_t i)
     case KIND_NUMBER: return number((double)r.value * metric_table[i].json_scale);
     case KIND_BOOL: return truth(r.value != 0);
     case KIND_PSTATE: return text(pstate_name(r.value));
-    case KIND_THROTTLE: return (struct value){.type = VALUE_WORDS, .words = (unsigned)r.value};
+    case KIND_THROTTLE: return (struct value){.type = VALUE_WORDS, .words = (uint64_t)r.value};
     case KIND_COMPUTE_MODE: return text(compute_mode_name(r.value));
     case KIND_RECOVERY: return text(recovery_action_name(r.value));
     }
     return unknown;
 }
 
-static struct value gpu_fact(const struct subject *s, size_t i)
+static struct value sources_down(const struct snapshot *s)
 {
-    int index = s->gpu->index;
-    if (!s->facts || index < 0 || index >= GPU_MAX)
-        return unknown;
-    const struct alert_gpu_facts *f = &s->facts->gpus[index];
-    const struct reading facts[] = {
-#define GPU_FACT(field, help) f->field,
-#include "alert/facts.def"
-    };
-    return scaled(facts[i], 1);
+    double down = 0;
+    for (size_t i = 0; i < s->source_count; i++) {
+        enum source_state state = s->sources[i].state;
+        down += state == SOURCE_FAILING || state == SOURCE_SET_ASIDE || state == SOURCE_HUNG;
+    }
+    return number(down);
 }
 
-static struct value host_fact(const struct subject *s, size_t i)
+static struct value host_judgement(const struct subject *s, size_t i)
 {
-    if (!s->facts)
+    const struct verdict *v = s->snapshot->verdict;
+    switch ((enum judged_host)i) {
+    case HOST_SOURCE_DOWN: return sources_down(s->snapshot);
+    case HOST_MISSING: return v ? number((double)v->missing_count) : unknown;
+    case HOST_STORE_FAILING: return s->store ? scaled(s->store->failing, 1) : unknown;
+    case HOST_STORE_FULL: return s->store ? scaled(s->store->full_seconds, 1) : unknown;
+    }
+    return unknown;
+}
+
+static struct value codes_of(const struct verdict *v, int gpu_index)
+{
+    struct value codes = {.type = VALUE_WORDS};
+    for (size_t i = 0; i < v->count; i++)
+        if (v->findings[i].gpu_index == gpu_index)
+            codes.words |= UINT64_C(1) << v->findings[i].code;
+    return codes;
+}
+
+/* What was judged about a GPU; without a verdict nothing is known. */
+static struct value gpu_judgement(const struct subject *s, size_t i)
+{
+    const struct gpu *g = s->gpu;
+    const struct verdict *v = s->snapshot->verdict;
+    const struct gpu_looked *l = verdict_looked(v, g->index);
+    if (!l)
         return unknown;
-    const struct reading facts[] = {
-#define HOST_FACT(field, help) s->facts->field,
-#include "alert/facts.def"
-    };
-    return scaled(facts[i], 1);
+    switch ((enum other_gpu)i) {
+    case GPU_FINDINGS: return codes_of(v, g->index);
+    case GPU_SEVERITY: return text(severity_text(verdict_severity(v, g->index)));
+    case GPU_HEALTH_LEVEL: return scaled(l->health_level, 1);
+    case GPU_VRAM_FULL: return scaled(l->vram_full_seconds, 1);
+    case GPU_THROTTLE: return scaled(l->throttle_seconds, 1);
+    case GPU_XID: return scaled(l->xid, 1);
+    case GPU_FAN_STOPPED: {
+        enum fan_state fan = fan_judge(g).state;
+        bool known = fan != FAN_STATE_UNKNOWN && fan != FAN_STATE_NONE;
+        return known ? number(verdict_find(v, g->index, FINDING_FAN_STOPPED) != NULL) : unknown;
+    }
+    case GPU_LINK: return number(verdict_find(v, g->index, FINDING_PCIE_LINK) != NULL);
+    case GPU_ACTIVITY: return g->activity.code >= ACTIVITY_ASLEEP ? number(g->activity.code - ACTIVITY_ASLEEP) : unknown;
+    case GPU_UNUSUAL: return g->state == GPU_OK ? number((g->activity.symptoms & 1u << SYMPTOM_UNUSUAL) != 0) : unknown;
+    default: return unknown;
+    }
 }
 
 static struct value used_percent(const struct gpu *g)
@@ -341,8 +391,9 @@ static struct value used_percent(const struct gpu *g)
     return number(100.0 * (double)used / (double)total);
 }
 
-static struct value gpu_other(const struct gpu *g, size_t i)
+static struct value gpu_other(const struct subject *s, size_t i)
 {
+    const struct gpu *g = s->gpu;
     switch ((enum other_gpu)i) {
     case GPU_INDEX: return number(g->index);
     case GPU_NAME: return text(g->id.name);
@@ -355,8 +406,8 @@ static struct value gpu_other(const struct gpu *g, size_t i)
     case GPU_PROCESSES: return g->processes_state == READING_OK ? number((double)g->process_count) : unknown;
     case GPU_USED_PERCENT: return used_percent(g);
     case GPU_SLOWED: return g->throttle_bits.state == READING_OK ? truth((g->throttle_bits.value & THROTTLE_SLOWED) != 0) : unknown;
+    default: return gpu_judgement(s, i);
     }
-    return unknown;
 }
 
 static struct value process_other(const struct subject *s, size_t i)
@@ -385,14 +436,13 @@ struct value name_read(const struct alert_name *name, const struct subject *s)
     size_t i = name->index;
     switch (name->kind) {
     case NAME_GPU_METRIC: return gpu_metric(s->gpu, i);
-    case NAME_GPU_FACT: return gpu_fact(s, i);
     case NAME_GPU_PROPERTY: return s->gpu->property[i].state == READING_OK ? text(s->gpu->property[i].value) : unknown;
-    case NAME_GPU_OTHER: return gpu_other(s->gpu, i);
+    case NAME_GPU_OTHER: return gpu_other(s, i);
     case NAME_PROCESS_METRIC: return scaled(s->process->metric[i], process_metric_table[i].json_scale);
     case NAME_PROCESS_OTHER: return process_other(s, i);
     case NAME_HOST_METRIC: return scaled(s->snapshot->host.metric[i], host_metric_table[i].json_scale);
-    case NAME_HOST_FACT: return host_fact(s, i);
     case NAME_HOST_OTHER: return i == HOST_NAME ? text(s->snapshot->host.name) : number((double)s->snapshot->gpu_count);
+    case NAME_HOST_JUDGED: return host_judgement(s, i);
     case NAME_KINDS: break;
     }
     return unknown;
@@ -404,6 +454,10 @@ const char *name_word(const struct alert_name *name, size_t position)
     int64_t at = (int64_t)position;
     if (name->kind == NAME_GPU_OTHER && name->index == GPU_STATE)
         return position <= GPU_LOST ? gpu_state_name((enum gpu_state)position) : NULL;
+    if (name->kind == NAME_GPU_OTHER && name->index == GPU_SEVERITY)
+        return position <= SEVERITY_CRITICAL ? severity_text((enum severity)position) : NULL;
+    if (name->kind == NAME_GPU_OTHER && name->index == GPU_FINDINGS)
+        return position < FINDING_CODE_COUNT ? finding_code_name((enum finding_code)position) : NULL;
     if (name->kind == NAME_PROCESS_OTHER && name->index == PROCESS_TYPE)
         return position < ARRAY_LEN(types) ? types[position] : NULL;
     if (name->kind != NAME_GPU_METRIC)

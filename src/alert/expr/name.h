@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The names that expressions may use: every metric of GPUs, processes and the host, their states and words, and the facts. All come
- * from tables that exist anyway; this joins them, and reads a name's value off a subject.
+ * The names that expressions may use: every metric of GPUs, processes and the host, their states and words, and what the verdict
+ * says. All come from tables that exist anyway; this joins them, and reads a name's value off a subject.
  */
 #pragma once
 
@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "alert/expr/unit.h"
-#include "alert/facts.h"
 #include "model/snapshot.h"
 
 enum { NAME_SIZE = 64 };
@@ -21,7 +20,7 @@ enum value_type {
     VALUE_BOOL,
     VALUE_NUMBER,
     VALUE_TEXT,
-    VALUE_WORDS, /* a set: throttle_reasons */
+    VALUE_WORDS, /* a set: throttle_reasons, findings */
 };
 
 struct value {
@@ -29,19 +28,18 @@ struct value {
     bool truth;
     double number;   /* in the unit of its name */
     struct str text; /* points into the subject */
-    unsigned words;  /* bits of enum throttle */
+    uint64_t words;  /* a bit each, in the order of name_word() */
 };
 
 enum name_kind {
     NAME_GPU_METRIC,
-    NAME_GPU_FACT,
     NAME_GPU_PROPERTY,
     NAME_GPU_OTHER,
     NAME_PROCESS_METRIC,
     NAME_PROCESS_OTHER,
     NAME_HOST_METRIC,
-    NAME_HOST_FACT,
     NAME_HOST_OTHER,
+    NAME_HOST_JUDGED, /* without "host." in front */
     NAME_KINDS
 };
 
@@ -55,17 +53,23 @@ struct alert_name {
     const char *help;
 };
 
+/* How the history of the daemon itself is doing; zeroed: not known. */
+struct store_facts {
+    struct reading failing;      /* 1 while it can't be written */
+    struct reading full_seconds; /* until it reaches its size limit */
+};
+
 /* What an expression is evaluated on. */
 struct subject {
     const struct snapshot *snapshot;
-    const struct alert_facts *facts; /* may be NULL */
+    const struct store_facts *store; /* may be NULL */
     const struct gpu *gpu;           /* NULL: the host alone */
     const struct process *process;   /* NULL: no process */
 };
 
 /* All names in order; false behind the last. */
 bool name_at(size_t position, struct alert_name *ret);
-/* "gpu." in front of a GPU's name and "host." in front of a host's fact are fine. */
+/* "gpu." in front of a GPU's name and "host." in front of what is known of the host are fine. */
 bool name_find(struct str text, struct alert_name *ret);
 /* The name that was probably meant; false when none is near. */
 bool name_nearest(struct str text, char ret[NAME_SIZE]);

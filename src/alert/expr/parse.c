@@ -112,7 +112,7 @@ static int check_comparison(struct parser *p, struct expr_node *n)
             return FAIL_AT(p, a, "a text was expected on the left of '%s'", n->op == OP_CONTAINS ? "contains" : "matches");
         if (b->op != OP_TEXT)
             return FAIL_AT(p, b, "a text in quotes was expected here");
-        return n->op == OP_CONTAINS ? check_word(p, a, b, true) : 0;
+        return n->op == OP_CONTAINS ? check_word(p, a, b, a->name.kind != NAME_GPU_OTHER || a->type == VALUE_TEXT) : 0;
     }
     if (a->type == VALUE_WORDS || b->type == VALUE_WORDS)
         return FAIL_AT(p, a->type == VALUE_WORDS ? a : b, "this is a list of words: ask with contains \"...\"");

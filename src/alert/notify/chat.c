@@ -147,7 +147,7 @@ static const char *slack_color(const struct alert_notice *n)
 {
     if (n->status == NOTICE_RESOLVED)
         return "good";
-    return strcmp(n->severity, "critical") == 0 ? "danger" : strcmp(n->severity, "info") == 0 ? "#439fe0" : "warning";
+    return notice_severity(n) == SEVERITY_CRITICAL ? "danger" : notice_severity(n) < SEVERITY_WARNING ? "#439fe0" : "warning";
 }
 
 static void slack_attachment(struct json_writer *j, const struct alert_notice *n)
@@ -192,7 +192,7 @@ static int64_t discord_color(const struct alert_notice *n)
 {
     if (n->status == NOTICE_RESOLVED)
         return 0x2eb67d;
-    return strcmp(n->severity, "critical") == 0 ? 0xe01e5a : strcmp(n->severity, "info") == 0 ? 0x439fe0 : 0xecb22e;
+    return notice_severity(n) == SEVERITY_CRITICAL ? 0xe01e5a : notice_severity(n) < SEVERITY_WARNING ? 0x439fe0 : 0xecb22e;
 }
 
 static void discord_embed(struct json_writer *j, const struct alert_notice *n, size_t budget)
@@ -257,7 +257,7 @@ static int split_topic(const char *url, char root[NOTIFY_URL_SIZE], char topic[1
 static void ntfy_looks(struct json_writer *j, const struct alert_notice *n)
 {
     bool over = n->status == NOTICE_RESOLVED;
-    bool critical = strcmp(n->severity, "critical") == 0, info = strcmp(n->severity, "info") == 0;
+    bool critical = notice_severity(n) == SEVERITY_CRITICAL, info = notice_severity(n) < SEVERITY_WARNING;
     jw_key_int(j, "priority", over ? 3 : critical ? 5 : info ? 3 : 4);
     jw_key_array(j, "tags");
     jw_text(j, over ? "white_check_mark" : critical ? "rotating_light" : info ? "information_source" : "warning");

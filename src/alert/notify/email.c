@@ -82,7 +82,7 @@ static void put_headers(const struct notify_address *a, const struct notice_grou
     put_date(out, now);
     buf_printf(out, "Message-ID: <%s.%lld@%s>\r\n", id, (long long)n->started_at.ms,
                n->host[0] && is_plain(str_from(n->host)) ? n->host : "localhost");
-    if (n->status == NOTICE_FIRING && strcmp(n->severity, "critical") == 0)
+    if (n->status == NOTICE_FIRING && notice_severity(n) == SEVERITY_CRITICAL)
         buf_text(out, "Importance: high\r\nX-Priority: 1\r\n");
     buf_text(out, "Auto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n"
                   "Content-Transfer-Encoding: base64\r\n\r\n");

@@ -21,11 +21,6 @@ enum {
     TEXT_MAX = 256 * 1024,
 };
 
-static bool is(const struct alert_notice *n, const char *severity)
-{
-    return strcmp(n->severity, severity) == 0;
-}
-
 /* The server's address with a path behind it. */
 static void set_url(struct notify_message *m, const char *base, const char *fallback, const char *path)
 {
@@ -71,7 +66,8 @@ void telegram_message(const struct notify_address *a, const struct notice_group 
     jw_object(&j);
     jw_key_text(&j, "chat_id", a->to[0] ? a->to[0] : "");
     put_cut(&j, "text", buf_view(&text), TELEGRAM_TEXT);
-    jw_key_bool(&j, "disable_notification", group->list[0]->status == NOTICE_RESOLVED || is(group->list[0], "info"));
+    jw_key_bool(&j, "disable_notification",
+                group->list[0]->status == NOTICE_RESOLVED || notice_severity(group->list[0]) < SEVERITY_WARNING);
     jw_key_object(&j, "link_preview_options");
     jw_key_bool(&j, "is_disabled", true);
     jw_end(&j);
@@ -92,7 +88,11 @@ void gotify_message(const struct notify_address *a, const struct notice_group *g
     jw_key(&j, "title");
     jw_str(&j, buf_view(&title));
     put_cut(&j, "message", buf_view(&text), GOTIFY_TEXT);
-    jw_key_int(&j, "priority", over ? 2 : is(n, "critical") ? 8 : is(n, "info") ? 2 : 5);
+    jw_key_int(&j, "priority",
+               over                                      ? 2
+               : notice_severity(n) == SEVERITY_CRITICAL ? 8
+               : notice_severity(n) < SEVERITY_WARNING   ? 2
+                                                         : 5);
     jw_key_object(&j, "extras");
     jw_key_object(&j, "client::display");
     jw_key_text(&j, "contentType", "text/plain");
@@ -122,7 +122,10 @@ void pushover_message(const struct notify_address *a, const struct notice_group 
     jw_key_text(&j, "user", a->to[0] ? a->to[0] : "");
     put_cut(&j, "title", buf_view(&title), PUSHOVER_TITLE);
     put_cut(&j, "message", buf_view(&text), PUSHOVER_TEXT);
-    jw_key_int(&j, "priority", !over && is(n, "critical") ? 1 : over || is(n, "info") ? -1 : 0);
+    jw_key_int(&j, "priority",
+               !over && notice_severity(n) == SEVERITY_CRITICAL ? 1
+               : over || notice_severity(n) < SEVERITY_WARNING  ? -1
+                                                                : 0);
     jw_key_int(&j, "timestamp", (n->ended_at.ms ? n->ended_at.ms : n->started_at.ms) / MS_PER_S);
     if (n->link[0] && strlen(n->link) < PUSHOVER_URL) {
         jw_key_text(&j, "url", n->link);

@@ -13,6 +13,14 @@ const char *notice_status_name(enum notice_status status)
     return status == NOTICE_RESOLVED ? "resolved" : "firing";
 }
 
+/* One of another version, which is not known here, is a warning. */
+enum severity notice_severity(const struct alert_notice *n)
+{
+    enum severity severity = SEVERITY_WARNING;
+    severity_from_text(n->severity, &severity);
+    return severity;
+}
+
 void notice_add_label(struct alert_notice *n, const char *key, const char *value)
 {
     char clean[NOTICE_LABEL_KEY_SIZE];

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"
 
@@ -35,7 +36,7 @@ struct notice_label {
 struct alert_notice {
     enum notice_status status;
     char alert[NOTICE_ALERT_SIZE];       /* name of the rule */
-    char severity[NOTICE_SEVERITY_SIZE]; /* "info", "warning", "critical" */
+    char severity[NOTICE_SEVERITY_SIZE]; /* "info", "notice", "warning", "critical" */
     int gpu_index;                       /* -1: about the host or the daemon */
     char gpu_name[GPU_NAME_SIZE];        /* "" none */
     char gpu_uuid[GPU_UUID_SIZE];        /* "" none */
@@ -57,6 +58,7 @@ struct alert_notice {
 
 /* "firing", "resolved" */
 const char *notice_status_name(enum notice_status status);
+enum severity notice_severity(const struct alert_notice *n);
 /* A key that is there already gets the new value; a full list leaves it out. Values are cleaned of control characters and of what
  * is not UTF-8. */
 void notice_add_label(struct alert_notice *n, const char *key, const char *value);

@@ -90,6 +90,12 @@ static const struct alert_notice *queued(const struct outbox *o, const struct al
     return NULL;
 }
 
+/* It was told that this fires, and no less severe. */
+static bool is_known(const struct alert_notice *told, const struct alert_notice *n)
+{
+    return told->status == NOTICE_FIRING && told->started_at.ms == n->started_at.ms && notice_severity(told) >= notice_severity(n);
+}
+
 /* A firing one that is told again (after a restart of the rules), or a resolved one whose beginning was not heard. */
 static bool superfluous(struct outbox *o, const struct alert_notice *n)
 {
@@ -99,8 +105,7 @@ static bool superfluous(struct outbox *o, const struct alert_notice *n)
     if (heard && n->status == NOTICE_FIRING)
         o->heard[at]->confirmed = true;
     if (n->status == NOTICE_FIRING)
-        return (waits && waits->status == NOTICE_FIRING && waits->started_at.ms == n->started_at.ms) ||
-               (!waits && heard && heard->started_at.ms == n->started_at.ms);
+        return waits ? is_known(waits, n) : heard && is_known(heard, n);
     if (!o->rules.tell_resolved) {
         forget(o, at);
         return true;
@@ -162,7 +167,7 @@ static struct mono repeat_due(const struct outbox *o)
 /* Until when it must not be told; ms 0: it may be. */
 static struct wall held_until(const struct outbox *o, const struct outbox_item *item, struct wall today)
 {
-    enum config_severity severity = quiet_severity(item->notice.severity);
+    enum severity severity = notice_severity(&item->notice);
     struct wall quiet = quiet_until(&o->rules.quiet, severity, today);
     struct wall digest = digest_after(&o->rules.digest, severity, item->queued_at);
     if (digest.ms <= today.ms)
@@ -224,8 +229,8 @@ static bool is_orphan(const struct outbox *o, const struct alert_notice *n)
 
 static int rank(const struct alert_notice *n)
 {
-    int severity = strcmp(n->severity, "critical") == 0 ? 3 : strcmp(n->severity, "info") == 0 ? 1 : 2;
-    return n->status == NOTICE_FIRING ? severity + 3 : severity;
+    int severity = (int)notice_severity(n);
+    return n->status == NOTICE_FIRING ? severity + SEVERITY_CRITICAL + 1 : severity;
 }
 
 /* Of one alert only the newest word is told: it knows when the alert began, too. */

@@ -12,15 +12,8 @@
 enum { DAY_MIN = 24 * 60, EVERY_DAY = 0x7f, CHAIN_MAX = 32 };
 
 static const char *const day_names[] = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"};
-static const char *const severity_names[] = {"info", "warning", "critical"};
-
-enum config_severity quiet_severity(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(severity_names); i++)
-        if (strcmp(name, severity_names[i]) == 0)
-            return (enum config_severity)i;
-    return CONFIG_SEVERITY_WARNING;
-}
+static const char *const severity_names[] = {"info", "notice", "warning", "critical"};
+enum { EVERY_SEVERITY = 15 };
 
 /* ---- reading ---- */
 
@@ -56,9 +49,9 @@ static bool read_days(struct str text, unsigned *days)
 static bool read_severities(struct str text, unsigned *severities)
 {
     struct str part;
-    unsigned found = str_is_any_case(text, "all") ? 7 : 0;
-    while (found != 7 && str_cut(&text, ',', &part)) {
-        int one = find_name(part, severity_names, 3);
+    unsigned found = str_is_any_case(text, "all") ? EVERY_SEVERITY : 0;
+    while (found != EVERY_SEVERITY && str_cut(&text, ',', &part)) {
+        int one = find_name(part, severity_names, ARRAY_LEN(severity_names));
         if (one < 0)
             return false;
         found |= 1u << one;
@@ -95,7 +88,7 @@ static bool read_span(struct str text, bool digest, struct quiet_rule *r)
 
 static int read_rule(const char *text, bool digest, struct quiet_rule *ret, struct error *err)
 {
-    struct quiet_rule r = {.days = EVERY_DAY, .severities = 1u << CONFIG_SEVERITY_INFO | 1u << CONFIG_SEVERITY_WARNING};
+    struct quiet_rule r = {.days = EVERY_DAY, .severities = EVERY_SEVERITY & ~(1u << SEVERITY_CRITICAL)};
     struct str rest = str_from(text), word;
     bool spanned = false, good = true;
     for (size_t i = 0; good && str_word(&rest, &word); i++) {
@@ -168,7 +161,7 @@ static struct wall rule_until(const struct quiet_rule *r, struct wall at)
     return (struct wall){0};
 }
 
-struct wall quiet_until(const struct quiet *q, enum config_severity severity, struct wall now)
+struct wall quiet_until(const struct quiet *q, enum severity severity, struct wall now)
 {
     struct wall until = now;
     /* Hours may follow each other: what ends at midnight goes on with the next rule. */
@@ -185,7 +178,7 @@ struct wall quiet_until(const struct quiet *q, enum config_severity severity, st
     return until.ms == now.ms ? (struct wall){0} : until;
 }
 
-struct wall digest_after(const struct quiet *d, enum config_severity severity, struct wall since)
+struct wall digest_after(const struct quiet *d, enum severity severity, struct wall since)
 {
     struct wall first = {0};
     struct tm t;

@@ -18,7 +18,7 @@ enum { QUIET_RULES_MAX = 16 };
 struct quiet_rule {
     unsigned days;        /* a bit each, Monday is 1 */
     int from_min, to_min; /* of the day; a digest has only the first. to_min below from_min: until the next day */
-    unsigned severities;  /* a bit each, by enum config_severity */
+    unsigned severities;  /* a bit each, by enum severity */
     bool hourly;          /* of a digest */
 };
 
@@ -30,10 +30,7 @@ struct quiet {
 /* -EINVAL and a sentence about the first that is wrong. */
 int quiet_parse(const struct config_list *texts, bool digest, struct quiet *ret, struct error *err);
 
-/* "info", "warning", "critical"; anything else is a warning. */
-enum config_severity quiet_severity(const char *name);
-
 /* Until when nothing of this severity is told; ms 0: it is told now. */
-struct wall quiet_until(const struct quiet *q, enum config_severity severity, struct wall now);
+struct wall quiet_until(const struct quiet *q, enum severity severity, struct wall now);
 /* The next digest after `since`; ms 0: this severity is not collected. */
-struct wall digest_after(const struct quiet *d, enum config_severity severity, struct wall since);
+struct wall digest_after(const struct quiet *d, enum severity severity, struct wall since);

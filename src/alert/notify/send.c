@@ -245,8 +245,8 @@ static void show_on_desktop(const struct env *env, struct notify_target *t, cons
         buf_text(&body, own);
     else
         notice_texts(group, false, &body);
-    bool critical = n->status == NOTICE_FIRING && strcmp(n->severity, "critical") == 0;
-    bool quiet = n->status == NOTICE_RESOLVED || strcmp(n->severity, "info") == 0;
+    bool critical = n->status == NOTICE_FIRING && notice_severity(n) == SEVERITY_CRITICAL;
+    bool quiet = n->status == NOTICE_RESOLVED || notice_severity(n) < SEVERITY_WARNING;
     const struct desktop_note note = {.title = title.at ? title.at : "",
                                       .body = body.at ? body.at : "",
                                       .link = n->link,

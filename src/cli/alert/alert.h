@@ -64,9 +64,7 @@ struct trial_event {
 
 struct trial {
     struct alert_set set;
-    struct alert_facts *facts;
-    struct health_history *health;
-    struct forecast_memory *forecast;
+    struct judge *judge;
     const char *which; /* --gpu: only alerts of this one are told; NULL: all */
     int only;          /* its index; -1 when it is not there */
     struct wall first, last;
@@ -77,7 +75,7 @@ struct trial {
     bool failed; /* memory ran out */
 };
 
-bool trial_init(struct trial *t, const struct alert_rules *rules);
+bool trial_init(struct trial *t, const struct alert_rules *rules, const struct config *config);
 void trial_done(struct trial *t);
 void trial_see(void *trial, const struct snapshot *s); /* a course_fn */
 

@@ -34,14 +34,13 @@ static json_t *look_once(struct cli *cli, struct error *err)
     }
     struct session *session = session_open(cli, err);
     AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_ALL, err) : NULL;
-    AUTO_FREE struct alert_facts *facts = calloc(1, sizeof *facts);
     alert_set_init(&set, rules);
-    if (s && facts) {
+    if (s) {
         AUTO_BUF struct buf text = BUF(ANSWER_MAX);
         struct json_writer j = JSON_WRITER(&text);
-        alert_set_step(&set, s, facts, NULL, NULL);
+        alert_set_step(&set, s, NULL, NULL, NULL);
         alert_set_sort(&set);
-        json_alerts(&j, &set, facts);
+        json_alerts(&j, &set);
         json = text.failed ? NULL : json_loadb(text.at, text.len, 0, NULL);
     }
     alert_set_done(&set);
@@ -219,7 +218,7 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
     {"whirr alert", "firing, pending and silenced alerts"},
     {"whirr alert test 'memory_used_mb > 20GiB' --since -1d", "when would it have fired since yesterday"},
-    {"whirr alert silence gpu_hot gpu=0 --for 2h --comment 'new fans'", "no notifications for two hours"},
+    {"whirr alert silence hot gpu=0 --for 2h --comment 'new fans'", "no notifications for two hours"},
 };
 
 const struct command command_alert = {

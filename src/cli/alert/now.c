@@ -23,10 +23,16 @@ struct rule_look {
     size_t holds, unknown;
 };
 
-/* Names whose value is not known: the reason why nothing can be said. */
+/* Names whose value is not known, or what could not be looked at: the reason why nothing can be said. */
 static void list_unknown(struct buf *out, const struct alert_rule *rule, const struct subject *s)
 {
     const struct alert_name *name;
+    if (rule_is_finding(rule)) {
+        const struct gpu_looked *l = s->gpu ? verdict_looked(s->snapshot->verdict, s->gpu->index) : NULL;
+        if (rule_holds(rule, s) == TRUTH_UNKNOWN)
+            buf_text(out, l && l->missing[0] ? l->missing : "the GPU can't be read");
+        return;
+    }
     for (size_t i = 0; (name = expr_name(rule->when, i)); i++) {
         if (name_read(name, s).type != VALUE_UNKNOWN)
             continue;
@@ -57,6 +63,8 @@ static void say_text(struct rule_look *l, const struct subject *s, enum truth tr
     char hold[WORDS_SIZE];
     const struct alert_name *name = NULL;
     double value;
+    const struct finding *f =
+        rule_is_finding(l->rule) ? verdict_find(s->snapshot->verdict, s->gpu ? s->gpu->index : -1, l->rule->finding) : NULL;
     buf_text(l->out, "  ");
     page_ink(l->out, &l->cli->page, inks[truth], str_from(words[truth]));
     buf_text(l->out, "  ");
@@ -65,7 +73,9 @@ static void say_text(struct rule_look *l, const struct subject *s, enum truth tr
         AUTO_BUF struct buf missing = BUF(4096);
         list_unknown(&missing, l->rule, s);
         buf_printf(l->out, ": not known: %s", buf_view(&missing).at);
-    } else if (expr_value(l->rule->when, s, &name, &value)) {
+    } else if (f) {
+        buf_printf(l->out, ": %s", f->headline);
+    } else if (!rule_is_finding(l->rule) && expr_value(l->rule->when, s, &name, &value)) {
         buf_printf(l->out, ": %s is ", name->text);
         unit_format(l->out, value, name->unit);
     }
@@ -94,7 +104,7 @@ static void say_json(struct rule_look *l, const struct subject *s, enum truth tr
         jw_null(j);
     jw_key_text(j, "condition", words[truth]);
     jw_key(j, "value");
-    if (expr_value(l->rule->when, s, NULL, &value))
+    if (!rule_is_finding(l->rule) && expr_value(l->rule->when, s, NULL, &value))
         jw_number(j, value);
     else
         jw_null(j);
@@ -110,7 +120,7 @@ static void say_json(struct rule_look *l, const struct subject *s, enum truth tr
 
 static void now_judge(struct rule_look *l, const struct subject *s)
 {
-    enum truth truth = expr_eval(l->rule->when, s);
+    enum truth truth = rule_holds(l->rule, s);
     l->holds += truth == TRUTH_TRUE;
     l->unknown += truth == TRUTH_UNKNOWN;
     if (!l->single && truth != TRUTH_TRUE)
@@ -121,9 +131,9 @@ static void now_judge(struct rule_look *l, const struct subject *s)
         say_text(l, s, truth);
 }
 
-static void judge_rule(struct rule_look *l, const struct snapshot *s, const struct alert_facts *facts)
+static void judge_rule(struct rule_look *l, const struct snapshot *s)
 {
-    struct subject subject = {.snapshot = s, .facts = facts};
+    struct subject subject = {.snapshot = s};
     if (l->rule->scope == SCOPE_HOST)
         now_judge(l, &subject);
     for (size_t i = 0; l->rule->scope != SCOPE_HOST && i < s->gpu_count; i++) {
@@ -140,8 +150,7 @@ static void judge_rule(struct rule_look *l, const struct snapshot *s, const stru
     }
 }
 
-static void judge_all(struct rule_look *l, const struct alert_rules *rules, const struct snapshot *s,
-                      const struct alert_facts *facts)
+static void judge_all(struct rule_look *l, const struct alert_rules *rules, const struct snapshot *s)
 {
     size_t held = 0, unknown = 0;
     for (size_t i = 0; i < rules->count; i++) {
@@ -152,9 +161,9 @@ static void judge_all(struct rule_look *l, const struct alert_rules *rules, cons
         size_t before = l->out->len;
         if (!l->cli->json) {
             page_ink(l->out, &l->cli->page, INK_STRONG, str_from(l->rule->name));
-            buf_printf(l->out, "  %s\n", expr_text(l->rule->when));
+            buf_printf(l->out, "  %s\n", rule_is_finding(l->rule) ? l->rule->help : expr_text(l->rule->when));
         }
-        judge_rule(l, s, facts);
+        judge_rule(l, s);
         if (!l->cli->json && !l->single && !l->holds)
             l->out->len = before; /* only those that hold are of interest */
         held += l->holds > 0;
@@ -164,15 +173,6 @@ static void judge_all(struct rule_look *l, const struct alert_rules *rules, cons
         buf_printf(l->out, "%zu of %zu rules hold now; %zu can't be evaluated.\n", held, rules->count, unknown);
 }
 
-/* A daemon knows what health and forecasts found over time; one look knows less. */
-static void know_more(struct session *session, const struct snapshot *s, struct alert_facts *facts)
-{
-    AUTO_BUF struct buf answer = BUF(64 << 20);
-    if (session_asks_daemon(session) && session_get(session, "/api/alerts", &answer) == 200)
-        alert_facts_from_json(facts, buf_view(&answer));
-    alert_facts_from_snapshot(facts, s);
-}
-
 int alert_now(struct cli *cli, const struct alert_rules *rules)
 {
     AUTO_BUF struct buf out = BUF(16 << 20);
@@ -180,20 +180,18 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
     struct error err = {0};
     struct session *session = session_open(cli, &err);
     AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_ALL, &err) : NULL;
-    AUTO_FREE struct alert_facts *facts = calloc(1, sizeof *facts);
     int status = EXIT_FINE, only = ALL_GPUS;
     if (s && session_only(session, s, &only, &err) < 0)
         snapshot_unref(TAKE(s));
-    if (!s || !facts) {
-        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", s ? "out of memory" : err.text);
+    if (!s) {
+        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
     } else {
         struct rule_look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
-        know_more(session, s, facts);
         if (cli->json) {
             jw_object(&j);
             jw_key_array(&j, "rules");
         }
-        judge_all(&l, rules, s, facts);
+        judge_all(&l, rules, s);
         if (cli->json) {
             jw_end(&j);
             jw_end(&j);

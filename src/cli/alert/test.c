@@ -30,7 +30,7 @@ static int read_condition(const char *text, struct alert_rule *rule)
         str_copy(rule->name, sizeof rule->name, STR("condition"));
         rule->scope = expr_scope(rule->when);
         rule->enabled = true;
-        rule->severity = CONFIG_SEVERITY_WARNING;
+        rule->severity = SEVERITY_WARNING;
         rule->help = "";
         rule->summary = strdup("");
         return rule->summary ? EXIT_FINE : cli_fail("out of memory");
@@ -51,50 +51,65 @@ static bool is_a_word(const char *text)
 
 static int no_such_rule(const struct alert_rules *rules, const char *name)
 {
-    const char *names[RULES_MAX];
+    struct nearest n;
+    const char *old;
+    nearest_init(&n, name);
     for (size_t i = 0; i < rules->count; i++)
-        names[i] = rules->list[i].name;
-    const char *near = nearest_name(name, names, rules->count);
+        nearest_try(&n, rules->list[i].name);
+    for (size_t i = 0; (old = config_old_alert(i)); i++)
+        nearest_try(&n, old);
+    const char *near = nearest_found(&n);
     return near ? cli_fail("unknown rule '%s'; did you mean '%s'?", name, near)
                 : cli_fail("unknown rule '%s'; `whirr alert rules` lists them", name);
 }
 
-/* Leaves only what was asked for in the list; the others are freed. */
+static bool is_meant(const struct alert_rule *rule, const char *name)
+{
+    return strcmp(rule->name, name) == 0 || (rule_is_finding(rule) && config_names_finding(name, rule->finding));
+}
+
+/* Leaves only the rules of this name in the list, an older name may stand for several; the others are freed. */
+static void keep_named(struct alert_rules *rules, const char *name)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < rules->count; i++) {
+        struct alert_rule rule = rules->list[i];
+        if (is_meant(&rule, name)) {
+            rule.enabled = true;
+            rules->list[kept++] = rule;
+            continue;
+        }
+        expr_free(rule.when);
+        expr_free(rule.clear);
+        free(rule.summary);
+    }
+    rules->count = kept;
+}
+
 static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
 {
     const char *hold = options_value(cli->options, "for", NULL);
     int64_t hold_ms = 0;
     if (hold && !duration_parse(str_from(hold), &hold_ms))
         return cli_usage(cli, "--for needs " DURATION_SYNTAX);
-    for (size_t i = 0; !what && i < rules->count; i++)
-        rules->list[i].enabled &= !rules->list[i].every_rise; /* every rise of the load: too much to read */
     if (!what)
         return hold ? cli_usage(cli, "--for needs a rule or a condition") : EXIT_FINE;
     struct alert_rule only = {0};
-    const struct alert_rule *found = alert_rules_find(rules, what);
+    bool found = false;
+    for (size_t i = 0; i < rules->count; i++)
+        found |= is_meant(&rules->list[i], what);
     if (!found && is_a_word(what))
         return no_such_rule(rules, what);
-    if (!found) {
-        int status = read_condition(what, &only);
-        if (status != EXIT_FINE) {
-            free(only.summary);
-            return status;
-        }
+    int status = found ? EXIT_FINE : read_condition(what, &only);
+    if (status != EXIT_FINE) {
+        free(only.summary);
+        return status;
     }
-    for (size_t i = 0; i < rules->count; i++) {
-        if (&rules->list[i] == found) {
-            only = rules->list[i];
-            only.enabled = true;
-            continue;
-        }
-        expr_free(rules->list[i].when);
-        expr_free(rules->list[i].clear);
-        free(rules->list[i].summary);
-    }
-    if (hold)
-        only.hold_ms = hold_ms;
-    rules->list[0] = only;
-    rules->count = 1;
+    keep_named(rules, what);
+    if (!found)
+        rules->list[rules->count++] = only;
+    for (size_t i = 0; hold && i < rules->count; i++)
+        rules->list[i].hold_ms = hold_ms;
     return EXIT_FINE;
 }
 
@@ -149,23 +164,23 @@ static size_t add_columns(const struct expr *e, size_t *columns, size_t count, s
 static int columns_of(const struct alert_rules *rules, size_t *columns, size_t max, struct error *err)
 {
     size_t count = 0;
-    const struct alert_name *first = expr_name(rules->list[0].when, 0);
+    const struct alert_rule *only = rules->count == 1 && !rule_is_finding(&rules->list[0]) ? &rules->list[0] : NULL;
+    const struct alert_name *first = only ? expr_name(only->when, 0) : NULL;
     for (size_t i = 0; i < rules->count; i++) {
         count = add_columns(rules->list[i].when, columns, count, max);
         count = add_columns(rules->list[i].clear, columns, count, max);
     }
-    bool fact = first && first->kind == NAME_GPU_FACT;
-    if (rules->count == 1 && (rules->list[0].scope != SCOPE_GPU || (count == 0 && !fact)))
+    bool judged = first && first->kind == NAME_GPU_OTHER && first->type != VALUE_TEXT;
+    if (only && (only->scope != SCOPE_GPU || (count == 0 && !judged)))
         return error_set(err, -EINVAL, "the history of the GPUs cannot be asked about %s", first ? first->text : "that");
     return (int)count;
 }
 
-/* What forecasts and shares need, whatever the rule says. */
+/* What a judgement needs, whatever the rule says: all that is kept, as far as there is room. */
 static size_t add_common(size_t *columns, size_t count, size_t max)
 {
-    static const char *const common[] = {"memory_total_mb", "memory_used_mb", "temperature_celsius", "utilization_percent"};
-    for (size_t i = 0; i < ARRAY_LEN(common); i++)
-        count = add_column(series_find(SERIES_GPU, common[i]), columns, count, max);
+    for (size_t i = 0; i < series_count(SERIES_GPU) && count < max; i++)
+        count = add_column((int)i, columns, count, max);
     return count;
 }
 
@@ -199,7 +214,7 @@ static int try_course(struct cli *cli, const struct config *config, const struct
     AUTO_BUF struct buf out = BUF(OUT_MAX);
     struct trial t;
     struct error err = {0};
-    bool ready = trial_init(&t, rules);
+    bool ready = trial_init(&t, rules, config);
     t.which = options_value(cli->options, "gpu", NULL);
     int result =
         ready ? past ? look_back(cli, config, rules, &t, &err) : play(cli, &t, &err) : error_set(&err, -ENOMEM, "out of memory");

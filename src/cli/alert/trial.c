@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules on a course of samples, with the facts that health and forecast find on the way.
+ * Rules on a course of samples, each judged as the daemon would.
  */
 #include "cli/alert/alert.h"
 
@@ -12,72 +12,24 @@
 #include "format/alert.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"
-#include "insight/finding/health.h"
-#include "insight/forecast/forecast.h"
-#include "insight/judge/health_judge.h"
+#include "insight/judge/judge.h"
 
-bool trial_init(struct trial *t, const struct alert_rules *rules)
+bool trial_init(struct trial *t, const struct alert_rules *rules, const struct config *config)
 {
-    *t = (struct trial){.facts = calloc(1, sizeof *t->facts), .health = health_history_new(), .forecast = forecast_memory_new()};
+    struct finding_settings settings;
+    *t = (struct trial){.judge = judge_new()};
     alert_set_init(&t->set, rules);
-    return t->facts && t->health && t->forecast;
+    config_findings(config, &settings);
+    if (t->judge)
+        judge_set_settings(t->judge, &settings);
+    return t->judge;
 }
 
 void trial_done(struct trial *t)
 {
     alert_set_done(&t->set);
-    free(t->facts);
-    health_history_free(t->health);
-    forecast_memory_free(t->forecast);
+    judge_free(t->judge);
     free(t->events);
-}
-
-/* ---- the facts ---- */
-
-static struct alert_gpu_facts *facts_of(struct trial *t, int gpu_index)
-{
-    return gpu_index >= 0 && gpu_index < GPU_MAX ? &t->facts->gpus[gpu_index] : NULL;
-}
-
-static void add_health(struct trial *t, const struct snapshot *s)
-{
-    static const int levels[] = {[HEALTH_HEALTHY] = 0, [HEALTH_DEGRADED] = 1, [HEALTH_FAILING] = 2, [HEALTH_LOST] = 3};
-    struct health *health = health_judge(t->health, s);
-    for (size_t i = 0; health && i < health->count; i++) {
-        const struct health_verdict *v = &health->verdicts[i];
-        struct alert_gpu_facts *f = facts_of(t, v->gpu_index);
-        if (!f)
-            continue;
-        if (v->state >= HEALTH_HEALTHY)
-            f->health_level = reading_ok(levels[v->state]);
-        str_copy(f->health_reason, sizeof f->health_reason, str_from(v->reason));
-        f->link_degraded = reading_ok(0);
-        for (size_t k = 0; k < v->finding_count; k++)
-            if (v->findings[k].check == HEALTH_CHECK_PCIE_LINK)
-                f->link_degraded = reading_ok(1);
-    }
-    health_free(health);
-}
-
-static struct reading seconds_until(const struct forecast_when *when)
-{
-    if (when->verdict == FORECAST_REACHED)
-        return reading_ok(0);
-    return when->verdict == FORECAST_EXPECTED ? reading_ok((int64_t)when->likely_s) : reading_absent(READING_UNSUPPORTED);
-}
-
-static void add_forecast(struct trial *t, const struct snapshot *s)
-{
-    forecast_see(t->forecast, s);
-    struct forecast *forecast = forecast_make(t->forecast, s);
-    for (size_t i = 0; forecast && i < forecast->count; i++) {
-        struct alert_gpu_facts *f = facts_of(t, forecast->gpus[i].gpu_index);
-        if (!f)
-            continue;
-        f->vram_full_seconds = seconds_until(&forecast->gpus[i].vram.when);
-        f->throttle_seconds = seconds_until(&forecast->gpus[i].heat.when);
-    }
-    forecast_free(forecast);
 }
 
 /* ---- the course ---- */
@@ -120,20 +72,20 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
 static void count_truths(struct trial *t, const struct snapshot *s)
 {
     const struct alert_rule *rule = &t->set.rules->list[0];
-    struct subject subject = {.snapshot = s, .facts = t->facts};
+    struct subject subject = {.snapshot = s};
     if (t->set.rules->count != 1)
         return;
     if (rule->scope == SCOPE_HOST)
-        t->truths[expr_eval(rule->when, &subject)]++;
+        t->truths[rule_holds(rule, &subject)]++;
     for (size_t i = 0; rule->scope != SCOPE_HOST && i < s->gpu_count; i++) {
         if (t->which && s->gpus[i].index != t->only)
             continue;
         subject.gpu = &s->gpus[i];
         if (rule->scope == SCOPE_GPU)
-            t->truths[expr_eval(rule->when, &subject)]++;
+            t->truths[rule_holds(rule, &subject)]++;
         for (size_t k = 0; rule->scope == SCOPE_PROCESS && k < s->gpus[i].process_count; k++) {
             subject.process = &s->gpus[i].processes[k];
-            t->truths[expr_eval(rule->when, &subject)]++;
+            t->truths[rule_holds(rule, &subject)]++;
         }
     }
 }
@@ -146,11 +98,15 @@ void trial_see(void *trial, const struct snapshot *s)
         t->only = -1;
     if (at >= 0)
         t->only = s->gpus[at].index;
-    *t->facts = (struct alert_facts){0};
-    add_health(t, s);
-    add_forecast(t, s);
-    alert_set_step(&t->set, s, t->facts, on_news, t);
-    count_truths(t, s);
+    struct snapshot *judged = snapshot_copy(s);
+    if (judged) {
+        verdict_free(TAKE(judged->verdict));
+        judge_take(t->judge, judged);
+        alert_set_step(&t->set, judged, NULL, on_news, t);
+        count_truths(t, judged);
+    }
+    t->failed |= !judged;
+    snapshot_unref(judged);
     if (!t->samples++)
         t->first = s->taken_at;
     t->last = s->taken_at;
@@ -197,7 +153,7 @@ static void events_text(struct buf *out, const struct page *page, const struct t
         grid_add(&g, INK_PLAIN, from);
         grid_add(&g, INK_PLAIN, lasts);
         grid_add(&g, INK_STRONG, e->alert.rule);
-        grid_add(&g, INK_PLAIN, severity_name(e->alert.severity));
+        grid_add(&g, INK_PLAIN, severity_text(e->alert.severity));
         grid_add(&g, INK_PLAIN, of);
         grid_add(&g, INK_PLAIN, e->alert.summary);
     }

@@ -30,11 +30,13 @@ void json_alert(struct json_writer *j, const struct alert *a)
 {
     char fingerprint[NOTICE_FINGERPRINT_SIZE];
     const struct alert_state *s = &a->state;
+    enum finding_code code;
     alert_fingerprint(a, fingerprint);
     jw_object(j);
     jw_key_text(j, "alert", a->rule);
+    jw_key_text(j, "code", finding_code_from_name(a->rule, &code) ? a->rule : NULL);
     jw_key_text(j, "state", alert_phase_name(s->phase));
-    jw_key_text(j, "severity", severity_name(a->severity));
+    jw_key_text(j, "severity", severity_text(a->severity));
     jw_key_text(j, "scope", scope_name(a->scope));
     json_words(j, "host", a->host);
     key_int_or_null(j, "gpu_index", a->gpu_index >= 0, a->gpu_index);
@@ -75,65 +77,7 @@ void json_silence(struct json_writer *j, const struct silence *s)
     jw_end(j);
 }
 
-static void key_fact(struct json_writer *j, const char *key, struct reading r)
-{
-    key_int_or_null(j, key, r.state == READING_OK, r.value);
-}
-
-static bool has_facts(const struct alert_gpu_facts *f)
-{
-    bool any = false;
-#define GPU_FACT(field, help) any |= f->field.state == READING_OK;
-#include "alert/facts.def"
-    return any;
-}
-
-static void json_alert_facts(struct json_writer *j, const struct alert_facts *facts)
-{
-    jw_object(j);
-#define HOST_FACT(field, help) key_fact(j, #field, facts->field);
-#include "alert/facts.def"
-    jw_key_array(j, "gpus");
-    for (int i = 0; i < GPU_MAX; i++) {
-        const struct alert_gpu_facts *f = &facts->gpus[i];
-        if (!has_facts(f))
-            continue;
-        jw_object(j);
-        jw_key_int(j, "gpu_index", i);
-#define GPU_FACT(field, help) key_fact(j, #field, f->field);
-#include "alert/facts.def"
-        jw_end(j);
-    }
-    jw_end(j);
-    jw_end(j);
-}
-
-static struct reading read_fact(const json_t *o, const char *key)
-{
-    const json_t *value = json_object_get(o, key);
-    return json_is_integer(value) ? reading_ok(json_integer_value(value)) : reading_absent(READING_UNREAD);
-}
-
-void alert_facts_from_json(struct alert_facts *facts, struct str body)
-{
-    json_t *root = json_loadb(body.at ? body.at : "", body.len, 0, NULL), *gpu;
-    const json_t *o = json_object_get(root, "facts");
-    size_t i;
-#define HOST_FACT(field, help) facts->field = read_fact(o, #field);
-#include "alert/facts.def"
-    json_array_foreach(json_object_get(o, "gpus"), i, gpu)
-    {
-        json_int_t index = json_integer_value(json_object_get(gpu, "gpu_index"));
-        if (index < 0 || index >= GPU_MAX)
-            continue;
-        struct alert_gpu_facts *f = &facts->gpus[index];
-#define GPU_FACT(field, help) f->field = read_fact(gpu, #field);
-#include "alert/facts.def"
-    }
-    json_decref(root);
-}
-
-void json_alerts(struct json_writer *j, const struct alert_set *set, const struct alert_facts *facts)
+void json_alerts(struct json_writer *j, const struct alert_set *set)
 {
     size_t counts[ALERT_RESOLVED + 1] = {0}, silenced = 0;
     jw_object(j);
@@ -156,11 +100,6 @@ void json_alerts(struct json_writer *j, const struct alert_set *set, const struc
     for (size_t i = 0; i < set->silences.count; i++)
         json_silence(j, &set->silences.list[i]);
     jw_end(j);
-    jw_key(j, "facts");
-    if (facts)
-        json_alert_facts(j, facts);
-    else
-        jw_null(j);
     jw_end(j);
 }
 
@@ -176,6 +115,14 @@ static enum alert_phase rule_phase(const struct alert_set *set, const struct ale
     return worst;
 }
 
+/* What is found can be asked for in a condition, too. */
+static void write_condition(struct json_writer *j, const struct alert_rule *r)
+{
+    char condition[64];
+    snprintf(condition, sizeof condition, "findings contains \"%s\"", finding_code_name(r->finding));
+    jw_key_text(j, "when", rule_is_finding(r) ? condition : expr_text(r->when));
+}
+
 static void json_rule(struct json_writer *j, const struct alert_rule *r, const struct alert_set *set)
 {
     jw_object(j);
@@ -183,9 +130,10 @@ static void json_rule(struct json_writer *j, const struct alert_rule *r, const s
     jw_key_bool(j, "builtin", r->builtin);
     jw_key_bool(j, "changed", r->changed);
     jw_key_bool(j, "enabled", r->enabled);
-    jw_key_text(j, "severity", severity_name(r->severity));
+    jw_key_text(j, "severity", severity_text(r->severity));
     jw_key_text(j, "scope", scope_name(r->scope));
-    jw_key_text(j, "when", expr_text(r->when));
+    jw_key_text(j, "code", rule_is_finding(r) ? finding_code_name(r->finding) : NULL);
+    write_condition(j, r);
     jw_key_number(j, "for_seconds", (double)r->hold_ms / MS_PER_S);
     jw_key_text(j, "clear", r->clear ? expr_text(r->clear) : NULL);
     jw_key_number(j, "clear_for_seconds", (double)r->clear_hold_ms / MS_PER_S);

@@ -28,6 +28,7 @@ static void finding(struct json_writer *j, const struct finding *f)
         json_time(j, "since", f->since);
     else
         jw_key_text(j, "since", NULL);
+    jw_key_bool(j, "muted", f->muted);
     jw_key_text(j, "headline", f->headline);
     jw_end(j);
 }
@@ -81,7 +82,7 @@ void looked_from_json(const json_t *gpu, struct gpu_looked *ret)
     str_copy(ret->missing, sizeof ret->missing, str_from(missing ? missing : ""));
 }
 
-void json_finding_codes(struct json_writer *j)
+void json_finding_codes(struct json_writer *j, const struct finding_settings *settings)
 {
     jw_object(j);
     jw_key_array(j, "codes");
@@ -90,8 +91,9 @@ void json_finding_codes(struct json_writer *j)
         jw_object(j);
         jw_key_text(j, "code", kind->code);
         jw_key_text(j, "area", finding_area_name(kind->area));
-        jw_key_text(j, "severity", severity_text(kind->severity));
-        jw_key_int(j, "holds_seconds", kind->hold_ms / MS_PER_S);
+        jw_key_text(j, "severity", severity_text(finding_severity(settings, (enum finding_code)i)));
+        jw_key_int(j, "holds_seconds", finding_hold_ms(settings, (enum finding_code)i) / MS_PER_S);
+        jw_key_bool(j, "muted", settings->list[i].muted);
         jw_key_bool(j, "work_may_go_there", kind->places);
         jw_key_text(j, "meaning", kind->title);
         jw_end(j);

@@ -104,7 +104,7 @@ void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index)
 void json_looked(struct json_writer *j, const struct verdict *v, size_t position);
 void looked_from_json(const struct json_t *gpu, struct gpu_looked *ret);
 /* Every code that there is: `whirr why --codes --json`. */
-void json_finding_codes(struct json_writer *j);
+void json_finding_codes(struct json_writer *j, const struct finding_settings *settings);
 struct verdict *verdict_from_json(const struct json_t *findings, const struct snapshot *s); /* NULL: out of memory */
 
 /* The other way: an explanation as the daemon gave it, for the GPUs of that snapshot. NULL when it is none, or memory is out. */

@@ -32,7 +32,7 @@ static void write_phase(struct buf *out, const struct alert_set *set, enum alert
             snprintf(gpu, sizeof gpu, "%d", a->gpu_index);
         buf_printf(out, "%s{", name);
         prometheus_label(out, true, "alert", a->rule);
-        prometheus_label(out, false, "severity", severity_name(a->severity));
+        prometheus_label(out, false, "severity", severity_text(a->severity));
         prometheus_label(out, false, "gpu", gpu);
         buf_char(out, '}');
         prometheus_value(out, (double)count);

@@ -11,7 +11,7 @@
 
 /* `whirr status`: a verdict and one row for each GPU. only: the position of one GPU, or ALL_GPUS. */
 /* Every code of a finding, with its severity and meaning. */
-void table_finding_codes(struct buf *out, const struct page *page);
+void table_finding_codes(struct buf *out, const struct page *page, const struct finding_settings *settings);
 void table_status(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 /* The last line: where to look next. */
 void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s);

@@ -102,11 +102,6 @@ static bool is_implied(struct collection *c, const struct finding *f)
     return false;
 }
 
-static int compare(const void *a, const void *b)
-{
-    return finding_compare(a, b);
-}
-
 struct verdict *collection_finish(struct collection *c)
 {
     struct verdict *v = c->verdict;
@@ -120,8 +115,7 @@ struct verdict *collection_finish(struct collection *c)
     v->count = kept;
     for (size_t i = 0; i < v->count; i++) /* as precise as a hand-over to another program */
         v->findings[i].confidence = (double)(int)(v->findings[i].confidence * 1000 + 0.5) / 1000;
-    if (v->count)
-        qsort(v->findings, v->count, sizeof v->findings[0], compare);
+    verdict_rank(v);
     struct finding *exact = realloc(v->findings, (v->count + 1) * sizeof *exact);
     v->findings = exact ? exact : v->findings;
     return TAKE(c->verdict);

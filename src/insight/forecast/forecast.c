@@ -278,6 +278,15 @@ void forecast_free(struct forecast *f)
     free(f);
 }
 
+struct reading forecast_seconds(const struct forecast_when *when)
+{
+    if (when->verdict == FORECAST_REACHED)
+        return reading_ok(0);
+    if (when->verdict == FORECAST_EXPECTED)
+        return reading_ok((int64_t)when->likely_s);
+    return reading_absent(when->verdict == FORECAST_UNKNOWN ? READING_PENDING : READING_UNSUPPORTED);
+}
+
 const char *forecast_verdict_name(enum forecast_verdict verdict)
 {
     static const char *const names[] = {"unknown", "no_trend", "never", "expected", "reached"};

@@ -96,6 +96,8 @@ void forecast_free(struct forecast *f);                   /* NULL is fine */
 
 /* "40 s", "12 min", "3.1 h", "2 days"; "312 MiB", "1.4 GiB". */
 const char *forecast_span_words(double seconds, char text[WORDS_SIZE]);
+/* Whole seconds until then, 0 when it is reached; absent without a time. */
+struct reading forecast_seconds(const struct forecast_when *when);
 const char *forecast_verdict_name(enum forecast_verdict verdict); /* "no_trend" */
 /* The share of the room at which the memory counts as full. */
 #define FORECAST_FULL_SHARE 0.995

@@ -12,7 +12,7 @@
 #include "insight/judge/verdict.h"
 
 /* Samples for requests come as often as clients ask: the past needs a point a second at most. */
-enum { POINT_MS = 900, HELD_MAX = 512 };
+enum { POINT_MS = 900, HELD_MAX = 512, XID_RECENT_MS = 600000 };
 
 /* Since when a finding holds without a break. */
 struct held {
@@ -32,6 +32,7 @@ struct judge {
     struct forecast_memory *forecast;
     struct forecast *last_forecast;
     struct baselines *usual; /* NULL: nothing is known */
+    struct finding_settings settings;
     uint64_t turn;
     size_t held_count;
     struct held held[HELD_MAX];
@@ -118,6 +119,46 @@ void judge_set_usual(struct judge *j, const struct baselines *usual)
         memcpy(j->usual, usual, offsetof(struct baselines, list) + usual->count * sizeof usual->list[0]);
 }
 
+void judge_set_settings(struct judge *j, const struct finding_settings *settings)
+{
+    j->settings = *settings;
+}
+
+/* 0 is only said of a GPU whose driver has such errors. */
+static struct reading recent_xid(const struct health_verdict *v, const struct gpu *gpu, struct wall now)
+{
+    int64_t code = 0, newest = now.ms - XID_RECENT_MS;
+    for (size_t i = 0; i < v->xid_count; i++)
+        if (v->xids[i].last_at.ms >= newest) {
+            newest = v->xids[i].last_at.ms;
+            code = v->xids[i].code;
+        }
+    return code || gpu->xid_last.state != READING_UNSUPPORTED ? reading_ok(code) : gpu->xid_last;
+}
+
+/* The numbers behind the findings. Cards that are missing come behind those of the snapshot. */
+static void note_numbers(const struct judge *j, const struct snapshot *s, struct verdict *v)
+{
+    const struct health *health = j->last_health;
+    const struct forecast *forecast = j->last_forecast;
+    for (size_t i = 0; i < v->gpu_count; i++) {
+        struct gpu_looked *l = &v->gpus[i];
+        if (health && i < health->count) {
+            const struct health_verdict *card = &health->verdicts[i];
+            l->xid = recent_xid(card, &s->gpus[i], s->taken_at);
+            if (card->state >= HEALTH_HEALTHY)
+                l->health_level = reading_ok(card->state - HEALTH_HEALTHY);
+        }
+        for (size_t k = 0; forecast && k < forecast->count; k++)
+            if (forecast->gpus[k].gpu_index == l->gpu_index) {
+                l->vram_full_seconds = forecast_seconds(&forecast->gpus[k].vram.when);
+                l->throttle_seconds = forecast_seconds(&forecast->gpus[k].heat.when);
+            }
+    }
+    for (size_t i = v->gpu_count; health && i < health->count; i++)
+        v->missing_count += health->verdicts[i].state == HEALTH_LOST;
+}
+
 /* Without memory the one before stays. */
 static void judge_parts(struct judge *j, const struct snapshot *s)
 {
@@ -144,8 +185,11 @@ void judge_take(struct judge *j, struct snapshot *s)
     const struct judge_basis basis = {
         .past = &j->recent, .usual = j->usual, .health = j->last_health, .forecast = j->last_forecast};
     s->verdict = verdict_make(s, &basis, NULL);
-    if (s->verdict)
+    if (s->verdict) {
         note_since(j, s->verdict, s->taken_at);
+        note_numbers(j, s, s->verdict);
+        verdict_apply(s->verdict, &j->settings);
+    }
     remember(j, s);
     snapshot_unref(j->last);
     j->last = snapshot_ref(s);

@@ -25,6 +25,9 @@ struct forecast_memory *judge_forecast(struct judge *j);
 /* What is usual for the GPUs; copied. NULL: nothing is known. */
 void judge_set_usual(struct judge *j, const struct baselines *usual);
 
+/* What the configuration says of findings; copied. */
+void judge_set_settings(struct judge *j, const struct finding_settings *settings);
+
 /* Writes activity and verdict into a snapshot that is not published yet. Without memory the snapshot has no
  * verdict, which every reader takes for "not judged". */
 void judge_take(struct judge *j, struct snapshot *s);

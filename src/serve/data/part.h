@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "alert/facts.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json_writer.h"
@@ -29,8 +28,8 @@ struct part_ops {
     /* Before the server. NULL and a sentence, or none: out of memory. */
     void *(*open)(const struct part_host *host, struct error *err);
     int (*start)(void *part, const struct part_host *host); /* the server is there, the first sample is not; 0 or -errno */
-    /* Each periodic sample, in the order of the parts. What alert rules may ask about it is added to the facts. */
-    void (*sampled)(void *part, const struct snapshot *s, struct alert_facts *facts);
+    /* Each periodic sample, in the order of the parts. */
+    void (*sampled)(void *part, const struct snapshot *s);
     void (*metrics)(void *part, const struct snapshot *s, struct buf *out);               /* series of its own */
     void (*counts)(void *part, const struct snapshot *s, struct prometheus_extra *extra); /* for series that belong to the server */
     void (*health)(void *part, struct json_writer *j);                                    /* writes an object */

@@ -53,6 +53,17 @@ static void write_high_usage(struct json_writer *j, const struct snapshot *s, co
     jw_end(j);
 }
 
+/* True once per rise. What is not known is neither a rise nor a fall. */
+static bool high_usage_rises(struct high_usage *u, size_t position, const struct gpu *gpu, double limit_percent)
+{
+    int64_t permille;
+    if (position >= GPU_MAX || !reading_get(gpu->util_permille, &permille))
+        return false;
+    bool was = u->above[position];
+    u->above[position] = (double)permille > limit_percent * 10;
+    return u->above[position] && !was;
+}
+
 static void add_high_usage(struct batch *b, const struct snapshot *s, struct high_usage *usage, double limit_percent)
 {
     for (size_t i = 0; i < s->gpu_count; i++) {

@@ -5,12 +5,16 @@
 
 #include <stdbool.h>
 
-#include "alert/high_usage.h"
 #include "base/json_writer.h"
 #include "model/snapshot.h"
 #include "serve/live/batch.h"
 
 struct why;
+
+/* Which GPUs are above the limit of high_gpu_usage_alert, by their position in the snapshot. */
+struct high_usage {
+    bool above[GPU_MAX];
+};
 
 /* All messages of a periodic sample, in the order of docs/api.md. `why` may be NULL. */
 void compose_sample(struct batch *b, const struct snapshot *s, const struct why *why, struct high_usage *usage,

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "alert/high_usage.h"
+#include "serve/live/compose.h"
 #include "serve/live/engineio.h"
 #include "serve/live/hub.h"
 

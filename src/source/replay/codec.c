@@ -93,12 +93,19 @@ static void code_finding(struct coder *c, struct finding *f, struct wall taken_a
 {
     code_finding_code(c, &f->code);
     f->severity = (enum severity)code_small(c, f->severity, SEVERITY_CRITICAL);
+    f->muted = code_small(c, f->muted, 1);
     f->confidence = (double)code_small(c, (uint64_t)(f->confidence * 1000 + 0.5), 1000) / 1000;
     f->gpu_index = (int)code_small(c, (uint64_t)(f->gpu_index + 1), GPU_MAX) - 1;
     f->pid = (int32_t)code_small(c, (uint64_t)MAX_OF(f->pid, 0), INT32_MAX);
     f->since.ms = code_i64(c, f->since.ms, taken_at.ms);
     f->power_mw = code_i64(c, f->power_mw, 0);
     CODE_TEXT(c, f->headline);
+}
+
+static void code_number(struct coder *c, struct reading *r)
+{
+    r->state = (enum reading_state)code_small(c, r->state, READING_LAST);
+    r->value = code_i64(c, r->value, 0);
 }
 
 /* Only a daemon hands it over; a recording is judged when it is played. */
@@ -112,6 +119,7 @@ static void code_verdict(struct coder *c, struct snapshot *now)
         return;
     }
     now->verdict->count = count;
+    now->verdict->missing_count = code_small(c, now->verdict->missing_count, GPU_MAX);
     for (size_t i = 0; i < count; i++)
         code_finding(c, &now->verdict->findings[i], now->taken_at);
     for (size_t i = 0; i < now->gpu_count; i++) {
@@ -119,6 +127,10 @@ static void code_verdict(struct coder *c, struct snapshot *now)
         l->gpu_index = (int)code_small(c, (uint64_t)(l->gpu_index + 1), GPU_MAX) - 1;
         l->looked = (unsigned)code_small(c, l->looked, (1u << AREA_COUNT) - 1);
         CODE_TEXT(c, l->missing);
+        code_number(c, &l->health_level);
+        code_number(c, &l->vram_full_seconds);
+        code_number(c, &l->throttle_seconds);
+        code_number(c, &l->xid);
     }
 }
 

@@ -12,7 +12,7 @@ struct course {
     struct alert_rules *rules;
     struct alert_set set;
     struct snapshot *machine;
-    struct alert_facts facts;
+    struct store_facts store;
     int64_t start_ms;
     struct buf news; /* "30 fired busy 0 42; " */
     struct alert_notice last;
@@ -51,8 +51,7 @@ static inline void course_step(struct course *c, int64_t at_s)
 {
     c->machine->taken_at.ms = c->start_ms + at_s * 1000;
     c->machine->taken.ns = 0; /* the wall clock counts, as after a restart */
-    struct alert_facts facts = c->facts;
-    alert_set_step(&c->set, c->machine, &facts, course_news, c);
+    alert_set_step(&c->set, c->machine, &c->store, course_news, c);
     c->machine->event_count = 0;
 }
 

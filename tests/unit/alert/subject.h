@@ -21,6 +21,28 @@ static inline struct snapshot *machine_new(size_t gpus)
     return s;
 }
 
+/* A verdict in which nothing is found, but everything was looked at. */
+static inline struct verdict *machine_judge(struct snapshot *s)
+{
+    verdict_free(s->verdict);
+    s->verdict = verdict_new(s->gpu_count, 32);
+    assert_non_null(s->verdict);
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        s->verdict->gpus[i].gpu_index = s->gpus[i].index;
+        s->verdict->gpus[i].looked = (1u << AREA_COUNT) - 1;
+    }
+    return s->verdict;
+}
+
+/* One more finding in it; -1: about the host. */
+static inline struct finding *machine_find(struct snapshot *s, int gpu_index, enum finding_code code, enum severity severity)
+{
+    struct finding *f = &s->verdict->findings[s->verdict->count++];
+    *f = (struct finding){.code = code, .severity = severity, .confidence = 0.9, .gpu_index = gpu_index};
+    snprintf(f->headline, sizeof f->headline, "GPU %d: %s", gpu_index, finding_code_name(code));
+    return f;
+}
+
 static inline void gpu_set(struct gpu *g, const char *json, double value)
 {
     enum metric m = metric_from_json(json);

@@ -144,24 +144,6 @@ static void a_flapping_alert_is_damped(void **state)
     assert_non_null(strstr(course_told(&c), "20 fired busy 0; 895 resolved busy 0; "));
 }
 
-static void high_usage_is_told_at_every_rise(void **state)
-{
-    (void)state;
-    course_begin(&c, "", 1);
-    for (int64_t t = 0; t < 60; t += 10) {
-        set_util(80);
-        course_step(&c, t);
-        set_util(50);
-        course_step(&c, t + 5);
-    }
-    size_t rises = 0;
-    for (const char *at = course_told(&c); (at = strstr(at, "fired high_gpu_usage 0")); at++)
-        rises++;
-    assert_int_equal(rises, 6);
-    course_restart(&c);
-    assert_int_equal(c.set.count, 0);
-}
-
 static void each_gpu_has_an_alert_of_its_own(void **state)
 {
     (void)state;
@@ -213,10 +195,9 @@ static void a_clock_that_is_set_changes_nothing(void **state)
     int64_t mono = 1000000000000;
     static const int64_t wall[] = {0, 5, 10, 7215, 7220, 7225, 7230, 7235}; /* two hours forward, while 5 s pass each time */
     for (size_t i = 0; i < ARRAY_LEN(wall); i++) {
-        struct alert_facts facts = {0};
         c.machine->taken_at.ms = c.start_ms + wall[i] * 1000;
         c.machine->taken.ns = mono += 5 * NS_PER_S;
-        alert_set_step(&c.set, c.machine, &facts, course_news, &c);
+        alert_set_step(&c.set, c.machine, NULL, course_news, &c);
     }
     assert_string_equal(course_told(&c), "0 pending busy 0; 7230 fired busy 0; ");
 }
@@ -259,55 +240,134 @@ static void silences_are_checked(void **state)
     assert_false(silences_remove(&c.set.silences, "s3"));
 }
 
-static void driver_errors_are_recent_for_ten_minutes(void **state)
+static void a_finding_that_holds_for_its_time_is_an_alert(void **state)
+{
+    (void)state;
+    course_begin(&c, "[alerts]\nnotify = ['ops']\n" OPS_AND_CHAT, 1);
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_PCIE_LINK, SEVERITY_WARNING);
+    course_run(&c, 0, 60);
+    assert_string_equal(c.last.severity, "warning");
+    assert_string_equal(c.last.summary, "GPU 0: pcie_link");
+    assert_string_equal(c.last.notifiers[0], "ops");
+    machine_judge(c.machine);
+    course_run(&c, 65, 185); /* over for twice its time */
+    assert_string_equal(course_told(&c), "0 pending pcie_link 0; 60 fired pcie_link 0; 185 resolved pcie_link 0; ");
+}
+
+static void what_was_not_looked_at_is_not_over(void **state)
 {
     (void)state;
     course_begin(&c, "", 1);
-    c.machine->events[0] = (struct event){.kind = EVENT_XID, .gpu_index = 0, .code = 79, .at = {c.start_ms}};
-    c.machine->event_count = 1;
-    course_step(&c, 0);
-    course_run(&c, 5, 300);
-    course_restart(&c);
-    course_run(&c, 305, 620);
-    assert_string_equal(course_told(&c), "0 fired xid_error 0; 600 resolved xid_error 0; ");
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_FAN_STOPPED, SEVERITY_CRITICAL);
+    course_run(&c, 0, 15);
+    machine_judge(c.machine)->gpus[0].looked &= ~(1u << AREA_FAN);
+    course_run(&c, 20, 300);
+    assert_string_equal(course_told(&c), "0 pending fan_stopped 0; 15 fired fan_stopped 0; ");
+    machine_judge(c.machine);
+    course_run(&c, 305, 335);
+    assert_non_null(strstr(course_told(&c), "335 resolved fan_stopped 0; "));
 }
 
-static void a_lost_card_is_an_alert(void **state)
+static void a_guess_and_usual_work_are_no_alerts(void **state)
+{
+    (void)state;
+    course_begin(&c, "", 1);
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_AIRFLOW, SEVERITY_INFO);
+    machine_find(c.machine, 0, FINDING_COMPUTE_LOAD, SEVERITY_INFO);
+    course_run(&c, 0, 7200);
+    assert_string_equal(course_told(&c), "");
+}
+
+static void what_is_not_severe_is_shown_and_told_to_those_who_ask(void **state)
+{
+    (void)state;
+    course_begin(&c, "[alerts]\nnotify = ['ops']\n[finding.hidden_load]\nnotify = ['chat']\n" OPS_AND_CHAT, 1);
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_VRAM_FULL, SEVERITY_NOTICE);
+    course_run(&c, 0, 60);
+    assert_string_equal(c.last.alert, "vram_full");
+    assert_int_equal(c.last.notifier_count, 0);
+    machine_find(c.machine, 0, FINDING_HIDDEN_LOAD, SEVERITY_NOTICE);
+    course_run(&c, 65, 125);
+    assert_string_equal(c.last.alert, "hidden_load");
+    assert_string_equal(c.last.notifiers[0], "chat");
+}
+
+static void what_gets_worse_is_told_again(void **state)
+{
+    (void)state;
+    course_begin(&c, "[alerts]\nnotify = ['ops']\n" OPS_AND_CHAT, 1);
+    machine_judge(c.machine);
+    struct finding *f = machine_find(c.machine, 0, FINDING_HEAT_LIMIT, SEVERITY_WARNING);
+    course_run(&c, 0, 40);
+    f->severity = SEVERITY_CRITICAL;
+    course_run(&c, 45, 50);
+    assert_string_equal(c.last.severity, "critical");
+    assert_int_equal(c.last.notifier_count, 1);
+    f->severity = SEVERITY_WARNING; /* the worst of it stays */
+    course_run(&c, 55, 60);
+    assert_int_equal(c.set.list[0]->severity, SEVERITY_CRITICAL);
+    assert_string_equal(course_told(&c), "0 pending heat_limit 0; 30 fired heat_limit 0; 45 heard heat_limit 0; ");
+}
+
+static void findings_can_be_muted_and_given_more_time(void **state)
+{
+    (void)state;
+    course_begin(&c, "[finding.hot]\nhold = '2m'\n[finding.xid]\nmute = true\n[[alert]]\nname = 'ecc_errors'\nenabled = false\n",
+                 1);
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_HOT, SEVERITY_WARNING);
+    machine_find(c.machine, 0, FINDING_XID, SEVERITY_WARNING)->muted = true;
+    machine_find(c.machine, 0, FINDING_ECC, SEVERITY_CRITICAL);
+    course_run(&c, 0, 120);
+    assert_string_equal(course_told(&c), "0 pending hot 0; 120 fired hot 0; ");
+}
+
+static void a_silence_for_an_older_name_still_works(void **state)
+{
+    (void)state;
+    struct error err;
+    struct silence s = {.until = {1700000000000 + 600000}};
+    course_begin(&c, "", 1);
+    assert_int_equal(silence_add_matcher(&s, STR("alert=gpu_thrott*"), &err), 0);
+    assert_int_equal(silences_add(&c.set.silences, &s, (struct wall){c.start_ms}, &err), 0);
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_SLOWDOWN, SEVERITY_WARNING);
+    machine_find(c.machine, 0, FINDING_PCIE_LINK, SEVERITY_WARNING);
+    course_run(&c, 0, 60);
+    assert_non_null(strstr(course_told(&c), "60 fired slowdown 0 silenced; 60 fired pcie_link 0; "));
+}
+
+static void a_lost_card_is_an_alert_until_it_is_back(void **state)
 {
     (void)state;
     course_begin(&c, "", 1);
     gpu_mark_state(&c.machine->gpus[0], GPU_LOST, "GPU is lost");
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_LOST, SEVERITY_CRITICAL);
     course_step(&c, 0);
     assert_string_equal(c.last.severity, "critical");
-    assert_non_null(strstr(c.last.summary, "GPU 0 (Test Card) is lost: GPU is lost"));
+    machine_judge(c.machine);
+    course_run(&c, 5, 60); /* it still does not answer: nothing is known of it */
     c.machine->gpus[0].state = GPU_OK;
-    course_run(&c, 5, 15);
-    assert_string_equal(course_told(&c), "0 fired gpu_lost 0; 15 resolved gpu_lost 0; ");
+    course_run(&c, 65, 75);
+    assert_string_equal(course_told(&c), "0 fired lost 0; 75 resolved lost 0; ");
 }
 
-static void sources_and_the_history_are_watched(void **state)
+static void the_host_and_its_history_are_watched(void **state)
 {
     (void)state;
     course_begin(&c, "", 0);
-    c.machine->source_count = 1;
-    c.machine->sources[0].state = SOURCE_SET_ASIDE;
-    c.facts.store_failing = reading_ok(1);
+    machine_judge(c.machine);
+    machine_find(c.machine, -1, FINDING_SOURCE_FAILING, SEVERITY_WARNING);
+    c.store.failing = reading_ok(1);
     course_run(&c, 0, 60);
-    assert_string_equal(course_told(&c), "0 pending source_down -1; 0 pending store_failing -1; 30 fired source_down -1; "
+    assert_string_equal(course_told(&c), "0 pending source_failing -1; 0 pending store_failing -1; 30 fired source_failing -1; "
                                          "60 fired store_failing -1; ");
     assert_int_equal(c.last.gpu_index, -1);
-}
-
-static void forecasts_make_alerts_and_no_trend_ends_them(void **state)
-{
-    (void)state;
-    course_begin(&c, "", 1);
-    c.facts.gpus[0].vram_full_seconds = reading_ok(500);
-    course_run(&c, 0, 30);
-    assert_non_null(strstr(c.last.summary, "will run out of VRAM in 8m 20s"));
-    c.facts.gpus[0].vram_full_seconds = reading_absent(READING_UNSUPPORTED);
-    course_run(&c, 35, 95);
-    assert_string_equal(course_told(&c), "0 pending vram_full_soon 0; 30 fired vram_full_soon 0; 95 resolved vram_full_soon 0; ");
 }
 
 static void a_process_that_idles_for_an_hour_is_told(void **state)
@@ -315,19 +375,18 @@ static void a_process_that_idles_for_an_hour_is_told(void **state)
     (void)state;
     course_begin(&c, "", 1);
     struct gpu *g = &c.machine->gpus[0];
-    struct process *p = gpu_add_process(g, 4242);
-    p->type = PROCESS_COMPUTE;
-    p->mem_bytes = reading_ok(8LL << 30);
-    str_copy(p->name, sizeof p->name, STR("jupyter"));
-    set_util(0); /* the driver does not tell the process's own share: the card idles, so does it */
-    course_run(&c, 0, 3600);
-    assert_string_equal(course_told(&c), "0 pending idle_process 4242; 3600 fired idle_process 4242; ");
-    assert_non_null(strstr(c.last.summary, "jupyter (pid 4242) holds 8.0 GiB of GPU 0 (Test Card)"));
-    set_util(30);
-    course_step(&c, 3605);
-    gpu_set(g, "utilization_percent", 0);
-    p->util_permille = reading_ok(300);
-    course_step(&c, 3610);
+    for (int32_t pid = 4242; pid <= 4243; pid++)
+        str_copy(gpu_add_process(g, pid)->name, PROCESS_NAME_SIZE, STR("jupyter"));
+    machine_judge(c.machine);
+    machine_find(c.machine, 0, FINDING_VRAM_HELD, SEVERITY_INFO)->pid = 4242;
+    course_run(&c, 0, 1800);
+    c.machine->verdict->findings[0].pid = 4243; /* another process: its own hour begins */
+    course_run(&c, 1805, 5405);
+    assert_string_equal(course_told(&c), "0 pending vram_held 4242; 1805 pending vram_held 4243; 1805 calmed vram_held 4242; "
+                                         "5405 fired vram_held 4243; ");
+    g->process_count = 0;
+    course_step(&c, 5410); /* it ended */
+    assert_non_null(strstr(course_told(&c), "5410 resolved vram_held 4243; "));
 }
 
 static void states_survive_a_restart(void **state)
@@ -411,17 +470,21 @@ int main(void)
         IN_TIME(unknown_time_does_not_count_as_held),
         IN_TIME(nothing_known_at_all_is_no_alert),
         IN_TIME(a_flapping_alert_is_damped),
-        IN_TIME(high_usage_is_told_at_every_rise),
         IN_TIME(each_gpu_has_an_alert_of_its_own),
         IN_TIME(an_alert_ends_with_its_process),
         IN_TIME(a_gap_in_the_samples_does_not_count_as_held),
         IN_TIME(a_clock_that_is_set_changes_nothing),
         IN_TIME(silenced_alerts_are_not_told_until_the_silence_is_over),
         IN_TIME(silences_are_checked),
-        IN_TIME(driver_errors_are_recent_for_ten_minutes),
-        IN_TIME(a_lost_card_is_an_alert),
-        IN_TIME(sources_and_the_history_are_watched),
-        IN_TIME(forecasts_make_alerts_and_no_trend_ends_them),
+        IN_TIME(a_finding_that_holds_for_its_time_is_an_alert),
+        IN_TIME(what_was_not_looked_at_is_not_over),
+        IN_TIME(a_guess_and_usual_work_are_no_alerts),
+        IN_TIME(what_is_not_severe_is_shown_and_told_to_those_who_ask),
+        IN_TIME(what_gets_worse_is_told_again),
+        IN_TIME(findings_can_be_muted_and_given_more_time),
+        IN_TIME(a_silence_for_an_older_name_still_works),
+        IN_TIME(a_lost_card_is_an_alert_until_it_is_back),
+        IN_TIME(the_host_and_its_history_are_watched),
         IN_TIME(a_process_that_idles_for_an_hour_is_told),
         IN_TIME(states_survive_a_restart),
         IN_TIME(what_is_no_state_is_refused),

@@ -8,7 +8,6 @@
 #include "alert/expr/expr.h"
 
 static struct snapshot *machine;
-static struct alert_facts facts;
 static const struct process *process;
 
 static int set_up(void **state)
@@ -39,8 +38,10 @@ static int set_up(void **state)
     str_copy(p->name, sizeof p->name, STR("python3"));
     str_copy(p->user, sizeof p->user, STR("alice"));
     process = p;
-    facts = (struct alert_facts){.source_down = reading_ok(2)};
-    facts.gpus[0].vram_full_seconds = reading_ok(540);
+    machine->source_count = 2;
+    machine->sources[0].state = machine->sources[1].state = SOURCE_FAILING;
+    machine_judge(machine)->gpus[0].vram_full_seconds = reading_ok(540);
+    machine_find(machine, 0, FINDING_MEMORY_HOT, SEVERITY_WARNING);
     return 0;
 }
 
@@ -57,7 +58,7 @@ static enum truth eval(const char *text)
     struct expr_error err;
     if (expr_parse(str_from(text), &e, &err))
         fail_msg("%s: %d: %s", text, err.column, err.text);
-    struct subject s = {.snapshot = machine, .facts = &facts, .gpu = &machine->gpus[0], .process = process};
+    struct subject s = {.snapshot = machine, .gpu = &machine->gpus[0], .process = process};
     enum truth t = expr_eval(e, &s);
     expr_free(e);
     return t;
@@ -309,7 +310,7 @@ static void every_name_can_be_found_and_read(void **state)
 {
     (void)state;
     struct alert_name n, found;
-    struct subject s = {.snapshot = machine, .facts = &facts, .gpu = &machine->gpus[0], .process = process};
+    struct subject s = {.snapshot = machine, .gpu = &machine->gpus[0], .process = process};
     size_t count = 0;
     for (; name_at(count, &n); count++) {
         assert_true(name_find(str_from(n.text), &found));

@@ -3,7 +3,6 @@
  */
 #include "rules.h"
 
-#include "alert/high_usage.h"
 #include "base/file.h"
 
 static struct config *config;
@@ -25,106 +24,68 @@ static const struct alert_rule *rule(const char *name)
     return r;
 }
 
-static void every_builtin_rule_can_be_read_and_tells_of_itself(void **state)
+static void every_finding_that_matters_has_a_rule(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "high_gpu_usage", "gpu_hot",     "gpu_throttled", "vram_nearly_full", "fan_stopped",
-        "ecc_errors",     "xid_error",   "gpu_lost",      "link_degraded",    "gpu_power_limited",
-        "idle_process",   "source_down", "store_failing", "vram_full_soon",   "throttle_soon",
-    };
     rules = rules_of("", &config);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        assert_true(rule(names[i])->enabled && rule(names[i])->builtin);
-    for (size_t i = 0; i < rules->count; i++) {
-        struct expr_error err;
-        const struct alert_rule *r = &rules->list[i];
-        assert_true(r->help[0] && r->summary[0]);
-        if (summary_check(str_from(r->summary), r->scope, &err))
-            fail_msg("%s: %s", r->name, err.text);
-        if (r->clear)
-            assert_true(expr_scope(r->clear) <= r->scope);
+    for (size_t i = 0; i < FINDING_CODE_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind((enum finding_code)i);
+        const struct alert_rule *r = alert_rules_of_finding(rules, (enum finding_code)i);
+        assert_int_equal(r != NULL, kind->severity > SEVERITY_INFO || kind->hold_ms > 0);
+        if (!r)
+            continue;
+        assert_true(r->enabled && r->builtin && rule_is_finding(r));
+        assert_string_equal(r->name, kind->code);
+        assert_int_equal(r->severity, kind->severity);
+        assert_int_equal(r->hold_ms, kind->hold_ms);
+        assert_int_equal(r->notify_from, SEVERITY_WARNING);
     }
+    assert_true(rule("store_failing")->enabled && rule("store_full_soon")->enabled);
 }
 
-static void the_documentation_tells_of_every_rule_and_fact(void **state)
+static void the_documentation_tells_of_every_older_name(void **state)
 {
     (void)state;
-    static const char *const facts[] = {
-#define GPU_FACT(field, help) #field,
-#include "alert/facts.def"
-#define HOST_FACT(field, help) #field,
-#include "alert/facts.def"
-    };
-    const char *root = getenv("WHIRR_SOURCE_ROOT");
-    char path[512], row[512];
+    const char *root = getenv("WHIRR_SOURCE_ROOT"), *old;
+    char path[512], row[512], codes[128];
     AUTO_BUF struct buf text = BUF(1 << 20);
     struct env env;
-    rules = rules_of("", &config);
     if (!root)
         SKIP("WHIRR_SOURCE_ROOT is not set");
     env_init_system(&env);
     snprintf(path, sizeof path, "%s/docs/alerts.md", root);
     assert_int_equal(file_read_all(&env, path, &text), 0);
-    for (size_t i = 0; i < rules->count; i++) {
-        const struct alert_rule *r = &rules->list[i];
-        snprintf(row, sizeof row, "| `%s` | %s | %s |\n", r->name, severity_name(r->severity), r->help);
+    for (size_t i = 0; (old = config_old_alert(i)); i++) {
+        config_old_alert_text(old, codes, sizeof codes);
+        snprintf(row, sizeof row, "| `%s` | %s |", old, codes);
         if (!strstr(text.at, row))
             fail_msg("docs/alerts.md lacks: %s", row);
     }
-    for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
-        snprintf(row, sizeof row, "`%s`", facts[i]);
-        if (!strstr(text.at, row))
-            fail_msg("docs/alerts.md lacks the name %s", row);
-    }
 }
 
-static void builtin_rules_can_be_left_out_and_changed(void **state)
+static void builtin_alerts_can_be_left_out_and_changed(void **state)
 {
     (void)state;
-    rules = rules_of("[alerts]\nhigh_usage_percent = 70.5\ndisabled = ['gpu_hot']\n"
+    rules = rules_of("[alerts]\nhigh_usage_percent = 70.5\ndisabled = ['gpu_hot', 'loud']\n"
                      "[[alert]]\nname = 'vram_nearly_full'\nwhen = 'memory_used_percent > 99'\nfor = '5m'\n"
                      "[[alert]]\nname = 'gpu_lost'\nseverity = 'warning'\n"
-                     "[[alert]]\nname = 'xid_error'\nenabled = false\n",
+                     "[[alert]]\nname = 'xid_error'\nenabled = false\n"
+                     "[[alert]]\nname = 'high_gpu_usage'\n"
+                     "[[alert]]\nname = 'airflow'\nwhen = 'temperature_celsius > 60'\n"
+                     "[finding.slowdown]\nseverity = 'critical'\nhold = '5s'\n"
+                     "[finding.nvlink]\nmute = true\n",
                      &config);
     assert_string_equal(expr_text(rule("high_gpu_usage")->when), "utilization_percent > 70.5%");
-    assert_false(rule("gpu_hot")->enabled);
-    assert_true(rule("vram_nearly_full")->changed);
+    assert_false(rule("hot")->enabled || rule("heat_limit")->enabled || rule("loud")->enabled);
+    assert_false(rule("vram_full")->enabled); /* the condition stands for it */
     assert_string_equal(expr_text(rule("vram_nearly_full")->when), "memory_used_percent > 99");
-    assert_null(rule("vram_nearly_full")->clear); /* 90 % does not fit any more */
     assert_int_equal(rule("vram_nearly_full")->hold_ms, 300000);
-    assert_int_equal(rule("gpu_lost")->severity, CONFIG_SEVERITY_WARNING);
-    assert_non_null(rule("gpu_lost")->clear);
-    assert_false(rule("xid_error")->enabled);
-    assert_true(rule("fan_stopped")->enabled);
-}
-
-static void the_rule_and_the_message_of_high_usage_agree(void **state)
-{
-    (void)state;
-    static const double limits[] = {0, 12.5, 50, 99.9, 100};
-    struct snapshot *s = machine_new(1);
-    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
-        char text[HIGH_USAGE_TEXT_SIZE];
-        struct expr *e = NULL;
-        struct subject subject = {.snapshot = s, .gpu = &s->gpus[0]};
-        high_usage_condition(limits[i], text);
-        assert_int_equal(expr_parse(str_from(text), &e, NULL), 0);
-        for (int64_t permille = 0; permille <= 1000; permille++) {
-            struct high_usage fresh = {0};
-            s->gpus[0].util_permille = reading_ok(permille);
-            assert_int_equal(expr_eval(e, &subject) == TRUTH_TRUE, high_usage_rises(&fresh, 0, &s->gpus[0], limits[i]));
-        }
-        expr_free(e);
-    }
-    struct high_usage usage = {0};
-    static const int course[] = {80, 90, -1, 80, 50, 51, -1, 50, 60};
-    static const bool rises[] = {true, false, false, false, false, true, false, false, true};
-    for (size_t i = 0; i < ARRAY_LEN(course); i++) {
-        s->gpus[0].util_permille = course[i] < 0 ? reading_absent(READING_FAILED) : reading_ok(course[i] * 10);
-        assert_int_equal(high_usage_rises(&usage, 0, &s->gpus[0], 50), rises[i]);
-    }
-    snapshot_unref(s);
+    assert_int_equal(rule("lost")->severity, SEVERITY_WARNING);
+    assert_true(rule("airflow")->enabled && !rule("airflow")->builtin && rule("airflow")->hold_ms == 0);
+    assert_false(rule("xid")->enabled || rule("nvlink")->enabled);
+    assert_int_equal(rule("slowdown")->severity, SEVERITY_CRITICAL);
+    assert_int_equal(rule("slowdown")->hold_ms, 5000);
+    assert_true(rule("slowdown")->changed && !rule("fan_stopped")->changed && rule("fan_stopped")->enabled);
 }
 
 static void switching_all_off_leaves_ones_own(void **state)
@@ -133,10 +94,10 @@ static void switching_all_off_leaves_ones_own(void **state)
     rules = rules_of("[alerts]\nenabled = false\n[[alert]]\nname = 'busy'\nwhen = 'utilization_percent > 10'\n"
                      "[[alert]]\nname = 'gpu_lost'\nenabled = true\n",
                      &config);
-    assert_false(rule("gpu_hot")->enabled);
+    assert_false(rule("hot")->enabled);
     assert_true(rule("busy")->enabled);
     assert_false(rule("busy")->builtin);
-    assert_true(rule("gpu_lost")->enabled);
+    assert_true(rule("lost")->enabled);
 }
 
 static void a_wrong_condition_is_shown_at_its_place(void **state)
@@ -158,8 +119,14 @@ static void a_wrong_condition_is_shown_at_its_place(void **state)
         {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {'a-b' = 'x'}\n", ":4:10", "letters, digits", ""},
         {"[[alert]]\nname = 'hot'\nwhen = 'slowed_down'\nlabels = {a='',b='',c='',d='',e='',f='',g='',h='',i=''}\n", ":4:10",
          "more than 8 labels", ""},
-        {"[[alert]]\nname = 'hot'\n", ":1:3", "alert.when is missing", ""},
+        {"[[alert]]\nname = 'mine'\n", ":1:3", "alert.when is missing", ""},
         {"[alerts]\ndisabled = ['gpu_hto']\n", ":2:12", "did you mean 'gpu_hot'?", ""},
+        {"[alerts]\ndisabled = ['pcie_lnik']\n", ":2:12", "did you mean 'pcie_link'?", ""},
+        {"[finding.pcie_lnik]\nmute = true\n", ":1:10", "there is no finding 'pcie_lnik', did you mean 'pcie_link'?", ""},
+        {"[finding.hot]\nseverity = 'fatal'\n", ":2:12", "severity", ""},
+        {"[finding.hot]\nhold = '-5s'\n", ":2:8", "hold", ""},
+        {"[finding.hot]\nhold = '30d'\n", ":2:8", "hold", ""},
+        {"[finding.hot]\nnotify = ['ops']\n", ":2:10", "there is no [notify.ops]", ""},
         {"[[alert]]\nname = 'hot'\nwhen = '''\ntemp > 3'''\n", ":3:8", "unknown metric 'temp'", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -210,13 +177,9 @@ static void summaries_speak_of_their_subject(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_RULES(every_builtin_rule_can_be_read_and_tells_of_itself),
-        WITH_RULES(the_documentation_tells_of_every_rule_and_fact),
-        WITH_RULES(builtin_rules_can_be_left_out_and_changed),
-        WITH_RULES(the_rule_and_the_message_of_high_usage_agree),
-        WITH_RULES(switching_all_off_leaves_ones_own),
-        WITH_RULES(a_wrong_condition_is_shown_at_its_place),
-        WITH_RULES(all_mistakes_are_told_at_once),
+        WITH_RULES(every_finding_that_matters_has_a_rule),      WITH_RULES(the_documentation_tells_of_every_older_name),
+        WITH_RULES(builtin_alerts_can_be_left_out_and_changed), WITH_RULES(switching_all_off_leaves_ones_own),
+        WITH_RULES(a_wrong_condition_is_shown_at_its_place),    WITH_RULES(all_mistakes_are_told_at_once),
         WITH_RULES(summaries_speak_of_their_subject),
     };
     return RUN_TESTS(tests);

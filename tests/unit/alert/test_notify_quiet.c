@@ -35,16 +35,16 @@ static void nights_hold_what_is_not_critical(void **state)
     (void)state;
     zone("UTC");
     struct quiet q = parse(false, "22:00-07:00");
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_WARNING, at(2026, 11, 16, 21, 59)).ms, 0);
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_WARNING, at(2026, 11, 16, 22, 0)).ms, at(2026, 11, 17, 7, 0).ms);
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 17, 6, 59)).ms, at(2026, 11, 17, 7, 0).ms);
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 17, 7, 0)).ms, 0);
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_CRITICAL, at(2026, 11, 16, 23, 0)).ms, 0);
+    assert_int_equal(quiet_until(&q, SEVERITY_WARNING, at(2026, 11, 16, 21, 59)).ms, 0);
+    assert_int_equal(quiet_until(&q, SEVERITY_WARNING, at(2026, 11, 16, 22, 0)).ms, at(2026, 11, 17, 7, 0).ms);
+    assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 17, 6, 59)).ms, at(2026, 11, 17, 7, 0).ms);
+    assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 17, 7, 0)).ms, 0);
+    assert_int_equal(quiet_until(&q, SEVERITY_CRITICAL, at(2026, 11, 16, 23, 0)).ms, 0);
     q = parse(false, "21:00-00:00"); /* midnight, either way */
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 16, 22, 0)).ms, at(2026, 11, 17, 0, 0).ms);
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 17, 0, 0)).ms, 0);
+    assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 16, 22, 0)).ms, at(2026, 11, 17, 0, 0).ms);
+    assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 17, 0, 0)).ms, 0);
     q = parse(false, "22:00-07:00 all");
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_CRITICAL, at(2026, 11, 16, 23, 0)).ms, at(2026, 11, 17, 7, 0).ms);
+    assert_int_equal(quiet_until(&q, SEVERITY_CRITICAL, at(2026, 11, 16, 23, 0)).ms, at(2026, 11, 17, 7, 0).ms);
 }
 
 static void days_begin_a_night_and_hours_that_touch_are_one(void **state)
@@ -52,15 +52,13 @@ static void days_begin_a_night_and_hours_that_touch_are_one(void **state)
     (void)state;
     zone("Europe/Berlin");
     struct quiet q = parse(false, "fri,sat 23:00-10:00 info");
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 22, 9, 0)).ms,
-                     at(2026, 11, 22, 10, 0).ms);                                          /* of Saturday */
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 20, 9, 0)).ms, 0); /* of Thursday */
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_WARNING, at(2026, 11, 22, 9, 0)).ms, 0);
+    assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 22, 9, 0)).ms, at(2026, 11, 22, 10, 0).ms); /* of Saturday */
+    assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 20, 9, 0)).ms, 0);                          /* of Thursday */
+    assert_int_equal(quiet_until(&q, SEVERITY_WARNING, at(2026, 11, 22, 9, 0)).ms, 0);
     const char *both[] = {"sat,sun 00:00-24:00", "mon-fri 18:00-24:00", "mon-fri 00:00-08:00"};
     struct error err = {0};
     assert_int_equal(quiet_parse(&(struct config_list){both, 3}, false, &q, &err), 0);
-    assert_int_equal(quiet_until(&q, CONFIG_SEVERITY_INFO, at(2026, 11, 20, 19, 0)).ms,
-                     at(2026, 11, 23, 8, 0).ms); /* Friday to Monday */
+    assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 20, 19, 0)).ms, at(2026, 11, 23, 8, 0).ms); /* Friday to Monday */
 }
 
 static void a_night_in_which_clocks_change_ends_at_its_hour(void **state)
@@ -68,7 +66,7 @@ static void a_night_in_which_clocks_change_ends_at_its_hour(void **state)
     (void)state;
     zone("Europe/Berlin");
     struct quiet q = parse(false, "22:00-07:00");
-    struct wall from = at(2026, 10, 24, 22, 0), until = quiet_until(&q, CONFIG_SEVERITY_INFO, from);
+    struct wall from = at(2026, 10, 24, 22, 0), until = quiet_until(&q, SEVERITY_INFO, from);
     assert_int_equal(until.ms, at(2026, 10, 25, 7, 0).ms);
     assert_int_equal(until.ms - from.ms, 10 * 3600 * 1000); /* an hour more */
 }
@@ -78,14 +76,14 @@ static void digests_come_at_their_times(void **state)
     (void)state;
     zone("America/New_York");
     struct quiet d = parse(true, "08:00");
-    assert_int_equal(digest_after(&d, CONFIG_SEVERITY_INFO, at(2026, 11, 16, 7, 59)).ms, at(2026, 11, 16, 8, 0).ms);
-    assert_int_equal(digest_after(&d, CONFIG_SEVERITY_INFO, at(2026, 11, 16, 8, 0)).ms, at(2026, 11, 17, 8, 0).ms);
-    assert_int_equal(digest_after(&d, CONFIG_SEVERITY_CRITICAL, at(2026, 11, 16, 7, 0)).ms, 0);
+    assert_int_equal(digest_after(&d, SEVERITY_INFO, at(2026, 11, 16, 7, 59)).ms, at(2026, 11, 16, 8, 0).ms);
+    assert_int_equal(digest_after(&d, SEVERITY_INFO, at(2026, 11, 16, 8, 0)).ms, at(2026, 11, 17, 8, 0).ms);
+    assert_int_equal(digest_after(&d, SEVERITY_CRITICAL, at(2026, 11, 16, 7, 0)).ms, 0);
     d = parse(true, "mon 18:30 all");
-    assert_int_equal(digest_after(&d, CONFIG_SEVERITY_CRITICAL, at(2026, 11, 16, 18, 31)).ms, at(2026, 11, 23, 18, 30).ms);
+    assert_int_equal(digest_after(&d, SEVERITY_CRITICAL, at(2026, 11, 16, 18, 31)).ms, at(2026, 11, 23, 18, 30).ms);
     d = parse(true, "hourly info");
-    assert_int_equal(digest_after(&d, CONFIG_SEVERITY_INFO, at(2026, 11, 16, 7, 20)).ms, at(2026, 11, 16, 8, 0).ms);
-    assert_int_equal(digest_after(&d, CONFIG_SEVERITY_WARNING, at(2026, 11, 16, 7, 20)).ms, 0);
+    assert_int_equal(digest_after(&d, SEVERITY_INFO, at(2026, 11, 16, 7, 20)).ms, at(2026, 11, 16, 8, 0).ms);
+    assert_int_equal(digest_after(&d, SEVERITY_WARNING, at(2026, 11, 16, 7, 20)).ms, 0);
 }
 
 static void mistakes_are_named(void **state)

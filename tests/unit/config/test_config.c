@@ -200,7 +200,7 @@ static void the_alert_example_works_as_written(void **state)
     assert_int_equal(c->notify[0].type, CONFIG_NOTIFY_WEBHOOK);
     assert_int_equal(c->alert_count, 2);
     assert_string_equal(c->alert[0].when, "utilization_percent > 10");
-    assert_int_equal(c->alert[0].severity, CONFIG_SEVERITY_WARNING);
+    assert_int_equal(c->alert[0].severity, SEVERITY_WARNING);
     assert_string_equal(c->alert[0].notify.items[0], "ops");
     assert_int_equal(c->alert[1].hold_ms, 90000);
     assert_int_equal(c->alert[1].labels.count, 2);

@@ -53,13 +53,12 @@ static void drop(void *s)
 /* The sample that comes after so much time, shown to the part. */
 static const struct snapshot *sample_after(struct laptop *h, int64_t ms)
 {
-    struct alert_facts *none = NULL;
     atomic_fetch_add(&passed_ns, ms * NS_PER_MS);
     const struct snapshot *s = mailbox_take(h->box, PATIENCE_MS);
     assert_non_null(s);
     assert_int_equal(s->gpu_count, 1);
     mailbox_put(store_service_inbox(h->parts.store), (void *)snapshot_ref(s));
-    resume_part_ops.sampled(h->part, s, none);
+    resume_part_ops.sampled(h->part, s);
     return s;
 }
 

@@ -28,7 +28,7 @@ static void a_new_history_has_nothing_to_teach_and_is_not_asked_again(void **sta
     void *part = usual_part_ops.open(&host, &err);
     assert_non_null(part);
     assert_int_equal(usual_part_ops.start(part, &host), 0);
-    assert_true(EVENTUALLY((usual_part_ops.sampled(part, s, NULL), usual_part_latest(part) != NULL)));
+    assert_true(EVENTUALLY((usual_part_ops.sampled(part, s), usual_part_latest(part) != NULL)));
     assert_int_equal(usual_part_latest(part)->count, 0);
 
     usual_part_ops.close(part);
