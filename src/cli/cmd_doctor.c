@@ -50,6 +50,8 @@ static int doctor_run(struct cli *cli)
     bool with_private = options_has(cli->options, "with-private");
     if (with_private && !bundle)
         return cli_usage(cli, "--with-private needs --bundle");
+    if (bundle && !str_ends(str_from(bundle), ".machine"))
+        return cli_usage(cli, "a bundle is one text file: name it FILE.machine (as in --bundle bug.machine)");
     const char *unpack = options_value(cli->options, "unpack", NULL);
     if (unpack && (bundle || cli->options->argument_count != 1))
         return cli_usage(cli, "--unpack FILE.machine needs a directory, and can't be combined with --bundle");
@@ -63,9 +65,9 @@ static int doctor_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "bundle",
-     .argument = "FILE",
+     .argument = "FILE.machine",
      .complete = COMPLETE_FILE,
-     .help = "Record this host for a bug report, as FILE.tar.gz or as a readable text FILE.machine"},
+     .help = "Record this host for a bug report, as one readable text file"},
     {.name = "unpack",
      .argument = "FILE.machine",
      .complete = COMPLETE_FILE,

@@ -28,7 +28,6 @@ enum { SAMPLES = 4, PAUSE_MS = 300, ARCHIVE_MAX = 64 * 1024 * 1024 };
 
 struct bundle {
     struct cli *cli;
-    bool as_text; /* one readable file instead of an archive */
     struct privacy privacy;
     struct machine_entry *entries; /* what goes in, with nothing private left; paths and bytes are ours */
     size_t entry_count, entry_capacity;
@@ -240,46 +239,24 @@ static int add_recording(struct bundle *b, struct error *err)
     return rc;
 }
 
-/* ---- reports ---- */
+/* ---- the report stands in front, as a comment ---- */
 
-static void add_reports(struct bundle *b, const struct doctor_facts *facts, const char *described)
+static void add_report(struct bundle *b, const struct doctor_facts *facts, const char *described)
 {
     const struct snapshot *last = b->samples[b->sample_count - 1];
     struct page page = {.width = 100, .utf8 = true, .now = last->taken_at};
     AUTO_FREE struct findings *findings = malloc(sizeof *findings);
-    AUTO_BUF struct buf text = BUF(4 * 1024 * 1024), json = BUF(ARCHIVE_MAX);
+    AUTO_BUF struct buf text = BUF(4 * 1024 * 1024);
     if (!findings)
         return;
     doctor_judge(facts, last, findings);
     doctor_text(&text, &page, facts, last, findings, described);
     privacy_text(&b->privacy, &b->about, buf_view(&text));
-    if (b->as_text)
-        return; /* the report stands in front as a comment, and replaying it gives the JSON */
-    add_file(b, "/whirr/doctor.txt", buf_view(&b->about));
-    struct json_writer j = JSON_WRITER_PRETTY(&json);
-    json_metrics(&j, last, ALL_GPUS);
-    add_file(b, "/whirr/status.json", buf_view(&json));
 }
 
 static int by_path(const void *a, const void *b)
 {
     return strcmp(((const struct machine_entry *)a)->path, ((const struct machine_entry *)b)->path);
-}
-
-static void write_archive(struct bundle *b)
-{
-    struct tar tar = {.out = &b->out, .time = b->samples[0]->taken_at};
-    for (size_t i = 0; i < b->entry_count; i++) {
-        const struct machine_entry *e = &b->entries[i];
-        if (e->kind == MACHINE_FOLDER)
-            tar_folder(&tar, e->path + 1);
-        else if (e->kind == MACHINE_LINK)
-            tar_link(&tar, e->path + 1, e->bytes.at);
-        else
-            tar_file(&tar, e->path + 1, e->bytes);
-    }
-    tar_end(&tar);
-    b->left_out += tar.left_out;
 }
 
 static int fill(struct bundle *b, struct caught *caught, struct error *err)
@@ -305,26 +282,20 @@ static int fill(struct bundle *b, struct caught *caught, struct error *err)
         return rc;
     for (size_t i = 0; i < b->sample_count; i++)
         privacy_snapshot(&b->privacy, b->samples[i]);
-    add_reports(b, facts, described.at ? described.at : "");
+    add_report(b, facts, described.at ? described.at : "");
     rc = add_recording(b, err);
     if (rc < 0)
         return rc;
     add_caught(b, entries, count);
     if (b->entry_count)
         qsort(b->entries, b->entry_count, sizeof *b->entries, by_path);
-    if (b->as_text)
-        b->left_out += machine_write(&b->out, buf_view(&b->about), b->entries, b->entry_count);
-    else
-        write_archive(b);
+    b->left_out += machine_write(&b->out, buf_view(&b->about), b->entries, b->entry_count);
     return buf_check(&b->out, err, "the bundle does not fit into %d MiB", ARCHIVE_MAX >> 20);
 }
 
 static int bundle_save(const struct bundle *b, const char *path, struct error *err)
 {
-    AUTO_BUF struct buf packed = BUF(ARCHIVE_MAX + 1024 * 1024);
-    if (!b->as_text && !gzip_compress(buf_view(&b->out), &packed))
-        return error_set(err, -ENOSYS, "the archive could not be compressed: is libz.so.1 installed?");
-    struct str bytes = buf_view(b->as_text ? &b->out : &packed);
+    struct str bytes = buf_view(&b->out);
     AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(err, -errno, "cannot create '%s': %s", path, strerror(errno));
@@ -356,16 +327,10 @@ static void tell_people(const struct bundle *b, const struct caught *caught, con
                    "Replaced by stand-ins: the host's name, %zu user names, %zu UUIDs, %zu serial numbers; command lines are left "
                    "out.\n",
                    b->privacy.users, b->privacy.uuids, b->privacy.serials);
-    if (b->as_text)
-        buf_printf(&out,
-                   "It is plain text: read it before you send it. Replay it with:\n"
-                   "  whirr doctor --unpack %s machine && whirr --sysroot machine\n",
-                   path);
-    else
-        buf_printf(&out,
-                   "Check it before you send it (tar tvzf %s). Replay it with:\n  mkdir machine && tar xzf %s -C machine && whirr "
-                   "--sysroot machine\n",
-                   path, path);
+    buf_printf(&out,
+               "It is plain text: read it before you send it. Replay it with:\n"
+               "  whirr doctor --unpack %s machine && whirr --sysroot machine\n",
+               path);
     show_text(&out);
 }
 
@@ -379,7 +344,6 @@ int bundle_write(struct cli *cli, const char *path, bool with_private)
         cli_fail("out of memory");
     } else {
         b->cli = cli;
-        b->as_text = str_ends(str_from(path), ".machine");
         b->about = BUF(4 * 1024 * 1024);
         b->out = BUF(ARCHIVE_MAX);
         b->list = BUF(65536);

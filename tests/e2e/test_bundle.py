@@ -4,7 +4,6 @@ import getpass
 import pathlib
 import re
 import socket
-import tarfile
 
 import pytest
 import recorded
@@ -20,11 +19,8 @@ gpu NVIDIA GeForce RTX 4090
 
 
 def unpack(path, to):
-    with tarfile.open(path) as archive:
-        names = archive.getnames()
-        assert all(not n.startswith("/") and ".." not in n.split("/") for n in names)
-        archive.extractall(to)
-    return names
+    recorded.unpack(path, to)
+    return [str(p.relative_to(to)) for p in pathlib.Path(to).rglob("*")]
 
 
 def everything(folder):
@@ -32,10 +28,10 @@ def everything(folder):
 
 
 def test_nvml_answers_come_back_without_the_library(nvml, whirr, tmp_path):
-    path, machine = tmp_path / "bundle.tar.gz", tmp_path / "machine"
+    path, machine = tmp_path / "bundle.machine", tmp_path / "machine"
     result = nvml(ONE, "doctor", "--bundle", str(path))
     assert result.code == 0, result.err
-    assert "whirr/recording" in result.out and "Check it before you send it" in result.out
+    assert "whirr/recording" in result.out and "read it before you send it" in result.out
     assert path.stat().st_mode & 0o077 == 0
     unpack(path, machine)
     gpus = whirr("--sysroot", str(machine), "--json").json()["gpus"]
@@ -45,7 +41,7 @@ def test_nvml_answers_come_back_without_the_library(nvml, whirr, tmp_path):
 
 
 def test_nothing_private_is_in_it(nvml, tmp_path):
-    path, machine = tmp_path / "bundle.tar.gz", tmp_path / "machine"
+    path, machine = tmp_path / "bundle.machine", tmp_path / "machine"
     assert nvml(ONE, "doctor", "--bundle", str(path)).code == 0
     names = unpack(path, machine)
     content = everything(machine) + "\n".join(names).encode()
@@ -59,22 +55,28 @@ def test_nothing_private_is_in_it(nvml, tmp_path):
 
 
 def test_private_things_stay_with_consent(nvml, tmp_path):
-    path, machine = tmp_path / "bundle.tar.gz", tmp_path / "machine"
+    path, machine = tmp_path / "bundle.machine", tmp_path / "machine"
     result = nvml(ONE, "doctor", "--bundle", str(path), "--with-private")
     assert result.code == 0 and "as you asked for" in result.out
     unpack(path, machine)
     assert b"deadbeef" in everything(machine)
 
 
-def test_an_existing_file_is_not_overwritten(nvml, tmp_path):
+def test_a_bundle_is_named_as_what_it_is(nvml, tmp_path):
     path = tmp_path / "bundle.tar.gz"
+    result = nvml(ONE, "doctor", "--bundle", str(path))
+    assert result.code == 2 and "name it FILE.machine" in result.err and not path.exists()
+
+
+def test_an_existing_file_is_not_overwritten(nvml, tmp_path):
+    path = tmp_path / "bundle.machine"
     path.write_text("precious")
     result = nvml(ONE, "doctor", "--bundle", str(path))
     assert result.code == 1 and "exists already" in result.err and path.read_text() == "precious"
 
 
 def test_a_bundle_without_gpu_is_possible(whirr, bare_machine, tmp_path):
-    path, machine = tmp_path / "bundle.tar.gz", tmp_path / "machine"
+    path, machine = tmp_path / "bundle.machine", tmp_path / "machine"
     assert whirr("--sysroot", str(bare_machine), "doctor", "--bundle", str(path)).code == 0
     unpack(path, machine)
     assert whirr("--sysroot", str(machine), "--json").json()["gpus"] == []
@@ -99,7 +101,7 @@ def test_recorded_machines_come_back_from_their_bundle(whirr, tmp_path, which):
 
 
 def come_back(whirr, tmp_path, original):
-    path, machine = tmp_path / "bundle.tar.gz", tmp_path / "machine"
+    path, machine = tmp_path / "bundle.machine", tmp_path / "machine"
     before = status(whirr, original)
     result = whirr("--sysroot", str(original), "doctor", "--bundle", str(path))
     assert result.code == 0, result.err
