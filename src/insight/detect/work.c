@@ -42,8 +42,6 @@ static void support_effects(struct cause_draft *d, const struct facts *f)
         doubt(d, 0.5, "a light load");
     if (f->load == LOAD_UNKNOWN)
         doubt(d, 0.6, "its utilization can't be read");
-    if (f->video_permille >= VIDEO_LEAST && f->video_permille > f->load_permille && f->load_basis == BASIS_UTIL)
-        doubt(d, 0.65, "its video %s is busier", f->encodes ? "encoder" : "decoder");
     /* Work explains the heat; that the fan does not remove it explains it better. */
     if (f->fan_slow || f->fan_missed)
         doubt(d, 0.75, NULL);
@@ -230,7 +228,8 @@ static void rule_video(const struct facts *f, struct why_part *part)
     const struct video_work v = video_work(f);
     struct cause_draft d;
     cause_begin(&d, part, FINDING_VIDEO_LOAD, 0.9);
-    support(&d, 0.5, "video %s %lld%%", engine, percent(f->video_permille));
+    /* Where the video engine is busier than the rest of the GPU, video is what the GPU is there for. */
+    support(&d, f->video_permille > f->load_permille ? 0.8 : 0.5, "video %s %lld%%", engine, percent(f->video_permille));
     if (v.share_permille || v.users == 1)
         cause_process(&d, v.first);
     if (v.share_permille)
