@@ -10,7 +10,7 @@
 #include "source/sim/sim.h"
 #include "test.h"
 
-enum { PATIENCE_MS = 90000, LOOKS = 60, STEP_S = 3, NEAR = 60, MOST_OF_ALL = 1000 };
+enum { PATIENCE_MS = 90000, LOOKS = 60, STEP_S = 3, NEAR = 120, MOST_OF_ALL = 1000 };
 
 /* The clock of the host, moved on between two looks. */
 static _Atomic int64_t passed_s;
@@ -27,7 +27,8 @@ static struct wall wall_of_test(const struct clock *c)
     return (struct wall){clock_wall(&clock_system).ms + atomic_load(&passed_s) * MS_PER_S};
 }
 
-/* Drivers round each share; a GPU at its limit is given to all that want it. */
+/* Drivers round each share, those of a program that is just starting are of a moment before, and a GPU at its limit is given to all
+ * that want it. */
 static void check_gpu(const char *scenario, int look, const struct gpu *gpu)
 {
     int64_t load, power, shares = 0, watts = 0, share, its;
