@@ -14,6 +14,7 @@
 #include "daemon/part.h"
 #include "format/alert.h"
 #include "insight/explain/why.h"
+#include "serve/data/data.h"
 
 enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 1000 };
 
@@ -62,7 +63,8 @@ static void store_news(struct alert_part *p, enum alert_news news, const struct 
 /* The answer about its GPU, else about the host; without a sample nothing is known. */
 static void add_why(struct alert_part *p, struct alert_notice *n)
 {
-    const struct why *why = p->server ? server_why(p->server) : NULL;
+    struct data *data = p->server ? server_data(p->server) : NULL;
+    const struct why *why = data && data->has_sample ? data_why(data) : NULL;
     const char *answer = why ? why->answer : "";
     for (size_t i = 0; why && n->gpu_index >= 0 && i < why->gpu_count; i++)
         if (why->gpus[i].gpu_index == n->gpu_index)

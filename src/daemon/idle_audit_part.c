@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "daemon/part.h"
 #include "insight/baseline/baseline.h"
+#include "serve/data/data.h"
 #include "source/sysfs/idle_audit.h"
 
 enum { LOOK_EVERY_MS = 60000 };
@@ -86,7 +87,7 @@ static void idle_audit_part_sampled(void *part, const struct snapshot *s)
         size_t count = p->look->snapshot->gpu_count;
         struct idle_facts *found = idle_audit_part_finish(p);
         if (found && p->server)
-            server_set_rests(p->server, found, count);
+            data_set_rests(server_data(p->server), found, count);
         if (found) {
             free(p->latest);
             p->latest = found;

@@ -12,6 +12,7 @@
 #include "config/places.h"
 #include "format/notifiers.h"
 #include "insight/explain/why.h"
+#include "serve/data/data.h"
 
 struct notify_part {
     const struct env *env;
@@ -56,7 +57,7 @@ static void notify_part_sampled(void *part, const struct snapshot *s)
     if (!p->service || !p->server || !notifier_service_wants_view(p->service, now))
         return;
     AUTO_FREE struct home_view *view = calloc(1, sizeof *view + s->gpu_count * sizeof view->gpu_why[0]);
-    const struct why *why = server_why(p->server);
+    const struct why *why = data_why(server_data(p->server));
     if (!view)
         return;
     view->snapshot = s;

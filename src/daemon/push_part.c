@@ -14,6 +14,7 @@
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
 #include "push/sender.h"
+#include "serve/data/data.h"
 #include "serve/server.h"
 
 enum { SENDERS_MAX = 16, EARLY_MS = 500 };
@@ -154,11 +155,11 @@ static void push_part_sampled(void *part, const struct snapshot *s)
     free_retired(p, NULL);
     for (size_t i = 0; i < p->count; i++) {
         bool due = !p->list[i].given.ns || mono_since_ms(s->taken, p->list[i].given) + EARLY_MS >= p->list[i].every_ms;
-        struct str text = due ? server_metrics_text(p->server) : (struct str){0};
-        if (!text.len)
+        const struct blob *text = due ? data_body(server_data(p->server), BODY_PROMETHEUS) : NULL;
+        if (!text)
             continue;
         p->list[i].given = s->taken;
-        push_sender_give(p->list[i].sender, text, s->taken_at);
+        push_sender_give(p->list[i].sender, (struct str){text->at, text->len}, s->taken_at);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "insight/judge/judge.h"
 #include "past/explain.h"
 #include "past/usual.h"
+#include "serve/data/data.h"
 
 enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };
 
@@ -101,7 +102,7 @@ static void usual_part_take(struct usual_part *p, const struct snapshot *s)
         engine_unlock_judge(p->engine);
     }
     if (p->server)
-        server_forget_why(p->server);
+        data_forget_why(server_data(p->server));
     free(p->latest);
     p->latest = learned;
 }

@@ -142,25 +142,9 @@ void server_announce(struct server *s, enum topic topic, struct str data)
     hub_announce(&s->live.hub, topic, data);
 }
 
-const struct why *server_why(struct server *s)
+struct data *server_data(struct server *s)
 {
-    return s->data.has_sample ? data_why(&s->data) : NULL;
-}
-
-void server_set_rests(struct server *s, const struct idle_facts *rests, size_t count)
-{
-    data_set_rests(&s->data, rests, count);
-}
-
-struct str server_metrics_text(struct server *s)
-{
-    const struct blob *text = data_body(&s->data, BODY_PROMETHEUS);
-    return text ? (struct str){text->at, text->len} : (struct str){0};
-}
-
-void server_forget_why(struct server *s)
-{
-    data_forget_why(&s->data);
+    return &s->data;
 }
 
 int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *user), void *user)

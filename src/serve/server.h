@@ -34,19 +34,9 @@ int server_on_timer(struct server *s, int64_t every_ms, void (*callback)(void *u
 /* An event of this kind for all clients; `data` is JSON. In the loop's thread. */
 void server_announce(struct server *s, enum topic topic, struct str data);
 
-/* What is usual for the GPUs, for explanations. Borrowed until the next call; NULL: nothing is known. In the loop's thread. */
-struct baselines;
-struct idle_facts;
-void server_forget_why(struct server *s);
-/* What was found around the GPUs, in the order of a snapshot of `count`; borrowed in the same way. */
-void server_set_rests(struct server *s, const struct idle_facts *rests, size_t count);
-
-struct why;
-/* What `why` answers of the newest sample; good until the next one. NULL: there is none yet. In the loop's thread. */
-const struct why *server_why(struct server *s);
-
-/* The text of /metrics for the newest sample, until the next call into the server; empty: out of memory. In the loop's thread. */
-struct str server_metrics_text(struct server *s);
+/* What it answers from: the newest sample and what is made of it (serve/data/data.h). In the loop's thread. */
+struct data;
+struct data *server_data(struct server *s);
 
 /* Settings that can change while running; certificates and tokens are read again. Says what failed in err, but applies the rest. */
 int server_reload(struct server *s, const struct server_options *options, struct error *err);

@@ -74,6 +74,7 @@ int64_t data_age_ms(const struct data *d);
 
 /* The judge has learned something new. */
 void data_forget_why(struct data *d);
+/* What was found around the GPUs, in the order of a snapshot of `count`; borrowed until the next call. */
 void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count);
 
 /* Borrowed; NULL only when memory is out. */
