@@ -19,6 +19,33 @@ static void types(void **state)
     assert_int_equal(accept_quality(STR("*/*;q=0.9, application/json;q=0.3"), "application/json"), 300);
 }
 
+static void a_choice_between_types_follows_the_most_precise_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *accept, *type;
+        int quality;
+    } cases[] = {
+        {"text/*;q=0.5, text/html;q=0.2, */*", "text/html", 200},
+        {"text/*;q=0.5, text/html;q=0.2, */*", "text/csv", 500},
+        {"text/*;q=0.5, text/html;q=0.2, */*", "image/png", 1000},
+        {"text/html;level=1;q=0.7", "text/html", 700},
+        {"text/html;q=0.3, text/html;q=0.6", "text/html", 600},
+        {"text/html;q=nonsense", "text/html", 1000},
+        {"text/html;q=7", "text/html", 1000},
+        {", ,text/html", "text/html", 1000},
+        {"text", "text/html", 0},
+        {"texts/*", "text/html", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (accept_quality(str_from(cases[i].accept), cases[i].type) != cases[i].quality)
+            fail_msg("%s of %s: %d", cases[i].type, cases[i].accept, accept_quality(str_from(cases[i].accept), cases[i].type));
+    assert_true(accept_names(STR("text/html, */*"), "text/html; charset=utf-8"));
+    assert_false(accept_names(STR("text/*, */*"), "text/html"));
+    assert_false(accept_names(STR("text/html;q=0"), "text/html"));
+    assert_false(accept_names((struct str){0}, "text/html"));
+}
+
 static void encodings(void **state)
 {
     (void)state;
@@ -46,6 +73,7 @@ static void tags(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(types), TEST(encodings), TEST(tags)};
+    const struct CMUnitTest tests[] = {TEST(types), TEST(a_choice_between_types_follows_the_most_precise_range), TEST(encodings),
+                                       TEST(tags)};
     return RUN_TESTS(tests);
 }
