@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory that is in use and has no owner (a program that was killed, a driver that leaks), and memory that did not fit and moved to
- * the host.
+ * Memory that is in use and has no owner (a program that was killed, a driver that leaks), memory that did not fit and moved to the
+ * host, and a process that ended when the memory was full.
  */
 #include <string.h>
 
@@ -8,7 +8,15 @@
 #include "insight/detect/detect.h"
 #include "insight/facts/words.h"
 
-enum { UNOWNED_PERMILLE = 200, SPILL_FULL_PERMILLE = 900 };
+enum {
+    UNOWNED_PERMILLE = 200,
+    SPILL_FULL_PERMILLE = 900,
+    DIED_FULL_PERMILLE = 970, /* an allocation that fails leaves some of the memory free */
+    DIED_HELD_PERMILLE = 250, /* less than that, and the memory was the others' */
+    DIED_GREW_PERMILLE = 10,  /* in the minutes before: a program that lives with a full memory does not end because of it */
+    DIED_LAST_MS = 10000,
+    DIED_SAID_MS = 180000,
+};
 #define UNOWNED_BYTES (4LL << 30)
 #define SPILL_BYTES (1LL << 30)
 
@@ -90,10 +98,58 @@ static void detect_spill(const struct facts *f, struct collection *c)
             words_bytes(moved, amount));
 }
 
+/* How full the memory was in the last samples of a process, and how far that was above the least of the minutes before. */
+static bool memory_at_end(const struct recent_gpu *past, const struct recent_process *p, int64_t *ret_used, int64_t *ret_grown)
+{
+    int64_t most = -1, least = INT64_MAX, used;
+    for (size_t i = MIN_OF(past->count, (size_t)RECENT_POINTS); i-- > 0;) {
+        const struct recent_point *point = &past->points[i];
+        int64_t before_ms = p->last_seen.ms - point->at.ms;
+        if (before_ms < 0 || before_ms > PAST_USEFUL_MS || !reading_get(point->mem_used_bytes, &used))
+            continue;
+        if (most < 0 || before_ms <= DIED_LAST_MS)
+            most = MAX_OF(most, used);
+        least = MIN_OF(least, used);
+    }
+    *ret_used = most;
+    *ret_grown = most - least;
+    return most >= 0;
+}
+
+static bool died_when_full(const struct facts *f, const struct recent_process *p, int64_t total, int64_t *ret_used)
+{
+    int64_t held, grown, ago_ms = f->now->taken_at.ms - p->last_seen.ms;
+    size_t position = (size_t)(f->gpu - f->now->gpus);
+    return p->gpu_index == f->gpu->index && ago_ms >= 0 && ago_ms <= DIED_SAID_MS && position < f->recent->gpu_count &&
+           reading_get(p->last.mem_bytes, &held) && held >= total / 1000 * DIED_HELD_PERMILLE &&
+           memory_at_end(&f->recent->gpus[position], p, ret_used, &grown) && *ret_used >= total / 1000 * DIED_FULL_PERMILLE &&
+           grown >= total / 1000 * DIED_GREW_PERMILLE;
+}
+
+/* What happened, and no more: that it ended because of it, only its own log can tell. */
+static void detect_died(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t total, used;
+    char full[WORDS_SIZE], of[WORDS_SIZE], who[PROCESS_WORDS];
+    if (!f->recent || !reading_get(gpu->mem_total_bytes, &total) || total <= 0)
+        return;
+    for (size_t i = MIN_OF(f->recent->ended_count, (size_t)RECENT_ENDED); i-- > 0;) {
+        const struct recent_process *p = &f->recent->ended[i];
+        if (!died_when_full(f, p, total, &used))
+            continue;
+        collect(c, gpu, FINDING_DIED_MEMORY_FULL, SEVERITY_WARNING, 0.7, p->last.pid,
+                "GPU %d's memory was full (%s of %s) when %s ended", gpu->index, words_bytes(used, full), words_bytes(total, of),
+                process_words(&p->last, LONG_NAME, who));
+        return; /* the newest */
+    }
+}
+
 void detect_memory(const struct facts *f, struct collection *c)
 {
     if (is_shared(f->gpu))
         return;
+    detect_died(f, c);
     detect_unowned(f, c);
     detect_spill(f, c);
 }

@@ -27,6 +27,8 @@ static const struct {
     {FINDING_COOLING, "Clean the fans and filters; if that doesn't help, have the thermal paste renewed."},
     {FINDING_THROTTLE_SOON, "Check the airflow before it throttles: whirr forecast"},
     {FINDING_VRAM_FULL_SOON, "Find out what keeps growing before the memory is full: whirr forecast"},
+    {FINDING_DIED_MEMORY_FULL,
+     "Look for an out-of-memory error in the program's own log; a smaller batch, model or context needs less."},
     {FINDING_MEMORY_UNOWNED,
      "Look for a program that was killed, or a container whose processes can't be seen from here: sudo whirr ps"},
     {FINDING_MEMORY_SPILLED, "Use a smaller model or context, or unload what is not needed: whirr ps"},
