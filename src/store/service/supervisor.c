@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "store/service/internal.h"
 
 enum {
@@ -159,15 +160,15 @@ static void take_answers(struct store_service *v)
             take_answer(v);
 }
 
-/* A database that does not answer says nothing by itself. */
+/* A database that does not answer says nothing by itself; how long it has been silent is said anew each time. */
 static void watch_writer(struct store_service *v)
 {
-    char why[96];
-    if (!v->busy || (v->status.state != STORE_OK && v->status.state != STORE_OPENING) ||
-        mono_since_ms(clock_mono(&clock_system), v->busy_since) < HANGS_MS)
+    char why[96], time[WORDS_SIZE];
+    int64_t silent_ms = v->busy ? mono_since_ms(clock_mono(&clock_system), v->busy_since) : 0;
+    if (silent_ms < HANGS_MS || v->status.state == STORE_FULL)
         return;
-    snprintf(why, sizeof why, "the %s has not answered for %d s", service_is_server(v) ? "server" : "database file",
-             HANGS_MS / 1000);
+    snprintf(why, sizeof why, "the %s has not answered for %s", service_is_server(v) ? "server" : "database file",
+             words_duration(silent_ms / MS_PER_S * MS_PER_S, time));
     change_state(v, service_is_server(v) ? STORE_AWAY : STORE_FAILING, why);
 }
 
