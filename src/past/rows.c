@@ -178,7 +178,7 @@ bool history_list_within(struct store *s, const struct history_question *q)
 static void write_event(struct row_writer *r, const struct store_event_row *e)
 {
     row_begin(r);
-    row_int(r, "id", e->cursor);
+    row_int(r, "id", e->id);
     row_time(r, "at", e->at);
     row_text(r, "host", e->host);
     if (e->gpu_index >= 0)

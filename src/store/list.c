@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lists: lives of processes, energy, events.
+ * Lists: lives of processes, energy, events with the findings among them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -158,19 +158,29 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
     return rc < 0 ? rc : 0;
 }
 
+/* Episodes of findings are among the events, from their table: a fact is stored once. What happened at the same millisecond has an
+ * order, too, so that a page begins where the one before ended: PLACES for each millisecond, and the number of the row within. */
+enum { PLACES = 1 << 20 };
+
+static const char events_query[] =
+    "SELECT t.place, t.at_ms, t.gpu_id, g.gpu_index, h.name, t.kind, t.severity, t.text, t.data, t.code, t.id FROM ("
+    "SELECT at_ms * 1048576 + id % 524288 * 2 AS place, id, at_ms, host_id, gpu_id, kind, severity, text, data, code FROM events "
+    "WHERE at_ms >= $1 AND at_ms < $2 UNION ALL "
+    "SELECT first_seen_ms * 1048576 + id % 524288 * 2 + 1, id, first_seen_ms, host_id, gpu_id, 'finding', CASE severity WHEN 1 "
+    "THEN "
+    "'notice' WHEN 2 THEN 'warning' ELSE 'critical' END, headline, '{\"code\":\"' || code || '\",\"duration_seconds\":' || "
+    "((last_seen_ms - first_seen_ms) / 1000) || '}', NULL FROM finding_episodes WHERE severity >= 1 AND last_seen_ms >= $1 AND "
+    "first_seen_ms >= $1 AND first_seen_ms < $2) t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id WHERE "
+    "t.place > $3 AND ($4 = '' OR t.kind = $4) AND ($5 = '' OR h.name = $5) AND ($6 = 0 OR t.gpu_id = $6) ORDER BY t.place LIMIT "
+    "$7";
+
 int store_events(struct store *s, const struct store_event_page *page, store_event_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc =
-        db_prepare(s->db,
-                   "SELECT e.id, e.at_ms, e.gpu_id, g.gpu_index, h.name, e.kind, e.severity, e.text, e.data, e.code FROM events e "
-                   "JOIN hosts h ON h.id = e.host_id LEFT JOIN gpus g ON g.id = e.gpu_id WHERE e.at_ms >= $1 AND e.at_ms < $2 "
-                   "AND e.id > $3 AND ($4 = '' OR e.kind = $4) AND ($5 = '' OR h.name = $5) AND ($6 = 0 OR e.gpu_id = $6) "
-                   "ORDER BY e.id LIMIT $7",
-                   &q, err);
+    int rc = db_prepare(s->db, events_query, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, page->since_ms);
+    db_bind_i64(q, 1, MAX_OF(page->since_ms, page->cursor / PLACES));
     db_bind_i64(q, 2, page->until_ms);
     db_bind_i64(q, 3, page->cursor);
     db_bind_text(q, 4, page->kind ? page->kind : "");
@@ -187,6 +197,7 @@ int store_events(struct store *s, const struct store_event_page *page, store_eve
         bool has_data = !db_is_null(q, 8);
         buf_str(&data, db_text(q, 8));
         struct store_event_row row = {.cursor = db_i64(q, 0),
+                                      .id = db_i64(q, 10),
                                       .at = {db_i64(q, 1)},
                                       .gpu_id = db_is_null(q, 2) ? 0 : db_i64(q, 2),
                                       .gpu_index = db_is_null(q, 3) ? -1 : (int)db_i64(q, 3),

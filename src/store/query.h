@@ -189,6 +189,7 @@ int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64
 
 struct store_event_row {
     int64_t cursor;
+    int64_t id; /* of its kind: a finding has the number of its episode */
     struct wall at;
     int64_t gpu_id; /* 0: none */
     int gpu_index;  /* -1: none */

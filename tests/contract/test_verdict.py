@@ -6,6 +6,7 @@ import re
 import sqlite3
 
 import pytest
+from conftest import run_whirr
 from waiting import eventually
 
 SCENARIOS = ["idle", "mixed", "training,start=300", "overheat,start=600", "ecc-errors,start=300", "hot-idle", "crypto-miner,start=120", "held-context", "video-encode",
@@ -193,3 +194,41 @@ def test_a_history_without_findings_is_judged_again(start, tmp_path):
         db.commit()
     body = json.loads(d.whirr("why", "--at", at, "--store", str(file), "--json").stdout)
     assert body["severity"] == "critical" and body["findings"][0]["code"] == "heat_limit"
+
+
+@pytest.mark.slow
+def test_an_end_when_the_memory_was_full_is_told_and_kept(start, tmp_path):
+    """The server of the scenario leaks until its GPU is full, dies and is started again."""
+    d = start("--interval", "0.2", "--store", f"sqlite:{tmp_path}/h.db", source="sim:scenario=vram-leak,start=1200,speed=20")
+
+    def died(body):
+        return next((f for f in body["findings"] if f["code"] == "died_memory_full"), None)
+
+    live = eventually(lambda: died(d.json("/api/why")), explain=d.log)
+    assert live["severity"] == "warning" and live["pid"] and re.match(r"GPU 0's memory was full \(.* GiB of 24.0 GiB\) when .* ended$", live["headline"]), live
+
+    def told():
+        return next((e for e in d.json("/api/why?since=-2m")["episodes"] if e["causes"][0]["code"] == "died_memory_full"), None)
+
+    episode = eventually(told, explain=d.log)
+    assert episode["pid"] == live["pid"] and live["headline"] in episode["answer"], episode
+    assert "memory was full" in d.whirr("why", "--since", "-2m").stdout
+    events = d.json("/api/history/events?since=-2m&kind=finding")["events"]
+    assert [e["data"]["code"] for e in events if e["text"] == live["headline"]] == ["died_memory_full"], events
+    assert live["headline"] in d.whirr("history", "--events", "--since", "-2m").stdout
+
+
+@pytest.mark.parametrize("scenario", ["overheat,start=600", "ecc-errors,start=300", "training,start=300"])
+def test_a_recording_and_its_history_say_the_same(start, tmp_path, scenario):
+    path = tmp_path / "run.whirr"
+    assert run_whirr("--source", f"sim:scenario={scenario}", "record", str(path), "--interval", "0.2", "--duration", "1").returncode == 0
+    played = first(json.loads(run_whirr("--source", f"replay:{path}", "why", "--json").stdout))
+    d = start("--interval", "0.2", "--store", f"sqlite:{tmp_path}/h.db", source=f"replay:{path}")
+    said = {}
+
+    def agree():
+        live = d.json("/api/why")
+        said.update(live=first(live), at=first(d.json(f"/api/why?at={live['timestamp']}")))
+        return set(said.values()) == {played}
+
+    eventually(agree, explain=lambda: f"{played} {said}\n{d.log()}")

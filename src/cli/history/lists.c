@@ -88,7 +88,7 @@ void history_marks_read(struct history_marks *marks, struct str answer)
         const char *text = json_string_value(json_object_get(events[i].json, "text"));
         marks->list[i] = (struct plot_mark){.at = events[i].at, .ink = inks[events[i].grade], .sign = (char)('a' + i)};
         char who[24] = "";
-        if (json_is_integer(gpu))
+        if (json_is_integer(gpu) && !(text && strncmp(text, "GPU ", 4) == 0)) /* findings name it themselves */
             snprintf(who, sizeof who, "GPU %d: ", (int)json_integer_value(gpu));
         snprintf(marks->texts[i], sizeof marks->texts[i], "%s%s", who, text ? text : "");
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue on disk: order, and that a long one costs no more per entry than a short one.
+ * The queue on disk: order, that a long one costs no more per entry than a short one, and that a snapshot keeps its verdict.
  */
 #include "store/service/queue.h"
 
@@ -84,12 +84,56 @@ static void only_the_run_that_was_written_goes(void **state)
     queue_close(q);
 }
 
+static void a_snapshot_that_waits_keeps_its_verdict(void **state)
+{
+    (void)state;
+    char path[128];
+    struct error err = {0};
+    struct queue *q = NULL;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=2,scenario=idle");
+    struct snapshot *s = sim_history_next(&h);
+    s->verdict = verdict_new(2, 2);
+    s->verdict->count = 2;
+    s->verdict->findings[0] = (struct finding){
+        .code = FINDING_ECC, .severity = SEVERITY_CRITICAL, .confidence = 0.95, .gpu_index = 1, .since = {HISTORY_BEGIN.ms - 7000}};
+    s->verdict->findings[1] = (struct finding){
+        .code = FINDING_DIED_MEMORY_FULL, .severity = SEVERITY_WARNING, .confidence = 0.7, .pid = 4711, .since = HISTORY_BEGIN};
+    snprintf(s->verdict->findings[0].headline, FINDING_HEADLINE_SIZE, "GPU 1: memory errors");
+    snprintf(path, sizeof path, "%s/verdict.db", store_folder);
+    assert_int_equal(queue_open(path, 1LL << 30, &q, &err), 0);
+    assert_int_equal(queue_put(q, &(struct queue_item){.run = 7, .number = 1, .snapshot = s}, 1, &err), 0);
+    queue_close(q); /* a restart lies between */
+    struct queued item;
+    assert_int_equal(queue_open(path, 1LL << 30, &q, &err), 0);
+    assert_int_equal(queue_first(q, &item, 1, &err), 1);
+    assert_non_null(item.snapshot);
+    const struct verdict *v = item.snapshot->verdict;
+    assert_non_null(v);
+    assert_int_equal(v->count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct finding *was = &s->verdict->findings[i], *is = &v->findings[i];
+        assert_int_equal(is->code, was->code);
+        assert_int_equal(is->severity, was->severity);
+        assert_int_equal(is->gpu_index, was->gpu_index);
+        assert_int_equal(is->pid, was->pid);
+        assert_int_equal(is->since.ms, was->since.ms);
+        assert_true(is->confidence == was->confidence);
+        assert_string_equal(is->headline, was->headline);
+    }
+    queued_done(&item);
+    queue_close(q);
+    snapshot_unref(s);
+    sim_history_close(&h);
+}
+
 int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
         TEST(a_long_queue_drains_as_fast_per_entry_as_a_short_one),
         TEST(only_the_run_that_was_written_goes),
+        TEST(a_snapshot_that_waits_keeps_its_verdict),
     };
     int failed = RUN_TESTS(tests);
     remove_store_folder();
