@@ -215,7 +215,7 @@ def test_an_end_when_the_memory_was_full_is_told_and_kept(start, tmp_path):
     assert "memory was full" in d.whirr("why", "--since", "-2m").stdout
     events = d.json("/api/history/events?since=-2m&kind=finding")["events"]
     assert [e["data"]["code"] for e in events if e["text"] == live["headline"]] == ["died_memory_full"], events
-    assert live["headline"] in d.whirr("history", "--events", "--since", "-2m").stdout
+    assert "memory was full (" in d.whirr("history", "--events", "--since", "-2m").stdout
 
 
 @pytest.mark.parametrize("scenario", ["overheat,start=600", "ecc-errors,start=300", "training,start=300"])

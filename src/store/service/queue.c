@@ -99,13 +99,10 @@ uint64_t queue_dropped(const struct queue *q)
 static int encode_snapshot(const struct snapshot *s, struct buf *out)
 {
     struct snapshot *own = snapshot_copy(s);
-    if (own && s->verdict)
-        own->verdict = verdict_copy(s->verdict);
-    bool copied = own && (own->verdict || !s->verdict);
-    if (copied)
+    if (own)
         snapshot_encode(out, own, NULL);
     snapshot_unref(own);
-    return copied && !out->failed ? 0 : -ENOMEM;
+    return own && !out->failed ? 0 : -ENOMEM;
 }
 
 static int encode_event(const struct store_event *e, struct buf *out)
