@@ -224,6 +224,7 @@ def test_a_recording_and_its_history_say_the_same(start, tmp_path, scenario):
     assert run_whirr("--source", f"sim:scenario={scenario}", "record", str(path), "--interval", "0.2", "--duration", "1").returncode == 0
     played = first(json.loads(run_whirr("--source", f"replay:{path}", "why", "--json").stdout))
     d = start("--interval", "0.2", "--store", f"sqlite:{tmp_path}/h.db", source=f"replay:{path}")
+    d.wait_stored(2)
     said = {}
 
     def agree():
