@@ -54,7 +54,10 @@ static void add_end(struct sentence *s, const struct explained_episode *e, char 
     switch (e->end) {
     case EPISODE_END_UNKNOWN: return;
     case EPISODE_ONGOING: snprintf(ret, EPISODE_END_SIZE, "It was still going on at the end of this time."); break;
-    case EPISODE_END_PROCESS: snprintf(ret, EPISODE_END_SIZE, "It ended when %.48s exited.", e->words); break;
+    case EPISODE_END_PROCESS:
+        if (e->words[0])
+            snprintf(ret, EPISODE_END_SIZE, "It ended when %.48s exited.", e->words);
+        break;
     case EPISODE_END_LOAD:
         if (reading_get(e->end_util_permille, &util))
             snprintf(ret, EPISODE_END_SIZE, "It ended when utilization fell to %lld%%.", words_whole(util, 10));

@@ -188,7 +188,8 @@ static void ask_once(struct store *s, struct sim_history *h, const char *scenari
         const struct gpu *gpu = NULL;
         const struct why_part *part = part_of(&m, (int)g, &gpu);
         struct score before[SCORE_COUNT];
-        assert_non_null(part);
+        if (!part)
+            fail_msg("%s: nothing is told of GPU %zu", scenario, g);
         assert_int_equal(part->suggestion_count, 0);
         memcpy(before, scores, sizeof before);
         score_gpu(scores, &a->truth[g], part, gpu);
@@ -260,6 +261,9 @@ static void the_past_is_explained_as_the_simulator_knows_it(void **state)
     memcpy(samples, blank, sizeof blank);
     memcpy(minutes, blank, sizeof blank);
     for (size_t i = 0; i < scenarios; i++) {
+        /* Those contradict themselves, on purpose, or have no row at all. */
+        if (all[i].reading_count || all[i].hides || all[i].finding == FINDING_ERROR)
+            continue;
         for (int seed = 1; seed <= SEEDS; seed++) {
             struct sim_history h;
             char params[96], file[32];
@@ -319,18 +323,19 @@ static void a_night_is_told_by_its_episodes(void **state)
     /* What the scenario says it does, in minutes from 20:00. */
     static const struct {
         int gpu;
-        const char *process, *user;
+        const char *process, *user, *said;
         int from, to;
     } jobs[] = {
-        {1, "python3", "alice", 20, 400},       {2, "blender", "erin", 45, 130}, {2, "python3", "bob", 180, 440},
-        {0, "kworkerds", "www-data", 300, 390}, {3, "gmx", "carol", 120, 540},
+        {1, "python3", "alice", "train.py", 20, 400},   {2, "blender", "erin", "blender", 45, 130},
+        {2, "python3", "bob", "finetune.py", 180, 440}, {0, "kworkerds", "www-data", "kworkerds", 300, 390},
+        {3, "gmx", "carol", "gmx", 120, 540},
     };
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
         const struct explained_episode *e = find_episode(&t, jobs[i].gpu, jobs[i].process, jobs[i].from, jobs[i].to);
         if (!e)
             fail_msg("%s on GPU %d from minute %d to %d is not told", jobs[i].process, jobs[i].gpu, jobs[i].from, jobs[i].to);
         assert_string_equal(e->user, jobs[i].user);
-        assert_true(e->pid > 0 && strstr(e->part.answer, jobs[i].process));
+        assert_true(e->pid > 0 && strstr(e->part.answer, jobs[i].said));
     }
     assert_true(t.episode_count <= 20); /* not one line per minute */
     assert_int_equal(t.gap_count, 0);
