@@ -518,9 +518,24 @@ static void a_digest_tells_what_happened_at_its_time(void **state)
 
 #define OUTBOX_TEST(f) cmocka_unit_test_setup_teardown(f, begin, finish)
 
+static void what_got_worse_is_told_again_and_once(void **state)
+{
+    (void)state;
+    struct alert_notice worse = notice("hot", NOTICE_FIRING, 5);
+    snprintf(worse.severity, sizeof worse.severity, "critical");
+    assert_true(fire("hot"));
+    send_all();
+    assert_false(fire("hot"));
+    assert_true(outbox_put(&box, &worse, now, today));
+    send_all();
+    assert_false(outbox_put(&box, &worse, now, today));
+    assert_false(fire("hot")); /* less severe than what was told */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        OUTBOX_TEST(what_got_worse_is_told_again_and_once),
         OUTBOX_TEST(each_notice_is_a_message_of_its_own_and_in_order),
         OUTBOX_TEST(the_end_is_told_only_to_those_who_heard_of_the_beginning),
         OUTBOX_TEST(an_end_whose_beginning_was_given_up_is_not_told),
