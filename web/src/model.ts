@@ -11,28 +11,17 @@ export const sum = (list: Num[]): Num => list.reduce((all: Num, v) => (v == null
 
 export const worse = (a: Level, b: Level): Level => (RANK[a] >= RANK[b] ? a : b);
 
-/** Throttling in words; "dim" where it is a stock limit that was reached and nothing is wrong. */
-export function throttling(reasons: string[] | null | undefined): { text: string; level: Level } | null {
-  const thermal = ["software thermal slowdown", "hardware thermal slowdown", "memory hot", "voltage regulator hot"];
-  const quiet = ["idle", "application clocks setting", "display clock setting", "sync boost"];
-  const words: string[] = [];
-  let level: Level = "good";
-  for (const reason of reasons ?? []) {
-    if (quiet.includes(reason)) continue;
-    if (thermal.includes(reason)) {
-      words.push(reason === "memory hot" ? "memory is too hot" : reason === "voltage regulator hot" ? "voltage regulator is too hot" : "thermal throttling");
-      level = worse(level, "bad");
-    } else if (reason === "power cap") {
-      words.push("at its power limit");
-    } else if (reason === "power brake") {
-      words.push("power brake: the supply asks for less");
-      level = worse(level, "bad");
-    } else {
-      words.push(reason === "current limit" ? "at its current limit" : reason === "reliability limit" ? "at its voltage limit" : reason);
-      level = worse(level, "warn");
-    }
-  }
-  return words.length ? { text: [...new Set(words)].join(", "), level } : null;
+/** Throttling in words; how bad it is, the finding says. */
+export function throttling(reasons: string[] | null | undefined): string | null {
+  const words: Record<string, string | null> = {
+    "idle": null, "application clocks setting": null, "display clock setting": null, "sync boost": null,
+    "software thermal slowdown": "thermal throttling", "hardware thermal slowdown": "thermal throttling",
+    "memory hot": "memory is too hot", "voltage regulator hot": "voltage regulator is too hot",
+    "power cap": "at its power limit", "power brake": "power brake: the supply asks for less",
+    "current limit": "at its current limit", "reliability limit": "at its voltage limit",
+  };
+  const said = (reasons ?? []).map((reason) => (reason in words ? words[reason] : reason)).filter((text) => text !== null);
+  return said.length ? [...new Set(said)].join(", ") : null;
 }
 
 /** What the daemon judges to slow it down. A power limit that was reached is none of that, but worth a dim word. */

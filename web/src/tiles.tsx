@@ -3,7 +3,7 @@
 import { type Dispatch, type StateUpdater, useCallback, useMemo, useState } from "preact/hooks";
 import { absence, celsius, DASH, duration, memory, memoryOf, percent, shortName, wattsOf } from "./format";
 import { memo } from "./memo";
-import { areaLevel, gpuLevel, type Level, slowedBy, sparkline, throttling } from "./model";
+import { areaLevel, gpuLevel, type Level, slowedBy, sparkline, throttling, worse } from "./model";
 import { Bar, Mark, Section, value } from "./parts";
 import type { Forecast, Gpu, HealthVerdict, History, Series, Usual, Why } from "./types";
 
@@ -53,7 +53,7 @@ export function Tile({ g, health, series, from, to, soon, usual, advised, picked
   g: Gpu; stored: boolean; mixed: boolean; then: boolean; health?: HealthVerdict; usual?: Usual | null; advised?: string; series?: Series; from: number; to: number; soon?: Forecast["gpus"][number]; picked: boolean; pick: () => void;
 }) {
   const level = gpuLevel(g, health);
-  const slow = throttling(slowedBy(g));
+  const slow = throttling(slowedBy(g)), slowed = ["clocks", "heat", "power"].map((area) => areaLevel(g, area)).reduce(worse);
   const t = g.temperature_celsius, limit = g.temperature_limit_celsius;
   const fan = areaLevel(g, "fan"), found = g.finding && level !== "good" && level !== "idle" ? g.finding : null;
   const low = usual?.temperature_low_celsius, high = usual?.temperature_high_celsius;
@@ -78,7 +78,7 @@ export function Tile({ g, health, series, from, to, soon, usual, advised, picked
         <div><dt>Temp</dt><dd>{value(t, limit == null ? celsius(t) : `${Math.round(t ?? 0)}/${celsius(limit)}`, g.absent.temperature_celsius)}</dd><dd class="gauge"><Bar value={t} limit={limit ?? 100} level={areaLevel(g, "heat")} label={`Temperature against its limit${bandText}`} usual={band} /></dd></div>
         <div><dt>Power</dt><dd>{value(g.power_watts, wattsOf(g.power_watts, g.power_limit_watts), g.absent.power_watts)}</dd><dd class="gauge"><Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" /></dd></div>
         <div class="notes"><dt>Fan</dt><dd class={fan === "good" ? undefined : `lv ${fan}`}>{value(g.fan_percent ?? g.fan_rpm, fanText(g), g.absent.fan_percent)}</dd><dd class="gauge"><Bar value={g.fan_percent} limit={100} label="Fan" /></dd></div>
-        <div class="notes"><dt>Throttling</dt><dd class={slow ? slow.level === "good" ? "dim" : `lv ${slow.level}` : "dim"}>{slow ? slow.text : slowedBy(g) && g.state === "ok" ? "none" : value(null, "", g.absent.throttle_reasons ?? (then ? "not stored" : g.state))}</dd></div>
+        <div class="notes"><dt>Throttling</dt><dd class={slow && slowed !== "good" ? `lv ${slowed}` : "dim"}>{slow ?? (slowedBy(g) && g.state === "ok" ? "none" : value(null, "", g.absent.throttle_reasons ?? (then ? "not stored" : g.state)))}</dd></div>
       </dl>
       {usual?.too_hot && band && <p class="lv warn">Hotter than usual: {Math.round(band[0])} to {celsius(band[1])} at this power.</p>}
       {full && <p class="lv warn" title={soon!.memory.reason}>VRAM {full}.</p>}

@@ -64,9 +64,9 @@ test("names are those that owners use", () => {
 });
 
 test("a power limit that was reached is nothing to look at, heat is", () => {
-  assert.deepEqual(throttling(["power cap"]), { text: "at its power limit", level: "good" });
+  assert.deepEqual(throttling(["power cap"]), "at its power limit");
   assert.deepEqual(throttling(["idle"]), null);
-  assert.deepEqual(throttling(["power cap", "hardware thermal slowdown", "software thermal slowdown"]), { text: "at its power limit, thermal throttling", level: "bad" });
+  assert.deepEqual(throttling(["power cap", "hardware thermal slowdown", "software thermal slowdown"]), "at its power limit, thermal throttling");
   assert.equal(gpuLevel(gpu({ throttle_reasons: ["power cap"] })), "good");
   assert.equal(gpuLevel(gpu({ temperature_celsius: 88 })), "good"); // whether that is hot is not for the page to say
   assert.equal(gpuLevel(gpu({ state: "lost" })), "bad");
