@@ -354,8 +354,8 @@ static bool is_freed(const struct keeper *k)
     return left <= MAX_OF(k->entry.bytes / LEFT_OVER_PART, LEFT_OVER_BYTES);
 }
 
-/* Room for the worker on each of its GPUs, none of which has a fault that forbids to place work there. A restore that lacks memory
- * can never be repeated: unknown is "no". */
+/* Room for the worker on each of its GPUs, none of which has a fault that forbids to place work there; where faults pause a worker, a
+ * person has brought it back and decides. A restore that lacks memory can never be repeated: unknown is "no". */
 bool keeper_has_room(const struct keeper *k)
 {
     if (k->spec->dry_run)
@@ -366,7 +366,9 @@ bool keeper_has_room(const struct keeper *k)
         for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++)
             if (k->snapshot->gpus[g].index == k->entry.gpus[i].gpu)
                 gpu = &k->snapshot->gpus[g];
-        if (!gpu || verdict_forbids(k->snapshot->verdict, gpu->index) || !reading_get(gpu->mem_free_bytes, &free_bytes))
+        if (!gpu || !reading_get(gpu->mem_free_bytes, &free_bytes))
+            return false;
+        if (!k->spec->pause_on_errors && verdict_forbids(k->snapshot->verdict, gpu->index))
             return false;
         size_t from = 0; /* what it still holds it need not find again */
         for (const struct process *p; (p = worker_process(k, gpu, &from));)

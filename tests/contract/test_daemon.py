@@ -52,10 +52,10 @@ def test_a_lost_gpu_is_told_and_its_return(start):
     lost, back = r"error +GPU is lost gpu=1", r"info +GPU can be read again gpu=1"
     d.wait_log(lost)
     d.wait_log(back)
-    d.wait_log(r"alert fires: .*alert=gpu_lost")
+    d.wait_log(r"alert fires: .*alert=lost")
     # Once as what happened, once as an alert.
     first = "\n".join(d.lines).split("GPU can be read again", 1)[0]
-    for pattern in (lost, r"alert fires: .*alert=gpu_lost"):
+    for pattern in (lost, r"alert fires: .*alert=lost"):
         assert len(re.findall(pattern, first)) == 1, (pattern, d.lines)
 
 

@@ -84,7 +84,7 @@ def test_every_wait_command_of_the_page_is_understood(sim, command):
 
 def test_wait_ends_when_the_condition_holds(sim):
     done = sim("idle", "wait", "--until", "utilization < 20%", "--timeout", "20s", gpus=2)
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out) == (0, "") and done.err == "SIMULATED\n"
 
 
 def test_wait_holds_for_as_long_as_was_asked(sim):
@@ -101,7 +101,7 @@ def test_wait_gives_up(sim):
 def test_room_prints_the_gpu(sim):
     assert sim("idle", "wait", "--gpu-free", "1GiB", "--timeout", "10s", gpus=2).out == "0\n"
     assert sim("idle", "wait", "--gpu-free", "1GiB", "--gpu", "1", gpus=2).out == "1\n"
-    assert sim("idle", "wait", "--gpu-free", "1GiB", "--json", gpus=2).json() == {"gpu_index": 0}
+    assert sim("idle", "wait", "--gpu-free", "1GiB", "--json", gpus=2).json() == {"gpu_index": 0, "simulated": True}
     assert sim("training", "wait", "--gpu-free", "23GiB", "--timeout", "300ms").err == "whirr: timed out after 300ms\n"
 
 

@@ -111,7 +111,7 @@ def test_hours_of_those_who_worked(whirr, night):
         assert users[user]["hours"] == pytest.approx(minutes / 60, abs=0.05) and users[user]["busy_hours"] == pytest.approx(minutes / 60, abs=0.1)
     assert [g["hours"] for g in body["gpus"]] == pytest.approx([595 / 60] * 4, abs=0.05)
     commands = {row["name"] for row in body["commands"]}
-    assert {"python3 train.py", "python3 -m vllm.entrypoints.openai.api_server", "gmx", "blender"} <= commands
+    assert {"train.py · Llama-3.1-8B", "vllm · Mistral-7B-Instruct-v0.3", "gmx", "blender"} <= commands
     assert {row["name"] for row in body["containers"]} >= {"train-llama", "vllm-prod"}
 
 

@@ -28,7 +28,7 @@ static void outbox(struct str text)
         require(box.count <= NOTIFIER_QUEUE_MAX && box.heard_count <= OUTBOX_HEARD_MAX);
         while (outbox_take(&box, now, today, &batch)) {
             require(batch.count > 0 && batch.list[0]->alert[0]);
-            outbox_settle(&box, &batch, OUTBOX_SENT, 0, 0, now, today);
+            outbox_settle(&box, &batch, OUTBOX_SENT, 0, now, today);
         }
         AUTO_BUF struct buf again = BUF(OUTBOX_FILE_MAX);
         outbox_write(&box, "x", &again);
