@@ -354,8 +354,8 @@ static bool is_freed(const struct keeper *k)
     return left <= MAX_OF(k->entry.bytes / LEFT_OVER_PART, LEFT_OVER_BYTES);
 }
 
-/* Room for the worker on each of its GPUs, none of which has a fault that forbids to place work there; where faults pause a worker, a
- * person has brought it back and decides. A restore that lacks memory can never be repeated: unknown is "no". */
+/* Room for the worker on each of its GPUs, none of which has a fault that forbids to place work there; where faults pause a worker,
+ * a person has brought it back and decides. A restore that lacks memory can never be repeated: unknown is "no". */
 bool keeper_has_room(const struct keeper *k)
 {
     if (k->spec->dry_run)
