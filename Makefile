@@ -36,6 +36,7 @@ lint:
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@tools/web && git ls-files '*.ts' '*.tsx' '*.mjs' | xargs node web/node_modules/prettier/bin/prettier.cjs --config web/.prettierrc.json --log-level warn --write
 
 # PREFIX and DESTDIR as elsewhere; without PREFIX, the one that the build has (at first /usr/local).
 PLACE = $(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) && ninja -C $(BUILD) --quiet)
