@@ -28,25 +28,31 @@ try {
   console.log(`skipped: ${e.message.split("\n")[0]}`);
   process.exit(0);
 }
-const seconds = Number(process.env.BENCH_SECONDS ?? 30), samples = Number(process.env.BENCH_SAMPLES ?? 3000);
+const seconds = Number(process.env.BENCH_SECONDS ?? 30),
+  samples = Number(process.env.BENCH_SAMPLES ?? 3000);
 let failed = false;
 const say = (name, value, unit, limit) => {
   const over = limit != null && value > limit;
-  if (limit != null) console.log(["figure", `dashboard: ${name}`, Number(value.toPrecision(6)), unit, "at most", limit, ""].join("\t")); // tools/bench reads it
+  if (limit != null)
+    console.log(["figure", `dashboard: ${name}`, Number(value.toPrecision(6)), unit, "at most", limit, ""].join("\t")); // tools/bench reads it
   failed ||= over;
-  console.log(`${name.padEnd(44)}${value.toFixed(value < 100 ? 1 : 0).padStart(8)} ${unit}${limit == null ? "" : `   limit ${limit} ${unit}${over ? "   TOO MUCH" : ""}`}`);
+  console.log(
+    `${name.padEnd(44)}${value.toFixed(value < 100 ? 1 : 0).padStart(8)} ${unit}${limit == null ? "" : `   limit ${limit} ${unit}${over ? "   TOO MUCH" : ""}`}`,
+  );
 };
 const middle = (list) => list[Math.floor(list.length / 2)];
 const browser = await support.openBrowser();
-const fresh = async (options) => (await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })).newPage();
+const fresh = async (options) =>
+  (await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })).newPage();
 
 /** What all processes of the browser have taken so far. */
-const cpuSeconds = async (cdp) => (await cdp.send("SystemInfo.getProcessInfo")).processInfo.reduce((sum, p) => sum + p.cpuTime, 0);
+const cpuSeconds = async (cdp) =>
+  (await cdp.send("SystemInfo.getProcessInfo")).processInfo.reduce((sum, p) => sum + p.cpuTime, 0);
 
 /** Done when Chromium has nothing more to do: a new window keeps it busy for a while, with pages of its own even. */
 async function rest() {
   const cdp = await browser.newBrowserCDPSession();
-  for (let quiet = 0, before = await cpuSeconds(cdp), end = Date.now() + 30000; quiet < 3; ) {
+  for (let quiet = 0, before = await cpuSeconds(cdp), end = Date.now() + 30000; quiet < 3;) {
     await new Promise((done) => setTimeout(done, 100));
     const now = await cpuSeconds(cdp);
     quiet = now - before < 0.03 ? quiet + 1 : 0;
@@ -60,7 +66,11 @@ async function rest() {
 async function paint(page, cdp, url) {
   await cdp.send("Page.enable");
   await cdp.send("Page.setLifecycleEventsEnabled", { enabled: true });
-  const painted = new Promise((done) => cdp.on("Page.lifecycleEvent", (e) => { if (e.name === "firstContentfulPaint") done(); })); // a blank page has none
+  const painted = new Promise((done) =>
+    cdp.on("Page.lifecycleEvent", (e) => {
+      if (e.name === "firstContentfulPaint") done();
+    }),
+  ); // a blank page has none
   await page.goto(url);
   await painted;
   return page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
@@ -75,14 +85,35 @@ async function firstPaint(url) {
     const cdp = await page.context().newCDPSession(page);
     await cdp.send("Network.enable");
     // All that is asked for until everything on the page has its data; once, and without what comes with each sample, however many came meanwhile.
-    const sizes = new Map(), under = new Map();
-    cdp.on("Network.requestWillBeSent", (e) => { if (!/\/api\/(why|gpu\/metrics)$/.test(e.request.url)) under.set(e.requestId, e.request.url); });
-    cdp.on("Network.loadingFinished", (e) => { if (under.has(e.requestId)) { sizes.set(under.get(e.requestId), Math.max(e.encodedDataLength, sizes.get(under.get(e.requestId)) ?? 0)); under.delete(e.requestId); } });
+    const sizes = new Map(),
+      under = new Map();
+    cdp.on("Network.requestWillBeSent", (e) => {
+      if (!/\/api\/(why|gpu\/metrics)$/.test(e.request.url)) under.set(e.requestId, e.request.url);
+    });
+    cdp.on("Network.loadingFinished", (e) => {
+      if (under.has(e.requestId)) {
+        sizes.set(under.get(e.requestId), Math.max(e.encodedDataLength, sizes.get(under.get(e.requestId)) ?? 0));
+        under.delete(e.requestId);
+      }
+    });
     cdp.on("Network.loadingFailed", (e) => under.delete(e.requestId));
     took.push(await paint(page, cdp, url));
-    await page.waitForFunction((stored) => document.querySelector(".tile") && document.querySelector("footer") && document.querySelector("#capacity li") && (!stored || (document.querySelector("#energy table") && document.querySelector("#lifelines li") && document.querySelector("#time .load")?.getAttribute("d"))), made);
+    await page.waitForFunction(
+      (stored) =>
+        document.querySelector(".tile") &&
+        document.querySelector("footer") &&
+        document.querySelector("#capacity li") &&
+        (!stored ||
+          (document.querySelector("#energy table") &&
+            document.querySelector("#lifelines li") &&
+            document.querySelector("#time .load")?.getAttribute("d"))),
+      made,
+    );
     while (under.size) await page.waitForTimeout(20);
-    bytes = Math.max(bytes, [...sizes.values()].reduce((sum, n) => sum + n, 0));
+    bytes = Math.max(
+      bytes,
+      [...sizes.values()].reduce((sum, n) => sum + n, 0),
+    );
     await page.context().close();
   }
   took.sort((a, b) => a - b);
@@ -102,7 +133,8 @@ async function cpu(page, wait) {
   return (100 * spent) / wait;
 }
 
-const BARE = () => `<!doctype html><title>bare</title><style>${readFileSync(createRequire(path.join(root, "web/package.json")).resolve("uplot/dist/uPlot.min.css"))}</style><div id=a></div>
+const BARE =
+  () => `<!doctype html><title>bare</title><style>${readFileSync(createRequire(path.join(root, "web/package.json")).resolve("uplot/dist/uPlot.min.css"))}</style><div id=a></div>
 <script>${readFileSync(path.join(root, "web/node_modules/uplot/dist/uPlot.iife.min.js"))}
 const data = Array.from({ length: 9 }, () => []);
 const u = new uPlot({ width: 1200, height: 400, series: [{}, ...Array.from({ length: 8 }, (_, i) => ({ label: "GPU " + i, stroke: "hsl(" + i * 45 + " 70% 45%)" }))] }, data, document.getElementById("a"));
@@ -117,17 +149,29 @@ new WebSocket("ws://" + location.host + "/ws?events=gpu_status_update").onmessag
 
 /** Where Netdata is: installed, or Debian's packages unpacked into a folder. Nothing is installed, no service is started. */
 function findNetdata(folder) {
-  const at = (root) => ({ program: `${root}/usr/sbin/netdata`, web: `${root}/usr/share/netdata/web`, stock: `${root}/usr/lib/netdata/conf.d`, plugins: `${root}/usr/lib/netdata/plugins.d` });
+  const at = (root) => ({
+    program: `${root}/usr/sbin/netdata`,
+    web: `${root}/usr/share/netdata/web`,
+    stock: `${root}/usr/lib/netdata/conf.d`,
+    plugins: `${root}/usr/lib/netdata/plugins.d`,
+  });
   const there = (f) => existsSync(f.program) && existsSync(f.web);
-  const installed = { ...at(""), ...(process.env.NETDATA && { program: process.env.NETDATA }), ...(process.env.NETDATA_WEB && { web: process.env.NETDATA_WEB }) };
+  const installed = {
+    ...at(""),
+    ...(process.env.NETDATA && { program: process.env.NETDATA }),
+    ...(process.env.NETDATA_WEB && { web: process.env.NETDATA_WEB }),
+  };
   if (there(installed)) return installed;
   const run = (...argv) => execFileSync(argv[0], argv.slice(1), { cwd: folder, stdio: "ignore", timeout: 60000 });
   try {
     run("apt-get", "download", "-qq", "netdata-core", "netdata-web");
     for (const file of readdirSync(folder).filter((f) => f.endsWith(".deb"))) run("dpkg", "-x", file, "netdata");
-  } catch { /* no Debian, or no way to its packages */ }
+  } catch {
+    /* no Debian, or no way to its packages */
+  }
   const unpacked = at(path.join(folder, "netdata"));
-  if (!there(unpacked)) throw new Error("not installed, and Debian's packages netdata-core and netdata-web can't be downloaded");
+  if (!there(unpacked))
+    throw new Error("not installed, and Debian's packages netdata-core and netdata-web can't be downloaded");
   return unpacked;
 }
 
@@ -138,26 +182,45 @@ async function netdata() {
   const folder = mkdtempSync(path.join(tmpdir(), "whirr-netdata-"));
   let daemon, page;
   try {
-    const { program, web, stock, plugins } = findNetdata(folder), port = await freePort();
-    const own = (name) => { mkdirSync(path.join(folder, name)); return path.join(folder, name); };
+    const { program, web, stock, plugins } = findNetdata(folder),
+      port = await freePort();
+    const own = (name) => {
+      mkdirSync(path.join(folder, name));
+      return path.join(folder, name);
+    };
     const off = (...names) => names.map((name) => `${name} = no\n`).join("");
-    writeFileSync(path.join(folder, "netdata.conf"), `[directories]\nweb = ${web}\nstock config = ${stock}\nplugins = ${plugins}\ncache = ${own("cache")}\nlib = ${own("lib")}\nlog = ${own("log")}\nhome = ${folder}\nconfig = ${folder}
+    writeFileSync(
+      path.join(folder, "netdata.conf"),
+      `[directories]\nweb = ${web}\nstock config = ${stock}\nplugins = ${plugins}\ncache = ${own("cache")}\nlib = ${own("lib")}\nlog = ${own("log")}\nhome = ${folder}\nconfig = ${folder}
 [global]\nrun as user = ${userInfo().username}\n[db]\nmode = ram\n[plugins]\n${off("go.d", "python.d", "charts.d", "node.d", "apps", "ebpf", "cgroups", "fping", "ioping", "perf", "slabinfo", "nfacct", "tc", "statsd")}
-[web]\nbind to = 127.0.0.1:${port}\nweb files owner = root\nweb files group = root\n[registry]\nenabled = no\n[cloud]\nenabled = no\n[ml]\nenabled = no\n[health]\nenabled = no\n`);
-    daemon = spawn(program, ["-D", "-c", path.join(folder, "netdata.conf")], { stdio: "ignore", detached: true, env: { ...process.env, DO_NOT_TRACK: "1" } });
+[web]\nbind to = 127.0.0.1:${port}\nweb files owner = root\nweb files group = root\n[registry]\nenabled = no\n[cloud]\nenabled = no\n[ml]\nenabled = no\n[health]\nenabled = no\n`,
+    );
+    daemon = spawn(program, ["-D", "-c", path.join(folder, "netdata.conf")], {
+      stdio: "ignore",
+      detached: true,
+      env: { ...process.env, DO_NOT_TRACK: "1" },
+    });
     process.once("exit", () => stopGroup(daemon, "SIGKILL"));
     const chart = `http://127.0.0.1:${port}/api/v1/chart?chart=system.cpu`;
-    for (const end = Date.now() + 2 * WINDOW * 1000; ;) { // it has collected as much as it shows
-      const known = await fetch(chart, { signal: AbortSignal.timeout(5000) }).then((r) => r.json()).catch(() => null);
+    for (const end = Date.now() + 2 * WINDOW * 1000; ;) {
+      // it has collected as much as it shows
+      const known = await fetch(chart, { signal: AbortSignal.timeout(5000) })
+        .then((r) => r.json())
+        .catch(() => null);
       if (known?.duration >= WINDOW) break;
       if (daemon.exitCode !== null) throw new Error(`netdata ended (${daemon.exitCode})`);
       if (Date.now() > end) throw new Error(known ? "netdata collects nothing" : "netdata does not answer");
       await new Promise((r) => setTimeout(r, 1000));
     }
     page = await fresh();
-    await page.route((url) => url.hostname !== "127.0.0.1", (route) => route.abort());
+    await page.route(
+      (url) => url.hostname !== "127.0.0.1",
+      (route) => route.abort(),
+    );
     let asked = 0;
-    page.on("request", (r) => { if (r.url().includes("/api/v1/data?")) asked++; });
+    page.on("request", (r) => {
+      if (r.url().includes("/api/v1/data?")) asked++;
+    });
     await page.goto(`http://127.0.0.1:${port}/#;after=-${WINDOW};before=0`, { waitUntil: "commit", timeout: 30000 });
     await page.locator("canvas").first().waitFor({ timeout: 60000 });
     const used = await cpu(page, seconds);
@@ -172,11 +235,17 @@ async function netdata() {
 
 /** A daemon with what it started; what is over is over. */
 function stopGroup(child, signal) {
-  try { process.kill(-child.pid, signal); } catch { /* gone */ }
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    /* gone */
+  }
 }
 
 async function stop(child) {
-  const over = new Promise((done) => (child.exitCode === null && child.signalCode === null ? child.once("exit", done) : done()));
+  const over = new Promise((done) =>
+    child.exitCode === null && child.signalCode === null ? child.once("exit", done) : done(),
+  );
   stopGroup(child, "SIGTERM");
   const hurry = setTimeout(() => stopGroup(child, "SIGKILL"), 10000);
   await over;
@@ -184,7 +253,13 @@ async function stop(child) {
   stopGroup(child, "SIGKILL"); // its helpers
 }
 
-const freePort = () => new Promise((done) => { const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => done(port)); }); });
+const freePort = () =>
+  new Promise((done) => {
+    const s = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = s.address();
+      s.close(() => done(port));
+    });
+  });
 
 async function cost(url) {
   const page = await fresh({ bypassCSP: true });
@@ -210,7 +285,8 @@ async function cost(url) {
 async function threadTime(page) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
-  const now = async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+  const now = async () =>
+    (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
   const before = await now();
   return async () => (await now()) - before;
 }
@@ -220,12 +296,15 @@ async function crowd() {
   const page = await fresh();
   await page.addInitScript(load.fakeFeed);
   await page.goto(d.url);
-  await page.waitForFunction(() => document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"));
+  await page.waitForFunction(
+    () => document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"),
+  );
   await load.feed(page, 200); // the scripts are compiled by then
-  const used = await threadTime(page), took = await load.feed(page, 600); // one a second, as in life
+  const used = await threadTime(page),
+    took = await load.feed(page, 600); // one a second, as in life
   say("64 GPUs, a sample drawn, median", middle(took), "ms", 16.7);
   say("64 GPUs, a sample drawn, 99 of 100", took[Math.floor(took.length * 0.99)], "ms");
-  say("64 GPUs, all that a sample costs the page", await used() / took.length, "ms of CPU");
+  say("64 GPUs, all that a sample costs the page", (await used()) / took.length, "ms of CPU");
   await load.feed(page, samples / 5, 3000 / samples);
   const early = await load.held(page);
   await load.feed(page, samples, 3000 / samples);
@@ -236,9 +315,13 @@ async function crowd() {
   await d.remove();
 }
 
-const d = new support.Daemon(), store = `sqlite:${d.folder}/past.db`, made = existsSync(support.maker);
+const d = new support.Daemon(),
+  store = `sqlite:${d.folder}/past.db`,
+  made = existsSync(support.maker);
 if (made) execFileSync(support.maker, [store, "60", "gpus=8,scenario=training", "5"], { timeout: 120000 }); // a last hour to draw
-await d.start("sim:gpus=8,scenario=training", ["--interval", "1", "--store", made ? store : "none"], { WHIRR_STORE_HOST: "box" });
+await d.start("sim:gpus=8,scenario=training", ["--interval", "1", "--store", made ? store : "none"], {
+  WHIRR_STORE_HOST: "box",
+});
 console.log(`load average ${loadavg()[0].toFixed(1)}`);
 await firstPaint(d.url);
 await cost(d.url);

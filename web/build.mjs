@@ -20,6 +20,11 @@ const common = {
   legalComments: "none",
   logLevel: "warning",
 };
-const made = [await build({ ...common, entryPoints: { app: "src/main.tsx" }, splitting: true, chunkNames: "[name]" }), await build({ ...common, entryPoints: { fleet: "src/fleet.tsx" } })];
-const inputs = made.flatMap((m) => Object.keys(m.metafile.inputs)).map((name) => path.resolve(here, name).replaceAll(" ", "\\ "));
+const made = [
+  await build({ ...common, entryPoints: { app: "src/main.tsx" }, splitting: true, chunkNames: "[name]" }),
+  await build({ ...common, entryPoints: { fleet: "src/fleet.tsx" } }),
+];
+const inputs = made
+  .flatMap((m) => Object.keys(m.metafile.inputs))
+  .map((name) => path.resolve(here, name).replaceAll(" ", "\\ "));
 writeFileSync(output.replace(/\.js$/, ".d"), `${process.argv[2]}: ${inputs.join(" ")}\n`);

@@ -9,8 +9,12 @@ import { axe, Daemon, driver, maker, missing, openBrowser, patience, Prometheus,
 
 const skip = missing;
 let browser;
-before(async () => { if (!skip) browser = await openBrowser(); });
-after(async () => { await browser?.close(); });
+before(async () => {
+  if (!skip) browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+});
 
 /** A page of a browser without a past; whatever goes wrong in it fails the test. */
 async function visit(t, url, { before: script, ...options } = {}) {
@@ -19,8 +23,12 @@ async function visit(t, url, { before: script, ...options } = {}) {
   page.setDefaultTimeout(patience);
   page.problems = [];
   page.on("pageerror", (e) => page.problems.push(e.stack || String(e)));
-  page.on("console", (m) => { if (/Content Security Policy|TypeError/.test(m.text())) page.problems.push(m.text()); });
-  page.on("request", (r) => { if (!/^(blob:|http:\/\/127\.0\.0\.1:)/.test(r.url())) page.problems.push(`asked elsewhere: ${r.url()}`); });
+  page.on("console", (m) => {
+    if (/Content Security Policy|TypeError/.test(m.text())) page.problems.push(m.text());
+  });
+  page.on("request", (r) => {
+    if (!/^(blob:|http:\/\/127\.0\.0\.1:)/.test(r.url())) page.problems.push(`asked elsewhere: ${r.url()}`);
+  });
   t.after(async () => {
     await context.close();
     assert.deepEqual(page.problems, []);
@@ -50,7 +58,10 @@ test("the right process is blamed, and the page follows when that changes", { sk
   const d = await daemon(t, "sim:scenario=game-start,start=4");
   const page = await visit(t, d.url);
   await page.locator(".tile").first().waitFor();
-  assert.match(await page.locator(".tile").first().innerText(), /GPU 0[\s\S]*Util[\s\S]*VRAM[\s\S]*Temp[\s\S]*Power[\s\S]*Fan/);
+  assert.match(
+    await page.locator(".tile").first().innerText(),
+    /GPU 0[\s\S]*Util[\s\S]*VRAM[\s\S]*Temp[\s\S]*Power[\s\S]*Fan/,
+  );
   await page.locator("header.top").getByText("live").waitFor(); // the first paint is older than the connection
   assert.match(await page.locator("header.top").innerText(), /simulated[\s\S]*live/);
   const { causes } = await eventually(async () => {
@@ -78,125 +89,183 @@ test("the answer is as urgent as the daemon says, with evidence and a command", 
   assert.match(await page.locator('.tile[aria-label="GPU 0"] header').innerText(), /healthy/);
 });
 
-test("the first paint has the answer, the tiles and the last hour, and nothing moves afterwards", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
-  const d = new Daemon();
-  t.after(() => d.remove());
-  // Idle: an answer about another GPU may be longer and move what is below it.
-  const store = `sqlite:${d.folder}/past.db`;
-  execFileSync(maker, [store, "60", "gpus=4,scenario=idle", "20"], { timeout: patience });
-  await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box" });
-  await eventually(async () => (await (await fetch(`${d.url}/api/health`)).json()).gpu_monitoring.last_sample_at);
-  const page = await visit(t, d.url, { before: () => {
-    window.moved = 0;
-    new PerformanceObserver((list) => { for (const e of list.getEntries()) window.moved += e.value; }).observe({ type: "layout-shift", buffered: true });
-    new PerformanceObserver((list) => {
-      for (const e of list.getEntries()) if (e.name === "first-contentful-paint")
-        window.first = { tiles: document.querySelectorAll(".tile").length, answer: document.querySelector(".sentence")?.textContent };
-    }).observe({ type: "paint", buffered: true });
-  } });
-  await page.waitForFunction(() => window.first && document.querySelector("footer"));
-  const first = await page.evaluate(() => window.first);
-  assert.match(first.answer, /GPU/);
-  assert.equal(first.tiles, 4);
-  // In the first paint as well, unless the host is so busy that the page does not wait for it any longer (bench/dashboard.mjs measures that).
-  await page.waitForFunction(() => [...document.querySelectorAll(".spark path:nth-child(2)")].filter((p) => p.getAttribute("d")).length === 4);
-  await page.locator("#state").getByText("live").waitFor();
-  await page.waitForFunction(() => performance.now() > 4000 && document.querySelector("#energy p"));
-  assert.ok(await page.evaluate(() => window.moved) < 0.01, `moved by ${await page.evaluate(() => window.moved)}`);
-});
+test(
+  "the first paint has the answer, the tiles and the last hour, and nothing moves afterwards",
+  { skip: skip || (!existsSync(maker) && "make_history is not built") },
+  async (t) => {
+    const d = new Daemon();
+    t.after(() => d.remove());
+    // Idle: an answer about another GPU may be longer and move what is below it.
+    const store = `sqlite:${d.folder}/past.db`;
+    execFileSync(maker, [store, "60", "gpus=4,scenario=idle", "20"], { timeout: patience });
+    await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box" });
+    await eventually(async () => (await (await fetch(`${d.url}/api/health`)).json()).gpu_monitoring.last_sample_at);
+    const page = await visit(t, d.url, {
+      before: () => {
+        window.moved = 0;
+        new PerformanceObserver((list) => {
+          for (const e of list.getEntries()) window.moved += e.value;
+        }).observe({ type: "layout-shift", buffered: true });
+        new PerformanceObserver((list) => {
+          for (const e of list.getEntries())
+            if (e.name === "first-contentful-paint")
+              window.first = {
+                tiles: document.querySelectorAll(".tile").length,
+                answer: document.querySelector(".sentence")?.textContent,
+              };
+        }).observe({ type: "paint", buffered: true });
+      },
+    });
+    await page.waitForFunction(() => window.first && document.querySelector("footer"));
+    const first = await page.evaluate(() => window.first);
+    assert.match(first.answer, /GPU/);
+    assert.equal(first.tiles, 4);
+    // In the first paint as well, unless the host is so busy that the page does not wait for it any longer (bench/dashboard.mjs measures that).
+    await page.waitForFunction(
+      () => [...document.querySelectorAll(".spark path:nth-child(2)")].filter((p) => p.getAttribute("d")).length === 4,
+    );
+    await page.locator("#state").getByText("live").waitFor();
+    await page.waitForFunction(() => performance.now() > 4000 && document.querySelector("#energy p"));
+    assert.ok((await page.evaluate(() => window.moved)) < 0.01, `moved by ${await page.evaluate(() => window.moved)}`);
+  },
+);
 
-test("a moment of the past: by link, by slider, by hand, and back", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
-  const d = new Daemon();
-  t.after(() => d.remove());
-  const store = `sqlite:${d.folder}/past.db`;
-  execFileSync(maker, [store, "180", "scenario=night,start=16200", "20"], { timeout: patience });
-  await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box", TZ: "UTC" });
-  const page = await visit(t, `${d.url}/?at=-2h`, { timezoneId: "UTC" });
-  const table = page.locator("#processes tbody");
-  await table.getByText("kworkerds").first().waitFor();
-  assert.match(await table.innerText(), /www-data/);
-  await page.locator("#answer h2").filter({ hasText: /^At / }).waitFor();
-  await page.locator(".tile").first().filter({ hasText: "kworkerds" }).waitFor();
+test(
+  "a moment of the past: by link, by slider, by hand, and back",
+  { skip: skip || (!existsSync(maker) && "make_history is not built") },
+  async (t) => {
+    const d = new Daemon();
+    t.after(() => d.remove());
+    const store = `sqlite:${d.folder}/past.db`;
+    execFileSync(maker, [store, "180", "scenario=night,start=16200", "20"], { timeout: patience });
+    await d.start("sim:gpus=4,scenario=idle", ["--store", store], { WHIRR_STORE_HOST: "box", TZ: "UTC" });
+    const page = await visit(t, `${d.url}/?at=-2h`, { timezoneId: "UTC" });
+    const table = page.locator("#processes tbody");
+    await table.getByText("kworkerds").first().waitFor();
+    assert.match(await table.innerText(), /www-data/);
+    await page.locator("#answer h2").filter({ hasText: /^At / }).waitFor();
+    await page.locator(".tile").first().filter({ hasText: "kworkerds" }).waitFor();
 
-  await page.getByRole("button", { name: "Back to now" }).first().click();
-  await page.waitForFunction(() => !document.querySelector("#processes tbody")?.textContent.includes("kworkerds"));
-  assert.equal(new URL(page.url()).search, "");
-  await page.goBack(); // the moment is there again
-  await table.getByText("kworkerds").first().waitFor();
-  await page.goForward();
+    await page.getByRole("button", { name: "Back to now" }).first().click();
+    await page.waitForFunction(() => !document.querySelector("#processes tbody")?.textContent.includes("kworkerds"));
+    assert.equal(new URL(page.url()).search, "");
+    await page.goBack(); // the moment is there again
+    await table.getByText("kworkerds").first().waitFor();
+    await page.goForward();
 
-  const slider = page.getByRole("slider", { name: "Moment to show" });
-  await page.locator("#time select").selectOption("21600");
-  await slider.focus();
-  await page.keyboard.press("ArrowLeft");
-  await page.waitForFunction(() => /^\?at=2/.test(location.search) && /^At /.test(document.querySelector("#answer h2").textContent));
+    const slider = page.getByRole("slider", { name: "Moment to show" });
+    await page.locator("#time select").selectOption("21600");
+    await slider.focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction(
+      () => /^\?at=2/.test(location.search) && /^At /.test(document.querySelector("#answer h2").textContent),
+    );
 
-  await page.locator("#answer[aria-busy=false]").waitFor(); // what comes would move the strip
-  const strip = await page.locator(".strip").boundingBox();
-  await page.mouse.move(strip.x + strip.width * 0.6, strip.y + 20);
-  await page.mouse.down();
-  await page.mouse.move(strip.x + strip.width * 0.95, strip.y + 30, { steps: 4 });
-  await page.mouse.up();
-  await page.waitForFunction(() => /^\?from=.*&to=/.test(location.search));
-  await page.locator(".episodes li").first().waitFor();
-  assert.match(await page.locator("#answer").innerText(), /What happened from[\s\S]*kworkerds[\s\S]*k(Wh|J)/);
-  assert.equal(await page.getByText("Times in this sentence").count(), 0, "its zone is ours");
-  const elsewhere = await visit(t, page.url(), { timezoneId: "Asia/Kolkata" });
-  await elsewhere.locator(".episodes li").first().waitFor();
-  const times = /\d\d:\d\d/.test(await sentence(elsewhere).innerText());
-  assert.equal(await elsewhere.getByText("Times in this sentence are those of the host (UTC).").count(), times ? 1 : 0);
+    await page.locator("#answer[aria-busy=false]").waitFor(); // what comes would move the strip
+    const strip = await page.locator(".strip").boundingBox();
+    await page.mouse.move(strip.x + strip.width * 0.6, strip.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(strip.x + strip.width * 0.95, strip.y + 30, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => /^\?from=.*&to=/.test(location.search));
+    await page.locator(".episodes li").first().waitFor();
+    assert.match(await page.locator("#answer").innerText(), /What happened from[\s\S]*kworkerds[\s\S]*k(Wh|J)/);
+    assert.equal(await page.getByText("Times in this sentence").count(), 0, "its zone is ours");
+    const elsewhere = await visit(t, page.url(), { timezoneId: "Asia/Kolkata" });
+    await elsewhere.locator(".episodes li").first().waitFor();
+    const times = /\d\d:\d\d/.test(await sentence(elsewhere).innerText());
+    assert.equal(
+      await elsewhere.getByText("Times in this sentence are those of the host (UTC).").count(),
+      times ? 1 : 0,
+    );
 
-  await page.goto(`${d.url}/?at=-2h`);
-  await page.locator("#charts").scrollIntoViewIfNeeded();
-  await page.locator("#charts canvas").first().waitFor();
-});
+    await page.goto(`${d.url}/?at=-2h`);
+    await page.locator("#charts").scrollIntoViewIfNeeded();
+    await page.locator("#charts canvas").first().waitFor();
+  },
+);
 
 /** A zone in which it is between eight and nine in the morning: the last night is a few hours ago, whenever this runs. */
 function morning() {
-  const east = (8 - new Date().getUTCHours() + 24 + 11) % 24 - 11;
-  return { timezoneId: `Etc/GMT${east > 0 ? "-" : "+"}${Math.abs(east)}`, at: (hours, minutes) => Math.floor((Date.now() + east * 3600e3) / 86400e3) * 86400e3 - east * 3600e3 + (hours * 60 + minutes) * 60e3 };
+  const east = ((8 - new Date().getUTCHours() + 24 + 11) % 24) - 11;
+  return {
+    timezoneId: `Etc/GMT${east > 0 ? "-" : "+"}${Math.abs(east)}`,
+    at: (hours, minutes) =>
+      Math.floor((Date.now() + east * 3600e3) / 86400e3) * 86400e3 - east * 3600e3 + (hours * 60 + minutes) * 60e3,
+  };
 }
 
-test("a person scrubs to 03:10 and reads why", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
-  const d = new Daemon(), { timezoneId, at } = morning(), store = `sqlite:${d.folder}/past.db`;
-  t.after(() => d.remove());
-  // From midnight to half past four; the miner runs from 02:10 to 03:40.
-  execFileSync(maker, [store, "270", "scenario=night,start=10200", "30"], { timeout: patience, env: { ...process.env, MAKE_HISTORY_END: String(at(4, 30) / 1000) } });
-  await d.start("sim:gpus=4,scenario=idle,fault=lost@1", ["--store", store], { WHIRR_STORE_HOST: "box" });
-  const page = await visit(t, d.url, { timezoneId });
-  await page.locator("#answer.bad").waitFor(); // now a GPU is lost
-  await page.locator('.tile[aria-label="GPU 1"] header').getByText("lost").first().waitFor();
-  const slider = page.getByRole("slider", { name: "Moment to show" }), title = page.locator("#answer h2");
-  await page.locator("#time .load[d^=M]").waitFor();
-  const rail = await slider.boundingBox();
-  await page.mouse.click(rail.x + rail.width * (1 - (Date.now() - at(3, 10)) / 86400e3), rail.y + rail.height / 2);
-  await title.getByText(/^At /).waitFor();
-  const shown = async () => { const [, h, m] = /^At (\d+):(\d+):/.exec(await title.innerText()); return h * 60 + Number(m); };
-  for (let minute; (minute = await shown()) < 190 || minute > 191;) { // and on with the arrow keys: a step is 86 seconds
-    const before = await title.innerText();
-    await page.keyboard.press(minute > 190 ? "ArrowLeft" : "ArrowRight");
-    await page.waitForFunction((text) => document.querySelector("#answer h2").innerText !== text, before);
-  }
-  await page.locator("#answer[aria-busy=false]").waitFor();
-  assert.match(await title.innerText(), /^At 03:1[01]:/);
-  await page.locator("#processes tbody").getByText("kworkerds").first().waitFor();
-  await page.locator("#answer[aria-busy=false] .sentence").getByText(/ was /).waitFor();
-  assert.match(await page.locator("#answer").innerText(), /GPU 0 was busy[^\n]* kworkerds \(www-data\) was mining[\s\S]*likely[\s\S]*kworkerds \(pid \d+, www-data/);
-  assert.match(await page.locator('.tile[aria-label="GPU 0"]').innerText(), /kworkerds/);
-  assert.ok(!/lost/.test(await page.locator('.tile[aria-label="GPU 1"]').innerText()), "it was not lost then");
-  assert.ok(!/lost/.test(await page.locator("#health").innerText().catch(() => "")));
-  assert.match(new URL(page.url()).search, /^\?at=20/);
-});
+test(
+  "a person scrubs to 03:10 and reads why",
+  { skip: skip || (!existsSync(maker) && "make_history is not built") },
+  async (t) => {
+    const d = new Daemon(),
+      { timezoneId, at } = morning(),
+      store = `sqlite:${d.folder}/past.db`;
+    t.after(() => d.remove());
+    // From midnight to half past four; the miner runs from 02:10 to 03:40.
+    execFileSync(maker, [store, "270", "scenario=night,start=10200", "30"], {
+      timeout: patience,
+      env: { ...process.env, MAKE_HISTORY_END: String(at(4, 30) / 1000) },
+    });
+    await d.start("sim:gpus=4,scenario=idle,fault=lost@1", ["--store", store], { WHIRR_STORE_HOST: "box" });
+    const page = await visit(t, d.url, { timezoneId });
+    await page.locator("#answer.bad").waitFor(); // now a GPU is lost
+    await page.locator('.tile[aria-label="GPU 1"] header').getByText("lost").first().waitFor();
+    const slider = page.getByRole("slider", { name: "Moment to show" }),
+      title = page.locator("#answer h2");
+    await page.locator("#time .load[d^=M]").waitFor();
+    const rail = await slider.boundingBox();
+    await page.mouse.click(rail.x + rail.width * (1 - (Date.now() - at(3, 10)) / 86400e3), rail.y + rail.height / 2);
+    await title.getByText(/^At /).waitFor();
+    const shown = async () => {
+      const [, h, m] = /^At (\d+):(\d+):/.exec(await title.innerText());
+      return h * 60 + Number(m);
+    };
+    for (let minute; (minute = await shown()) < 190 || minute > 191;) {
+      // and on with the arrow keys: a step is 86 seconds
+      const before = await title.innerText();
+      await page.keyboard.press(minute > 190 ? "ArrowLeft" : "ArrowRight");
+      await page.waitForFunction((text) => document.querySelector("#answer h2").innerText !== text, before);
+    }
+    await page.locator("#answer[aria-busy=false]").waitFor();
+    assert.match(await title.innerText(), /^At 03:1[01]:/);
+    await page.locator("#processes tbody").getByText("kworkerds").first().waitFor();
+    await page.locator("#answer[aria-busy=false] .sentence").getByText(/ was /).waitFor();
+    assert.match(
+      await page.locator("#answer").innerText(),
+      /GPU 0 was busy[^\n]* kworkerds \(www-data\) was mining[\s\S]*likely[\s\S]*kworkerds \(pid \d+, www-data/,
+    );
+    assert.match(await page.locator('.tile[aria-label="GPU 0"]').innerText(), /kworkerds/);
+    assert.ok(!/lost/.test(await page.locator('.tile[aria-label="GPU 1"]').innerText()), "it was not lost then");
+    assert.ok(
+      !/lost/.test(
+        await page
+          .locator("#health")
+          .innerText()
+          .catch(() => ""),
+      ),
+    );
+    assert.match(new URL(page.url()).search, /^\?at=20/);
+  },
+);
 
 test("another answer moves nothing below it", { skip }, async (t) => {
   const d = await daemon(t, "sim:scenario=game-start,start=2,speed=0.001");
-  const page = await visit(t, d.url), top = () => page.locator("#gpus").evaluate((e) => e.getBoundingClientRect().top), height = () => page.locator("#answer .because").evaluate((e) => [...e.children].map((c) => c.children.length).join());
+  const page = await visit(t, d.url),
+    top = () => page.locator("#gpus").evaluate((e) => e.getBoundingClientRect().top),
+    height = () =>
+      page.locator("#answer .because").evaluate((e) => [...e.children].map((c) => c.children.length).join());
   await sentence(page).getByText("is idle").waitFor();
-  const before = await top(), short = await height();
+  const before = await top(),
+    short = await height();
   await d.stop(); // the game begins when the page has been seen without it
   await d.start("sim:scenario=game-start,start=60");
   await sentence(page).getByText("Starfall").waitFor();
-  await page.waitForFunction((was) => [...document.querySelector("#answer .because").children].map((c) => c.children.length).join() !== was, short); // there is more to say
+  await page.waitForFunction(
+    (was) => [...document.querySelector("#answer .because").children].map((c) => c.children.length).join() !== was,
+    short,
+  ); // there is more to say
   assert.equal(await top(), before);
   // Where there is less room, it may grow once; it does not shrink again.
   await page.setViewportSize({ width: 390, height: 844 });
@@ -205,59 +274,93 @@ test("another answer moves nothing below it", { skip }, async (t) => {
   const tall = await kept();
   await page.evaluate(() => document.querySelector("#answer .do").setAttribute("hidden", "")); // a shorter one
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  assert.ok(await kept() >= tall);
+  assert.ok((await kept()) >= tall);
 });
 
-test("charts: processes, throttling, events, another GPU, another time, PNG and CSV", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
-  const d = new Daemon();
-  t.after(() => d.remove());
-  const store = `sqlite:${d.folder}/past.db`;
-  execFileSync(maker, [store, "130", "gpus=2,scenario=overheat", "20"], { timeout: patience });
-  await d.start("sim:gpus=2,scenario=overheat,start=600", ["--store", store], { WHIRR_STORE_HOST: "box" });
-  const page = await visit(t, d.url);
-  await page.locator("#time select").selectOption("3600");
-  const chart = (metric) => page.locator(`.chart[data-metric=${metric}]`);
-  await page.getByRole("button", { name: "GPU 0", exact: true }).click();
-  await page.locator("#charts").scrollIntoViewIfNeeded();
-  for (const metric of ["utilization_percent", "memory_used_mb", "power_watts"]) await chart(metric).locator(".u-legend").getByText("python3").waitFor();
-  assert.match(await chart("temperature_celsius").locator("figcaption").innerText(), /thermal throttling/);
-  await chart("temperature_celsius").locator(".u-legend .u-value").getByText(/^\d+ °C$/).first().waitFor(); // the last ones, without a pointer
-  const drawn = await page.evaluate(() => performance.getEntriesByName("charts", "measure")[0].startTime);
-  await page.locator("#time select").selectOption("21600"); // as many points as there are minutes
-  await page.waitForFunction((before) => performance.getEntriesByName("charts", "measure").some((m) => m.startTime > before), drawn);
-  const [, hours, minutes] = /^(\d+):(\d+)/.exec(await chart("temperature_celsius").locator(".u-legend .u-value").first().innerText());
-  assert.ok((Date.now() / 60e3 - new Date().getTimezoneOffset() - hours * 60 - minutes) % 1440 < 5, `${hours}:${minutes} is not the last one`);
-  await page.locator("#time select").selectOption("3600");
+test(
+  "charts: processes, throttling, events, another GPU, another time, PNG and CSV",
+  { skip: skip || (!existsSync(maker) && "make_history is not built") },
+  async (t) => {
+    const d = new Daemon();
+    t.after(() => d.remove());
+    const store = `sqlite:${d.folder}/past.db`;
+    execFileSync(maker, [store, "130", "gpus=2,scenario=overheat", "20"], { timeout: patience });
+    await d.start("sim:gpus=2,scenario=overheat,start=600", ["--store", store], { WHIRR_STORE_HOST: "box" });
+    const page = await visit(t, d.url);
+    await page.locator("#time select").selectOption("3600");
+    const chart = (metric) => page.locator(`.chart[data-metric=${metric}]`);
+    await page.getByRole("button", { name: "GPU 0", exact: true }).click();
+    await page.locator("#charts").scrollIntoViewIfNeeded();
+    for (const metric of ["utilization_percent", "memory_used_mb", "power_watts"])
+      await chart(metric).locator(".u-legend").getByText("python3").waitFor();
+    assert.match(await chart("temperature_celsius").locator("figcaption").innerText(), /thermal throttling/);
+    await chart("temperature_celsius")
+      .locator(".u-legend .u-value")
+      .getByText(/^\d+ °C$/)
+      .first()
+      .waitFor(); // the last ones, without a pointer
+    const drawn = await page.evaluate(() => performance.getEntriesByName("charts", "measure")[0].startTime);
+    await page.locator("#time select").selectOption("21600"); // as many points as there are minutes
+    await page.waitForFunction(
+      (before) => performance.getEntriesByName("charts", "measure").some((m) => m.startTime > before),
+      drawn,
+    );
+    const [, hours, minutes] = /^(\d+):(\d+)/.exec(
+      await chart("temperature_celsius").locator(".u-legend .u-value").first().innerText(),
+    );
+    assert.ok(
+      (Date.now() / 60e3 - new Date().getTimezoneOffset() - hours * 60 - minutes) % 1440 < 5,
+      `${hours}:${minutes} is not the last one`,
+    );
+    await page.locator("#time select").selectOption("3600");
 
-  await chart("temperature_celsius").scrollIntoViewIfNeeded();
-  // Its start is stored with the first samples.
-  const { at } = await eventually(async () => (await (await fetch(`${d.url}/api/history/events?since=-1h&kind=daemon`)).json()).events[0]);
-  const tip = chart("temperature_celsius").locator(".tip");
-  await eventually(async () => { // the chart ends a moment ago, and moves on
-    const over = await chart("temperature_celsius").locator(".u-over").boundingBox();
-    await page.mouse.move(over.x + over.width * (1 - (Date.now() - Date.parse(at)) / 3600e3), over.y + 60);
-    return await tip.isVisible() && /started/.test(await tip.innerText());
-  });
+    await chart("temperature_celsius").scrollIntoViewIfNeeded();
+    // Its start is stored with the first samples.
+    const { at } = await eventually(
+      async () => (await (await fetch(`${d.url}/api/history/events?since=-1h&kind=daemon`)).json()).events[0],
+    );
+    const tip = chart("temperature_celsius").locator(".tip");
+    await eventually(async () => {
+      // the chart ends a moment ago, and moves on
+      const over = await chart("temperature_celsius").locator(".u-over").boundingBox();
+      await page.mouse.move(over.x + over.width * (1 - (Date.now() - Date.parse(at)) / 3600e3), over.y + 60);
+      return (await tip.isVisible()) && /started/.test(await tip.innerText());
+    });
 
-  await page.getByLabel("By process").uncheck();
-  await chart("memory_used_mb").locator(".u-legend").getByText("max").waitFor();
-  const compare = page.getByLabel("Compare with");
-  await compare.selectOption({ label: "GPU 1" });
-  await chart("power_watts").locator(".u-legend").getByText("GPU 1").waitFor();
-  await compare.selectOption({ label: "1h earlier" });
-  await chart("power_watts").locator(".u-legend").getByText("1h earlier").waitFor();
-  await compare.selectOption({ label: "another time" });
-  const [day, time] = await page.evaluate((ago) => { const t = new Date(Date.now() - ago - new Date().getTimezoneOffset() * 60e3).toISOString(); return [t.slice(0, 10), t.slice(11, 16)]; }, 100 * 60e3);
-  await page.locator("#charts input[type=datetime-local]").fill(`${day}T${time}`);
-  await page.locator("#charts input[type=datetime-local]").blur();
-  await chart("power_watts").locator(".u-legend").getByText(new RegExp(`^from (${day} )?${time}`)).waitFor();
+    await page.getByLabel("By process").uncheck();
+    await chart("memory_used_mb").locator(".u-legend").getByText("max").waitFor();
+    const compare = page.getByLabel("Compare with");
+    await compare.selectOption({ label: "GPU 1" });
+    await chart("power_watts").locator(".u-legend").getByText("GPU 1").waitFor();
+    await compare.selectOption({ label: "1h earlier" });
+    await chart("power_watts").locator(".u-legend").getByText("1h earlier").waitFor();
+    await compare.selectOption({ label: "another time" });
+    const [day, time] = await page.evaluate((ago) => {
+      const t = new Date(Date.now() - ago - new Date().getTimezoneOffset() * 60e3).toISOString();
+      return [t.slice(0, 10), t.slice(11, 16)];
+    }, 100 * 60e3);
+    await page.locator("#charts input[type=datetime-local]").fill(`${day}T${time}`);
+    await page.locator("#charts input[type=datetime-local]").blur();
+    await chart("power_watts")
+      .locator(".u-legend")
+      .getByText(new RegExp(`^from (${day} )?${time}`))
+      .waitFor();
 
-  const [png] = await Promise.all([page.waitForEvent("download"), chart("power_watts").getByRole("button", { name: "Power as PNG" }).click()]);
-  assert.equal(png.suggestedFilename(), "whirr-power_watts.png");
-  assert.deepEqual([...readFileSync(await png.path()).subarray(1, 4)], [..."PNG"].map((c) => c.charCodeAt(0)));
-  const csv = await page.request.get(`${d.url}${await chart("power_watts").getByRole("link", { name: "Power as CSV" }).getAttribute("href")}`);
-  assert.match(await csv.text(), /^time,[\s\S]*power_watts/m);
-});
+    const [png] = await Promise.all([
+      page.waitForEvent("download"),
+      chart("power_watts").getByRole("button", { name: "Power as PNG" }).click(),
+    ]);
+    assert.equal(png.suggestedFilename(), "whirr-power_watts.png");
+    assert.deepEqual(
+      [...readFileSync(await png.path()).subarray(1, 4)],
+      [..."PNG"].map((c) => c.charCodeAt(0)),
+    );
+    const csv = await page.request.get(
+      `${d.url}${await chart("power_watts").getByRole("link", { name: "Power as CSV" }).getAttribute("href")}`,
+    );
+    assert.match(await csv.text(), /^time,[\s\S]*power_watts/m);
+  },
+);
 
 test("a lost connection shows, and ends", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=2,scenario=training");
@@ -296,7 +399,10 @@ test("acting asks for a token; a wrong one is refused, the right one acts", { sk
   await alerts.getByText("Silenced until").waitFor();
   assert.equal(await page.getByLabel("This needs a token").count(), 0);
   const silences = await alerts.getByRole("button", { name: /^End silence/ }).count();
-  await alerts.getByRole("button", { name: /^End silence/ }).first().click();
+  await alerts
+    .getByRole("button", { name: /^End silence/ })
+    .first()
+    .click();
   await page.waitForFunction((n) => document.querySelectorAll("#alerts .silences button").length === n - 1, silences);
 });
 
@@ -304,7 +410,10 @@ test("the login form refuses a wrong token and takes the right one", { skip }, a
   const d = await daemon(t, "sim:gpus=1,scenario=idle");
   const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
   const page = await visit(t, `${d.url}/login`);
-  const sign = async (text) => { await page.getByLabel("Sign in with a token").fill(text); await page.keyboard.press("Enter"); };
+  const sign = async (text) => {
+    await page.getByLabel("Sign in with a token").fill(text);
+    await page.keyboard.press("Enter");
+  };
   await sign("wrong");
   await page.getByText("That token isn't known here.").waitFor();
   await sign(token);
@@ -313,37 +422,49 @@ test("the login form refuses a wrong token and takes the right one", { skip }, a
   assert.equal((await page.context().cookies()).length, 1);
 });
 
-test("a worker is held, comes back, and is evicted, by a person with a token", { skip: skip || (!(existsSync(driver.nvml) && existsSync(driver.cuda)) && "the fake driver is not built") }, async (t) => {
-  const d = new Daemon();
-  const { env, worker, state } = d.guarded('clear_for = "10m"\n');
-  t.after(async () => { await d.remove(); worker.kill(); });
-  await d.start("nvml", [], env);
-  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
-  const page = await visit(t, d.url);
-  const guard = page.locator("#guard");
-  await guard.getByText("llama is running").waitFor();
-  await guard.getByRole("button", { name: /^Hold llama/ }).click();
-  await guard.getByLabel("This needs a token").fill(token);
-  await guard.getByRole("button", { name: "Sign in" }).click();
-  await guard.getByText("llama is paused and held").waitFor();
-  assert.equal(state(), 2, "it is off the GPU");
-  assert.equal(await guard.getByRole("button", { name: /^Evict/ }).count(), 0);
-  await guard.getByRole("button", { name: /^Resume llama/ }).click();
-  await guard.getByText("llama is running").waitFor();
-  assert.equal(state(), 0);
-  await guard.getByRole("button", { name: /^Evict llama/ }).click();
-  await guard.getByText("llama is paused").waitFor();
-  const reply = await page.request.post(`${d.url}/api/guard/release`, { data: { worker: "llama" }, headers: { Authorization: `Bearer ${token}` } });
-  assert.equal(reply.status(), 202);
-  await guard.getByText(/back in \d+m/).waitFor(); // nobody wants the GPU: clear_for counts down
-});
+test(
+  "a worker is held, comes back, and is evicted, by a person with a token",
+  { skip: skip || (!(existsSync(driver.nvml) && existsSync(driver.cuda)) && "the fake driver is not built") },
+  async (t) => {
+    const d = new Daemon();
+    const { env, worker, state } = d.guarded('clear_for = "10m"\n');
+    t.after(async () => {
+      await d.remove();
+      worker.kill();
+    });
+    await d.start("nvml", [], env);
+    const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+    const page = await visit(t, d.url);
+    const guard = page.locator("#guard");
+    await guard.getByText("llama is running").waitFor();
+    await guard.getByRole("button", { name: /^Hold llama/ }).click();
+    await guard.getByLabel("This needs a token").fill(token);
+    await guard.getByRole("button", { name: "Sign in" }).click();
+    await guard.getByText("llama is paused and held").waitFor();
+    assert.equal(state(), 2, "it is off the GPU");
+    assert.equal(await guard.getByRole("button", { name: /^Evict/ }).count(), 0);
+    await guard.getByRole("button", { name: /^Resume llama/ }).click();
+    await guard.getByText("llama is running").waitFor();
+    assert.equal(state(), 0);
+    await guard.getByRole("button", { name: /^Evict llama/ }).click();
+    await guard.getByText("llama is paused").waitFor();
+    const reply = await page.request.post(`${d.url}/api/guard/release`, {
+      data: { worker: "llama" },
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    assert.equal(reply.status(), 202);
+    await guard.getByText(/back in \d+m/).waitFor(); // nobody wants the GPU: clear_for counts down
+  },
+);
 
 test("settings show their origin and cannot be changed", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_ENERGY_PRICE_PER_KWH: "0.31" });
   const page = await visit(t, d.url);
   const settings = page.locator("#settings");
   await settings.getByText("Show what is set").click();
-  await settings.getByRole("row", { name: /energy.price_per_kwh 0.31 environment WHIRR_ENERGY_PRICE_PER_KWH/ }).waitFor();
+  await settings
+    .getByRole("row", { name: /energy.price_per_kwh 0.31 environment WHIRR_ENERGY_PRICE_PER_KWH/ })
+    .waitFor();
   await settings.getByRole("row", { name: /sampling.interval_seconds 0.5 flag --interval/ }).waitFor();
   assert.equal(await settings.getByRole("row", { name: "server.max_age_ms" }).count(), 0, "a default");
   await settings.getByLabel("Show all").check();
@@ -355,31 +476,49 @@ test("who is notified and when not is shown beside the alerts", { skip }, async 
   const d = new Daemon();
   t.after(() => d.remove());
   const config = `${d.folder}/whirr.toml`;
-  writeFileSync(config, '[alerts]\nquiet = ["22:00-07:00"]\n[notify.phone]\ntype = "webhook"\nurl = "http://127.0.0.1:9/secret"\n');
+  writeFileSync(
+    config,
+    '[alerts]\nquiet = ["22:00-07:00"]\n[notify.phone]\ntype = "webhook"\nurl = "http://127.0.0.1:9/secret"\n',
+  );
   await d.start("sim:gpus=1,scenario=idle", [], { WHIRR_CONFIG: config });
   const page = await visit(t, d.url);
   await page.locator("#alerts").getByText("phone (webhook) is notified, but not in quiet hours: 22:00-07:00").waitFor();
   assert.ok(!(await page.content()).includes("9/secret"));
 });
 
-test("processes: idle holders, groups, and cards on a phone", { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
-  const d = new Daemon();
-  t.after(() => d.remove());
-  const store = `sqlite:${d.folder}/past.db`;
-  execFileSync(maker, [store, "60", "scenario=held-context", "20"], { timeout: patience });
-  await d.start("sim:scenario=held-context", ["--store", store], { WHIRR_STORE_HOST: "box" });
-  const page = await visit(t, d.url, { viewport: { width: 390, height: 844 } });
-  const table = page.locator("#processes");
-  await table.locator(".badge.warn").getByText(/held (59m|1h).*, did nothing/).first().waitFor();
-  assert.equal(await table.locator("thead").isVisible(), false, "a card each");
-  assert.match(await table.locator("tbody tr").first().locator("td[data-name=VRAM]").evaluate((e) => getComputedStyle(e, "::before").content), /VRAM/);
-  await page.locator("#lifelines .life.idle").first().waitFor();
-  const users = [...new Set((await (await fetch(`${d.url}/api/processes`)).json()).processes.map((p) => p.user))];
-  await page.setViewportSize({ width: 1280, height: 900 });
-  await table.getByLabel("Group by").selectOption("user");
-  for (const user of users) await table.getByRole("rowheader", { name: user, exact: true }).waitFor();
-  assert.equal(await table.locator("tbody tr").count(), users.length);
-});
+test(
+  "processes: idle holders, groups, and cards on a phone",
+  { skip: skip || (!existsSync(maker) && "make_history is not built") },
+  async (t) => {
+    const d = new Daemon();
+    t.after(() => d.remove());
+    const store = `sqlite:${d.folder}/past.db`;
+    execFileSync(maker, [store, "60", "scenario=held-context", "20"], { timeout: patience });
+    await d.start("sim:scenario=held-context", ["--store", store], { WHIRR_STORE_HOST: "box" });
+    const page = await visit(t, d.url, { viewport: { width: 390, height: 844 } });
+    const table = page.locator("#processes");
+    await table
+      .locator(".badge.warn")
+      .getByText(/held (59m|1h).*, did nothing/)
+      .first()
+      .waitFor();
+    assert.equal(await table.locator("thead").isVisible(), false, "a card each");
+    assert.match(
+      await table
+        .locator("tbody tr")
+        .first()
+        .locator("td[data-name=VRAM]")
+        .evaluate((e) => getComputedStyle(e, "::before").content),
+      /VRAM/,
+    );
+    await page.locator("#lifelines .life.idle").first().waitFor();
+    const users = [...new Set((await (await fetch(`${d.url}/api/processes`)).json()).processes.map((p) => p.user))];
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await table.getByLabel("Group by").selectOption("user");
+    for (const user of users) await table.getByRole("rowheader", { name: user, exact: true }).waitFor();
+    assert.equal(await table.locator("tbody tr").count(), users.length);
+  },
+);
 
 test("the keyboard is enough", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=4,scenario=mixed");
@@ -407,106 +546,188 @@ test("the keyboard is enough", { skip }, async (t) => {
 /** What axe-core finds on a page, as text. */
 async function violations(page) {
   await page.addScriptTag({ path: axe });
-  return page.evaluate(async () => (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 200)} ${n.failureSummary}`).join(" | ")}`));
+  return page.evaluate(async () =>
+    (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .slice(0, 3)
+          .map((n) => `${n.html.slice(0, 200)} ${n.failureSummary}`)
+          .join(" | ")}`,
+    ),
+  );
 }
 
 for (const scheme of ["light", "dark"])
-  test(`accessible and not wider than a phone (${scheme})`, { skip: skip || (!existsSync(maker) && "make_history is not built") }, async (t) => {
-    const d = new Daemon();
-    t.after(() => d.remove());
-    const store = `sqlite:${d.folder}/past.db`;
-    execFileSync(maker, [store, "60", "gpus=4,scenario=mixed", "20"], { timeout: patience });
-    await d.start(scheme === "light" ? "sim:gpus=4,scenario=mixed,fault=lost@1" : "sim:gpus=20,scenario=training,fault=lost@1", ["--store", store], { WHIRR_STORE_HOST: "box" });
-    const page = await visit(t, d.url, { colorScheme: scheme, viewport: { width: 360, height: 740 }, bypassCSP: true, reducedMotion: "reduce" });
-    await page.locator("#health li").first().waitFor();
-    await page.locator("#processes tbody tr").first().waitFor();
-    await page.getByText("Show what is set").click();
-    await page.getByRole("button", { name: /^GPU 0|^0 / }).first().click();
-    await page.locator("#charts").scrollIntoViewIfNeeded();
-    await page.locator("#charts canvas").first().waitFor();
-    for (const width of [360, 1280]) {
-      await page.setViewportSize({ width, height: 900 });
-      assert.ok(await page.evaluate(() => document.scrollingElement.scrollWidth) <= width, `scrolls sideways at ${width}`);
-      assert.deepEqual(await violations(page), []);
-    }
-    assert.equal(await page.evaluate(() => document.getAnimations().length), 0, "nothing moves by itself");
-    for (const query of ["?at=-20m", "?from=-50m&to=-10m"]) {
-      await page.goto(d.url + query);
-      await page.locator("#answer[aria-busy=false]").waitFor();
-      await page.locator("#lifelines").waitFor();
-      assert.deepEqual(await violations(page), [], query);
-    }
-    await page.route(/\/(plain|tile)/, async (route) => { // they refresh themselves faster than axe looks
-      const reply = await route.fetch();
-      await route.fulfill({ response: reply, body: (await reply.text()).replace(/<meta http-equiv="refresh"[^>]*>/g, "") });
+  test(
+    `accessible and not wider than a phone (${scheme})`,
+    { skip: skip || (!existsSync(maker) && "make_history is not built") },
+    async (t) => {
+      const d = new Daemon();
+      t.after(() => d.remove());
+      const store = `sqlite:${d.folder}/past.db`;
+      execFileSync(maker, [store, "60", "gpus=4,scenario=mixed", "20"], { timeout: patience });
+      await d.start(
+        scheme === "light" ? "sim:gpus=4,scenario=mixed,fault=lost@1" : "sim:gpus=20,scenario=training,fault=lost@1",
+        ["--store", store],
+        { WHIRR_STORE_HOST: "box" },
+      );
+      const page = await visit(t, d.url, {
+        colorScheme: scheme,
+        viewport: { width: 360, height: 740 },
+        bypassCSP: true,
+        reducedMotion: "reduce",
+      });
+      await page.locator("#health li").first().waitFor();
+      await page.locator("#processes tbody tr").first().waitFor();
+      await page.getByText("Show what is set").click();
+      await page
+        .getByRole("button", { name: /^GPU 0|^0 / })
+        .first()
+        .click();
+      await page.locator("#charts").scrollIntoViewIfNeeded();
+      await page.locator("#charts canvas").first().waitFor();
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        assert.ok(
+          (await page.evaluate(() => document.scrollingElement.scrollWidth)) <= width,
+          `scrolls sideways at ${width}`,
+        );
+        assert.deepEqual(await violations(page), []);
+      }
+      assert.equal(await page.evaluate(() => document.getAnimations().length), 0, "nothing moves by itself");
+      for (const query of ["?at=-20m", "?from=-50m&to=-10m"]) {
+        await page.goto(d.url + query);
+        await page.locator("#answer[aria-busy=false]").waitFor();
+        await page.locator("#lifelines").waitFor();
+        assert.deepEqual(await violations(page), [], query);
+      }
+      await page.route(/\/(plain|tile)/, async (route) => {
+        // they refresh themselves faster than axe looks
+        const reply = await route.fetch();
+        await route.fulfill({
+          response: reply,
+          body: (await reply.text()).replace(/<meta http-equiv="refresh"[^>]*>/g, ""),
+        });
+      });
+      for (const path of ["/plain", "/login", "/tile?gpu=0"]) {
+        await page.goto(d.url + path);
+        assert.deepEqual(await violations(page), [], path);
+      }
+      await page.goto(`${d.url}/docs`);
+      await page.locator(".opblock").first().waitFor();
+      const paper = await page.evaluate(
+        () =>
+          getComputedStyle(document.querySelector(".swagger-ui")).backgroundColor +
+          getComputedStyle(document.documentElement).backgroundColor,
+      );
+      assert.equal(/rgb\(28, 32, 34\)/.test(paper), scheme === "dark", paper);
+      assert.deepEqual(await violations(page), [], "/docs");
+    },
+  );
+
+test(
+  "two hosts of a real Prometheus are on the page of all hosts",
+  { skip: skip || (!prometheus && "no prometheus (tools/deps test)") },
+  async (t) => {
+    const database = await new Prometheus().start();
+    t.after(() => database.remove());
+    const one = await daemon(t, "sim:gpus=2,scenario=training", [], { WHIRR_FLEET_URL: database.url });
+    database.scrape({ gpu42: one, gpu17: await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1") });
+    await eventually(
+      async () =>
+        (await database.count("gpu_up")) === 4 &&
+        (await database.count("gpu_up == 0")) === 1 &&
+        (await database.count("gpu_utilization_percent")) === 3 &&
+        (await database.count('whirr_gpu_health{state="lost"} == 1')) === 1 &&
+        (await database.count('gpu_process_memory_bytes{user="alice"}')) === 3,
+    );
+    const page = await visit(t, one.url);
+    await page.getByRole("link", { name: "All hosts" }).click();
+    await page
+      .locator("#answer.bad")
+      .getByText(/^.? ?2 hosts, 4 GPUs, .* 1 lost/)
+      .waitFor();
+    const worst = page.locator("#hosts tbody tr");
+    assert.match(await worst.innerText(), /gpu17[\s\S]*GPU 1 is lost/);
+    assert.equal(await worst.locator(".square").count(), 2);
+    assert.match(await page.locator("#hosts .map li").innerText(), /gpu42: \d+%, [\d.]+\/[\d.]+ GiB, \d+ °C, \d+ W/);
+    assert.match(await page.locator("#who tbody tr").first().innerText(), /^alice\s+[\d.]+ GiB\s+[\d.]+\s+\d+ W/);
+    await page.getByLabel("Needed on one GPU").fill("1 GiB");
+    await page
+      .locator("#fit")
+      .getByText(/^1.0 GiB fits on 3 GPUs/)
+      .waitFor();
+  },
+);
+
+test(
+  "all hosts on one page: worst first, who holds and is idle, where there is room, what it costs",
+  { skip },
+  async (t) => {
+    const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_FLEET_URL: "http://127.0.0.1:1" }); // a real database has two above, and 300 in tests/contract/test_fleet.py
+    const page = await visit(t, d.url, {
+      bypassCSP: true,
+      before: () => {
+        const real = window.fetch;
+        window.asked = 0;
+        window.fetch = (...how) => {
+          window.asked++;
+          return real(...how);
+        };
+      },
     });
-    for (const path of ["/plain", "/login", "/tile?gpu=0"]) {
-      await page.goto(d.url + path);
-      assert.deepEqual(await violations(page), [], path);
-    }
-    await page.goto(`${d.url}/docs`);
-    await page.locator(".opblock").first().waitFor();
-    const paper = await page.evaluate(() => getComputedStyle(document.querySelector(".swagger-ui")).backgroundColor + getComputedStyle(document.documentElement).backgroundColor);
-    assert.equal(/rgb\(28, 32, 34\)/.test(paper), scheme === "dark", paper);
-    assert.deepEqual(await violations(page), [], "/docs");
-  });
-
-test("two hosts of a real Prometheus are on the page of all hosts", { skip: skip || (!prometheus && "no prometheus (tools/deps test)") }, async (t) => {
-  const database = await new Prometheus().start();
-  t.after(() => database.remove());
-  const one = await daemon(t, "sim:gpus=2,scenario=training", [], { WHIRR_FLEET_URL: database.url });
-  database.scrape({ gpu42: one, gpu17: await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1") });
-  await eventually(async () => await database.count("gpu_up") === 4 && await database.count("gpu_up == 0") === 1 && await database.count("gpu_utilization_percent") === 3 && await database.count('whirr_gpu_health{state="lost"} == 1') === 1 &&
-    await database.count('gpu_process_memory_bytes{user="alice"}') === 3);
-  const page = await visit(t, one.url);
-  await page.getByRole("link", { name: "All hosts" }).click();
-  await page.locator("#answer.bad").getByText(/^.? ?2 hosts, 4 GPUs, .* 1 lost/).waitFor();
-  const worst = page.locator("#hosts tbody tr");
-  assert.match(await worst.innerText(), /gpu17[\s\S]*GPU 1 is lost/);
-  assert.equal(await worst.locator(".square").count(), 2);
-  assert.match(await page.locator("#hosts .map li").innerText(), /gpu42: \d+%, [\d.]+\/[\d.]+ GiB, \d+ °C, \d+ W/);
-  assert.match(await page.locator("#who tbody tr").first().innerText(), /^alice\s+[\d.]+ GiB\s+[\d.]+\s+\d+ W/);
-  await page.getByLabel("Needed on one GPU").fill("1 GiB");
-  await page.locator("#fit").getByText(/^1.0 GiB fits on 3 GPUs/).waitFor();
-});
-
-test("all hosts on one page: worst first, who holds and is idle, where there is room, what it costs", { skip }, async (t) => {
-  const d = await daemon(t, "sim:gpus=1,scenario=idle", [], { WHIRR_FLEET_URL: "http://127.0.0.1:1" }); // a real database has two above, and 300 in tests/contract/test_fleet.py
-  const page = await visit(t, d.url, { bypassCSP: true, before: () => {
-    const real = window.fetch;
-    window.asked = 0;
-    window.fetch = (...how) => { window.asked++; return real(...how); };
-  } });
-  let asked = 0;
-  await page.route(/\/api\/fleet$/, (route) => route.fulfill({ json: asked++ ? fleetOf(300) : { fetched_at: null, loading: true, error: null, fleet: null } }));
-  await page.getByRole("link", { name: "All hosts" }).click();
-  await page.locator("#answer.bad").getByText("300 hosts, 1200 GPUs").waitFor(); // not there at first: it asks again
-  assert.deepEqual(await page.locator("#hosts tbody th").allInnerTexts().then((l) => l.map((x) => x.replace(/\W+/, ""))), ["gpu17", "gpu99"]);
-  assert.equal(await page.locator("#hosts .map li").count(), 298);
-  assert.ok(await page.locator("#hosts").evaluate((e) => e.getBoundingClientRect().height) < 1000, "hundreds of hosts on a screen");
-  assert.equal(await page.locator("#hosts .map .who").evaluateAll((l) => l.filter((e) => e.scrollWidth > e.clientWidth).length), 0, "names can be read");
-  await page.locator("#hosts select").selectOption("held");
-  await page.getByRole("heading", { name: "1 host of 300, worst first" }).waitFor();
-  await page.locator("#hosts select").selectOption("");
-  await page.getByLabel("Needed on one GPU").fill("60 GiB");
-  await page.locator("#fit").getByText("60.0 GiB fits on 4 GPUs").waitFor();
-  assert.match(await page.locator("#fit li").first().innerText(), /^gpu200 GPU 0: 70.0 GiB free/);
-  assert.match(await page.locator("#who tbody tr").first().innerText(), /alice[\s\S]*2\.5[\s\S]*1000 kWh[\s\S]*500\.00 EUR/);
-  assert.match(await page.locator("#spent").innerText(), /2000 kWh for 1000\.00 EUR/);
-  await page.getByLabel("Needed on one GPU").fill("much");
-  await page.locator("#fit").getByText("Write a size like 60GiB.").waitFor();
-  assert.ok(await page.evaluate(() => { // one question at a time, however often the page is looked at
-    const before = window.asked;
-    for (let i = 0; i < 3; i++) document.dispatchEvent(new Event("visibilitychange"));
-    return window.asked - before;
-  }) <= 1);
-  assert.deepEqual(await violations(page), []);
-  await page.setViewportSize({ width: 360, height: 740 });
-  assert.ok(await page.evaluate(() => document.scrollingElement.scrollWidth) <= 360);
-  await page.unroute(/\/api\/fleet$/);
-  await page.reload();
-  await page.getByRole("alert").getByText("The fleet's database can't be asked").waitFor();
-});
+    let asked = 0;
+    await page.route(/\/api\/fleet$/, (route) =>
+      route.fulfill({ json: asked++ ? fleetOf(300) : { fetched_at: null, loading: true, error: null, fleet: null } }),
+    );
+    await page.getByRole("link", { name: "All hosts" }).click();
+    await page.locator("#answer.bad").getByText("300 hosts, 1200 GPUs").waitFor(); // not there at first: it asks again
+    assert.deepEqual(
+      await page
+        .locator("#hosts tbody th")
+        .allInnerTexts()
+        .then((l) => l.map((x) => x.replace(/\W+/, ""))),
+      ["gpu17", "gpu99"],
+    );
+    assert.equal(await page.locator("#hosts .map li").count(), 298);
+    assert.ok(
+      (await page.locator("#hosts").evaluate((e) => e.getBoundingClientRect().height)) < 1000,
+      "hundreds of hosts on a screen",
+    );
+    assert.equal(
+      await page.locator("#hosts .map .who").evaluateAll((l) => l.filter((e) => e.scrollWidth > e.clientWidth).length),
+      0,
+      "names can be read",
+    );
+    await page.locator("#hosts select").selectOption("held");
+    await page.getByRole("heading", { name: "1 host of 300, worst first" }).waitFor();
+    await page.locator("#hosts select").selectOption("");
+    await page.getByLabel("Needed on one GPU").fill("60 GiB");
+    await page.locator("#fit").getByText("60.0 GiB fits on 4 GPUs").waitFor();
+    assert.match(await page.locator("#fit li").first().innerText(), /^gpu200 GPU 0: 70.0 GiB free/);
+    assert.match(
+      await page.locator("#who tbody tr").first().innerText(),
+      /alice[\s\S]*2\.5[\s\S]*1000 kWh[\s\S]*500\.00 EUR/,
+    );
+    assert.match(await page.locator("#spent").innerText(), /2000 kWh for 1000\.00 EUR/);
+    await page.getByLabel("Needed on one GPU").fill("much");
+    await page.locator("#fit").getByText("Write a size like 60GiB.").waitFor();
+    assert.ok(
+      (await page.evaluate(() => {
+        // one question at a time, however often the page is looked at
+        const before = window.asked;
+        for (let i = 0; i < 3; i++) document.dispatchEvent(new Event("visibilitychange"));
+        return window.asked - before;
+      })) <= 1,
+    );
+    assert.deepEqual(await violations(page), []);
+    await page.setViewportSize({ width: 360, height: 740 });
+    assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= 360);
+    await page.unroute(/\/api\/fleet$/);
+    await page.reload();
+    await page.getByRole("alert").getByText("The fleet's database can't be asked").waitFor();
+  },
+);
 
 test("no GPU, and GPUs that can't be read, are said plainly", { skip }, async (t) => {
   const none = await daemon(t, "drm", [], { WHIRR_ROOT: "/nonexistent" });
@@ -525,13 +746,17 @@ test("a history that doesn't answer for a moment is still there", { skip }, asyn
   const d = new Daemon();
   t.after(() => d.remove());
   await d.start("sim:gpus=1,scenario=idle", ["--store", `sqlite:${d.folder}/past.db`]);
-  const page = await visit(t, d.url, { before: () => {
-    const real = window.fetch, busy = () => new Response('{"error":{"code":"busy","message":"The history is busy."}}', { status: 503 });
-    window.refused = 0;
-    window.fetch = (path, ...how) => (String(path).includes("points=120") ? (window.refused++, Promise.resolve(busy())) : real(path, ...how));
-  } });
+  const page = await visit(t, d.url, {
+    before: () => {
+      const real = window.fetch,
+        busy = () => new Response('{"error":{"code":"busy","message":"The history is busy."}}', { status: 503 });
+      window.refused = 0;
+      window.fetch = (path, ...how) =>
+        String(path).includes("points=120") ? (window.refused++, Promise.resolve(busy())) : real(path, ...how);
+    },
+  });
   await page.locator("#time .strip").waitFor();
-  assert.ok(await page.evaluate(() => window.refused) > 0);
+  assert.ok((await page.evaluate(() => window.refused)) > 0);
 });
 
 test("a hidden page is quiet", { skip }, async (t) => {

@@ -10,7 +10,10 @@ before(async () => {
   if (missing) return;
   browser = await openBrowser();
 });
-after(async () => { await browser?.close(); await daemon?.remove(); });
+after(async () => {
+  await browser?.close();
+  await daemon?.remove();
+});
 
 async function open(source, stored, script) {
   await daemon?.remove();
@@ -25,7 +28,9 @@ async function open(source, stored, script) {
 test("64 GPUs for an hour: samples are drawn, and nothing grows", { skip: missing }, async () => {
   const page = await open("sim:gpus=64,scenario=training,fault=lost@5", false, fakeFeed);
   await page.goto(daemon.url);
-  await page.waitForFunction(() => window.feed && document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"));
+  await page.waitForFunction(
+    () => window.feed && document.querySelectorAll(".cell").length === 64 && document.querySelector("footer"),
+  );
   // Only what is another is touched: a figure and its color.
   const change = await touched(page, 7);
   assert.match(change.text, /^7\s+87%$/);
@@ -35,9 +40,22 @@ test("64 GPUs for an hour: samples are drawn, and nothing grows", { skip: missin
   await feed(page, 240, 12.5);
   assert.match(await page.locator(".cell").nth(6).innerText(), /^6\s+\d+%$/);
   assert.match(await page.locator(".cell").nth(5).innerText(), /^▲ 5\s+lost$/);
-  assert.ok(await page.locator(".cell").nth(5).evaluate((e) => e.scrollHeight <= e.clientHeight && e.lastElementChild.getBoundingClientRect().bottom <= e.getBoundingClientRect().bottom), "a cell has room for what it says");
+  assert.ok(
+    await page
+      .locator(".cell")
+      .nth(5)
+      .evaluate(
+        (e) =>
+          e.scrollHeight <= e.clientHeight &&
+          e.lastElementChild.getBoundingClientRect().bottom <= e.getBoundingClientRect().bottom,
+      ),
+    "a cell has room for what it says",
+  );
   const late = await held(page);
-  assert.ok(late.mib < early.mib + 3, `heap: ${early.mib.toFixed(1)} MiB after 10 minutes, ${late.mib.toFixed(1)} after an hour`);
+  assert.ok(
+    late.mib < early.mib + 3,
+    `heap: ${early.mib.toFixed(1)} MiB after 10 minutes, ${late.mib.toFixed(1)} after an hour`,
+  );
   assert.ok(late.nodes < early.nodes * 1.1 && late.listeners < early.listeners * 1.5, JSON.stringify({ early, late }));
 });
 

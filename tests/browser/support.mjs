@@ -15,7 +15,10 @@ export const maker = path.join(process.env.WHIRR_BUILD ?? path.join(root, "build
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
 const fakes = path.join(process.env.WHIRR_BUILD ?? path.join(root, "build"), "tests/fakes");
-export const driver = { nvml: path.join(fakes, "nvml/libnvidia-ml-fake.so"), cuda: path.join(fakes, "cuda/libcuda-fake.so") };
+export const driver = {
+  nvml: path.join(fakes, "nvml/libnvidia-ml-fake.so"),
+  cuda: path.join(fakes, "cuda/libcuda-fake.so"),
+};
 
 /** Why these tests cannot run here; false when they can. */
 export const missing = !program ? "no chromium (tools/deps test)" : !existsSync(whirr) ? "whirr is not built" : false;
@@ -24,16 +27,40 @@ export const patience = 90000; // milliseconds: a busy machine is slow, and noth
 
 // What Playwright turns off (`disabledFeatures` in it), as this argument replaces its own; and two pages behind the address line that Chromium loads in each
 // new window, which takes a second of CPU.
-const OFF = ["AutoDeElevate", "AvoidUnnecessaryBeforeUnloadCheckSync", "BoundaryEventDispatchTracksNodeRemoval", "DestroyProfileOnBrowserClose", "DialMediaRouteProvider",
-             "GlobalMediaControls", "HttpsUpgrades", "LensOverlay", "MediaRouter", "OptimizationHints", "PaintHolding", "RenderDocument", "ThirdPartyStoragePartitioning", "Translate",
-             "WebUIOmniboxPopup", "WebUIOmniboxAimPopup"];
+const OFF = [
+  "AutoDeElevate",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "BoundaryEventDispatchTracksNodeRemoval",
+  "DestroyProfileOnBrowserClose",
+  "DialMediaRouteProvider",
+  "GlobalMediaControls",
+  "HttpsUpgrades",
+  "LensOverlay",
+  "MediaRouter",
+  "OptimizationHints",
+  "PaintHolding",
+  "RenderDocument",
+  "ThirdPartyStoragePartitioning",
+  "Translate",
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+];
 
 export function openBrowser() {
   return chromium.launch({
     timeout: patience,
     executablePath: program,
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-           "--disable-dev-shm-usage", `--disable-features=${OFF.join()}`],
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--disable-dev-shm-usage",
+      `--disable-features=${OFF.join()}`,
+    ],
   });
 }
 
@@ -46,7 +73,13 @@ export class Daemon {
   }
 
   env(more = {}) {
-    const at = { HOME: this.folder, XDG_RUNTIME_DIR: this.folder, XDG_STATE_HOME: this.folder, XDG_CONFIG_HOME: this.folder, XDG_DATA_HOME: this.folder };
+    const at = {
+      HOME: this.folder,
+      XDG_RUNTIME_DIR: this.folder,
+      XDG_STATE_HOME: this.folder,
+      XDG_CONFIG_HOME: this.folder,
+      XDG_DATA_HOME: this.folder,
+    };
     const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(WHIRR|GPU|XDG)_/.test(name)));
     // Leaks are looked for elsewhere: here the search at the end of each helper would take longer than what is waited for.
     kept.ASAN_OPTIONS = `${process.env.ASAN_OPTIONS ?? ""}:detect_leaks=0`;
@@ -59,16 +92,34 @@ export class Daemon {
 
   /** Started again, it listens where it did before. */
   async start(source, args = [], env = {}) {
-    for (;; this.port++) {
-      try { return await this.startOnce(source, args, env); } catch (problem) { if (!/in use/.test(String(problem))) throw problem; }
+    for (; ; this.port++) {
+      try {
+        return await this.startOnce(source, args, env);
+      } catch (problem) {
+        if (!/in use/.test(String(problem))) throw problem;
+      }
     }
   }
 
   startOnce(source, args, env) {
     return new Promise((resolve, reject) => {
       let log = "";
-      this.process = spawn(whirr, ["serve", "--listen", `127.0.0.1:${this.port}`, "--interval", "0.5", "--source", source, "--store", "none", ...args],
-                           { env: this.env(env), stdio: ["ignore", "ignore", "pipe"] });
+      this.process = spawn(
+        whirr,
+        [
+          "serve",
+          "--listen",
+          `127.0.0.1:${this.port}`,
+          "--interval",
+          "0.5",
+          "--source",
+          source,
+          "--store",
+          "none",
+          ...args,
+        ],
+        { env: this.env(env), stdio: ["ignore", "ignore", "pipe"] },
+      );
       this.process.stderr.on("data", (text) => {
         log += text;
         const found = /listening.*?127\.0\.0\.1:(\d+)/.exec(log);
@@ -81,17 +132,40 @@ export class Daemon {
 
   /** A GPU on a fake driver with a real process on it, and a guard for that. Needs start("nvml", [], env). */
   guarded(settings) {
-    const worker = spawn("sleep", ["600"], { stdio: "ignore" }), cuda = path.join(this.folder, "cuda");
+    const worker = spawn("sleep", ["600"], { stdio: "ignore" }),
+      cuda = path.join(this.folder, "cuda");
     mkdirSync(cuda);
-    const gpu = "gpu NVIDIA H200\n  total 40000\n  temperature 50\n", holds = `  process ${worker.pid} compute 8000\n`;
+    const gpu = "gpu NVIDIA H200\n  total 40000\n  temperature 50\n",
+      holds = `  process ${worker.pid} compute 8000\n`;
     writeFileSync(path.join(cuda, "nvml.base"), gpu + holds);
     writeFileSync(path.join(this.folder, "nvml"), `${gpu}${holds}  used 8000\n`);
-    writeFileSync(path.join(this.folder, "whirr.toml"), `[worker]\nprocess_check_interval_secs = 0.2\nminimum_pause = "0s"\n${settings}[guard.worker.llama]\nmethods = ["checkpoint"]\nmatch = { pid = ${worker.pid} }\n`);
-    const env = { WHIRR_NVML_LIBRARY: driver.nvml, WHIRR_CUDA_LIBRARY: driver.cuda, WHIRR_FAKE_CUDA: cuda, WHIRR_FAKE_NVML: path.join(this.folder, "nvml"), WHIRR_CONFIG: path.join(this.folder, "whirr.toml") };
-    return { env, worker, state: () => { try { return Number(readFileSync(path.join(cuda, `${worker.pid}.state`), "utf8")); } catch { return 0; } } };
+    writeFileSync(
+      path.join(this.folder, "whirr.toml"),
+      `[worker]\nprocess_check_interval_secs = 0.2\nminimum_pause = "0s"\n${settings}[guard.worker.llama]\nmethods = ["checkpoint"]\nmatch = { pid = ${worker.pid} }\n`,
+    );
+    const env = {
+      WHIRR_NVML_LIBRARY: driver.nvml,
+      WHIRR_CUDA_LIBRARY: driver.cuda,
+      WHIRR_FAKE_CUDA: cuda,
+      WHIRR_FAKE_NVML: path.join(this.folder, "nvml"),
+      WHIRR_CONFIG: path.join(this.folder, "whirr.toml"),
+    };
+    return {
+      env,
+      worker,
+      state: () => {
+        try {
+          return Number(readFileSync(path.join(cuda, `${worker.pid}.state`), "utf8"));
+        } catch {
+          return 0;
+        }
+      },
+    };
   }
 
-  get url() { return `http://127.0.0.1:${this.port}`; }
+  get url() {
+    return `http://127.0.0.1:${this.port}`;
+  }
 
   stop() {
     return new Promise((resolve) => {
@@ -114,11 +188,21 @@ export const prometheus = ["/usr/bin/prometheus", "/usr/local/bin/prometheus"].f
 export class Prometheus {
   start() {
     this.folder = mkdtempSync(path.join(tmpdir(), "whirr-prometheus-"));
-    writeFileSync(path.join(this.folder, "prometheus.yml"), `global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs: [{job_name: whirr, file_sd_configs: [{files: ["${this.folder}/targets.json"], refresh_interval: 1s}]}]\n`);
+    writeFileSync(
+      path.join(this.folder, "prometheus.yml"),
+      `global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs: [{job_name: whirr, file_sd_configs: [{files: ["${this.folder}/targets.json"], refresh_interval: 1s}]}]\n`,
+    );
     return new Promise((resolve, reject) => {
       let log = "";
-      this.process = spawn(prometheus, [`--config.file=${this.folder}/prometheus.yml`, `--storage.tsdb.path=${this.folder}/data`, "--web.listen-address=127.0.0.1:0"],
-                           { stdio: ["ignore", "ignore", "pipe"] });
+      this.process = spawn(
+        prometheus,
+        [
+          `--config.file=${this.folder}/prometheus.yml`,
+          `--storage.tsdb.path=${this.folder}/data`,
+          "--web.listen-address=127.0.0.1:0",
+        ],
+        { stdio: ["ignore", "ignore", "pipe"] },
+      );
       this.process.stderr.on("data", (text) => {
         log += text;
         const found = /msg="Listening on".*?address=127\.0\.0\.1:([1-9]\d*)/.exec(log);
@@ -133,20 +217,27 @@ export class Prometheus {
 
   /** From now on these daemons, each by a name of its own: on one machine they all have the machine's. */
   scrape(daemons) {
-    const targets = Object.entries(daemons).map(([host, d]) => ({ targets: [`127.0.0.1:${d.port}`], labels: { host, instance: host } }));
+    const targets = Object.entries(daemons).map(([host, d]) => ({
+      targets: [`127.0.0.1:${d.port}`],
+      labels: { host, instance: host },
+    }));
     writeFileSync(path.join(this.folder, "targets.new"), JSON.stringify(targets));
     renameSync(path.join(this.folder, "targets.new"), path.join(this.folder, "targets.json"));
   }
 
   /** The number that a question has for an answer; 0 where there is none. */
   async count(question) {
-    const { data } = await (await fetch(`${this.url}/api/v1/query?query=${encodeURIComponent(`count(${question})`)}`)).json();
+    const { data } = await (
+      await fetch(`${this.url}/api/v1/query?query=${encodeURIComponent(`count(${question})`)}`)
+    ).json();
     return Number(data.result[0]?.value[1] ?? 0);
   }
 
   async remove() {
     this.process.removeAllListeners("exit");
-    const over = new Promise((done) => (this.process.exitCode === null && this.process.signalCode === null ? this.process.once("exit", done) : done()));
+    const over = new Promise((done) =>
+      this.process.exitCode === null && this.process.signalCode === null ? this.process.once("exit", done) : done(),
+    );
     this.process.kill();
     await over;
     rmSync(this.folder, { recursive: true, force: true });

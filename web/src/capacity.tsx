@@ -11,7 +11,10 @@ import type { CapacityGpu, Placement } from "./types";
 const MOST = 16;
 
 /** What was free at the least, where that says more than what is free now. */
-const low = (g: CapacityGpu) => (g.free_least_24h_mb != null && memory(g.free_least_24h_mb) !== memory(g.available_mb) ? `24h low: ${memory(g.free_least_24h_mb)}` : null);
+const low = (g: CapacityGpu) =>
+  g.free_least_24h_mb != null && memory(g.free_least_24h_mb) !== memory(g.available_mb)
+    ? `24h low: ${memory(g.free_least_24h_mb)}`
+    : null;
 
 export function CapacityPanel({ s }: { s: State }) {
   const [gpus, setGpus] = useState<CapacityGpu[]>([]);
@@ -19,29 +22,73 @@ export function CapacityPanel({ s }: { s: State }) {
   const [found, setFound] = useState<Placement | null>(null);
   const [problem, setProblem] = useState("");
   const tick = Math.floor((s.sampleAt ?? 0) / 30e3);
-  useEffect(() => { if (s.link === "live") get<{ gpus: CapacityGpu[] }>("/api/capacity").then((c) => setGpus(c.gpus)).catch(() => undefined); }, [tick, s.link]);
+  useEffect(() => {
+    if (s.link === "live")
+      get<{ gpus: CapacityGpu[] }>("/api/capacity")
+        .then((c) => setGpus(c.gpus))
+        .catch(() => undefined);
+  }, [tick, s.link]);
   const ask = async (e: Event) => {
     e.preventDefault();
     const bytes = parseSize(size);
     setFound(null);
-    if (!bytes) { setProblem("Write a size like 24GiB."); return; }
+    if (!bytes) {
+      setProblem("Write a size like 24GiB.");
+      return;
+    }
     try {
       setFound(await get<Placement>(`/api/placement?bytes=${bytes}`));
       setProblem("");
-    } catch (p) { setProblem(words(p)); }
+    } catch (p) {
+      setProblem(words(p));
+    }
   };
   return (
     <Section id="capacity" title="What fits where">
       <form class="controls" onSubmit={ask}>
-        <label class="control">Size of the model <input value={size} placeholder="24GiB" size={8} onInput={(e) => setSize(e.currentTarget.value)} /></label>
+        <label class="control">
+          Size of the model{" "}
+          <input value={size} placeholder="24GiB" size={8} onInput={(e) => setSize(e.currentTarget.value)} />
+        </label>
         <button type="submit">Check</button>
       </form>
-      <p role="status">{problem && <span class="lv bad">{problem}</span>}{found && <><Mark level={found.fits_now ? "good" : found.fits === false ? "bad" : "warn"} label={found.fits ? "fits" : found.fits === false ? "doesn't fit" : "unknown"} /> {found.fits ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. ` : found.fits === false ? "Doesn't fit: " : "Unknown: "}{found.reason}</>}</p>
-      <ul class="plain">{gpus.slice(0, MOST).map((g) => (
-        <li key={`${g.gpu_index}/${g.instance}`} class="room"><span>GPU {g.gpu_index}{g.instance == null ? "" : `/${g.instance}`}</span>
-          {g.usable && g.available_mb != null ? <><Bar value={(g.memory_total_mb ?? 0) - g.available_mb} limit={g.memory_total_mb} label="VRAM in use" /><span class="num">{memory(g.available_mb)} free{low(g) && <span class="dim">{low(g)}</span>}</span></> : <span class="dim problem">{g.problem}</span>}
-        </li>
-      ))}</ul>
+      <p role="status">
+        {problem && <span class="lv bad">{problem}</span>}
+        {found && (
+          <>
+            <Mark
+              level={found.fits_now ? "good" : found.fits === false ? "bad" : "warn"}
+              label={found.fits ? "fits" : found.fits === false ? "doesn't fit" : "unknown"}
+            />{" "}
+            {found.fits
+              ? `Fits on GPU ${found.gpus.join(", ")}${found.fits_now ? "" : ", after evicting workers"}. `
+              : found.fits === false
+                ? "Doesn't fit: "
+                : "Unknown: "}
+            {found.reason}
+          </>
+        )}
+      </p>
+      <ul class="plain">
+        {gpus.slice(0, MOST).map((g) => (
+          <li key={`${g.gpu_index}/${g.instance}`} class="room">
+            <span>
+              GPU {g.gpu_index}
+              {g.instance == null ? "" : `/${g.instance}`}
+            </span>
+            {g.usable && g.available_mb != null ? (
+              <>
+                <Bar value={(g.memory_total_mb ?? 0) - g.available_mb} limit={g.memory_total_mb} label="VRAM in use" />
+                <span class="num">
+                  {memory(g.available_mb)} free{low(g) && <span class="dim">{low(g)}</span>}
+                </span>
+              </>
+            ) : (
+              <span class="dim problem">{g.problem}</span>
+            )}
+          </li>
+        ))}
+      </ul>
       {gpus.length > MOST && <p class="dim">and {gpus.length - MOST} more; a size is checked against all of them.</p>}
     </Section>
   );

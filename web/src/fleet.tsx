@@ -5,14 +5,41 @@ import { useEffect, useState } from "preact/hooks";
 import { celsius, clock, DASH, energy, memory, memoryOf, parseSize, percent, watts } from "./format";
 import { get, Refused } from "./live";
 import { memo } from "./memo";
-import { type FleetGpu, type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText, type TroubleFilter } from "./hosts";
+import {
+  type FleetGpu,
+  type FleetHost,
+  fitting,
+  freest,
+  hostsShown,
+  troubleLevel,
+  troubleText,
+  type TroubleFilter,
+} from "./hosts";
 import { Mark, Scroll, Section } from "./parts";
 import "./style.css";
 import type { Num } from "./types";
 
-interface Usage { user?: string | null; container?: string | null; memory_mb: Num; utilization_percent: Num; power_watts: Num }
-interface Bill { span_seconds: number; energy_joules: number; price_per_kwh: number; currency: string; users?: Billed[]; hosts?: Billed[] }
-interface Billed { user?: string | null; host?: string | null; energy_joules: number; cost: Num }
+interface Usage {
+  user?: string | null;
+  container?: string | null;
+  memory_mb: Num;
+  utilization_percent: Num;
+  power_watts: Num;
+}
+interface Bill {
+  span_seconds: number;
+  energy_joules: number;
+  price_per_kwh: number;
+  currency: string;
+  users?: Billed[];
+  hosts?: Billed[];
+}
+interface Billed {
+  user?: string | null;
+  host?: string | null;
+  energy_joules: number;
+  cost: Num;
+}
 interface Fleet {
   status: { answer: string; gpu_count: number; hosts_not_answering: number; hosts: FleetHost[] };
   by_user: { users: Usage[] };
@@ -20,20 +47,35 @@ interface Fleet {
   energy_by_host: Bill | null;
   energy_by_user: Bill | null;
 }
-interface Answer { fetched_at: string | null; loading: boolean; error: string | null; fleet: Fleet | null }
+interface Answer {
+  fetched_at: string | null;
+  loading: boolean;
+  error: string | null;
+  fleet: Fleet | null;
+}
 
-const EVERY = 5000, SOON = 400; // ms
+const EVERY = 5000,
+  SOON = 400; // ms
 
 function gpuTitle(g: FleetGpu): string {
   const parts = [`${g.host} GPU ${g.gpu_index ?? DASH} ${g.name ?? ""}`.trim()];
   const wrong = troubleText(g);
   if (wrong) parts.push(wrong);
-  if (g.up) parts.push(percent(g.utilization_percent), memoryOf(g.memory_used_mb, g.memory_total_mb), celsius(g.temperature_celsius), watts(g.power_watts));
+  if (g.up)
+    parts.push(
+      percent(g.utilization_percent),
+      memoryOf(g.memory_used_mb, g.memory_total_mb),
+      celsius(g.temperature_celsius),
+      watts(g.power_watts),
+    );
   return parts.join(", ");
 }
 
 function Square({ g }: { g: FleetGpu }) {
-  const step = g.up && g.utilization_percent != null ? `h${Math.max(0, Math.min(9, Math.floor(g.utilization_percent / 10)))}` : "none";
+  const step =
+    g.up && g.utilization_percent != null
+      ? `h${Math.max(0, Math.min(9, Math.floor(g.utilization_percent / 10)))}`
+      : "none";
   return <i class={`square ${step} ${troubleLevel(g)}`} title={gpuTitle(g)} />;
 }
 
@@ -41,8 +83,14 @@ const Host = memo(function Host({ h }: { h: FleetHost }) {
   const level = troubleLevel(h);
   return (
     <tr>
-      <th scope="row">{level !== "good" && <Mark level={level} label={h.trouble.replace("_", " ")} />} {h.host}</th>
-      <td class="squares" role="img" aria-label={`${h.gpus.length} GPUs, ${percent(h.utilization_percent)} on average`}>{h.gpus.map((g) => <Square key={g.uuid ?? g.gpu_index} g={g} />)}</td>
+      <th scope="row">
+        {level !== "good" && <Mark level={level} label={h.trouble.replace("_", " ")} />} {h.host}
+      </th>
+      <td class="squares" role="img" aria-label={`${h.gpus.length} GPUs, ${percent(h.utilization_percent)} on average`}>
+        {h.gpus.map((g) => (
+          <Square key={g.uuid ?? g.gpu_index} g={g} />
+        ))}
+      </td>
       <td class="n">{percent(h.utilization_percent)}</td>
       <td class="n">{memoryOf(h.memory_used_mb, h.memory_total_mb)}</td>
       <td class="n">{celsius(h.temperature_celsius)}</td>
@@ -55,73 +103,262 @@ const Host = memo(function Host({ h }: { h: FleetHost }) {
 /** A fine host: its name and a square for each GPU. */
 const Small = memo(function Small({ h }: { h: FleetHost }) {
   const text = `${h.host}: ${percent(h.utilization_percent)}, ${memoryOf(h.memory_used_mb, h.memory_total_mb)}, ${celsius(h.temperature_celsius)}, ${watts(h.power_watts)}`;
-  return <li title={text}><span class="sr">{text}</span><span class="who" aria-hidden="true">{h.host}</span><span class="squares" aria-hidden="true">{h.gpus.map((g) => <Square key={g.uuid ?? g.gpu_index} g={g} />)}</span></li>;
+  return (
+    <li title={text}>
+      <span class="sr">{text}</span>
+      <span class="who" aria-hidden="true">
+        {h.host}
+      </span>
+      <span class="squares" aria-hidden="true">
+        {h.gpus.map((g) => (
+          <Square key={g.uuid ?? g.gpu_index} g={g} />
+        ))}
+      </span>
+    </li>
+  );
 });
 
 /** A column has room for the longest name and the most GPUs. */
 function roomFor(hosts: FleetHost[]): Record<string, string> {
-  const most = (of: (h: FleetHost) => number, limit: number) => hosts.reduce((n, h) => Math.max(n, Math.min(of(h), limit)), 1);
+  const most = (of: (h: FleetHost) => number, limit: number) =>
+    hosts.reduce((n, h) => Math.max(n, Math.min(of(h), limit)), 1);
   return { "--name": `${most((h) => h.host.length, 24)}ch`, "--gpus": String(most((h) => h.gpus.length, 16)) };
 }
 
-const SHOWN = 40, PLACES = 10;
+const SHOWN = 40,
+  PLACES = 10;
 
 function Hosts({ hosts }: { hosts: FleetHost[] }) {
   const [only, setOnly] = useState<TroubleFilter>("");
   const [query, setQuery] = useState("");
   const [figures, setFigures] = useState(false);
   const [all, setAll] = useState(false);
-  const list = hostsShown(hosts, only, query), rows = figures ? list : list.filter((h) => h.trouble !== "fine"), small = figures ? [] : list.filter((h) => h.trouble === "fine");
+  const list = hostsShown(hosts, only, query),
+    rows = figures ? list : list.filter((h) => h.trouble !== "fine"),
+    small = figures ? [] : list.filter((h) => h.trouble === "fine");
   const rest = all ? 0 : Math.max(0, rows.length - SHOWN);
   return (
-    <Section id="hosts" title={`${list.length} host${list.length === 1 ? "" : "s"}${list.length < hosts.length ? ` of ${hosts.length}` : ""}, worst first`} side={<div class="controls">
-      <label class="control"><input type="checkbox" checked={figures} onChange={(e) => setFigures(e.currentTarget.checked)} /> Figures for all</label>
-      <label class="control">Show <select value={only} onChange={(e) => setOnly(e.currentTarget.value as TroubleFilter)}>
-        <option value="">all</option><option value="trouble">anything unusual</option><option value="held">held but idle</option>
-      </select></label>
-      <label class="control">Filter <input type="search" value={query} placeholder="gpu17 H100" onInput={(e) => setQuery(e.currentTarget.value)} /></label>
-    </div>}>
-      {rows.length > 0 && <Scroll label="Hosts"><table class="hosts">
-        <thead><tr><th scope="col">Host</th><th scope="col">GPUs</th><th scope="col" class="n">Util</th><th scope="col" class="n">VRAM</th><th scope="col" class="n">Hottest</th><th scope="col" class="n">Power</th><th scope="col">Note</th></tr></thead>
-        <tbody>{rows.slice(0, rows.length - rest).map((h) => <Host key={h.host} h={h} />)}</tbody>
-      </table></Scroll>}
-      {rest > 0 && <p><button type="button" onClick={() => setAll(true)}>Show {rest} more</button></p>}
-      {small.length > 0 && <ul class="map" style={roomFor(small)} aria-label="Hosts with nothing unusual, the busiest first">{small.map((h) => <Small key={h.host} h={h} />)}</ul>}
+    <Section
+      id="hosts"
+      title={`${list.length} host${list.length === 1 ? "" : "s"}${list.length < hosts.length ? ` of ${hosts.length}` : ""}, worst first`}
+      side={
+        <div class="controls">
+          <label class="control">
+            <input type="checkbox" checked={figures} onChange={(e) => setFigures(e.currentTarget.checked)} /> Figures
+            for all
+          </label>
+          <label class="control">
+            Show{" "}
+            <select value={only} onChange={(e) => setOnly(e.currentTarget.value as TroubleFilter)}>
+              <option value="">all</option>
+              <option value="trouble">anything unusual</option>
+              <option value="held">held but idle</option>
+            </select>
+          </label>
+          <label class="control">
+            Filter{" "}
+            <input
+              type="search"
+              value={query}
+              placeholder="gpu17 H100"
+              onInput={(e) => setQuery(e.currentTarget.value)}
+            />
+          </label>
+        </div>
+      }
+    >
+      {rows.length > 0 && (
+        <Scroll label="Hosts">
+          <table class="hosts">
+            <thead>
+              <tr>
+                <th scope="col">Host</th>
+                <th scope="col">GPUs</th>
+                <th scope="col" class="n">
+                  Util
+                </th>
+                <th scope="col" class="n">
+                  VRAM
+                </th>
+                <th scope="col" class="n">
+                  Hottest
+                </th>
+                <th scope="col" class="n">
+                  Power
+                </th>
+                <th scope="col">Note</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(0, rows.length - rest).map((h) => (
+                <Host key={h.host} h={h} />
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+      {rest > 0 && (
+        <p>
+          <button type="button" onClick={() => setAll(true)}>
+            Show {rest} more
+          </button>
+        </p>
+      )}
+      {small.length > 0 && (
+        <ul class="map" style={roomFor(small)} aria-label="Hosts with nothing unusual, the busiest first">
+          {small.map((h) => (
+            <Small key={h.host} h={h} />
+          ))}
+        </ul>
+      )}
       {!list.length && <p class="dim">No host matches.</p>}
-      {list.length > 0 && <p class="dim legend" aria-hidden="true">Utilization: 0% {[0, 2, 4, 6, 8, 9].map((n) => <i key={n} class={`square h${n}`} />)} 100%</p>}
+      {list.length > 0 && (
+        <p class="dim legend" aria-hidden="true">
+          Utilization: 0%{" "}
+          {[0, 2, 4, 6, 8, 9].map((n) => (
+            <i key={n} class={`square h${n}`} />
+          ))}{" "}
+          100%
+        </p>
+      )}
     </Section>
   );
 }
 
 function Fit({ hosts }: { hosts: FleetHost[] }) {
   const [text, setText] = useState("");
-  const bytes = parseSize(text), mb = bytes == null ? null : bytes / 2 ** 20;
-  const found = mb ? fitting(hosts, mb) : [], most = freest(hosts);
+  const bytes = parseSize(text),
+    mb = bytes == null ? null : bytes / 2 ** 20;
+  const found = mb ? fitting(hosts, mb) : [],
+    most = freest(hosts);
   return (
     <Section id="fit" title="Free VRAM">
-      <label class="control">Needed on one GPU <input type="search" value={text} placeholder="60 GiB" size={10} onInput={(e) => setText(e.currentTarget.value)} /></label>
-      {!mb ? text.trim() ? <p class="lv bad" role="status">Write a size like 60GiB.</p> : <p class="dim">{most ? <>The most on one GPU: {memory(most.memory_room_mb)} on GPU {most.gpu_index} of {most.host}.</> : "No GPU reports free VRAM."}</p>
-        : found.length ? <><p>{memory(mb)} fits on {found.length} GPU{found.length === 1 ? "" : "s"}, idle ones first, then the tightest fit:</p>
-          <ul class="plain">{found.slice(0, PLACES).map((g) => <li key={`${g.host}-${g.gpu_index}`}><b>{g.host}</b> GPU {g.gpu_index}: {memory(g.memory_room_mb)} free <span class="dim">{percent(g.utilization_percent)}, {g.name}</span></li>)}</ul>{found.length > PLACES && <p class="dim">and {found.length - PLACES} more</p>}</>
-        : <p>{memory(mb)} fits nowhere{most ? `; GPU ${most.gpu_index} of ${most.host} has the most: ${memory(most.memory_room_mb)}` : ""}.</p>}
+      <label class="control">
+        Needed on one GPU{" "}
+        <input
+          type="search"
+          value={text}
+          placeholder="60 GiB"
+          size={10}
+          onInput={(e) => setText(e.currentTarget.value)}
+        />
+      </label>
+      {!mb ? (
+        text.trim() ? (
+          <p class="lv bad" role="status">
+            Write a size like 60GiB.
+          </p>
+        ) : (
+          <p class="dim">
+            {most ? (
+              <>
+                The most on one GPU: {memory(most.memory_room_mb)} on GPU {most.gpu_index} of {most.host}.
+              </>
+            ) : (
+              "No GPU reports free VRAM."
+            )}
+          </p>
+        )
+      ) : found.length ? (
+        <>
+          <p>
+            {memory(mb)} fits on {found.length} GPU{found.length === 1 ? "" : "s"}, idle ones first, then the tightest
+            fit:
+          </p>
+          <ul class="plain">
+            {found.slice(0, PLACES).map((g) => (
+              <li key={`${g.host}-${g.gpu_index}`}>
+                <b>{g.host}</b> GPU {g.gpu_index}: {memory(g.memory_room_mb)} free{" "}
+                <span class="dim">
+                  {percent(g.utilization_percent)}, {g.name}
+                </span>
+              </li>
+            ))}
+          </ul>
+          {found.length > PLACES && <p class="dim">and {found.length - PLACES} more</p>}
+        </>
+      ) : (
+        <p>
+          {memory(mb)} fits nowhere
+          {most ? `; GPU ${most.gpu_index} of ${most.host} has the most: ${memory(most.memory_room_mb)}` : ""}.
+        </p>
+      )}
     </Section>
   );
 }
 
 function Who({ fleet }: { fleet: Fleet }) {
   const [by, setBy] = useState<"user" | "container">("user");
-  const list = by === "user" ? fleet.by_user.users : fleet.by_container.containers, bill = by === "user" && fleet.energy_by_user?.energy_joules ? fleet.energy_by_user : null;
-  const spent = new Map(bill?.users?.map((u) => [u.user ?? null, u]) ?? []), priced = !!bill && bill.price_per_kwh > 0;
+  const list = by === "user" ? fleet.by_user.users : fleet.by_container.containers,
+    bill = by === "user" && fleet.energy_by_user?.energy_joules ? fleet.energy_by_user : null;
+  const spent = new Map(bill?.users?.map((u) => [u.user ?? null, u]) ?? []),
+    priced = !!bill && bill.price_per_kwh > 0;
   return (
-    <Section id="who" title="Who uses how much" side={<label class="control">By <select value={by} onChange={(e) => setBy(e.currentTarget.value as typeof by)}><option value="user">user</option><option value="container">container</option></select></label>}>
-      {list.length ? <Scroll label={`Use by ${by}`}><table class="small">
-        <thead><tr><th scope="col">{by === "user" ? "User" : "Container"}</th><th scope="col" class="n">VRAM</th><th scope="col" class="n" title="1 is one GPU fully used">GPUs busy</th><th scope="col" class="n">Power</th>{bill && <th scope="col" class="n">Last 24 h</th>}{priced && <th scope="col" class="n">Cost</th>}</tr></thead>
-        <tbody>{list.slice(0, 12).map((u) => {
-          const name = u[by] ?? null, energyOf = spent.get(name);
-          return <tr key={name}><th scope="row">{name ?? DASH}</th><td class="n">{memory(u.memory_mb)}</td><td class="n">{u.utilization_percent == null ? DASH : (u.utilization_percent / 100).toFixed(1)}</td><td class="n">{watts(u.power_watts)}</td>
-            {bill && <td class="n">{energy(energyOf?.energy_joules)}</td>}{priced && <td class="n">{energyOf?.cost == null ? DASH : `${energyOf.cost.toFixed(2)} ${bill.currency}`}</td>}</tr>;
-        })}</tbody>
-      </table></Scroll> : <p class="dim">No processes.</p>}
+    <Section
+      id="who"
+      title="Who uses how much"
+      side={
+        <label class="control">
+          By{" "}
+          <select value={by} onChange={(e) => setBy(e.currentTarget.value as typeof by)}>
+            <option value="user">user</option>
+            <option value="container">container</option>
+          </select>
+        </label>
+      }
+    >
+      {list.length ? (
+        <Scroll label={`Use by ${by}`}>
+          <table class="small">
+            <thead>
+              <tr>
+                <th scope="col">{by === "user" ? "User" : "Container"}</th>
+                <th scope="col" class="n">
+                  VRAM
+                </th>
+                <th scope="col" class="n" title="1 is one GPU fully used">
+                  GPUs busy
+                </th>
+                <th scope="col" class="n">
+                  Power
+                </th>
+                {bill && (
+                  <th scope="col" class="n">
+                    Last 24 h
+                  </th>
+                )}
+                {priced && (
+                  <th scope="col" class="n">
+                    Cost
+                  </th>
+                )}
+              </tr>
+            </thead>
+            <tbody>
+              {list.slice(0, 12).map((u) => {
+                const name = u[by] ?? null,
+                  energyOf = spent.get(name);
+                return (
+                  <tr key={name}>
+                    <th scope="row">{name ?? DASH}</th>
+                    <td class="n">{memory(u.memory_mb)}</td>
+                    <td class="n">{u.utilization_percent == null ? DASH : (u.utilization_percent / 100).toFixed(1)}</td>
+                    <td class="n">{watts(u.power_watts)}</td>
+                    {bill && <td class="n">{energy(energyOf?.energy_joules)}</td>}
+                    {priced && (
+                      <td class="n">
+                        {energyOf?.cost == null ? DASH : `${energyOf.cost.toFixed(2)} ${bill.currency}`}
+                      </td>
+                    )}
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </Scroll>
+      ) : (
+        <p class="dim">No processes.</p>
+      )}
       {list.length > 12 && <p class="dim">{list.length - 12} more hold less.</p>}
     </Section>
   );
@@ -132,9 +369,28 @@ function Energy({ bill }: { bill: Bill | null }) {
   const cost = bill.price_per_kwh > 0 ? (bill.energy_joules / 3.6e6) * bill.price_per_kwh : null;
   return (
     <Section id="spent" title="Energy, last 24 h">
-      <p><b>{energy(bill.energy_joules)}</b>{cost != null && ` for ${cost.toFixed(2)} ${bill.currency}`}</p>
-      <ul class="plain">{(bill.hosts ?? []).slice(0, 5).map((h) => <li key={h.host}>{h.host ?? DASH}: {energy(h.energy_joules)}{h.cost != null && <span class="dim"> {h.cost.toFixed(2)} {bill.currency}</span>}</li>)}</ul>
-      {cost == null && <p class="dim">Set <code>energy.price_per_kwh</code> to see what it costs.</p>}
+      <p>
+        <b>{energy(bill.energy_joules)}</b>
+        {cost != null && ` for ${cost.toFixed(2)} ${bill.currency}`}
+      </p>
+      <ul class="plain">
+        {(bill.hosts ?? []).slice(0, 5).map((h) => (
+          <li key={h.host}>
+            {h.host ?? DASH}: {energy(h.energy_joules)}
+            {h.cost != null && (
+              <span class="dim">
+                {" "}
+                {h.cost.toFixed(2)} {bill.currency}
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {cost == null && (
+        <p class="dim">
+          Set <code>energy.price_per_kwh</code> to see what it costs.
+        </p>
+      )}
     </Section>
   );
 }
@@ -143,7 +399,9 @@ function useFleet(): { answer: Answer | null; problem: string | null } {
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
-    let timer = 0, over = false, asking = false;
+    let timer = 0,
+      over = false,
+      asking = false;
     const look = async () => {
       clearTimeout(timer);
       if (document.visibilityState === "hidden" || asking) return; // the next look is when it is seen again
@@ -162,39 +420,78 @@ function useFleet(): { answer: Answer | null; problem: string | null } {
       asking = false;
       if (!over) timer = window.setTimeout(look, wait);
     };
-    const seen = () => { if (document.visibilityState === "visible") void look(); };
+    const seen = () => {
+      if (document.visibilityState === "visible") void look();
+    };
     document.addEventListener("visibilitychange", seen);
     void look();
-    return () => { over = true; clearTimeout(timer); document.removeEventListener("visibilitychange", seen); };
+    return () => {
+      over = true;
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
+    };
   }, []);
   return { answer, problem };
 }
 
 function App() {
   const { answer, problem } = useFleet();
-  const fleet = answer?.fleet ?? null, wrong = problem ?? (answer?.error ? `The fleet's database can't be asked: ${answer.error}.` : null);
-  const worst = fleet?.status.hosts[0], level = !fleet ? "idle" : worst ? troubleLevel(worst) : "good";
+  const fleet = answer?.fleet ?? null,
+    wrong = problem ?? (answer?.error ? `The fleet's database can't be asked: ${answer.error}.` : null);
+  const worst = fleet?.status.hosts[0],
+    level = !fleet ? "idle" : worst ? troubleLevel(worst) : "good";
   return (
     <>
       <header class="top">
-        <a class="skip" href="#answer">Skip to the answer</a>
-        <h1><img src="/icon.svg" alt="" width="24" height="24" /> whirr</h1>
+        <a class="skip" href="#answer">
+          Skip to the answer
+        </a>
+        <h1>
+          <img src="/icon.svg" alt="" width="24" height="24" /> whirr
+        </h1>
         <span class="host">All hosts</span>
-        <nav><a href="/">This host</a></nav>
-        <span class={`state ${wrong ? "warn" : ""}`} id="state">{answer?.fetched_at ? `as of ${clock(Date.parse(answer.fetched_at), undefined, true)}` : "asking"}</span>
+        <nav>
+          <a href="/">This host</a>
+        </nav>
+        <span class={`state ${wrong ? "warn" : ""}`} id="state">
+          {answer?.fetched_at ? `as of ${clock(Date.parse(answer.fetched_at), undefined, true)}` : "asking"}
+        </span>
       </header>
       <main>
         <section id="answer" class={`answer host ${level}`} aria-labelledby="answer-title" aria-busy={!fleet && !wrong}>
-          <h2 id="answer-title" class="sr">The fleet</h2>
-          <p class="sentence">{fleet ? <><Mark level={level} /> {fleet.status.gpu_count ? fleet.status.answer : "No whirr metrics in this database."}</> : <span class="dim">{wrong ? "Nothing is known about the fleet." : "Loading…"}</span>}</p>
-          {wrong && <p class="lv bad" role="alert">{wrong}</p>}
+          <h2 id="answer-title" class="sr">
+            The fleet
+          </h2>
+          <p class="sentence">
+            {fleet ? (
+              <>
+                <Mark level={level} />{" "}
+                {fleet.status.gpu_count ? fleet.status.answer : "No whirr metrics in this database."}
+              </>
+            ) : (
+              <span class="dim">{wrong ? "Nothing is known about the fleet." : "Loading…"}</span>
+            )}
+          </p>
+          {wrong && (
+            <p class="lv bad" role="alert">
+              {wrong}
+            </p>
+          )}
         </section>
-        {fleet && fleet.status.gpu_count > 0 && <>
-          <Hosts hosts={fleet.status.hosts} />
-          <div class="panels"><Fit hosts={fleet.status.hosts} /><Who fleet={fleet} /><Energy bill={fleet.energy_by_host} /></div>
-        </>}
+        {fleet && fleet.status.gpu_count > 0 && (
+          <>
+            <Hosts hosts={fleet.status.hosts} />
+            <div class="panels">
+              <Fit hosts={fleet.status.hosts} />
+              <Who fleet={fleet} />
+              <Energy bill={fleet.energy_by_host} />
+            </div>
+          </>
+        )}
       </main>
-      <footer><a href="/docs">API</a> · <a href="/api/fleet">JSON</a></footer>
+      <footer>
+        <a href="/docs">API</a> · <a href="/api/fleet">JSON</a>
+      </footer>
     </>
   );
 }

@@ -65,18 +65,23 @@ const two = (n: number) => String(n).padStart(2, "0");
 export function clock(ms: number, now = Date.now(), seconds = false): string {
   const t = new Date(ms);
   const time = `${two(t.getHours())}:${two(t.getMinutes())}${seconds ? `:${two(t.getSeconds())}` : ""}`;
-  return t.toDateString() === new Date(now).toDateString() ? time : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
+  return t.toDateString() === new Date(now).toDateString()
+    ? time
+    : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
 }
 
 /** As a field for a local time wants it. */
-export const localTime = (ms: number) => new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
+export const localTime = (ms: number) =>
+  new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
 
 /** As short as a tick under an axis has to be. */
 export function tickText(ms: number, spanSeconds: number): string {
   const t = new Date(ms);
   const day = t.toLocaleDateString("en-US", { month: "short", day: "numeric" });
   if (spanSeconds > 40 * 86400) return day;
-  return spanSeconds > 86400 * 1.5 ? `${day}, ${two(t.getHours())}:${two(t.getMinutes())}` : `${two(t.getHours())}:${two(t.getMinutes())}`;
+  return spanSeconds > 86400 * 1.5
+    ? `${day}, ${two(t.getHours())}:${two(t.getMinutes())}`
+    : `${two(t.getHours())}:${two(t.getMinutes())}`;
 }
 
 /** Without the vendor and the brand that stand before "RTX" or "RX": what its owner calls it. */
@@ -93,7 +98,9 @@ export function zone(): string {
 /** "UTC", "UTC+5:30": a zone by its distance in minutes. */
 export function utcZone(minutes: number): string {
   const m = Math.abs(minutes);
-  return minutes === 0 ? "UTC" : `UTC${minutes < 0 ? "\u2212" : "+"}${Math.floor(m / 60)}${m % 60 ? `:${two(m % 60)}` : ""}`;
+  return minutes === 0
+    ? "UTC"
+    : `UTC${minutes < 0 ? "\u2212" : "+"}${Math.floor(m / 60)}${m % 60 ? `:${two(m % 60)}` : ""}`;
 }
 
 /** "12GiB", "12 gb", "7.5": a model's size in bytes; null when it says nothing. Without a unit: GiB. */
@@ -109,15 +116,26 @@ export function parseSize(text: string): number | null {
 /** What stands behind "–": the reason that the API gives, in a sentence. */
 export function absence(reason: string | undefined): string {
   switch (reason) {
-    case "unsupported": return "This GPU or its driver doesn't report it.";
-    case "pending": case "unread": return "Not read yet.";
-    case "failed": return "Reading it failed.";
-    case "implausible": return "The driver gave a value that can't be true.";
-    case "not stored": return "The history doesn't hold it.";
-    case "lost": return "The GPU is lost.";
-    case "denied": return "whirr isn't allowed to read it.";
-    case "asleep": return "The GPU is asleep; reading would wake it.";
-    case undefined: return "No value.";
-    default: return `Not available: ${reason.replaceAll("_", " ")}.`;
+    case "unsupported":
+      return "This GPU or its driver doesn't report it.";
+    case "pending":
+    case "unread":
+      return "Not read yet.";
+    case "failed":
+      return "Reading it failed.";
+    case "implausible":
+      return "The driver gave a value that can't be true.";
+    case "not stored":
+      return "The history doesn't hold it.";
+    case "lost":
+      return "The GPU is lost.";
+    case "denied":
+      return "whirr isn't allowed to read it.";
+    case "asleep":
+      return "The GPU is asleep; reading would wake it.";
+    case undefined:
+      return "No value.";
+    default:
+      return `Not available: ${reason.replaceAll("_", " ")}.`;
   }
 }

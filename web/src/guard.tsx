@@ -13,10 +13,13 @@ const STEPS = ["draining", "evicting", "verifying", "reserving", "resuming"];
 /** Counts down by itself, and only while there is something to count. */
 function Left({ w }: { w: Worker }) {
   const [now, setNow] = useState(Date.now());
-  const text = timeLeft(w, now), counts = / in \d/.test(text);
+  const text = timeLeft(w, now),
+    counts = / in \d/.test(text);
   useEffect(() => {
     if (!counts) return;
-    const timer = setInterval(() => { if (document.visibilityState === "visible") setNow(Date.now()); }, 1000);
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") setNow(Date.now());
+    }, 1000);
     return () => clearInterval(timer);
   }, [counts]);
   return text ? <span>, {text}</span> : null;
@@ -26,21 +29,43 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
   const off = w.state === "paused" || w.held;
   const step = STEPS.includes(w.state);
   const act = (word: string, does: string) => (
-    <button type="button" class="small" disabled={step} title={does} aria-label={`${word} ${w.name}: ${does}`} onClick={() => run(`/api/guard/${word.toLowerCase()}`, { worker: w.name })}>{word}</button>
+    <button
+      type="button"
+      class="small"
+      disabled={step}
+      title={does}
+      aria-label={`${word} ${w.name}: ${does}`}
+      onClick={() => run(`/api/guard/${word.toLowerCase()}`, { worker: w.name })}
+    >
+      {word}
+    </button>
   );
   return (
     <li>
-      <Mark level={w.problem ? "warn" : w.state === "running" ? "good" : "idle"} label={w.state} /> <b>{w.name}</b> is {w.state}{w.held ? " and held" : ""}
+      <Mark level={w.problem ? "warn" : w.state === "running" ? "good" : "idle"} label={w.state} /> <b>{w.name}</b> is{" "}
+      {w.state}
+      {w.held ? " and held" : ""}
       {w.since && <span class="dim"> for {duration(Math.max(0, (Date.now() - Date.parse(w.since)) / 1000))}</span>}
       <Left w={w} />
-      <div class="dim">{[w.gpus.length && `GPU ${w.gpus.join(", ")}`, w.memory_mb > 0 && memory(w.memory_mb), w.method && `by ${w.method}`, w.dry_run && "dry run"].filter(Boolean).join(" · ")}</div>
+      <div class="dim">
+        {[
+          w.gpus.length && `GPU ${w.gpus.join(", ")}`,
+          w.memory_mb > 0 && memory(w.memory_mb),
+          w.method && `by ${w.method}`,
+          w.dry_run && "dry run",
+        ]
+          .filter(Boolean)
+          .join(" · ")}
+      </div>
       {w.reason && <div class="dim">{w.reason}</div>}
       {w.problem && <div class="lv warn">{w.problem}</div>}
-      {w.state !== "absent" && <div class="controls">
-        {!off && act("Evict", "takes it off the GPU until you resume it")}
-        {!w.held && act("Hold", "keeps it off the GPU")}
-        {off && act("Resume", "brings it back now")}
-      </div>}
+      {w.state !== "absent" && (
+        <div class="controls">
+          {!off && act("Evict", "takes it off the GPU until you resume it")}
+          {!w.held && act("Hold", "keeps it off the GPU")}
+          {off && act("Resume", "brings it back now")}
+        </div>
+      )}
     </li>
   );
 }
@@ -49,8 +74,21 @@ export function GuardPanel({ s }: { s: State }) {
   const act = useAction();
   return (
     <Section id="guard" title="Guard">
-      {s.workers.length ? <ul class="plain workers">{s.workers.map((w) => <GuardRow key={w.name} w={w} run={act.run} />)}</ul> : <p class="dim">No workers under guard.</p>}
-      {act.form}{act.note && <p role="alert" class="lv bad">{act.note}</p>}
+      {s.workers.length ? (
+        <ul class="plain workers">
+          {s.workers.map((w) => (
+            <GuardRow key={w.name} w={w} run={act.run} />
+          ))}
+        </ul>
+      ) : (
+        <p class="dim">No workers under guard.</p>
+      )}
+      {act.form}
+      {act.note && (
+        <p role="alert" class="lv bad">
+          {act.note}
+        </p>
+      )}
     </Section>
   );
 }

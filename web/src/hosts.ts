@@ -46,8 +46,16 @@ export function troubleLevel({ trouble, severity }: { trouble: string; severity:
 /** In the order of the daemon, which is worst first. */
 export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: string): FleetHost[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  return hosts.filter((h) => (only === "" || (only === "trouble" ? h.trouble !== "fine" : h.gpus.some((g) => g.trouble === "held"))) &&
-    words.every((w) => h.host.toLowerCase().includes(w) || (h.note ?? "").toLowerCase().includes(w) || h.gpus.some((g) => g.name?.toLowerCase().includes(w))));
+  return hosts.filter(
+    (h) =>
+      (only === "" || (only === "trouble" ? h.trouble !== "fine" : h.gpus.some((g) => g.trouble === "held"))) &&
+      words.every(
+        (w) =>
+          h.host.toLowerCase().includes(w) ||
+          (h.note ?? "").toLowerCase().includes(w) ||
+          h.gpus.some((g) => g.name?.toLowerCase().includes(w)),
+      ),
+  );
 }
 
 /** Those that work and whose room is known. */
@@ -58,15 +66,20 @@ function withRoom(hosts: FleetHost[]): FleetGpu[] {
 /** GPUs with so much free, idle ones first, then the tightest fit: as `whirr fit --fleet`. */
 export function fitting(hosts: FleetHost[], mb: number): FleetGpu[] {
   const busy = (g: FleetGpu) => Number((g.utilization_percent ?? 0) > 10);
-  return withRoom(hosts).filter((g) => g.memory_room_mb! >= mb).sort((a, b) => busy(a) - busy(b) || a.memory_room_mb! - b.memory_room_mb!);
+  return withRoom(hosts)
+    .filter((g) => g.memory_room_mb! >= mb)
+    .sort((a, b) => busy(a) - busy(b) || a.memory_room_mb! - b.memory_room_mb!);
 }
 
 export function freest(hosts: FleetHost[]): FleetGpu | null {
-  return withRoom(hosts).reduce<FleetGpu | null>((most, g) => (most && most.memory_room_mb! >= g.memory_room_mb! ? most : g), null);
+  return withRoom(hosts).reduce<FleetGpu | null>(
+    (most, g) => (most && most.memory_room_mb! >= g.memory_room_mb! ? most : g),
+    null,
+  );
 }
 
 /** What the host said about it, where that is more than that all is well. */
 export function troubleText(g: FleetGpu): string | null {
   if (g.trouble === "fine") return null;
-  return g.trouble === "held" ? "held but idle" : g.headline ?? g.trouble.replace("_", " ");
+  return g.trouble === "held" ? "held but idle" : (g.headline ?? g.trouble.replace("_", " "));
 }

@@ -4,7 +4,12 @@ import { backoff } from "./model";
 import type { Summary } from "./types";
 
 export class Refused extends Error {
-  constructor(public status: number, message: string) { super(message); }
+  constructor(
+    public status: number,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -12,7 +17,13 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 }
 
 export async function post<T>(path: string, body: unknown): Promise<T> {
-  return answer<T>(await fetch(path, { method: "POST", headers: { Accept: "application/json", "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+  return answer<T>(
+    await fetch(path, {
+      method: "POST",
+      headers: { Accept: "application/json", "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    }),
+  );
 }
 
 async function answer<T>(reply: Response): Promise<T> {
@@ -20,13 +31,20 @@ async function answer<T>(reply: Response): Promise<T> {
   let text = `The server answered ${reply.status}.`;
   try {
     text = ((await reply.json()) as { error: { message: string } }).error.message;
-  } catch { /* not from us: a proxy in between */ }
+  } catch {
+    /* not from us: a proxy in between */
+  }
   throw new Refused(reply.status, text);
 }
 
 /** A token for a cookie that scripts cannot read. */
 export async function login(token: string): Promise<"ok" | "wrong" | "wait"> {
-  const reply = await fetch("/login", { method: "POST", body: new URLSearchParams({ token }), redirect: "manual", headers: { Accept: "text/html" } });
+  const reply = await fetch("/login", {
+    method: "POST",
+    body: new URLSearchParams({ token }),
+    redirect: "manual",
+    headers: { Accept: "text/html" },
+  });
   return reply.type === "opaqueredirect" || reply.ok ? "ok" : reply.status === 429 ? "wait" : "wrong";
 }
 
@@ -40,7 +58,9 @@ export interface Listener {
 
 /** Keeps one socket open while the page is visible, with back-off; tells the listener of every sample. */
 export function connect(listener: Listener): void {
-  let socket: WebSocket | null = null, timer = 0, attempt = 0;
+  let socket: WebSocket | null = null,
+    timer = 0,
+    attempt = 0;
   const stop = () => {
     clearTimeout(timer);
     const old = socket;
@@ -50,7 +70,9 @@ export function connect(listener: Listener): void {
   const open = () => {
     stop();
     listener.link("connecting", null);
-    const s = (socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws?events=gpu_status,gpu_status_update,gpu_health,alert,guard,gpu_event`));
+    const s = (socket = new WebSocket(
+      `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws?events=gpu_status,gpu_status_update,gpu_health,alert,guard,gpu_event`,
+    ));
     s.onopen = () => {
       if (s !== socket) return;
       attempt = 0;
@@ -60,7 +82,8 @@ export function connect(listener: Listener): void {
       if (s !== socket) return;
       const { type, data } = JSON.parse(message.data as string);
       if (type === "gpu_status_update") listener.sample(data as Summary, null);
-      else if (type === "gpu_status" && data.summary) listener.sample(data.summary as Summary, data.interval_seconds ?? null);
+      else if (type === "gpu_status" && data.summary)
+        listener.sample(data.summary as Summary, data.interval_seconds ?? null);
       else listener.event(type);
     };
     s.onclose = () => {
@@ -81,6 +104,8 @@ export function connect(listener: Listener): void {
     }
   };
   document.addEventListener("visibilitychange", look);
-  window.addEventListener("online", () => { if (!socket && document.visibilityState === "visible") open(); });
+  window.addEventListener("online", () => {
+    if (!socket && document.visibilityState === "visible") open();
+  });
   look();
 }

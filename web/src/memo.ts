@@ -7,10 +7,17 @@ function shallow<P extends object>(a: P, b: P): boolean {
   return keys.length === Object.keys(a).length && keys.every((k) => a[k] === b[k]);
 }
 
-export function memo<P extends object>(part: FunctionComponent<P>, same: (a: P, b: P) => boolean = shallow): FunctionComponent<P> {
+export function memo<P extends object>(
+  part: FunctionComponent<P>,
+  same: (a: P, b: P) => boolean = shallow,
+): FunctionComponent<P> {
   class Memo extends Component<P> {
-    override shouldComponentUpdate(next: P): boolean { return !same(this.props as P, next); }
-    override render(): ComponentChildren { return createElement(part, this.props as P); }
+    override shouldComponentUpdate(next: P): boolean {
+      return !same(this.props as P, next);
+    }
+    override render(): ComponentChildren {
+      return createElement(part, this.props as P);
+    }
   }
   return Memo as unknown as FunctionComponent<P>;
 }

@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, worked out of what the API answers. Nothing here touches the document.
 import { duration } from "./format";
-import type { Finding, Gpu, HealthVerdict, History, Life, Num, PastEvent, Process, Series, Severity, Summary, Why, Worker } from "./types";
+import type {
+  Finding,
+  Gpu,
+  HealthVerdict,
+  History,
+  Life,
+  Num,
+  PastEvent,
+  Process,
+  Series,
+  Severity,
+  Summary,
+  Why,
+  Worker,
+} from "./types";
 
 export type Level = "bad" | "warn" | "good" | "idle";
 const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
@@ -14,13 +28,22 @@ export const worse = (a: Level, b: Level): Level => (RANK[a] >= RANK[b] ? a : b)
 /** Throttling in words; how bad it is, the finding says. */
 export function throttling(reasons: string[] | null | undefined): string | null {
   const words: Record<string, string | null> = {
-    "idle": null, "application clocks setting": null, "display clock setting": null, "sync boost": null,
-    "software thermal slowdown": "thermal throttling", "hardware thermal slowdown": "thermal throttling",
-    "memory hot": "memory is too hot", "voltage regulator hot": "voltage regulator is too hot",
-    "power cap": "at its power limit", "power brake": "power brake: the supply asks for less",
-    "current limit": "at its current limit", "reliability limit": "at its voltage limit",
+    idle: null,
+    "application clocks setting": null,
+    "display clock setting": null,
+    "sync boost": null,
+    "software thermal slowdown": "thermal throttling",
+    "hardware thermal slowdown": "thermal throttling",
+    "memory hot": "memory is too hot",
+    "voltage regulator hot": "voltage regulator is too hot",
+    "power cap": "at its power limit",
+    "power brake": "power brake: the supply asks for less",
+    "current limit": "at its current limit",
+    "reliability limit": "at its voltage limit",
   };
-  const said = (reasons ?? []).map((reason) => (reason in words ? words[reason] : reason)).filter((text) => text !== null);
+  const said = (reasons ?? [])
+    .map((reason) => (reason in words ? words[reason] : reason))
+    .filter((text) => text !== null);
   return said.length ? [...new Set(said)].join(", ") : null;
 }
 
@@ -28,24 +51,29 @@ export function throttling(reasons: string[] | null | undefined): string | null 
 export function slowedBy(gpu: Gpu): string[] | null {
   const judged = gpu.activity?.throttled_by;
   if (!judged) return gpu.throttle_reasons;
-  return gpu.throttle_reasons?.includes("power cap") && !judged.includes("power cap") ? [...judged, "power cap"] : judged;
+  return gpu.throttle_reasons?.includes("power cap") && !judged.includes("power cap")
+    ? [...judged, "power cap"]
+    : judged;
 }
 
 const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", notice: "good", info: "good" };
 
 /** As the daemon judges it. Of the past, where findings are not kept with a moment, the health that was stored counts. */
 export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
-  const found = gpu.finding ? SEVERITIES[gpu.finding.severity] ?? "good" : "good";
+  const found = gpu.finding ? (SEVERITIES[gpu.finding.severity] ?? "good") : "good";
   if (found !== "good") return found;
   if (gpu.state === "lost" || gpu.state === "error") return "bad";
   if (gpu.finding === undefined && health?.state && health.state in HEALTH) return HEALTH[health.state]!;
-  return gpu.state === "asleep" || (gpu.activity ? gpu.activity.code === "idle" : (gpu.utilization_percent ?? 0) < 5) ? "idle" : "good";
+  return gpu.state === "asleep" || (gpu.activity ? gpu.activity.code === "idle" : (gpu.utilization_percent ?? 0) < 5)
+    ? "idle"
+    : "good";
 }
 
 const HEALTH: Record<string, Level> = { degraded: "warn", failing: "bad", lost: "bad" };
 
 /** How a figure of an area is colored: as its GPU's finding says, where it is about that. */
-export const areaLevel = (gpu: Gpu, area: string): Level => (gpu.finding?.area === area ? SEVERITIES[gpu.finding.severity] ?? "good" : "good");
+export const areaLevel = (gpu: Gpu, area: string): Level =>
+  gpu.finding?.area === area ? (SEVERITIES[gpu.finding.severity] ?? "good") : "good";
 
 /** The first finding of each GPU, from all that were found. */
 export function withFindings(gpus: Gpu[], findings: Finding[]): Gpu[] {
@@ -56,12 +84,20 @@ export function withFindings(gpus: Gpu[], findings: Finding[]): Gpu[] {
 
 /** Of the whole answer, as the daemon judges it; an answer that asks for nothing is idle where all the GPUs are. */
 export function answerLevel(why: Why | null): Level {
-  const level = why ? SEVERITIES[why.severity] ?? "good" : "idle";
-  return level === "good" && why!.gpus.every((g) => g.activity?.code === "idle" || g.activity?.code === "asleep") ? "idle" : level;
+  const level = why ? (SEVERITIES[why.severity] ?? "good") : "idle";
+  return level === "good" && why!.gpus.every((g) => g.activity?.code === "idle" || g.activity?.code === "asleep")
+    ? "idle"
+    : level;
 }
 
 export function likelihood(confidence: number): string {
-  return confidence >= 0.85 ? "very likely" : confidence >= 0.6 ? "likely" : confidence >= 0.3 ? "possible" : "can't tell";
+  return confidence >= 0.85
+    ? "very likely"
+    : confidence >= 0.6
+      ? "likely"
+      : confidence >= 0.3
+        ? "possible"
+        : "can't tell";
 }
 
 const PROGRAM = /^(?:sudo |whirr |kill |ps |systemctl |docker |podman |[a-z]+-smi )/;
@@ -86,23 +122,46 @@ export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
   const by = new Map(summary.gpus.map((g) => [g.index, g]));
   return gpus.map((g) => {
     const s = by.get(g.index);
-    return s ? { ...g, activity: s.activity ?? g.activity, finding: s.finding === undefined ? g.finding : s.finding, state: s.state, error_message: s.error_message, utilization_percent: s.utilization_percent, memory_used_mb: s.memory_used_mb,
-                 memory_total_mb: s.memory_total_mb, temperature_celsius: s.temperature_celsius, fan_percent: s.fan_percent,
-                 power_watts: s.power_watts, power_limit_watts: s.power_limit_watts } : g;
+    return s
+      ? {
+          ...g,
+          activity: s.activity ?? g.activity,
+          finding: s.finding === undefined ? g.finding : s.finding,
+          state: s.state,
+          error_message: s.error_message,
+          utilization_percent: s.utilization_percent,
+          memory_used_mb: s.memory_used_mb,
+          memory_total_mb: s.memory_total_mb,
+          temperature_celsius: s.temperature_celsius,
+          fan_percent: s.fan_percent,
+          power_watts: s.power_watts,
+          power_limit_watts: s.power_limit_watts,
+        }
+      : g;
   });
 }
 
-export interface Row extends Process { gpu: number }
+export interface Row extends Process {
+  gpu: number;
+}
 export type SortKey = "gpu" | "pid" | "user" | "name" | "memory_mb" | "utilization_percent" | "power_watts";
 
 export function rows(gpus: Gpu[]): Row[] {
-  return gpus.flatMap((g) => g.processes.map((p) => ({ ...p, name: p.display_name ?? p.name, container: p.container_name ?? p.container, gpu: g.index })));
+  return gpus.flatMap((g) =>
+    g.processes.map((p) => ({
+      ...p,
+      name: p.display_name ?? p.name,
+      container: p.container_name ?? p.container,
+      gpu: g.index,
+    })),
+  );
 }
 
 export function sorted(list: Row[], key: SortKey, down: boolean): Row[] {
   const value = (r: Row) => r[key] ?? null;
   return [...list].sort((a, b) => {
-    const x = value(a), y = value(b);
+    const x = value(a),
+      y = value(b);
     if (x === null || y === null) return x === y ? a.pid - b.pid : x === null ? 1 : -1; // unknown ones stay below either way
     const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
     return (down ? -order : order) || a.gpu - b.gpu || a.pid - b.pid;
@@ -113,15 +172,39 @@ export function sorted(list: Row[], key: SortKey, down: boolean): Row[] {
 export function filtered(list: Row[], query: string): Row[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return list;
-  return list.filter((r) => words.every((word) => {
-    const [field, rest] = word.split(/:(.*)/s, 2) as [string, string?];
-    const fields: Record<string, unknown> = { user: r.user, name: r.name, pid: r.pid, container: r.container, model: r.model, gpu: r.gpu, type: r.type };
-    if (rest != null && field in fields) return String(fields[field] ?? "").toLowerCase().includes(rest);
-    return [r.pid, r.name, r.user, r.command, r.container, r.model, r.type].some((v) => String(v ?? "").toLowerCase().includes(word));
-  }));
+  return list.filter((r) =>
+    words.every((word) => {
+      const [field, rest] = word.split(/:(.*)/s, 2) as [string, string?];
+      const fields: Record<string, unknown> = {
+        user: r.user,
+        name: r.name,
+        pid: r.pid,
+        container: r.container,
+        model: r.model,
+        gpu: r.gpu,
+        type: r.type,
+      };
+      if (rest != null && field in fields)
+        return String(fields[field] ?? "")
+          .toLowerCase()
+          .includes(rest);
+      return [r.pid, r.name, r.user, r.command, r.container, r.model, r.type].some((v) =>
+        String(v ?? "")
+          .toLowerCase()
+          .includes(word),
+      );
+    }),
+  );
 }
 
-export interface Lane { key: string; gpu: number; name: string; user: string | null; energy: number; spans: { from: number; to: number; idle: boolean; util: Num; memory: Num }[] }
+export interface Lane {
+  key: string;
+  gpu: number;
+  name: string;
+  user: string | null;
+  energy: number;
+  spans: { from: number; to: number; idle: boolean; util: Num; memory: Num }[];
+}
 
 /** Lives of processes as lines: one for each program of a user on a GPU, those that used most energy first. */
 export function lanes(lives: Life[], from: number, to: number): Lane[] {
@@ -130,8 +213,20 @@ export function lanes(lives: Life[], from: number, to: number): Lane[] {
     const span = { from: Date.parse(l.first_seen), to: Date.parse(l.last_seen) };
     if (span.to < from || span.from > to) continue;
     const key = `${l.gpu_index}/${l.name}/${l.user}`;
-    const lane = found.get(key) ?? { key, gpu: l.gpu_index, name: l.name ?? String(l.pid), user: l.user, energy: 0, spans: [] };
-    const idle = span.to - span.from >= 1800e3 && l.utilization_mean_percent != null && l.utilization_mean_percent < 0.5 && (l.memory_peak_mb ?? 0) >= 512 && l.type !== "graphics";
+    const lane = found.get(key) ?? {
+      key,
+      gpu: l.gpu_index,
+      name: l.name ?? String(l.pid),
+      user: l.user,
+      energy: 0,
+      spans: [],
+    };
+    const idle =
+      span.to - span.from >= 1800e3 &&
+      l.utilization_mean_percent != null &&
+      l.utilization_mean_percent < 0.5 &&
+      (l.memory_peak_mb ?? 0) >= 512 &&
+      l.type !== "graphics";
     lane.spans.push({ ...span, idle, util: l.utilization_mean_percent, memory: l.memory_peak_mb });
     lane.energy += l.energy_joules ?? 0;
     found.set(key, lane);
@@ -140,17 +235,32 @@ export function lanes(lives: Life[], from: number, to: number): Lane[] {
 }
 
 export type GroupKey = "" | "user" | "container" | "model";
-export interface Group { name: string; memory_mb: Num; utilization_percent: Num; power_watts: Num; rows: Row[] }
+export interface Group {
+  name: string;
+  memory_mb: Num;
+  utilization_percent: Num;
+  power_watts: Num;
+  rows: Row[];
+}
 
 export function grouped(list: Row[], key: Exclude<GroupKey, "">): Group[] {
   const groups = new Map<string, Row[]>();
   for (const r of list) {
-    const name = r[key] || "–", rows = groups.get(name);
+    const name = r[key] || "–",
+      rows = groups.get(name);
     if (rows) rows.push(r);
     else groups.set(name, [r]);
   }
-  const of = (rows: Row[], figure: "memory_mb" | "utilization_percent" | "power_watts") => sum(rows.map((r) => r[figure]));
-  return [...groups].map(([name, rows]) => ({ name, rows, memory_mb: of(rows, "memory_mb"), utilization_percent: of(rows, "utilization_percent"), power_watts: of(rows, "power_watts") }))
+  const of = (rows: Row[], figure: "memory_mb" | "utilization_percent" | "power_watts") =>
+    sum(rows.map((r) => r[figure]));
+  return [...groups]
+    .map(([name, rows]) => ({
+      name,
+      rows,
+      memory_mb: of(rows, "memory_mb"),
+      utilization_percent: of(rows, "utilization_percent"),
+      power_watts: of(rows, "power_watts"),
+    }))
     .sort((a, b) => (b.memory_mb ?? -1) - (a.memory_mb ?? -1));
 }
 
@@ -166,42 +276,81 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
     const other = there.get(s.gpu_index);
     if (!other || apart(s) < apart(other)) there.set(s.gpu_index, s);
   }
-  return [...there.values()].sort((a, b) => a.gpu_index - b.gpu_index).map((series) => {
-    const index = nearest(series.times, atSeconds);
-    const near = apart(series) <= Math.max(120, 2 * history.step_seconds);
-    const value = (name: string): Num => (near ? series.metrics.find((m) => m.name === name)?.mean[index!] : null);
-    const known = now.find((g) => (series.gpu_uuid ? g.uuid === series.gpu_uuid : g.index === series.gpu_index && g.name === series.gpu_name));
-    const absent: Record<string, string> = {};
-    const then = {} as Record<string, Num>;
-    for (const name of THEN) {
-      then[name] = value(name);
-      if (then[name] == null) absent[name] = known?.absent[name] ?? "not stored";
-    }
-    const limit = value("power_limit_watts") ?? known?.power_limit_watts, total = value("memory_total_mb") ?? known?.memory_total_mb;
-    return { ...EMPTY, simulated: why.simulated, ...known, ...then, power_limit_watts: limit, memory_total_mb: total, index: series.gpu_index, name: series.gpu_name ?? known?.name ?? null, state: near ? "ok" : "not stored",
-             error_message: null, throttle_reasons: null, activity: undefined, finding: undefined, fan_state: "unknown", absent: { ...known?.absent, ...absent },
-             processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index), processes_left_out: 0, processes_hidden: 0 } as Gpu;
-  });
+  return [...there.values()]
+    .sort((a, b) => a.gpu_index - b.gpu_index)
+    .map((series) => {
+      const index = nearest(series.times, atSeconds);
+      const near = apart(series) <= Math.max(120, 2 * history.step_seconds);
+      const value = (name: string): Num => (near ? series.metrics.find((m) => m.name === name)?.mean[index!] : null);
+      const known = now.find((g) =>
+        series.gpu_uuid ? g.uuid === series.gpu_uuid : g.index === series.gpu_index && g.name === series.gpu_name,
+      );
+      const absent: Record<string, string> = {};
+      const then = {} as Record<string, Num>;
+      for (const name of THEN) {
+        then[name] = value(name);
+        if (then[name] == null) absent[name] = known?.absent[name] ?? "not stored";
+      }
+      const limit = value("power_limit_watts") ?? known?.power_limit_watts,
+        total = value("memory_total_mb") ?? known?.memory_total_mb;
+      return {
+        ...EMPTY,
+        simulated: why.simulated,
+        ...known,
+        ...then,
+        power_limit_watts: limit,
+        memory_total_mb: total,
+        index: series.gpu_index,
+        name: series.gpu_name ?? known?.name ?? null,
+        state: near ? "ok" : "not stored",
+        error_message: null,
+        throttle_reasons: null,
+        activity: undefined,
+        finding: undefined,
+        fan_state: "unknown",
+        absent: { ...known?.absent, ...absent },
+        processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index),
+        processes_left_out: 0,
+        processes_hidden: 0,
+      } as Gpu;
+    });
 }
 
 /** The health at a moment: what the last change before it says, or what the first one after it says was before; without any, as now, if
  * that has been so since then. */
 export function healthAt(now: HealthVerdict[], events: PastEvent[], at: number): HealthVerdict[] {
-  const changes = events.filter((e) => e.kind === "health" && e.gpu_index != null && e.data).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const changes = events
+    .filter((e) => e.kind === "health" && e.gpu_index != null && e.data)
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   const gpus = new Set([...now.map((h) => h.gpu_index), ...changes.map((e) => e.gpu_index!)]);
-  return [...gpus].sort((a, b) => a - b).flatMap((gpu) => {
-    const own = changes.filter((e) => e.gpu_index === gpu), today = now.find((h) => h.gpu_index === gpu);
-    const before = own.filter((e) => Date.parse(e.at) <= at).at(-1), after = own.find((e) => Date.parse(e.at) > at);
-    if (before) return [{ ...(before.data as unknown as HealthVerdict), since: before.at }];
-    if (!after) return today && (today.state === "healthy" || (today.since && Date.parse(today.since) <= at)) ? [today] : [];
-    const was = (after.data as { before?: string }).before;
-    return was && was !== "unknown" ? [{ gpu_index: gpu, gpu_name: today?.gpu_name ?? "", state: was, reason: "", action: "", since: null }] : [];
-  });
+  return [...gpus]
+    .sort((a, b) => a - b)
+    .flatMap((gpu) => {
+      const own = changes.filter((e) => e.gpu_index === gpu),
+        today = now.find((h) => h.gpu_index === gpu);
+      const before = own.filter((e) => Date.parse(e.at) <= at).at(-1),
+        after = own.find((e) => Date.parse(e.at) > at);
+      if (before) return [{ ...(before.data as unknown as HealthVerdict), since: before.at }];
+      if (!after)
+        return today && (today.state === "healthy" || (today.since && Date.parse(today.since) <= at)) ? [today] : [];
+      const was = (after.data as { before?: string }).before;
+      return was && was !== "unknown"
+        ? [{ gpu_index: gpu, gpu_name: today?.gpu_name ?? "", state: was, reason: "", action: "", since: null }]
+        : [];
+    });
 }
 
 /** What is shown of a moment: nothing of now, where nothing was stored then. */
-export function pastAt(now: { gpus: Gpu[] | null; health: HealthVerdict[] }, history: History, why: Why, events: PastEvent[], at: number): { gpus: Gpu[]; health: HealthVerdict[] } {
-  return why.gap ? { gpus: [], health: [] } : { gpus: gpusAt(now.gpus ?? [], history, why, at / 1000), health: healthAt(now.health, events, at) };
+export function pastAt(
+  now: { gpus: Gpu[] | null; health: HealthVerdict[] },
+  history: History,
+  why: Why,
+  events: PastEvent[],
+  at: number,
+): { gpus: Gpu[]; health: HealthVerdict[] } {
+  return why.gap
+    ? { gpus: [], health: [] }
+    : { gpus: gpusAt(now.gpus ?? [], history, why, at / 1000), health: healthAt(now.health, events, at) };
 }
 
 /** How long a worker stays as it is, as far as that can be known; "" where it can't. */
@@ -211,22 +360,42 @@ export function timeLeft(w: Worker, now: number): string {
   if (w.resumes_at) return `back ${inTime(Date.parse(w.resumes_at) - now)}`;
   if (w.state === "paused" && w.idle) return "until somebody asks for it";
   if (w.state === "paused") return w.claim === "sure" || w.claim === "seen" ? "until the GPU is free" : "";
-  if (w.state === "running" && w.idle_after_seconds && w.last_asked_at) return `paused ${inTime(Date.parse(w.last_asked_at) + 1000 * w.idle_after_seconds - now)} if nobody asks`;
+  if (w.state === "running" && w.idle_after_seconds && w.last_asked_at)
+    return `paused ${inTime(Date.parse(w.last_asked_at) + 1000 * w.idle_after_seconds - now)} if nobody asks`;
   const usual = w.state === "evicting" ? w.last_evict_seconds : w.state === "resuming" ? w.last_resume_seconds : null;
-  return usual && w.since ? `done ${inTime(Date.parse(w.since) + 1000 * usual - now)} if it takes as long as last time` : "";
+  return usual && w.since
+    ? `done ${inTime(Date.parse(w.since) + 1000 * usual - now)} if it takes as long as last time`
+    : "";
 }
 
 /** Energy that no process accounts for has no user. */
-export const userName = (u: { name: string; kind?: string }) => u.name || (u.kind && u.kind !== "used" && u.kind !== "unattributed" ? u.kind.replaceAll("_", " ") : "not attributed");
+export const userName = (u: { name: string; kind?: string }) =>
+  u.name || (u.kind && u.kind !== "used" && u.kind !== "unattributed" ? u.kind.replaceAll("_", " ") : "not attributed");
 
-export const THEN = ["utilization_percent", "memory_used_mb", "temperature_celsius", "power_watts", "fan_percent", "fan_rpm", "clock_graphics_mhz"];
-const EMPTY = { uuid: null, vendor: "", simulated: false, memory_total_mb: null, temperature_limit_celsius: null, temperature_shutdown_celsius: null,
-                power_limit_watts: null };
+export const THEN = [
+  "utilization_percent",
+  "memory_used_mb",
+  "temperature_celsius",
+  "power_watts",
+  "fan_percent",
+  "fan_rpm",
+  "clock_graphics_mhz",
+];
+const EMPTY = {
+  uuid: null,
+  vendor: "",
+  simulated: false,
+  memory_total_mb: null,
+  temperature_limit_celsius: null,
+  temperature_shutdown_celsius: null,
+  power_limit_watts: null,
+};
 
 /** The place of the last time that is not behind `at`; the first one where all are. */
 export function nearest(times: number[], at: number): number | null {
   if (!times.length) return null;
-  let low = 0, high = times.length - 1;
+  let low = 0,
+    high = times.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if (times[middle]! <= at) low = middle;
@@ -240,7 +409,11 @@ export function backoff(attempt: number, random = Math.random()): number {
   return Math.min(30, 2 ** Math.min(attempt, 5)) * (0.75 + random / 2);
 }
 
-export interface Place { at: number | null; from: number | null; to: number | null }
+export interface Place {
+  at: number | null;
+  from: number | null;
+  to: number | null;
+}
 
 /** What a permalink asks for; milliseconds, null for now. */
 export function readPlace(search: string, now = Date.now()): Place {
@@ -253,7 +426,8 @@ export function readPlace(search: string, now = Date.now()): Place {
     const ms = Date.parse(text);
     return Number.isNaN(ms) ? null : ms;
   };
-  const from = time("from"), to = time("to");
+  const from = time("from"),
+    to = time("to");
   if (from != null) return { at: null, from: Math.min(from, to ?? now), to: Math.max(from, to ?? now) };
   return { at: time("at"), from: null, to: null };
 }
@@ -265,11 +439,23 @@ export function writePlace(place: Place): string {
 }
 
 /** A line through the values, as an SVG path over width x height; gaps where nothing was stored. */
-export function sparkline(times: number[], values: Num[], from: number, to: number, top: number, width: number, height: number): string {
-  let path = "", pen = false;
+export function sparkline(
+  times: number[],
+  values: Num[],
+  from: number,
+  to: number,
+  top: number,
+  width: number,
+  height: number,
+): string {
+  let path = "",
+    pen = false;
   for (let i = 0; i < times.length; i++) {
     const v = values[i];
-    if (v == null) { pen = false; continue; }
+    if (v == null) {
+      pen = false;
+      continue;
+    }
     const x = ((times[i]! - from) / (to - from)) * width;
     if (x < 0 || x > width) continue;
     const y = height - (Math.min(v, top) / top) * height;

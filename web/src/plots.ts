@@ -3,9 +3,19 @@
 import { nearest } from "./model";
 import type { History, Num, Series } from "./types";
 
-export interface Metric { name: string; title: string; unit: string; top: number | null; scale: number; process?: string }
+export interface Metric {
+  name: string;
+  title: string;
+  unit: string;
+  top: number | null;
+  scale: number;
+  process?: string;
+}
 export type Column = (number | null)[];
-export interface Layer { name: string; history: History }
+export interface Layer {
+  name: string;
+  history: History;
+}
 
 export const METRICS: Metric[] = [
   { name: "utilization_percent", title: "Utilization", unit: "%", top: 100, scale: 1, process: "utilization_percent" },
@@ -25,7 +35,13 @@ const values = (s: Series, metric: string) => s.metrics.find((m) => m.name === m
 export function axis(series: Series[]): number[] {
   const [first, ...rest] = series;
   if (!first) return [];
-  if (rest.every((s) => s.times.length === first.times.length && s.times[0] === first.times[0] && s.times.at(-1) === first.times.at(-1))) return first.times;
+  if (
+    rest.every(
+      (s) =>
+        s.times.length === first.times.length && s.times[0] === first.times[0] && s.times.at(-1) === first.times.at(-1),
+    )
+  )
+    return first.times;
   return [...new Set(series.flatMap((s) => s.times))].sort((a, b) => a - b);
 }
 
@@ -50,12 +66,22 @@ export function grid(from: number, to: number, step: number): number[] {
 
 /** How long a value of a series counts: until the next one usually comes, and at least a step. */
 export function pace(s: Series, step: number): number {
-  const apart = s.times.slice(1).map((t, i) => t - s.times[i]!).sort((a, b) => a - b);
+  const apart = s.times
+    .slice(1)
+    .map((t, i) => t - s.times[i]!)
+    .sort((a, b) => a - b);
   return Math.max(step, 1.5 * (apart[apart.length >> 1] ?? 0));
 }
 
 /** A series of longer steps, or of others, on an axis: each time has the value of the step it lies in. */
-export function spread(times: number[], s: Series | undefined, stepSeconds: number, metric: string, scale: number, kind: "mean" | "min" | "max" = "mean"): Column {
+export function spread(
+  times: number[],
+  s: Series | undefined,
+  stepSeconds: number,
+  metric: string,
+  scale: number,
+  kind: "mean" | "min" | "max" = "mean",
+): Column {
   const m = s && values(s, metric)?.[kind];
   if (!s || !m) return times.map(() => null);
   return times.map((t) => {
@@ -67,22 +93,33 @@ export function spread(times: number[], s: Series | undefined, stepSeconds: numb
 /** Sums from below: the first layer is the lowest. Where nothing is known of a layer, it has no height; where nothing is known of the
  *  whole, nothing was stored, and there is a gap. */
 export function stacked(layers: Column[], whole: Column): Column[] {
-  const sum = new Array<number>(layers[0]?.length ?? 0).fill(0), stored = whole.some((v) => v != null);
-  return layers.map((layer) => layer.map((v, i) => (stored && whole[i] == null ? null : (sum[i] = sum[i]! + (v ?? 0)))));
+  const sum = new Array<number>(layers[0]?.length ?? 0).fill(0),
+    stored = whole.some((v) => v != null);
+  return layers.map((layer) =>
+    layer.map((v, i) => (stored && whole[i] == null ? null : (sum[i] = sum[i]! + (v ?? 0)))),
+  );
 }
 
 /** The same, that much later: to lie over what came after it. */
-export const shifted = (h: History, seconds: number): History => ({ ...h, series: h.series.map((s) => ({ ...s, times: s.times.map((t) => t + seconds) })) });
+export const shifted = (h: History, seconds: number): History => ({
+  ...h,
+  series: h.series.map((s) => ({ ...s, times: s.times.map((t) => t + seconds) })),
+});
 
 /** From when to when heat throttled the GPU. The driver's count of such seconds says it best; without one, a GPU that was slowed
  *  within 5 degrees of its limit was slowed by that. */
 export function throttled(s: Series | undefined, stepSeconds: number, limit: Num): [number, number][] {
-  const slowed = s && values(s, "throttle_reasons")?.mean, heat = s && values(s, "temperature_celsius"), count = s && values(s, "throttle_thermal_seconds");
+  const slowed = s && values(s, "throttle_reasons")?.mean,
+    heat = s && values(s, "temperature_celsius"),
+    count = s && values(s, "throttle_thermal_seconds");
   const counted = count?.mean.some((v) => v != null);
   const bands: [number, number][] = [];
   s?.times.forEach((t, i) => {
-    const seconds = count?.max[i], least = Math.min(count?.min[i] ?? Infinity, count?.max[i - 1] ?? Infinity);
-    const hot = counted ? seconds != null && seconds > least : (slowed?.[i] ?? 0) > 0 && limit != null && (heat?.max[i] ?? 0) >= limit - 5;
+    const seconds = count?.max[i],
+      least = Math.min(count?.min[i] ?? Infinity, count?.max[i - 1] ?? Infinity);
+    const hot = counted
+      ? seconds != null && seconds > least
+      : (slowed?.[i] ?? 0) > 0 && limit != null && (heat?.max[i] ?? 0) >= limit - 5;
     if (!hot) return;
     const last = bands.at(-1);
     if (last && t <= last[1] + stepSeconds / 2) last[1] = t + stepSeconds;

@@ -8,31 +8,93 @@ import type { Setting, Settings } from "./types";
 
 function valueText(v: unknown): string {
   if (Array.isArray(v)) return v.length ? v.map(valueText).join(", ") : "none";
-  if (v && typeof v === "object") return Object.entries(v).map(([k, x]) => `${k}=${valueText(x)}`).join(", ") || "none";
+  if (v && typeof v === "object")
+    return (
+      Object.entries(v)
+        .map(([k, x]) => `${k}=${valueText(x)}`)
+        .join(", ") || "none"
+    );
   return v === "" || v == null ? "not set" : String(v);
 }
 
-const originText = (s: Setting) => (s.origin === "default" ? "default" : `${s.origin}${s.where ? ` ${s.where}` : ""}${s.line ? `:${s.line}` : ""}`);
+const originText = (s: Setting) =>
+  s.origin === "default" ? "default" : `${s.origin}${s.where ? ` ${s.where}` : ""}${s.line ? `:${s.line}` : ""}`;
 
 export function SettingsPanel() {
   const [settings, setSettings] = useState<Settings | null>(null);
   const [problem, setProblem] = useState("");
   const [all, setAll] = useState(false);
-  const load = (open: boolean) => { if (open) get<Settings>("/api/settings").then(setSettings, (e: unknown) => setProblem(words(e))); };
+  const load = (open: boolean) => {
+    if (open) get<Settings>("/api/settings").then(setSettings, (e: unknown) => setProblem(words(e)));
+  };
   const changed = settings?.settings.filter((s) => s.origin !== "default") ?? [];
-  const shown = all ? settings?.settings ?? [] : changed;
+  const shown = all ? (settings?.settings ?? []) : changed;
   return (
     <Section id="settings" title="Settings">
-      <details onToggle={(e) => load(e.currentTarget.open)}><summary>Show what is set, and where</summary>
-        {problem && <p role="alert" class="lv bad">{problem}</p>}
-        {settings && <>
-          <p>{settings.files.length ? <>Read from {settings.files.map((f) => <code key={f}>{f} </code>)}</> : "No configuration file."} {changed.length === 0 ? "All settings are at their defaults." : `${changed.length} of ${settings.settings.length} settings are not at their default.`}</p>
-          <label class="control"><input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> Show all</label>
-          {shown.length > 0 && <Scroll label="List of settings"><table class="small">
-            <thead><tr><th scope="col">Setting</th><th scope="col">Value, and where it was set</th></tr></thead>
-            <tbody>{shown.map((s) => <tr key={s.key}><th scope="row"><code>{s.key.split(/(?<=[._])/).map((part) => <>{part}<wbr /></>)}</code></th><td>{valueText(s.value)} <span class="dim">{originText(s)}{s.needs_restart && s.origin !== "default" ? ", changes need a restart" : ""}</span></td></tr>)}</tbody>
-          </table></Scroll>}
-        </>}
+      <details onToggle={(e) => load(e.currentTarget.open)}>
+        <summary>Show what is set, and where</summary>
+        {problem && (
+          <p role="alert" class="lv bad">
+            {problem}
+          </p>
+        )}
+        {settings && (
+          <>
+            <p>
+              {settings.files.length ? (
+                <>
+                  Read from{" "}
+                  {settings.files.map((f) => (
+                    <code key={f}>{f} </code>
+                  ))}
+                </>
+              ) : (
+                "No configuration file."
+              )}{" "}
+              {changed.length === 0
+                ? "All settings are at their defaults."
+                : `${changed.length} of ${settings.settings.length} settings are not at their default.`}
+            </p>
+            <label class="control">
+              <input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> Show all
+            </label>
+            {shown.length > 0 && (
+              <Scroll label="List of settings">
+                <table class="small">
+                  <thead>
+                    <tr>
+                      <th scope="col">Setting</th>
+                      <th scope="col">Value, and where it was set</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {shown.map((s) => (
+                      <tr key={s.key}>
+                        <th scope="row">
+                          <code>
+                            {s.key.split(/(?<=[._])/).map((part) => (
+                              <>
+                                {part}
+                                <wbr />
+                              </>
+                            ))}
+                          </code>
+                        </th>
+                        <td>
+                          {valueText(s.value)}{" "}
+                          <span class="dim">
+                            {originText(s)}
+                            {s.needs_restart && s.origin !== "default" ? ", changes need a restart" : ""}
+                          </span>
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scroll>
+            )}
+          </>
+        )}
       </details>
     </Section>
   );

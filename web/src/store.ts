@@ -3,7 +3,23 @@
 import { useEffect, useState } from "preact/hooks";
 import { connect, get, type Link, Refused } from "./live";
 import { merge, pastAt, type Place, readPlace, THEN, withFindings, writePlace } from "./model";
-import type { Alerts, Forecast, Gpu, HealthVerdict, History, Life, Metrics, Notifier, PastEvent, Report, SourceStatus, Summary, Why, WhySpan, Worker } from "./types";
+import type {
+  Alerts,
+  Forecast,
+  Gpu,
+  HealthVerdict,
+  History,
+  Life,
+  Metrics,
+  Notifier,
+  PastEvent,
+  Report,
+  SourceStatus,
+  Summary,
+  Why,
+  WhySpan,
+  Worker,
+} from "./types";
 
 export interface State {
   place: Place;
@@ -33,9 +49,30 @@ export interface State {
 }
 
 let state: State = {
-  place: readPlace(location.search), link: "connecting", retryAt: null, host: "", sampleAt: null, receivedAt: null, interval: 5, gpus: null, why: null,
-  sources: [], health: [], alerts: { alerts: [], silences: [] }, notifiers: [], workers: [], forecast: null, lives: [], hour: null, past: null, span: null, busy: false, error: null,
-  history: true, fleet: false, utcOffset: null,
+  place: readPlace(location.search),
+  link: "connecting",
+  retryAt: null,
+  host: "",
+  sampleAt: null,
+  receivedAt: null,
+  interval: 5,
+  gpus: null,
+  why: null,
+  sources: [],
+  health: [],
+  alerts: { alerts: [], silences: [] },
+  notifiers: [],
+  workers: [],
+  forecast: null,
+  lives: [],
+  hour: null,
+  past: null,
+  span: null,
+  busy: false,
+  error: null,
+  history: true,
+  fleet: false,
+  utcOffset: null,
 };
 const watchers = new Set<(s: State) => void>();
 
@@ -68,7 +105,13 @@ export function useStore(): State {
 }
 
 const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
-const quiet = async (work: Promise<unknown>) => { try { await work; } catch { /* the next one may work; its age shows */ } };
+const quiet = async (work: Promise<unknown>) => {
+  try {
+    await work;
+  } catch {
+    /* the next one may work; its age shows */
+  }
+};
 
 /** A GPU that cannot be read has no list of processes. */
 function whole(g: Gpu): Gpu {
@@ -76,7 +119,14 @@ function whole(g: Gpu): Gpu {
   g.absent ??= {};
   return g;
 }
-const known = (m: Metrics): Partial<State> => ({ gpus: withFindings(m.gpus.map(whole), m.findings ?? []), host: m.host, sources: m.source_status, sampleAt: Date.parse(m.timestamp), receivedAt: Date.now(), error: null });
+const known = (m: Metrics): Partial<State> => ({
+  gpus: withFindings(m.gpus.map(whole), m.findings ?? []),
+  host: m.host,
+  sources: m.source_status,
+  sampleAt: Date.parse(m.timestamp),
+  receivedAt: Date.now(),
+  error: null,
+});
 
 /* The socket brings the figures of every sample. The answer with its evidence is asked for beside that, and the processes: with every
  * sample on a desktop, less often where there is much to send. */
@@ -104,9 +154,14 @@ const detail = () => {
 };
 
 function sample(summary: Summary, interval: number | null): void {
-  const change: Partial<State> = { sampleAt: Date.parse(summary.timestamp), receivedAt: Date.now(), host: summary.host };
+  const change: Partial<State> = {
+    sampleAt: Date.parse(summary.timestamp),
+    receivedAt: Date.now(),
+    host: summary.host,
+  };
   if (interval) change.interval = interval;
-  const known = state.gpus, same = known?.length === summary.gpus.length;
+  const known = state.gpus,
+    same = known?.length === summary.gpus.length;
   if (same) change.gpus = merge(known, summary);
   set(change);
   void explain();
@@ -118,29 +173,43 @@ function sample(summary: Summary, interval: number | null): void {
 const guarded = () => quiet(get<{ workers: Worker[] }>("/api/guard").then((g) => set({ workers: g.workers })));
 
 /** What the tiles show beside the figures. */
-const judged = () => Promise.all([
-  quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
-  quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
-]);
+const judged = () =>
+  Promise.all([
+    quiet(get<{ gpus: HealthVerdict[] }>("/api/gpu/health").then((h) => set({ health: h.gpus }))),
+    quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
+  ]);
 
-const told = () => Promise.all([
-  quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts }))),
-  quiet(get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => set({ notifiers: n.notifiers }))),
-  guarded(),
-]);
+const told = () =>
+  Promise.all([
+    quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts }))),
+    quiet(get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => set({ notifiers: n.notifiers }))),
+    guarded(),
+  ]);
 
 export async function refreshSides(): Promise<void> {
   await Promise.all([judged(), told()]);
 }
 
-const lives = () => quiet(get<{ processes: Life[] }>("/api/history/processes?since=-1h&limit=2000").then((h) => set({ lives: h.processes.filter((l) => !l.ended) })));
+const lives = () =>
+  quiet(
+    get<{ processes: Life[] }>("/api/history/processes?since=-1h&limit=2000").then((h) =>
+      set({ lives: h.processes.filter((l) => !l.ended) }),
+    ),
+  );
 
 async function hour(): Promise<void> {
   try {
-    const hour = await get<History>("/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120");
+    const hour = await get<History>(
+      "/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120",
+    );
     // Nothing at all: is there a database that has nothing yet, or none?
-    set({ hour, history: hour.series.length > 0 || (await get<{ store: { state: string } }>("/api/health")).store.state !== "off" });
-  } catch { /* a database that doesn't answer now is still there; the next one may work */ }
+    set({
+      hour,
+      history: hour.series.length > 0 || (await get<{ store: { state: string } }>("/api/health")).store.state !== "off",
+    });
+  } catch {
+    /* a database that doesn't answer now is still there; the next one may work */
+  }
 }
 
 const FIRST_WAIT = 150; // ms
@@ -163,10 +232,20 @@ async function load(): Promise<void> {
       const around = `since=${new Date(place.at - 3600e3).toISOString()}&until=${new Date(Math.min(Date.now(), place.at + 30e3)).toISOString()}`;
       const [why, history, changes] = await Promise.all([
         get<Why>(`/api/why?at=${at}`, mine.signal),
-        get<History>(`/api/history?metric=${THEN.join()},power_limit_watts,memory_total_mb&${around}&points=240`, mine.signal),
-        get<{ events: PastEvent[] }>("/api/history/events?kind=health&since=-400d&limit=2000", mine.signal).catch(() => ({ events: [] })),
+        get<History>(
+          `/api/history?metric=${THEN.join()},power_limit_watts,memory_total_mb&${around}&points=240`,
+          mine.signal,
+        ),
+        get<{ events: PastEvent[] }>("/api/history/events?kind=health&since=-400d&limit=2000", mine.signal).catch(
+          () => ({ events: [] }),
+        ),
       ]);
-      set({ past: { why, hour: history, ...pastAt(state, history, why, changes.events, place.at) }, span: null, busy: false, error: null });
+      set({
+        past: { why, hour: history, ...pastAt(state, history, why, changes.events, place.at) },
+        span: null,
+        busy: false,
+        error: null,
+      });
     } else {
       const range = `since=${new Date(place.from!).toISOString()}&until=${new Date(place.to!).toISOString()}`;
       const [why, report, events] = await Promise.all([
@@ -201,12 +280,16 @@ function embedded<T>(id: string): T | null {
 }
 
 /** Done when something was on the screen, or should have been: nothing else comes in between. */
-export const painted = () => new Promise<void>((done) => {
-  setTimeout(done, 500);
-  new PerformanceObserver((list, watch) => {
-    if (list.getEntriesByName("first-contentful-paint").length) { watch.disconnect(); done(); }
-  }).observe({ type: "paint", buffered: true });
-});
+export const painted = () =>
+  new Promise<void>((done) => {
+    setTimeout(done, 500);
+    new PerformanceObserver((list, watch) => {
+      if (list.getEntriesByName("first-contentful-paint").length) {
+        watch.disconnect();
+        done();
+      }
+    }).observe({ type: "paint", buffered: true });
+  });
 
 /** Done when the first paint is worth it: all is there, or it takes longer than anybody should look at nothing. */
 export async function start(): Promise<void> {
@@ -214,8 +297,10 @@ export async function start(): Promise<void> {
     set({ place: readPlace(location.search) }, true);
     void load();
   });
-  const metrics = embedded<Metrics>("first-metrics"), why = embedded<Why>("first-why");
-  const health = embedded<{ gpus: HealthVerdict[] }>("first-health"), forecast = embedded<Forecast>("first-forecast");
+  const metrics = embedded<Metrics>("first-metrics"),
+    why = embedded<Why>("first-why");
+  const health = embedded<{ gpus: HealthVerdict[] }>("first-health"),
+    forecast = embedded<Forecast>("first-forecast");
   if (metrics) set(known(metrics));
   if (why) set({ why });
   if (health) set({ health: health.gpus });
@@ -225,7 +310,12 @@ export async function start(): Promise<void> {
   if (!stored) set({ history: false });
   if (embedded<boolean>("first-fleet")) set({ fleet: true });
   set({ utcOffset: embedded<number>("first-utc-offset") });
-  const first = Promise.all([stored ? hour() : null, health && forecast ? null : judged(), metrics ? null : detail(), why ? null : explain()]);
+  const first = Promise.all([
+    stored ? hour() : null,
+    health && forecast ? null : judged(),
+    metrics ? null : detail(),
+    why ? null : explain(),
+  ]);
   void first.then(load);
   void painted().then(() => {
     void told();
@@ -233,11 +323,24 @@ export async function start(): Promise<void> {
     connect({
       link: (link, retryAt) => set({ link, retryAt }),
       sample,
-      event: (type) => { if (type === "gpu_health" || type === "alert" || type === "guard") void refreshSides(); },
+      event: (type) => {
+        if (type === "gpu_health" || type === "alert" || type === "guard") void refreshSides();
+      },
     });
   });
-  const visible = (work: () => void) => () => { if (document.visibilityState === "visible" && state.link === "live") work(); };
-  setInterval(visible(() => { void hour(); void lives(); }), 60e3);
-  setInterval(visible(() => void refreshSides()), 30e3);
+  const visible = (work: () => void) => () => {
+    if (document.visibilityState === "visible" && state.link === "live") work();
+  };
+  setInterval(
+    visible(() => {
+      void hour();
+      void lives();
+    }),
+    60e3,
+  );
+  setInterval(
+    visible(() => void refreshSides()),
+    30e3,
+  );
   if (stored || !metrics || !why) await Promise.race([first, new Promise((done) => setTimeout(done, FIRST_WAIT))]);
 }

@@ -10,18 +10,35 @@ export const words = (e: unknown) => (e instanceof Error ? e.message : String(e)
 export function TokenForm({ done }: { done: () => void }) {
   const [message, setMessage] = useState("");
   return (
-    <form class="controls token" onSubmit={async (e) => {
-      e.preventDefault();
-      const field = e.currentTarget.elements.namedItem("token") as HTMLInputElement;
-      try {
-        const how = await login(field.value.trim());
-        if (how === "ok") { setMessage(""); done(); }
-        else { setMessage(how === "wait" ? "Too many wrong tokens. Try again in a minute." : "That token isn't known here."); field.select(); }
-      } catch (problem) { setMessage(words(problem)); }
-    }}>
-      <label class="control">This needs a token (<code>whirr token new NAME</code>): <input type="password" name="token" required autocomplete="current-password" /></label>
+    <form
+      class="controls token"
+      onSubmit={async (e) => {
+        e.preventDefault();
+        const field = e.currentTarget.elements.namedItem("token") as HTMLInputElement;
+        try {
+          const how = await login(field.value.trim());
+          if (how === "ok") {
+            setMessage("");
+            done();
+          } else {
+            setMessage(
+              how === "wait" ? "Too many wrong tokens. Try again in a minute." : "That token isn't known here.",
+            );
+            field.select();
+          }
+        } catch (problem) {
+          setMessage(words(problem));
+        }
+      }}
+    >
+      <label class="control">
+        This needs a token (<code>whirr token new NAME</code>):{" "}
+        <input type="password" name="token" required autocomplete="current-password" />
+      </label>
       <button type="submit">Sign in</button>
-      <span role="alert" class="lv bad">{message}</span>
+      <span role="alert" class="lv bad">
+        {message}
+      </span>
     </form>
   );
 }
@@ -41,5 +58,9 @@ export function useAction(): { run: (path: string, body: unknown) => void; form:
       else setNote(words(e));
     }
   };
-  return { run: (p, b) => void run(p, b), note, form: wanted && <TokenForm done={() => void run(wanted.path, wanted.body)} /> };
+  return {
+    run: (p, b) => void run(p, b),
+    note,
+    form: wanted && <TokenForm done={() => void run(wanted.path, wanted.body)} />,
+  };
 }

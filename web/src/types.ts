@@ -21,9 +21,20 @@ export interface Process {
   absent?: Record<string, string>;
 }
 
-export interface Activity { code: string; words: string; throttled_by: string[] | null }
+export interface Activity {
+  code: string;
+  words: string;
+  throttled_by: string[] | null;
+}
 
-export interface Finding { code: string; severity: Severity; area: string; gpu_index: number | null; pid: number | null; headline: string }
+export interface Finding {
+  code: string;
+  severity: Severity;
+  area: string;
+  gpu_index: number | null;
+  pid: number | null;
+  headline: string;
+}
 
 export interface Gpu {
   activity?: Activity;
@@ -54,7 +65,11 @@ export interface Gpu {
   absent: Record<string, string>;
 }
 
-export interface SourceStatus { name: string; state: string; message: string | null }
+export interface SourceStatus {
+  name: string;
+  state: string;
+  message: string | null;
+}
 
 export interface Metrics {
   timestamp: string;
@@ -79,7 +94,13 @@ export interface GpuSummary {
   power_limit_watts: Num;
 }
 
-export interface Summary { timestamp: string; host: string; gpus: GpuSummary[]; answer: string | null; severity?: Severity | null }
+export interface Summary {
+  timestamp: string;
+  host: string;
+  gpus: GpuSummary[];
+  answer: string | null;
+  severity?: Severity | null;
+}
 
 export interface Cause {
   code: string;
@@ -91,11 +112,31 @@ export interface Cause {
 }
 
 export type Severity = "critical" | "warning" | "notice" | "info";
-export interface WhyPart { answer: string; causes: Cause[]; suggestions: string[]; severity: Severity }
-export interface Usual { days: number; temperature_low_celsius: Num; temperature_high_celsius: Num; at_more_power: boolean; too_hot: boolean }
-export interface WhyGpu extends WhyPart { gpu_index: number; gpu_name: string; activity?: Activity; usual?: Usual | null }
+export interface WhyPart {
+  answer: string;
+  causes: Cause[];
+  suggestions: string[];
+  severity: Severity;
+}
+export interface Usual {
+  days: number;
+  temperature_low_celsius: Num;
+  temperature_high_celsius: Num;
+  at_more_power: boolean;
+  too_hot: boolean;
+}
+export interface WhyGpu extends WhyPart {
+  gpu_index: number;
+  gpu_name: string;
+  activity?: Activity;
+  usual?: Usual | null;
+}
 
-export interface Gap { since: string | null; until: string | null; text: string }
+export interface Gap {
+  since: string | null;
+  until: string | null;
+  text: string;
+}
 
 export interface Why {
   answer: string;
@@ -123,7 +164,14 @@ export interface Episode extends WhyPart {
   user: string | null;
 }
 
-export interface WhySpan { since: string; until: string; answer: string; note: string | null; episodes: Episode[]; gaps: Gap[] }
+export interface WhySpan {
+  since: string;
+  until: string;
+  answer: string;
+  note: string | null;
+  episodes: Episode[];
+  gaps: Gap[];
+}
 
 export interface Series {
   gpu_index: number;
@@ -133,9 +181,23 @@ export interface Series {
   metrics: { name: string; unit: string; mean: Num[]; min: Num[]; max: Num[] }[];
 }
 
-export interface History { since: string; until: string; step_seconds: number; level: string; series: Series[] }
+export interface History {
+  since: string;
+  until: string;
+  step_seconds: number;
+  level: string;
+  series: Series[];
+}
 
-export interface PastEvent { id: number; at: string; gpu_index: number | null; kind: string; severity: string; text: string | null; data?: Record<string, unknown> | null }
+export interface PastEvent {
+  id: number;
+  at: string;
+  gpu_index: number | null;
+  kind: string;
+  severity: string;
+  text: string | null;
+  data?: Record<string, unknown> | null;
+}
 
 export interface ReportRow {
   kind?: string;
@@ -173,8 +235,18 @@ export interface Report {
   commands: ReportRow[];
 }
 
-export interface Setting { key: string; value: unknown; origin: string; where: string | null; line: number | null; needs_restart: boolean }
-export interface Settings { files: string[]; settings: Setting[] }
+export interface Setting {
+  key: string;
+  value: unknown;
+  origin: string;
+  where: string | null;
+  line: number | null;
+  needs_restart: boolean;
+}
+export interface Settings {
+  files: string[];
+  settings: Setting[];
+}
 
 export interface HealthVerdict {
   gpu_index: number;
@@ -197,10 +269,27 @@ export interface Alert {
   fingerprint: string;
 }
 
-export interface Silence { id: string; matchers: Record<string, string>; until: string; comment: string | null }
-export interface Alerts { alerts: Alert[]; silences: Silence[] }
+export interface Silence {
+  id: string;
+  matchers: Record<string, string>;
+  until: string;
+  comment: string | null;
+}
+export interface Alerts {
+  alerts: Alert[];
+  silences: Silence[];
+}
 
-export interface Notifier { name: string; type: string; target: string | null; state: string; held: number; held_until: string | null; quiet: string[]; last_error: string | null }
+export interface Notifier {
+  name: string;
+  type: string;
+  target: string | null;
+  state: string;
+  held: number;
+  held_until: string | null;
+  quiet: string[];
+  last_error: string | null;
+}
 
 export interface Worker {
   name: string;
@@ -234,8 +323,18 @@ export interface CapacityGpu {
   free_least_24h_mb: Num;
 }
 
-export interface Placement { fits: boolean | null; fits_now: boolean | null; gpus: number[]; reason: string; would_evict: unknown[] }
+export interface Placement {
+  fits: boolean | null;
+  fits_now: boolean | null;
+  gpus: number[];
+  reason: string;
+  would_evict: unknown[];
+}
 
 export interface Forecast {
-  gpus: { gpu_index: number; memory: { verdict: string; reason: string; seconds: Num; growth_mb_per_minute?: Num }; temperature: { verdict: string; reason: string; seconds: Num } }[];
+  gpus: {
+    gpu_index: number;
+    memory: { verdict: string; reason: string; seconds: Num; growth_mb_per_minute?: Num };
+    temperature: { verdict: string; reason: string; seconds: Num };
+  }[];
 }

@@ -1,23 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clock, duration, energy, memory, memoryOf, parseSize, percent, shortName, tied, utcZone, watts, wattsOf } from "../src/format";
-import { advice, answerLevel, areaLevel, backoff, filtered, gpuLevel, gpusAt, grouped, healthAt, lanes, likelihood, merge, nearest, pastAt, readPlace, type Row, slowedBy, sorted, sparkline, throttling, timeLeft, withFindings, writePlace } from "../src/model";
+import {
+  clock,
+  duration,
+  energy,
+  memory,
+  memoryOf,
+  parseSize,
+  percent,
+  shortName,
+  tied,
+  utcZone,
+  watts,
+  wattsOf,
+} from "../src/format";
+import {
+  advice,
+  answerLevel,
+  areaLevel,
+  backoff,
+  filtered,
+  gpuLevel,
+  gpusAt,
+  grouped,
+  healthAt,
+  lanes,
+  likelihood,
+  merge,
+  nearest,
+  pastAt,
+  readPlace,
+  type Row,
+  slowedBy,
+  sorted,
+  sparkline,
+  throttling,
+  timeLeft,
+  withFindings,
+  writePlace,
+} from "../src/model";
 import { type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText } from "../src/hosts";
 import { axis, grid, onto, pace, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
-  index: 0, uuid: "GPU-1", name: "RTX", vendor: "x", simulated: false, state: "ok", error_message: null, utilization_percent: 50, memory_used_mb: 1024, memory_total_mb: 24576,
-  temperature_celsius: 60, temperature_limit_celsius: 90, temperature_shutdown_celsius: 95, fan_percent: 40, fan_rpm: null, fan_state: "turning", power_watts: 200,
-  power_limit_watts: 450, clock_graphics_mhz: 2000, throttle_reasons: [], processes: [], processes_left_out: 0, processes_hidden: 0, absent: {}, ...more,
+  index: 0,
+  uuid: "GPU-1",
+  name: "RTX",
+  vendor: "x",
+  simulated: false,
+  state: "ok",
+  error_message: null,
+  utilization_percent: 50,
+  memory_used_mb: 1024,
+  memory_total_mb: 24576,
+  temperature_celsius: 60,
+  temperature_limit_celsius: 90,
+  temperature_shutdown_celsius: 95,
+  fan_percent: 40,
+  fan_rpm: null,
+  fan_state: "turning",
+  power_watts: 200,
+  power_limit_watts: 450,
+  clock_graphics_mhz: 2000,
+  throttle_reasons: [],
+  processes: [],
+  processes_left_out: 0,
+  processes_hidden: 0,
+  absent: {},
+  ...more,
 });
 const row = (pid: number, more: Partial<Row> = {}): Row => ({
-  gpu: 0, pid, name: "python3", command: "python3 train.py", user: "alice", memory_mb: 100, utilization_percent: 10, container: null, model: null, ...more,
+  gpu: 0,
+  pid,
+  name: "python3",
+  command: "python3 train.py",
+  user: "alice",
+  memory_mb: 100,
+  utilization_percent: 10,
+  container: null,
+  model: null,
+  ...more,
 });
 const why = (answer: string, more: Partial<Why> = {}): Why => ({
-  answer, timestamp: "2026-11-15T00:00:00Z", simulated: false, severity: "info", gpu_index: 0, machine: { answer: "", causes: [], suggestions: [], severity: "info" },
-  gpus: [0, 1].map((i) => ({ gpu_index: i, gpu_name: "", answer: "", causes: [], suggestions: [], severity: "info" as const })), ...more,
+  answer,
+  timestamp: "2026-11-15T00:00:00Z",
+  simulated: false,
+  severity: "info",
+  gpu_index: 0,
+  machine: { answer: "", causes: [], suggestions: [], severity: "info" },
+  gpus: [0, 1].map((i) => ({
+    gpu_index: i,
+    gpu_name: "",
+    answer: "",
+    causes: [],
+    suggestions: [],
+    severity: "info" as const,
+  })),
+  ...more,
 });
 
 test("numbers read as whirr writes them", () => {
@@ -29,7 +110,10 @@ test("numbers read as whirr writes them", () => {
   assert.equal(watts(9999), "9999 W");
   assert.equal(watts(44100), "44.1 kW");
   assert.deepEqual([0, 60, 330, -300].map(utcZone), ["UTC", "UTC+1", "UTC+5:30", "UTC−5"]);
-  assert.equal(tied("97%, 700 W (at its power limit), 71 °C, 5.5 GiB of 2 Windows"), "97%, 700\u00a0W (at its power limit), 71\u00a0°C, 5.5\u00a0GiB of 2 Windows");
+  assert.equal(
+    tied("97%, 700 W (at its power limit), 71 °C, 5.5 GiB of 2 Windows"),
+    "97%, 700\u00a0W (at its power limit), 71\u00a0°C, 5.5\u00a0GiB of 2 Windows",
+  );
   assert.equal(memoryOf(6246, 24576), "6.1/24.0 GiB");
   assert.equal(wattsOf(134.2, 450), "134/450 W");
   assert.equal(wattsOf(134.2, null), "134 W");
@@ -39,7 +123,16 @@ test("numbers read as whirr writes them", () => {
 });
 
 test("durations have one form", () => {
-  for (const [seconds, text] of [[45, "45s"], [59.6, "1m"], [75, "1m 15s"], [600, "10m"], [10080, "2h 48m"], [93600, "1d 2h"], [86400, "1d"]] as const) assert.equal(duration(seconds), text);
+  for (const [seconds, text] of [
+    [45, "45s"],
+    [59.6, "1m"],
+    [75, "1m 15s"],
+    [600, "10m"],
+    [10080, "2h 48m"],
+    [93600, "1d 2h"],
+    [86400, "1d"],
+  ] as const)
+    assert.equal(duration(seconds), text);
 });
 
 test("the date stands only where it is not today's", () => {
@@ -66,7 +159,10 @@ test("names are those that owners use", () => {
 test("a power limit that was reached is nothing to look at, heat is", () => {
   assert.deepEqual(throttling(["power cap"]), "at its power limit");
   assert.deepEqual(throttling(["idle"]), null);
-  assert.deepEqual(throttling(["power cap", "hardware thermal slowdown", "software thermal slowdown"]), "at its power limit, thermal throttling");
+  assert.deepEqual(
+    throttling(["power cap", "hardware thermal slowdown", "software thermal slowdown"]),
+    "at its power limit, thermal throttling",
+  );
   assert.equal(gpuLevel(gpu({ throttle_reasons: ["power cap"] })), "good");
   assert.equal(gpuLevel(gpu({ temperature_celsius: 88 })), "good"); // whether that is hot is not for the page to say
   assert.equal(gpuLevel(gpu({ state: "lost" })), "bad");
@@ -74,7 +170,14 @@ test("a power limit that was reached is nothing to look at, heat is", () => {
 });
 
 test("a tile is colored by its GPU's first finding, and so is the figure that it is about", () => {
-  const found = { code: "fan_stopped", severity: "critical" as const, area: "fan", gpu_index: 0, pid: null, headline: "GPU 0: the fan has stopped" };
+  const found = {
+    code: "fan_stopped",
+    severity: "critical" as const,
+    area: "fan",
+    gpu_index: 0,
+    pid: null,
+    headline: "GPU 0: the fan has stopped",
+  };
   const stopped = withFindings([gpu({})], [found, { ...found, code: "loud", severity: "warning" }])[0]!;
   assert.equal(gpuLevel(stopped), "bad");
   assert.equal(areaLevel(stopped, "fan"), "bad");
@@ -83,14 +186,26 @@ test("a tile is colored by its GPU's first finding, and so is the figure that it
   const failing = { gpu_index: 0, gpu_name: "", state: "failing", reason: "", action: "", since: null };
   assert.equal(gpuLevel(gpu({}), failing), "bad"); // of the past, findings are not known
   assert.equal(gpuLevel(gpu({ finding: null }), failing), "good");
-  const summary = { timestamp: "", host: "", answer: null, gpus: [{ ...gpu({}), finding: null }] } as unknown as Parameters<typeof merge>[1];
+  const summary = {
+    timestamp: "",
+    host: "",
+    answer: null,
+    gpus: [{ ...gpu({}), finding: null }],
+  } as unknown as Parameters<typeof merge>[1];
   assert.equal(merge([stopped], summary)[0]!.finding, null);
 });
 
 test("what the daemon judges counts, and a power limit stays a dim word", () => {
   const judged = { code: "busy", words: "busy", throttled_by: [] as string[] };
-  assert.deepEqual(slowedBy(gpu({ throttle_reasons: ["power cap", "hardware slowdown"], activity: judged })), ["power cap"]);
-  assert.deepEqual(slowedBy(gpu({ throttle_reasons: ["power cap"], activity: { ...judged, throttled_by: ["hardware thermal slowdown"] } })), ["hardware thermal slowdown", "power cap"]);
+  assert.deepEqual(slowedBy(gpu({ throttle_reasons: ["power cap", "hardware slowdown"], activity: judged })), [
+    "power cap",
+  ]);
+  assert.deepEqual(
+    slowedBy(
+      gpu({ throttle_reasons: ["power cap"], activity: { ...judged, throttled_by: ["hardware thermal slowdown"] } }),
+    ),
+    ["hardware thermal slowdown", "power cap"],
+  );
   assert.deepEqual(slowedBy(gpu({ throttle_reasons: null })), null);
 });
 
@@ -105,75 +220,214 @@ test("the answer is as urgent as the daemon says", () => {
 });
 
 test("a command is told apart from its advice", () => {
-  assert.deepEqual(advice("To make it quieter: sudo tool -i 0 -pl 350   (now 450 W, minimum 150 W)"), { text: "To make it quieter: (now 450 W, minimum 150 W)", command: "sudo tool -i 0 -pl 350" });
-  assert.deepEqual(advice("Run `whirr doctor` to see more."), { text: "Run whirr doctor to see more.", command: "whirr doctor" });
-  assert.deepEqual(advice("It may be misused: check who started it: ps -fp 42"), { text: "It may be misused: check who started it:", command: "ps -fp 42" });
-  assert.deepEqual(advice("Reboot the host: nothing else helps."), { text: "Reboot the host: nothing else helps.", command: null });
+  assert.deepEqual(advice("To make it quieter: sudo tool -i 0 -pl 350   (now 450 W, minimum 150 W)"), {
+    text: "To make it quieter: (now 450 W, minimum 150 W)",
+    command: "sudo tool -i 0 -pl 350",
+  });
+  assert.deepEqual(advice("Run `whirr doctor` to see more."), {
+    text: "Run whirr doctor to see more.",
+    command: "whirr doctor",
+  });
+  assert.deepEqual(advice("It may be misused: check who started it: ps -fp 42"), {
+    text: "It may be misused: check who started it:",
+    command: "ps -fp 42",
+  });
+  assert.deepEqual(advice("Reboot the host: nothing else helps."), {
+    text: "Reboot the host: nothing else helps.",
+    command: null,
+  });
   assert.equal(likelihood(0.9), "very likely");
 });
 
 test("the newest sample goes over what is known", () => {
-  const [g] = merge([gpu()], { timestamp: "", host: "", answer: "", gpus: [{ index: 0, state: "ok", error_message: null, utilization_percent: 7, memory_used_mb: 1, memory_total_mb: 2, temperature_celsius: 3, fan_percent: null, power_watts: 4, power_limit_watts: 5 }] });
+  const [g] = merge([gpu()], {
+    timestamp: "",
+    host: "",
+    answer: "",
+    gpus: [
+      {
+        index: 0,
+        state: "ok",
+        error_message: null,
+        utilization_percent: 7,
+        memory_used_mb: 1,
+        memory_total_mb: 2,
+        temperature_celsius: 3,
+        fan_percent: null,
+        power_watts: 4,
+        power_limit_watts: 5,
+      },
+    ],
+  });
   assert.equal(g!.utilization_percent, 7);
   assert.equal(g!.temperature_limit_celsius, 90);
 });
 
 test("processes are sorted, and unknown values stay below", () => {
   const list = [row(1, { memory_mb: 5 }), row(2, { memory_mb: null }), row(3, { memory_mb: 9 })];
-  assert.deepEqual(sorted(list, "memory_mb", true).map((r) => r.pid), [3, 1, 2]);
-  assert.deepEqual(sorted(list, "memory_mb", false).map((r) => r.pid), [1, 3, 2]);
+  assert.deepEqual(
+    sorted(list, "memory_mb", true).map((r) => r.pid),
+    [3, 1, 2],
+  );
+  assert.deepEqual(
+    sorted(list, "memory_mb", false).map((r) => r.pid),
+    [1, 3, 2],
+  );
 });
 
 test("processes are filtered by words and by fields, and grouped", () => {
-  const list = [row(1), row(2, { user: "bob", command: "blender -b" }), row(31, { user: "bob", container: "alice-job" })];
-  assert.deepEqual(filtered(list, "alice").map((r) => r.pid), [1, 31]);
-  assert.deepEqual(filtered(list, "user:bob BLENDER").map((r) => r.pid), [2]);
+  const list = [
+    row(1),
+    row(2, { user: "bob", command: "blender -b" }),
+    row(31, { user: "bob", container: "alice-job" }),
+  ];
+  assert.deepEqual(
+    filtered(list, "alice").map((r) => r.pid),
+    [1, 31],
+  );
+  assert.deepEqual(
+    filtered(list, "user:bob BLENDER").map((r) => r.pid),
+    [2],
+  );
   assert.deepEqual(filtered(list, "  ").length, 3);
-  assert.deepEqual(grouped(list, "user").map((g) => [g.name, g.rows.length, g.memory_mb]), [["bob", 2, 200], ["alice", 1, 100]]);
-  const unknown = { memory_mb: null, utilization_percent: null, power_watts: null }, [some, none] = grouped([row(1, { user: "carol", ...unknown }), row(2, unknown), row(3, { ...unknown, memory_mb: 7 })], "user");
-  assert.deepEqual([some!.memory_mb, some!.power_watts, none!.memory_mb, none!.utilization_percent], [7, null, null, null], "what nobody reports is not 0");
+  assert.deepEqual(
+    grouped(list, "user").map((g) => [g.name, g.rows.length, g.memory_mb]),
+    [
+      ["bob", 2, 200],
+      ["alice", 1, 100],
+    ],
+  );
+  const unknown = { memory_mb: null, utilization_percent: null, power_watts: null },
+    [some, none] = grouped(
+      [row(1, { user: "carol", ...unknown }), row(2, unknown), row(3, { ...unknown, memory_mb: 7 })],
+      "user",
+    );
+  assert.deepEqual(
+    [some!.memory_mb, some!.power_watts, none!.memory_mb, none!.utilization_percent],
+    [7, null, null, null],
+    "what nobody reports is not 0",
+  );
 });
 
 test("a moment of the past shows what was stored, of the GPU that was there", () => {
-  const series = (uuid: string, times: number[], util: number[]) => ({ gpu_index: 0, gpu_name: "Old", gpu_uuid: uuid, times, metrics: [{ name: "utilization_percent", unit: "%", mean: util, min: util, max: util }] });
-  const history: History = { since: "", until: "", step_seconds: 10, level: "samples", series: [series("GPU-1", [5000, 5010], [1, 2]), series("GPU-0", [990, 1000, 1010], [10, 20, 30])] };
+  const series = (uuid: string, times: number[], util: number[]) => ({
+    gpu_index: 0,
+    gpu_name: "Old",
+    gpu_uuid: uuid,
+    times,
+    metrics: [{ name: "utilization_percent", unit: "%", mean: util, min: util, max: util }],
+  });
+  const history: History = {
+    since: "",
+    until: "",
+    step_seconds: 10,
+    level: "samples",
+    series: [series("GPU-1", [5000, 5010], [1, 2]), series("GPU-0", [990, 1000, 1010], [10, 20, 30])],
+  };
   const then = gpusAt([gpu()], history, why("", { processes: [{ ...row(9), gpu_index: 0 }] }), 1004);
   assert.equal(then.length, 1);
   assert.equal(then[0]!.utilization_percent, 20);
   assert.equal(then[0]!.temperature_limit_celsius, null, "a limit of another GPU is not borrowed");
   assert.equal(then[0]!.absent.power_watts, "not stored");
-  assert.deepEqual(then[0]!.processes.map((p) => p.pid), [9]);
+  assert.deepEqual(
+    then[0]!.processes.map((p) => p.pid),
+    [9],
+  );
   assert.equal(gpusAt([gpu()], history, why(""), 3000)[0]!.state, "not stored");
   assert.equal(nearest([1, 3, 5], 4), 1);
   assert.equal(nearest([], 4), null);
 });
 
 test("of a moment that was not stored nothing is claimed", () => {
-  const history = { since: "", until: "", step_seconds: 1, series: [{ gpu_index: 0, gpu_uuid: "GPU-1", gpu_name: "RTX", times: [1000], metrics: [{ name: "utilization_percent", mean: [20] }] }] } as unknown as History;
-  const now = { gpus: [gpu()], health: [{ gpu_index: 0, gpu_name: "RTX", state: "healthy", reason: "", action: "", since: null }] };
+  const history = {
+    since: "",
+    until: "",
+    step_seconds: 1,
+    series: [
+      {
+        gpu_index: 0,
+        gpu_uuid: "GPU-1",
+        gpu_name: "RTX",
+        times: [1000],
+        metrics: [{ name: "utilization_percent", mean: [20] }],
+      },
+    ],
+  } as unknown as History;
+  const now = {
+    gpus: [gpu()],
+    health: [{ gpu_index: 0, gpu_name: "RTX", state: "healthy", reason: "", action: "", since: null }],
+  };
   const stored = pastAt(now, history, why(""), [], 1000e3);
   assert.equal(stored.gpus[0]!.utilization_percent, 20);
   assert.equal(stored.health.length, 1);
-  assert.deepEqual(pastAt(now, history, why("", { gpus: [], gap: { since: null, until: null, text: "Nothing was ever stored." } }), [], 1000e3), { gpus: [], health: [] });
+  assert.deepEqual(
+    pastAt(
+      now,
+      history,
+      why("", { gpus: [], gap: { since: null, until: null, text: "Nothing was ever stored." } }),
+      [],
+      1000e3,
+    ),
+    { gpus: [], health: [] },
+  );
 });
 
 test("lives of processes become lines, and who did nothing is marked", () => {
-  const life = (pid: number, first: number, last: number, util: number, energy: number, user = "alice") => ({ pid, gpu_index: 0, name: "python3", user, type: "compute", first_seen: new Date(first).toISOString(), last_seen: new Date(last).toISOString(), ended: true, utilization_mean_percent: util, memory_peak_mb: 4096, energy_joules: energy });
-  const found = lanes([life(1, 0, 3600e3, 50, 10), life(2, 4000e3, 8000e3, 0.1, 1), life(3, 0, 3600e3, 80, 100, "bob"), life(4, 0, 10, 1, 1, "early")], 1000e3, 9000e3);
-  assert.deepEqual(found.map((l) => [l.user, l.spans.map((s) => s.idle)]), [["bob", [false]], ["alice", [false, true]]]);
+  const life = (pid: number, first: number, last: number, util: number, energy: number, user = "alice") => ({
+    pid,
+    gpu_index: 0,
+    name: "python3",
+    user,
+    type: "compute",
+    first_seen: new Date(first).toISOString(),
+    last_seen: new Date(last).toISOString(),
+    ended: true,
+    utilization_mean_percent: util,
+    memory_peak_mb: 4096,
+    energy_joules: energy,
+  });
+  const found = lanes(
+    [
+      life(1, 0, 3600e3, 50, 10),
+      life(2, 4000e3, 8000e3, 0.1, 1),
+      life(3, 0, 3600e3, 80, 100, "bob"),
+      life(4, 0, 10, 1, 1, "early"),
+    ],
+    1000e3,
+    9000e3,
+  );
+  assert.deepEqual(
+    found.map((l) => [l.user, l.spans.map((s) => s.idle)]),
+    [
+      ["bob", [false]],
+      ["alice", [false, true]],
+    ],
+  );
 });
 
 test("permalinks say the same in both directions", () => {
   const now = Date.parse("2026-11-15T12:00:00Z");
-  assert.deepEqual(readPlace("?at=2026-11-15T03:10:00Z", now), { at: Date.parse("2026-11-15T03:10:00Z"), from: null, to: null });
+  assert.deepEqual(readPlace("?at=2026-11-15T03:10:00Z", now), {
+    at: Date.parse("2026-11-15T03:10:00Z"),
+    from: null,
+    to: null,
+  });
   assert.deepEqual(readPlace("?from=-2h&to=-1h", now), { at: null, from: now - 7.2e6, to: now - 3.6e6 });
   assert.deepEqual(readPlace("?from=-2h", now).to, now);
   assert.deepEqual(readPlace("?at=nonsense", now), { at: null, from: null, to: null });
-  for (const place of [{ at: now, from: null, to: null }, { at: null, from: now - 1000, to: now }, { at: null, from: null, to: null }]) assert.deepEqual(readPlace(writePlace(place), now), place);
+  for (const place of [
+    { at: now, from: null, to: null },
+    { at: null, from: now - 1000, to: now },
+    { at: null, from: null, to: null },
+  ])
+    assert.deepEqual(readPlace(writePlace(place), now), place);
 });
 
 test("attempts become rarer, and not all at once", () => {
-  assert.deepEqual([0, 1, 2, 3, 4, 5, 50].map((n) => backoff(n, 0.5)), [1, 2, 4, 8, 16, 30, 30]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 5, 50].map((n) => backoff(n, 0.5)),
+    [1, 2, 4, 8, 16, 30, 30],
+  );
   assert.ok(backoff(3, 0) < backoff(3, 1));
 });
 
@@ -181,12 +435,26 @@ test("a line has gaps where nothing was stored", () => {
   assert.equal(sparkline([0, 1, 2, 3], [0, 100, null, 50], 0, 4, 100, 40, 10), "M0.0 10.0L10.0 0.0M30.0 5.0");
 });
 
-const series = (times: number[], metrics: Record<string, (number | null)[]>, more: Record<string, { min: (number | null)[]; max: (number | null)[] }> = {}): Series => ({
-  gpu_index: 0, gpu_name: "", times, metrics: Object.entries(metrics).map(([name, mean]) => ({ name, unit: "", mean, min: more[name]?.min ?? mean, max: more[name]?.max ?? mean })),
+const series = (
+  times: number[],
+  metrics: Record<string, (number | null)[]>,
+  more: Record<string, { min: (number | null)[]; max: (number | null)[] }> = {},
+): Series => ({
+  gpu_index: 0,
+  gpu_name: "",
+  times,
+  metrics: Object.entries(metrics).map(([name, mean]) => ({
+    name,
+    unit: "",
+    mean,
+    min: more[name]?.min ?? mean,
+    max: more[name]?.max ?? mean,
+  })),
 });
 
 test("series of different times share an axis", () => {
-  const a = series([10, 20, 30], { m: [1, 2, 3] }), b = series([15, 20], { m: [5, null] });
+  const a = series([10, 20, 30], { m: [1, 2, 3] }),
+    b = series([15, 20], { m: [5, null] });
   assert.equal(axis([a, series([10, 20, 30], {})]), a.times, "the same times are not merged");
   const times = axis([a, b]);
   assert.deepEqual(times, [10, 15, 20, 30]);
@@ -199,10 +467,19 @@ test("minutes of processes are stacked under the samples of their GPU", () => {
   const times = [0, 30, 60, 90, 120, 240];
   const a = spread(times, series([0, 60], { memory_mb: [1024, 2048] }), 60, "memory_mb", 1 / 1024);
   assert.deepEqual(a, [1, 1, 2, 2, null, null], "nothing beyond its last minute");
-  assert.deepEqual(spread(times, undefined, 60, "memory_mb", 1), times.map(() => null));
-  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, 9, 9, 9]), [[1, 1, 2, 2, 0, 0], [6, 6, 7, 2, 0, 1]]);
+  assert.deepEqual(
+    spread(times, undefined, 60, "memory_mb", 1),
+    times.map(() => null),
+  );
+  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, 9, 9, 9]), [
+    [1, 1, 2, 2, 0, 0],
+    [6, 6, 7, 2, 0, 1],
+  ]);
   // Hours in which nothing was stored are a gap of the picture, not a slope to nothing.
-  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, null, null, 9]), [[1, 1, 2, null, null, 0], [6, 6, 7, null, null, 1]]);
+  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, null, null, 9]), [
+    [1, 1, 2, null, null, 0],
+    [6, 6, 7, null, null, 1],
+  ]);
   // A GPU that does not report the metric hides nothing of its processes.
   assert.deepEqual(stacked([[1, null]], [null, null]), [[1, 0]]);
 });
@@ -215,45 +492,136 @@ test("an earlier time lies over the one that is shown", () => {
 
 test("thermal throttling is a band: by the driver's seconds, else by heat while slowed", () => {
   const times = [0, 10, 20, 30, 40];
-  assert.deepEqual(throttled(series(times, { throttle_thermal_seconds: [5, 7, 9, 9, 0] }), 10, 95), [[10, 30]], "a count that starts anew is none");
+  assert.deepEqual(
+    throttled(series(times, { throttle_thermal_seconds: [5, 7, 9, 9, 0] }), 10, 95),
+    [[10, 30]],
+    "a count that starts anew is none",
+  );
   const count = { throttle_thermal_seconds: { min: [5, 5, 9, 9, 9], max: [5, 9, 9, 9, 9] } };
   assert.deepEqual(throttled(series(times, { throttle_thermal_seconds: [5, 6, 9, 9, 9] }, count), 10, 95), [[10, 20]]);
-  assert.deepEqual(throttled(series(times, { throttle_reasons: [0, 1, 0.5, 1, 1], temperature_celsius: [95, 95, 91, 80, null] }), 10, 95), [[10, 30]], "a power limit is none");
+  assert.deepEqual(
+    throttled(
+      series(times, { throttle_reasons: [0, 1, 0.5, 1, 1], temperature_celsius: [95, 95, 91, 80, null] }),
+      10,
+      95,
+    ),
+    [[10, 30]],
+    "a power limit is none",
+  );
   assert.deepEqual(throttled(undefined, 10, 95), []);
 });
 
 test("the health of a moment is what was said last before it", () => {
-  const now = [{ gpu_index: 0, gpu_name: "a", state: "healthy", reason: "", action: "", since: null }, { gpu_index: 1, gpu_name: "b", state: "lost", reason: "gone", action: "reboot", since: null }];
-  const change = (at: string, gpu: number, state: string, before: string): PastEvent => ({ id: 1, at, gpu_index: gpu, kind: "health", severity: "info", text: null,
-    data: { gpu_index: gpu, gpu_name: "b", state, before, reason: `${state} then`, action: "" } });
-  const events = [change("2026-11-15T03:00:00Z", 1, "lost", "degraded"), change("2026-11-15T01:00:00Z", 1, "degraded", "healthy")]; // newest first, as the API may answer
+  const now = [
+    { gpu_index: 0, gpu_name: "a", state: "healthy", reason: "", action: "", since: null },
+    { gpu_index: 1, gpu_name: "b", state: "lost", reason: "gone", action: "reboot", since: null },
+  ];
+  const change = (at: string, gpu: number, state: string, before: string): PastEvent => ({
+    id: 1,
+    at,
+    gpu_index: gpu,
+    kind: "health",
+    severity: "info",
+    text: null,
+    data: { gpu_index: gpu, gpu_name: "b", state, before, reason: `${state} then`, action: "" },
+  });
+  const events = [
+    change("2026-11-15T03:00:00Z", 1, "lost", "degraded"),
+    change("2026-11-15T01:00:00Z", 1, "degraded", "healthy"),
+  ]; // newest first, as the API may answer
   const at = (time: string) => healthAt(now, events, Date.parse(time)).map((h) => `${h.state} ${h.reason}`.trim());
   assert.deepEqual(at("2026-11-15T04:00:00Z"), ["healthy", "lost lost then"]);
   assert.deepEqual(at("2026-11-15T02:00:00Z"), ["healthy", "degraded degraded then"]);
   assert.deepEqual(at("2026-11-15T00:00:00Z"), ["healthy", "healthy"], "before the first change");
-  assert.deepEqual(healthAt(now, [change("2026-11-15T03:00:00Z", 1, "lost", "unknown")], 0).map((h) => h.gpu_index), [0], "nothing is claimed");
+  assert.deepEqual(
+    healthAt(now, [change("2026-11-15T03:00:00Z", 1, "lost", "unknown")], 0).map((h) => h.gpu_index),
+    [0],
+    "nothing is claimed",
+  );
   const since = [{ ...now[1]!, since: "2026-11-15T03:00:00Z" }];
-  assert.deepEqual([2, 4].map((h) => healthAt(since, [], Date.parse(`2026-11-15T0${h}:00:00Z`)).length), [0, 1], "not before it began");
+  assert.deepEqual(
+    [2, 4].map((h) => healthAt(since, [], Date.parse(`2026-11-15T0${h}:00:00Z`)).length),
+    [0, 1],
+    "not before it began",
+  );
 });
 
 test("a worker's time left is known in more states than paused", () => {
   const now = Date.parse("2026-11-15T03:00:00Z");
-  const left = (more: Partial<Worker>) => timeLeft({ name: "llama", state: "paused", since: "2026-11-15T02:59:50Z", reason: null, problem: null, gpus: [0], memory_mb: 1, held: false, ...more }, now);
+  const left = (more: Partial<Worker>) =>
+    timeLeft(
+      {
+        name: "llama",
+        state: "paused",
+        since: "2026-11-15T02:59:50Z",
+        reason: null,
+        problem: null,
+        gpus: [0],
+        memory_mb: 1,
+        held: false,
+        ...more,
+      },
+      now,
+    );
   assert.equal(left({ resumes_at: "2026-11-15T03:00:20Z" }), "back in 20s");
   assert.equal(left({ resumes_at: "2026-11-15T02:59:59Z" }), "back soon");
   assert.equal(left({ held: true, resumes_at: null }), "until you resume it");
   assert.equal(left({ idle: true }), "until somebody asks for it");
   assert.equal(left({ claim: "sure" }), "until the GPU is free");
   assert.equal(left({ claim: "none" }), "");
-  assert.equal(left({ state: "running", idle_after_seconds: 600, last_asked_at: "2026-11-15T02:55:00Z" }), "paused in 5m if nobody asks");
+  assert.equal(
+    left({ state: "running", idle_after_seconds: 600, last_asked_at: "2026-11-15T02:55:00Z" }),
+    "paused in 5m if nobody asks",
+  );
   assert.equal(left({ state: "running" }), "");
   assert.equal(left({ state: "evicting", last_evict_seconds: 25 }), "done in 15s if it takes as long as last time");
 });
 
 test("hosts are found by what is wrong, by name, and by the room they have", () => {
-  const of = (host: string, trouble: string, severity: string | null, room: number, util: number, work = true): FleetHost => ({ host, trouble, severity, note: null, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, temperature_celsius: 0, power_watts: 0,
-    gpus: [{ host, gpu_index: 0, uuid: host, name: "NVIDIA H100", up: true, trouble, severity, headline: "GPU 0 needs a reset", work_may_go_there: work, utilization_percent: util, memory_used_mb: 0, memory_total_mb: 0, memory_room_mb: room, temperature_celsius: 0, power_watts: 0 }] });
-  const hosts = [of("a", "lost", null, 90, 0, false), of("b", "held", "info", 20, 0), of("c", "fine", "info", 60, 90), of("d", "fine", "info", 50, 90), of("e", "fine", "info", 70, 0)];
+  const of = (
+    host: string,
+    trouble: string,
+    severity: string | null,
+    room: number,
+    util: number,
+    work = true,
+  ): FleetHost => ({
+    host,
+    trouble,
+    severity,
+    note: null,
+    utilization_percent: util,
+    memory_used_mb: 0,
+    memory_total_mb: 0,
+    temperature_celsius: 0,
+    power_watts: 0,
+    gpus: [
+      {
+        host,
+        gpu_index: 0,
+        uuid: host,
+        name: "NVIDIA H100",
+        up: true,
+        trouble,
+        severity,
+        headline: "GPU 0 needs a reset",
+        work_may_go_there: work,
+        utilization_percent: util,
+        memory_used_mb: 0,
+        memory_total_mb: 0,
+        memory_room_mb: room,
+        temperature_celsius: 0,
+        power_watts: 0,
+      },
+    ],
+  });
+  const hosts = [
+    of("a", "lost", null, 90, 0, false),
+    of("b", "held", "info", 20, 0),
+    of("c", "fine", "info", 60, 90),
+    of("d", "fine", "info", 50, 90),
+    of("e", "fine", "info", 70, 0),
+  ];
   const names = (list: { host: string }[]) => list.map((h) => h.host).join("");
   assert.equal(names(hostsShown(hosts, "trouble", "")), "ab");
   assert.equal(names(hostsShown(hosts, "held", "")), "b");
@@ -264,17 +632,37 @@ test("hosts are found by what is wrong, by name, and by the room they have", () 
   assert.equal(names(fitting([...hosts, failing], 40)), "edc", "nor where a finding forbids it");
   assert.equal(freest([...hosts, failing])!.host, "e");
   assert.equal(freest([hosts[0]!]), null);
-  assert.deepEqual([["silent", null], ["not_judged", null], ["unusual", "warning"], ["unusual", "notice"], ["failing", "critical"]].map(([trouble, severity]) => troubleLevel({ trouble: trouble!, severity: severity! })), ["warn", "idle", "warn", "idle", "bad"]);
-  assert.deepEqual(["fine", "held", "failing"].map((trouble) => troubleText({ ...failing.gpus[0]!, trouble })), [null, "held but idle", "GPU 0 needs a reset"]);
+  assert.deepEqual(
+    [
+      ["silent", null],
+      ["not_judged", null],
+      ["unusual", "warning"],
+      ["unusual", "notice"],
+      ["failing", "critical"],
+    ].map(([trouble, severity]) => troubleLevel({ trouble: trouble!, severity: severity! })),
+    ["warn", "idle", "warn", "idle", "bad"],
+  );
+  assert.deepEqual(
+    ["fine", "held", "failing"].map((trouble) => troubleText({ ...failing.gpus[0]!, trouble })),
+    [null, "held but idle", "GPU 0 needs a reset"],
+  );
   assert.equal(troubleText({ ...failing.gpus[0]!, trouble: "not_judged", headline: null }), "not judged");
 });
 
 test("another stretch of time lies on the steps of this one, without holes", () => {
-  const series = (times: number[]): Series => ({ gpu_index: 0, gpu_name: "", times, metrics: [{ name: "power_watts", unit: "W", mean: times, min: times, max: times.map((t) => t + 1) }] });
+  const series = (times: number[]): Series => ({
+    gpu_index: 0,
+    gpu_name: "",
+    times,
+    metrics: [{ name: "power_watts", unit: "W", mean: times, min: times, max: times.map((t) => t + 1) }],
+  });
   const steps = grid(1001, 1060, 6); // samples come every 20 s, at other times than the steps begin
   assert.deepEqual(steps, [1002, 1008, 1014, 1020, 1026, 1032, 1038, 1044, 1050, 1056]);
   const other = series([983, 1003, 1023, 1043]);
-  assert.deepEqual(spread(steps, other, pace(other, 6), "power_watts", 1), [983, 1003, 1003, 1003, 1023, 1023, 1023, 1043, 1043, 1043]);
+  assert.deepEqual(
+    spread(steps, other, pace(other, 6), "power_watts", 1),
+    [983, 1003, 1003, 1003, 1023, 1023, 1023, 1043, 1043, 1043],
+  );
   assert.deepEqual(spread([1008], other, pace(other, 6), "power_watts", 1, "max"), [1004]);
   const ends = series([983, 1003]);
   assert.deepEqual(spread(steps, ends, pace(ends, 6), "power_watts", 1).slice(-3), [null, null, null]); // what is not known is not drawn

@@ -6,8 +6,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-const here = path.dirname(new URL(import.meta.url).pathname), folder = mkdtempSync(path.join(tmpdir(), "whirr-web-"));
-await build({ entryPoints: [path.join(here, "pure.test.ts")], outfile: path.join(folder, "pure.test.mjs"), bundle: true, platform: "node", format: "esm", logLevel: "warning" });
-const done = spawnSync(process.execPath, ["--test", ...process.argv.slice(2), path.join(folder, "pure.test.mjs")], { stdio: "inherit" });
+const here = path.dirname(new URL(import.meta.url).pathname),
+  folder = mkdtempSync(path.join(tmpdir(), "whirr-web-"));
+await build({
+  entryPoints: [path.join(here, "pure.test.ts")],
+  outfile: path.join(folder, "pure.test.mjs"),
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  logLevel: "warning",
+});
+const done = spawnSync(process.execPath, ["--test", ...process.argv.slice(2), path.join(folder, "pure.test.mjs")], {
+  stdio: "inherit",
+});
 rmSync(folder, { recursive: true });
 process.exit(done.status ?? 1);

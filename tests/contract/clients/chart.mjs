@@ -9,10 +9,19 @@ import Ajv from "ajv";
 import { parse, parseAllDocuments, stringify } from "yaml";
 
 const [chart, given, form] = process.argv.slice(2);
-const merge = (a, b) => (b && typeof b === "object" && !Array.isArray(b) && a && typeof a === "object" ? Object.fromEntries([...new Set([...Object.keys(a), ...Object.keys(b)])].map((k) => [k, k in b ? merge(a[k], b[k]) : a[k]])) : b);
+const merge = (a, b) =>
+  b && typeof b === "object" && !Array.isArray(b) && a && typeof a === "object"
+    ? Object.fromEntries(
+        [...new Set([...Object.keys(a), ...Object.keys(b)])].map((k) => [k, k in b ? merge(a[k], b[k]) : a[k]]),
+      )
+    : b;
 const values = merge(parse(readFileSync(join(chart, "values.yaml"), "utf8")), JSON.parse(given));
 const about = parse(readFileSync(join(chart, "Chart.yaml"), "utf8"));
-const root = { Values: values, Chart: { AppVersion: about.appVersion, Name: about.name, Version: about.version }, Release: { Name: "whirr", Namespace: "monitoring", Service: "Helm" } };
+const root = {
+  Values: values,
+  Chart: { AppVersion: about.appVersion, Name: about.name, Version: about.version },
+  Release: { Name: "whirr", Namespace: "monitoring", Service: "Helm" },
+};
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 const valid = ajv.compile(JSON.parse(readFileSync(join(chart, "values.schema.json"), "utf8")));
@@ -21,7 +30,16 @@ if (!valid(values)) {
   process.exit(1);
 }
 
-const truth = (v) => !(v === undefined || v === null || v === "" || v === false || v === 0 || (Array.isArray(v) && !v.length) || (typeof v === "object" && !Array.isArray(v) && !Object.keys(v).length));
+const truth = (v) =>
+  !(
+    v === undefined ||
+    v === null ||
+    v === "" ||
+    v === false ||
+    v === 0 ||
+    (Array.isArray(v) && !v.length) ||
+    (typeof v === "object" && !Array.isArray(v) && !Object.keys(v).length)
+  );
 const templates = {};
 
 function value(word) {
@@ -40,7 +58,13 @@ function value(word) {
 const functions = {
   quote: (v) => JSON.stringify(String(v)),
   default: (fallback, v) => (truth(v) ? v : fallback),
-  nindent: (n, text) => "\n" + String(text).replace(/\n$/, "").split("\n").map((line) => (line ? " ".repeat(n) + line : line)).join("\n"),
+  nindent: (n, text) =>
+    "\n" +
+    String(text)
+      .replace(/\n$/, "")
+      .split("\n")
+      .map((line) => (line ? " ".repeat(n) + line : line))
+      .join("\n"),
   toYaml: (v) => stringify(v).replace(/\n$/, ""),
   not: (v) => !truth(v),
   include: (name) => render(templates[name]),
@@ -78,7 +102,8 @@ function render(parts) {
   const shown = () => stack.every((s) => s.on);
   parts.forEach((part, i) => {
     if (part.text !== undefined) out += shown() ? part.text : "";
-    else if (part.action.startsWith("if ")) stack.push(shown() ? { on: truth(evaluate(part.action.slice(3))) } : { on: false, dead: true });
+    else if (part.action.startsWith("if "))
+      stack.push(shown() ? { on: truth(evaluate(part.action.slice(3))) } : { on: false, dead: true });
     else if (part.action === "else") stack.at(-1).on = !stack.at(-1).dead && !stack.at(-1).on;
     else if (part.action.startsWith("define ")) {
       const end = parts.findIndex((p, k) => k > i && p.action === "end");
@@ -92,7 +117,8 @@ function render(parts) {
 }
 
 const files = readdirSync(join(chart, "templates")).sort();
-for (const name of files.filter((f) => f.endsWith(".tpl"))) render(split(readFileSync(join(chart, "templates", name), "utf8")));
+for (const name of files.filter((f) => f.endsWith(".tpl")))
+  render(split(readFileSync(join(chart, "templates", name), "utf8")));
 const objects = [];
 for (const name of files.filter((f) => f.endsWith(".yaml")))
   for (const document of parseAllDocuments(render(split(readFileSync(join(chart, "templates", name), "utf8"))))) {
@@ -100,5 +126,14 @@ for (const name of files.filter((f) => f.endsWith(".yaml")))
     const object = document.toJS();
     if (object) objects.push(object);
   }
-const head = "# The chart in whirr/ with its defaults and a ServiceMonitor, for kubectl apply. Made by tests/contract/clients/chart.mjs.\n";
-console.log(form === "--yaml" ? head + objects.map((o) => "---\n" + stringify(o, { lineWidth: 0 })).join("").trimEnd() : JSON.stringify(objects));
+const head =
+  "# The chart in whirr/ with its defaults and a ServiceMonitor, for kubectl apply. Made by tests/contract/clients/chart.mjs.\n";
+console.log(
+  form === "--yaml"
+    ? head +
+        objects
+          .map((o) => "---\n" + stringify(o, { lineWidth: 0 }))
+          .join("")
+          .trimEnd()
+    : JSON.stringify(objects),
+);

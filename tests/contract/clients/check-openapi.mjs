@@ -17,8 +17,15 @@ if (!spec.openapi.startsWith("3.1")) problems.push(["not 3.1", spec.openapi]);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
 ajv.addSchema({ $id: "spec", ...spec });
-const resolve = (node) => (node?.$ref ? node.$ref.slice(2).split("/").reduce((at, key) => at[key.replace("~1", "/")], spec) : node);
-const pointer = (parts) => "spec#/" + parts.map((p) => encodeURIComponent(p.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
+const resolve = (node) =>
+  node?.$ref
+    ? node.$ref
+        .slice(2)
+        .split("/")
+        .reduce((at, key) => at[key.replace("~1", "/")], spec)
+    : node;
+const pointer = (parts) =>
+  "spec#/" + parts.map((p) => encodeURIComponent(p.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
 let checked = 0;
 function check(where, parts, value) {
   checked++;
@@ -37,9 +44,19 @@ for (const [path, methods] of Object.entries(spec.paths))
     for (const [status, given] of Object.entries(operation.responses ?? {}))
       for (const [type, media] of Object.entries(resolve(given).content ?? {})) {
         if (!given.$ref && media.example !== undefined && media.schema)
-          check(`example of ${method} ${path}`, ["paths", path, method, "responses", status, "content", type, "schema"], media.example);
+          check(
+            `example of ${method} ${path}`,
+            ["paths", path, method, "responses", status, "content", type, "schema"],
+            media.example,
+          );
         const schema = resolve(media.schema);
-        if (type === "application/json" && status < 300 && media.example === undefined && !media.examples && !schema?.examples)
+        if (
+          type === "application/json" &&
+          status < 300 &&
+          media.example === undefined &&
+          !media.examples &&
+          !schema?.examples
+        )
           problems.push([`${method} ${path} ${status} has no example`]);
       }
 
@@ -58,9 +75,24 @@ for (const { path, method, status, type, body } of answers) {
   const media = Object.entries(response.content ?? {}).find(([name]) => type?.startsWith(name));
   if (body !== null && !media) problems.push([`${method} ${path}: ${status} as ${type} is not described`]);
   if (media && type.startsWith("application/json") && media[1].schema)
-    check(`${method} ${path} ${status}`, media[1].schema.$ref?.slice(2).split("/") ?? ["paths", path, method.toLowerCase(), "responses", String(status), "content", media[0], "schema"], JSON.parse(body));
+    check(
+      `${method} ${path} ${status}`,
+      media[1].schema.$ref?.slice(2).split("/") ?? [
+        "paths",
+        path,
+        method.toLowerCase(),
+        "responses",
+        String(status),
+        "content",
+        media[0],
+        "schema",
+      ],
+      JSON.parse(body),
+    );
 }
-const eventSchemas = Object.entries(spec.components.schemas).filter(([name]) => name.startsWith("Event") && name !== "Event");
+const eventSchemas = Object.entries(spec.components.schemas).filter(
+  ([name]) => name.startsWith("Event") && name !== "Event",
+);
 for (const { name, data } of events) {
   const found = eventSchemas.find(([, schema]) => schema.properties.type.const === name);
   if (found) check(`event ${name}`, ["components", "schemas", found[0]], { type: name, data });

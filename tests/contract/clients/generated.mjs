@@ -8,7 +8,14 @@ const [url, folder] = process.argv.slice(2);
 const spec = await (await fetch(url + "/openapi.json")).json();
 await generate({ input: spec, output: folder, httpClient: "fetch", useOptions: true });
 const bundle = path.join(folder, "client.mjs");
-await build({ entryPoints: [path.join(folder, "index.ts")], bundle: true, format: "esm", platform: "node", outfile: bundle, logLevel: "error" });
+await build({
+  entryPoints: [path.join(folder, "index.ts")],
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  outfile: bundle,
+  logLevel: "error",
+});
 const client = await import(bundle);
 client.OpenAPI.BASE = url;
 const say = (what, value) => console.log(JSON.stringify([what, value, 0]));

@@ -19,6 +19,7 @@ readline.createInterface({ input: process.stdin }).on("line", (line) => {
   const command = JSON.parse(line);
   if (command.close) socket.disconnect();
   else if (command.binary) socket.emit(command.binary, Buffer.from([0, 1, 2]));
-  else if (command.acknowledged) socket.emit(command.emit, ...(command.args ?? []), (...args) => say("acknowledged", args));
+  else if (command.acknowledged)
+    socket.emit(command.emit, ...(command.args ?? []), (...args) => say("acknowledged", args));
   else socket.emit(command.emit, ...(command.args ?? []));
 });

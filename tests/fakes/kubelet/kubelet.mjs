@@ -9,7 +9,10 @@ const [socket, answer] = process.argv.slice(2);
 const server = createServer();
 
 function refuse(stream, status, message) {
-  stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": String(status), "grpc-message": message }, { endStream: true });
+  stream.respond(
+    { ":status": 200, "content-type": "application/grpc", "grpc-status": String(status), "grpc-message": message },
+    { endStream: true },
+  );
 }
 
 server.on("stream", (stream, headers) => {
@@ -18,10 +21,15 @@ server.on("stream", (stream, headers) => {
   stream.on("data", (piece) => pieces.push(piece));
   stream.on("end", () => {
     const body = Buffer.concat(pieces);
-    if (headers[":method"] !== "POST" || !String(headers["content-type"]).startsWith("application/grpc") || headers.te !== "trailers")
+    if (
+      headers[":method"] !== "POST" ||
+      !String(headers["content-type"]).startsWith("application/grpc") ||
+      headers.te !== "trailers"
+    )
       return stream.respond({ ":status": 415 }, { endStream: true });
     if (headers[":path"] !== "/v1.PodResourcesLister/List") return refuse(stream, 12, "unknown service or method");
-    if (body.length !== 5 || body.readUInt32BE(1) !== 0) return refuse(stream, 3, "a frame with an empty message is expected");
+    if (body.length !== 5 || body.readUInt32BE(1) !== 0)
+      return refuse(stream, 3, "a frame with an empty message is expected");
     const message = readFileSync(answer);
     if (message.toString() === "refuse") return refuse(stream, 8, "rate limit");
     const frame = Buffer.alloc(5);
