@@ -463,6 +463,47 @@ test("series of different times share an axis", () => {
   assert.deepEqual(onto(times, b, "other", "mean", 1), [null, null, null, null]);
 });
 
+test("stacks keep the gaps of the whole, and only those", () => {
+  const whole = [null, 4, 4, null, 4, null];
+  const early = [1, 1, 1, null, null, null];
+  const late = [null, null, null, 2, 2, 2];
+  assert.deepEqual(
+    stacked([early, late], whole),
+    [
+      [null, 1, 1, null, 0, null],
+      [null, 1, 1, null, 2, null],
+    ],
+    "a gap at each end and in the middle; a layer that ended or has yet to come has no height",
+  );
+  assert.deepEqual(stacked([], whole), [], "no layers");
+  assert.deepEqual(stacked([[], []], []), [[], []], "no times");
+  // A sum continues behind a gap: what was added before it does not leak into later times.
+  const [low, middle, high] = stacked(
+    [
+      [1, null, 1],
+      [2, 2, 2],
+      [3, 3, null],
+    ],
+    [9, null, 9],
+  );
+  assert.deepEqual(
+    [low, middle, high],
+    [
+      [1, null, 1],
+      [3, null, 3],
+      [6, null, 3],
+    ],
+  );
+});
+
+test("layers with times of their own are stacked with the gaps of their GPU", () => {
+  const times = [0, 10, 20, 30];
+  const whole = onto(times, series([0, 10, 30], { power_watts: [100, 100, 100] }), "power_watts", "mean", 1);
+  assert.deepEqual(whole, [100, 100, null, 100]);
+  const process = onto(times, series([10, 20, 30], { power_watts: [40, 50, 60] }), "power_watts", "mean", 1);
+  assert.deepEqual(stacked([process], whole), [[0, 40, null, 60]]);
+});
+
 test("minutes of processes are stacked under the samples of their GPU", () => {
   const times = [0, 30, 60, 90, 120, 240];
   const a = spread(times, series([0, 60], { memory_mb: [1024, 2048] }), 60, "memory_mb", 1 / 1024);
