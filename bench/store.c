@@ -32,7 +32,7 @@ static double now_s(void)
     return (double)clock_mono(&clock_system).ns / 1e9;
 }
 
-/* What the process itself used: on a busy machine the wall says more about the neighbours. */
+/* What the process itself used: on a busy machine the wall says more about the neighbors. */
 static double cpu_s(void)
 {
     struct timespec t;

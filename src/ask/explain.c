@@ -37,13 +37,13 @@ static int look_around(struct cli *cli, const struct snapshot *now, struct why *
 {
     if (!cli->ask.idle && !why_wants_audit(why))
         return 0;
-    AUTO_FREE struct idle_facts *rests = calloc(now->gpu_count + 1, sizeof *rests);
-    if (!rests)
+    AUTO_FREE struct idle_facts *idle_facts = calloc(now->gpu_count + 1, sizeof *idle_facts);
+    if (!idle_facts)
         return error_set(err, -ENOMEM, "out of memory");
     const struct source_ops *ops = source_of_spec(source_of(cli), NULL);
     if (!ops || !ops->recorded)
-        idle_facts_read(&cli->env, now, rests);
-    why_audit(why, now, rests);
+        idle_facts_read(&cli->env, now, idle_facts);
+    why_audit(why, now, idle_facts);
     return 0;
 }
 

@@ -15,7 +15,7 @@
 enum { LOOK_EVERY_MS = 60000 };
 
 /* One look, made by a thread of its own. */
-struct rest_look {
+struct idle_audit_look {
     pthread_t thread;
     _Atomic bool over;
     const struct env *env;
@@ -27,14 +27,14 @@ struct idle_audit_part {
     const struct env *env;
     struct server *server;
     const struct usual_part *usual;
-    struct rest_look *look; /* under way; NULL: none */
+    struct idle_audit_look *look; /* under way; NULL: none */
     struct mono next;
     struct idle_facts *latest;
 };
 
 static void *idle_audit_part_run(void *arg)
 {
-    struct rest_look *l = arg;
+    struct idle_audit_look *l = arg;
     l->found = calloc(l->snapshot->gpu_count + 1, sizeof *l->found);
     if (l->found)
         idle_facts_read(l->env, l->snapshot, l->found);
@@ -44,11 +44,11 @@ static void *idle_audit_part_run(void *arg)
 
 static void idle_audit_part_begin(struct idle_audit_part *p, const struct snapshot *s)
 {
-    struct rest_look *l = calloc(1, sizeof *l);
+    struct idle_audit_look *l = calloc(1, sizeof *l);
     p->next = (struct mono){s->taken.ns + LOOK_EVERY_MS * (int64_t)NS_PER_MS};
     if (!l)
         return;
-    *l = (struct rest_look){.env = p->env, .snapshot = snapshot_ref(s)};
+    *l = (struct idle_audit_look){.env = p->env, .snapshot = snapshot_ref(s)};
     if (pthread_create(&l->thread, NULL, idle_audit_part_run, l) == 0) {
         p->look = l;
         return;
@@ -60,7 +60,7 @@ static void idle_audit_part_begin(struct idle_audit_part *p, const struct snapsh
 /* Waits for the thread; its result, or NULL. */
 static struct idle_facts *idle_audit_part_finish(struct idle_audit_part *p)
 {
-    struct rest_look *l = TAKE(p->look);
+    struct idle_audit_look *l = TAKE(p->look);
     pthread_join(l->thread, NULL);
     struct idle_facts *found = l->found;
     snapshot_unref(l->snapshot);
@@ -87,7 +87,7 @@ static void idle_audit_part_sampled(void *part, const struct snapshot *s)
         size_t count = p->look->snapshot->gpu_count;
         struct idle_facts *found = idle_audit_part_finish(p);
         if (found && p->server)
-            data_set_rests(server_data(p->server), found, count);
+            data_set_idle_facts(server_data(p->server), found, count);
         if (found) {
             free(p->latest);
             p->latest = found;
@@ -124,7 +124,7 @@ static void close_idle_audit(void *part)
     free(p);
 }
 
-const struct part_ops idle_audit_part_ops = {.name = "rest",
+const struct part_ops idle_audit_part_ops = {.name = "idle_audit",
                                              .open = open_idle_audit,
                                              .start = idle_audit_part_start,
                                              .sampled = idle_audit_part_sampled,

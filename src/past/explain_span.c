@@ -11,7 +11,7 @@
 #include "base/moment.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "past/aside.h"
+#include "past/parallel_query.h"
 #include "past/span.h"
 
 enum {
@@ -249,7 +249,7 @@ static int tell_share(struct store *s, void *user, struct error *err)
 /* Two connections have half of the GPUs each. */
 static int tell_all(struct span *p, struct error *err)
 {
-    size_t middle = p->gpu_count > 1 && aside_is_faster(p->s) ? p->gpu_count / 2 : p->gpu_count;
+    size_t middle = p->gpu_count > 1 && parallel_query_is_faster(p->s) ? p->gpu_count / 2 : p->gpu_count;
     AUTO_FREE struct span_share *shares = calloc(2, sizeof *shares);
     AUTO_FREE struct explained_episode *episodes = calloc(EXPLAIN_EPISODES_MAX, sizeof *episodes);
     if (!shares || !episodes)
@@ -259,7 +259,7 @@ static int tell_all(struct span *p, struct error *err)
     shares[0] = (struct span_share){*p, 0, middle};
     shares[1] = (struct span_share){*p, middle, p->gpu_count};
     shares[1].span.told = &rest;
-    int rc = aside_both(p->s, tell_share, &shares[0], tell_share, &shares[1], err);
+    int rc = parallel_query_both(p->s, tell_share, &shares[0], tell_share, &shares[1], err);
     for (size_t i = 0; i < rest.episode_count; i++)
         span_keep(told, &rest.episodes[i]);
     told->gpu_count += rest.gpu_count;
@@ -282,7 +282,7 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
     if (rc == 0)
         rc = plan(p, err);
     if (rc == 0)
-        rc = aside_both(s, span_read_points, p, span_read_workers, p, err); /* what the GPUs did, and who worked */
+        rc = parallel_query_both(s, span_read_points, p, span_read_workers, p, err); /* what the GPUs did, and who worked */
     if (rc == 0)
         rc = tell_all(p, err);
     if (rc == 0)

@@ -62,9 +62,9 @@ int gap_around(struct store *s, const char *host, struct wall at, struct wall no
     *ret = (struct history_gap){0};
     int rc = store_find_host(s, host, &known, err);
     if (rc == 0 && known.id)
-        rc = store_neighbour(s, known.id, at.ms + 1, true, &ret->since, err);
+        rc = store_neighbor(s, known.id, at.ms + 1, true, &ret->since, err);
     if (rc == 0 && known.id)
-        rc = store_neighbour(s, known.id, at.ms + 1, false, &ret->until, err);
+        rc = store_neighbor(s, known.id, at.ms + 1, false, &ret->until, err);
     struct wall first_seen = known.first_seen;
     /* Of the hour in which the history begins, it is known when. */
     if (rc == 0 && !ret->since.ms && first_seen.ms > ret->until.ms && first_seen.ms - ret->until.ms < level_ms(LEVEL_HOUR))

@@ -82,11 +82,11 @@ static int read_cards(struct store *s, void *report, struct error *err)
 /* The cards and the processes, side by side. */
 static int read_parts(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err)
 {
-    struct aside cards;
-    struct error later;
-    aside_begin(&cards, s, read_cards, r);
+    struct parallel_query cards;
+    struct error ignored;
+    parallel_query_begin(&cards, s, read_cards, r);
     int rc = report_processes(s, host, gpu_id, r, &cards, err);
-    int cards_rc = aside_end(&cards, rc < 0 ? &later : err);
+    int cards_rc = parallel_query_end(&cards, rc < 0 ? &ignored : err);
     return rc < 0 ? rc : cards_rc;
 }
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "base/units.h"
-#include "past/aside.h"
 #include "past/explain.h"
+#include "past/parallel_query.h"
 
 enum {
     REPORT_LIVES_MAX = 65536, /* processes in the time; further ones are summed up as one group */
@@ -97,7 +97,8 @@ void report_done(struct report *r);
 /* ---- Shared by the files of the report. ---- */
 
 /* Fills groups and held, the latter when the cards are known. */
-int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct aside *cards, struct error *err);
+int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct parallel_query *cards,
+                     struct error *err);
 /* Since when a GPU was watched, within the time. */
 static inline int64_t report_watched_from(const struct report *r, const struct report_gpu *gpu)
 {

@@ -275,10 +275,10 @@ static bool are_many(const struct card_courses *all)
 /* Two connections have half of the cards each. */
 static int read_halves(struct store *s, const struct card_courses *all, struct error *err)
 {
-    size_t middle = aside_is_faster(s) && are_many(all) ? all->count / 2 : all->count;
+    size_t middle = parallel_query_is_faster(s) && are_many(all) ? all->count / 2 : all->count;
     struct card_courses first = {.report = all->report, .list = all->list, .count = middle};
     struct card_courses second = {.report = all->report, .list = all->list + middle, .count = all->count - middle};
-    return second.count ? aside_both(s, read_points, &first, read_points, &second, err) : read_points(s, &first, err);
+    return second.count ? parallel_query_both(s, read_points, &first, read_points, &second, err) : read_points(s, &first, err);
 }
 
 int report_cards(struct store *s, struct report *r, struct error *err)

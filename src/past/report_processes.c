@@ -343,7 +343,8 @@ static int find_horizon(struct store *s, struct report *r, struct error *err)
     return 0;
 }
 
-int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct aside *cards, struct error *err)
+int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct parallel_query *cards,
+                     struct error *err)
 {
     struct report_work w = {.report = r, .only = gpu_id};
     struct member others = {.from_ms = r->since.ms};
@@ -362,7 +363,7 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
     if (rc == 0)
         rc = take_groups(&w);
     if (rc == 0)
-        rc = aside_end(cards, err);
+        rc = parallel_query_end(cards, err);
     if (rc == 0) {
         take_held(&w);
         rc = find_horizon(s, r, err);

@@ -75,7 +75,7 @@ struct share {
     bool works;
 };
 
-/* Who keeps the title of worker: a neighbour of about the same share must not take it away for a minute. */
+/* Who keeps the title of worker: a neighbor of about the same share must not take it away for a minute. */
 static void choose_worker(struct episode_point *point, const struct share *best, const struct share *former)
 {
     const struct share *chosen =

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "past/aside.h"
+#include "past/parallel_query.h"
 
 enum { REACH_DAYS = 400 };
 /* So many points of one question stay below QUERY_POINTS_MAX. */
@@ -318,7 +318,7 @@ static int conclude_halves(struct store *s, const struct usual_gpus *gpus, struc
     AUTO_FREE struct baselines *rest = second.all;
     if (!rest)
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = aside_both(s, conclude_share, &first, conclude_share, &second, err);
+    int rc = parallel_query_both(s, conclude_share, &first, conclude_share, &second, err);
     for (size_t i = 0; i < rest->count; i++)
         all->list[all->count++] = rest->list[i];
     return rc;
@@ -333,7 +333,7 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
     all->zone_ms = zone_at(until);
     gpus->until = until;
     int rc = store_gpus(s, host, note_gpu, gpus, err);
-    if (rc == 0 && gpus->count > 1 && aside_is_faster(s))
+    if (rc == 0 && gpus->count > 1 && parallel_query_is_faster(s))
         rc = conclude_halves(s, gpus, all, err);
     else if (rc == 0)
         rc = conclude_share(s, &(struct usual_share){gpus, 0, gpus->count, all}, err);

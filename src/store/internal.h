@@ -245,7 +245,7 @@ struct buf;
  * joins the host. */
 int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, struct buf *sql, struct error *err);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
-/* A row that came after its bucket was summed up and its neighbours were deleted. */
+/* A row that came after its bucket was summed up and its neighbors were deleted. */
 int rollup_add_late(struct store *s, enum series series, const struct reading *one, int64_t subject_id, int64_t at_ms,
                     struct error *err);
 /* Sums up what is still marked before `bucket`, of all hosts. 1: some, and there may be more. */

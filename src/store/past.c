@@ -38,7 +38,7 @@ int store_find_host(struct store *s, const char *name, struct store_host *ret, s
 }
 
 /* 0: there is none. */
-static int neighbour_sample(struct store *s, int64_t host_id, int64_t at_ms, bool before, int64_t *ret_ms, struct error *err)
+static int neighbor_sample(struct store *s, int64_t host_id, int64_t at_ms, bool before, int64_t *ret_ms, struct error *err)
 {
     const struct raw_words *words = raw_words(s->db->ops->kind, SERIES_HOST);
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -56,10 +56,10 @@ static int neighbour_sample(struct store *s, int64_t host_id, int64_t at_ms, boo
     return rc < 0 ? rc : 0;
 }
 
-int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err)
+int store_neighbor(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err)
 {
     int64_t best;
-    int rc = neighbour_sample(s, host_id, at_ms, before, &best, err);
+    int rc = neighbor_sample(s, host_id, at_ms, before, &best, err);
     if (rc < 0)
         return rc;
     for (int level = LEVEL_MINUTE; level < LEVEL_COUNT; level++) {

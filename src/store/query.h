@@ -248,7 +248,7 @@ int store_findings_begin(struct store *s, const char *host, int64_t *ret_ms, str
 int store_find_host(struct store *s, const char *name, struct store_host *ret, struct error *err);
 
 /* The sample of a host next to a moment: before it, or at it and after. From the level that still has one; 0: none. */
-int store_neighbour(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err);
+int store_neighbor(struct store *s, int64_t host_id, int64_t at_ms, bool before, struct wall *ret, struct error *err);
 
 /* What seldom changes (limits, driver, ...) of the GPUs of a host, as it was set up to that time, oldest first. */
 #define FACT_STATE "state"

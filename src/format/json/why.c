@@ -63,15 +63,15 @@ static void about(struct json_writer *j, const struct why *why, int only)
         jw_null(j);
 }
 
-static void rest_findings(struct json_writer *j, const char *key, const struct rest_audit *a, bool keeps)
+static void idle_findings(struct json_writer *j, const char *key, const struct idle_audit *a, bool keeps)
 {
     jw_key_array(j, key);
     for (size_t i = 0; i < a->count; i++) {
-        const struct rest_finding *f = &a->findings[i];
+        const struct idle_finding *f = &a->findings[i];
         if (f->keeps != keeps)
             continue;
         jw_object(j);
-        jw_key_text(j, "code", rest_code_name(f->code));
+        jw_key_text(j, "code", idle_code_name(f->code));
         jw_key_text(j, "text", f->text);
         jw_key(j, "pid");
         if (f->pid)
@@ -85,7 +85,7 @@ static void rest_findings(struct json_writer *j, const char *key, const struct r
 }
 
 /* The idle audit; null where it was not asked for. */
-static void idle(struct json_writer *j, const struct rest_audit *a)
+static void idle(struct json_writer *j, const struct idle_audit *a)
 {
     jw_key(j, "idle");
     if (!a->looked) {
@@ -94,12 +94,12 @@ static void idle(struct json_writer *j, const struct rest_audit *a)
     }
     jw_object(j);
     jw_key_text(j, "answer", a->answer);
-    rest_findings(j, "keeps_from_idling", a, true);
-    rest_findings(j, "also", a, false);
+    idle_findings(j, "keeps_from_idling", a, true);
+    idle_findings(j, "also", a, false);
     jw_key_array(j, "ruled_out");
-    for (unsigned i = 0; i < REST_CODE_COUNT; i++)
+    for (unsigned i = 0; i < IDLE_CODE_COUNT; i++)
         if (a->ruled_out & 1u << i)
-            jw_text(j, rest_code_name((enum rest_code)i));
+            jw_text(j, idle_code_name((enum idle_code)i));
     jw_end(j);
     json_scaled(j, "excess_watts", a->excess_mw, 1e-3);
     jw_key_int(j, "hidden_processes", (int64_t)a->hidden);
@@ -130,7 +130,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         brief(j, &why->gpus[i].brief);
         json_why_part(j, &why->gpus[i]);
         json_usual(j, &why->gpus[i].usual);
-        idle(j, &why->gpus[i].rest);
+        idle(j, &why->gpus[i].idle_audit);
         json_words(j, "after_resume", why->gpus[i].after_resume);
         json_findings(j, why->verdict, why->gpus[i].gpu_index);
         json_looked(j, why->verdict, i);

@@ -54,15 +54,15 @@ static void read_brief(const json_t *json, struct why_brief *ret)
     copy_text(ret->doing, sizeof ret->doing, json_object_get(json, "doing"));
 }
 
-static void read_findings(const json_t *list, bool keeps, struct rest_audit *ret)
+static void read_findings(const json_t *list, bool keeps, struct idle_audit *ret)
 {
-    for (size_t i = 0; i < json_array_size(list) && ret->count < WHY_REST_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(list) && ret->count < IDLE_FINDINGS_MAX; i++) {
         const json_t *json = json_array_get(list, i);
-        struct rest_finding *f = &ret->findings[ret->count++];
+        struct idle_finding *f = &ret->findings[ret->count++];
         const char *code = json_string_value(json_object_get(json, "code"));
-        for (int k = 0; code && k < REST_CODE_COUNT; k++)
-            if (strcmp(rest_code_name((enum rest_code)k), code) == 0)
-                f->code = (enum rest_code)k;
+        for (int k = 0; code && k < IDLE_CODE_COUNT; k++)
+            if (strcmp(idle_code_name((enum idle_code)k), code) == 0)
+                f->code = (enum idle_code)k;
         f->keeps = keeps;
         f->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
         copy_text(f->text, sizeof f->text, json_object_get(json, "text"));
@@ -71,7 +71,7 @@ static void read_findings(const json_t *list, bool keeps, struct rest_audit *ret
     }
 }
 
-static void read_idle(const json_t *json, struct rest_audit *ret)
+static void read_idle(const json_t *json, struct idle_audit *ret)
 {
     if (!json_is_object(json))
         return;
@@ -81,9 +81,9 @@ static void read_idle(const json_t *json, struct rest_audit *ret)
     read_findings(json_object_get(json, "also"), false, ret);
     const json_t *out = json_object_get(json, "ruled_out"), *suggestions = json_object_get(json, "suggestions");
     for (size_t i = 0; i < json_array_size(out); i++)
-        for (unsigned k = 0; k < REST_CODE_COUNT; k++)
+        for (unsigned k = 0; k < IDLE_CODE_COUNT; k++)
             if (json_is_string(json_array_get(out, i)) &&
-                strcmp(rest_code_name((enum rest_code)k), json_string_value(json_array_get(out, i))) == 0)
+                strcmp(idle_code_name((enum idle_code)k), json_string_value(json_array_get(out, i))) == 0)
                 ret->ruled_out |= 1u << k;
     if (json_is_number(json_object_get(json, "excess_watts")))
         ret->excess_mw = reading_ok((int64_t)(json_number_value(json_object_get(json, "excess_watts")) * 1000));
@@ -121,7 +121,7 @@ struct why *why_from_json(const json_t *json, const struct snapshot *s)
             why->main = i;
         usual_from_json(json_object_get(gpu, "usual"), &why->gpus[i].usual);
         copy_text(why->gpus[i].after_resume, WHY_LINE_SIZE, json_object_get(gpu, "after_resume"));
-        read_idle(json_object_get(gpu, "idle"), &why->gpus[i].rest);
+        read_idle(json_object_get(gpu, "idle"), &why->gpus[i].idle_audit);
         looked_from_json(gpu, &why->verdict->gpus[i]);
     }
     return why;

@@ -90,13 +90,13 @@ static const char *with_likelihood(const struct why_cause *cause, char out[WHY_T
 /* ---- the idle audit ---- */
 
 /* What keeps the GPU from resting, and with `whole` what is worth knowing, what is ruled out, and what to do. */
-static void audit_lines(struct buf *out, const struct page *page, const struct rest_audit *a, bool whole)
+static void audit_lines(struct buf *out, const struct page *page, const struct idle_audit *a, bool whole)
 {
     char text[WHY_TEXT_SIZE], line[WHY_LINE_SIZE];
     const char *labels[] = {"Also", "Cause"};
     bool said[2] = {false, false};
     for (size_t i = 0, shown = 0; i < a->count && (whole || shown < 3); i++) {
-        const struct rest_finding *f = &a->findings[i];
+        const struct idle_finding *f = &a->findings[i];
         if (!f->keeps && !whole)
             continue;
         labelled(out, page, said[f->keeps] ? "" : labels[f->keeps], INK_PLAIN, f->text);
@@ -107,9 +107,9 @@ static void audit_lines(struct buf *out, const struct page *page, const struct r
         return;
     size_t len = 0;
     text[0] = '\0';
-    for (unsigned i = 0; i < REST_CODE_COUNT && len + 40 < sizeof text; i++)
+    for (unsigned i = 0; i < IDLE_CODE_COUNT && len + 40 < sizeof text; i++)
         if (a->ruled_out & 1u << i)
-            len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", len ? ", " : "", rest_code_words((enum rest_code)i));
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", len ? ", " : "", idle_code_words((enum idle_code)i));
     if (len)
         labelled(out, page, "Not", INK_FAINT, text);
     if (a->hidden) {
@@ -151,8 +151,8 @@ static void whole_part(struct buf *out, const struct page *page, const struct wh
         mark(out, page, part);
     page_wrap(out, page, INK_STRONG, part->answer, 2, part->gpu_index >= 0 ? 2 : 0);
     causes(out, page, part);
-    if (part->rest.looked && part->usual.idle_excess)
-        audit_lines(out, page, &part->rest, false);
+    if (part->idle_audit.looked && part->usual.idle_excess)
+        audit_lines(out, page, &part->idle_audit, false);
     suggestions(out, page, part, WHY_SUGGESTIONS_MAX);
 }
 
@@ -191,7 +191,7 @@ static void write_first(struct buf *out, const struct page *page, const struct w
     if (!part->brief.trouble) {
         page_wrap(out, page, INK_STRONG, part->answer, 2, 2);
         if (part->usual.idle_excess)
-            audit_lines(out, page, &part->rest, false);
+            audit_lines(out, page, &part->idle_audit, false);
         suggestions(out, page, part, 1);
         return;
     }
@@ -328,9 +328,9 @@ static void other_gpus(struct buf *out, const struct page *page, const struct wh
 
 static bool same_audit(const struct why_part *a, const struct why_part *b)
 {
-    const struct rest_audit *x = &a->rest, *y = &b->rest;
+    const struct idle_audit *x = &a->idle_audit, *y = &b->idle_audit;
     bool same = a->activity.code != ACTIVITY_LOST && a->activity.code != ACTIVITY_FAILING &&
-                strcmp(rest_state_words(a->activity.code), rest_state_words(b->activity.code)) == 0 &&
+                strcmp(idle_state_words(a->activity.code), idle_state_words(b->activity.code)) == 0 &&
                 a->brief.trouble == b->brief.trouble && a->usual.idle_power_mw.state != READING_OK &&
                 b->usual.idle_power_mw.state != READING_OK && x->looked && y->looked && x->count == y->count &&
                 x->ruled_out == y->ruled_out && x->hidden == y->hidden && x->suggestion_count == y->suggestion_count;
@@ -357,8 +357,8 @@ static void group_answer(const struct snapshot *s, const struct why *why, const 
             most = MAX_OF(most, words_whole(power, 1000));
         }
     }
-    bool busy = rest_is_busy(first->activity.code);
-    bool kept = first->rest.count && first->rest.findings[0].keeps;
+    bool busy = idle_audit_is_busy(first->activity.code);
+    bool kept = first->idle_audit.count && first->idle_audit.findings[0].keeps;
     bool quiet = first->activity.code == ACTIVITY_IDLE && !kept;
     if (!busy && least < most)
         snprintf(watts, sizeof watts, " at %lld to %lld W", (long long)least, (long long)most);
@@ -369,7 +369,7 @@ static void group_answer(const struct snapshot *s, const struct why *why, const 
         snprintf(out, size, "Can't tell whether %s are idle: their utilization can't be read.", title);
         return;
     }
-    snprintf(out, size, "%s are %s%s%s.", title, rest_state_words(first->activity.code), watts,
+    snprintf(out, size, "%s are %s%s%s.", title, idle_state_words(first->activity.code), watts,
              busy    ? ": look again when they are idle"
              : quiet ? "; nothing found that keeps them from idling"
                      : "");
@@ -400,9 +400,9 @@ static void idle_groups(struct buf *out, const struct page *page, const struct s
         if (count > 1)
             group_answer(s, why, of, (unsigned)i, count, text, sizeof text);
         else
-            snprintf(text, sizeof text, "%s", part->rest.looked ? part->rest.answer : part->answer);
+            snprintf(text, sizeof text, "%s", part->idle_audit.looked ? part->idle_audit.answer : part->answer);
         page_wrap(out, page, INK_STRONG, text, 2, 2);
-        audit_lines(out, page, &part->rest, whole);
+        audit_lines(out, page, &part->idle_audit, whole);
     }
 }
 
@@ -415,8 +415,8 @@ void table_idle(struct buf *out, const struct page *page, const struct snapshot 
     if (only != ALL_GPUS && only < (int)why->gpu_count) {
         const struct why_part *part = &why->gpus[only];
         mark(out, page, part);
-        page_wrap(out, page, INK_STRONG, part->rest.looked ? part->rest.answer : part->answer, 2, 2);
-        audit_lines(out, page, &part->rest, true);
+        page_wrap(out, page, INK_STRONG, part->idle_audit.looked ? part->idle_audit.answer : part->answer, 2, 2);
+        audit_lines(out, page, &part->idle_audit, true);
         return;
     }
     size_t body = out->len;

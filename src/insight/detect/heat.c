@@ -82,7 +82,7 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
     weigh_past(&d, f, 0.6, 0.8);
     if (lukewarm)
         doubt(&d, 0.6, "warm, not hot");
-    if (f->neighbour)
+    if (f->neighbor)
         doubt(&d, 0.6, NULL);
     if (f->past.known)
         cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
@@ -114,9 +114,9 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
     cause_end(&d, "Its cooling %s dissipate %lld W: airflow, dust, a warm room or case.", cannot(f), words_whole(power, 1000));
 }
 
-static void rule_neighbour(const struct facts *f, struct why_part *part)
+static void rule_neighbor(const struct facts *f, struct why_part *part)
 {
-    const struct gpu *other = f->neighbour;
+    const struct gpu *other = f->neighbor;
     char name[SHORT_WORDS];
     int64_t temp, power;
     struct cause_draft d;
@@ -271,7 +271,7 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
 void rules_heat(const struct facts *f, struct why_part *part)
 {
     rule_cpu(f, part);
-    rule_neighbour(f, part);
+    rule_neighbor(f, part);
     rule_airflow(f, part);
     if (!find_cause(part, FINDING_AIRFLOW))
         rule_overwhelmed(f, part);

@@ -52,14 +52,14 @@ void answer_airflow(struct say *s, const struct facts *f, const struct why_part 
         say_readings(s, f, part, SAID_ALL & ~(unsigned)SAID_FAN, " ");
 }
 
-static void answer_neighbour(struct say *s, const struct facts *f, const struct why_part *part)
+static void answer_neighbor(struct say *s, const struct facts *f, const struct why_part *part)
 {
     char name[SHORT_WORDS], other[SHORT_WORDS];
     int64_t temp, power;
-    say(s, "%s %s idle, but warmed by %s", words_gpu(f->gpu, true, name), is(f), words_gpu(f->neighbour, false, other));
-    if (reading_get(f->neighbour->temp_mdegc, &temp))
+    say(s, "%s %s idle, but warmed by %s", words_gpu(f->gpu, true, name), is(f), words_gpu(f->neighbor, false, other));
+    if (reading_get(f->neighbor->temp_mdegc, &temp))
         say(s, ", which %s busy at %lld °C", is(f), words_whole(temp, 1000));
-    if (reading_get(f->neighbour->power_mw, &power))
+    if (reading_get(f->neighbor->power_mw, &power))
         say(s, " and %lld W", words_whole(power, 1000));
     say_stop(s);
     say_readings(s, f, part, SAID_LOAD, " ");
@@ -255,7 +255,7 @@ void answer_idle(struct say *s, const struct facts *f, const struct why_part *pa
     case FINDING_CONTEXT_HELD:
     case FINDING_DISPLAY:
     case FINDING_CLOCKS_HELD: answer_clocks(s, f, part); break;
-    case FINDING_NEIGHBOUR_HEAT: answer_neighbour(s, f, part); break;
+    case FINDING_NEIGHBOUR_HEAT: answer_neighbor(s, f, part); break;
     case FINDING_FAN_STOPPED:
     case FINDING_FAN_FAILING:
     case FINDING_FAN_SETTING: answer_fan(s, f, first); break;

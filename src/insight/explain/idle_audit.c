@@ -12,28 +12,28 @@
 
 static const struct {
     const char *name, *words;
-} codes[REST_CODE_COUNT] = {
-    [REST_DISPLAY] = {"display", "displays"},
-    [REST_MEMORY_CLOCK] = {"memory_clock", "memory clock"},
-    [REST_CONTEXT] = {"context", "compute contexts"},
-    [REST_MODEL] = {"model", "loaded models"},
-    [REST_BROWSER] = {"browser", "browsers"},
-    [REST_VIDEO] = {"video_decode", "video decode"},
-    [REST_MONITOR] = {"monitor", "other monitors"},
-    [REST_OPEN] = {"open_device", "other programs"},
-    [REST_ASPM] = {"aspm", "PCIe power saving"},
-    [REST_RUNTIME_PM] = {"runtime_pm", "runtime power management"},
-    [REST_PERSISTENCE] = {"persistence", "persistence mode"},
+} codes[IDLE_CODE_COUNT] = {
+    [IDLE_CODE_DISPLAY] = {"display", "displays"},
+    [IDLE_CODE_MEMORY_CLOCK] = {"memory_clock", "memory clock"},
+    [IDLE_CODE_CONTEXT] = {"context", "compute contexts"},
+    [IDLE_CODE_MODEL] = {"model", "loaded models"},
+    [IDLE_CODE_BROWSER] = {"browser", "browsers"},
+    [IDLE_CODE_VIDEO] = {"video_decode", "video decode"},
+    [IDLE_CODE_MONITOR] = {"monitor", "other monitors"},
+    [IDLE_CODE_OPEN] = {"open_device", "other programs"},
+    [IDLE_CODE_ASPM] = {"aspm", "PCIe power saving"},
+    [IDLE_CODE_RUNTIME_PM] = {"runtime_pm", "runtime power management"},
+    [IDLE_CODE_PERSISTENCE] = {"persistence", "persistence mode"},
 };
 
-const char *rest_code_name(enum rest_code code)
+const char *idle_code_name(enum idle_code code)
 {
-    return code < REST_CODE_COUNT ? codes[code].name : "unknown";
+    return code < IDLE_CODE_COUNT ? codes[code].name : "unknown";
 }
 
-const char *rest_code_words(enum rest_code code)
+const char *idle_code_words(enum idle_code code)
 {
-    return code < REST_CODE_COUNT ? codes[code].words : "";
+    return code < IDLE_CODE_COUNT ? codes[code].words : "";
 }
 
 /* ---- who a holder is ---- */
@@ -76,24 +76,24 @@ static enum holder_kind kind_of(const struct idle_holder *h)
 
 /* ---- findings ---- */
 
-static struct rest_finding *add(struct rest_audit *a, enum rest_code code, bool keeps, int32_t pid)
+static struct idle_finding *add(struct idle_audit *a, enum idle_code code, bool keeps, int32_t pid)
 {
     a->ruled_out &= ~(1u << code);
     for (size_t i = 0; i < a->count; i++) /* once a process and code */
         if (pid && a->findings[i].pid == pid)
             return NULL;
-    if (a->count == WHY_REST_MAX)
+    if (a->count == IDLE_FINDINGS_MAX)
         return NULL;
     size_t at = a->count;
     while (keeps && at > 0 && !a->findings[at - 1].keeps)
         at--;
     memmove(&a->findings[at + 1], &a->findings[at], (a->count - at) * sizeof a->findings[0]);
     a->count++;
-    a->findings[at] = (struct rest_finding){.code = code, .keeps = keeps, .pid = pid};
+    a->findings[at] = (struct idle_finding){.code = code, .keeps = keeps, .pid = pid};
     return &a->findings[at];
 }
 
-static void advise(struct rest_audit *a, const char *text)
+static void advise(struct idle_audit *a, const char *text)
 {
     for (size_t i = 0; i < a->suggestion_count; i++)
         if (strcmp(a->suggestions[i], text) == 0)
@@ -103,7 +103,7 @@ static void advise(struct rest_audit *a, const char *text)
 }
 
 /* ": 17 W (38 W since it came, 21 W before)" */
-static void say_added(struct say *s, struct rest_finding *f, int64_t with_mw, int64_t without_mw)
+static void say_added(struct say *s, struct idle_finding *f, int64_t with_mw, int64_t without_mw)
 {
     int64_t added = MAX_OF(with_mw - without_mw, 0);
     f->added_mw = reading_ok(added);
@@ -114,7 +114,7 @@ static void say_added(struct say *s, struct rest_finding *f, int64_t with_mw, in
     say(s, " (%lld W ", words_whole(with_mw, 1000));
 }
 
-static void say_step(struct say *s, struct rest_finding *f, const struct usual *u)
+static void say_step(struct say *s, struct idle_finding *f, const struct usual *u)
 {
     const struct baseline_step *step = usual_step(u, f->pid);
     if (!step)
@@ -123,12 +123,12 @@ static void say_step(struct say *s, struct rest_finding *f, const struct usual *
     say(s, "since it came, %lld W before)", words_whole(step->before_mw, 1000));
 }
 
-static void audit_displays(struct rest_audit *a, const struct idle_facts *r, bool pinned)
+static void audit_displays(struct idle_audit *a, const struct idle_facts *r, bool pinned)
 {
-    a->ruled_out |= 1u << REST_DISPLAY;
+    a->ruled_out |= 1u << IDLE_CODE_DISPLAY;
     for (size_t i = 0; i < r->display_count; i++) {
         const struct idle_display *d = &r->displays[i];
-        struct rest_finding *f = d->on ? add(a, REST_DISPLAY, pinned, 0) : NULL;
+        struct idle_finding *f = d->on ? add(a, IDLE_CODE_DISPLAY, pinned, 0) : NULL;
         if (!f)
             continue;
         struct say s = SAY(f->text);
@@ -143,15 +143,15 @@ static void audit_displays(struct rest_audit *a, const struct idle_facts *r, boo
 }
 
 /* A clock that never falls, as that of HBM, is no cause of a GPU that idles as it should: *keeps. True: it is at its top. */
-static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu, const struct usual *u, bool keeps)
+static bool audit_memory_clock(struct idle_audit *a, const struct gpu *gpu, const struct usual *u, bool keeps)
 {
     int64_t clock, most;
     if (!reading_get(gpu->clock_memory_khz, &clock) || !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0)
         return false;
-    a->ruled_out |= 1u << REST_MEMORY_CLOCK;
+    a->ruled_out |= 1u << IDLE_CODE_MEMORY_CLOCK;
     if (clock * 10 < most * 9)
         return false;
-    struct rest_finding *f = add(a, REST_MEMORY_CLOCK, keeps, 0);
+    struct idle_finding *f = add(a, IDLE_CODE_MEMORY_CLOCK, keeps, 0);
     if (!f)
         return true;
     struct say s = SAY(f->text);
@@ -164,11 +164,11 @@ static bool audit_memory_clock(struct rest_audit *a, const struct gpu *gpu, cons
     return true;
 }
 
-static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const struct usual *u)
+static void audit_processes(struct idle_audit *a, const struct gpu *gpu, const struct usual *u)
 {
     enum { MODEL_BYTES = 256 << 20 };
     if (gpu->processes_state == READING_OK && !gpu->processes_hidden)
-        a->ruled_out |= 1u << REST_CONTEXT | 1u << REST_MODEL;
+        a->ruled_out |= 1u << IDLE_CODE_CONTEXT | 1u << IDLE_CODE_MODEL;
     for (size_t i = 0; i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
         char who[PROCESS_WORDS], bytes[SHORT_WORDS];
@@ -176,7 +176,7 @@ static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const s
         if (p->type == PROCESS_GRAPHICS || words_draws(p) || process_draws_desktop(p->name))
             continue;
         bool much = reading_get(p->mem_bytes, &held) && held >= MODEL_BYTES;
-        struct rest_finding *f = add(a, p->model[0] ? REST_MODEL : REST_CONTEXT, true, p->pid);
+        struct idle_finding *f = add(a, p->model[0] ? IDLE_CODE_MODEL : IDLE_CODE_CONTEXT, true, p->pid);
         if (!f)
             continue;
         process_words(p, WITH_OWNER, who);
@@ -197,29 +197,31 @@ static void audit_processes(struct rest_audit *a, const struct gpu *gpu, const s
     }
 }
 
-static void audit_video(struct rest_audit *a, const struct gpu *gpu)
+static void audit_video(struct idle_audit *a, const struct gpu *gpu)
 {
     int64_t busy;
     if (!reading_get(gpu->decoder_permille, &busy))
         return;
-    a->ruled_out |= 1u << REST_VIDEO;
-    struct rest_finding *f = busy > 0 ? add(a, REST_VIDEO, true, 0) : NULL;
+    a->ruled_out |= 1u << IDLE_CODE_VIDEO;
+    struct idle_finding *f = busy > 0 ? add(a, IDLE_CODE_VIDEO, true, 0) : NULL;
     if (f)
         snprintf(f->text, sizeof f->text, "video is being decoded (decoder %lld%%)", percent(busy));
 }
 
-static void audit_holders(struct rest_audit *a, const struct idle_facts *r, const struct usual *u)
+static void audit_holders(struct idle_audit *a, const struct idle_facts *r, const struct usual *u)
 {
     a->hidden = r->hidden;
     if (!r->hidden && !r->holders_left_out)
-        a->ruled_out |= 1u << REST_BROWSER | 1u << REST_MONITOR | 1u << REST_OPEN;
+        a->ruled_out |= 1u << IDLE_CODE_BROWSER | 1u << IDLE_CODE_MONITOR | 1u << IDLE_CODE_OPEN;
     for (size_t i = 0; i < r->holder_count; i++) {
         const struct idle_holder *h = &r->holders[i];
         enum holder_kind kind = kind_of(h);
         if (kind == HOLDER_BROKER)
             continue;
-        enum rest_code code = kind == HOLDER_BROWSER ? REST_BROWSER : kind == HOLDER_MONITOR ? REST_MONITOR : REST_OPEN;
-        struct rest_finding *f = add(a, code, kind != HOLDER_SCREEN, h->pid);
+        enum idle_code code = kind == HOLDER_BROWSER   ? IDLE_CODE_BROWSER
+                              : kind == HOLDER_MONITOR ? IDLE_CODE_MONITOR
+                                                       : IDLE_CODE_OPEN;
+        struct idle_finding *f = add(a, code, kind != HOLDER_SCREEN, h->pid);
         if (!f)
             continue;
         struct say s = SAY(f->text);
@@ -242,24 +244,24 @@ static bool any_display(const struct idle_facts *r)
     return false;
 }
 
-static void audit_switches(struct rest_audit *a, const struct gpu *gpu, const struct idle_facts *r)
+static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const struct idle_facts *r)
 {
     char line[WHY_LINE_SIZE];
-    struct rest_finding *f;
+    struct idle_finding *f;
     int64_t on;
     if (r->aspm == SWITCH_ON)
-        a->ruled_out |= 1u << REST_ASPM;
-    if (r->aspm == SWITCH_OFF && (f = add(a, REST_ASPM, true, 0))) {
+        a->ruled_out |= 1u << IDLE_CODE_ASPM;
+    if (r->aspm == SWITCH_OFF && (f = add(a, IDLE_CODE_ASPM, true, 0))) {
         snprintf(f->text, sizeof f->text, "PCIe power saving (ASPM) is off%s",
                  r->aspm_by_policy ? ": the kernel's policy is performance" : " for this GPU");
         if (r->aspm_by_policy)
             advise(a, "Allow PCIe power saving: echo default | sudo tee /sys/module/pcie_aspm/parameters/policy");
     }
     if (r->runtime_pm == SWITCH_ON)
-        a->ruled_out |= 1u << REST_RUNTIME_PM;
+        a->ruled_out |= 1u << IDLE_CODE_RUNTIME_PM;
     /* A GPU that shows a picture or is kept ready on purpose is not suspended anyway. */
     bool may_sleep = !any_display(r) && !reading_or(gpu->persistence_mode, 0);
-    if (r->runtime_pm == SWITCH_OFF && (f = add(a, REST_RUNTIME_PM, may_sleep, 0))) {
+    if (r->runtime_pm == SWITCH_OFF && (f = add(a, IDLE_CODE_RUNTIME_PM, may_sleep, 0))) {
         snprintf(f->text, sizeof f->text, "runtime power management is not allowed, so the GPU can't be suspended");
         if (r->pci_address[0] && may_sleep) {
             snprintf(line, sizeof line, "Let it sleep: echo auto | sudo tee /sys/bus/pci/devices/%s/power/control", r->pci_address);
@@ -268,14 +270,14 @@ static void audit_switches(struct rest_audit *a, const struct gpu *gpu, const st
     }
     if (!reading_get(gpu->persistence_mode, &on))
         return;
-    a->ruled_out |= on ? 0 : 1u << REST_PERSISTENCE;
-    if (on && (f = add(a, REST_PERSISTENCE, false, 0)))
+    a->ruled_out |= on ? 0 : 1u << IDLE_CODE_PERSISTENCE;
+    if (on && (f = add(a, IDLE_CODE_PERSISTENCE, false, 0)))
         snprintf(f->text, sizeof f->text, "persistence mode is on: the driver stays loaded");
 }
 
 /* ---- the answer ---- */
 
-static bool rests(const struct activity *a)
+static bool audit_is_idle(const struct activity *a)
 {
     return a->code == ACTIVITY_IDLE || a->code == ACTIVITY_KEPT_FROM_IDLING || a->code == ACTIVITY_ASLEEP;
 }
@@ -286,17 +288,17 @@ static bool is_unknown(const struct activity *a, const struct gpu *gpu)
     return a->code == ACTIVITY_UNKNOWN && gpu->state == GPU_OK;
 }
 
-const char *rest_state_words(enum activity_code code)
+const char *idle_state_words(enum activity_code code)
 {
     return code == ACTIVITY_SATURATED ? "busy" : activity_code_words(code);
 }
 
-bool rest_is_busy(enum activity_code code)
+bool idle_audit_is_busy(enum activity_code code)
 {
     return code == ACTIVITY_LIGHTLY_LOADED || code == ACTIVITY_BUSY || code == ACTIVITY_SATURATED;
 }
 
-static void answer(struct rest_audit *a, const struct why_part *part, const struct gpu *gpu)
+static void answer(struct idle_audit *a, const struct why_part *part, const struct gpu *gpu)
 {
     int64_t power, usual;
     char name[SHORT_WORDS];
@@ -314,9 +316,9 @@ static void answer(struct rest_audit *a, const struct why_part *part, const stru
         say(&s, "Can't tell whether %s is idle: its utilization can't be read.", words_gpu(gpu, false, name));
         return;
     }
-    say(&s, "%s is %s", words_gpu(gpu, true, name), rest_state_words(part->activity.code));
-    if (!rests(&part->activity)) {
-        if (rest_is_busy(part->activity.code))
+    say(&s, "%s is %s", words_gpu(gpu, true, name), idle_state_words(part->activity.code));
+    if (!audit_is_idle(&part->activity)) {
+        if (idle_audit_is_busy(part->activity.code))
             say(&s, ": look again when it is idle");
         say_stop(&s);
         return;
@@ -342,17 +344,17 @@ bool why_wants_audit(const struct why *why)
     return false;
 }
 
-void why_audit(struct why *why, const struct snapshot *now, const struct idle_facts *rest_list)
+void why_audit(struct why *why, const struct snapshot *now, const struct idle_facts *facts)
 {
     for (size_t i = 0; i < why->gpu_count && i < now->gpu_count; i++) {
         const struct gpu *gpu = &now->gpus[i];
-        const struct idle_facts *r = &rest_list[i];
-        struct rest_audit *a = &why->gpus[i].rest;
+        const struct idle_facts *r = &facts[i];
+        struct idle_audit *a = &why->gpus[i].idle_audit;
         const struct usual *u = &why->gpus[i].usual;
-        *a = (struct rest_audit){.looked = r->looked || gpu->simulated};
+        *a = (struct idle_audit){.looked = r->looked || gpu->simulated};
         if (!a->looked)
             continue;
-        if (rests(&why->gpus[i].activity) || is_unknown(&why->gpus[i].activity, gpu)) {
+        if (audit_is_idle(&why->gpus[i].activity) || is_unknown(&why->gpus[i].activity, gpu)) {
             bool falls = u->at_low_clock.clock_khz > 0;
             bool pinned = audit_memory_clock(
                 a, gpu, u, why->gpus[i].activity.code == ACTIVITY_KEPT_FROM_IDLING || u->idle_excess || falls || any_display(r));
@@ -363,7 +365,7 @@ void why_audit(struct why *why, const struct snapshot *now, const struct idle_fa
                 audit_displays(a, r, pinned);
             }
             audit_switches(a, gpu, r);
-            if (pinned && !(a->ruled_out & 1u << REST_DISPLAY) && r->display_count)
+            if (pinned && !(a->ruled_out & 1u << IDLE_CODE_DISPLAY) && r->display_count)
                 advise(a, "Try a lower refresh rate, or one display less.");
         }
         answer(a, &why->gpus[i], gpu);

@@ -9,11 +9,11 @@
 
 /* Beside each GPU's explanation; does nothing where no audit was made. Also without --idle where an idle GPU draws more than usual.
  */
-void why_audit(struct why *why, const struct snapshot *now, const struct idle_facts *rest_list);
+void why_audit(struct why *why, const struct snapshot *now, const struct idle_facts *facts);
 /* Whether an audit is worthwhile: an idle GPU draws more than its baseline. */
 bool why_wants_audit(const struct why *why);
 
-const char *rest_code_name(enum rest_code code);       /* "memory_clock" */
-const char *rest_code_words(enum rest_code code);      /* "memory clock" */
-const char *rest_state_words(enum activity_code code); /* "kept from idling", "busy" */
-bool rest_is_busy(enum activity_code code);            /* there is nothing to audit while it works */
+const char *idle_code_name(enum idle_code code);       /* "memory_clock" */
+const char *idle_code_words(enum idle_code code);      /* "memory clock" */
+const char *idle_state_words(enum activity_code code); /* "kept from idling", "busy" */
+bool idle_audit_is_busy(enum activity_code code);      /* there is nothing to audit while it works */

@@ -179,7 +179,7 @@ static void find_loading(struct facts *f)
             f->loading = &f->gpu->processes[i];
 }
 
-static void find_neighbour(struct facts *f)
+static void find_neighbor(struct facts *f)
 {
     int64_t temp, theirs, hottest;
     if (!reading_get(f->gpu->temp_mdegc, &temp))
@@ -190,7 +190,7 @@ static void find_neighbour(struct facts *f)
         if (other == f->gpu || other->state != GPU_OK || !reading_get(other->temp_mdegc, &theirs) || theirs <= hottest)
             continue;
         if (reading_or(other->util_permille, 0) > LIGHT_MOST || reading_or(other->power_mw, 0) > 2 * POWER_RAISED_MW) {
-            f->neighbour = other;
+            f->neighbor = other;
             hottest = theirs;
         }
     }
@@ -209,6 +209,6 @@ void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu
     f->clocks_high = clocks_are_high(gpu, &f->clocks_by_state);
     find_workers(f);
     find_loading(f);
-    find_neighbour(f);
+    find_neighbor(f);
     past_collect(f);
 }

@@ -67,7 +67,7 @@ struct facts {
     struct past_work past;
     bool cpu_hot;                  /* and it shares its cooling with this GPU */
     const struct process *loading; /* fills the memory right now; NULL: none */
-    const struct gpu *neighbour;   /* a working card in the same machine that is hotter; NULL none */
+    const struct gpu *neighbor;    /* a working card in the same machine that is hotter; NULL none */
     const struct verdict *verdict; /* once everything is found: claims of calm rest on it; NULL before */
 };
 

@@ -43,39 +43,39 @@ struct why_brief {
 };
 
 /* What the idle audit looks at. */
-enum rest_code {
-    REST_DISPLAY,
-    REST_MEMORY_CLOCK,
-    REST_CONTEXT,
-    REST_MODEL,
-    REST_BROWSER,
-    REST_VIDEO,
-    REST_MONITOR,
-    REST_OPEN, /* any other program that has the device open */
-    REST_ASPM,
-    REST_RUNTIME_PM,
-    REST_PERSISTENCE,
-    REST_CODE_COUNT
+enum idle_code {
+    IDLE_CODE_DISPLAY,
+    IDLE_CODE_MEMORY_CLOCK,
+    IDLE_CODE_CONTEXT,
+    IDLE_CODE_MODEL,
+    IDLE_CODE_BROWSER,
+    IDLE_CODE_VIDEO,
+    IDLE_CODE_MONITOR,
+    IDLE_CODE_OPEN, /* any other program that has the device open */
+    IDLE_CODE_ASPM,
+    IDLE_CODE_RUNTIME_PM,
+    IDLE_CODE_PERSISTENCE,
+    IDLE_CODE_COUNT
 };
 
-enum { WHY_REST_MAX = 12 };
+enum { IDLE_FINDINGS_MAX = 12 };
 
-struct rest_finding {
-    enum rest_code code;
+struct idle_finding {
+    enum idle_code code;
     bool keeps;               /* keeps it from resting; else it is worth knowing */
     int32_t pid;              /* 0: no process */
     char text[WHY_LINE_SIZE]; /* "firefox (alice) has the GPU open" */
     struct reading added_mw;  /* what it adds to the idle power, measured in the history; absent: not measured */
 };
 
-struct rest_audit {
+struct idle_audit {
     bool looked;
     char answer[WHY_TEXT_SIZE]; /* "GPU 0 is idle at 38 W; 21 W is usual" */
     size_t count;
-    struct rest_finding findings[WHY_REST_MAX]; /* those that keep it first */
-    unsigned ruled_out;                         /* 1 << enum rest_code: looked at and not so */
-    size_t hidden;                              /* processes that could not be looked at */
-    struct reading excess_mw;                   /* power beyond what is usual when idle */
+    struct idle_finding findings[IDLE_FINDINGS_MAX]; /* those that keep it first */
+    unsigned ruled_out;                              /* 1 << enum idle_code: looked at and not so */
+    size_t hidden;                                   /* processes that could not be looked at */
+    struct reading excess_mw;                        /* power beyond what is usual when idle */
     size_t suggestion_count;
     char suggestions[3][WHY_LINE_SIZE];
 };
@@ -92,6 +92,6 @@ struct why_part {
     struct why_cause causes[WHY_CAUSES_MAX];
     size_t suggestion_count; /* most useful first */
     char suggestions[WHY_SUGGESTIONS_MAX][WHY_LINE_SIZE];
-    struct rest_audit rest;           /* of a GPU; looked false: not asked for */
+    struct idle_audit idle_audit;     /* of a GPU; looked false: not asked for */
     char after_resume[WHY_LINE_SIZE]; /* settings that are others than before the host was suspended; "" none */
 };

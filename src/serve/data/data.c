@@ -129,10 +129,10 @@ void data_refresh(struct data *d)
     engine_request(d->engine, 0, -1, d->fresh_box);
 }
 
-void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count)
+void data_set_idle_facts(struct data *d, const struct idle_facts *idle_facts, size_t count)
 {
-    d->rests = rests;
-    d->rest_count = count;
+    d->idle_facts = idle_facts;
+    d->idle_facts_count = count;
     forget_bodies(d);
 }
 
@@ -145,8 +145,8 @@ const struct why *data_why(struct data *d)
 {
     if (!d->why)
         d->why = engine_why(d->engine, d->latest);
-    if (d->why && d->rests && d->rest_count == d->why->gpu_count && why_wants_audit(d->why))
-        why_audit(d->why, d->latest, d->rests);
+    if (d->why && d->idle_facts && d->idle_facts_count == d->why->gpu_count && why_wants_audit(d->why))
+        why_audit(d->why, d->latest, d->idle_facts);
     if (d->why && !d->has_sample) { /* no sample was taken yet: that there is no GPU would be a guess */
         d->why->machine = (struct why_part){.gpu_index = -1};
         d->why->verdict->count = 0;

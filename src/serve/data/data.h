@@ -46,10 +46,10 @@ struct data {
     struct engine *engine;
     struct mailbox *periodic_box, *fresh_box;
     struct watch *periodic_watch, *fresh_watch;
-    const struct snapshot *latest;   /* newest of all, what answers are made of; an empty one before the first sample */
-    const struct snapshot *periodic; /* newest of the sampler's; NULL before the first */
-    const struct idle_facts *rests;  /* what is around them; borrowed, NULL: not looked at */
-    size_t rest_count;
+    const struct snapshot *latest;       /* newest of all, what answers are made of; an empty one before the first sample */
+    const struct snapshot *periodic;     /* newest of the sampler's; NULL before the first */
+    const struct idle_facts *idle_facts; /* what is around them; borrowed, NULL: not looked at */
+    size_t idle_facts_count;
     struct why *why; /* about `latest`; made when asked for */
     struct blob *bodies[BODY_COUNT];
     bool asked; /* a fresh sample is on its way */
@@ -75,7 +75,7 @@ int64_t data_age_ms(const struct data *d);
 /* The judge has learned something new. */
 void data_forget_why(struct data *d);
 /* What was found around the GPUs, in the order of a snapshot of `count`; borrowed until the next call. */
-void data_set_rests(struct data *d, const struct idle_facts *rests, size_t count);
+void data_set_idle_facts(struct data *d, const struct idle_facts *idle_facts, size_t count);
 
 /* Borrowed; NULL only when memory is out. */
 struct blob *data_body(struct data *d, enum body_kind kind);

@@ -73,8 +73,8 @@ static void an_ipv6_network_counts_as_one(void **state)
         struct peer_id a = address(text);
         limiter_failed(&l, &a, 5);
     }
-    struct peer_id neighbour = address("2001:db8:0:1:ffff::9"), elsewhere = address("2001:db8:0:2::1");
-    assert_true(limiter_wait_ms(&l, &neighbour, 6) > 0);
+    struct peer_id neighbor = address("2001:db8:0:1:ffff::9"), elsewhere = address("2001:db8:0:2::1");
+    assert_true(limiter_wait_ms(&l, &neighbor, 6) > 0);
     assert_int_equal(limiter_wait_ms(&l, &elsewhere, 6), 0);
 }
 

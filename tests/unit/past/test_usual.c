@@ -88,13 +88,13 @@ static struct why *audited(const struct stretch *list, size_t count)
     return why;
 }
 
-static const char *text_of(const struct why *why, enum rest_code code, int32_t pid)
+static const char *text_of(const struct why *why, enum idle_code code, int32_t pid)
 {
-    const struct rest_audit *a = &why->gpus[0].rest;
+    const struct idle_audit *a = &why->gpus[0].idle_audit;
     for (size_t i = 0; i < a->count; i++)
         if (a->findings[i].code == code && a->findings[i].pid == pid)
             return a->findings[i].text;
-    fail_msg("no finding %s: %s", rest_code_name(code), a->answer);
+    fail_msg("no finding %s: %s", idle_code_name(code), a->answer);
     return NULL;
 }
 
@@ -103,11 +103,11 @@ static void what_a_process_added_when_it_came_is_measured(void **state)
     (void)state;
     const struct stretch day[] = {{30, 21, 0, 405, {0}, false}, {5, 200, 900, 10501, {7}, false}, {30, 38, 10, 10501, {7}, false}};
     struct why *why = audited(day, ARRAY_LEN(day));
-    assert_string_equal(text_of(why, REST_CONTEXT, 7),
+    assert_string_equal(text_of(why, IDLE_CODE_CONTEXT, 7),
                         "python3 holds a compute context, 512 MiB: 17 W (38 W since it came, 21 W before)");
-    assert_string_equal(text_of(why, REST_MEMORY_CLOCK, 0),
+    assert_string_equal(text_of(why, IDLE_CODE_MEMORY_CLOCK, 0),
                         "the memory clock stays at 10501 MHz of 10501 MHz: 17 W (38 W at this clock, 21 W at 405 MHz)");
-    assert_int_equal(why->gpus[0].rest.findings[0].added_mw.value, 17000);
+    assert_int_equal(why->gpus[0].idle_audit.findings[0].added_mw.value, 17000);
     why_free(why);
 }
 
@@ -116,7 +116,7 @@ static void one_that_adds_nothing_is_said_to(void **state)
     (void)state;
     const struct stretch day[] = {{20, 21, 0, 405, {0}, false}, {20, 21, 0, 405, {7}, false}};
     struct why *why = audited(day, ARRAY_LEN(day));
-    assert_non_null(strstr(text_of(why, REST_CONTEXT, 7), ": less than 1 W (21 W since it came, 21 W before)"));
+    assert_non_null(strstr(text_of(why, IDLE_CODE_CONTEXT, 7), ": less than 1 W (21 W since it came, 21 W before)"));
     why_free(why);
 }
 
@@ -128,14 +128,14 @@ static void what_cannot_be_told_apart_has_no_watts(void **state)
     const struct stretch unseen[] = {{20, 21, 0, 405, {0}, false}, {20, 0, 0, 0, {0}, true}, {20, 38, 0, 10501, {7}, false}};
     const struct stretch busy[] = {{20, 21, 0, 405, {0}, false}, {70, 200, 900, 10501, {9}, false}, {20, 38, 0, 10501, {7}, false}};
     struct why *why = audited(together, ARRAY_LEN(together));
-    assert_null(strstr(text_of(why, REST_CONTEXT, 7), "since it came"));
-    assert_null(strstr(text_of(why, REST_CONTEXT, 8), "since it came"));
+    assert_null(strstr(text_of(why, IDLE_CODE_CONTEXT, 7), "since it came"));
+    assert_null(strstr(text_of(why, IDLE_CODE_CONTEXT, 8), "since it came"));
     why_free(why);
     why = audited(unseen, ARRAY_LEN(unseen));
-    assert_null(strstr(text_of(why, REST_CONTEXT, 7), "since it came"));
+    assert_null(strstr(text_of(why, IDLE_CODE_CONTEXT, 7), "since it came"));
     why_free(why);
     why = audited(busy, ARRAY_LEN(busy));
-    assert_null(strstr(text_of(why, REST_CONTEXT, 7), "since it came"));
+    assert_null(strstr(text_of(why, IDLE_CODE_CONTEXT, 7), "since it came"));
     why_free(why);
 }
 
@@ -144,7 +144,7 @@ static void a_clock_that_was_never_lower_has_no_watts(void **state)
     (void)state;
     const struct stretch day[] = {{40, 38, 0, 10501, {0}, false}};
     struct why *why = audited(day, ARRAY_LEN(day));
-    assert_string_equal(text_of(why, REST_MEMORY_CLOCK, 0), "the memory clock stays at 10501 MHz of 10501 MHz");
+    assert_string_equal(text_of(why, IDLE_CODE_MEMORY_CLOCK, 0), "the memory clock stays at 10501 MHz of 10501 MHz");
     why_free(why);
 }
 
@@ -160,9 +160,9 @@ static void displays_say_which_mode_it_is(void **state)
     struct why *why = why_explain(now, NULL);
     assert_non_null(why);
     why_audit(why, now, &rest);
-    assert_int_equal(why->gpus[0].rest.count, 2);
-    assert_string_equal(why->gpus[0].rest.findings[0].text, "DP-1 is on: 2560x1440 at 165 Hz");
-    assert_string_equal(why->gpus[0].rest.findings[1].text, "DP-2 is on, preferred mode 1920x1080 at 60 Hz (up to 144 Hz)");
+    assert_int_equal(why->gpus[0].idle_audit.count, 2);
+    assert_string_equal(why->gpus[0].idle_audit.findings[0].text, "DP-1 is on: 2560x1440 at 165 Hz");
+    assert_string_equal(why->gpus[0].idle_audit.findings[1].text, "DP-2 is on, preferred mode 1920x1080 at 60 Hz (up to 144 Hz)");
     why_free(why);
     snapshot_unref(now);
 }

@@ -180,7 +180,7 @@ static void check_numbers(const char *text, const struct machine *m, const struc
             }
             if (strcmp(units[u], "C") == 0)
                 allow(&a, m->now->host.cpu_temp_mdegc, 1000);
-            /* Heat of a neighbour is the one thing of another card that may be spoken of. */
+            /* Heat of a neighbor is the one thing of another card that may be spoken of. */
             for (size_t i = 0; i < m->now->gpu_count; i++) {
                 if (strcmp(units[u], "C") == 0)
                     allow(&a, m->now->gpus[i].temp_mdegc, 1000);

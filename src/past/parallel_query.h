@@ -9,10 +9,10 @@
 #include "store/query.h"
 
 /* 0 or -errno with a sentence. */
-typedef int aside_fn(struct store *s, void *user, struct error *err);
+typedef int parallel_query_fn(struct store *s, void *user, struct error *err);
 
-struct aside {
-    aside_fn *run;
+struct parallel_query {
+    parallel_query_fn *run;
     void *user;
     struct store *first;
     pthread_t thread;
@@ -22,9 +22,10 @@ struct aside {
 };
 
 /* Whether two of them are worth more than one. */
-bool aside_is_faster(const struct store *s);
-void aside_begin(struct aside *a, struct store *s, aside_fn *run, void *user);
+bool parallel_query_is_faster(const struct store *s);
+void parallel_query_begin(struct parallel_query *a, struct store *s, parallel_query_fn *run, void *user);
 /* What it returned. To be called at least once; while it works, `user` is its own. */
-int aside_end(struct aside *a, struct error *err);
-/* The first here and the second aside; the first that fails says why. */
-int aside_both(struct store *s, aside_fn *first, void *first_user, aside_fn *second, void *second_user, struct error *err);
+int parallel_query_end(struct parallel_query *a, struct error *err);
+/* The first in this thread and the second in another; the first that fails says why. */
+int parallel_query_both(struct store *s, parallel_query_fn *first, void *first_user, parallel_query_fn *second, void *second_user,
+                        struct error *err);
