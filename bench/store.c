@@ -22,7 +22,7 @@
 
 enum { GPUS = 8, KINDS = 720, BATCH = 60, SAMPLES_A_DAY = 17280, DAYS_MAX = 366 };
 #define BEGIN_MS 1772323200000LL
-#define STEP_MOST 1.15 /* linear, and what one measurement differs from the next */
+#define STEP_MAX 1.15 /* linear, and what one measurement differs from the next */
 
 static int failures;
 static char store_path[300], floor_path[320], gpus_path[320];
@@ -305,7 +305,7 @@ static void judge_steps(const char *what, const double us[3])
         char name[64], peer[64];
         snprintf(name, sizeof name, "CPU of a row at %s the %s", i == 1 ? "10x" : "100x", what);
         snprintf(peer, sizeof peer, "at %s: %.1f us", i == 1 ? "1x" : "10x", us[i - 1]);
-        failures += !figure(name, us[i] / us[i - 1], "x", false, STEP_MOST, peer);
+        failures += !figure(name, us[i] / us[i - 1], "x", false, STEP_MAX, peer);
     }
 }
 

@@ -15,13 +15,13 @@
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
 
-enum { PATH_MOST = 4096 };
+enum { EXPORT_PATH_MAX = 4096 };
 
 /* Beside the file, then over it: a reader sees the old one or the new one. Readable by other users, whose collectors read it. */
 static int write_file(const char *path, struct str text, struct error *err)
 {
-    char fresh[PATH_MOST + 16];
-    if (strlen(path) >= PATH_MOST)
+    char fresh[EXPORT_PATH_MAX + 16];
+    if (strlen(path) >= EXPORT_PATH_MAX)
         return error_set(err, -ENAMETOOLONG, "cannot write '%.64s...': %s", path, strerror(ENAMETOOLONG));
     snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
     AUTO_CLOSE int fd = mkostemp(fresh, O_CLOEXEC);

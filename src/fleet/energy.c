@@ -13,7 +13,7 @@
 #include "fleet/vector.h"
 #include "format/table/grid.h"
 
-enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MOST = 1000 };
+enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MAX = 1000 };
 #define JOULES_PER_KWH 3.6e6
 
 /* Processes have no counter: their power is added up in steps of a minute; fewer in a long span, so that a month of a large fleet
@@ -21,7 +21,7 @@ enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MOST = 1000 };
 static void write_question(const struct fleet_bill *bill, char *text, size_t size)
 {
     int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), least_s = MAX_OF(span_s / STEPS_LEAST, (int64_t)1);
-    int64_t step_s = MAX_OF(span_s / STEPS_MOST, MIN_OF(least_s, (int64_t)STEP_S));
+    int64_t step_s = MAX_OF(span_s / STEPS_MAX, MIN_OF(least_s, (int64_t)STEP_S));
     if (bill->by == FLEET_BY_NONE || bill->by == FLEET_BY_HOST)
         snprintf(text, size, "sum by (host) (increase(gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s]))", span_s);
     else

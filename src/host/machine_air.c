@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "host/machine.h"
 
-enum { AIR_INPUTS = 16, AIR_LEAST_MDEGC = -20000, AIR_MOST_MDEGC = 60000 };
+enum { AIR_INPUTS = 16, AIR_LEAST_MDEGC = -20000, AIR_MAX_MDEGC = 60000 };
 
 static bool says_air(struct str text)
 {
@@ -61,6 +61,6 @@ void machine_read_air(struct machine *m, struct host *out)
     if (!m->air_known)
         find_sensor(m);
     out->ambient_temp_mdegc = reading_absent(m->air[0] ? READING_FAILED : READING_UNSUPPORTED);
-    if (m->air[0] && file_read_i64(m->env, m->air, &mdegc) == 0 && mdegc > AIR_LEAST_MDEGC && mdegc < AIR_MOST_MDEGC)
+    if (m->air[0] && file_read_i64(m->env, m->air, &mdegc) == 0 && mdegc > AIR_LEAST_MDEGC && mdegc < AIR_MAX_MDEGC)
         out->ambient_temp_mdegc = reading_ok(mdegc);
 }

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "net/curl.h"
 
-enum { CONNECT_TIMEOUT_MS = 3000, TIMEOUT_MS = 10000, PAUSE_MOST_S = 86400, STATUS_FINAL = 200 };
+enum { CONNECT_TIMEOUT_MS = 3000, TIMEOUT_MS = 10000, PAUSE_MAX_S = 86400, STATUS_FINAL = 200 };
 
 /* Where the body goes. */
 struct transfer {
@@ -40,7 +40,7 @@ static int64_t read_pause(struct str digits)
     for (size_t i = 0; i < digits.len; i++) {
         if (digits.at[i] < '0' || digits.at[i] > '9')
             return 0; /* a date, or nonsense */
-        seconds = MIN_OF(seconds * 10 + (digits.at[i] - '0'), (int64_t)PAUSE_MOST_S);
+        seconds = MIN_OF(seconds * 10 + (digits.at[i] - '0'), (int64_t)PAUSE_MAX_S);
     }
     return seconds;
 }
@@ -135,7 +135,7 @@ int http_call(const struct env *env, const struct http_request *request, struct 
     curl.easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
     curl.easy_getinfo(c, CURLINFO_RETRY_AFTER, &pause_s);
     if (request->retry_after_ms)
-        *request->retry_after_ms = MIN_OF(MAX_OF(pause_s, transfer.pause_s), PAUSE_MOST_S) * MS_PER_S;
+        *request->retry_after_ms = MIN_OF(MAX_OF(pause_s, transfer.pause_s), PAUSE_MAX_S) * MS_PER_S;
     curl.easy_cleanup(c);
     curl.slist_free_all(headers);
     if (transfer.failure < 0)

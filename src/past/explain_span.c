@@ -15,11 +15,11 @@
 #include "past/span.h"
 
 enum {
-    STEPS_MOST = 1500,
-    FOUND_MAX = 4096,          /* of one GPU */
-    EXPLAINED_MOST = 64,       /* of them: the most promising */
-    AGAIN_MOST_MS = 1800000,   /* the same thing after a longer pause is another episode */
-    SECONDS_MOST_MS = HOUR_MS, /* up to here it is looked at closely: what lasts seconds can be heard */
+    STEPS_MAX = 1500,
+    FOUND_MAX = 4096,         /* of one GPU */
+    EXPLAINED_MAX = 64,       /* of them: the most promising */
+    AGAIN_MAX_MS = 1800000,   /* the same thing after a longer pause is another episode */
+    SECONDS_MAX_MS = HOUR_MS, /* up to here it is looked at closely: what lasts seconds can be heard */
     CLOSE_STEP_MS = 10000,
     DAYS_FROM_MS = 2 * 86400000, /* from here on, what comes again and again is told once */
 };
@@ -39,7 +39,7 @@ static bool is_again(const struct span *p, const struct explained_episode *befor
     int64_t apart = MAX_OF(e->since.ms - before->until.ms, before->since.ms - e->until.ms);
     return before->kind == e->kind && before->part.causes[0].code == e->part.causes[0].code &&
            strcmp(before->process, e->process) == 0 && strcmp(before->user, e->user) == 0 &&
-           (p->days || (before->pid == e->pid && apart <= AGAIN_MOST_MS));
+           (p->days || (before->pid == e->pid && apart <= AGAIN_MAX_MS));
 }
 
 static void join_numbers(struct episode_numbers *to, const struct episode_numbers *from)
@@ -97,7 +97,7 @@ void span_keep(struct explained_span *told, const struct explained_episode *e)
 /* Explains the most promising, and keeps what is worth it. */
 static int explain_all(struct span *p, const struct episode_group *groups, size_t count, struct error *err)
 {
-    size_t from = p->told->episode_count, most = MIN_OF(count, (size_t)EXPLAINED_MOST);
+    size_t from = p->told->episode_count, most = MIN_OF(count, (size_t)EXPLAINED_MAX);
     AUTO_FREE struct explained_episode *list = calloc(most + 1, sizeof *list);
     if (!list)
         return error_set(err, -ENOMEM, "out of memory");
@@ -161,7 +161,7 @@ static int looks_closely(struct span *p, bool *ret, struct error *err)
     int rc = 0;
     *ret = false;
     store_plan(p->s, &plot, &step_ms, &level);
-    if (p->told->until.ms - p->told->since.ms > SECONDS_MOST_MS || level != LEVEL_RAW)
+    if (p->told->until.ms - p->told->since.ms > SECONDS_MAX_MS || level != LEVEL_RAW)
         return 0;
     for (size_t i = 0; rc == 0 && !*ret && i < p->gpu_count; i++) {
         struct pace pace = {0};
@@ -179,7 +179,7 @@ static int plan(struct span *p, struct error *err)
     int rc = looks_closely(p, &closely, err);
     if (rc < 0)
         return rc;
-    int64_t least = (told->until.ms - told->since.ms + STEPS_MOST - 1) / STEPS_MOST;
+    int64_t least = (told->until.ms - told->since.ms + STEPS_MAX - 1) / STEPS_MAX;
     int64_t step = least <= MINUTE_MS ? MINUTE_MS : (least + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
     if (step > 15 * MINUTE_MS)
         step = (step + HOUR_MS - 1) / HOUR_MS * HOUR_MS;

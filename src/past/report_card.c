@@ -12,7 +12,7 @@
 /* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
 enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
 /* Of a time that is longer than this, what lies before its last days is read from hours. */
-#define MINUTES_MOST_MS (31LL * 86400 * 1000)
+#define MINUTES_MAX_MS (31LL * 86400 * 1000)
 
 static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits", "power_mw"};
 enum { COL_UTIL, COL_TEMP, COL_THROTTLE, COL_POWER, COL_COUNT };
@@ -112,7 +112,7 @@ static void note_time(struct card_course *c, const struct store_point *point, in
         if (mean >= PROCESS_BUSY_LEAST)
             c->gpu->busy_hours += hours;
         const struct aggregate *power = &point->values[COL_POWER];
-        if (mean < PROCESS_IDLE_MOST && power->count) {
+        if (mean < PROCESS_IDLE_MAX && power->count) {
             c->gpu->idle_hours += hours;
             c->gpu->idle_mj += power->sum / power->count * known_ms(c, point, step_ms) / 1000;
         }
@@ -242,7 +242,7 @@ static int read_points(struct store *s, void *courses, struct error *err)
         return 0;
     /* Pieces end on whole hours, so that no step is counted in two of them. */
     for (int64_t from = r->since.ms; rc == 0 && from < r->until.ms;) {
-        bool by_hours = from < r->until.ms - MINUTES_MOST_MS;
+        bool by_hours = from < r->until.ms - MINUTES_MAX_MS;
         int64_t to = MIN_OF(from / HOUR_MS * HOUR_MS + (by_hours ? 12 : 1) * (int64_t)PIECE_MS, r->until.ms);
         rc = by_hours ? read_settled(s, all, from, to, err) : read_piece(s, all, from, to, false, err);
         from = to;
@@ -269,7 +269,7 @@ static bool are_many(const struct card_courses *all)
 {
     const int64_t many_ms = 14LL * 86400 * 1000;
     int64_t span_ms = all->report->until.ms - all->report->since.ms;
-    return all->count > 1 && span_ms > many_ms && span_ms <= MINUTES_MOST_MS;
+    return all->count > 1 && span_ms > many_ms && span_ms <= MINUTES_MAX_MS;
 }
 
 /* Two connections have half of the cards each. */

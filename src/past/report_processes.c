@@ -173,9 +173,9 @@ static struct report_minute minute_of(const struct store_process_minute *row)
                         ? -1
                         : row->gpu_util_sum_permille / MAX_OF(row->gpu_util_count < 0 ? of : row->gpu_util_count, (int64_t)1);
     m.sm = row->sm_count ? row->sm_sum_permille / row->sm_count : cards;
-    m.idle = m.sm >= 0 && m.sm < PROCESS_IDLE_MOST;
+    m.idle = m.sm >= 0 && m.sm < PROCESS_IDLE_MAX;
     m.busy = m.sm >= PROCESS_BUSY_LEAST;
-    m.card_idle = cards >= 0 && cards < PROCESS_IDLE_MOST;
+    m.card_idle = cards >= 0 && cards < PROCESS_IDLE_MAX;
     return m;
 }
 

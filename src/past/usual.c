@@ -14,12 +14,12 @@
 
 enum { REACH_DAYS = 400 };
 /* So many points of one question stay below QUERY_POINTS_MAX. */
-enum { POINTS_MOST = 6 * 1440 };
+enum { POINTS_MAX = 6 * 1440 };
 /* GPUs that are learned about side by side: each takes memory meanwhile. */
 enum { AT_ONCE = 8 };
 /* As many minutes as are read in a moment, whatever is kept: three months of one GPU, the days that are needed twice over of eight.
  * Work that is steady for hours, as that of many GPUs is, shows in hours just as well. */
-enum { MINUTES_MOST = 90 * 1440, MINUTES_DAYS_LEAST = 2 * BASELINE_DAYS_NEEDED };
+enum { MINUTES_MAX = 90 * 1440, MINUTES_DAYS_LEAST = 2 * BASELINE_DAYS_NEEDED };
 
 enum { POWER, LIMIT, TEMP, FAN, UTIL, CLOCK_GRAPHICS, CLOCK_MEMORY, COLUMNS };
 static const char *const column_names[COLUMNS] = {[POWER] = "power_mw",
@@ -62,7 +62,7 @@ static struct reading mean(const struct aggregate *a)
     return a->count ? reading_ok(a->sum / a->count) : reading_absent(READING_UNREAD);
 }
 
-enum { AIR_MAX = POINTS_MOST + 2 };
+enum { AIR_MAX = POINTS_MAX + 2 };
 
 static int take_air(void *user, const struct store_point *point)
 {
@@ -124,7 +124,7 @@ static int read_air(struct learning *l, const struct store_plot *of)
 
 static int learn_span(struct learning *l, int64_t since_ms, int64_t until_ms, int64_t step_ms)
 {
-    const int64_t piece_ms = POINTS_MOST * step_ms;
+    const int64_t piece_ms = POINTS_MAX * step_ms;
     int64_t subjects[AT_ONCE];
     size_t columns[COLUMNS];
     for (size_t i = 0; i < COLUMNS; i++)
@@ -154,7 +154,7 @@ static int learn_span(struct learning *l, int64_t since_ms, int64_t until_ms, in
 /* From where on minutes are read, if so many GPUs are asked about. */
 static int64_t first_minute(const struct store *s, struct wall until, size_t gpus)
 {
-    int64_t most_ms = MAX_OF(MINUTES_MOST / (int64_t)MAX_OF(gpus, (size_t)1) * MINUTE_MS, MINUTES_DAYS_LEAST * (int64_t)DAY_MS);
+    int64_t most_ms = MAX_OF(MINUTES_MAX / (int64_t)MAX_OF(gpus, (size_t)1) * MINUTE_MS, MINUTES_DAYS_LEAST * (int64_t)DAY_MS);
     int64_t from = MAX_OF(store_horizon(s, SERIES_GPU, LEVEL_MINUTE), until.ms - most_ms);
     return (from + HOUR_MS - 1) / HOUR_MS * HOUR_MS;
 }

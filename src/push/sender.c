@@ -18,7 +18,7 @@
 #include "net/retry.h"
 #include "push/target.h"
 
-enum { PAUSE_MOST_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
+enum { PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
 
 struct push_message {
     struct push_scrape scrape;
@@ -149,7 +149,7 @@ static bool send_first(struct push_sender *p)
         return true; /* the same one, now */
     }
     if (outcome == PUSH_LATER)
-        pause_ms = retry_failed(&p->retry, clock_mono(p->setup.env->clock), PAUSE_MOST_MS, answer.retry_after_ms);
+        pause_ms = retry_failed(&p->retry, clock_mono(p->setup.env->clock), PAUSE_MAX_MS, answer.retry_after_ms);
     else
         push_queue_drop_first(p->queue);
     count_outcome(p, outcome, samples, answer.text);

@@ -114,10 +114,10 @@ static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err
         rc = db_execf(s->db, err,
                       "DELETE FROM energy_hours WHERE hour = %lld AND gpu_id IN (SELECT id FROM gpus WHERE host_id = %lld)", h, of);
     if (rc == 0)
-        rc = db_execf(s->db, err, processes_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MOST, PROCESS_HELD_LEAST_BYTES,
+        rc = db_execf(s->db, err, processes_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MAX, PROCESS_HELD_LEAST_BYTES,
                       parts.at ? parts.at : "", s->db->ops->kind == DB_SQLITE ? "GROUP_CONCAT" : "STRING_AGG");
     if (rc == 0)
-        rc = db_execf(s->db, err, energy_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MOST, parts.at ? parts.at : "");
+        rc = db_execf(s->db, err, energy_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MAX, parts.at ? parts.at : "");
     if (rc == 0)
         rc = days_add_hour(s, host, hour, false, err);
     if (rc == 0)

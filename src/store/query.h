@@ -147,7 +147,7 @@ typedef int store_life_fn(void *user, const struct store_life *life);
 int store_lives(struct store *s, const struct store_span *span, store_life_fn *each, void *user, struct error *err);
 
 /* What counts as computing, and as doing nothing, in a minute of a process; what is held from here on is worth naming. */
-enum { PROCESS_IDLE_MOST = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
+enum { PROCESS_IDLE_MAX = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
 
 /* Minutes of processes and energy by what they are read from: hours where a long time is asked about, minutes at its edges and
  * where the hours are not summed up yet. In order, without gaps. */

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "tui/curses_library.h"
 
-enum { MOVES_SIZE = 64, STEPS_MOST = 6, GAP_MOST = 4 };
+enum { MOVES_SIZE = 64, STEPS_MAX = 6, GAP_MAX = 4 };
 
 static struct buf *sink; /* tputs() knows no user pointer */
 
@@ -118,13 +118,13 @@ static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
     int down = y - p->y, left = p->x - x;
     if (p->x < 0)
         return false;
-    if (down > 0 && down <= STEPS_MOST && p->line_feeds)
+    if (down > 0 && down <= STEPS_MAX && p->line_feeds)
         repeat(out, "\n", down);
     else if (down != 0 && row_address)
         put(out, tparm(row_address, (long)y, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
     else if (down != 0)
         return false;
-    if (left > 0 && left <= STEPS_MOST)
+    if (left > 0 && left <= STEPS_MAX)
         repeat(out, "\b", left);
     else if (left != 0 && x == 0)
         buf_char(out, '\r');
@@ -140,7 +140,7 @@ static void write_cell(struct paint *p, const struct canvas *c, const struct cel
 /* Over what is there anyway: a few letters are shorter than a move. */
 static bool write_over(struct paint *p, const struct canvas *c, int x, int y, struct buf *out)
 {
-    if (p->x < 0 || p->y != y || x <= p->x || x - p->x > GAP_MOST)
+    if (p->x < 0 || p->y != y || x <= p->x || x - p->x > GAP_MAX)
         return false;
     const struct cell *row = &c->cells[y * c->width];
     for (int i = p->x; i < x; i++)

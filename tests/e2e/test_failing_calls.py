@@ -11,13 +11,13 @@ import recorded
 from isolation import BUILD, ROOT, environment
 
 PROGRAM = BUILD / "tests" / "fakes" / "faults" / "whirr-failing"
-MOST = "" if os.environ.get("WHIRR_FAILING_CALLS") == "all" else "/16"
+MAX = "" if os.environ.get("WHIRR_FAILING_CALLS") == "all" else "/16"
 SIM = ["--direct", "--source", "sim:gpus=2"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM.exists(), reason="whirr-failing was not built")]
 
 
-def fail_in_turn(folder, command, alive_ms=0, never="does not answer", most=MOST, **env):
+def fail_in_turn(folder, command, alive_ms=0, never="does not answer", most=MAX, **env):
     # 99: the sanitizers' own end, which is no answer of a command.
     env = environment(folder, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:exitcode=99", UBSAN_OPTIONS="halt_on_error=1:exitcode=99", WHIRR_FAILING_SHOW="1", **env)
     done = subprocess.run([PROGRAM, f"1-999999{most}", str(alive_ms), *map(str, command)], env=env, stdin=subprocess.DEVNULL, capture_output=True,
@@ -31,7 +31,7 @@ def fail_in_turn(folder, command, alive_ms=0, never="does not answer", most=MOST
 @pytest.mark.parametrize("command", [["status", *SIM], ["status", "--json", *SIM], ["why", *SIM], ["ps", *SIM], ["export", *SIM], ["health", *SIM], ["wait", "--gpu-free", "1GiB", *SIM], ["config", "default"],
                                      ["doctor", "--source", "sim"], ["help"]], ids=lambda c: " ".join(w for w in c if w not in SIM))
 def test_a_command_ends_with_a_message_or_goes_on(tmp_path, command):
-    assert fail_in_turn(tmp_path, command, most="" if command[0] == "status" else MOST) > 8  # of a status, each one
+    assert fail_in_turn(tmp_path, command, most="" if command[0] == "status" else MAX) > 8  # of a status, each one
 
 
 @pytest.mark.parametrize("arguments", [["10GiB"], ["10GiB", "--count", "2"], ["30GiB", "--split", "even"]], ids=" ".join)

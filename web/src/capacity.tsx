@@ -8,7 +8,7 @@ import type { State } from "./store";
 import { words } from "./token";
 import type { CapacityGpu, Placement } from "./types";
 
-const MOST = 16;
+const SHOWN_MAX = 16;
 
 /** What was free at the least, where that says more than what is free now. */
 const low = (g: CapacityGpu) =>
@@ -70,7 +70,7 @@ export function CapacityPanel({ s }: { s: State }) {
         )}
       </p>
       <ul class="plain">
-        {gpus.slice(0, MOST).map((g) => (
+        {gpus.slice(0, SHOWN_MAX).map((g) => (
           <li key={`${g.gpu_index}/${g.instance}`} class="room">
             <span>
               GPU {g.gpu_index}
@@ -89,7 +89,9 @@ export function CapacityPanel({ s }: { s: State }) {
           </li>
         ))}
       </ul>
-      {gpus.length > MOST && <p class="dim">and {gpus.length - MOST} more; a size is checked against all of them.</p>}
+      {gpus.length > SHOWN_MAX && (
+        <p class="dim">and {gpus.length - SHOWN_MAX} more; a size is checked against all of them.</p>
+      )}
     </Section>
   );
 }

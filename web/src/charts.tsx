@@ -9,7 +9,7 @@ import { type Layer, METRICS, shifted } from "./plots";
 import type { State } from "./store";
 import type { Gpu, History, Life, PastEvent } from "./types";
 
-const MOST = 8,
+const SHOWN_MAX = 8,
   LAYERS = 7;
 const NAMES = [...METRICS.map((m) => m.name), "throttle_reasons", "throttle_thermal_seconds"].join();
 
@@ -86,7 +86,7 @@ export function Charts({
   const one = picked ?? (gpus.length === 1 ? gpus[0]!.index : null);
   const [kind, value] = compare.split(/:(.*)/s) as [string, string?],
     beside = kind === "gpu" && one != null && Number(value) !== one ? Number(value) : null;
-  const chosen = one == null ? gpus.slice(0, MOST).map((g) => g.index) : beside == null ? [one] : [one, beside];
+  const chosen = one == null ? gpus.slice(0, SHOWN_MAX).map((g) => g.index) : beside == null ? [one] : [one, beside];
   const ago = kind === "ago" ? Number(value) : 0,
     start = kind === "at" ? Date.parse(value!) || 0 : 0,
     past = ago > 0 || start > 0;
@@ -165,7 +165,7 @@ export function Charts({
                 value={picked ?? ""}
                 onChange={(e) => pick(e.currentTarget.value === "" ? null : Number(e.currentTarget.value))}
               >
-                <option value="">{gpus.length > MOST ? `GPUs 0 to ${MOST - 1}` : "all GPUs"}</option>
+                <option value="">{gpus.length > SHOWN_MAX ? `GPUs 0 to ${SHOWN_MAX - 1}` : "all GPUs"}</option>
                 {gpus.map((g) => (
                   <option key={g.index} value={g.index}>
                     GPU {g.index}

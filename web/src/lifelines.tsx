@@ -8,7 +8,7 @@ import { Section } from "./parts";
 import { go, type State } from "./store";
 import type { Life } from "./types";
 
-const MOST = 30;
+const SHOWN_MAX = 30;
 
 function Row({ lane, from, to }: { lane: Lane; from: number; to: number }) {
   const LEAST = 0.4; // %: what has just begun is seen, too
@@ -68,7 +68,7 @@ export function Lifelines({ s, span, picked }: { s: State; span: number; picked:
       side={<span class="dim">hatched: held VRAM and did nothing</span>}
     >
       <ul class="plain lanes">
-        {list.slice(0, MOST).map((lane) => (
+        {list.slice(0, SHOWN_MAX).map((lane) => (
           <Row key={lane.key} lane={lane} from={begin} to={end} />
         ))}
       </ul>
@@ -77,7 +77,7 @@ export function Lifelines({ s, span, picked }: { s: State; span: number; picked:
           <span key={x}>{tickText(begin + x * (end - begin), (end - begin) / 1000)}</span>
         ))}
       </div>
-      {list.length > MOST && <p class="dim">{list.length - MOST} more used less energy.</p>}
+      {list.length > SHOWN_MAX && <p class="dim">{list.length - SHOWN_MAX} more used less energy.</p>}
     </Section>
   );
 }

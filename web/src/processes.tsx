@@ -16,7 +16,7 @@ const COLUMNS: { key: SortKey; name: string; number?: boolean }[] = [
   { key: "utilization_percent", name: "Util", number: true },
   { key: "power_watts", name: "Power", number: true },
 ];
-const MOST = 200;
+const SHOWN_MAX = 200;
 const sameMinute = (a: number, b: number) => Math.floor(a / 60e3) === Math.floor(b / 60e3);
 
 /** What a line shows of a process; reasons for what is absent are compared apart. */
@@ -205,14 +205,14 @@ function List({
               </tr>
             </thead>
             <tbody>
-              {list.slice(0, MOST).map((r) => (
+              {list.slice(0, SHOWN_MAX).map((r) => (
                 <Line key={`${r.gpu}-${r.pid}`} r={r} now={now} life={lived.get(`${r.gpu}-${r.pid}`)} />
               ))}
             </tbody>
           </table>
         </Scroll>
       )}
-      {list.length > MOST && !groups && <p class="dim">{list.length - MOST} more; the filter finds them.</p>}
+      {list.length > SHOWN_MAX && !groups && <p class="dim">{list.length - SHOWN_MAX} more; the filter finds them.</p>}
       {left > 0 && <p class="dim">{left} more than whirr lists for one GPU.</p>}
       {hidden > 0 && (
         <p class="dim">{hidden} more can't be seen from here: they belong to other users or containers.</p>

@@ -337,7 +337,7 @@ static size_t give_up_hopeless(struct outbox *o, enum outbox_result result, stru
             item->tried_at = today;
         item->refusals += result == OUTBOX_REFUSED;
         struct wall since = holds ? item->tried_at : item->queued_at;
-        if (item->refusals >= OUTBOX_REFUSALS_MAX || today.ms - since.ms > OUTBOX_AGE_MOST_MS) {
+        if (item->refusals >= OUTBOX_REFUSALS_MAX || today.ms - since.ms > OUTBOX_AGE_MAX_MS) {
             remove_at(o, i);
             gone++;
         }
@@ -357,7 +357,7 @@ int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum o
     size_t gone = give_up_hopeless(o, result, today);
     o->given_up += gone;
     o->changed = true;
-    int64_t pause = retry_failed(&o->retry, now, OUTBOX_PAUSE_MOST_MS, MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MOST_MS));
+    int64_t pause = retry_failed(&o->retry, now, OUTBOX_PAUSE_MAX_MS, MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MAX_MS));
     if (gone) { /* the next one has its own chance */
         o->retry.failures = 0;
         pause = MAX_OF((int64_t)RETRY_PAUSE_FIRST_MS, pause_ms);

@@ -17,10 +17,10 @@ enum {
     OUTBOX_HEARD_MAX = 1000, /* the one that began first is forgotten */
     OUTBOX_GROUP_MAX = 100,
     OUTBOX_REFUSALS_MAX = 4, /* a target that refuses is not asked for ever */
-    OUTBOX_PAUSE_MOST_MS = 300000,
-    OUTBOX_RETRY_AFTER_MOST_MS = 3600000,
-    OUTBOX_AGE_MOST_MS = 86400000,      /* of what is tried in vain */
-    OUTBOX_HELD_MOST_MS = 8 * 86400000, /* of what was held while no daemon ran to send it */
+    OUTBOX_PAUSE_MAX_MS = 300000,
+    OUTBOX_RETRY_AFTER_MAX_MS = 3600000,
+    OUTBOX_AGE_MAX_MS = 86400000,      /* of what is tried in vain */
+    OUTBOX_HELD_MAX_MS = 8 * 86400000, /* of what was held while no daemon ran to send it */
     OUTBOX_FILE_MAX = 16 << 20,
 };
 

@@ -68,7 +68,7 @@ static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
         item->tried_at.ms = MIN_OF((int64_t)json_integer_value(json_object_get(entry, "tried_ms")), today.ms);
         item->refusals = (uint32_t)json_integer_value(json_object_get(entry, "refusals"));
         bool holds = o->rules.quiet.count || o->rules.digest.count;
-        if (today.ms - item->queued_at.ms > (holds ? OUTBOX_HELD_MOST_MS : OUTBOX_AGE_MOST_MS)) {
+        if (today.ms - item->queued_at.ms > (holds ? OUTBOX_HELD_MAX_MS : OUTBOX_AGE_MAX_MS)) {
             free(item); /* of a notifier that was away for long: last month's alerts are of no use any more */
             o->given_up++;
             continue;

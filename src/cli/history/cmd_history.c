@@ -15,7 +15,7 @@
 #include "cli/history/show.h"
 #include "cli/show.h"
 
-enum { ANSWER_MAX = 64 << 20, HEIGHT_MOST = 13, HEIGHT_USUAL = 9, WIDTH_MOST = 900, MARKS_LOOKED_AT = 1000 };
+enum { ANSWER_MAX = 64 << 20, HEIGHT_MAX = 13, HEIGHT_USUAL = 9, WIDTH_MAX = 900, MARKS_LOOKED_AT = 1000 };
 
 struct asked {
     const struct cli *cli;
@@ -73,7 +73,7 @@ static int height_for(const struct cli *cli, size_t plots)
     if (!cli->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
         return HEIGHT_USUAL;
     int rows = ((int)size.ws_row - 6) / (int)MAX_OF(plots, (size_t)1) - 3;
-    return MIN_OF(MAX_OF((rows - 1) | 1, 5), (int)HEIGHT_MOST); /* odd: halves and quarters of the axis have rows of their own */
+    return MIN_OF(MAX_OF((rows - 1) | 1, 5), (int)HEIGHT_MAX); /* odd: halves and quarters of the axis have rows of their own */
 }
 
 static enum plot_style style_of(const struct cli *cli)
@@ -205,7 +205,7 @@ static int history_run(struct cli *cli)
     enum history_kind kind = options_has(o, "events")      ? HISTORY_EVENTS
                              : options_has(o, "processes") ? HISTORY_PROCESSES
                                                            : HISTORY_SERIES;
-    if (number_option(cli, "width", PLOT_WIDTH_LEAST, WIDTH_MOST, &look.width, &err) < 0 ||
+    if (number_option(cli, "width", PLOT_WIDTH_LEAST, WIDTH_MAX, &look.width, &err) < 0 ||
         number_option(cli, "height", PLOT_HEIGHT_LEAST, 100, &look.height, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (cli->json + options_has(o, "csv") + options_has(o, "jsonl") > 1)

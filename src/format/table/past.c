@@ -14,7 +14,7 @@
 #include "format/table/grid.h"
 #include "format/table/table.h"
 
-enum { EPISODES_MOST = 64, EVIDENCE_SHOWN = 4, LINES_MOST = 12, TOGETHER_MS = 150000 };
+enum { EPISODES_MAX = 64, EVIDENCE_SHOWN = 4, LINES_MAX = 12, TOGETHER_MS = 150000 };
 
 static struct reading number_of(const json_t *object, const char *key, double scale)
 {
@@ -213,7 +213,7 @@ static void join(struct span_entry *to, const json_t *e)
 static size_t make_entries(const json_t *episodes, struct span_entry *entries)
 {
     size_t count = 0;
-    for (size_t i = 0; i < MIN_OF(json_array_size(episodes), (size_t)EPISODES_MOST); i++) {
+    for (size_t i = 0; i < MIN_OF(json_array_size(episodes), (size_t)EPISODES_MAX); i++) {
         const json_t *e = json_array_get(episodes, i);
         size_t at = 0;
         while (at < count && !joins(&entries[at], e))
@@ -283,7 +283,7 @@ static size_t entry_lines(struct buf *out, const struct page *page, const struct
     for (size_t i = 0; i < count; i++) {
         size_t before = out->len;
         entry_line(out, page, &entries[i]);
-        if (i > 0 && lines_from(out, start) + (i + 1 < count) > LINES_MOST) {
+        if (i > 0 && lines_from(out, start) + (i + 1 < count) > LINES_MAX) {
             out->len = before;
             return i;
         }
@@ -329,7 +329,7 @@ static void span(struct buf *out, const struct page *page, const json_t *body)
     char title[2 * MOMENT_TEXT_SIZE + NUMBER_SIZE];
     const json_t *episodes = json_object_get(body, "episodes");
     size_t left_out = (size_t)json_integer_value(json_object_get(body, "episodes_left_out"));
-    AUTO_FREE struct span_entry *entries = calloc(EPISODES_MOST, sizeof *entries);
+    AUTO_FREE struct span_entry *entries = calloc(EPISODES_MAX, sizeof *entries);
     if (!entries) {
         out->failed = true;
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The explanation for people, at most LINES_MOST lines for any number of GPUs:
+ * The explanation for people, at most LINES_MAX lines for any number of GPUs:
  *
  *   ▲ GPU 1 is loud (fan 100%) because it can't dissipate 316 W.
  *     Cause  train.py (alice) has been training Llama-3.1-8B for 7m (very likely)
@@ -20,7 +20,7 @@
 #include "format/table/table.h"
 #include "insight/explain/idle_audit.h"
 
-enum { LINES_MOST = 12, LABEL_WIDTH = 9 };
+enum { LINES_MAX = 12, LABEL_WIDTH = 9 };
 
 static void simulated_label(struct buf *out, const struct page *page, const struct snapshot *s)
 {
@@ -209,7 +209,7 @@ static void write_first(struct buf *out, const struct page *page, const struct w
 /* A narrow page has less room for causes, not for advice. */
 static void first_part(struct buf *out, const struct page *page, const struct why_part *part, bool alone)
 {
-    size_t start = out->len, most = alone ? LINES_MOST - 2 : LINES_MOST * 3 / 4;
+    size_t start = out->len, most = alone ? LINES_MAX - 2 : LINES_MAX * 3 / 4;
     write_first(out, page, part, 2);
     if (lines_of(out, start) <= most || out->failed)
         return;
@@ -421,7 +421,7 @@ void table_idle(struct buf *out, const struct page *page, const struct snapshot 
     }
     size_t body = out->len;
     idle_groups(out, page, s, why, true);
-    if (why->gpu_count < 2 || lines_of(out, start) <= LINES_MOST)
+    if (why->gpu_count < 2 || lines_of(out, start) <= LINES_MAX)
         return;
     /* Causes alone; the rest is one command away. */
     out->len = body;
@@ -474,7 +474,7 @@ void table_why(struct buf *out, const struct page *page, const struct snapshot *
     }
     size_t used = lines_of(out, start) + (command != NULL);
     if (!one)
-        other_gpus(out, page, why, explained, used + 1 < LINES_MOST ? LINES_MOST - used : 1);
+        other_gpus(out, page, why, explained, used + 1 < LINES_MAX ? LINES_MAX - used : 1);
     if (command)
         hints(out, page, why, one, command);
 }

@@ -78,8 +78,8 @@ bool baseline_step(const struct baseline_row *rows, size_t count, int64_t from_m
             before = (struct mean){0};
         }
         /* The minute after a working one still cools down. */
-        if (!reading_get(rows[i - 1].util_permille, &earlier) || earlier > IDLE_MOST ||
-            !reading_get(rows[i].util_permille, &util) || util > IDLE_MOST || !reading_get(rows[i].power_mw, &power))
+        if (!reading_get(rows[i - 1].util_permille, &earlier) || earlier > IDLE_MAX || !reading_get(rows[i].util_permille, &util) ||
+            util > IDLE_MAX || !reading_get(rows[i].power_mw, &power))
             continue;
         struct mean *side = at >= from_ms && at + MINUTE_MS <= came_ms                ? &before
                             : at >= came_ms + MINUTE_MS && at + MINUTE_MS <= until_ms ? &since

@@ -13,7 +13,7 @@ enum {
     FAN_ABOVE_PERMILLE = 200,
     FAN_BEHIND_PERMILLE = 150,
     IDLE_ABOVE_MW = 5000,
-    ROOM_MOST_MDEGC = 27000,  /* of an ordinary room */
+    ROOM_MAX_MDEGC = 27000,   /* of an ordinary room */
     ALIKE_LEAST_MDEGC = 4000, /* and at least half of what this GPU is hotter */
 };
 
@@ -61,10 +61,10 @@ static void judge_heat(const struct baseline *b, const struct gpu *gpu, struct r
     int64_t air;
     /* In a warmer room a GPU is warmer by as much: not its fault, and not its cooling's. Where the air of then is not known, it was
      * that of an ordinary room. */
-    bool measured = reading_get(ambient, &air), learned = known(&warmed), warm_room = measured && air > ROOM_MOST_MDEGC;
+    bool measured = reading_get(ambient, &air), learned = known(&warmed), warm_room = measured && air > ROOM_MAX_MDEGC;
     if (measured && (learned || warm_room)) {
         warmed = learned ? warmed : *heat;
-        int64_t more = learned ? air : air - ROOM_MOST_MDEGC;
+        int64_t more = learned ? air : air - ROOM_MAX_MDEGC;
         warmed.low += more;
         warmed.typical += more;
         warmed.high += more;
@@ -97,7 +97,7 @@ static void judge_idle(const struct baseline *b, const struct gpu *gpu, struct u
     ret->idle_power_mw = reading_ok(b->idle_power_mw.typical);
     ret->idle_power_high_mw = reading_ok(b->idle_power_mw.high);
     int64_t room = MAX_OF((int64_t)IDLE_ABOVE_MW, b->idle_power_mw.high / 5);
-    ret->idle_excess = reading_get(gpu->util_permille, &util) && util <= IDLE_MOST && reading_get(gpu->power_mw, &power) &&
+    ret->idle_excess = reading_get(gpu->util_permille, &util) && util <= IDLE_MAX && reading_get(gpu->power_mw, &power) &&
                        power > b->idle_power_mw.high + room;
 }
 

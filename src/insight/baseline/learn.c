@@ -170,7 +170,7 @@ static bool is_steady(struct baseline_learner *l, const struct baseline_row *row
 static bool is_idle(struct baseline_learner *l, const struct baseline_row *row)
 {
     int64_t util;
-    bool idle = reading_get(row->util_permille, &util) && util <= IDLE_MOST;
+    bool idle = reading_get(row->util_permille, &util) && util <= IDLE_MAX;
     bool goes_on = idle && row->at.ms - l->idle_at.ms <= GAP_MS;
     l->idle_minutes = !idle ? 0 : goes_on || row->minutes > 1 ? l->idle_minutes + row->minutes : row->minutes;
     l->idle_at = row->at;

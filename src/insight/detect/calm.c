@@ -15,7 +15,7 @@ static bool explained(const struct facts *f, const struct why_part *part)
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
         bool little =
-            f->load == LOAD_LIGHT && f->power <= POWER_LOW && f->load_permille <= AWAKE_MOST && !f->activity.bursts &&
+            f->load == LOAD_LIGHT && f->power <= POWER_LOW && f->load_permille <= AWAKE_MAX && !f->activity.bursts &&
             (cause->code == FINDING_COMPUTE_LOAD || cause->code == FINDING_GRAPHICS_LOAD || cause->code == FINDING_SHARED_LOAD);
         if (!little && cause->confidence >= CONFIDENCE_ANSWER)
             return true;

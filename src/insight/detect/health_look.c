@@ -88,7 +88,7 @@ static void look_memory(const struct gpu *gpu, struct health_look *looks)
     }
     if (reading_get(gpu->remapped_rows_uncorrected, &n)) {
         clear(rows);
-        if (n >= HEALTH_ROWS_MOST)
+        if (n >= HEALTH_ROWS_MAX)
             present(rows, HEALTH_FAILING, ADVICE_REPLACE, 0, "%lld rows of its memory had errors that could not be corrected",
                     (long long)n);
     }
@@ -101,7 +101,7 @@ static void look_memory(const struct gpu *gpu, struct health_look *looks)
     int64_t single = reading_or(gpu->retired_pages_sbe, 0), twice = reading_or(gpu->retired_pages_dbe, 0);
     if (gpu->retired_pages_sbe.state == READING_OK || gpu->retired_pages_dbe.state == READING_OK) {
         clear(pages);
-        if (single + twice >= HEALTH_PAGES_MOST)
+        if (single + twice >= HEALTH_PAGES_MAX)
             present(pages, HEALTH_FAILING, ADVICE_REPLACE, 0, "%lld pages of its memory are retired", (long long)(single + twice));
     }
     if (reading_get(gpu->retired_pages_pending, &n)) {

@@ -22,8 +22,8 @@ enum {
     HEALTH_MARGIN = 5000,    /* 1/1000 C below a limit */
     HEALTH_HOTTEST = 100000, /* where the card gives no limit */
     HEALTH_LOAD = 500,       /* permille: links are judged from here on */
-    HEALTH_ROWS_MOST = 512,  /* remapped rows for uncorrected errors */
-    HEALTH_PAGES_MOST = 60,  /* retired pages */
+    HEALTH_ROWS_MAX = 512,   /* remapped rows for uncorrected errors */
+    HEALTH_PAGES_MAX = 60,   /* retired pages */
     HEALTH_REPLAYS_PER_MIN = 8,
     HEALTH_REPLAYS_WINDOW_MS = 60000,
 };

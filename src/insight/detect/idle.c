@@ -6,8 +6,8 @@
 
 static bool at_ease(const struct facts *f)
 {
-    bool little = f->load == LOAD_IDLE || (f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MOST) ||
-                  (f->load_basis == BASIS_PROCESSES && f->load_permille <= AWAKE_MOST);
+    bool little = f->load == LOAD_IDLE || (f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MAX) ||
+                  (f->load_basis == BASIS_PROCESSES && f->load_permille <= AWAKE_MAX);
     return little && !f->activity.bursts && f->video_permille < VIDEO_LEAST;
 }
 
@@ -183,7 +183,7 @@ static void rule_vram(const struct facts *f, struct why_part *part)
     int64_t held, total;
     char who[PROCESS_WORDS], bytes[SHORT_WORDS];
     struct cause_draft d;
-    if (!p || p->type == PROCESS_GRAPHICS || reading_or(p->util_permille, 0) > IDLE_MOST || !reading_get(p->mem_bytes, &held) ||
+    if (!p || p->type == PROCESS_GRAPHICS || reading_or(p->util_permille, 0) > IDLE_MAX || !reading_get(p->mem_bytes, &held) ||
         held < (256LL << 20))
         return;
     process_words(p, EXACT_NAME, who);

@@ -4,17 +4,17 @@
 #include "insight/detect/detect.h"
 #include "insight/facts/words.h"
 
-enum { BUSY_FROM = 900, WORK_MOST = 30, PIPES_MOST = 50, LASTING_MS = 60000 };
+enum { BUSY_FROM = 900, WORK_MAX = 30, PIPES_MAX = 50, LASTING_MS = 60000 };
 
 static void detect_waiting(const struct facts *f, struct collection *c, int64_t util, int64_t active)
 {
     const struct gpu *gpu = f->gpu;
-    if (active > WORK_MOST || reading_or(gpu->dram_active_permille, 0) > PIPES_MOST)
+    if (active > WORK_MAX || reading_or(gpu->dram_active_permille, 0) > PIPES_MAX)
         return;
     int64_t graphics = reading_or(gpu->graphics_active_permille, 1000);
     int32_t pid = f->workers.count == 1 && f->workers.first ? f->workers.first->pid : 0;
     collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.9, pid, "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work",
-            gpu->index, is(f), percent(util), graphics <= WORK_MOST ? "only with copies" : "waiting inside a kernel",
+            gpu->index, is(f), percent(util), graphics <= WORK_MAX ? "only with copies" : "waiting inside a kernel",
             percent(active));
 }
 

@@ -14,7 +14,7 @@ static void support_share(struct cause_draft *d, const struct facts *f, const st
     process_words(p, EXACT_NAME, who);
     if (f->activity.bursts && reading_or(p->util_permille, 0) < SHARE_LEAST)
         support(d, f->workers.suspected ? 0.3 : 0.5, "%s, between two bursts", who);
-    else if (f->load == LOAD_BUSY && f->load_permille <= AWAKE_MOST && reading_or(p->util_permille, 0) < SHARE_LEAST)
+    else if (f->load == LOAD_BUSY && f->load_permille <= AWAKE_MAX && reading_or(p->util_permille, 0) < SHARE_LEAST)
         support(d, f->workers.suspected ? 0.3 : 0.5, "%s, pausing for a moment", who);
     else if (reading_get(p->util_permille, &share))
         support(d, f->workers.shares_known ? 0.7 : 0.1, "%s: %lld%% of the GPU", who, percent(share));

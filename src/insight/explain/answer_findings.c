@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "insight/explain/answer.h"
 
-enum { SENTENCES_MOST = 2 };
+enum { SENTENCES_MAX = 2 };
 
 static const struct {
     enum finding_code code;
@@ -124,7 +124,7 @@ void answer_findings(const struct facts *f, struct why_part *part)
         if (found->gpu_index != part->gpu_index || found->severity <= SEVERITY_INFO || is_said(f, part, found))
             continue;
         bool leads = found == first;
-        if (said < SENTENCES_MOST) {
+        if (said < SENTENCES_MAX) {
             add_sentence(part, found->headline, leads);
             said++;
         }

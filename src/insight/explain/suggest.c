@@ -32,7 +32,7 @@ static const struct gpu *better_place(const struct facts *f, const struct proces
     for (size_t i = 0; i < f->now->gpu_count; i++) {
         const struct gpu *other = &f->now->gpus[i];
         if (other != f->gpu && other->state == GPU_OK && strcmp(other->id.vendor, f->gpu->id.vendor) == 0 &&
-            reading_or(other->util_permille, 1000) <= IDLE_MOST && reading_get(other->temp_mdegc, &theirs) && theirs < temp &&
+            reading_or(other->util_permille, 1000) <= IDLE_MAX && reading_get(other->temp_mdegc, &theirs) && theirs < temp &&
             reading_get(other->mem_free_bytes, &room) && room > need)
             return other;
     }

@@ -13,10 +13,10 @@ enum { WINDOW_MS = 60000, SYMPTOM_MS = 30000, MEMORY_MS = 5000, LOADING_MS = 300
 enum { LIGHT_UP = 80, LIGHT_DOWN = 50, LIGHT_FIRST = 65, BUSY_UP = 450, BUSY_DOWN = 300, BUSY_FIRST = 400 };
 enum { SATURATED_UP = 950, SATURATED_DOWN = 900, BURST_LOW = 100, BURST_HIGH = 200 };
 /* A first spell of work counts as a burst when it was no longer than this, as far as it was seen. */
-enum { LOOKBACK_MS = 120000, BURST_MOST_MS = 30000 };
+enum { LOOKBACK_MS = 120000, BURST_MAX_MS = 30000 };
 enum { LOADING_BYTES = 256 << 20, LOADING_CPU_PERMILLE = 300, WORKING_PERMILLE = 20 };
 /* A loading screen is drawn, too: so much work is still loading where memory fills fast. */
-enum { LOADING_SHARE_MOST = 150, LOADING_FAST_BYTES = 1 << 30 };
+enum { LOADING_SHARE_MAX = 150, LOADING_FAST_BYTES = 1 << 30 };
 #define LOADING_DISK_BYTES_PER_S 50000000
 
 enum load { LOAD_NONE, LOAD_RESTS, LOAD_LITTLE, LOAD_MUCH, LOAD_ALL };
@@ -166,7 +166,7 @@ static bool begins_in_burst(const struct minute *m)
             began = p->at.ms;
         } else if (began && util <= BURST_LOW) {
             if (ago <= WINDOW_MS)
-                return p->at.ms - began <= BURST_MOST_MS;
+                return p->at.ms - began <= BURST_MAX_MS;
             began = 0;
         }
     }
@@ -263,7 +263,7 @@ static void judge_load(struct activity *a, const struct gpu *gpu, struct minute 
     if (video >= VIDEO_LEAST && level <= LOAD_RESTS)
         level = LOAD_LITTLE;
     a->code = codes[level];
-    bool little = level == LOAD_RESTS || (level == LOAD_LITTLE && reading_or(a->load_permille, 1000) <= AWAKE_MOST);
+    bool little = level == LOAD_RESTS || (level == LOAD_LITTLE && reading_or(a->load_permille, 1000) <= AWAKE_MAX);
     if (little && !a->bursts && video < VIDEO_LEAST && load.state == READING_OK && is_kept(gpu))
         a->code = ACTIVITY_KEPT_FROM_IDLING;
 }
@@ -285,7 +285,7 @@ static bool lately(const struct snapshot *now, const struct recent_gpu *past, bo
 static bool is_loud(const struct snapshot *now, const struct gpu *gpu, const struct recent_gpu *past)
 {
     return fan_level(gpu) == FAN_LOUD ||
-           (reading_or(gpu->fan_permille, 0) > FAN_RAISED_MOST - 50 && lately(now, past, true, FAN_RAISED_MOST + 1));
+           (reading_or(gpu->fan_permille, 0) > FAN_RAISED_MAX - 50 && lately(now, past, true, FAN_RAISED_MAX + 1));
 }
 
 static bool is_hot(const struct snapshot *now, const struct gpu *gpu, const struct recent_gpu *past)
@@ -400,7 +400,7 @@ enum process_activity activity_of_process(const struct snapshot *now, const stru
     int64_t share = 0, video = MAX_OF(reading_or(p->encoder_permille, 0), reading_or(p->decoder_permille, 0));
     bool known = reading_get(p->util_permille, &share);
     int64_t grown = memory_growth(now, gpu, p, activity_past(now, gpu, past));
-    int64_t most = grown >= LOADING_FAST_BYTES ? LOADING_SHARE_MOST : SHARE_LEAST;
+    int64_t most = grown >= LOADING_FAST_BYTES ? LOADING_SHARE_MAX : SHARE_LEAST;
     if ((known && share >= most) || video >= SHARE_LEAST)
         return PROCESS_WORKING;
     bool stirs = reading_or(p->cpu_permille, 0) >= LOADING_CPU_PERMILLE;

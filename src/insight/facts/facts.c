@@ -37,16 +37,16 @@ static enum load_level level_of(const struct facts *f, bool video_only)
 {
     switch (f->activity.code) {
     case ACTIVITY_IDLE: return LOAD_IDLE;
-    case ACTIVITY_KEPT_FROM_IDLING: return f->load_permille <= IDLE_MOST ? LOAD_IDLE : LOAD_LIGHT;
+    case ACTIVITY_KEPT_FROM_IDLING: return f->load_permille <= IDLE_MAX ? LOAD_IDLE : LOAD_LIGHT;
     case ACTIVITY_LIGHTLY_LOADED:
         /* Rules about work count from a fifth on; the word for it stays. */
-        return video_only ? LOAD_IDLE : reading_or(f->activity.load_permille, 0) > LIGHT_MOST ? LOAD_BUSY : LOAD_LIGHT;
+        return video_only ? LOAD_IDLE : reading_or(f->activity.load_permille, 0) > LIGHT_MAX ? LOAD_BUSY : LOAD_LIGHT;
     case ACTIVITY_BUSY:
     case ACTIVITY_SATURATED: return LOAD_BUSY;
     case ACTIVITY_FAILING: break;
     default: return LOAD_UNKNOWN;
     }
-    return f->load_permille <= IDLE_MOST ? LOAD_IDLE : f->load_permille <= LIGHT_MOST ? LOAD_LIGHT : LOAD_BUSY;
+    return f->load_permille <= IDLE_MAX ? LOAD_IDLE : f->load_permille <= LIGHT_MAX ? LOAD_LIGHT : LOAD_BUSY;
 }
 
 /* As activity judges it; the number is the reading, or the mean where the work comes in bursts. */
@@ -60,7 +60,7 @@ static void weigh_load(struct facts *f)
     int64_t encoder = reading_or(gpu->encoder_permille, 0), decoder = reading_or(gpu->decoder_permille, 0);
     f->video_permille = MAX_OF(encoder, decoder);
     f->encodes = encoder >= decoder;
-    bool video_only = f->video_permille >= VIDEO_LEAST && !f->activity.bursts && f->load_permille <= IDLE_MOST;
+    bool video_only = f->video_permille >= VIDEO_LEAST && !f->activity.bursts && f->load_permille <= IDLE_MAX;
     if (f->load_basis != BASIS_NONE) {
         f->load = level_of(f, video_only);
     } else if ((f->power == POWER_LOW && !f->divided) || f->power == POWER_WORK) {
@@ -161,7 +161,7 @@ static void find_workers(struct facts *f)
     if (!w->count)
         suspect(w, gpu);
     /* Between two bursts, or while a job pauses for a moment, no process has a share: those that compute and may have had one. */
-    bool pauses = f->load == LOAD_BUSY && f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MOST && !gpu->processes_hidden;
+    bool pauses = f->load == LOAD_BUSY && f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MAX && !gpu->processes_hidden;
     if (!w->count && w->holder && (f->activity.bursts || pauses)) {
         for (size_t i = 0; i < gpu->process_count; i++)
             if ((computes(&gpu->processes[i]) || !computes(w->holder)) &&
@@ -189,7 +189,7 @@ static void find_neighbor(struct facts *f)
         const struct gpu *other = &f->now->gpus[i];
         if (other == f->gpu || other->state != GPU_OK || !reading_get(other->temp_mdegc, &theirs) || theirs <= hottest)
             continue;
-        if (reading_or(other->util_permille, 0) > LIGHT_MOST || reading_or(other->power_mw, 0) > 2 * POWER_RAISED_MW) {
+        if (reading_or(other->util_permille, 0) > LIGHT_MAX || reading_or(other->power_mw, 0) > 2 * POWER_RAISED_MW) {
             f->neighbor = other;
             hottest = theirs;
         }

@@ -50,12 +50,12 @@ static void walk_back(const struct recent_gpu *points, int64_t now_ms, struct ca
         if (!reading_get(p->util_permille, &util))
             return;
         w->reach_ms = ago;
-        if (util > LIGHT_MOST && !w->busy) {
+        if (util > LIGHT_MAX && !w->busy) {
             w->busy = true;
             w->busy_ago_ms = ago;
             w->busy_permille = util;
         }
-        w->calm_broken |= util > IDLE_MOST;
+        w->calm_broken |= util > IDLE_MAX;
         w->steady_broken |= util < STEADY_LEAST;
         if (!w->calm_broken)
             w->calm_ms = ago;

@@ -61,10 +61,10 @@ enum fan_level fan_level(const struct gpu *gpu)
     case FAN_STATE_SLOW: break;
     }
     if (reading_get(gpu->fan_permille, &speed) && speed > 0)
-        return speed <= FAN_LOW_MOST ? FAN_LOW : speed <= FAN_RAISED_MOST ? FAN_RAISED : FAN_LOUD;
+        return speed <= FAN_LOW_MAX ? FAN_LOW : speed <= FAN_RAISED_MAX ? FAN_RAISED : FAN_LOUD;
     speed = reading_or(gpu->fan_rpm, 0);
-    int64_t low = cooling_is_shared(gpu) ? FAN_LOW_SHARED_RPM_MOST : FAN_LOW_RPM_MOST;
-    return speed <= low ? FAN_LOW : speed <= FAN_RAISED_RPM_MOST ? FAN_RAISED : FAN_LOUD;
+    int64_t low = cooling_is_shared(gpu) ? FAN_LOW_SHARED_RPM_MAX : FAN_LOW_RPM_MAX;
+    return speed <= low ? FAN_LOW : speed <= FAN_RAISED_RPM_MAX ? FAN_RAISED : FAN_LOUD;
 }
 
 struct reading power_share_permille(const struct gpu *gpu)
@@ -95,7 +95,7 @@ bool power_is_unexplained(const struct gpu *gpu)
         !reading_get(power_share_permille(gpu), &share) || share < POWER_UNEXPLAINED_PERMILLE)
         return false;
     int64_t video = MAX_OF(reading_or(gpu->encoder_permille, 0), reading_or(gpu->decoder_permille, 0));
-    return direct && load <= IDLE_MOST && video < VIDEO_LEAST && !gpu->instance_count;
+    return direct && load <= IDLE_MAX && video < VIDEO_LEAST && !gpu->instance_count;
 }
 
 bool power_contradicts_load(const struct gpu *gpu)
@@ -111,7 +111,7 @@ static bool clock_is_left_over(const struct gpu *gpu)
 {
     bool direct;
     int64_t power, share, load;
-    bool idle = !reading_get(load_permille(gpu, &direct), &load) || load <= IDLE_MOST;
+    bool idle = !reading_get(load_permille(gpu, &direct), &load) || load <= IDLE_MAX;
     return idle && reading_get(gpu->power_mw, &power) && power < POWER_GATED_MW &&
            (!reading_get(power_share_permille(gpu), &share) || share < 100);
 }

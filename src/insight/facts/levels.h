@@ -7,16 +7,16 @@
 #include "model/gpu.h"
 
 /* Load in permille of the GPU's time */
-enum { IDLE_MOST = 50, LIGHT_MOST = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MOST = 100 };
+enum { IDLE_MAX = 50, LIGHT_MAX = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MAX = 100 };
 /* Fans of idle cards turn at up to 41 % (the reference cooler of an RTX 2080 Ti); small fans at up to about 1300 turns a minute.
  * Fans that a GPU shares with the CPU are small and fast: laptops idle at up to 3000. */
 enum {
-    FAN_LOW_MOST = 420,
-    FAN_RAISED_MOST = 600,
+    FAN_LOW_MAX = 420,
+    FAN_RAISED_MAX = 600,
     FAN_FULL = 900,
-    FAN_LOW_RPM_MOST = 1300,
-    FAN_LOW_SHARED_RPM_MOST = 3000,
-    FAN_RAISED_RPM_MOST = 3800
+    FAN_LOW_RPM_MAX = 1300,
+    FAN_LOW_SHARED_RPM_MAX = 3000,
+    FAN_RAISED_RPM_MAX = 3800
 };
 /* Heat in 1/1000 C. A GPU's own limit counts where it is known. */
 enum {

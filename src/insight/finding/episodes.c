@@ -11,7 +11,7 @@
 #include "insight/facts/facts.h"
 
 /* A break of this length, and no longer than a third of what it interrupts, belongs to the episode. */
-enum { BREAK_MOST_MS = 300000, GAP_STEPS = 3, HELD_LEAST = 100, SLOWED_LEAST = 100 };
+enum { BREAK_MAX_MS = 300000, GAP_STEPS = 3, HELD_LEAST = 100, SLOWED_LEAST = 100 };
 
 static enum episode_kind kind_of(const struct episode_point *p)
 {
@@ -23,13 +23,13 @@ static enum episode_kind kind_of(const struct episode_point *p)
         return EPISODE_DARK;
     if (slowed >= SLOWED_LEAST && (p->throttle_bits & THROTTLE_HOT))
         return EPISODE_HOT;
-    bool works = util > LIGHT_MOST || video > VIDEO_LEAST || (!known && p->worker_works);
+    bool works = util > LIGHT_MAX || video > VIDEO_LEAST || (!known && p->worker_works);
     if (works && slowed >= SLOWED_LEAST && (p->throttle_bits & THROTTLE_POWER_CAP))
         return EPISODE_LIMIT;
     if (works)
         return EPISODE_WORK;
     if ((reading_get(p->temp_max_mdegc, &value) && value >= HEAT_WARM_FROM) ||
-        (reading_get(p->fan_permille, &value) && value > FAN_LOW_MOST))
+        (reading_get(p->fan_permille, &value) && value > FAN_LOW_MAX))
         return EPISODE_NOISE;
     if (reading_get(p->mem_permille, &value) && value >= HELD_LEAST && p->worker)
         return EPISODE_HELD;
@@ -81,7 +81,7 @@ static size_t join_breaks(const struct episode_point *points, int64_t step_ms, s
             bool is_break =
                 before && i + 1 < count && same_label(before, &runs[i + 1]) && before->kind != EPISODE_CALM &&
                 runs[i].kind <= before->kind && (runs[i].kind < EPISODE_WORK || runs[i].worker == before->worker) &&
-                lasts <= BREAK_MOST_MS &&
+                lasts <= BREAK_MAX_MS &&
                 lasts * 3 <= lasts_ms(before, points, step_ms) + lasts_ms(&runs[i + 1], points, step_ms) + 2 * step_ms &&
                 points[runs[i].first].at_ms - points[before->last].at_ms <= GAP_STEPS * step_ms &&
                 points[runs[i + 1].first].at_ms - points[runs[i].last].at_ms <= GAP_STEPS * step_ms;

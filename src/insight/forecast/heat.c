@@ -22,7 +22,7 @@
 #define UNSURE_C 2.0
 #define WELL_KNOWN_C 12.0
 /* A final value further beyond the limit than this is a curve, not a temperature. */
-#define BEYOND_MOST_C 10.0
+#define BEYOND_MAX_C 10.0
 enum { NEWEST = 3, OFTEN = 3, OFTEN_MS = 180000 /* so many changes of load in so long */ };
 /* A cooler is built so that the card stays below its limit; what was seen before at this power is better knowledge. */
 #define DESIGN_MARGIN_C 15.0
@@ -108,7 +108,7 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
 {
     char text[32];
     forecast_span_words(span, text);
-    if (known_well(fit) && fit->final <= limit + BEYOND_MOST_C) {
+    if (known_well(fit) && fit->final <= limit + BEYOND_MAX_C) {
         h->final_c = fit->final;
         h->tau_s = fit->tau;
     }
@@ -119,7 +119,7 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
         h->when.earliest_s = MIN_OF(fit->cross_early * 0.9, fit->cross);
         h->when.latest_s = MAX_OF(fit->cross_late * 1.1, fit->cross);
         /* Where a curve leads far beyond the limit, no GPU ever gets: it throttles before. */
-        if (fit->final <= limit + BEYOND_MOST_C)
+        if (fit->final <= limit + BEYOND_MAX_C)
             forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, heading for about %.0f °C; throttles at %.0f °C", now,
                          fit->final, limit);
         else

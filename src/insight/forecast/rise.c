@@ -24,7 +24,7 @@ enum { STAIRS_MIN = 6, PEAKS_MIN = 3 };
 #define REACH 4.0
 #define REACH_MAX_S (7 * 86400.0)
 /* Readings above the line bring the limit nearer by at most so much of the way. */
-#define SWING_MOST 0.5
+#define SWING_MAX 0.5
 
 static bool is_rise(const struct fit_line *l, double scale)
 {
@@ -181,7 +181,7 @@ void rise_when(const struct rise *rise, const struct track *t, double limit, str
     const struct fit_line *l = &rise->line;
     /* The first reading at the limit is one of those above the line; but what is far from it is not there with the next swing. */
     double left = limit - MAX_OF(l->level, rise->cyclic ? l->level : t->last.value - l->upper);
-    double swing = MIN_OF(l->upper, SWING_MOST * MAX_OF(left, 0.0));
+    double swing = MIN_OF(l->upper, SWING_MAX * MAX_OF(left, 0.0));
     ret->likely_s = MAX_OF(0.0, left - 0.8 * swing) / l->slope;
     ret->earliest_s = MAX_OF(0.0, left - 1.3 * swing - l->noise) / (rise->high * (1 + MODEL_SHARE));
     ret->latest_s = MAX_OF(0.0, left + l->noise) / (rise->low * (1 - MODEL_SHARE));

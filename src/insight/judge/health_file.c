@@ -77,7 +77,7 @@ void health_write(const struct health_history *h, const char *boot, struct healt
     jw_key_int(&j, "kernel_log_until_ms", until.at.ms);
     jw_key_array(&j, "cards");
     for (size_t i = 0; i < h->card_count; i++)
-        if (!h->cards[i].simulated && now.ms - h->cards[i].last_seen.ms < HEALTH_MISSED_MOST_MS)
+        if (!h->cards[i].simulated && now.ms - h->cards[i].last_seen.ms < HEALTH_MISSED_MAX_MS)
             put_card(&j, &h->cards[i]);
     jw_end(&j);
     jw_end(&j);
@@ -178,7 +178,7 @@ int health_read(struct health_history *h, struct str text, const char *boot, str
                 break;
             struct health_card *c = &h->cards[h->card_count];
             good &= take_card(card, c);
-            h->card_count += now.ms - c->last_seen.ms < HEALTH_MISSED_MOST_MS;
+            h->card_count += now.ms - c->last_seen.ms < HEALTH_MISSED_MAX_MS;
         }
     bool same_boot = good && boot[0] && strcmp(written, boot) == 0;
     *until = (struct health_log_mark){0};

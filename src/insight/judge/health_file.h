@@ -10,8 +10,8 @@
 
 enum {
     HEALTH_FILE_MAX = 4 << 20,
-    HEALTH_BOOT_SIZE = 40,             /* of the kernel's boot id */
-    HEALTH_MISSED_MOST_MS = 604800000, /* a card that was not seen for a week was taken out, not lost */
+    HEALTH_BOOT_SIZE = 40,            /* of the kernel's boot id */
+    HEALTH_MISSED_MAX_MS = 604800000, /* a card that was not seen for a week was taken out, not lost */
 };
 
 /* Up to where the kernel log is part of it. */

@@ -15,7 +15,7 @@
 #include "http/http.h"
 #include "serve/api/core.h"
 
-enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, MOST_S = 86400 };
+enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, CLAIM_MAX_S = 86400 };
 
 static void *run(void *argument)
 {
@@ -98,9 +98,9 @@ static bool read_duration(struct exchange *x, int64_t *ret_ms)
         if (value)
             seconds = json_number_value(value);
         json_decref(json);
-        if (!fine || !(seconds >= 0 && seconds <= MOST_S)) {
+        if (!fine || !(seconds >= 0 && seconds <= CLAIM_MAX_S)) {
             exchange_error(x, 400, "bad_body", "The body must be {\"for_seconds\": N} with N from 0 (take it back now) to %d.",
-                           MOST_S);
+                           CLAIM_MAX_S);
             return false;
         }
     }

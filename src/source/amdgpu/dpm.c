@@ -6,7 +6,7 @@
 
 #include "source/sysfs/card.h"
 
-enum { MHZ_MOST = 100000 };
+enum { MHZ_MAX = 100000 };
 
 struct row {
     bool starred, deep_sleep;
@@ -39,7 +39,7 @@ static bool parse_mhz(struct str value, int64_t *ret)
     struct str unit = str_trim((struct str){value.at + digits, value.len - digits});
     if (!str_is(unit, "Mhz") && !str_is(unit, "MHz"))
         return false;
-    return str_to_i64((struct str){value.at, digits}, ret) && *ret <= MHZ_MOST;
+    return str_to_i64((struct str){value.at, digits}, ret) && *ret <= MHZ_MAX;
 }
 
 void dpm_parse_clock(struct str text, struct dpm_clock *ret)

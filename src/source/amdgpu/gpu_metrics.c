@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "source/sysfs/card.h"
 
-enum { APU_WATTS_MOST = 400 };
+enum { APU_WATTS_MAX = 400 };
 
 struct field_at {
     uint8_t field, width, count;
@@ -276,8 +276,8 @@ struct reading gpu_metrics_power_mw(const struct gpu_metrics *m)
     if (!gpu_metrics_raw(m, GM_SOCKET_POWER, 0, &raw) || raw < 0 || raw > 100000000)
         return reading_absent(READING_UNSUPPORTED);
     /* In format 2 the unit is watts with some firmware and milliwatts with other; no socket of an APU draws more than
-     * APU_WATTS_MOST, and none that is awake draws less than so many milliwatts. */
-    bool watts = m->format == 1 || (m->format == 2 && raw <= APU_WATTS_MOST);
+     * APU_WATTS_MAX, and none that is awake draws less than so many milliwatts. */
+    bool watts = m->format == 1 || (m->format == 2 && raw <= APU_WATTS_MAX);
     return reading_ok(watts ? raw * 1000 : raw);
 }
 

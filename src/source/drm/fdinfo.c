@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 
 enum { REGIONS = 16 };
-#define BYTES_MOST (UINT64_C(1) << 52) /* more is no memory, and could overflow a sum */
+#define BYTES_MAX (UINT64_C(1) << 52) /* more is no memory, and could overflow a sum */
 
 /* Resident, the older name for it, and total: the first that is there counts, and only that one. */
 enum { HAS_TOTAL = 1, HAS_MEMORY = 2, HAS_RESIDENT = 4 };
@@ -60,10 +60,10 @@ static bool take_bytes(struct str value, uint64_t *ret)
         return false;
     if (value.len == 0) {
         *ret = number;
-        return number <= BYTES_MOST;
+        return number <= BYTES_MAX;
     }
     for (size_t i = 0; i < ARRAY_LEN(units); i++)
-        if (str_is(value, units[i].unit) && number <= BYTES_MOST >> units[i].shift) {
+        if (str_is(value, units[i].unit) && number <= BYTES_MAX >> units[i].shift) {
             *ret = number << units[i].shift;
             return true;
         }

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "model/metric.h"
 
-enum { TILES_MAX = 4, GTS_OF_A_TILE = 4, MHZ_MOST = 20000 };
+enum { TILES_MAX = 4, GTS_OF_A_TILE = 4, MHZ_MAX = 20000 };
 
 struct gt {
     struct attrs freq, throttle, idle;
@@ -77,7 +77,7 @@ static struct reading read_khz(struct attrs *a, const char *name)
     struct reading mhz = attrs_reading(a, name, 1, 1);
     if (mhz.state != READING_OK)
         return mhz;
-    return mhz.value >= 0 && mhz.value <= MHZ_MOST ? reading_ok(mhz.value * 1000) : reading_absent(READING_IMPLAUSIBLE);
+    return mhz.value >= 0 && mhz.value <= MHZ_MAX ? reading_ok(mhz.value * 1000) : reading_absent(READING_IMPLAUSIBLE);
 }
 
 static struct reading higher(struct reading a, struct reading b)

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "source/sysfs/idle_audit.h"
 
-enum { CONNECTORS_MOST = 64, FLAG_INTERLACED = 1 << 4, FLAG_DOUBLED = 1 << 5 };
+enum { CONNECTORS_MAX = 64, FLAG_INTERLACED = 1 << 4, FLAG_DOUBLED = 1 << 5 };
 
 struct drm_resources {
     uint64_t framebuffers, crtcs, connectors, encoders; /* addresses of their ids */
@@ -108,8 +108,8 @@ static void read_connector(const struct env *env, int fd, uint32_t id, struct id
 
 void display_modes_read(const struct env *env, const char *path, struct idle_display *displays, size_t count)
 {
-    uint32_t ids[CONNECTORS_MOST] = {0};
-    struct drm_resources all = {.connectors = (uintptr_t)ids, .connector_count = CONNECTORS_MOST};
+    uint32_t ids[CONNECTORS_MAX] = {0};
+    struct drm_resources all = {.connectors = (uintptr_t)ids, .connector_count = CONNECTORS_MAX};
     if (!env->device_open || !env->device_ask)
         return;
     AUTO_CLOSE int fd = env->device_open(env, path);
@@ -119,6 +119,6 @@ void display_modes_read(const struct env *env, const char *path, struct idle_dis
                      NULL); /* while no process drives the displays, the one that opens the device becomes master */
     if (display_mode_ask(env, fd, IOCTL_GET_RESOURCES, &all) < 0)
         return;
-    for (uint32_t i = 0; i < MIN_OF(all.connector_count, (uint32_t)CONNECTORS_MOST); i++)
+    for (uint32_t i = 0; i < MIN_OF(all.connector_count, (uint32_t)CONNECTORS_MAX); i++)
         read_connector(env, fd, ids[i], displays, count);
 }

@@ -14,7 +14,7 @@
 #include "host/identity.h"
 #include "source/sysfs/card.h"
 
-enum { PROCESSES_MOST = 65536, FILES_MOST = 4096, EDID_MOST = 512 };
+enum { PROCESSES_MAX = 65536, FILES_MAX = 4096, EDID_MAX = 512 };
 
 /* ---- displays ---- */
 
@@ -49,7 +49,7 @@ static bool text_is(const struct env *env, const char *folder, const char *name,
 
 static void read_display(const struct env *env, const char *folder, struct idle_display *ret)
 {
-    char path[PATH_SIZE], text[EDID_MOST + 1];
+    char path[PATH_SIZE], text[EDID_MAX + 1];
     struct str rest, line;
     int width, height;
     ret->on = text_is(env, folder, "enabled", "enabled") && !text_is(env, folder, "dpms", "Off");
@@ -157,7 +157,7 @@ static void look_at(const struct env *env, int32_t pid, struct identity *who, st
         return;
     }
     struct dirent *entry;
-    for (int n = 0; n < FILES_MOST && (entry = readdir(dir)); n++) {
+    for (int n = 0; n < FILES_MAX && (entry = readdir(dir)); n++) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (entry->d_name[0] == '.' || file_read_link(env, path, target, sizeof target) <= 0 || !is_gpu_file(target))
             continue;
@@ -179,7 +179,7 @@ static void read_holders(const struct env *env, struct device_files *files, size
     struct identity *who = identity_new(env, false);
     struct dirent *entry;
     int32_t self = env_is_recorded(env) ? 0 : getpid();
-    for (int n = 0; dir && who && n < PROCESSES_MOST && (entry = readdir(dir)); n++) {
+    for (int n = 0; dir && who && n < PROCESSES_MAX && (entry = readdir(dir)); n++) {
         int64_t pid;
         if (str_to_i64(str_from(entry->d_name), &pid) && pid > 0 && pid <= INT32_MAX && (int32_t)pid != self)
             look_at(env, (int32_t)pid, who, files, count, ret);

@@ -20,7 +20,7 @@
 #include "store/db/libpq.h"
 
 enum {
-    PIPELINE_MOST = 256, /* answers that may wait: they must fit into the socket's buffer, or both sides wait for each other */
+    PIPELINE_MAX = 256, /* answers that may wait: they must fit into the socket's buffer, or both sides wait for each other */
     PARAMETERS_MAX = 1024,
     NUMBER_SIZE = 24,
     READER_PATIENCE_MS = 35000, /* longer than the server's own limit for one statement, which is set below */
@@ -376,7 +376,7 @@ static int put(struct db_statement *base, struct error *err)
     }
     if (!send(db, s))
         return lost(db, err);
-    if (++db->queued >= PIPELINE_MOST)
+    if (++db->queued >= PIPELINE_MAX)
         collect(db);
     if (db->failed_code && err)
         *err = db->failed;

@@ -246,7 +246,7 @@ int64_t answer_idle_since(const json_t *history, int64_t started_ms)
             continue;
         for (size_t i = json_array_size(times); i-- > 0;) { /* from now on back, to the last time that it did something */
             int64_t at = (int64_t)(json_number_value(json_array_get(times, i)) * MS_PER_S);
-            if (!json_is_number(json_array_get(most, i)) || number_at(most, i, 10) >= PROCESS_IDLE_MOST)
+            if (!json_is_number(json_array_get(most, i)) || number_at(most, i, 10) >= PROCESS_IDLE_MAX)
                 break;
             since = at;
         }

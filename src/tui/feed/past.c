@@ -21,7 +21,7 @@ enum {
     SELDOM_MS = 600000, /* where samples are taken that seldom */
 };
 
-#define LIFE_MOST_MS (30 * 86400 * (int64_t)MS_PER_S)
+#define PROCESS_SPAN_MAX_MS (30 * 86400 * (int64_t)MS_PER_S)
 
 static json_t *get_history(struct feed *f, int64_t since_ms, int64_t until_ms)
 {
@@ -42,7 +42,7 @@ static void ask_idle(struct feed *f)
         for (size_t i = 0; i < f->last->gpus[g].process_count && asked < IDLE_ASKED; i++) {
             const struct process *p = &f->last->gpus[g].processes[i];
             char target[128];
-            if (p->util_permille.state != READING_OK || p->util_permille.value >= PROCESS_IDLE_MOST)
+            if (p->util_permille.state != READING_OK || p->util_permille.value >= PROCESS_IDLE_MAX)
                 continue;
             snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%d&since=-24h&points=288", p->pid, f->last->gpus[g].index);
             json_t *history = feed_get(f, target);
@@ -128,7 +128,7 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
 static void ask_life(struct feed *f, const struct top_request *w, struct top_details *d)
 {
     char target[256], since[WALL_TEXT_SIZE];
-    int64_t from = MAX_OF(w->window_ms ? w->window_ms - MS_PER_S : 0, f->last->taken_at.ms - LIFE_MOST_MS);
+    int64_t from = MAX_OF(w->window_ms ? w->window_ms - MS_PER_S : 0, f->last->taken_at.ms - PROCESS_SPAN_MAX_MS);
     wall_format((struct wall){from}, since);
     snprintf(target, sizeof target, "/api/history/processes?pid=%d&since=%s&limit=50", w->pid, since);
     json_t *lives = feed_get(f, target);

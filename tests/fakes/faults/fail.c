@@ -3,7 +3,7 @@
  * each n, in a child of its own: the n-th allocation or system call that the command makes fails as it could in life. A command may
  * end with a message or go on; a crash, a hang or an end without a word is reported.
  *
- *   whirr-failing FROM-TO[/MOST] ALIVE_MS COMMAND...   MOST: no more than so many of them, spread evenly; ALIVE_MS: a command that
+ *   whirr-failing FROM-TO[/MAX] ALIVE_MS COMMAND...   MAX: no more than so many of them, spread evenly; ALIVE_MS: a command that
  * does not end by itself is told to after so long, 0: it ends. WHIRR_FAILING_IN_A_ROW=N: of N calls from there on, all allocations.
  *
  *   WHIRR_FAILING_READS=FILE whirr-failing COMMAND...   while FILE begins with a number (an errno, 4 bytes), every opening and

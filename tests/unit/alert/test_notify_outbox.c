@@ -111,12 +111,12 @@ static void an_end_whose_beginning_was_given_up_is_not_told(void **state)
     fire("a");
     assert_true(resolve("a")); /* its beginning still waits */
     for (int i = 0; i < OUTBOX_REFUSALS_MAX; i++) {
-        pass(OUTBOX_PAUSE_MOST_MS * 2);
+        pass(OUTBOX_PAUSE_MAX_MS * 2);
         assert_true(take());
         assert_int_equal(batch.list[0]->status, NOTICE_FIRING);
         settle(OUTBOX_REFUSED);
     }
-    pass(OUTBOX_PAUSE_MOST_MS * 2);
+    pass(OUTBOX_PAUSE_MAX_MS * 2);
     assert_false(take());
     assert_int_equal(box.count, 0);
     assert_int_equal(box.given_up, 1);
@@ -209,12 +209,12 @@ static void pauses_grow_and_have_an_end(void **state)
     for (int i = 0; i < 12; i++) {
         assert_true(take());
         int64_t pause = settle(OUTBOX_FAILED);
-        assert_true(pause >= before && pause <= OUTBOX_PAUSE_MOST_MS * 5 / 4);
+        assert_true(pause >= before && pause <= OUTBOX_PAUSE_MAX_MS * 5 / 4);
         assert_false(take());
         pass(pause);
         before = pause;
     }
-    assert_true(before >= OUTBOX_PAUSE_MOST_MS * 3 / 4);
+    assert_true(before >= OUTBOX_PAUSE_MAX_MS * 3 / 4);
     assert_true(take()); /* as long as it takes */
     settle(OUTBOX_SENT);
     assert_int_equal(box.retry.failures, 0);
@@ -252,15 +252,15 @@ static void the_pause_that_a_target_asks_for_is_kept_within_reason(void **state)
     assert_false(take());
     pass(1);
     assert_true(take());
-    assert_int_equal(outbox_settle(&box, &batch, OUTBOX_FAILED, 10 * OUTBOX_RETRY_AFTER_MOST_MS, now, today),
-                     OUTBOX_RETRY_AFTER_MOST_MS);
+    assert_int_equal(outbox_settle(&box, &batch, OUTBOX_FAILED, 10 * OUTBOX_RETRY_AFTER_MAX_MS, now, today),
+                     OUTBOX_RETRY_AFTER_MAX_MS);
 }
 
 static void what_is_too_old_is_given_up(void **state)
 {
     (void)state;
     fire("a");
-    pass(OUTBOX_AGE_MOST_MS + 1);
+    pass(OUTBOX_AGE_MAX_MS + 1);
     fire("b");
     assert_true(take());
     settle(OUTBOX_FAILED);
@@ -403,7 +403,7 @@ static void what_waited_for_more_than_a_day_is_not_told_after_a_restart(void **s
 {
     (void)state;
     fire("old");
-    pass(OUTBOX_AGE_MOST_MS);
+    pass(OUTBOX_AGE_MAX_MS);
     fire("young");
     pass(1);
     restart();
@@ -488,7 +488,7 @@ static void a_weekend_of_quiet_is_not_too_old(void **state)
     assert_true(take());
     settle(OUTBOX_FAILED); /* its day of attempts begins now */
     assert_int_equal(box.count, 1);
-    pass(OUTBOX_AGE_MOST_MS + 1000);
+    pass(OUTBOX_AGE_MAX_MS + 1000);
     assert_true(take());
     settle(OUTBOX_FAILED);
     assert_int_equal(box.count, 0);

@@ -10,7 +10,7 @@
 #include "source/sim/sim.h"
 #include "test.h"
 
-enum { PATIENCE_MS = 90000, LOOKS = 60, STEP_S = 3, NEAR = 120, MOST_OF_ALL = 1000 };
+enum { PATIENCE_MS = 90000, LOOKS = 60, STEP_S = 3, NEAR = 120, SHARE_MAX = 1000 };
 
 /* The clock of the host, moved on between two looks. */
 static _Atomic int64_t passed_s;
@@ -42,7 +42,7 @@ static void check_gpu(const char *scenario, int look, const struct gpu *gpu)
         watts += reading_get(gpu->processes[i].power_mw, &its) ? its : 0;
     }
     int64_t near = NEAR + 10 * (int64_t)gpu->process_count;
-    bool too_much = MIN_OF(shares, (int64_t)MOST_OF_ALL) > load + near || watts > power;
+    bool too_much = MIN_OF(shares, (int64_t)SHARE_MAX) > load + near || watts > power;
     bool too_little = known && (shares < load - near || (load >= 500 && gpu->process_count && watts * 3 < power));
     if (too_much || too_little)
         fail_msg("%s, look %d, GPU %d: %lld permille and %lld mW, its processes %lld and %lld", scenario, look, gpu->index,

@@ -19,7 +19,7 @@ enum {
     R_MINUTES = 190, /* with processes; pauses and suspends come on top of that */
     R_IDLE_MINUTES = 130,
     R_MINUTES_MAX = 600,
-    R_MOST_MW = 700000,
+    R_MAX_MW = 700000,
     R_IDLE_MW = 40000,
     R_BATCH = 24,
 };
@@ -143,7 +143,7 @@ static inline void fill_gpu(struct gpu *gpu, struct random_host *h, size_t g, st
     gpu->mem_used_bytes = reading_ok(used);
     gpu->mem_total_bytes = reading_ok(160LL << 30);
     gpu->util_permille = reading_ok(util);
-    gpu->power_limit_max_mw = reading_ok(R_MOST_MW);
+    gpu->power_limit_max_mw = reading_ok(R_MAX_MW);
     minute->util_sum += util;
     minute->util_count++;
     if (h->now_ms < h->silent_until_ms)
@@ -179,8 +179,8 @@ static inline struct snapshot *random_sample(struct random_host *h)
 static inline void pass_time(struct random_host *h, int64_t wall_ms, int64_t mono_ms, bool watched)
 {
     for (size_t g = 0; g < h->gpus; g++) {
-        int64_t before = h->power_mw[g], after = random_upto(3) ? before : random_from(R_IDLE_MW, R_MOST_MW);
-        double mean = watched ? ((double)before + (double)after) / 2 : (double)random_from(R_IDLE_MW, R_MOST_MW);
+        int64_t before = h->power_mw[g], after = random_upto(3) ? before : random_from(R_IDLE_MW, R_MAX_MW);
+        double mean = watched ? ((double)before + (double)after) / 2 : (double)random_from(R_IDLE_MW, R_MAX_MW);
         h->counter_mj[g] += mean * (double)(watched ? mono_ms : wall_ms) / MS_PER_S;
         h->power_mw[g] = after;
     }

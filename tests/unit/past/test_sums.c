@@ -215,7 +215,7 @@ static int64_t ask(struct store *s, const char *sql)
 /* Each minute has the energy of at most a minute at the most power there was; its processes at most what was given to them. */
 static void check_rows(struct store *s)
 {
-    EXPECT(ask(s, "SELECT MAX(energy_mj) FROM energy") <= R_MOST_MW * 60LL + 100, "a GPU drew %lld W",
+    EXPECT(ask(s, "SELECT MAX(energy_mj) FROM energy") <= R_MAX_MW * 60LL + 100, "a GPU drew %lld W",
            (long long)ask(s, "SELECT MAX(energy_mj) / 60000 FROM energy"));
     EXPECT(ask(s, "SELECT COUNT(*) FROM energy WHERE attributed_mj > energy_mj") == 0, "more was given out than used");
     EXPECT(
@@ -248,7 +248,7 @@ static int add_process_point(void *user, const struct store_point *p)
     c->sm[at] += mean_of(&p->values[PROCESS_SM_PERMILLE]);
     c->memory[at] += mean_of(&p->values[PROCESS_MEMORY_BYTES]);
     c->power[at] += mean_of(&p->values[PROCESS_POWER_MW]);
-    EXPECT(p->values[PROCESS_POWER_MW].max <= R_MOST_MW, "a process drew %lld mW", (long long)p->values[PROCESS_POWER_MW].max);
+    EXPECT(p->values[PROCESS_POWER_MW].max <= R_MAX_MW, "a process drew %lld mW", (long long)p->values[PROCESS_POWER_MW].max);
     return 0;
 }
 
@@ -313,7 +313,7 @@ static void check_courses(struct store *s, const struct random_host *h, const st
                        (long long)steps[k] / 1000, all->sm[at], gpu->sm[at]);
                 EXPECT(all->memory[at] <= gpu->memory[at] * 1.0001, "step %zu of %lld s: processes hold %.0f of %.0f bytes", at,
                        (long long)steps[k] / 1000, all->memory[at], gpu->memory[at]);
-                EXPECT(all->power[at] <= R_MOST_MW, "step %zu of %lld s: processes draw %.0f mW", at, (long long)steps[k] / 1000,
+                EXPECT(all->power[at] <= R_MAX_MW, "step %zu of %lld s: processes draw %.0f mW", at, (long long)steps[k] / 1000,
                        all->power[at]);
             }
         }

@@ -9,9 +9,9 @@
 #include "model/metric.h"
 #include "test.h"
 
-enum { STEP = 60000, MOST = 256 };
+enum { STEP = 60000, POINTS_MAX = 256 };
 
-static struct episode_point points[MOST];
+static struct episode_point points[POINTS_MAX];
 static size_t count;
 
 /* One letter a minute: . calm, W work of process 1, V of process 2, H too hot while 1 works, N warm without work, D not readable,
@@ -41,13 +41,13 @@ static void draw(const char *minutes)
 /* "W0-9" for each episode: its kind and its minutes. */
 static void expect(const char *minutes, const char *wanted)
 {
-    struct episode found[MOST];
+    struct episode found[POINTS_MAX];
     size_t n, left_out;
     AUTO_BUF struct buf got = BUF(4096);
     static const char letters[] = {
         [EPISODE_HELD] = 'M', [EPISODE_NOISE] = 'N', [EPISODE_WORK] = 'W', [EPISODE_HOT] = 'H', [EPISODE_DARK] = 'D'};
     draw(minutes);
-    assert_int_equal(episodes_find(points, count, STEP, found, MOST, &n, &left_out), 0);
+    assert_int_equal(episodes_find(points, count, STEP, found, POINTS_MAX, &n, &left_out), 0);
     for (size_t i = 0; i < n; i++) {
         assert_true(found[i].first <= found[i].peak && found[i].peak <= found[i].last);
         buf_printf(&got, "%s%c%lld-%lld", i ? " " : "", letters[found[i].kind],
@@ -98,11 +98,11 @@ static void where_nothing_was_stored_an_episode_ends(void **state)
 static void those_that_come_again_are_one_group_when_asked_for(void **state)
 {
     (void)state;
-    struct episode found[MOST];
-    struct episode_group groups[MOST];
+    struct episode found[POINTS_MAX];
+    struct episode_group groups[POINTS_MAX];
     size_t n, left_out;
     draw("WW.........WWWWW.........VV........HHH.......W");
-    assert_int_equal(episodes_find(points, count, STEP, found, MOST, &n, &left_out), 0);
+    assert_int_equal(episodes_find(points, count, STEP, found, POINTS_MAX, &n, &left_out), 0);
     assert_int_equal(n, 5);
     assert_int_equal(episodes_group(found, n, points, STEP, false, groups), 5);
     assert_int_equal(groups[0].shown.kind, EPISODE_HOT); /* what may matter most comes first */

@@ -113,7 +113,7 @@ static void a_card_that_is_gone_is_lost_for_a_week_and_then_forgotten(void **sta
     machine->gpu_count = 0;
     machine->taken_at.ms += 1000;
     judge(HEALTH_LOST);
-    machine->taken_at.ms += HEALTH_MISSED_MOST_MS;
+    machine->taken_at.ms += HEALTH_MISSED_MAX_MS;
     restart(BOOT);
     assert_int_equal(history->card_count, 0);
     machine->gpu_count = 1;
