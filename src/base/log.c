@@ -30,7 +30,7 @@ void log_setup(enum log_level least, enum log_format format, FILE *to)
     output = to;
 }
 
-void log_say(log_say_fn *say, void *user, enum log_level level, const char *format, ...)
+void log_through(log_fn *say, void *user, enum log_level level, const char *format, ...)
 {
     char text[1024];
     va_list args;

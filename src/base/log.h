@@ -27,10 +27,10 @@ void log_set_level(enum log_level least);
 bool log_format_from_name(const char *name, enum log_format *ret);
 
 /* Libraries do not log: they pass messages to a function of their caller. `say` may be NULL. */
-typedef void log_say_fn(void *user, enum log_level level, const char *message);
+typedef void log_fn(void *user, enum log_level level, const char *message);
 /* One that writes to this log; `user` is not used. */
-log_say_fn log_plainly;
-void log_say(log_say_fn *say, void *user, enum log_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
+log_fn log_plainly;
+void log_through(log_fn *say, void *user, enum log_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* A line that repeats is written a few times and then now and then, with how many were left out (left_out); not so those for
  * finding faults. */

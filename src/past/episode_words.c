@@ -68,7 +68,7 @@ static void add_end(struct sentence *s, const struct explained_episode *e, char 
         add(s, " %s", ret);
 }
 
-void episode_say(struct explained_episode *e)
+void episode_write_sentence(struct explained_episode *e)
 {
     const struct why_brief *b = &e->part.brief;
     struct sentence s = {0};

@@ -95,7 +95,7 @@ struct explained_span {
 };
 
 /* Makes the answer and `ended` of all that is known about an episode. */
-void episode_say(struct explained_episode *e);
+void episode_write_sentence(struct explained_episode *e);
 
 /* gpu_id 0: all of the host. */
 int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until,

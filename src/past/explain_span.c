@@ -298,7 +298,7 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
     }
     qsort(ret->episodes, ret->episode_count, sizeof *ret->episodes, by_weight);
     for (size_t i = 0; i < ret->episode_count; i++)
-        episode_say(&ret->episodes[i]);
+        episode_write_sentence(&ret->episodes[i]);
     say_span(ret);
     return 0;
 }

@@ -184,7 +184,7 @@ static void hot(struct json_writer *j, const struct report *r)
     jw_end(j);
 }
 
-static void say(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
+static void report_sentence(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
     double kwh = (double)t->energy_mj / MJ_PER_KWH;
@@ -262,7 +262,7 @@ int answer_report(struct store *s, const struct past_question *q, const char *ho
     if (rc < 0)
         return rc;
     struct totals t = add_up(r);
-    say(q, r, &t, answer, sizeof answer);
+    report_sentence(q, r, &t, answer, sizeof answer);
     body(j, q, r, host, answer);
     report_done(r);
     return 0;

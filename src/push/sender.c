@@ -52,7 +52,7 @@ static void drop_message(void *item)
     free(l);
 }
 
-#define say(p, level, ...) log_say((p)->setup.say, (p)->setup.user, level, __VA_ARGS__)
+#define sender_log(p, level, ...) log_through((p)->setup.say, (p)->setup.user, level, __VA_ARGS__)
 
 static void sender_publish(struct push_sender *p)
 {
@@ -71,15 +71,15 @@ static void queue_lines(struct push_sender *p, const struct push_line *lines, si
     AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
     struct error err = {0};
     if (push_target_encode(p->target, &body, lines, count, at, &who) < 0) {
-        say(p, LOG_ERROR, "push %s: out of memory, %zu samples dropped", p->name, count);
+        sender_log(p, LOG_ERROR, "push %s: out of memory, %zu samples dropped", p->name, count);
         return;
     }
     int rc = push_queue_put(p->queue, buf_view(&body), (uint32_t)count, &err);
     if (rc < 0 && !p->disk_fails)
-        say(p, LOG_WARNING, "push %s: the last %d requests wait in memory and will not survive a restart: %s", p->name,
-            PUSH_MEMORY_MAX, err.text);
+        sender_log(p, LOG_WARNING, "push %s: the last %d requests wait in memory and will not survive a restart: %s", p->name,
+                   PUSH_MEMORY_MAX, err.text);
     if (rc == 0 && p->disk_fails)
-        say(p, LOG_INFO, "push %s: its queue can be written again", p->name);
+        sender_log(p, LOG_INFO, "push %s: its queue can be written again", p->name);
     p->disk_fails = rc < 0;
 }
 
@@ -89,7 +89,7 @@ static void take_scrape(struct push_sender *p, struct push_scrape *now)
     p->last_at = now->at;
     size_t count = now->count;
     if (push_mark_stale(now, &p->before) < 0)
-        say(p, LOG_WARNING, "push %s: out of memory, series that ended are not marked", p->name);
+        sender_log(p, LOG_WARNING, "push %s: out of memory, series that ended are not marked", p->name);
     for (size_t i = 0; i < now->count; i += p->target->batch)
         queue_lines(p, now->lines + i, MIN_OF(p->target->batch, now->count - i), now->at);
     now->count = count; /* views of the ended ones point into the text that goes now */
@@ -125,11 +125,11 @@ static void count_outcome(struct push_sender *p, enum push_outcome outcome, uint
 static void log_outcome(struct push_sender *p, enum push_outcome outcome, uint32_t samples, const char *error, int64_t pause_ms)
 {
     if (outcome == PUSH_SENT && p->retry.failures)
-        say(p, LOG_INFO, "push %s: the other side can be reached again", p->name);
+        sender_log(p, LOG_INFO, "push %s: the other side can be reached again", p->name);
     if (outcome == PUSH_REFUSED)
-        say(p, LOG_ERROR, "push %s: %u samples refused and dropped: %s", p->name, samples, error);
+        sender_log(p, LOG_ERROR, "push %s: %u samples refused and dropped: %s", p->name, samples, error);
     if (outcome == PUSH_LATER && p->retry.failures == 1)
-        say(p, LOG_WARNING, "push %s: cannot send, retrying in %.1f s: %s", p->name, (double)pause_ms / MS_PER_S, error);
+        sender_log(p, LOG_WARNING, "push %s: cannot send, retrying in %.1f s: %s", p->name, (double)pause_ms / MS_PER_S, error);
 }
 
 /* True: the next one may be tried at once. */
@@ -145,7 +145,7 @@ static bool send_first(struct push_sender *p)
     if (outcome == PUSH_CANCELLED)
         return false;
     if (outcome == PUSH_AS_1) {
-        say(p, LOG_WARNING, "push %s: the other side does not know remote write 2.0, sending 1.0", p->name);
+        sender_log(p, LOG_WARNING, "push %s: the other side does not know remote write 2.0, sending 1.0", p->name);
         return true; /* the same one, now */
     }
     if (outcome == PUSH_LATER)
@@ -272,7 +272,7 @@ void push_sender_change(struct push_sender *p, const struct config_push *setting
     struct push_target *target = push_target_new(settings, p->host, &err);
     struct push_message *wake = calloc(1, sizeof *wake);
     if (!target || !wake) {
-        say(p, LOG_ERROR, "push %s: its settings stay as they were: %s", p->name, target ? "out of memory" : err.text);
+        sender_log(p, LOG_ERROR, "push %s: its settings stay as they were: %s", p->name, target ? "out of memory" : err.text);
         push_target_free(target);
         free(wake);
         return;

@@ -18,7 +18,7 @@ struct push_setup {
     const char *folder; /* where queues are kept; NULL: in memory */
     const char *host;
     struct wall started; /* of the daemon and its counters; ms 0: not known */
-    log_say_fn *say;     /* from the thread */
+    log_fn *say;         /* from the thread */
     void *user;
 };
 

@@ -36,7 +36,7 @@ static struct notifier *find(const struct notifier_service *s, const char *name)
     return NULL;
 }
 
-static void say(const struct notifier_service *s, enum log_level level, const char *message)
+static void notifiers_log(const struct notifier_service *s, enum log_level level, const char *message)
 {
     if (s->options.say)
         s->options.say(s->options.user, level, message);
@@ -45,7 +45,7 @@ static void say(const struct notifier_service *s, enum log_level level, const ch
 static int add(struct notifier_service *s, const struct config_notify *settings, struct error *err)
 {
     if (s->count == NOTIFIERS_MAX) {
-        say(s, LOG_ERROR, "too many notifiers, the last ones are left out");
+        notifiers_log(s, LOG_ERROR, "too many notifiers, the last ones are left out");
         return 0;
     }
     const struct notifier_setup setup = {
@@ -66,7 +66,7 @@ static void prepare_folder(struct notifier_service *s)
     if (mkdir(s->options.folder, 0700) < 0 && errno != EEXIST) {
         snprintf(message, sizeof message, "queued notifications will not survive a restart: cannot create '%s': %s",
                  s->options.folder, strerror(errno));
-        say(s, LOG_WARNING, message);
+        notifiers_log(s, LOG_WARNING, message);
         return;
     }
     str_copy(s->folder, sizeof s->folder, str_from(s->options.folder));

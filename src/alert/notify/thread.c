@@ -62,7 +62,7 @@ static void drop_message(void *item)
     free(l);
 }
 
-#define say(n, level, ...) log_say((n)->setup.say, (n)->setup.user, level, __VA_ARGS__)
+#define notifier_log(n, level, ...) log_through((n)->setup.say, (n)->setup.user, level, __VA_ARGS__)
 
 /* ---- on disk ---- */
 
@@ -94,10 +94,10 @@ static void load(struct notifier *n)
     if (rc == -EINVAL || rc == -EFBIG) {
         struct error moved = {0};
         keep_aside(n->path, &moved);
-        say(n, LOG_WARNING, "notifier %s: its queue '%s' was damaged and is now '%s.damaged'; starting a new one", n->name, n->path,
-            n->path);
+        notifier_log(n, LOG_WARNING, "notifier %s: its queue '%s' was damaged and is now '%s.damaged'; starting a new one", n->name,
+                     n->path, n->path);
     } else if (rc < 0 && rc != -ENOENT) {
-        say(n, LOG_WARNING, "notifier %s: its queue cannot be read: %s", n->name, err.text);
+        notifier_log(n, LOG_WARNING, "notifier %s: its queue cannot be read: %s", n->name, err.text);
     }
     n->outbox.changed = false;
 }
@@ -115,7 +115,7 @@ static void save(struct notifier *n)
     if (rc == 0)
         rc = keep_write(n->path, buf_view(&text), &err);
     if (rc < 0 && !n->keeping_fails)
-        say(n, LOG_WARNING, "notifier %s: its queue will not survive a restart: %s", n->name, err.text);
+        notifier_log(n, LOG_WARNING, "notifier %s: its queue will not survive a restart: %s", n->name, err.text);
     n->keeping_fails = rc < 0;
 }
 
@@ -169,13 +169,13 @@ static void tell_outcome(struct notifier *n, const struct notify_attempt *a, uin
 {
     uint64_t given_up = n->outbox.given_up - given_up_before;
     if (a->result == OUTBOX_SENT && failures_before)
-        say(n, LOG_INFO, "notifier %s: %s can be reached again", n->name, n->target->shown);
+        notifier_log(n, LOG_INFO, "notifier %s: %s can be reached again", n->name, n->target->shown);
     if (given_up)
-        say(n, LOG_ERROR, "notifier %s: %llu notification%s dropped: %s", n->name, (unsigned long long)given_up,
-            given_up == 1 ? "" : "s", a->error);
+        notifier_log(n, LOG_ERROR, "notifier %s: %llu notification%s dropped: %s", n->name, (unsigned long long)given_up,
+                     given_up == 1 ? "" : "s", a->error);
     else if (a->result != OUTBOX_SENT && !failures_before)
-        say(n, LOG_WARNING, "notifier %s: cannot reach %s, retrying in %.1f s: %s", n->name, n->target->shown,
-            (double)pause_ms / MS_PER_S, a->error);
+        notifier_log(n, LOG_WARNING, "notifier %s: cannot reach %s, retrying in %.1f s: %s", n->name, n->target->shown,
+                     (double)pause_ms / MS_PER_S, a->error);
 }
 
 static void send_due(struct notifier *n)
@@ -215,9 +215,9 @@ static void show_view(struct notifier *n)
     if (rc == -ECANCELED)
         return;
     if (rc < 0 && !n->showing_fails)
-        say(n, LOG_WARNING, "notifier %s: cannot show the state at %s, retrying: %s", n->name, n->target->shown, err.text);
+        notifier_log(n, LOG_WARNING, "notifier %s: cannot show the state at %s, retrying: %s", n->name, n->target->shown, err.text);
     if (rc == 0 && n->showing_fails)
-        say(n, LOG_INFO, "notifier %s: %s can be reached again", n->name, n->target->shown);
+        notifier_log(n, LOG_INFO, "notifier %s: %s can be reached again", n->name, n->target->shown);
     if ((rc < 0) != n->showing_fails || rc < 0) {
         pthread_mutex_lock(&n->lock);
         str_copy(n->stats.last_error, sizeof n->stats.last_error, str_from(rc < 0 ? err.text : ""));

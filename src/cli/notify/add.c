@@ -263,7 +263,7 @@ static int try_it(struct cli *cli, const struct config *config, const char *name
     return status;
 }
 
-static int write_and_say(struct cli *cli, const char *path, const struct buf *text, const char *name, const char *what)
+static int write_and_report(struct cli *cli, const char *path, const struct buf *text, const char *name, const char *what)
 {
     struct error err = {0};
     if (text->failed)
@@ -315,7 +315,7 @@ int notify_add(struct cli *cli, const char *name, const char *type)
     status = try_it(cli, config, name);
     config_free(config);
     return status == EXIT_FINE
-               ? write_and_say(cli, path, &text, name, "is notified of built-in alerts from now on; it was added to")
+               ? write_and_report(cli, path, &text, name, "is notified of built-in alerts from now on; it was added to")
                : status;
 }
 
@@ -340,5 +340,5 @@ int notify_remove(struct cli *cli, const char *name)
     if (status == EXIT_FINE)
         set_notified(&text, &config->alerts.notify, name, false);
     config_free(config);
-    return status == EXIT_FINE ? write_and_say(cli, path, &text, name, "was removed from") : status;
+    return status == EXIT_FINE ? write_and_report(cli, path, &text, name, "was removed from") : status;
 }

@@ -33,7 +33,7 @@ struct video_work {
 };
 struct video_work video_work(const struct facts *f);
 /* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
-bool say_video(struct say *s, const struct facts *f, unsigned with);
+bool say_video(struct text *s, const struct facts *f, unsigned with);
 
 void detect_symptoms(const struct facts *f, struct collection *c); /* what a person would notice */
 void detect_clocks(const struct facts *f, struct collection *c);   /* far too low under load */

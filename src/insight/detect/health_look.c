@@ -121,10 +121,10 @@ static void look_slowdown(const struct gpu *gpu, struct health_look *l)
     if (!(bits & slowed))
         return;
     char words[96] = "";
-    struct say s = SAY(words);
+    struct text s = TEXT(words);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
         if (bits & slowed & (1 << i))
-            say(&s, "%s%s", s.len ? ", " : "", throttle_name(i));
+            text_append(&s, "%s%s", s.len ? ", " : "", throttle_name(i));
     present(l, HEALTH_DEGRADED, bits & braked ? ADVICE_POWER : ADVICE_COOL, HOLD_HEAT_MS, "it is slowed down (%s)", words);
 }
 

@@ -202,22 +202,22 @@ struct video_work video_work(const struct facts *f)
     return v;
 }
 
-bool say_video(struct say *s, const struct facts *f, unsigned with)
+bool say_video(struct text *s, const struct facts *f, unsigned with)
 {
     const char *doing = f->encodes ? "encoding" : "decoding";
     const struct video_work v = video_work(f);
     char who[PROCESS_WORDS], other[PROCESS_WORDS];
     if (!v.users)
-        return say(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
+        return text_append(s, "video %s being %sd", is(f), f->encodes ? "encode" : "decode");
     process_words(v.first, with, who);
     if (v.share_permille && v.users > 1)
-        return say(s, "%zu processes %s %s video, among them %s", v.users, are(f), doing, who);
+        return text_append(s, "%zu processes %s %s video, among them %s", v.users, are(f), doing, who);
     if (!v.second)
-        return say(s, "%s %s %s video", who, is(f), doing);
+        return text_append(s, "%s %s %s video", who, is(f), doing);
     process_words(v.second, with, other);
     if (v.users == 2)
-        return say(s, "%s or %s %s %s video", who, other, is(f), doing);
-    return say(s, "%s, %s, or one of %zu more %s %s video", who, other, v.users - 2, is(f), doing);
+        return text_append(s, "%s or %s %s %s video", who, other, is(f), doing);
+    return text_append(s, "%s, %s, or one of %zu more %s %s video", who, other, v.users - 2, is(f), doing);
 }
 
 static void rule_video(const struct facts *f, struct why_part *part)
@@ -245,7 +245,7 @@ static void rule_video(const struct facts *f, struct why_part *part)
     support_fan(&d, f, 0.05);
     if (f->fan_missed)
         doubt(&d, 0.75, NULL);
-    struct say s = SAY(text);
+    struct text s = TEXT(text);
     say_video(&s, f, LONG_NAME);
     cause_end(&d, "%s%s.", v.users ? "" : "V", text + !v.users);
 }

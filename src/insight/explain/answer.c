@@ -8,22 +8,23 @@
 #include "base/str.h"
 #include "insight/explain/answer.h"
 
-static void answer_state(struct say *s, const struct facts *f, struct why_part *part)
+static void answer_state(struct text *s, const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
     char name[SHORT_WORDS];
-    struct say state = SAY(part->brief.state), doing = SAY(part->brief.doing);
+    struct text state = TEXT(part->brief.state), doing = TEXT(part->brief.doing);
     words_gpu(gpu, true, name);
     if (gpu->state == GPU_ASLEEP)
-        say(s, "%s %s asleep: it needs no cooling, so the noise %s from something else", name, is(f), f->over ? "came" : "comes");
+        text_append(s, "%s %s asleep: it needs no cooling, so the noise %s from something else", name, is(f),
+                    f->over ? "came" : "comes");
     else if (gpu->state == GPU_LOST)
-        say(s, "%s %s lost: the driver %s reach it anymore", name, is(f), cannot(f));
+        text_append(s, "%s %s lost: the driver %s reach it anymore", name, is(f), cannot(f));
     else
-        say(s, "%s %s be read", name, cannot(f));
-    say(&state, "%s", gpu->state == GPU_ASLEEP ? "asleep" : gpu->state == GPU_LOST ? "lost" : "unreadable");
+        text_append(s, "%s %s be read", name, cannot(f));
+    text_append(&state, "%s", gpu->state == GPU_ASLEEP ? "asleep" : gpu->state == GPU_LOST ? "lost" : "unreadable");
     if (gpu->state != GPU_ASLEEP && gpu->error_message[0]) {
-        say(s, " (driver: %.120s)", gpu->error_message);
-        say(&doing, "%.120s", gpu->error_message);
+        text_append(s, " (driver: %.120s)", gpu->error_message);
+        text_append(&doing, "%.120s", gpu->error_message);
     }
 }
 
@@ -40,22 +41,22 @@ static void finish_headline(struct why_part *part, bool trouble)
                  (struct str){part->answer, end ? (size_t)(end - part->answer) : strlen(part->answer) - 1});
 }
 
-static void say_failure(struct say *s, const struct facts *f, const char *name)
+static void say_failure(struct text *s, const struct facts *f, const char *name)
 {
     enum gpu_failure failure = gpu_failure(f->gpu);
     if (failure == FAILURE_RESET || failure == FAILURE_REBOOT)
-        say(s, "%s %s %s: the driver %s for it. ", name, f->over ? "needed" : "needs",
-            failure == FAILURE_RESET ? "a reset" : "a reboot of the host", f->over ? "asked" : "asks");
+        text_append(s, "%s %s %s: the driver %s for it. ", name, f->over ? "needed" : "needs",
+                    failure == FAILURE_RESET ? "a reset" : "a reboot of the host", f->over ? "asked" : "asks");
     else
-        say(s, "%s %s failing memory. ", name, f->over ? "had" : "has");
+        text_append(s, "%s %s failing memory. ", name, f->over ? "had" : "has");
 }
 
 void answer_gpu(const struct facts *f, struct why_part *part)
 {
-    struct say s = SAY(part->answer);
+    struct text s = TEXT(part->answer);
     if (f->gpu->state != GPU_OK) {
         answer_state(&s, f, part);
-        say_stop(&s);
+        text_stop(&s);
         finish_headline(part, part->severity >= SEVERITY_WARNING);
         return;
     }
@@ -84,12 +85,12 @@ void answer_gpu(const struct facts *f, struct why_part *part)
         break;
     default: answer_idle(&s, f, part); break;
     }
-    say_stop(&s);
+    text_stop(&s);
     for (size_t i = first->code == FINDING_HOTSPOT || first->code == FINDING_HEAT_LIMIT ? 0 : 1, more = 0;
          i < part->cause_count && more < 2; i++)
         more += say_also(&s, f, part, &part->causes[i]);
     if (has_symptom(f, SYMPTOM_MEMORY_FULL))
-        say(&s, " Its memory %s full.", is(f));
+        text_append(&s, " Its memory %s full.", is(f));
     answer_brief(f, part);
     if (broken) {
         str_copy(part->brief.state, sizeof part->brief.state,

@@ -20,9 +20,9 @@ static inline bool has_symptom(const struct facts *f, enum symptom symptom)
 bool words_fan_speed(const struct facts *f, char out[SHORT_WORDS]);
 const char *words_activity(const struct facts *f); /* "busy in bursts"; "" unknown */
 /* "78%, 280 W, 71 °C, fan 62%": what `said` does not hold already. Returns how many there are. */
-size_t say_readings(struct say *s, const struct facts *f, const struct why_part *part, unsigned said, const char *lead);
+size_t say_readings(struct text *s, const struct facts *f, const struct why_part *part, unsigned said, const char *lead);
 /* "loud (fan 100%)", "busy". Returns what was said with it. */
-unsigned say_state(struct say *s, const struct facts *f);
+unsigned say_state(struct text *s, const struct facts *f);
 bool sounds_loud(const struct facts *f);
 bool is_troubled(const struct facts *f); /* say_state names a symptom */
 bool is_normal_for_work(const struct facts *f, const struct why_part *part);
@@ -31,17 +31,17 @@ bool is_normal_for_work(const struct facts *f, const struct why_part *part);
 
 const struct why_cause *find_work_cause(const struct why_part *part); /* NULL: none */
 /* "train.py (alice) is training"; false: the cause is no work */
-bool say_work(struct say *s, const struct facts *f, const struct why_cause *cause);
-void answer_work(struct say *s, const struct facts *f, struct why_part *part);
+bool say_work(struct text *s, const struct facts *f, const struct why_cause *cause);
+void answer_work(struct text *s, const struct facts *f, struct why_part *part);
 /* A further sentence for a cause that is not the first; false: it needs none. */
-bool say_also(struct say *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause);
+bool say_also(struct text *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause);
 
 /* ---- one that is not working ---- */
 
 /* "kept from idling at 38 W by python3 (bob), which holds 7.0 GiB". Returns what was said with it. */
-unsigned say_kept(struct say *s, const struct facts *f, const struct why_cause *cause);
-void answer_airflow(struct say *s, const struct facts *f, const struct why_part *part);
-void answer_idle(struct say *s, const struct facts *f, const struct why_part *part);
+unsigned say_kept(struct text *s, const struct facts *f, const struct why_cause *cause);
+void answer_airflow(struct text *s, const struct facts *f, const struct why_part *part);
+void answer_idle(struct text *s, const struct facts *f, const struct why_part *part);
 
 /* ---- the line in a list ---- */
 

@@ -70,7 +70,7 @@ static size_t main_of(const struct why *why)
 }
 
 /* "GPU 1 is lost.", "GPUs 1, 4, and 5 are also busy.", "The other 7 GPUs are idle." */
-static void say_kind(struct say *s, const struct snapshot *now, const struct why *why, enum answer_kind kind, bool over)
+static void say_kind(struct text *s, const struct snapshot *now, const struct why *why, enum answer_kind kind, bool over)
 {
     enum { NAMED = 4 };
     size_t main = why->main, count = 0, others = why->gpu_count - 1, said = 0;
@@ -85,38 +85,42 @@ static void say_kind(struct say *s, const struct snapshot *now, const struct why
     const char *gpu = simulated ? "simulated GPU" : "GPU", *also = kind_of(&why->gpus[main]) == kind ? "also " : "";
     const char *is = over ? "was" : "is", *are = over ? "were" : "are";
     if (count == others && count > 1) {
-        say(s, " The other %zu %ss %s %s%s.", count, gpu, are, also, states[kind]);
+        text_append(s, " The other %zu %ss %s %s%s.", count, gpu, are, also, states[kind]);
         return;
     }
     if (count > NAMED) {
-        say(s, " %zu other %ss %s %s%s.", count, gpu, are, also, states[kind]);
+        text_append(s, " %zu other %ss %s %s%s.", count, gpu, are, also, states[kind]);
         return;
     }
     char list[96] = "";
-    struct say names = SAY(list);
+    struct text names = TEXT(list);
     for (size_t i = 0; i < why->gpu_count; i++)
         if (i != main && kind_of(&why->gpus[i]) == kind) {
-            say(&names, "%s%d", said == 0 ? "" : said + 1 == count ? count > 2 ? ", and " : " and " : ", ", why->gpus[i].gpu_index);
+            text_append(&names, "%s%d",
+                        said == 0           ? ""
+                        : said + 1 == count ? count > 2 ? ", and " : " and "
+                                            : ", ",
+                        why->gpus[i].gpu_index);
             said++;
         }
-    say(s, " %s%s %s %s %s%s.", simulated ? "Simulated GPU" : "GPU", count > 1 ? "s" : "", list, count > 1 ? are : is, also,
-        states[kind]);
+    text_append(s, " %s%s %s %s %s%s.", simulated ? "Simulated GPU" : "GPU", count > 1 ? "s" : "", list, count > 1 ? are : is, also,
+                states[kind]);
 }
 
 void answer_host(const struct snapshot *now, struct why *why, bool over)
 {
-    struct say s = SAY(why->answer);
+    struct text s = TEXT(why->answer);
     if (why->machine.cause_count)
         str_copy(why->machine.answer, sizeof why->machine.answer, str_from(why->machine.causes[0].text));
     if (!why->gpu_count) {
-        say(&s, "%s", why->machine.answer);
+        text_append(&s, "%s", why->machine.answer);
         return;
     }
     why->main = main_of(why);
     str_copy(why->answer, sizeof why->answer, str_from(why->gpus[why->main].answer));
     s.len = strlen(why->answer);
     if (why->machine.cause_count)
-        say(&s, " %s", why->machine.answer);
+        text_append(&s, " %s", why->machine.answer);
     for (size_t kind = 0; kind < KIND_COUNT; kind++)
         say_kind(&s, now, why, (enum answer_kind)kind, over);
 }

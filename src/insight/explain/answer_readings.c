@@ -30,40 +30,40 @@ static void power_words(const struct facts *f, const struct why_part *part, char
 {
     const struct gpu *gpu = f->gpu;
     int64_t power = gpu->power_mw.value, limit, stock;
-    struct say s = {out, NAME_WORDS, 0};
-    say(&s, "%lld W", words_whole(power, 1000));
+    struct text s = {out, NAME_WORDS, 0};
+    text_append(&s, "%lld W", words_whole(power, 1000));
     if (!find_cause(part, FINDING_POWER_LIMIT))
         return;
     if (reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE)
-        say(&s, " (power brake)");
+        text_append(&s, " (power brake)");
     else if (!f->at_power_limit && !(reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_CAP))
-        say(&s, " (at a current limit)");
+        text_append(&s, " (at a current limit)");
     else if (reading_get(gpu->power_limit_mw, &limit) && reading_get(gpu->power_limit_default_mw, &stock) && stock > limit)
-        say(&s, " (limit lowered to %lld W, stock %lld W)", words_whole(limit, 1000), words_whole(stock, 1000));
+        text_append(&s, " (limit lowered to %lld W, stock %lld W)", words_whole(limit, 1000), words_whole(stock, 1000));
     else
-        say(&s, " (at its power limit)");
+        text_append(&s, " (at its power limit)");
 }
 
 /* "78%, 280 W, 71 °C, fan 62%": what `said` does not hold already. Returns how many there are. */
-size_t say_readings(struct say *s, const struct facts *f, const struct why_part *part, unsigned said, const char *lead)
+size_t say_readings(struct text *s, const struct facts *f, const struct why_part *part, unsigned said, const char *lead)
 {
     char words[NAME_WORDS];
     int64_t value;
     size_t count = 0;
     if (!(said & SAID_LOAD) && (f->load_basis == BASIS_UTIL || f->load_basis == BASIS_PROCESSES))
-        say(s, "%s%lld%%%s", count++ ? ", " : lead, percent(f->load_permille), f->activity.bursts ? " on average" : "");
+        text_append(s, "%s%lld%%%s", count++ ? ", " : lead, percent(f->load_permille), f->activity.bursts ? " on average" : "");
     if (count && f->past.steady_ms >= STEADY_LEAST_MS && find_cause(part, FINDING_HIDDEN_LOAD))
-        say(s, " for %s", words_duration(f->past.steady_ms, words)); /* how long a process has gone unseen */
+        text_append(s, " for %s", words_duration(f->past.steady_ms, words)); /* how long a process has gone unseen */
     if (!(said & SAID_POWER) && f->gpu->power_mw.state == READING_OK) {
         power_words(f, part, words);
-        say(s, "%s%s", count++ ? ", " : lead, words);
+        text_append(s, "%s%s", count++ ? ", " : lead, words);
     }
     if (!(said & SAID_HEAT) && reading_get(f->gpu->temp_mdegc, &value))
-        say(s, "%s%lld °C", count++ ? ", " : lead, words_whole(value, 1000));
+        text_append(s, "%s%lld °C", count++ ? ", " : lead, words_whole(value, 1000));
     if (!(said & SAID_FAN) && words_fan_speed(f, words)) {
         if (!count && strcmp(lead, " ") == 0) /* it begins the sentence */
             words[0] = 'F';
-        say(s, "%s%s", count++ ? ", " : lead, words);
+        text_append(s, "%s%s", count++ ? ", " : lead, words);
     }
     return count;
 }
@@ -90,24 +90,24 @@ const char *words_activity(const struct facts *f)
 }
 
 /* "throttling (93 °C)", "loud (fan 100%)", "hot (88 °C)", else the activity. Returns what was said with it. */
-unsigned say_state(struct say *s, const struct facts *f)
+unsigned say_state(struct text *s, const struct facts *f)
 {
     char fan[SHORT_WORDS];
     int64_t temp = 0;
     bool has_temp = reading_get(f->gpu->temp_mdegc, &temp);
     if (f->activity.throttled_by & THROTTLE_HOT) {
-        say(s, "thermal throttling");
-        return has_temp && say(s, " (%lld °C)", words_whole(temp, 1000)) ? SAID_HEAT : 0;
+        text_append(s, "thermal throttling");
+        return has_temp && text_append(s, " (%lld °C)", words_whole(temp, 1000)) ? SAID_HEAT : 0;
     }
     if (sounds_loud(f) && words_fan_speed(f, fan)) {
-        say(s, "loud (%s)", fan);
+        text_append(s, "loud (%s)", fan);
         return SAID_FAN;
     }
     if (has_symptom(f, SYMPTOM_HOT) && has_temp && f->heat >= HEAT_HOT) {
-        say(s, "hot (%lld °C)", words_whole(temp, 1000));
+        text_append(s, "hot (%lld °C)", words_whole(temp, 1000));
         return SAID_HEAT;
     }
-    say(s, "%s", words_activity(f)[0] ? words_activity(f) : "in use");
+    text_append(s, "%s", words_activity(f)[0] ? words_activity(f) : "in use");
     return 0;
 }
 

@@ -19,14 +19,14 @@ static bool are_alike(const struct facts *f, const char *who)
     return true;
 }
 
-static void say_several(struct say *s, const struct facts *f)
+static void say_several(struct text *s, const struct facts *f)
 {
     const struct workers *w = &f->workers;
     char first[PROCESS_WORDS], second[PROCESS_WORDS];
     process_words(w->first, LONG_NAME, first);
     process_words(w->second, LONG_NAME, second);
     if (w->count > 2 && !w->suspected && are_alike(f, first)) {
-        say(s, "%zu processes of %s %s sharing it", w->count, first, are(f));
+        text_append(s, "%zu processes of %s %s sharing it", w->count, first, are(f));
         return;
     }
     if (strcmp(first, second) == 0) { /* two workers of one job */
@@ -34,34 +34,35 @@ static void say_several(struct say *s, const struct facts *f)
         process_words(w->second, EXACT_NAME, second);
     }
     if (w->suspected)
-        say(s, "%zu processes %s on it, the largest %s %s; which one %s working is not known", w->count, are(f), is(f), first,
-            is(f));
+        text_append(s, "%zu processes %s on it, the largest %s %s; which one %s working is not known", w->count, are(f), is(f),
+                    first, is(f));
     else if (w->count > 2)
-        say(s, "%s, %s, and %zu more process%s %s sharing it", first, second, w->count - 2, w->count == 3 ? "" : "es", are(f));
+        text_append(s, "%s, %s, and %zu more process%s %s sharing it", first, second, w->count - 2, w->count == 3 ? "" : "es",
+                    are(f));
     else
-        say(s, "%s and %s %s sharing it", first, second, are(f));
+        text_append(s, "%s and %s %s sharing it", first, second, are(f));
     if (words_stands_for(w->first))
-        say(s, "; %s stands for %s", first, words_stands_for(w->first));
+        text_append(s, "; %s stands for %s", first, words_stands_for(w->first));
 }
 
-static void say_hidden(struct say *s, const struct facts *f)
+static void say_hidden(struct text *s, const struct facts *f)
 {
     const struct gpu *gpu = f->gpu;
     if (gpu->processes_hidden)
-        say(s, "%zu process%s that you have no permission to see %s using it", gpu->processes_hidden,
-            gpu->processes_hidden == 1 ? "" : "es", gpu->processes_hidden == 1 ? is(f) : are(f));
+        text_append(s, "%zu process%s that you have no permission to see %s using it", gpu->processes_hidden,
+                    gpu->processes_hidden == 1 ? "" : "es", gpu->processes_hidden == 1 ? is(f) : are(f));
     else if (gpu->processes_state == READING_DENIED)
-        say(s, "you have no permission to see which process %s using it", is(f));
+        text_append(s, "you have no permission to see which process %s using it", is(f));
     else if (gpu->processes_state != READING_OK)
-        say(s, "its processes %s be listed", cannot(f));
+        text_append(s, "its processes %s be listed", cannot(f));
     else if (f->workers.on_card)
-        say(s, "none of the visible processes %s doing the work", is(f));
+        text_append(s, "none of the visible processes %s doing the work", is(f));
     else
-        say(s, "no process %s visible that explain%s it", is(f), f->over ? "ed" : "s");
+        text_append(s, "no process %s visible that explain%s it", is(f), f->over ? "ed" : "s");
 }
 
 /* "train.py (alice) is training", for causes that are work. False: it is no work. */
-bool say_work(struct say *s, const struct facts *f, const struct why_cause *cause)
+bool say_work(struct text *s, const struct facts *f, const struct why_cause *cause)
 {
     char who[PROCESS_WORDS] = "", work[NAME_WORDS];
     const struct process *p = cause->pid ? gpu_find_process(f->gpu, cause->pid) : NULL;
@@ -70,11 +71,11 @@ bool say_work(struct say *s, const struct facts *f, const struct why_cause *caus
     switch (cause->code) {
     case FINDING_VIDEO_LOAD:
         say_video(s, f, WITH_OWNER);
-        return say(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
+        return text_append(s, " (%s %lld%%)", f->encodes ? "encoder" : "decoder", percent(f->video_permille));
     case FINDING_HIDDEN_LOAD: say_hidden(s, f); return true;
     case FINDING_SHARED_LOAD: say_several(s, f); return true;
-    case FINDING_INSTANCE_LOAD: say(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;
-    case FINDING_MINING: return p && say(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
+    case FINDING_INSTANCE_LOAD: text_append(s, "%.*s", (int)(strlen(cause->text) - 1), cause->text); return true;
+    case FINDING_MINING: return p && text_append(s, "%s %s mining, judging by %s", who, is(f), words_miner(p));
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD: break;
     default: return false;
@@ -82,7 +83,7 @@ bool say_work(struct say *s, const struct facts *f, const struct why_cause *caus
     if (!p)
         return false;
     bool sure = f->workers.shares_known || f->workers.on_card == 1;
-    return say(s, "%s %s %s%s", who, is(f), sure ? "" : "probably ", words_work(p, work));
+    return text_append(s, "%s %s %s%s", who, is(f), sure ? "" : "probably ", words_work(p, work));
 }
 
 const struct why_cause *find_work_cause(const struct why_part *part)
@@ -96,7 +97,7 @@ const struct why_cause *find_work_cause(const struct why_part *part)
 
 /* ---- a GPU at work ---- */
 
-void answer_work(struct say *s, const struct facts *f, struct why_part *part)
+void answer_work(struct text *s, const struct facts *f, struct why_part *part)
 {
     struct why_brief *brief = &part->brief;
     char name[SHORT_WORDS], who[PROCESS_WORDS], doing[WHY_TEXT_SIZE] = "";
@@ -105,34 +106,34 @@ void answer_work(struct say *s, const struct facts *f, struct why_part *part)
     int64_t power;
     words_gpu(f->gpu, true, name);
     if (p && f->load == LOAD_UNKNOWN && cause->code != FINDING_VIDEO_LOAD && cause->code != FINDING_INSTANCE_LOAD) {
-        say(s, "%s may %s busy: %s %s on it, but its utilization %s be read.", name, f->over ? "have been" : "be",
-            process_words(p, LONG_NAME, who), is(f), cannot(f));
+        text_append(s, "%s may %s busy: %s %s on it, but its utilization %s be read.", name, f->over ? "have been" : "be",
+                    process_words(p, LONG_NAME, who), is(f), cannot(f));
         say_readings(s, f, part, 0, " ");
         return;
     }
-    say(s, "%s %s ", name, is(f));
+    text_append(s, "%s %s ", name, is(f));
     unsigned said = say_state(s, f);
     str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
-    struct say d = SAY(doing);
+    struct text d = TEXT(doing);
     if (cause)
         say_work(&d, f, cause);
     if (find_cause(part, FINDING_AIRFLOW) && reading_get(f->gpu->power_mw, &power)) {
-        say(s, " because it %s dissipate %lld W", cannot(f), words_whole(power, 1000));
+        text_append(s, " because it %s dissipate %lld W", cannot(f), words_whole(power, 1000));
         said |= SAID_POWER;
         str_copy(brief->headline, sizeof brief->headline, str_from(s->at));
     } else if (is_troubled(f) && doing[0] && cause->code != FINDING_HIDDEN_LOAD) {
-        say(s, " because %s", doing);
+        text_append(s, " because %s", doing);
         doing[0] = '\0';
     }
     if (doing[0])
-        say(s, ": %s", doing);
-    say_stop(s);
+        text_append(s, ": %s", doing);
+    text_stop(s);
     if (say_readings(s, f, part, said, " ") && is_normal_for_work(f, part))
-        say(s, ", normal for this work");
+        text_append(s, ", normal for this work");
 }
 
 /* A further sentence for a cause that is not the first. */
-bool say_also(struct say *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause)
+bool say_also(struct text *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause)
 {
     const struct gpu *gpu = f->gpu;
     int64_t bits = reading_or(gpu->throttle_bits, 0), limit, busy;
@@ -143,26 +144,29 @@ bool say_also(struct say *s, const struct facts *f, const struct why_part *part,
     switch (cause->code) {
     case FINDING_HEAT_LIMIT:
         if (bits & THROTTLE_HOT)
-            return stopped && say(s, " It %s thermal throttling.", its);
+            return stopped && text_append(s, " It %s thermal throttling.", its);
         if (reading_get(f->limit_mdegc, &limit) && limit > 0)
-            return say(s, " It %s close to its temperature limit of %lld °C.", its, words_whole(limit, 1000));
-        return say(s, " It %s %lld °C below its temperature limit.", its, words_whole(f->margin_mdegc, 1000));
-    case FINDING_MEMORY_HOT: return say(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
+            return text_append(s, " It %s close to its temperature limit of %lld °C.", its, words_whole(limit, 1000));
+        return text_append(s, " It %s %lld °C below its temperature limit.", its, words_whole(f->margin_mdegc, 1000));
+    case FINDING_MEMORY_HOT:
+        return text_append(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
     case FINDING_MEMORY_TRAFFIC:
         if (reading_get(gpu->mem_util_permille, &busy) && busy >= 800)
-            return say(s, " Its memory %s busy %lld%% of the time.", its, percent(busy));
-        return say(s, " %s", cause->text);
-    case FINDING_HOTSPOT: return say(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
+            return text_append(s, " Its memory %s busy %lld%% of the time.", its, percent(busy));
+        return text_append(s, " %s", cause->text);
+    case FINDING_HOTSPOT:
+        return text_append(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
     case FINDING_VRAM_HELD:
         if (part->causes[0].code != FINDING_NOTHING_UNUSUAL || !p)
             return false;
-        return say(s, " The %s that %s %s holding does not drive the fan.", words_bytes(p->mem_bytes.value, bytes),
-                   process_words(p, LONG_NAME, who), its);
+        return text_append(s, " The %s that %s %s holding does not drive the fan.", words_bytes(p->mem_bytes.value, bytes),
+                           process_words(p, LONG_NAME, who), its);
     case FINDING_COMPUTE_LOAD:
     case FINDING_GRAPHICS_LOAD:
     case FINDING_MINING:
     case FINDING_SHARED_LOAD:
-        return stopped && p && say(s, " The heat %s from %s.", f->over ? "came" : "comes", process_words(p, LONG_NAME, who));
+        return stopped && p &&
+               text_append(s, " The heat %s from %s.", f->over ? "came" : "comes", process_words(p, LONG_NAME, who));
     default: return false;
     }
 }

@@ -103,24 +103,24 @@ static void advise(struct idle_audit *a, const char *text)
 }
 
 /* ": 17 W (38 W since it came, 21 W before)" */
-static void say_added(struct say *s, struct idle_finding *f, int64_t with_mw, int64_t without_mw)
+static void say_added(struct text *s, struct idle_finding *f, int64_t with_mw, int64_t without_mw)
 {
     int64_t added = MAX_OF(with_mw - without_mw, 0);
     f->added_mw = reading_ok(added);
     if (added < 1000)
-        say(s, ": less than 1 W");
+        text_append(s, ": less than 1 W");
     else
-        say(s, ": %lld W", words_whole(with_mw, 1000) - words_whole(without_mw, 1000));
-    say(s, " (%lld W ", words_whole(with_mw, 1000));
+        text_append(s, ": %lld W", words_whole(with_mw, 1000) - words_whole(without_mw, 1000));
+    text_append(s, " (%lld W ", words_whole(with_mw, 1000));
 }
 
-static void say_step(struct say *s, struct idle_finding *f, const struct usual *u)
+static void say_step(struct text *s, struct idle_finding *f, const struct usual *u)
 {
     const struct baseline_step *step = usual_step(u, f->pid);
     if (!step)
         return;
     say_added(s, f, step->since_mw, step->before_mw);
-    say(s, "since it came, %lld W before)", words_whole(step->before_mw, 1000));
+    text_append(s, "since it came, %lld W before)", words_whole(step->before_mw, 1000));
 }
 
 static void audit_displays(struct idle_audit *a, const struct idle_facts *r, bool pinned)
@@ -131,14 +131,14 @@ static void audit_displays(struct idle_audit *a, const struct idle_facts *r, boo
         struct idle_finding *f = d->on ? add(a, IDLE_CODE_DISPLAY, pinned, 0) : NULL;
         if (!f)
             continue;
-        struct say s = SAY(f->text);
-        say(&s, "%s is on", d->connector);
+        struct text s = TEXT(f->text);
+        text_append(&s, "%s is on", d->connector);
         if (d->width)
-            say(&s, "%s %dx%d", d->in_use ? ":" : ", preferred mode", d->width, d->height);
+            text_append(&s, "%s %dx%d", d->in_use ? ":" : ", preferred mode", d->width, d->height);
         if (d->width && d->refresh_hz)
-            say(&s, " at %d Hz", d->refresh_hz);
+            text_append(&s, " at %d Hz", d->refresh_hz);
         if (d->width && d->refresh_most_hz > d->refresh_hz)
-            say(&s, " (up to %d Hz)", d->refresh_most_hz);
+            text_append(&s, " (up to %d Hz)", d->refresh_most_hz);
     }
 }
 
@@ -154,12 +154,12 @@ static bool audit_memory_clock(struct idle_audit *a, const struct gpu *gpu, cons
     struct idle_finding *f = add(a, IDLE_CODE_MEMORY_CLOCK, keeps, 0);
     if (!f)
         return true;
-    struct say s = SAY(f->text);
-    say(&s, "the memory clock stays at %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
+    struct text s = TEXT(f->text);
+    text_append(&s, "the memory clock stays at %lld MHz of %lld MHz", words_whole(clock, 1000), words_whole(most, 1000));
     if (u->at_low_clock.clock_khz) {
         say_added(&s, f, u->at_clock.power_mw, u->at_low_clock.power_mw);
-        say(&s, "at this clock, %lld W at %lld MHz)", words_whole(u->at_low_clock.power_mw, 1000),
-            words_whole(u->at_low_clock.clock_khz, 1000));
+        text_append(&s, "at this clock, %lld W at %lld MHz)", words_whole(u->at_low_clock.power_mw, 1000),
+                    words_whole(u->at_low_clock.clock_khz, 1000));
     }
     return true;
 }
@@ -181,13 +181,13 @@ static void audit_processes(struct idle_audit *a, const struct gpu *gpu, const s
             continue;
         process_words(p, WITH_OWNER, who);
         const char *model = process_model(p);
-        struct say s = SAY(f->text);
+        struct text s = TEXT(f->text);
         if (model[0])
-            say(&s, "%s has %.64s loaded", who, model);
+            text_append(&s, "%s has %.64s loaded", who, model);
         else
-            say(&s, "%s holds a compute context", who);
+            text_append(&s, "%s holds a compute context", who);
         if (much)
-            say(&s, ", %s", words_bytes(held, bytes));
+            text_append(&s, ", %s", words_bytes(held, bytes));
         say_step(&s, f, u);
         char line[WHY_LINE_SIZE];
         if (strncmp(p->name, "ollama", 6) == 0 && model[0]) {
@@ -224,10 +224,10 @@ static void audit_holders(struct idle_audit *a, const struct idle_facts *r, cons
         struct idle_finding *f = add(a, code, kind != HOLDER_SCREEN, h->pid);
         if (!f)
             continue;
-        struct say s = SAY(f->text);
-        say(&s, "%.48s", h->title[0] ? h->title : h->name[0] ? h->name : "a process");
-        say(&s, h->user[0] ? " (%s, pid %d)" : "%s (pid %d)", h->user, (int)h->pid);
-        say(&s, kind == HOLDER_MONITOR ? " is polling the GPU" : " has the GPU open");
+        struct text s = TEXT(f->text);
+        text_append(&s, "%.48s", h->title[0] ? h->title : h->name[0] ? h->name : "a process");
+        text_append(&s, h->user[0] ? " (%s, pid %d)" : "%s (pid %d)", h->user, (int)h->pid);
+        text_append(&s, kind == HOLDER_MONITOR ? " is polling the GPU" : " has the GPU open");
         say_step(&s, f, u);
         if (kind == HOLDER_MONITOR)
             advise(a, "Stop the other monitor, or let it refresh less often.");
@@ -303,37 +303,37 @@ static void answer(struct idle_audit *a, const struct why_part *part, const stru
     int64_t power, usual;
     char name[SHORT_WORDS];
     bool kept = a->count && a->findings[0].keeps;
-    struct say s = SAY(a->answer);
+    struct text s = TEXT(a->answer);
     if (gpu->state == GPU_LOST || gpu->state == GPU_ERROR) {
-        say(&s, "%s", part->answer);
+        text_append(&s, "%s", part->answer);
         return;
     }
     if (part->activity.code == ACTIVITY_FAILING && part->brief.headline[0]) {
-        say(&s, "%s.", part->brief.headline);
+        text_append(&s, "%s.", part->brief.headline);
         return;
     }
     if (is_unknown(&part->activity, gpu)) {
-        say(&s, "Can't tell whether %s is idle: its utilization can't be read.", words_gpu(gpu, false, name));
+        text_append(&s, "Can't tell whether %s is idle: its utilization can't be read.", words_gpu(gpu, false, name));
         return;
     }
-    say(&s, "%s is %s", words_gpu(gpu, true, name), idle_state_words(part->activity.code));
+    text_append(&s, "%s is %s", words_gpu(gpu, true, name), idle_state_words(part->activity.code));
     if (!audit_is_idle(&part->activity)) {
         if (idle_audit_is_busy(part->activity.code))
-            say(&s, ": look again when it is idle");
-        say_stop(&s);
+            text_append(&s, ": look again when it is idle");
+        text_stop(&s);
         return;
     }
     if (reading_get(gpu->power_mw, &power)) {
-        say(&s, " at %lld W", words_whole(power, 1000));
+        text_append(&s, " at %lld W", words_whole(power, 1000));
         if (reading_get(part->usual.idle_power_mw, &usual)) {
-            say(&s, "; %lld W is usual when idle", words_whole(usual, 1000));
+            text_append(&s, "; %lld W is usual when idle", words_whole(usual, 1000));
             if (part->usual.idle_excess)
                 a->excess_mw = reading_ok(power - usual);
         }
     }
     if (!kept && part->activity.code != ACTIVITY_ASLEEP)
-        say(&s, "; nothing found that keeps it from idling");
-    say_stop(&s);
+        text_append(&s, "; nothing found that keeps it from idling");
+    text_stop(&s);
 }
 
 bool why_wants_audit(const struct why *why)

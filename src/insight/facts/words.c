@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-bool say(struct say *s, const char *format, ...)
+bool text_append(struct text *s, const char *format, ...)
 {
     va_list args;
     size_t left = s->size - s->len;
@@ -25,7 +25,7 @@ bool say(struct say *s, const char *format, ...)
     return true;
 }
 
-void say_stop(struct say *s)
+void text_stop(struct text *s)
 {
     if (s->len && s->at[s->len - 1] != '.' && s->len + 2 <= s->size) {
         s->at[s->len++] = '.';

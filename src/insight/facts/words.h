@@ -11,16 +11,16 @@
 #include "insight/facts/facts.h"
 
 /* A text that takes whole clauses: one that does not fit is left out, and what is there stays well formed. */
-struct say {
+struct text {
     char *at;
     size_t size, len;
 };
 
-#define SAY(array) ((struct say){.at = (array), .size = sizeof(array)})
+#define TEXT(array) ((struct text){.at = (array), .size = sizeof(array)})
 
 /* False: it did not fit, and nothing was added. Leaves room for a full stop. */
-bool say(struct say *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void say_stop(struct say *s); /* the full stop */
+bool text_append(struct text *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_stop(struct text *s); /* the full stop */
 
 enum { NAME_WORDS = 160, SHORT_WORDS = 48 };
 

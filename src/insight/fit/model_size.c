@@ -142,7 +142,7 @@ static int64_t cache_of_layer(const struct model_facts *f, const struct cache *c
     return bytes + model_cache_bytes(type, heads_kv * c->key * tokens) + model_cache_bytes(type, heads_kv * c->value * tokens);
 }
 
-static void add_cache(const struct model_facts *f, const char *type, struct model_need *n, struct say *notes)
+static void add_cache(const struct model_facts *f, const char *type, struct model_need *n, struct text *notes)
 {
     struct cache c;
     if (n->context == 0 || has_no_cache(f)) {
@@ -151,8 +151,8 @@ static void add_cache(const struct model_facts *f, const char *type, struct mode
     }
     if (!cache_shape(f, &c) || layers_of(f) == 0) {
         n->complete = false;
-        say(notes, "%sthe files do not say how large the cache for the context is (--context 0 leaves it out)",
-            notes->len ? "; " : "");
+        text_append(notes, "%sthe files do not say how large the cache for the context is (--context 0 leaves it out)",
+                    notes->len ? "; " : "");
         return;
     }
     int64_t sum = 0;
@@ -160,20 +160,20 @@ static void add_cache(const struct model_facts *f, const char *type, struct mode
         sum += MIN_OF(cache_of_layer(f, &c, i, n->context, type), MODEL_BYTES_MAX);
     if (sum > MODEL_BYTES_MAX) {
         n->complete = false;
-        say(notes, "%sthe cache for the context is larger than can be counted", notes->len ? "; " : "");
+        text_append(notes, "%sthe cache for the context is larger than can be counted", notes->len ? "; " : "");
         return;
     }
     for (size_t i = 0; i < layers_of(f); i++)
         n->layers[i] += cache_of_layer(f, &c, i, n->context, type);
     n->cache_bytes = reading_ok(sum);
     if (c.window && !f->windowed_count && c.every <= 1)
-        say(notes, "%sthe sliding window is not counted with, since the file does not say in which layers it is",
-            notes->len ? "; " : "");
+        text_append(notes, "%sthe sliding window is not counted with, since the file does not say in which layers it is",
+                    notes->len ? "; " : "");
 }
 
 /* ---- the rest ---- */
 
-static void add_compute(const struct model_facts *f, struct model_need *n, struct say *notes)
+static void add_compute(const struct model_facts *f, struct model_need *n, struct text *notes)
 {
     int64_t vocabulary = 0, embedding = 0, feed_forward = 0, expert = 0, experts = 0;
     sane(f->vocabulary, &vocabulary);
@@ -182,7 +182,8 @@ static void add_compute(const struct model_facts *f, struct model_need *n, struc
         feed_forward = MAX_OF(feed_forward, expert * experts);
     if (!sane(f->embedding, &embedding)) {
         n->complete = n->complete && n->context == 0;
-        say(notes, "%sbuffers for computing are not counted: the files do not say the width of the model", notes->len ? "; " : "");
+        text_append(notes, "%sbuffers for computing are not counted: the files do not say the width of the model",
+                    notes->len ? "; " : "");
         return;
     }
     n->compute_bytes = reading_ok(4 * BATCH * (vocabulary + 2 * embedding + 2 * feed_forward + padded(n->context)));
@@ -204,7 +205,7 @@ void model_need(const struct model_facts *f, const struct model_options *options
     int64_t most;
     *n = (struct model_need){
         .complete = true, .context = choose_context(f, options->context), .overhead_bytes = options->overhead_bytes};
-    struct say notes = SAY(n->notes);
+    struct text notes = TEXT(n->notes);
     for (size_t i = 0; i < layers; i++)
         n->layers[i] = f->layer_bytes[i];
     n->layer_count = layers + 1;
@@ -219,7 +220,7 @@ void model_need(const struct model_facts *f, const struct model_options *options
     add_cache(f, type, n, &notes);
     add_compute(f, n, &notes);
     if (sane(f->context, &most) && n->context > most)
-        say(&notes, "%sthe model was made for %lld tokens", notes.len ? "; " : "", (long long)most);
+        text_append(&notes, "%sthe model was made for %lld tokens", notes.len ? "; " : "", (long long)most);
     for (size_t i = 0; i < n->layer_count; i++)
         n->bytes += n->layers[i];
     n->fixed_bytes = n->overhead_bytes + reading_or(n->compute_bytes, 0);

@@ -8,16 +8,16 @@
 #include "base/cleanup.h"
 #include "insight/facts/words.h"
 
-static void say_gpus(struct say *t, const struct capacity *c, const struct placement_copy *copy)
+static void say_gpus(struct text *t, const struct capacity *c, const struct placement_copy *copy)
 {
     char words[CAPACITY_WORDS];
     if (copy->share_count == 1) {
-        say(t, "%s", capacity_gpu_words(&c->gpus[copy->shares[0].gpu], words));
+        text_append(t, "%s", capacity_gpu_words(&c->gpus[copy->shares[0].gpu], words));
         return;
     }
-    say(t, "GPUs ");
+    text_append(t, "GPUs ");
     for (size_t i = 0; i < copy->share_count; i++)
-        say(t, "%s%d", i == 0 ? "" : i + 1 == copy->share_count ? " and " : ", ", c->gpus[copy->shares[i].gpu].index);
+        text_append(t, "%s%d", i == 0 ? "" : i + 1 == copy->share_count ? " and " : ", ", c->gpus[copy->shares[i].gpu].index);
 }
 
 /* The room on GPUs together, as things are. */
@@ -43,7 +43,7 @@ static const struct capacity_gpu *roomiest(const struct capacity *c, const struc
 }
 
 /* Another GPU had room too: why not that one? */
-static void say_choice(struct say *t, const struct capacity *c, const struct placement_request *request,
+static void say_choice(struct text *t, const struct capacity *c, const struct placement_request *request,
                        const struct placement_copy *copy)
 {
     const struct capacity_gpu *chosen = &c->gpus[copy->shares[0].gpu];
@@ -56,41 +56,42 @@ static void say_choice(struct say *t, const struct capacity *c, const struct pla
             !reading_get(gpu->available_bytes, &room) || room < request->bytes + request->fixed_bytes)
             continue;
         if (reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE && reading_or(chosen->util_permille, 0) < BUSY_PERMILLE) {
-            say(t, "; %s has room too but is busy (%lld%%)", capacity_gpu_words(gpu, words), percent(gpu->util_permille.value));
+            text_append(t, "; %s has room too but is busy (%lld%%)", capacity_gpu_words(gpu, words),
+                        percent(gpu->util_permille.value));
             return;
         }
         larger = larger || room > reading_or(chosen->available_bytes, 0);
     }
     if (larger)
-        say(t, "; that is the tightest room that is enough");
+        text_append(t, "; that is the tightest room that is enough");
 }
 
-static void say_fits(struct say *t, const struct capacity *c, const struct placement_request *request, const struct placement *p)
+static void say_fits(struct text *t, const struct capacity *c, const struct placement_request *request, const struct placement *p)
 {
     char size[SHORT_WORDS], room[SHORT_WORDS], words[CAPACITY_WORDS];
     const struct placement_copy *copy = &p->copies[0];
     int64_t need = request->bytes + request->fixed_bytes * (int64_t)copy->share_count;
     if (p->copy_count > 1)
-        say(t, "%zu copies of %s fit, the first on ", p->copy_count, words_bytes(need, size));
+        text_append(t, "%zu copies of %s fit, the first on ", p->copy_count, words_bytes(need, size));
     else
-        say(t, "%s fit on ", words_bytes(need, size));
+        text_append(t, "%s fit on ", words_bytes(need, size));
     say_gpus(t, c, copy);
-    say(t, ", where %s are available", words_bytes(room_of(c, copy), room));
+    text_append(t, ", where %s are available", words_bytes(room_of(c, copy), room));
     const struct capacity_gpu *most = roomiest(c, request);
     if (copy->share_count > 1 && request->gpus == 0 && most)
-        say(t, " together; no single GPU has enough (most: %s with %s)", capacity_gpu_words(most, words),
-            words_bytes(most->available_bytes.value, room));
+        text_append(t, " together; no single GPU has enough (most: %s with %s)", capacity_gpu_words(most, words),
+                    words_bytes(most->available_bytes.value, room));
     if (p->evicted_count) {
-        say(t, ", once ");
+        text_append(t, ", once ");
         for (size_t i = 0; i < p->evicted_count; i++)
-            say(t, "%s%s", i == 0 ? "" : i + 1 == p->evicted_count ? " and " : ", ", p->evicted[i]);
-        say(t, p->evicted_count > 1 ? " are evicted" : " is evicted");
+            text_append(t, "%s%s", i == 0 ? "" : i + 1 == p->evicted_count ? " and " : ", ", p->evicted[i]);
+        text_append(t, p->evicted_count > 1 ? " are evicted" : " is evicted");
     } else if (copy->share_count == 1 && p->copy_count == 1) {
         say_choice(t, c, request, copy);
     }
 }
 
-static void say_unknown(struct say *t, const struct capacity *c, const struct placement_request *request)
+static void say_unknown(struct text *t, const struct capacity *c, const struct placement_request *request)
 {
     char words[CAPACITY_WORDS];
     const char *before = "it may fit on ";
@@ -98,11 +99,11 @@ static void say_unknown(struct say *t, const struct capacity *c, const struct pl
         const struct capacity_gpu *gpu = &c->gpus[i];
         if (!gpu->usable || gpu->free_bytes.state == READING_OK || (request->only >= 0 && request->only != gpu->index))
             continue;
-        say(t, "%s%s (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
+        text_append(t, "%s%s (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
         before = ", ";
     }
     if (roomiest(c, request))
-        say(t, "; it does not fit on the others");
+        text_append(t, "; it does not fit on the others");
 }
 
 /* The most cards of one maker on which something could be placed: only these can share a copy. */
@@ -120,43 +121,46 @@ static int largest_group(const struct capacity *c, const struct placement_reques
     return most;
 }
 
-static void say_missing(struct say *t, const struct capacity *c, const struct placement_request *request, const struct placement *p)
+static void say_missing(struct text *t, const struct capacity *c, const struct placement_request *request,
+                        const struct placement *p)
 {
     char size[SHORT_WORDS], room[SHORT_WORDS], words[CAPACITY_WORDS];
     const struct capacity_gpu *most = roomiest(c, request);
     if (c->gpu_count == 0) {
-        say(t, "there is no GPU here");
+        text_append(t, "there is no GPU here");
         return;
     }
     if (!most) {
         for (size_t i = 0; i < c->gpu_count; i++)
-            say(t, "%s%s cannot be used (%s)", i ? ", " : "", capacity_gpu_words(&c->gpus[i], words), c->gpus[i].problem);
+            text_append(t, "%s%s cannot be used (%s)", i ? ", " : "", capacity_gpu_words(&c->gpus[i], words), c->gpus[i].problem);
         return;
     }
     int cards = largest_group(c, request), wanted = request->gpus * MAX_OF(request->count, 1);
     if (request->gpus > 1 && cards < wanted) {
-        say(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are", cards);
+        text_append(t, "%d GPUs of one maker are wanted, and there %s %d that could be used", wanted, cards == 1 ? "is" : "are",
+                    cards);
         return;
     }
-    say(t, "%s are missing%s", words_bytes(p->missing_bytes, size),
-        request->whole && largest_group(c, request) > 1 ? " on one GPU" : "");
+    text_append(t, "%s are missing%s", words_bytes(p->missing_bytes, size),
+                request->whole && largest_group(c, request) > 1 ? " on one GPU" : "");
     if (request->gpus > 1)
-        say(t, " for %d GPUs%s", request->gpus, request->even ? " with equal shares" : "");
-    say(t, "; the most room is on %s with %s", capacity_gpu_words(most, words), words_bytes(most->available_bytes.value, room));
+        text_append(t, " for %d GPUs%s", request->gpus, request->even ? " with equal shares" : "");
+    text_append(t, "; the most room is on %s with %s", capacity_gpu_words(most, words),
+                words_bytes(most->available_bytes.value, room));
     if (most->reserve_bytes)
-        say(t, " (%s are reserved)", words_bytes(most->reserve_bytes, size));
+        text_append(t, " (%s are reserved)", words_bytes(most->reserve_bytes, size));
     int64_t held = 0;
     for (size_t i = 0; i < c->hold_count; i++)
         held += c->holds[i].evictable ? c->holds[i].bytes : 0;
     if (held && !request->no_eviction)
-        say(t, "; evicting every worker under guard (%s) would not be enough", words_bytes(held, size));
+        text_append(t, "; evicting every worker under guard (%s) would not be enough", words_bytes(held, size));
     if (p->could_split)
-        say(t, "; split over %zu GPUs it would fit, if it can be split", p->could_split);
+        text_append(t, "; split over %zu GPUs it would fit, if it can be split", p->could_split);
 }
 
 void placement_words(const struct capacity *c, const struct placement_request *request, struct placement *p)
 {
-    struct say t = SAY(p->reason);
+    struct text t = TEXT(p->reason);
     switch (p->verdict) {
     case PLACEMENT_FITS: say_fits(&t, c, request, p); break;
     case PLACEMENT_UNKNOWN: say_unknown(&t, c, request); break;

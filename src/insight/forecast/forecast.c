@@ -293,7 +293,7 @@ const char *forecast_verdict_name(enum forecast_verdict verdict)
     return names[verdict];
 }
 
-void forecast_say(struct forecast_when *when, enum forecast_verdict verdict, const char *format, ...)
+void forecast_explain(struct forecast_when *when, enum forecast_verdict verdict, const char *format, ...)
 {
     va_list args;
     when->verdict = verdict;

@@ -104,7 +104,8 @@ static bool known_well(const struct fit_approach *fit)
     return fit->final_high - fit->final_low <= WELL_KNOWN_C;
 }
 
-static void say(struct forecast_heat *h, const struct fit_approach *fit, double now, double limit, double span, double seen)
+static void heat_conclude(struct forecast_heat *h, const struct fit_approach *fit, double now, double limit, double span,
+                          double seen)
 {
     char text[32];
     forecast_span_words(span, text);
@@ -120,22 +121,22 @@ static void say(struct forecast_heat *h, const struct fit_approach *fit, double 
         h->when.latest_s = MAX_OF(fit->cross_late * 1.1, fit->cross);
         /* Where a curve leads far beyond the limit, no GPU ever gets: it throttles before. */
         if (fit->final <= limit + BEYOND_MAX_C)
-            forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, heading for about %.0f °C; throttles at %.0f °C", now,
-                         fit->final, limit);
+            forecast_explain(&h->when, FORECAST_EXPECTED, "%.0f °C now, heading for about %.0f °C; throttles at %.0f °C", now,
+                             fit->final, limit);
         else
-            forecast_say(&h->when, FORECAST_EXPECTED, "%.0f °C now, would pass its limit of %.0f °C", now, limit);
+            forecast_explain(&h->when, FORECAST_EXPECTED, "%.0f °C now, would pass its limit of %.0f °C", now, limit);
     } else if ((fit->final_high >= limit || fit->final > limit) && fit->final > now + SETTLED_C) {
-        forecast_say(&h->when, FORECAST_UNKNOWN, "%.0f °C and rising, too early to say if it stays below %.0f °C", now, limit);
+        forecast_explain(&h->when, FORECAST_UNKNOWN, "%.0f °C and rising, too early to say if it stays below %.0f °C", now, limit);
         h->when.rising = true;
     } else if (fabs(fit->final - now) <= SETTLED_C || (fabs(seen) <= SETTLED_C && !known_well(fit))) {
-        forecast_say(&h->when, FORECAST_NEVER, "steady at %.0f °C, %.0f °C below its limit", now, limit - now);
+        forecast_explain(&h->when, FORECAST_NEVER, "steady at %.0f °C, %.0f °C below its limit", now, limit - now);
     } else if (fit->final < now) {
-        forecast_say(&h->when, FORECAST_NEVER, "cooling down, %.0f °C now", now);
+        forecast_explain(&h->when, FORECAST_NEVER, "cooling down, %.0f °C now", now);
     } else if (known_well(fit)) {
-        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settling at about %.0f °C, %.0f °C below its limit", now, fit->final,
-                     limit - fit->final);
+        forecast_explain(&h->when, FORECAST_NEVER, "%.0f °C now, settling at about %.0f °C, %.0f °C below its limit", now,
+                         fit->final, limit - fit->final);
     } else {
-        forecast_say(&h->when, FORECAST_NEVER, "%.0f °C now, settling below its limit of %.0f °C", now, limit);
+        forecast_explain(&h->when, FORECAST_NEVER, "%.0f °C now, settling below its limit of %.0f °C", now, limit);
     }
 }
 
@@ -153,30 +154,31 @@ void forecast_judge_heat(const struct forecast_card *card, const struct gpu *gpu
 {
     *ret = (struct forecast_heat){.now_mdegc = gpu->temp_mdegc, .limit_mdegc = gpu->temp_limit_mdegc, .final_c = NAN, .tau_s = NAN};
     if (gpu->state != GPU_OK || gpu->temp_mdegc.state != READING_OK) {
-        forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
-                     gpu->state == GPU_ASLEEP ? "the GPU is asleep"
-                     : gpu->state == GPU_OK   ? "its temperature can't be read"
-                                              : "the GPU can't be read");
+        forecast_explain(&ret->when, FORECAST_UNKNOWN, "%s",
+                         gpu->state == GPU_ASLEEP ? "the GPU is asleep"
+                         : gpu->state == GPU_OK   ? "its temperature can't be read"
+                                                  : "the GPU can't be read");
         return;
     }
     if (gpu->temp_limit_mdegc.state != READING_OK) {
-        forecast_say(&ret->when, FORECAST_UNKNOWN, "it doesn't report the temperature at which it throttles");
+        forecast_explain(&ret->when, FORECAST_UNKNOWN, "it doesn't report the temperature at which it throttles");
         return;
     }
     double now = (double)gpu->temp_mdegc.value / 1000, limit = (double)gpu->temp_limit_mdegc.value / 1000;
     if (now >= limit || reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT) {
-        forecast_say(&ret->when, FORECAST_REACHED,
-                     now >= limit ? "%.0f °C, its limit is %.0f °C" : "%.0f °C, already throttling (limit %.0f °C)", now, limit);
+        forecast_explain(&ret->when, FORECAST_REACHED,
+                         now >= limit ? "%.0f °C, its limit is %.0f °C" : "%.0f °C, already throttling (limit %.0f °C)", now,
+                         limit);
         return;
     }
     struct fit_approach fit;
     double span, seen;
     bool changed = card->odd_power || (card->heat.began_by == CUT_UP || card->heat.began_by == CUT_DOWN);
     if (!card->odd_power && look(card, &card->heat, true, limit, &fit, &seen, &span))
-        say(ret, &fit, now, limit, span, seen);
+        heat_conclude(ret, &fit, now, limit, span, seen);
     else if (changes_often(&card->heat) && look(card, &card->heat_all, false, limit, &fit, &seen, &span))
-        say(ret, &fit, now, limit, span, seen);
+        heat_conclude(ret, &fit, now, limit, span, seen);
     else
-        forecast_say(&ret->when, FORECAST_UNKNOWN,
-                     changed ? "%.0f °C, its load has just changed" : "%.0f °C, watched for too short a time", now);
+        forecast_explain(&ret->when, FORECAST_UNKNOWN,
+                         changed ? "%.0f °C, its load has just changed" : "%.0f °C, watched for too short a time", now);
 }

@@ -65,5 +65,5 @@ void forecast_learn_heat(struct forecast_card *card, const struct gpu *gpu);
 void forecast_judge_store(const struct forecast_memory *m, struct forecast_store *ret);
 
 /* Sets verdict and reason. */
-void forecast_say(struct forecast_when *when, enum forecast_verdict verdict, const char *format, ...)
+void forecast_explain(struct forecast_when *when, enum forecast_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

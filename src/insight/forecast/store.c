@@ -36,7 +36,7 @@ static bool judge_disk(const struct forecast_memory *m, struct forecast_store *s
     if (!reading_get(m->store_facts.disk_free_bytes, &disk_free))
         return false;
     if (disk_free < 16 << 20) {
-        forecast_say(&s->when, FORECAST_REACHED, "no space left on the disk");
+        forecast_explain(&s->when, FORECAST_REACHED, "no space left on the disk");
         s->of_disk = true;
         return true;
     }
@@ -49,7 +49,7 @@ static bool judge_disk(const struct forecast_memory *m, struct forecast_store *s
     char rate[32], left[32];
     words_bytes(llround(rise.line.slope * 3600), rate);
     words_bytes(disk_free, left);
-    forecast_say(&when, FORECAST_EXPECTED, "filling up by %s an hour, %s free", rate, left);
+    forecast_explain(&when, FORECAST_EXPECTED, "filling up by %s an hour, %s free", rate, left);
     s->when = when;
     s->bytes_per_s = rise.line.slope;
     s->of_disk = true;
@@ -68,7 +68,7 @@ static bool held_by_retention(const struct forecast_store_facts *f, const struct
     char size[32], after[32];
     words_bytes(llround(rise->line.level + rise->line.slope * left_s), size);
     forecast_span_words((double)f->retention_ms / 1000, after);
-    forecast_say(ret, FORECAST_NEVER, "samples are deleted after %s, which keeps it at about %s", after, size);
+    forecast_explain(ret, FORECAST_NEVER, "samples are deleted after %s, which keeps it at about %s", after, size);
     return true;
 }
 
@@ -77,24 +77,24 @@ static void judge_cap(const struct forecast_memory *m, struct forecast_store *s)
     const struct forecast_store_facts *f = &m->store_facts;
     int64_t cap = 0, used;
     if (!reading_get(f->used_bytes, &used)) {
-        forecast_say(&s->when, FORECAST_UNKNOWN, "the size of the history database is unknown");
+        forecast_explain(&s->when, FORECAST_UNKNOWN, "the size of the history database is unknown");
         return;
     }
     if (!reading_get(f->cap_bytes, &cap) || cap <= 0) {
-        forecast_say(&s->when, FORECAST_NEVER, "no size limit is set");
+        forecast_explain(&s->when, FORECAST_NEVER, "no size limit is set");
         return;
     }
     char text[32], rate[32];
     words_bytes(used, text);
     if (used >= 0.99 * (double)cap) {
-        forecast_say(&s->when, FORECAST_REACHED, "%s stored, the oldest samples are deleted for new ones", text);
+        forecast_explain(&s->when, FORECAST_REACHED, "%s stored, the oldest samples are deleted for new ones", text);
         return;
     }
     struct rise rise = {0};
     switch (rise_find(&m->store, (double)used, STEP_BYTES, &rise)) {
-    case RISE_UNKNOWN: forecast_say(&s->when, FORECAST_UNKNOWN, "%s stored, watched for too short a time", text); return;
+    case RISE_UNKNOWN: forecast_explain(&s->when, FORECAST_UNKNOWN, "%s stored, watched for too short a time", text); return;
     case RISE_NONE:
-    case RISE_SWINGS: forecast_say(&s->when, FORECAST_NO_TREND, "steady at %s", text); return;
+    case RISE_SWINGS: forecast_explain(&s->when, FORECAST_NO_TREND, "steady at %s", text); return;
     case RISE_FOUND: break;
     }
     s->bytes_per_s = rise.line.slope;
@@ -103,9 +103,9 @@ static void judge_cap(const struct forecast_memory *m, struct forecast_store *s)
     rise_when(&rise, &m->store, (double)cap, &s->when);
     words_bytes(llround(rise.line.slope * 86400), rate);
     if (s->when.verdict == FORECAST_EXPECTED)
-        forecast_say(&s->when, FORECAST_EXPECTED, "growing by %s a day, %s stored", rate, text);
+        forecast_explain(&s->when, FORECAST_EXPECTED, "growing by %s a day, %s stored", rate, text);
     else
-        forecast_say(&s->when, FORECAST_NO_TREND, "growing by %s a day, %s stored: too far ahead to say when", rate, text);
+        forecast_explain(&s->when, FORECAST_NO_TREND, "growing by %s a day, %s stored: too far ahead to say when", rate, text);
 }
 
 void forecast_judge_store(const struct forecast_memory *m, struct forecast_store *ret)

@@ -64,13 +64,13 @@ static void say_rise(struct forecast_vram *v, const struct rise *rise)
     forecast_span_words(rise->basis_s, span);
     v->when.rising = v->when.verdict == FORECAST_NO_TREND;
     if (v->when.verdict == FORECAST_NO_TREND)
-        forecast_say(&v->when, FORECAST_NO_TREND, "%s is growing by %s a minute, watched too briefly to say when it will be full",
-                     who, rate);
+        forecast_explain(&v->when, FORECAST_NO_TREND,
+                         "%s is growing by %s a minute, watched too briefly to say when it will be full", who, rate);
     else if (rise->cyclic)
-        forecast_say(&v->when, v->when.verdict, "the peaks of %s have been growing by %s a minute for %s",
-                     v->pid ? who : "the memory in use", rate, span);
+        forecast_explain(&v->when, v->when.verdict, "the peaks of %s have been growing by %s a minute for %s",
+                         v->pid ? who : "the memory in use", rate, span);
     else
-        forecast_say(&v->when, v->when.verdict, "%s has been growing by %s a minute for %s", who, rate, span);
+        forecast_explain(&v->when, v->when.verdict, "%s has been growing by %s a minute for %s", who, rate, span);
 }
 
 static void say_swings(struct forecast_vram *v, const struct track *t)
@@ -83,7 +83,7 @@ static void say_swings(struct forecast_vram *v, const struct track *t)
     }
     words_bytes(llround(least), low);
     words_bytes(llround(most), high);
-    forecast_say(&v->when, FORECAST_NO_TREND, "up and down between %s and %s", low, high);
+    forecast_explain(&v->when, FORECAST_NO_TREND, "up and down between %s and %s", low, high);
 }
 
 static void say_none(struct forecast_vram *v, const struct rise *rise, double room)
@@ -92,9 +92,9 @@ static void say_none(struct forecast_vram *v, const struct rise *rise, double ro
     forecast_span_words(rise->basis_s, span);
     words_bytes(llround(rise->line.level), used);
     if (rise->line.slope < 0 && -rise->line.slope * rise->line.span > 0.01 * room && -rise->line.slope > 3 * rise->line.slope_error)
-        forecast_say(&v->when, FORECAST_NO_TREND, "falling, %s now", used);
+        forecast_explain(&v->when, FORECAST_NO_TREND, "falling, %s now", used);
     else
-        forecast_say(&v->when, FORECAST_NO_TREND, "steady at %s for %s", used, span);
+        forecast_explain(&v->when, FORECAST_NO_TREND, "steady at %s for %s", used, span);
 }
 
 /* A process that has grown all along says more than a GPU that was cut off from its past by a process that came or went. */
@@ -114,10 +114,10 @@ static void say_too_short(const struct track *t, struct forecast_when *when)
     char span[32];
     forecast_span_words(track_span_s(t), span);
     if (t->began_by == CUT_START || t->began_by == CUT_GAP)
-        forecast_say(when, FORECAST_UNKNOWN, "watched for too short a time");
+        forecast_explain(when, FORECAST_UNKNOWN, "watched for too short a time");
     else
-        forecast_say(when, FORECAST_UNKNOWN, "%s %s ago, watched too briefly since",
-                     t->began_by == CUT_PROCESSES ? "a process started or ended" : "the memory in use jumped", span);
+        forecast_explain(when, FORECAST_UNKNOWN, "%s %s ago, watched too briefly since",
+                         t->began_by == CUT_PROCESSES ? "a process started or ended" : "the memory in use jumped", span);
 }
 
 static void judge(const struct forecast_card *card, struct forecast_vram *v)
@@ -142,7 +142,8 @@ static void judge(const struct forecast_card *card, struct forecast_vram *v)
     if (loads(v->pid ? &p->track : t)) {
         char who[PROCESS_WORDS + 32];
         who_text(v, who);
-        forecast_say(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s has just started growing: loading, or a leak", who);
+        forecast_explain(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s has just started growing: loading, or a leak",
+                         who);
         v->when.rising = true;
         return;
     }
@@ -160,15 +161,15 @@ void forecast_judge_vram(const struct forecast_card *card, const struct gpu *gpu
     *ret = (struct forecast_vram){.used_bytes = gpu->mem_used_bytes, .room_bytes = reading_absent(READING_UNREAD)};
     const struct track *t = &card->vram;
     if (gpu->state != GPU_OK || gpu->mem_used_bytes.state != READING_OK || !t->samples || card->room_bytes <= 0) {
-        forecast_say(&ret->when, FORECAST_UNKNOWN, "%s",
-                     gpu->state == GPU_ASLEEP ? "the GPU is asleep"
-                     : gpu->state == GPU_OK   ? "its memory in use can't be read"
-                                              : "the GPU can't be read");
+        forecast_explain(&ret->when, FORECAST_UNKNOWN, "%s",
+                         gpu->state == GPU_ASLEEP ? "the GPU is asleep"
+                         : gpu->state == GPU_OK   ? "its memory in use can't be read"
+                                                  : "the GPU can't be read");
         return;
     }
     ret->room_bytes = reading_ok((int64_t)card->room_bytes);
     if (t->last.value >= FORECAST_FULL_SHARE * card->room_bytes)
-        forecast_say(&ret->when, FORECAST_REACHED, "no memory left");
+        forecast_explain(&ret->when, FORECAST_REACHED, "no memory left");
     else
         judge(card, ret);
 }

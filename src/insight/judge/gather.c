@@ -156,11 +156,11 @@ void gather_looked(struct collection *c, size_t position, const struct gpu *gpu)
         {AREA_WORK, was_looked_at(gpu->util_permille) && gpu->processes_state != READING_DENIED, "processes"},
     };
     l->gpu_index = gpu->index;
-    struct say missing = SAY(l->missing);
+    struct text missing = TEXT(l->missing);
     for (size_t i = 0; i < ARRAY_LEN(areas); i++) {
         if (areas[i].looked)
             l->looked |= 1u << areas[i].area;
         else
-            say(&missing, "%s%s", missing.len ? ", " : "", areas[i].what);
+            text_append(&missing, "%s%s", missing.len ? ", " : "", areas[i].what);
     }
 }

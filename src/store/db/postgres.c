@@ -91,7 +91,7 @@ static int code_of(const char *state)
 }
 
 /* libpq ends its messages with a line feed, and puts several into one. */
-static int say(struct error *err, int code, const char *message)
+static int pg_fail(struct error *err, int code, const char *message)
 {
     struct str first = {message, strcspn(message, "\n")};
     return error_set(err, code, STR_FMT, STR_ARG(first));
@@ -109,7 +109,7 @@ static int lost(struct pg_db *db, struct error *err)
         return rc;
     if (db->silent)
         return error_set(err, -ENOTCONN, "the server has not answered for %lld s", (long long)(patience_ms(db) / MS_PER_S));
-    return say(err, -ENOTCONN, pq.error_message(db->conn));
+    return pg_fail(err, -ENOTCONN, pq.error_message(db->conn));
 }
 
 static int fail(struct pg_db *db, const PGresult *result, struct error *err)
@@ -117,7 +117,7 @@ static int fail(struct pg_db *db, const PGresult *result, struct error *err)
     if (db->silent || pq.status(db->conn) != CONNECTION_OK || !result || db->told_to_stop)
         return lost(db, err);
     const char *state = pq.error_field(result, PG_DIAG_SQLSTATE), *message = pq.error_field(result, PG_DIAG_MESSAGE_PRIMARY);
-    return say(err, code_of(state), message ? message : pq.result_error(result));
+    return pg_fail(err, code_of(state), message ? message : pq.result_error(result));
 }
 
 static bool succeeded(const PGresult *result)

@@ -99,7 +99,7 @@ static inline bool service_is_server(const struct store_service *v)
 void service_drop_order(void *order);
 /* One user less; the last one frees. */
 void service_release(struct store_service *v);
-#define service_say(v, level, ...) log_say((v)->options.say, (v)->options.user, level, __VA_ARGS__)
+#define service_log(v, level, ...) log_through((v)->options.say, (v)->options.user, level, __VA_ARGS__)
 /* The threads. */
 void *service_keeper(void *service);
 void *service_writer(void *service);

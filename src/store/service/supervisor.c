@@ -56,12 +56,12 @@ static void change_state(struct store_service *v, enum store_state state, const 
 {
     enum store_state before = v->status.state; /* only this thread writes it */
     if (state != before && state == STORE_OK && before != STORE_OPENING)
-        service_say(v, LOG_INFO, "store: writing again, %lld samples waited", (long long)backlog_count(&v->backlog));
+        service_log(v, LOG_INFO, "store: writing again, %lld samples waited", (long long)backlog_count(&v->backlog));
     else if (state != before && state == STORE_FULL)
-        service_say(v, LOG_ERROR, "store: the disk is full, samples wait in memory until there is room (up to %d)",
+        service_log(v, LOG_ERROR, "store: the disk is full, samples wait in memory until there is room (up to %d)",
                     BACKLOG_MEMORY_MAX);
     else if (state != before && (state == STORE_FAILING || state == STORE_AWAY))
-        service_say(v, LOG_ERROR, "store: %s, %s", why, v->backlog.queue ? "samples wait on disk meanwhile" : "retrying");
+        service_log(v, LOG_ERROR, "store: %s, %s", why, v->backlog.queue ? "samples wait on disk meanwhile" : "retrying");
     publish(v, state, why);
 }
 
@@ -100,7 +100,7 @@ static void open_queue(struct store_service *v)
     struct error err = {0};
     if (queue_open(v->queue_path, v->options.queue_bytes, &v->backlog.queue, &err) == 0)
         return;
-    service_say(v, LOG_WARNING, "store: %s; while the server is away, samples wait in memory", err.text);
+    service_log(v, LOG_WARNING, "store: %s; while the server is away, samples wait in memory", err.text);
 }
 
 /* Gives the writer something to do, when it has nothing and there is something. */
@@ -113,7 +113,7 @@ static void give_work(struct store_service *v)
         return;
     int rc = backlog_next(&v->backlog, &w->batch, &err);
     if (rc < 0) {
-        service_say(v, LOG_WARNING, "store: the queue cannot be read: %s", err.text);
+        service_log(v, LOG_WARNING, "store: the queue cannot be read: %s", err.text);
         retry_later(v);
         return;
     }
@@ -180,7 +180,7 @@ static void spill(struct store_service *v)
     if (!waits || !v->backlog.queue || v->backlog.count == 0)
         return;
     if (backlog_spill(&v->backlog, &err) < 0)
-        service_say(v, LOG_WARNING, "store: the queue cannot be written: %s", err.text);
+        service_log(v, LOG_WARNING, "store: the queue cannot be written: %s", err.text);
 }
 
 /* Whether time alone changes something: a retry, a database that hangs, a loss that is over. */

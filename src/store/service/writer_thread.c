@@ -28,10 +28,10 @@ static void move_aside(struct store_service *v, const struct error *why)
     close_store(v);
     atomic_fetch_add(&v->epoch, 1);
     if (store_move_aside(v->url, clock_wall(v->options.clock), moved, sizeof moved, &err) == 0)
-        service_say(v, LOG_ERROR, "store: the file is damaged (%s); it was moved to '%s' and a new one is started", why->text,
+        service_log(v, LOG_ERROR, "store: the file is damaged (%s); it was moved to '%s' and a new one is started", why->text,
                     moved);
     else
-        service_say(v, LOG_ERROR, "store: the file is damaged (%s), but %s", why->text, err.text);
+        service_log(v, LOG_ERROR, "store: the file is damaged (%s), but %s", why->text, err.text);
 }
 
 static int open_store(struct store_service *v, struct work *w)
@@ -58,7 +58,7 @@ static void look_for_file(struct store_service *v, struct work *w)
     close_store(v);
     wall_format(clock_wall(v->options.clock), now);
     snprintf(w->notice, sizeof w->notice, "the file was removed while whirr was running; a new one was started at %s", now);
-    service_say(v, LOG_ERROR, "store: the file '%s' was removed or replaced while whirr was running; a new one is started",
+    service_log(v, LOG_ERROR, "store: the file '%s' was removed or replaced while whirr was running; a new one is started",
                 v->url + strlen("sqlite:"));
 }
 
@@ -127,21 +127,21 @@ static void tell_clock(struct store_service *v, struct work *w)
     rounded(now < 0 ? -c->offset_ms : c->offset_ms, offset);
     rounded(c->wait_ms, wait);
     if (now > 0 && v->clock_told <= 0)
-        service_say(v, LOG_WARNING,
+        service_log(v, LOG_WARNING,
                     "store: the clock is %s ahead of what the history has seen; whirr was off that long or the clock is wrong, so "
                     "nothing is deleted by it before it has held for another %s",
                     offset, wait);
     else if (now < 0 && v->clock_told >= 0)
-        service_say(
+        service_log(
             v, LOG_WARNING,
             "store: the clock is %s behind what the history has seen; samples are kept at the time it shows, nothing is deleted",
             offset);
     else if (now == 0 && v->clock_told != 0)
-        service_say(v, LOG_INFO, "store: the clock and the history agree again");
+        service_log(v, LOG_INFO, "store: the clock and the history agree again");
     v->clock_told = now;
     if (c->healed_ms > v->healed_told) {
         rounded(c->healed_ms, offset);
-        service_say(v, LOG_WARNING,
+        service_log(v, LOG_WARNING,
                     "store: the history had been cleaned up by a clock that was wrong, up to %s ahead of now; repaired, samples "
                     "are kept again",
                     offset);
@@ -154,9 +154,9 @@ static void tell_cleaning(struct store_service *v, int rc, const struct error *e
 {
     bool fails = rc < 0 && rc != -ENOSPC && rc != -EBUSY;
     if (fails && !v->clean_fails)
-        service_say(v, LOG_WARNING, "store: cleaning up failed: %s; trying again with each sample", err->text);
+        service_log(v, LOG_WARNING, "store: cleaning up failed: %s; trying again with each sample", err->text);
     else if (rc >= 0 && v->clean_fails)
-        service_say(v, LOG_INFO, "store: cleaning up works again");
+        service_log(v, LOG_INFO, "store: cleaning up works again");
     if (fails || rc >= 0)
         v->clean_fails = fails;
     v->clean_failures += fails;

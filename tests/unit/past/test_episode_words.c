@@ -21,7 +21,7 @@ static void an_episode_of_work_has_its_numbers_and_its_end(void **state)
 {
     (void)state;
     struct explained_episode e = episode(ACTIVITY_BUSY, "busy", "blender (erin) was computing");
-    episode_say(&e);
+    episode_write_sentence(&e);
     assert_string_equal(e.part.answer, "GPU 2 was busy: blender (erin) was computing. 98% and 700 W on average, up to 71 °C. "
                                        "It was still going on at the end of this time.");
 }
@@ -31,7 +31,7 @@ static void a_lost_gpu_has_no_numbers(void **state)
 {
     (void)state;
     struct explained_episode e = episode(ACTIVITY_LOST, "lost", "");
-    episode_say(&e);
+    episode_write_sentence(&e);
     assert_string_equal(e.part.answer, "GPU 2 was lost. It was still going on at the end of this time.");
 }
 
