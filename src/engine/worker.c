@@ -168,6 +168,12 @@ static void keep_groups(struct gpu *now, const struct gpu *before, unsigned read
     }
 }
 
+static void take_identity(struct process *to, const struct process *from)
+{
+    process_done(to);
+    process_copy(to, from);
+}
+
 /* The processes of an instance are some of its card's: who they are was found out there. */
 static void share_identities(const struct gpu *card, size_t index)
 {
@@ -175,7 +181,7 @@ static void share_identities(const struct gpu *card, size_t index)
     for (size_t i = 0; i < instance->process_count; i++)
         for (size_t k = 0; k < card->process_count; k++)
             if (card->processes[k].pid == instance->processes[i].pid && card->processes[k].instance == (int32_t)index)
-                instance->processes[i] = card->processes[k];
+                take_identity(&instance->processes[i], &card->processes[k]);
 }
 
 /* The processes are kept as they were read; what is shown of them is of the same moment as the GPU. */

@@ -16,6 +16,7 @@ void gpu_done(struct gpu *gpu)
     for (size_t i = 0; i < gpu->instance_count; i++)
         gpu_done(&gpu->instances[i]);
     free(gpu->instances);
+    gpu_cut_processes(gpu, 0);
     free(gpu->processes);
     free(gpu->before);
     gpu->instances = NULL;
@@ -38,6 +39,12 @@ struct process *gpu_add_process(struct gpu *gpu, int32_t pid)
     struct process *p = &gpu->processes[gpu->process_count++];
     *p = (struct process){.pid = pid, .instance = -1, .visible = true};
     return p;
+}
+
+void gpu_cut_processes(struct gpu *gpu, size_t count)
+{
+    while (gpu->process_count > count)
+        process_done(&gpu->processes[--gpu->process_count]);
 }
 
 struct process *gpu_find_process(const struct gpu *gpu, int32_t pid)
@@ -74,8 +81,9 @@ int gpu_copy(struct gpu *to, const struct gpu *from)
         to->processes = malloc(from->process_count * sizeof *to->processes);
         if (!to->processes)
             return -ENOMEM;
-        memcpy(to->processes, from->processes, from->process_count * sizeof *to->processes);
-        to->process_count = to->process_capacity = from->process_count;
+        to->process_capacity = from->process_count;
+        for (; to->process_count < from->process_count; to->process_count++)
+            process_copy(&to->processes[to->process_count], &from->processes[to->process_count]);
     }
     if (from->instance_count) {
         to->instances = calloc(from->instance_count, sizeof *to->instances);

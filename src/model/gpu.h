@@ -95,6 +95,8 @@ struct gpu {
 void gpu_done(struct gpu *gpu);
 /* A zeroed process at the end of the list (unsorted); NULL when the list is full or memory is out. */
 struct process *gpu_add_process(struct gpu *gpu, int32_t pid);
+/* Leaves the first `count` processes. */
+void gpu_cut_processes(struct gpu *gpu, size_t count);
 struct process *gpu_find_process(const struct gpu *gpu, int32_t pid);
 /* A zeroed instance; NULL when full. Pointers to earlier instances do not survive. */
 struct gpu *gpu_add_instance(struct gpu *gpu);

@@ -4,11 +4,33 @@
 #include "model/process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+
+void process_done(struct process *p)
+{
+    free(p->host);
+    p->host = NULL;
+}
+
+void process_copy(struct process *to, const struct process *from)
+{
+    *to = *from;
+    to->host = NULL;
+    if (from->host && process_evidence(to))
+        *to->host = *from->host;
+}
+
+struct host_evidence *process_evidence(struct process *p)
+{
+    if (!p->host)
+        p->host = calloc(1, sizeof *p->host);
+    return p->host;
+}
 
 void process_pod(const struct process *p, char *to, size_t size)
 {

@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "model/activity.h"
+#include "model/host_evidence.h"
+#include "model/limit.h"
 #include "model/metric.h"
 #include "model/reading.h"
 
@@ -47,6 +49,8 @@ struct process {
     char job[PROCESS_JOB_SIZE];                       /* number of its Slurm job; "" none or unknown */
     enum power_basis power_basis;
     enum process_activity activity;
+    struct process_limit limit; /* what limits it; judged when the snapshot is built */
+    struct host_evidence *host; /* what it was doing on the host; NULL: not read. Owned: process_copy, process_done */
     union {
         struct {
 #define PROCESS_METRIC(field, ...) struct reading field;
@@ -56,6 +60,13 @@ struct process {
         struct reading metric[PROCESS_METRIC_COUNT];
     };
 };
+
+/* Frees what the process owns, not the struct. */
+void process_done(struct process *p);
+/* Deep copy over a process that owns nothing. Without memory the copy goes without what the process owns. */
+void process_copy(struct process *to, const struct process *from);
+/* Room for what was read of it on the host, zeroed if it was not there; NULL: out of memory. */
+struct host_evidence *process_evidence(struct process *p);
 
 /* What people call the program; "" when nothing is known. */
 static inline const char *process_title(const struct process *p)

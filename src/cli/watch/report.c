@@ -66,8 +66,8 @@ static void put_headline(struct buf *out, const struct page *page, const struct 
         buf_text(&line, "; no GPU use was seen.");
     else {
         list_gpus(&line, w);
-        buf_printf(&line, "%s%s.", limit == LIMIT_NONE ? ", mostly waiting" : ", mostly limited by ",
-                   limit == LIMIT_NONE ? "" : course_limit_words(limit));
+        buf_printf(&line, "%s%s.", limit == COURSE_LIMIT_NONE ? ", mostly waiting" : ", mostly limited by ",
+                   limit == COURSE_LIMIT_NONE ? "" : course_limit_words(limit));
     }
     page_ink(out, page, INK_STRONG, buf_view(&line));
     buf_char(out, '\n');
@@ -132,11 +132,11 @@ static void put_phases(struct buf *out, const struct page *page, const struct ru
 static void put_limits(struct buf *out, const struct page *page, const struct run_course *c)
 {
     AUTO_BUF struct buf text = BUF(LIST_MAX);
-    bool said[LIMIT_COUNT] = {false};
+    bool said[COURSE_LIMIT_COUNT] = {false};
     char share[WORDS_SIZE];
     for (;;) {
         int best = -1;
-        for (int l = LIMIT_NONE + 1; l < LIMIT_COUNT; l++)
+        for (int l = COURSE_LIMIT_NONE + 1; l < COURSE_LIMIT_COUNT; l++)
             if (!said[l] && c->limited_s[l] > 0 && (best < 0 || c->limited_s[l] > c->limited_s[best]))
                 best = l;
         if (best < 0)
@@ -236,7 +236,7 @@ static void json_phases(struct json_writer *j, const struct run_course *c)
     }
     jw_end(j);
     jw_key_object(j, "limits");
-    for (int l = LIMIT_NONE + 1; l < LIMIT_COUNT; l++) {
+    for (int l = COURSE_LIMIT_NONE + 1; l < COURSE_LIMIT_COUNT; l++) {
         char key[64];
         snprintf(key, sizeof key, "%s_seconds", course_limit_name((enum course_limit)l));
         key_number(j, key, c->limited_s[l], true);

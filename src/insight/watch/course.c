@@ -42,13 +42,13 @@ static bool is_at_power_limit(const struct course_moment *m)
 static enum course_limit limit_of_busy(const struct course_moment *m)
 {
     if (m->throttle & THROTTLE_HOT)
-        return LIMIT_HEAT;
+        return COURSE_LIMIT_HEAT;
     if (is_at_power_limit(m))
-        return LIMIT_POWER;
+        return COURSE_LIMIT_POWER;
     if (is_at(m->pcie_permille, PCIE_FULL))
-        return LIMIT_PCIE;
-    return is_at(m->bandwidth_permille, m->bandwidth_is_rough ? BANDWIDTH_FULL_ROUGH : BANDWIDTH_FULL) ? LIMIT_BANDWIDTH
-                                                                                                       : LIMIT_COMPUTE;
+        return COURSE_LIMIT_PCIE;
+    return is_at(m->bandwidth_permille, m->bandwidth_is_rough ? BANDWIDTH_FULL_ROUGH : BANDWIDTH_FULL) ? COURSE_LIMIT_BANDWIDTH
+                                                                                                       : COURSE_LIMIT_COMPUTE;
 }
 
 static bool waits_for_disk(const struct course_moment *m)
@@ -63,29 +63,29 @@ enum course_limit course_limit_of(const struct course_moment *m)
     if (own || (whole && m->util_permille.state != READING_OK && m->on_gpu))
         return limit_of_busy(m);
     if (m->on_gpu && is_at(m->pcie_permille, PCIE_FULL))
-        return LIMIT_PCIE;
+        return COURSE_LIMIT_PCIE;
     /* It would work more if it had the GPU alone. */
     if (whole && is_at(m->util_permille, SHARES_GPU))
-        return m->gpu_util_permille.value - m->util_permille.value >= OTHERS_LEAST ? LIMIT_OTHERS : limit_of_busy(m);
+        return m->gpu_util_permille.value - m->util_permille.value >= OTHERS_LEAST ? COURSE_LIMIT_OTHERS : limit_of_busy(m);
     if (waits_for_disk(m))
-        return LIMIT_DISK;
+        return COURSE_LIMIT_DISK;
     if (m->cpu_busiest_permille >= CORE_FULL)
-        return LIMIT_CPU;
+        return COURSE_LIMIT_CPU;
     /* Between kernels, for it uses the GPU but never fully: the host does not feed it. */
-    return is_at(m->util_permille, COMPUTING_LEAST) && m->cpu_permille >= CORE_HALF ? LIMIT_CPU : LIMIT_NONE;
+    return is_at(m->util_permille, COMPUTING_LEAST) && m->cpu_permille >= CORE_HALF ? COURSE_LIMIT_CPU : COURSE_LIMIT_NONE;
 }
 
 enum course_limit course_limited_by(const struct run_course *c)
 {
-    enum course_limit best = LIMIT_NONE;
-    for (int l = LIMIT_NONE + 1; l < LIMIT_COUNT; l++)
-        if (c->limited_s[l] > c->limited_s[best] || (best == LIMIT_NONE && c->limited_s[l] > 0))
+    enum course_limit best = COURSE_LIMIT_NONE;
+    for (int l = COURSE_LIMIT_NONE + 1; l < COURSE_LIMIT_COUNT; l++)
+        if (c->limited_s[l] > c->limited_s[best] || (best == COURSE_LIMIT_NONE && c->limited_s[l] > 0))
             best = (enum course_limit)l;
     /* A program that mostly waits is limited by nothing here. */
     double limited_s = 0;
-    for (int l = LIMIT_NONE + 1; l < LIMIT_COUNT; l++)
+    for (int l = COURSE_LIMIT_NONE + 1; l < COURSE_LIMIT_COUNT; l++)
         limited_s += c->limited_s[l];
-    return limited_s * 10 >= c->seconds ? best : LIMIT_NONE;
+    return limited_s * 10 >= c->seconds ? best : COURSE_LIMIT_NONE;
 }
 
 /* ---- totals ---- */
@@ -141,15 +141,15 @@ void course_see(struct run_course *c, const struct course_moment *m)
 
 const char *course_limit_name(enum course_limit limit)
 {
-    static const char *const names[LIMIT_COUNT] = {"none",  "compute", "memory_bandwidth", "pcie", "host_cpu", "disk",
-                                                   "power", "heat",    "other_programs"};
+    static const char *const names[COURSE_LIMIT_COUNT] = {"none",  "compute", "memory_bandwidth", "pcie", "host_cpu", "disk",
+                                                          "power", "heat",    "other_programs"};
     return names[limit];
 }
 
 const char *course_limit_words(enum course_limit limit)
 {
-    static const char *const words[LIMIT_COUNT] = {"nothing", "compute", "memory bandwidth", "PCIe", "the host's CPU", "disk",
-                                                   "power",   "heat",    "other programs"};
+    static const char *const words[COURSE_LIMIT_COUNT] = {
+        "nothing", "compute", "memory bandwidth", "PCIe", "the host's CPU", "disk", "power", "heat", "other programs"};
     return words[limit];
 }
 

@@ -41,16 +41,16 @@ struct course_moment {
 };
 
 enum course_limit {
-    LIMIT_NONE,
-    LIMIT_COMPUTE,
-    LIMIT_BANDWIDTH,
-    LIMIT_PCIE,
-    LIMIT_CPU,
-    LIMIT_DISK,
-    LIMIT_POWER,
-    LIMIT_HEAT,
-    LIMIT_OTHERS, /* other programs on the same GPU */
-    LIMIT_COUNT
+    COURSE_LIMIT_NONE,
+    COURSE_LIMIT_COMPUTE,
+    COURSE_LIMIT_BANDWIDTH,
+    COURSE_LIMIT_PCIE,
+    COURSE_LIMIT_CPU,
+    COURSE_LIMIT_DISK,
+    COURSE_LIMIT_POWER,
+    COURSE_LIMIT_HEAT,
+    COURSE_LIMIT_OTHERS, /* other programs on the same GPU */
+    COURSE_LIMIT_COUNT
 };
 
 enum course_kind { COURSE_STARTING, COURSE_LOADING, COURSE_COMPUTING, COURSE_SAVING, COURSE_WAITING, COURSE_ENDING };
@@ -79,7 +79,7 @@ struct run_course {
     struct course_level vram_bytes, util_permille, power_mw, temp_mdegc, cpu_permille;
     double throttled_s[14]; /* by THROTTLE_ bit */
     double slowed_s;        /* any of those that slow a GPU down */
-    double limited_s[LIMIT_COUNT];
+    double limited_s[COURSE_LIMIT_COUNT];
     double read_bytes, written_bytes;
     /* The moments, thinned out by half whenever there are too many. */
     struct course_moment *moments;

@@ -107,7 +107,7 @@ static size_t drop_short(const struct run_course *c, struct phase_span *spans, s
 
 static void fill(const struct run_course *c, const struct phase_span *s, struct course_phase *p)
 {
-    double limited[LIMIT_COUNT] = {0}, util = 0, util_s = 0, power = 0, power_s = 0;
+    double limited[COURSE_LIMIT_COUNT] = {0}, util = 0, util_s = 0, power = 0, power_s = 0;
     *p = (struct course_phase){.kind = s->kind, .from_s = begin_of(c, s->first), .seconds = seconds_of(c, s)};
     for (size_t i = s->first; i <= s->last; i++) {
         const struct course_moment *m = &c->moments[i];
@@ -125,7 +125,7 @@ static void fill(const struct run_course *c, const struct phase_span *s, struct 
         if (reading_get(m->vram_bytes, &value))
             p->vram_peak_bytes = reading_ok(MAX_OF(reading_or(p->vram_peak_bytes, 0), value));
     }
-    for (int l = 0; l < LIMIT_COUNT; l++)
+    for (int l = 0; l < COURSE_LIMIT_COUNT; l++)
         if (limited[l] > limited[p->limit])
             p->limit = (enum course_limit)l;
     if (util_s > 0)

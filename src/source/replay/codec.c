@@ -218,7 +218,7 @@ static void shorten(struct snapshot *s)
         size_t room = RECORDED_PROCESSES_MAX - processes;
         if (g->process_count > room) {
             g->processes_left_out += g->process_count - room;
-            g->process_count = room;
+            gpu_cut_processes(g, room);
         }
         processes += g->process_count;
         while (instances + g->instance_count > RECORDED_INSTANCES_MAX)
@@ -227,7 +227,7 @@ static void shorten(struct snapshot *s)
         /* Processes of an instance are in the list of its card; a second list would count twice. */
         for (size_t k = 0; k < g->instance_count; k++) {
             size_t left = RECORDED_PROCESSES_MAX - processes;
-            g->instances[k].process_count = MIN_OF(g->instances[k].process_count, left);
+            gpu_cut_processes(&g->instances[k], left);
             processes += g->instances[k].process_count;
         }
     }

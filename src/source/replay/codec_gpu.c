@@ -116,7 +116,7 @@ static void code_processes(struct coder *c, struct gpu *now, const struct gpu *b
         const struct process *old = which ? &before->processes[which - 1] : &nobody;
         guess = which;
         if (c->reading)
-            *p = *old;
+            process_copy(p, old);
         if (!which)
             p->pid = (int32_t)code_i64(c, p->pid, 0);
         code_process(c, p, old);

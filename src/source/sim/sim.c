@@ -108,7 +108,7 @@ static void deny(struct gpu *g)
         return;
     g->processes_state = READING_DENIED;
     g->processes_hidden = g->process_count;
-    g->process_count = 0;
+    gpu_cut_processes(g, 0);
 }
 
 static void sim_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)

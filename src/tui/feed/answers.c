@@ -122,7 +122,7 @@ static void forget(struct gpu *gpu)
     for (size_t m = 0; m < METRIC_COUNT; m++)
         if (metric_table[m].group != GROUP_STATIC && m != METRIC_mem_total_bytes && m != METRIC_power_limit_mw)
             gpu->metric[m] = reading_absent(READING_UNREAD);
-    gpu->process_count = 0;
+    gpu_cut_processes(gpu, 0);
     gpu->processes_hidden = gpu->processes_left_out = 0;
     gpu->processes_state = READING_OK;
     gpu->error_message[0] = '\0';

@@ -43,23 +43,23 @@ static void last(struct run_course *c, struct course_moment m, double seconds, d
 static void each_limit_is_named(void **state)
 {
     (void)state;
-    struct course_moment m[LIMIT_COUNT];
+    struct course_moment m[COURSE_LIMIT_COUNT];
     for (size_t i = 0; i < ARRAY_LEN(m); i++)
         m[i] = working(990, 300);
-    m[LIMIT_NONE] = working(0, 0);
-    m[LIMIT_BANDWIDTH] = working(990, 850);
-    m[LIMIT_PCIE] = working(300, 100);
-    m[LIMIT_PCIE].pcie_permille = reading_ok(800);
-    m[LIMIT_CPU] = working(350, 100);
-    m[LIMIT_CPU].cpu_permille = m[LIMIT_CPU].cpu_busiest_permille = 1000;
-    m[LIMIT_DISK] = working(50, 10);
-    m[LIMIT_DISK].read_bytes_per_s = 400000000;
-    m[LIMIT_DISK].disk_busy_permille = reading_ok(990);
-    m[LIMIT_POWER].throttle = THROTTLE_POWER_CAP;
-    m[LIMIT_HEAT].throttle = THROTTLE_POWER_CAP | THROTTLE_SW_THERMAL; /* the hotter one counts */
-    m[LIMIT_OTHERS] = working(400, 300);
-    m[LIMIT_OTHERS].gpu_util_permille = reading_ok(1000);
-    for (int i = 0; i < LIMIT_COUNT; i++) {
+    m[COURSE_LIMIT_NONE] = working(0, 0);
+    m[COURSE_LIMIT_BANDWIDTH] = working(990, 850);
+    m[COURSE_LIMIT_PCIE] = working(300, 100);
+    m[COURSE_LIMIT_PCIE].pcie_permille = reading_ok(800);
+    m[COURSE_LIMIT_CPU] = working(350, 100);
+    m[COURSE_LIMIT_CPU].cpu_permille = m[COURSE_LIMIT_CPU].cpu_busiest_permille = 1000;
+    m[COURSE_LIMIT_DISK] = working(50, 10);
+    m[COURSE_LIMIT_DISK].read_bytes_per_s = 400000000;
+    m[COURSE_LIMIT_DISK].disk_busy_permille = reading_ok(990);
+    m[COURSE_LIMIT_POWER].throttle = THROTTLE_POWER_CAP;
+    m[COURSE_LIMIT_HEAT].throttle = THROTTLE_POWER_CAP | THROTTLE_SW_THERMAL; /* the hotter one counts */
+    m[COURSE_LIMIT_OTHERS] = working(400, 300);
+    m[COURSE_LIMIT_OTHERS].gpu_util_permille = reading_ok(1000);
+    for (int i = 0; i < COURSE_LIMIT_COUNT; i++) {
         if (course_limit_of(&m[i]) != (enum course_limit)i)
             fail_msg("%s is called %s", course_limit_name((enum course_limit)i), course_limit_name(course_limit_of(&m[i])));
         struct run_course c;
@@ -74,21 +74,21 @@ static void what_is_not_known_is_not_blamed(void **state)
 {
     (void)state;
     struct course_moment m = {.on_gpu = true, .gpu_util_permille = reading_ok(990)};
-    assert_int_equal(course_limit_of(&m), LIMIT_COMPUTE); /* the GPU is busy, and no other process is known to be there */
+    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_COMPUTE); /* the GPU is busy, and no other process is known to be there */
     m.gpu_util_permille = reading_absent(READING_UNSUPPORTED);
-    assert_int_equal(course_limit_of(&m), LIMIT_NONE);
+    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_NONE);
     /* A driver that tells only whether memory was in use at all needs more for the same. */
     m = working(990, 650);
-    assert_int_equal(course_limit_of(&m), LIMIT_BANDWIDTH);
+    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_BANDWIDTH);
     m.bandwidth_is_rough = true;
-    assert_int_equal(course_limit_of(&m), LIMIT_COMPUTE);
+    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_COMPUTE);
     /* At the limit by its watts, though no reason is given. */
     m.power_mw = reading_ok(445000);
-    assert_int_equal(course_limit_of(&m), LIMIT_POWER);
+    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_POWER);
     /* A busy disk is busy for another program while the program reads nothing. */
     m = working(50, 10);
     m.disk_busy_permille = reading_ok(990);
-    assert_int_equal(course_limit_of(&m), LIMIT_NONE);
+    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_NONE);
 }
 
 static void assert_phases(const struct run_course *c, const enum course_kind *kinds, size_t count)
@@ -123,7 +123,7 @@ static void a_training_run_is_told_in_its_phases(void **state)
     last(&c, nothing_yet(), 5, 1);
     const enum course_kind kinds[] = {COURSE_STARTING, COURSE_LOADING, COURSE_COMPUTING, COURSE_SAVING, COURSE_ENDING};
     assert_phases(&c, kinds, ARRAY_LEN(kinds));
-    assert_int_equal(course_limited_by(&c), LIMIT_COMPUTE);
+    assert_int_equal(course_limited_by(&c), COURSE_LIMIT_COMPUTE);
     assert_int_equal(c.vram_bytes.peak, 8 * GIB_BYTES);
     assert_true(course_mean(&c.util_permille) > 780 && course_mean(&c.util_permille) < 810);
     course_done(&c);
@@ -143,7 +143,7 @@ static void a_growing_memory_is_loading_also_without_a_disk(void **state)
     last(&c, working(0, 0), 30, 1); /* 8 GiB held, and no requests */
     const enum course_kind kinds[] = {COURSE_LOADING, COURSE_WAITING};
     assert_phases(&c, kinds, ARRAY_LEN(kinds));
-    assert_int_equal(course_limited_by(&c), LIMIT_NONE);
+    assert_int_equal(course_limited_by(&c), COURSE_LIMIT_NONE);
     course_done(&c);
 }
 
@@ -198,7 +198,7 @@ static void a_program_that_was_not_seen_has_no_phases(void **state)
     struct course_phase phases[COURSE_PHASES_MAX];
     assert_int_equal(course_init(&c), 0);
     assert_int_equal(course_phases(&c, phases), 0);
-    assert_int_equal(course_limited_by(&c), LIMIT_NONE);
+    assert_int_equal(course_limited_by(&c), COURSE_LIMIT_NONE);
     course_done(&c);
 }
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of what is read of a program on its host.
+ */
+#include "model/host_evidence.h"
+
+const struct evidence_meta evidence_table[EVIDENCE_COUNT] = {
+#define EVIDENCE(field, ...) {#field, __VA_ARGS__},
+#include "model/host_evidence.def"
+#undef EVIDENCE
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What limits a program on a GPU, as plain data. The judgement is in insight/detect, its share of time in insight/judge; the limits
+ * themselves are the rows of limits.def.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum limit {
+    LIMIT_UNJUDGED,
+#define LIMIT(name, ...) LIMIT_##name,
+#include "model/limits.def"
+#undef LIMIT
+    LIMIT_COUNT
+};
+
+/* Where the limit is: behind the first three, more of the same GPU is not what would help. */
+enum limit_side { LIMIT_SIDE_NOTHING, LIMIT_SIDE_GPU, LIMIT_SIDE_LINK, LIMIT_SIDE_HOST, LIMIT_SIDE_OTHERS };
+
+/* Of one process on one GPU; zeroed: not judged. */
+struct process_limit {
+    enum limit code;        /* what limits it for most of the time */
+    int64_t share_permille; /* of the time that was looked at */
+    int64_t over_ms;        /* so long; 0: one look */
+    double confidence;      /* 0 to 1 */
+    enum limit second;      /* what limits it for most of the rest; LIMIT_UNJUDGED: nothing else */
+    int64_t second_permille;
+};
+
+const char *limit_name(enum limit limit);                /* "memory_bandwidth": the API's; NULL for one that was not judged */
+bool limit_from_name(const char *name, enum limit *ret); /* false: there is none of this name */
+const char *limit_words(enum limit limit);               /* "memory bandwidth", behind "limited by" */
+const char *limit_doing(enum limit limit);               /* "waits for disk", in a row of a table */
+enum limit_side limit_side(enum limit limit);
+const char *limit_side_name(enum limit_side side); /* "host" */
