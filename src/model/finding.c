@@ -189,6 +189,7 @@ void verdict_apply(struct verdict *v, const struct finding_settings *settings)
         const struct finding_setting *s = &settings->list[f->code];
         bool guess = f->severity == SEVERITY_INFO && finding_kind(f->code)->severity > SEVERITY_INFO;
         f->muted = s->muted;
+        f->hold_ms = finding_hold_ms(settings, f->code);
         if (s->muted || (s->has_severity && !guess))
             f->severity = finding_severity(settings, f->code);
     }

@@ -80,6 +80,7 @@ struct finding {
     int gpu_index;                        /* -1: the host */
     int32_t pid;                          /* of the process that it is about; 0: none */
     struct wall since;                    /* seen without a break; ms 0: not known */
+    int64_t hold_ms;                      /* how long that must be before it is an alert, as the settings have it */
     int64_t power_mw;                     /* of the GPU at that moment: more watts matter more; 0 unknown */
     char headline[FINDING_HEADLINE_SIZE]; /* "GPU 1 is throttling (93 °C)", without a full stop */
 };

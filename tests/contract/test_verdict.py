@@ -62,6 +62,17 @@ def test_metrics_have_the_findings_that_matter(start):
     assert 'whirr_severity{' in d.get("/metrics").body.decode()
 
 
+def test_metrics_say_when_a_finding_has_held_as_the_settings_have_it(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text('[finding.driver_verdict]\nhold = "1h"\n')
+    d = start("--interval", "0.2", "--config", str(config), source="sim:scenario=ecc-errors,start=300")
+
+    def held():
+        return set(re.findall(r'^whirr_finding\{.*?code="(driver_verdict|row_remap)",.*?held="(\w+)"', d.get("/metrics").body.decode(), re.M))
+
+    eventually(lambda: held() == {("driver_verdict", "false"), ("row_remap", "true")}, explain=held)
+
+
 def test_findings_are_ranked_and_complete(start):
     d = start("--interval", "0.5", source="sim:scenario=overheat,start=600,gpus=2")
     d.wait_sampled()

@@ -19,10 +19,10 @@ static bool is_exported(const struct verdict *v, const struct finding *f)
     return f->severity > SEVERITY_INFO || finding_kind(f->code)->area == AREA_IDLE || verdict_first(v, f->gpu_index) == f;
 }
 
-/* Seen for as long as its kind takes to be worth a message. */
+/* Seen for as long as it takes to be worth a message. */
 static bool has_held(const struct snapshot *s, const struct finding *f)
 {
-    return f->since.ms && s->taken_at.ms - f->since.ms >= finding_kind(f->code)->hold_ms;
+    return f->since.ms && s->taken_at.ms - f->since.ms >= f->hold_ms;
 }
 
 static void series(struct buf *out, const struct snapshot *s, const struct finding *f)
