@@ -4,7 +4,19 @@ import { memo } from "./memo";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { clock, DASH, tickText } from "./format";
-import { axis, type Column, grid, type Layer, type Metric, onto, pace, spread, stacked, throttled } from "./plots";
+import {
+  axis,
+  type Column,
+  grid,
+  type Layer,
+  type Metric,
+  onto,
+  pace,
+  portions,
+  spread,
+  stacked,
+  throttled,
+} from "./plots";
 import { go } from "./store";
 import type { History, PastEvent, Series } from "./types";
 
@@ -74,16 +86,18 @@ function lines({ history, which, metric, layers, other, mark }: ChartProps): Lin
         metric.scale,
       ),
     );
-    const sums = stacked(raw, own[0] ? column(own[0], "mean") : []);
-    for (let i = layers.length - 1; i >= 0; i--)
+    const parts = portions(raw, own[0] ? column(own[0], "mean") : []),
+      all = [...parts.layers, parts.others],
+      sums = stacked(all);
+    for (let i = layers.length; i >= 0; i--)
       // the highest first: those below are drawn over it
-      if (raw[i]!.some((v) => v))
+      if (all[i]!.some((v) => v))
         add(sums[i]!, {
-          label: layers[i]!.name,
-          stroke: color(i),
-          fill: color(i),
+          label: layers[i]?.name ?? "others",
+          stroke: layers[i] ? color(i) : css("--dim"),
+          fill: layers[i] ? color(i) : `${css("--dim")}60`,
           width: 1,
-          value: (_u, _v, _s, at) => (at == null ? DASH : text(raw[i]![at] ?? null)),
+          value: (_u, _v, _s, at) => (at == null ? DASH : text(all[i]![at] ?? null)),
         });
     for (const s of own) add(column(s, "mean"), { label: `GPU ${s.gpu_index}`, stroke: css("--text"), width: 1.5 });
     return out;

@@ -90,14 +90,25 @@ export function spread(
   });
 }
 
-/** Sums from below: the first layer is the lowest. Where nothing is known of a layer, it has no height; where nothing is known of the
- *  whole, nothing was stored, and there is a gap. */
-export function stacked(layers: Column[], whole: Column): Column[] {
-  const sum = new Array<number>(layers[0]?.length ?? 0).fill(0),
-    stored = whole.some((v) => v != null);
-  return layers.map((layer) =>
-    layer.map((v, i) => (stored && whole[i] == null ? null : (sum[i] = sum[i]! + (v ?? 0)))),
-  );
+/** The parts of a whole, and what none of them accounts for. Together they are never more than the whole: a process's mean may be of the
+ *  minutes in which it lived, and then all shrink alike. Where nothing is known of the whole, nothing was stored: there is a gap. */
+export function portions(layers: Column[], whole: Column): { layers: Column[]; others: Column } {
+  const reported = whole.some((v) => v != null); // a GPU that does not report the metric hides nothing of its processes
+  const known = whole.map((stored, i) => {
+    const sum = layers.reduce((n, layer) => n + (layer[i] ?? 0), 0),
+      all = reported || layers.every((layer) => layer[i] == null) ? stored : sum;
+    return { all, sum, scale: all != null && sum > all && sum > 0 ? all / sum : 1 };
+  });
+  return {
+    layers: layers.map((layer) => known.map((k, i) => (k.all == null ? null : (layer[i] ?? 0) * k.scale))),
+    others: known.map((k) => (k.all == null ? null : Math.max(0, k.all - k.sum))),
+  };
+}
+
+/** Sums from below: the first layer is the lowest. */
+export function stacked(layers: Column[]): Column[] {
+  const sum = new Array<number>(layers[0]?.length ?? 0).fill(0);
+  return layers.map((layer) => layer.map((v, i) => (v == null ? null : (sum[i] = sum[i]! + v))));
 }
 
 /** The same, that much later: to lie over what came after it. */

@@ -179,15 +179,33 @@ const judged = () =>
     quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
   ]);
 
+const alerted = () => quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts })));
+
 const told = () =>
   Promise.all([
-    quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts }))),
+    alerted(),
     quiet(get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => set({ notifiers: n.notifiers }))),
     guarded(),
   ]);
 
 export async function refreshSides(): Promise<void> {
   await Promise.all([judged(), told()]);
+}
+
+const AFTER = 1000; // ms
+const CONCERNED: Record<string, () => Promise<unknown>> = { gpu_health: judged, alert: alerted, guard: guarded };
+const due = new Set<string>();
+
+/** Events come in bursts, one for each GPU: what they concern is asked for once, a moment later. */
+function happened(type: string): void {
+  if (!(type in CONCERNED)) return;
+  if (!due.size)
+    setTimeout(() => {
+      const types = [...due];
+      due.clear();
+      for (const t of types) void CONCERNED[t]!();
+    }, AFTER);
+  due.add(type);
 }
 
 const lives = () =>
@@ -323,9 +341,7 @@ export async function start(): Promise<void> {
     connect({
       link: (link, retryAt) => set({ link, retryAt }),
       sample,
-      event: (type) => {
-        if (type === "gpu_health" || type === "alert" || type === "guard") void refreshSides();
-      },
+      event: happened,
     });
   });
   const visible = (work: () => void) => () => {

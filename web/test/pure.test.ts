@@ -41,7 +41,7 @@ import {
   writePlace,
 } from "../src/model";
 import { type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText } from "../src/hosts";
-import { axis, grid, onto, pace, shifted, spread, stacked, throttled } from "../src/plots";
+import { axis, grid, onto, pace, portions, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
@@ -463,37 +463,26 @@ test("series of different times share an axis", () => {
   assert.deepEqual(onto(times, b, "other", "mean", 1), [null, null, null, null]);
 });
 
-test("stacks keep the gaps of the whole, and only those", () => {
-  const whole = [null, 4, 4, null, 4, null];
-  const early = [1, 1, 1, null, null, null];
-  const late = [null, null, null, 2, 2, 2];
-  assert.deepEqual(
-    stacked([early, late], whole),
+test("the parts of a GPU never exceed it, gaps stay gaps, and the rest has a name", () => {
+  const whole = [null, 13, 13, null, 4, null];
+  const { layers, others } = portions(
     [
-      [null, 1, 1, null, 0, null],
-      [null, 1, 1, null, 2, null],
+      [1, 1, 20, null, null, null],
+      [null, null, 6, 2, 2, 2],
     ],
-    "a gap at each end and in the middle; a layer that ended or has yet to come has no height",
+    whole,
   );
-  assert.deepEqual(stacked([], whole), [], "no layers");
-  assert.deepEqual(stacked([[], []], []), [[], []], "no times");
-  // A sum continues behind a gap: what was added before it does not leak into later times.
-  const [low, middle, high] = stacked(
-    [
-      [1, null, 1],
-      [2, 2, 2],
-      [3, 3, null],
-    ],
-    [9, null, 9],
-  );
-  assert.deepEqual(
-    [low, middle, high],
-    [
-      [1, null, 1],
-      [3, null, 3],
-      [6, null, 3],
-    ],
-  );
+  assert.deepEqual(layers, [
+    [null, 1, 10, null, 0, null],
+    [null, 0, 3, null, 2, null],
+  ]);
+  assert.deepEqual(others, [null, 12, 0, null, 2, null]);
+  const sums = stacked([...layers, others]);
+  assert.deepEqual(sums.at(-1), whole, "together they are the whole");
+  assert.deepEqual(portions([[1, null]], [null, null]).layers, [[1, null]], "not reported for the GPU as a whole");
+  assert.deepEqual(portions([], [5]), { layers: [], others: [5] });
+  assert.deepEqual(stacked([[], []]), [[], []], "no times");
+  assert.deepEqual(stacked([]), []);
 });
 
 test("layers with times of their own are stacked with the gaps of their GPU", () => {
@@ -501,7 +490,7 @@ test("layers with times of their own are stacked with the gaps of their GPU", ()
   const whole = onto(times, series([0, 10, 30], { power_watts: [100, 100, 100] }), "power_watts", "mean", 1);
   assert.deepEqual(whole, [100, 100, null, 100]);
   const process = onto(times, series([10, 20, 30], { power_watts: [40, 50, 60] }), "power_watts", "mean", 1);
-  assert.deepEqual(stacked([process], whole), [[0, 40, null, 60]]);
+  assert.deepEqual(stacked(portions([process], whole).layers), [[0, 40, null, 60]]);
 });
 
 test("minutes of processes are stacked under the samples of their GPU", () => {
@@ -512,17 +501,10 @@ test("minutes of processes are stacked under the samples of their GPU", () => {
     spread(times, undefined, 60, "memory_mb", 1),
     times.map(() => null),
   );
-  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, 9, 9, 9]), [
-    [1, 1, 2, 2, 0, 0],
-    [6, 6, 7, 2, 0, 1],
+  assert.deepEqual(stacked(portions([a, [5, 5, 5, null, null, 1]], [9, 9, 9, 9, 9, null]).layers), [
+    [1, 1, 2, 2, 0, null],
+    [6, 6, 7, 2, 0, null],
   ]);
-  // Hours in which nothing was stored are a gap of the picture, not a slope to nothing.
-  assert.deepEqual(stacked([a, [5, 5, 5, null, null, 1]], [9, 9, 9, null, null, 9]), [
-    [1, 1, 2, null, null, 0],
-    [6, 6, 7, null, null, 1],
-  ]);
-  // A GPU that does not report the metric hides nothing of its processes.
-  assert.deepEqual(stacked([[1, null]], [null, null]), [[1, 0]]);
 });
 
 test("an earlier time lies over the one that is shown", () => {
