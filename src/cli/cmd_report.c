@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask/past.h"
+#include "ask/past_answer.h"
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/fields.h"

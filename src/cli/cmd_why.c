@@ -3,7 +3,7 @@
  */
 
 #include "ask/explain.h"
-#include "ask/past.h"
+#include "ask/past_answer.h"
 #include "base/cleanup.h"
 #include "cli/fleet.h"
 #include "cli/show.h"

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "fleet/fleet.h"
-#include "store/everywhere.h"
+#include "store/all_hosts.h"
 
 bool fleet_is_sql(const struct fleet_place *place)
 {

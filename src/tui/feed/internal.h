@@ -38,7 +38,7 @@ json_t *feed_get(struct feed *f, const char *target);
 void feed_sample(struct feed *f);
 void feed_ask_fleet(struct feed *f);
 
-/* ---- past.c ---- */
+/* ---- history.c ---- */
 void feed_ask_series(struct feed *f, const struct top_request *w);
 void feed_ask_moment(struct feed *f, const struct top_request *w);
 void feed_ask_details(struct feed *f, const struct top_request *w);

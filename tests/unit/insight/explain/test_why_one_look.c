@@ -14,7 +14,7 @@
 
 enum {
     LEAST_PERMILLE = 950,
-    /* What the driver of an H200 keeps (source/nvml/past.c). */
+    /* What the driver of an H200 keeps (source/nvml/driver_samples.c). */
     STEP_MS = 500,
     KEPT_MS = 14000,
     KEPT_POWER_MS = 2400,

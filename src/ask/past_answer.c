@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Asks the daemon, or the history itself.
  */
-#include "ask/past.h"
+#include "ask/past_answer.h"
 
 #include <errno.h>
 #include <jansson.h>

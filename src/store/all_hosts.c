@@ -2,7 +2,7 @@
  * A few statements about all hosts, each answered from an index: the last row of each GPU, the last minute of each process, hours
  * of energy. The time is the server's: those of the hosts are near it, and that of the asking host may not be.
  */
-#include "store/everywhere.h"
+#include "store/all_hosts.h"
 
 #include <errno.h>
 #include <stdlib.h>
