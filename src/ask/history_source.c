@@ -134,7 +134,7 @@ static void write_target(const struct history_question *q, struct buf *out)
     if (q->process[0])
         add_encoded(out, "process", q->process);
     add_number(out, "pid", q->pid);
-    add_number(out, "life", q->life);
+    add_number(out, "life", q->run);
     if (q->kind == HISTORY_SERIES) {
         add_metrics(out, q);
         add_number(out, "points", (int64_t)q->points);

@@ -34,7 +34,7 @@ static void write_index(char gpu[16], int index)
         snprintf(gpu, 16, "%d", index);
 }
 
-static int take_gpu(void *user, const struct everywhere_gpu *from)
+static int take_gpu(void *user, const struct host_gpu *from)
 {
     struct fleet *f = user;
     struct fleet_gpu *list = grow(f->gpus, f->gpu_count, sizeof *list);
@@ -58,7 +58,7 @@ static int take_gpu(void *user, const struct everywhere_gpu *from)
     return 0;
 }
 
-static int take_finding(void *user, const struct everywhere_finding *from)
+static int take_finding(void *user, const struct host_finding *from)
 {
     struct fleet *f = user;
     enum finding_code code;
@@ -92,7 +92,7 @@ static int take_silent(void *user, const char *host, int64_t silent_ms)
     return 0;
 }
 
-static int take_process(void *user, const struct everywhere_process *from)
+static int take_process(void *user, const struct host_process *from)
 {
     struct fleet *f = user;
     struct fleet_process *list = grow(f->processes, f->process_count, sizeof *list);
@@ -136,15 +136,15 @@ int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct flee
     CLEANUP(close_store) struct store *s = NULL;
     int rc = open_place(place, &s, err);
     if (rc == 0 && wants & FLEET_WANT_GPUS)
-        rc = everywhere_gpus(s, take_gpu, ret, err);
+        rc = all_hosts_gpus(s, take_gpu, ret, err);
     if (rc == 0)
         rc = fleet_index(ret);
     if (rc == 0 && wants & FLEET_WANT_GPUS)
-        rc = everywhere_findings(s, take_finding, ret, err);
+        rc = all_hosts_findings(s, take_finding, ret, err);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
-        rc = everywhere_silent(s, take_silent, ret, err);
+        rc = all_hosts_silent(s, take_silent, ret, err);
     if (rc == 0 && wants & FLEET_WANT_PROCESSES)
-        rc = everywhere_processes(s, take_process, ret, err);
+        rc = all_hosts_processes(s, take_process, ret, err);
     if (rc == 0)
         fleet_join_processes(ret);
     return said(rc, err);
@@ -201,7 +201,7 @@ int fleet_bill_fetch_sql(const struct fleet_place *place, struct fleet_bill *bil
     bool processes = bill->by != FLEET_BY_NONE && bill->by != FLEET_BY_HOST;
     int rc = open_place(place, &s, err);
     if (rc == 0)
-        rc = everywhere_energy(s, processes, bill->span_ms, take_energy, bill, err);
+        rc = all_hosts_energy(s, processes, bill->span_ms, take_energy, bill, err);
     if (rc < 0) {
         fleet_bill_done(bill);
         return said(rc, err);

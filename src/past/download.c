@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "past/rows.h"
 
-enum { ROWS_A_SLICE = 4096, LIVES_A_SLICE = 5000, STEP_BYTES = 96, CELL_BYTES = 8 };
+enum { ROWS_A_SLICE = 4096, RUNS_A_SLICE = 5000, STEP_BYTES = 96, CELL_BYTES = 8 };
 
 struct history_stream {
     struct history_question q;
@@ -143,11 +143,11 @@ static int slice_window(struct history_stream *t, struct store *s, int64_t to_ms
 {
     const struct history_subject *subject = &t->subjects.list[t->subject];
     if (subject->of == OF_PROCESS) {
-        const struct store_process_plot plot = {.lives = {.host = host_of(t),
-                                                          .gpu_id = subject->id,
-                                                          .life = t->q.life,
-                                                          .pid = t->q.pid,
-                                                          .name = t->q.process[0] ? t->q.process : NULL},
+        const struct store_process_plot plot = {.runs = {.host = host_of(t),
+                                                         .gpu_id = subject->id,
+                                                         .run = t->q.run,
+                                                         .pid = t->q.pid,
+                                                         .name = t->q.process[0] ? t->q.process : NULL},
                                                 .since_ms = t->from_ms,
                                                 .until_ms = to_ms,
                                                 .step_ms = t->step_ms};
@@ -192,7 +192,7 @@ static int slice_list(struct history_stream *t, struct store *s, struct error *e
                                 .rows = &t->rows,
                                 .host = host_of(t),
                                 .gpu_id = t->subjects.count ? t->subjects.list[0].id : 0,
-                                .limit = t->q.kind == HISTORY_EVENTS ? ROWS_A_SLICE : LIVES_A_SLICE,
+                                .limit = t->q.kind == HISTORY_EVENTS ? ROWS_A_SLICE : RUNS_A_SLICE,
                                 .bytes_max = HISTORY_SLICE,
                                 .cursor = t->cursor};
     int rc = history_list_write(s, &list, err);

@@ -110,11 +110,11 @@ static int gather_subject(struct store *s, struct gathered *g, const struct hist
     choose_metrics(g, subject->of);
     int64_t since_ms = MAX_OF(q->since_ms, subject->first_ms);
     if (subject->of == OF_PROCESS) {
-        const struct store_process_plot plot = {.lives = {.host = subjects->host[0] ? subjects->host : NULL,
-                                                          .gpu_id = subject->id,
-                                                          .life = q->life,
-                                                          .pid = q->pid,
-                                                          .name = q->process[0] ? q->process : NULL},
+        const struct store_process_plot plot = {.runs = {.host = subjects->host[0] ? subjects->host : NULL,
+                                                         .gpu_id = subject->id,
+                                                         .run = q->run,
+                                                         .pid = q->pid,
+                                                         .name = q->process[0] ? q->process : NULL},
                                                 /* Of its first step, all of it counts. */
                                                 .since_ms = MAX_OF(q->since_ms, since_ms / g->step_ms * g->step_ms),
                                                 .until_ms = q->until_ms,
@@ -324,7 +324,7 @@ static int write_remainders(struct store *s, const struct history_question *q, c
     struct remainders r = {.store = s, .question = q, .gpu_id = list->gpu_id, .j = list->j, .err = err};
     int rc = 0;
     jw_key_array(list->j, "not_attributed");
-    if (!q->pid && !q->process[0] && !q->life && history_list_within(s, q))
+    if (!q->pid && !q->process[0] && !q->run && history_list_within(s, q))
         rc = store_gpus(s, list->host, add_gpu, &r, err);
     if (rc == 0)
         rc = write_some(&r);
@@ -340,19 +340,19 @@ static int answer_list(struct store *s, const struct history_question *q, struct
         return rc;
     if (subjects.count > 1)
         return error_set(err, -EINVAL, "gpu: one GPU can be asked for, or all");
-    bool lives = q->kind == HISTORY_PROCESSES;
+    bool runs = q->kind == HISTORY_PROCESSES;
     struct history_list list = {
         .question = q, .j = j, .limit = q->limit, .cursor = q->cursor, .gpu_id = subjects.count ? subjects.list[0].id : 0};
     list.host = subjects.host[0] ? subjects.host : NULL;
     jw_object(j);
     json_time(j, "since", (struct wall){q->since_ms});
     json_time(j, "until", (struct wall){q->until_ms});
-    if (lives)
+    if (runs)
         jw_key_text(j, "sums_of", history_list_within(s, q) ? "time" : "life");
-    jw_key_array(j, lives ? "processes" : "events");
+    jw_key_array(j, runs ? "processes" : "events");
     rc = history_list_write(s, &list, err);
     jw_end(j);
-    if (rc == 0 && lives)
+    if (rc == 0 && runs)
         rc = write_remainders(s, q, &list, err);
     jw_key_int(j, "count", (int64_t)list.count);
     char cursor[32];

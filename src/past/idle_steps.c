@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "past/usual.h"
 
-enum { BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, LIVES_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
+enum { BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, PROCESS_RUNS_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
 
 struct quiet_span {
     int64_t from, came, until; /* in which no other process came or went */
@@ -21,15 +21,15 @@ struct rows {
 };
 
 struct alive {
-    struct store_life list[BASELINE_STEPS];
+    struct store_process_run list[BASELINE_STEPS];
     size_t count;
 };
 
-static int take_alive(void *user, const struct store_life *life)
+static int take_alive(void *user, const struct store_process_run *run)
 {
     struct alive *a = user;
-    if (!life->ended && a->count < BASELINE_STEPS)
-        a->list[a->count++] = *life;
+    if (!run->ended && a->count < BASELINE_STEPS)
+        a->list[a->count++] = *run;
     return 0;
 }
 
@@ -41,14 +41,14 @@ static void narrow(struct quiet_span *s, int64_t at_ms)
         s->until = MIN_OF(s->until, at_ms);
 }
 
-static int take_other(void *user, const struct store_life *life)
+static int take_other(void *user, const struct store_process_run *run)
 {
     struct quiet_span *s = user;
-    if (life->id == s->id)
+    if (run->id == s->id)
         return 0;
-    narrow(s, life->first_seen.ms);
-    if (life->ended)
-        narrow(s, life->last_seen.ms);
+    narrow(s, run->first_seen.ms);
+    if (run->ended)
+        narrow(s, run->last_seen.ms);
     return 0;
 }
 
@@ -64,21 +64,21 @@ static int take_row(void *user, const struct store_point *point)
     return 0;
 }
 
-static int step_of(struct store *s, const struct store_life *life, struct wall until, struct rows *rows, struct baseline *ret,
+static int step_of(struct store *s, const struct store_process_run *run, struct wall until, struct rows *rows, struct baseline *ret,
                    struct error *err)
 {
-    struct quiet_span span = {.from = life->first_seen.ms - BEFORE_MS,
-                              .came = life->first_seen.ms,
-                              .until = MIN_OF(until.ms, life->first_seen.ms + AFTER_MS),
-                              .id = life->id};
+    struct quiet_span span = {.from = run->first_seen.ms - BEFORE_MS,
+                              .came = run->first_seen.ms,
+                              .until = MIN_OF(until.ms, run->first_seen.ms + AFTER_MS),
+                              .id = run->id};
     const size_t columns[] = {(size_t)series_find(SERIES_GPU, "power_mw"), (size_t)series_find(SERIES_GPU, "util_permille")};
     const struct store_span others = {
-        .gpu_id = life->gpu_id, .since_ms = span.from, .until_ms = span.until, .in_order = true, .limit = 100000};
-    int rc = store_lives(s, &others, take_other, &span, err);
+        .gpu_id = run->gpu_id, .since_ms = span.from, .until_ms = span.until, .in_order = true, .limit = 100000};
+    int rc = store_process_runs(s, &others, take_other, &span, err);
     if (rc < 0 || span.from >= span.came || span.until <= span.came)
         return rc < 0 ? rc : 0;
     const struct store_plot plot = {.series = SERIES_GPU,
-                                    .subject = life->gpu_id,
+                                    .subject = run->gpu_id,
                                     .since_ms = span.from / MINUTE_MS * MINUTE_MS,
                                     .until_ms = span.until,
                                     .step_ms = MINUTE_MS,
@@ -86,7 +86,7 @@ static int step_of(struct store *s, const struct store_life *life, struct wall u
                                     .column_count = ARRAY_LEN(columns)};
     rows->count = 0;
     rc = store_series(s, &plot, take_row, rows, err);
-    struct baseline_step step = {.pid = life->process.pid, .since = life->first_seen};
+    struct baseline_step step = {.pid = run->process.pid, .since = run->first_seen};
     if (rc == 0 && baseline_step(rows->list, rows->count, span.from, span.came, span.until, &step))
         ret->steps[ret->step_count++] = step;
     return rc;
@@ -100,8 +100,8 @@ int past_idle_steps(struct store *s, int64_t gpu_id, struct wall until, struct b
         return error_set(err, -ENOMEM, "out of memory");
     /* Minutes that are gone tell nothing of the time when a process came. */
     const struct store_span now = {
-        .gpu_id = gpu_id, .since_ms = until.ms - 5 * MINUTE_MS, .until_ms = until.ms + MINUTE_MS, .limit = LIVES_MAX};
-    int rc = store_lives(s, &now, take_alive, alive, err);
+        .gpu_id = gpu_id, .since_ms = until.ms - 5 * MINUTE_MS, .until_ms = until.ms + MINUTE_MS, .limit = PROCESS_RUNS_MAX};
+    int rc = store_process_runs(s, &now, take_alive, alive, err);
     for (size_t i = 0; i < alive->count && rc == 0; i++)
         if (alive->list[i].first_seen.ms - BEFORE_MS >= store_horizon(s, SERIES_GPU, LEVEL_MINUTE))
             rc = step_of(s, &alive->list[i], until, rows, ret, err);

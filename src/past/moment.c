@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-enum { LOOK_BACK_MS = 600000, LIVES_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
+enum { LOOK_BACK_MS = 600000, RUNS_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
 
 struct past_moment {
     struct store *s;
@@ -31,7 +31,7 @@ struct past_moment {
     struct {
         int64_t id;
         int32_t pid;
-    } running[LIVES_AT_ONCE];
+    } running[RUNS_AT_ONCE];
     size_t running_count;
 };
 
@@ -249,47 +249,47 @@ static int fill_facts(struct past_moment *p, const char *host, int64_t at_ms, st
     return store_facts(p->s, host, at_ms, take_fact, p, err);
 }
 
-static void take_running(struct past_moment *p, const struct store_life *life)
+static void take_running(struct past_moment *p, const struct store_process_run *run)
 {
-    struct process *process = gpu_add_process(&p->snapshot->gpus[p->gpu], life->process.pid);
+    struct process *process = gpu_add_process(&p->snapshot->gpus[p->gpu], run->process.pid);
     if (!process)
         return;
-    *process = life->process;
-    if (p->running_count < LIVES_AT_ONCE) {
-        p->running[p->running_count].id = life->id;
-        p->running[p->running_count++].pid = life->process.pid;
+    *process = run->process;
+    if (p->running_count < RUNS_AT_ONCE) {
+        p->running[p->running_count].id = run->id;
+        p->running[p->running_count++].pid = run->process.pid;
     }
 }
 
 /* A process that was seen up to the newest row was there; one that was not any more had ended. */
-static int take_life(void *user, const struct store_life *life)
+static int take_run(void *user, const struct store_process_run *run)
 {
     struct past_moment *p = user;
     int64_t newest_ms = p->rows[p->gpu].newest_ms;
     int64_t slack_ms = p->level == LEVEL_RAW ? 0 : newest_ms % MINUTE_MS; /* of a mean: any process of that minute */
-    if (life->first_seen.ms > newest_ms)
+    if (run->first_seen.ms > newest_ms)
         return 0;
-    if (life->last_seen.ms >= newest_ms - slack_ms)
-        take_running(p, life);
+    if (run->last_seen.ms >= newest_ms - slack_ms)
+        take_running(p, run);
     else if (p->recent->ended_count < RECENT_ENDED)
         p->recent->ended[p->recent->ended_count++] = (struct recent_process){.gpu_index = p->snapshot->gpus[p->gpu].index,
-                                                                             .last = life->process,
-                                                                             .first_seen = life->first_seen,
-                                                                             .last_seen = life->last_seen,
-                                                                             .mean_util_permille = life->sm_mean_permille};
+                                                                             .last = run->process,
+                                                                             .first_seen = run->first_seen,
+                                                                             .last_seen = run->last_seen,
+                                                                             .mean_util_permille = run->sm_mean_permille};
     return 0;
 }
 
-/* What it held and used in that minute, instead of in all its life. */
-static int refine(void *user, const struct store_life *life)
+/* What it held and used in that minute, instead of in its whole run. */
+static int refine(void *user, const struct store_process_run *run)
 {
     struct past_moment *p = user;
     for (size_t i = 0; i < p->running_count; i++) {
         struct process *process =
-            p->running[i].id == life->id ? gpu_find_process(&p->snapshot->gpus[p->gpu], p->running[i].pid) : NULL;
+            p->running[i].id == run->id ? gpu_find_process(&p->snapshot->gpus[p->gpu], p->running[i].pid) : NULL;
         if (process) {
-            process->mem_bytes = life->memory_mean_bytes;
-            process->util_permille = life->sm_mean_permille;
+            process->mem_bytes = run->memory_mean_bytes;
+            process->util_permille = run->sm_mean_permille;
         }
     }
     return 0;
@@ -300,13 +300,13 @@ static int fill_processes(struct past_moment *p, struct error *err)
     int64_t at_ms = p->rows[p->gpu].newest_ms;
     p->running_count = 0;
     struct store_span span = {
-        .gpu_id = p->gpus[p->gpu].id, .since_ms = at_ms - LOOK_BACK_MS, .until_ms = at_ms + 1, .limit = LIVES_AT_ONCE};
-    int rc = store_lives(p->s, &span, take_life, p, err);
+        .gpu_id = p->gpus[p->gpu].id, .since_ms = at_ms - LOOK_BACK_MS, .until_ms = at_ms + 1, .limit = RUNS_AT_ONCE};
+    int rc = store_process_runs(p->s, &span, take_run, p, err);
     if (rc < 0)
         return rc;
     span.since_ms = at_ms - at_ms % MINUTE_MS;
     span.within = true;
-    return store_lives(p->s, &span, refine, p, err);
+    return store_process_runs(p->s, &span, refine, p, err);
 }
 
 /* A card that was not there then has no row; the others move up. */

@@ -258,7 +258,7 @@ static int read_who(struct history_question *q, history_parameter_fn *parameter,
         q->pid = (int32_t)number;
     }
     if (rc == 0 && parameter(user, "life", text, sizeof text))
-        rc = read_number("life", text, 1, INT64_MAX / 2, &q->life, err);
+        rc = read_number("life", text, 1, INT64_MAX / 2, &q->run, err);
     return rc;
 }
 

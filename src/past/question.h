@@ -45,7 +45,7 @@ struct history_question {
     char own_host[HOST_NAME_SIZE];
     char process[QUESTION_TEXT_SIZE]; /* name; "": any */
     int32_t pid;                      /* 0: any */
-    int64_t life;                     /* 0: any */
+    int64_t run;                      /* 0: any */
     char event[32];                   /* kind of event; "": all */
     bool by_energy;                   /* processes: the most first, instead of page by page */
     size_t limit;
@@ -65,7 +65,7 @@ int history_question_read(struct history_question *q, enum history_kind kind, hi
 
 static inline bool history_of_process(const struct history_question *q)
 {
-    return q->process[0] || q->pid || q->life;
+    return q->process[0] || q->pid || q->run;
 }
 
 /* A column of GPUs or hosts as a metric. */

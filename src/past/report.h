@@ -12,7 +12,7 @@
 #include "past/parallel_query.h"
 
 enum {
-    REPORT_LIVES_MAX = 65536, /* processes in the time; further ones are summed up as one group */
+    REPORT_RUNS_MAX = 65536, /* processes in the time; further ones are summed up as one group */
     REPORT_HELD_MAX = 20,
     REPORT_HOT_MAX = 20,
     REPORT_NAME_SIZE = 128,

@@ -178,11 +178,11 @@ static int read_hours(struct store *s, struct card_courses *all, const int64_t *
     return store_watched_hours(s, subjects, all->count, all->first_hour, all->first_hour + all->hours, take_hour, all, err);
 }
 
-static int see_life(void *user, const struct store_life *life)
+static int see_run(void *user, const struct store_process_run *run)
 {
     struct report_hot *spell = user;
-    process_words(&life->process, SHORT_NAME, spell->process);
-    str_copy(spell->user, sizeof spell->user, str_from(life->process.user));
+    process_words(&run->process, SHORT_NAME, spell->process);
+    str_copy(spell->user, sizeof spell->user, str_from(run->process.user));
     return 1;
 }
 
@@ -191,7 +191,7 @@ static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_i
 {
     const struct store_span span = {
         .gpu_id = gpu_id, .since_ms = spell->since.ms, .until_ms = spell->until.ms, .within = true, .limit = 1};
-    return store_lives(s, &span, see_life, spell, err);
+    return store_process_runs(s, &span, see_run, spell, err);
 }
 
 /* Some time, by hours or by minutes. */

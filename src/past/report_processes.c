@@ -42,7 +42,7 @@ struct report_work {
     struct member *members;
     size_t count, capacity;
     struct group_sums by[REPORT_BY_COUNT];
-    bool others; /* lives were left out */
+    bool others; /* runs were left out */
 };
 
 static int find_group(struct group_sums *sums, const char *name, bool others, size_t *ret)
@@ -87,21 +87,21 @@ static int64_t watched_from(const struct report *r, int64_t gpu_id)
     return r->since.ms;
 }
 
-static int note_life(void *user, const struct store_life *life)
+static int note_run(void *user, const struct store_process_run *run)
 {
     struct report_work *w = user;
-    if (w->count == REPORT_LIVES_MAX) {
+    if (w->count == REPORT_RUNS_MAX) {
         w->others = true;
         return 1;
     }
     if (!ROOM_FOR_ONE(w->members, w->count, w->capacity, 256))
         return -ENOMEM;
     struct member *m = &w->members[w->count];
-    *m = (struct member){.id = life->id,
-                         .gpu_id = life->gpu_id,
-                         .gpu_index = life->gpu_index,
-                         .from_ms = watched_from(w->report, life->gpu_id),
-                         .process = life->process};
+    *m = (struct member){.id = run->id,
+                         .gpu_id = run->gpu_id,
+                         .gpu_index = run->gpu_index,
+                         .from_ms = watched_from(w->report, run->gpu_id),
+                         .process = run->process};
     int rc = join_groups(w, m, false);
     if (rc == 0)
         w->count++;
@@ -352,8 +352,8 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
                                     .gpu_id = gpu_id,
                                     .since_ms = r->since.ms - r->since.ms % MINUTE_MS,
                                     .until_ms = r->until.ms,
-                                    .limit = REPORT_LIVES_MAX + 1};
-    int rc = store_lives(s, &span, note_life, &w, err);
+                                    .limit = REPORT_RUNS_MAX + 1};
+    int rc = store_process_runs(s, &span, note_run, &w, err);
     if (w.count)
         qsort(w.members, w.count, sizeof *w.members, by_id);
     if (rc == 0 && w.others)

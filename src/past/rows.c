@@ -119,15 +119,15 @@ static void row_reading(struct row_writer *r, const char *key, struct reading va
 
 /* ---- processes ---- */
 
-static void write_life(struct row_writer *r, const struct store_life *life)
+static void write_run(struct row_writer *r, const struct store_process_run *run)
 {
-    const struct process *p = &life->process;
+    const struct process *p = &run->process;
     char words[PROCESS_WORDS];
     row_begin(r);
-    row_int(r, "life", life->id);
-    row_text(r, "host", life->host);
-    row_int(r, "gpu_index", life->gpu_index);
-    row_text(r, "gpu_uuid", life->gpu_uuid);
+    row_int(r, "life", run->id);
+    row_text(r, "host", run->host);
+    row_int(r, "gpu_index", run->gpu_index);
+    row_text(r, "gpu_uuid", run->gpu_uuid);
     row_int(r, "pid", p->pid);
     row_text(r, "name", p->name);
     row_text(r, "user", p->user);
@@ -136,13 +136,13 @@ static void write_life(struct row_writer *r, const struct store_life *life)
     row_text(r, "model", p->model);
     row_text(r, "type", process_type_name(p->type));
     row_time(r, "started_at", p->started_at);
-    row_time(r, "first_seen", life->first_seen);
-    row_time(r, "last_seen", life->last_seen);
-    row_bool(r, "ended", life->ended);
-    row_reading(r, "memory_peak_mb", life->memory_peak_bytes, 1.0 / (1 << 20));
-    row_reading(r, "memory_mean_mb", life->memory_mean_bytes, 1.0 / (1 << 20));
-    row_reading(r, "utilization_mean_percent", life->sm_mean_permille, 0.1);
-    row_number(r, "energy_joules", (double)life->energy_mj * 1e-3);
+    row_time(r, "first_seen", run->first_seen);
+    row_time(r, "last_seen", run->last_seen);
+    row_bool(r, "ended", run->ended);
+    row_reading(r, "memory_peak_mb", run->memory_peak_bytes, 1.0 / (1 << 20));
+    row_reading(r, "memory_mean_mb", run->memory_mean_bytes, 1.0 / (1 << 20));
+    row_reading(r, "utilization_mean_percent", run->sm_mean_permille, 0.1);
+    row_number(r, "energy_joules", (double)run->energy_mj * 1e-3);
     row_text(r, "short_name", process_words(p, SHORT_NAME, words));
     row_end(r);
 }
@@ -156,15 +156,15 @@ static int written(struct history_list *list)
     return list->more;
 }
 
-static int add_life(void *user, const struct store_life *life)
+static int add_run(void *user, const struct store_process_run *run)
 {
     struct history_list *list = user;
     if (list->count == list->limit) {
         list->more = true;
         return 1;
     }
-    write_life(list->rows, life);
-    list->cursor = life->id;
+    write_run(list->rows, run);
+    list->cursor = run->id;
     return written(list);
 }
 
@@ -224,7 +224,7 @@ void history_list_header(const struct history_question *q, struct row_writer *ro
 {
     rows->header = true;
     if (q->kind == HISTORY_PROCESSES)
-        write_life(rows, &(struct store_life){0});
+        write_run(rows, &(struct store_process_run){0});
     else
         write_event(rows, &(struct store_event_row){.gpu_index = -1});
     rows->header = false;
@@ -245,11 +245,11 @@ int history_list_write(struct store *s, struct history_list *list, struct error 
                                         .within = history_list_within(s, q),
                                         .in_order = !q->by_energy,
                                         .cursor = list->cursor,
-                                        .life = q->life,
+                                        .run = q->run,
                                         .pid = q->pid,
                                         .name = q->process[0] ? q->process : NULL,
                                         .limit = list->limit + 1};
-        rc = store_lives(s, &span, add_life, list, err);
+        rc = store_process_runs(s, &span, add_run, list, err);
     } else {
         const struct store_event_page page = {.host = list->host,
                                               .kind = q->event[0] ? q->event : NULL,

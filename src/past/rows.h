@@ -40,5 +40,5 @@ struct history_list {
 int history_list_write(struct store *s, struct history_list *list, struct error *err);
 /* The line of CSV that names the columns. */
 void history_list_header(const struct history_question *q, struct row_writer *rows);
-/* Whether the sums of processes are of the time that was asked for, or of whole lives because minutes are gone. */
+/* Whether the sums of processes are of the time that was asked for, or of whole runs because minutes are gone. */
 bool history_list_within(struct store *s, const struct history_question *q);

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "past/history_answer.h"
 
-enum { LIVES_LOOKED_AT = 10000 };
+enum { RUNS_LOOKED_AT = 10000 };
 
 struct subject_search {
     struct store *s;
@@ -96,11 +96,11 @@ static int add_gpus(struct subject_search *f)
 
 /* ---- processes ---- */
 
-static int add_life(void *user, const struct store_life *life)
+static int add_run(void *user, const struct store_process_run *run)
 {
     struct subject_search *f = user;
     struct history_subject subject = {
-        .of = OF_PROCESS, .id = life->gpu_id, .first_ms = life->first_seen.ms, .last_ms = life->last_seen.ms};
+        .of = OF_PROCESS, .id = run->gpu_id, .first_ms = run->first_seen.ms, .last_ms = run->last_seen.ms};
     return add(f, &subject);
 }
 
@@ -123,11 +123,11 @@ static int lives_on(struct subject_search *f, int64_t gpu_id)
                                     .since_ms = q->since_ms,
                                     .until_ms = q->until_ms,
                                     .in_order = true,
-                                    .life = q->life,
+                                    .run = q->run,
                                     .pid = q->pid,
                                     .name = q->process[0] ? q->process : NULL,
-                                    .limit = LIVES_LOOKED_AT};
-    return store_lives(f->s, &span, add_life, f, f->err);
+                                    .limit = RUNS_LOOKED_AT};
+    return store_process_runs(f->s, &span, add_run, f, f->err);
 }
 
 static int add_processes(struct subject_search *f)
@@ -150,11 +150,11 @@ static int add_processes(struct subject_search *f)
     if (rc < 0)
         return rc;
     char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)(q->life ? q->life : q->pid));
+    snprintf(number, sizeof number, "%lld", (long long)(q->run ? q->run : q->pid));
     if (f->to->count == 0)
         return error_set(f->err, -ENODEV, "at that time, the history knows no %s '%s'",
                          q->process[0] ? "process"
-                         : q->life     ? "life"
+                         : q->run      ? "life"
                                        : "process with the number",
                          q->process[0] ? q->process : number);
     return store_gpus(f->s, NULL, fill_gpu, f->to, f->err);

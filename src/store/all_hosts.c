@@ -73,11 +73,11 @@ static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
                "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
                "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
                "true WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
-               FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(now_ms - EVERYWHERE_ALIVE_MS),
-               (long long)(now_ms + EVERYWHERE_ALIVE_MS), (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+               FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(now_ms - HOST_ALIVE_MS),
+               (long long)(now_ms + HOST_ALIVE_MS), (long long)(now_ms - HOST_ALIVE_MS));
 }
 
-static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
+static void read_gpu(struct db_statement *q, struct host_gpu *g)
 {
     str_copy(g->host, sizeof g->host, db_text(q, 0));
     g->index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
@@ -93,12 +93,12 @@ static void read_gpu(struct db_statement *q, struct everywhere_gpu *g)
         g->instance_most_bytes = reading_ok(most);
 }
 
-int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct error *err)
+int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = prepare_now(s, write_gpus, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        struct everywhere_gpu g = {0};
+        struct host_gpu g = {0};
         read_gpu(q, &g);
         rc = each(user, &g);
     }
@@ -109,10 +109,10 @@ static void write_silent(const struct store *s, int64_t now_ms, struct buf *sql)
 {
     (void)s;
     buf_printf(sql, "SELECT name, %lld - last_seen_ms FROM hosts WHERE last_seen_ms > %lld AND last_seen_ms <= %lld",
-               (long long)now_ms, (long long)(now_ms - EVERYWHERE_SILENT_MS), (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+               (long long)now_ms, (long long)(now_ms - HOST_SILENT_MS), (long long)(now_ms - HOST_ALIVE_MS));
 }
 
-int everywhere_silent(struct store *s, everywhere_silent_fn *each, void *user, struct error *err)
+int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = prepare_now(s, write_silent, &q, err);
@@ -131,10 +131,10 @@ static void write_findings(const struct store *s, int64_t now_ms, struct buf *sq
                "SELECT h.name, g.gpu_index, g.uuid, e.code, e.severity_now, e.confidence_permille, %lld - e.since_ms, p.name, "
                "e.headline FROM finding_episodes e JOIN hosts h ON h.id = e.host_id LEFT JOIN gpus g ON g.id = e.gpu_id LEFT JOIN "
                "processes p ON p.id = e.process_id WHERE e.ended = 0 AND h.last_seen_ms > %lld",
-               (long long)now_ms, (long long)(now_ms - EVERYWHERE_ALIVE_MS));
+               (long long)now_ms, (long long)(now_ms - HOST_ALIVE_MS));
 }
 
-static void read_finding(struct db_statement *q, struct everywhere_finding *f)
+static void read_finding(struct db_statement *q, struct host_finding *f)
 {
     str_copy(f->host, sizeof f->host, db_text(q, 0));
     f->gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1);
@@ -147,12 +147,12 @@ static void read_finding(struct db_statement *q, struct everywhere_finding *f)
     str_copy(f->headline, sizeof f->headline, db_text(q, 8));
 }
 
-int everywhere_findings(struct store *s, everywhere_finding_fn *each, void *user, struct error *err)
+int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = prepare_now(s, write_findings, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        struct everywhere_finding f = {0};
+        struct host_finding f = {0};
         read_finding(q, &f);
         rc = each(user, &f);
     }
@@ -177,12 +177,12 @@ static void write_processes(const struct store *s, int64_t now_ms, struct buf *s
         PASSED_LEAST_MS, (long long)(now_ms / MINUTE_MS - PROCESS_MINUTES), PASSED_LEAST_MS);
 }
 
-int everywhere_processes(struct store *s, everywhere_process_fn *each, void *user, struct error *err)
+int all_hosts_processes(struct store *s, host_process_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = prepare_now(s, write_processes, &q, err);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        struct everywhere_process p = {.gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1)};
+        struct host_process p = {.gpu_index = db_is_null(q, 1) ? -1 : (int)db_i64(q, 1)};
         str_copy(p.host, sizeof p.host, db_text(q, 0));
         str_copy(p.who.name, sizeof p.who.name, db_text(q, 2));
         read_who(q, 3, &p.who);
@@ -240,7 +240,7 @@ static void write_energy(bool processes, const struct hour_segments *segments, i
                             : "JOIN gpus g ON g.id = t.subject JOIN hosts h ON h.id = g.host_id GROUP BY 2");
 }
 
-int everywhere_energy(struct store *s, bool processes, int64_t span_ms, everywhere_energy_fn *each, void *user, struct error *err)
+int all_hosts_energy(struct store *s, bool processes, int64_t span_ms, host_energy_fn *each, void *user, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     AUTO_BUF struct buf sql = BUF(SQL_MAX);

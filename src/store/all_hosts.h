@@ -9,11 +9,11 @@
 #include "store/store.h"
 
 enum {
-    EVERYWHERE_ALIVE_MS = 5 * 60000,     /* a host that has not written for longer is silent, */
-    EVERYWHERE_SILENT_MS = 7 * 86400000, /* and after this it is gone */
+    HOST_ALIVE_MS = 5 * 60000,     /* a host that has not written for longer is silent, */
+    HOST_SILENT_MS = 7 * 86400000, /* and after this it is gone */
 };
 
-struct everywhere_gpu {
+struct host_gpu {
     char host[HOST_NAME_SIZE];
     int index;
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
@@ -21,15 +21,15 @@ struct everywhere_gpu {
     struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
     struct reading instance_most_bytes; /* of a divided one, the size of its largest instance; absent: it is not divided */
 };
-typedef int everywhere_gpu_fn(void *user, const struct everywhere_gpu *gpu);
+typedef int host_gpu_fn(void *user, const struct host_gpu *gpu);
 /* -EINVAL: a file has one host, or few. */
-int everywhere_gpus(struct store *s, everywhere_gpu_fn *each, void *user, struct error *err);
+int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error *err);
 /* Hosts that have stopped writing, and how long ago. */
-typedef int everywhere_silent_fn(void *user, const char *host, int64_t silent_ms);
-int everywhere_silent(struct store *s, everywhere_silent_fn *each, void *user, struct error *err);
+typedef int silent_host_fn(void *user, const char *host, int64_t silent_ms);
+int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err);
 
 /* What a host that is there finds at this moment, within half a minute: the episodes that have not ended. */
-struct everywhere_finding {
+struct host_finding {
     char host[HOST_NAME_SIZE];
     int gpu_index;                             /* -1: about the host */
     char uuid[GPU_UUID_SIZE];                  /* "" about the host */
@@ -39,19 +39,19 @@ struct everywhere_finding {
     double confidence;
     int64_t since_ms; /* for how long, up to now */
 };
-typedef int everywhere_finding_fn(void *user, const struct everywhere_finding *finding);
-int everywhere_findings(struct store *s, everywhere_finding_fn *each, void *user, struct error *err);
+typedef int host_finding_fn(void *user, const struct host_finding *finding);
+int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struct error *err);
 
-struct everywhere_process {
+struct host_process {
     char host[HOST_NAME_SIZE];
     int gpu_index;
     struct process who; /* name, user, container and job */
     struct reading mem_bytes, util_permille, power_mw;
 };
-typedef int everywhere_process_fn(void *user, const struct everywhere_process *process);
-int everywhere_processes(struct store *s, everywhere_process_fn *each, void *user, struct error *err);
+typedef int host_process_fn(void *user, const struct host_process *process);
+int all_hosts_processes(struct store *s, host_process_fn *each, void *user, struct error *err);
 
 /* Of a host's GPUs; or of processes that have user, container and job in common, on any host. */
-typedef int everywhere_energy_fn(void *user, const char *host, const struct process *who, int64_t energy_mj);
+typedef int host_energy_fn(void *user, const char *host, const struct process *who, int64_t energy_mj);
 /* What was used in the last span. */
-int everywhere_energy(struct store *s, bool processes, int64_t span_ms, everywhere_energy_fn *each, void *user, struct error *err);
+int all_hosts_energy(struct store *s, bool processes, int64_t span_ms, host_energy_fn *each, void *user, struct error *err);

@@ -116,7 +116,7 @@ static const char workers_sql[] =
     " SELECT w.gpu_id, m.minute / $1 AS step, w.worker, SUM(m.sm_sum_permille) AS sm, SUM(m.sm_count), "
     "SUM(m.memory_sum_bytes) AS memory, SUM(m.samples) FROM m JOIN ";
 static const char workers_each[] = "(SELECT p.id, p.gpu_id, p.id AS worker FROM processes p";
-/* The same program of the same user is the same worker, whatever its number: that of its first life. */
+/* The same program of the same user is the same worker, whatever its number: that of its first run. */
 static const char workers_by_program[] =
     "(SELECT p.id, p.gpu_id, MIN(p.id) OVER (PARTITION BY p.gpu_id, COALESCE(p.name, ''), COALESCE(p.user_name, '')) AS "
     "worker FROM processes p";

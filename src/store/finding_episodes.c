@@ -89,9 +89,9 @@ static struct known_gpu *known_of(struct store *s, int index)
 /* The row of the process that a finding is about; 0: none, or none is stored. */
 static int64_t process_of(const struct store *s, int64_t gpu_id, int32_t pid)
 {
-    for (size_t i = 0; pid && i < s->life_count; i++)
-        if (s->lives[i].pid == pid && (gpu_id == 0 || s->lives[i].gpu_id == gpu_id))
-            return s->lives[i].id;
+    for (size_t i = 0; pid && i < s->run_count; i++)
+        if (s->runs[i].pid == pid && (gpu_id == 0 || s->runs[i].gpu_id == gpu_id))
+            return s->runs[i].id;
     return 0;
 }
 

@@ -14,7 +14,7 @@
 #include "store/trust.h"
 
 enum {
-    LIVES_MAX = 4096,             /* processes on GPUs at the same time; further ones are not followed */
+    PROCESS_RUNS_MAX = 4096,      /* processes on GPUs at the same time; further ones are not followed */
     ROLLUP_BUCKETS_A_WRITE = 256, /* after a long stop, catching up is spread over several writes */
     OPEN_FINDINGS_MAX = 4096,     /* the same of findings */
     SAME_MOMENT_TRIES = 16,
@@ -78,20 +78,20 @@ struct known_gpu {
 };
 
 /* What a process has to its account, in one minute or in all, and is not written yet. Written at the end of each transaction. */
-struct life_share {
+struct run_share {
     int64_t minute, last_ms, samples;
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
 };
 
-struct life {
+struct process_run {
     int64_t id;
     int64_t gpu_id;
     int32_t pid;
     int64_t start_key;
-    bool seen;               /* in the snapshot at hand */
-    bool named;              /* the name of its container is stored */
-    struct life_share share; /* of the minute */
-    struct life_share whole; /* of those before it in this transaction */
+    bool seen;              /* in the snapshot at hand */
+    bool named;             /* the name of its container is stored */
+    struct run_share share; /* of the minute */
+    struct run_share whole; /* of those before it in this transaction */
 };
 
 /* A finding that is there, or was a moment ago, and its row; finding_episodes.c. */
@@ -147,11 +147,11 @@ enum statement {
     ST_FINDING_BEGIN,
     ST_FINDING_STATE,
     ST_FINDING_WORSE,
-    ST_LIFE_FIND,
-    ST_LIFE_INSERT,
-    ST_LIFE_UPDATE,
-    ST_LIFE_NAME,
-    ST_LIFE_END,
+    ST_RUN_FIND,
+    ST_RUN_INSERT,
+    ST_RUN_UPDATE,
+    ST_RUN_NAME,
+    ST_RUN_END,
     ST_PROCESS_MINUTE,
     ST_ENERGY,
     ST_HOURS_MARKS,
@@ -168,9 +168,9 @@ struct store {
     struct running host_running; /* of the host's own series */
     struct known_gpu *gpus;
     size_t gpu_count, gpu_next; /* next: where the next GPU of a sample probably is */
-    struct life *lives;
-    size_t life_count, life_next; /* next: where the next process of a sample probably is */
-    bool lives_loaded;
+    struct process_run *runs;
+    size_t run_count, run_next; /* next: where the next process of a sample probably is */
+    bool runs_loaded;
     struct open_finding *open_findings;
     size_t open_count, open_next; /* next: as of the processes */
     bool findings_loaded;
@@ -220,15 +220,15 @@ void store_forget_columns(struct store *s);
 void store_drop_idle(struct store *s);
 
 int identify_gpu(struct store *s, const struct gpu *gpu, int64_t at_ms, struct known_gpu **ret, struct error *err);
-int lives_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
-                struct error *err);
+int process_runs_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
+                       struct error *err);
 /* What the GPU's own counter went on by before this program wrote anything. To be called with its first reading. */
 int missed_energy_book(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, const struct known_gpu *known,
                        struct error *err);
 /* ... and by while it was not watched: a pause, a suspend, a driver that did not answer. */
 int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used, struct error *err);
-int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
-int lives_flush(struct store *s, struct error *err);
+int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
+int process_runs_flush(struct store *s, struct error *err);
 /* The hour of this minute is to be summed up; and those that are over are. */
 int hours_mark(struct store *s, int64_t minute, struct error *err);
 int hours_rollup(struct store *s, int64_t now_ms, struct error *err);
@@ -274,8 +274,8 @@ bool running_may_be_marked(const struct running *r, const struct mark *m);
 int running_unmark(struct store *s, const struct mark *m, struct running *r, struct error *err);
 struct buf;
 struct store_span;
-void store_which_lives(enum db_kind kind, const struct store_span *span, int first, struct buf *sql);
-void store_bind_lives(struct db_statement *q, const struct store_span *span, int first);
+void store_which_runs(enum db_kind kind, const struct store_span *span, int first, struct buf *sql);
+void store_bind_runs(struct db_statement *q, const struct store_span *span, int first);
 /* PostgreSQL: the part of that moment is there. */
 int partition_ready(struct store *s, enum parted which, int64_t at_ms, struct error *err);
 /* Those of all tables, and of the time to come. */

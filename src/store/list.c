@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lists: lives of processes, energy, events with the findings among them.
+ * Lists: runs of processes, energy, events with the findings among them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,10 +29,10 @@ static struct reading mean_column(struct db_statement *q, int sum, int count)
     return n > 0 ? reading_ok(db_i64(q, sum) / n) : reading_absent(READING_UNREAD);
 }
 
-static void read_life(struct db_statement *q, struct store_life *life)
+static void read_run(struct db_statement *q, struct store_process_run *run)
 {
-    *life = (struct store_life){.id = db_i64(q, 0), .gpu_id = db_i64(q, 1), .gpu_index = (int)db_i64(q, 2)};
-    struct process *p = &life->process;
+    *run = (struct store_process_run){.id = db_i64(q, 0), .gpu_id = db_i64(q, 1), .gpu_index = (int)db_i64(q, 2)};
+    struct process *p = &run->process;
     p->pid = (int32_t)db_i64(q, 3);
     p->start_key = db_i64(q, 4);
     p->started_at.ms = db_is_null(q, 5) ? 0 : db_i64(q, 5);
@@ -47,24 +47,24 @@ static void read_life(struct db_statement *q, struct store_life *life)
                                                                 : PROCESS_COMPUTE;
     p->visible = p->name[0] != '\0';
     p->instance = -1;
-    life->first_seen.ms = db_i64(q, 12);
-    life->last_seen.ms = db_i64(q, 13);
-    life->ended = db_i64(q, 14) != 0;
-    life->samples = db_i64(q, 15);
-    life->memory_peak_bytes = read_column(q, 16);
-    life->memory_mean_bytes = mean_column(q, 17, 18);
-    life->sm_mean_permille = mean_column(q, 19, 20);
-    life->energy_mj = db_i64(q, 21);
-    copy_column(q, 22, life->host, sizeof life->host);
-    copy_column(q, 23, life->gpu_uuid, sizeof life->gpu_uuid);
+    run->first_seen.ms = db_i64(q, 12);
+    run->last_seen.ms = db_i64(q, 13);
+    run->ended = db_i64(q, 14) != 0;
+    run->samples = db_i64(q, 15);
+    run->memory_peak_bytes = read_column(q, 16);
+    run->memory_mean_bytes = mean_column(q, 17, 18);
+    run->sm_mean_permille = mean_column(q, 19, 20);
+    run->energy_mj = db_i64(q, 21);
+    copy_column(q, 22, run->host, sizeof run->host);
+    copy_column(q, 23, run->gpu_uuid, sizeof run->gpu_uuid);
     copy_column(q, 24, p->container_name, sizeof p->container_name);
     copy_column(q, 25, p->job, sizeof p->job);
     process_find_title(p);
-    p->mem_bytes = life->memory_mean_bytes;
-    p->util_permille = life->sm_mean_permille;
+    p->mem_bytes = run->memory_mean_bytes;
+    p->util_permille = run->sm_mean_permille;
 }
 
-static const char life_columns[] =
+static const char run_columns[] =
     "SELECT p.id, p.gpu_id, g.gpu_index, p.pid, p.start_key, p.started_at_ms, p.name, p.user_name, p.command,"
     " p.container, p.model, p.type, p.first_seen_ms, p.last_seen_ms, p.ended";
 
@@ -77,14 +77,14 @@ static void write_around(const struct store_span *span, struct buf *sql)
 }
 
 /* Conditions on p (processes), g (gpus) and h (hosts); texts are parameters from `first` on. */
-void store_which_lives(enum db_kind kind, const struct store_span *span, int first, struct buf *sql)
+void store_which_runs(enum db_kind kind, const struct store_span *span, int first, struct buf *sql)
 {
     /* Within a time, its rows are few and those of a GPU are many: their index is left alone in a file. */
     bool by_time = span->within && kind == DB_SQLITE;
     if (span->gpu_id)
         buf_printf(sql, " AND %s = %lld", by_time ? "+p.gpu_id" : "p.gpu_id", (long long)span->gpu_id);
-    if (span->life)
-        buf_printf(sql, " AND p.id = %lld", (long long)span->life);
+    if (span->run)
+        buf_printf(sql, " AND p.id = %lld", (long long)span->run);
     if (span->pid)
         buf_printf(sql, " AND p.pid = %d", (int)span->pid);
     if (span->in_order && span->cursor)
@@ -95,7 +95,7 @@ void store_which_lives(enum db_kind kind, const struct store_span *span, int fir
         buf_printf(sql, " AND p.name = $%d", first++);
 }
 
-void store_bind_lives(struct db_statement *q, const struct store_span *span, int first)
+void store_bind_runs(struct db_statement *q, const struct store_span *span, int first)
 {
     if (span->host)
         db_bind_text(q, first++, span->host);
@@ -109,16 +109,16 @@ static int within(struct store *s, const struct store_span *span, struct buf *sq
     int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH,
                                  &segments, err);
     if (rc == 0)
-        rc = store_process_rows(s, &segments, span->host ? "$3" : NULL, sql, err); /* the first of store_which_lives */
+        rc = store_process_rows(s, &segments, span->host ? "$3" : NULL, sql, err); /* the first of store_which_runs */
     return rc;
 }
 
-int store_lives(struct store *s, const struct store_span *span, store_life_fn *each, void *user, struct error *err)
+int store_process_runs(struct store *s, const struct store_span *span, store_process_run_fn *each, void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = 0;
-    buf_text(&sql, life_columns);
+    buf_text(&sql, run_columns);
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
@@ -134,7 +134,7 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
                        "p.gpu_id JOIN hosts h ON "
                        "h.id = g.host_id"
                        " WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
-    store_which_lives(s->db->ops->kind, span, 3, &sql);
+    store_which_runs(s->db->ops->kind, span, 3, &sql);
     if (span->within && span->gpu_id && s->db->ops->kind == DB_POSTGRES)
         write_around(span, &sql);
     if (span->within)
@@ -146,11 +146,11 @@ int store_lives(struct store *s, const struct store_span *span, store_life_fn *e
         return rc;
     db_bind_i64(q, 1, span->within ? span->since_ms / MINUTE_MS : span->since_ms);
     db_bind_i64(q, 2, span->within ? (span->until_ms + MINUTE_MS - 1) / MINUTE_MS : span->until_ms);
-    store_bind_lives(q, span, 3);
+    store_bind_runs(q, span, 3);
     while ((rc = db_step(q, err)) == 1) {
-        struct store_life life;
-        read_life(q, &life);
-        rc = each(user, &life);
+        struct store_process_run run;
+        read_run(q, &run);
+        rc = each(user, &run);
         if (rc != 0)
             break;
     }

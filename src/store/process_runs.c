@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The lives of processes on GPUs, what they held and used minute by minute, and the energy given to them.
+ * The runs of processes on GPUs, what they held and used minute by minute, and the energy given to them.
  */
 #include <errno.h>
 
@@ -9,8 +9,8 @@
 
 enum { GAP_LEAST_MS = 60000 };
 
-/* After a start: the lives that had not ended, so that they go on. */
-static int load_lives(struct store *s, struct error *err)
+/* After a start: the runs that had not ended, so that they go on. */
+static int load_runs(struct store *s, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = db_prepare(s->db,
@@ -20,19 +20,19 @@ static int load_lives(struct store *s, struct error *err)
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, s->host_id);
-    while ((rc = db_step(q, err)) == 1 && s->life_count < LIVES_MAX)
-        s->lives[s->life_count++] =
-            (struct life){.id = db_i64(q, 0), .gpu_id = db_i64(q, 1), .pid = (int32_t)db_i64(q, 2), .start_key = db_i64(q, 3)};
+    while ((rc = db_step(q, err)) == 1 && s->run_count < PROCESS_RUNS_MAX)
+        s->runs[s->run_count++] = (struct process_run){
+            .id = db_i64(q, 0), .gpu_id = db_i64(q, 1), .pid = (int32_t)db_i64(q, 2), .start_key = db_i64(q, 3)};
     if (rc == 1)
         db_reset(q);
-    s->lives_loaded = rc >= 0;
+    s->runs_loaded = rc >= 0;
     return rc < 0 ? rc : 0;
 }
 
-static int insert_life(struct store *s, const struct process *p, const struct known_gpu *known, int64_t at_ms, int64_t *ret_id,
-                       struct error *err)
+static int insert_run(struct store *s, const struct process *p, const struct known_gpu *known, int64_t at_ms, int64_t *ret_id,
+                      struct error *err)
 {
-    struct db_statement *q = store_statement(s, ST_LIFE_INSERT, err);
+    struct db_statement *q = store_statement(s, ST_RUN_INSERT, err);
     if (!q)
         return -EIO;
     db_bind_i64(q, 1, known->id);
@@ -59,19 +59,19 @@ static int insert_life(struct store *s, const struct process *p, const struct kn
     return 0;
 }
 
-/* The life of a process that was not there a sample ago: it may have been missed for a moment, or be new. */
-static int begin_life(struct store *s, const struct process *p, const struct known_gpu *known, int64_t at_ms, struct life **ret,
-                      struct error *err)
+/* The run of a process that was not there a sample ago: it may have been missed for a moment, or be new. */
+static int begin_run(struct store *s, const struct process *p, const struct known_gpu *known, int64_t at_ms,
+                     struct process_run **ret, struct error *err)
 {
-    if (s->life_count == LIVES_MAX) {
+    if (s->run_count == PROCESS_RUNS_MAX) {
         *ret = NULL;
         return 0;
     }
-    struct life *life = &s->lives[s->life_count];
-    *life = (struct life){.gpu_id = known->id, .pid = p->pid, .start_key = p->start_key};
+    struct process_run *run = &s->runs[s->run_count];
+    *run = (struct process_run){.gpu_id = known->id, .pid = p->pid, .start_key = p->start_key};
     int rc = 0;
     if (p->start_key) {
-        struct db_statement *q = store_statement(s, ST_LIFE_FIND, err);
+        struct db_statement *q = store_statement(s, ST_RUN_FIND, err);
         if (!q)
             return -EIO;
         db_bind_i64(q, 1, at_ms - HOUR_MS);
@@ -80,36 +80,36 @@ static int begin_life(struct store *s, const struct process *p, const struct kno
         db_bind_i64(q, 4, p->start_key);
         rc = db_step(q, err);
         if (rc == 1) {
-            life->id = db_i64(q, 0);
+            run->id = db_i64(q, 0);
             db_reset(q);
         }
     }
     if (rc == 0)
-        rc = insert_life(s, p, known, at_ms, &life->id, err);
-    life->named = rc == 0 && p->container_name[0];
+        rc = insert_run(s, p, known, at_ms, &run->id, err);
+    run->named = rc == 0 && p->container_name[0];
     if (rc < 0)
         return rc;
-    s->life_count++;
-    *ret = life;
+    s->run_count++;
+    *ret = run;
     return 0;
 }
 
-static struct life *find_life(struct store *s, const struct process *p, int64_t gpu_id)
+static struct process_run *find_run(struct store *s, const struct process *p, int64_t gpu_id)
 {
     /* Processes come in the same order, sample after sample: the next one is nearly always where the last one was found. */
-    for (size_t i = 0; i < s->life_count; i++) {
-        size_t at = (s->life_next + i) % s->life_count;
-        const struct life *life = &s->lives[at];
-        if (life->pid != p->pid || life->gpu_id != gpu_id || life->start_key != p->start_key)
+    for (size_t i = 0; i < s->run_count; i++) {
+        size_t at = (s->run_next + i) % s->run_count;
+        const struct process_run *run = &s->runs[at];
+        if (run->pid != p->pid || run->gpu_id != gpu_id || run->start_key != p->start_key)
             continue;
-        s->life_next = at + 1;
-        return &s->lives[at];
+        s->run_next = at + 1;
+        return &s->runs[at];
     }
     return NULL;
 }
 
 /* In the order of both statements, from `at`. */
-static void bind_share(struct db_statement *q, int at, const struct life_share *share)
+static void bind_share(struct db_statement *q, int at, const struct run_share *share)
 {
     db_bind_i64(q, at++, share->samples);
     if (share->memory_count)
@@ -124,47 +124,47 @@ static void bind_share(struct db_statement *q, int at, const struct life_share *
 }
 
 /* A name may be learned after its process: from the kubelet, which is asked now and then. */
-static int name_life(struct store *s, struct life *life, const struct process *p, struct error *err)
+static int name_run(struct store *s, struct process_run *run, const struct process *p, struct error *err)
 {
-    if (life->named || !p->container_name[0])
+    if (run->named || !p->container_name[0])
         return 0;
-    struct db_statement *q = store_statement(s, ST_LIFE_NAME, err);
+    struct db_statement *q = store_statement(s, ST_RUN_NAME, err);
     if (!q)
         return -EIO;
     db_bind_text(q, 1, p->container_name);
-    db_bind_i64(q, 2, life->id);
-    life->named = true;
+    db_bind_i64(q, 2, run->id);
+    run->named = true;
     return db_put(q, err);
 }
 
-/* What it did in all, at the end of a transaction and of its life. */
-static int put_life(struct store *s, const struct life *life, struct error *err)
+/* What it did in all, at the end of a transaction and of its run. */
+static int put_run(struct store *s, const struct process_run *run, struct error *err)
 {
-    const struct life_share *share = &life->whole;
-    struct db_statement *q = store_statement(s, ST_LIFE_UPDATE, err);
+    const struct run_share *share = &run->whole;
+    struct db_statement *q = store_statement(s, ST_RUN_UPDATE, err);
     if (!q)
         return -EIO;
     db_bind_i64(q, 1, share->last_ms);
     bind_share(q, 2, share);
-    db_bind_i64(q, 9, life->id);
+    db_bind_i64(q, 9, run->id);
     return db_put(q, err);
 }
 
-static int put_minute(struct store *s, const struct life *life, struct error *err)
+static int put_minute(struct store *s, const struct process_run *run, struct error *err)
 {
-    const struct life_share *share = &life->share;
+    const struct run_share *share = &run->share;
     int rc = partition_ready(s, PARTED_PROCESS_MINUTES, share->minute * MINUTE_MS, err);
     struct db_statement *q = rc == 0 ? store_statement(s, ST_PROCESS_MINUTE, err) : NULL;
     if (!q)
         return rc < 0 ? rc : -EIO;
     db_bind_i64(q, 1, share->minute);
-    db_bind_i64(q, 2, life->id);
+    db_bind_i64(q, 2, run->id);
     bind_share(q, 3, share);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
 
-static void add_up(struct life_share *whole, const struct life_share *share)
+static void add_up(struct run_share *whole, const struct run_share *share)
 {
     whole->last_ms = MAX_OF(whole->last_ms, share->last_ms);
     whole->samples += share->samples;
@@ -176,22 +176,22 @@ static void add_up(struct life_share *whole, const struct life_share *share)
     whole->energy_mj += share->energy_mj;
 }
 
-static int flush_minute(struct store *s, struct life *life, struct error *err)
+static int flush_minute(struct store *s, struct process_run *run, struct error *err)
 {
-    if (life->share.samples == 0 && life->share.energy_mj == 0)
+    if (run->share.samples == 0 && run->share.energy_mj == 0)
         return 0;
-    int rc = put_minute(s, life, err);
-    add_up(&life->whole, &life->share);
-    life->share = (struct life_share){0};
+    int rc = put_minute(s, run, err);
+    add_up(&run->whole, &run->share);
+    run->share = (struct run_share){0};
     return rc;
 }
 
-static int flush_life(struct store *s, struct life *life, struct error *err)
+static int flush_run(struct store *s, struct process_run *run, struct error *err)
 {
-    int rc = flush_minute(s, life, err);
-    if (rc == 0 && life->whole.samples)
-        rc = put_life(s, life, err);
-    life->whole = (struct life_share){0};
+    int rc = flush_minute(s, run, err);
+    if (rc == 0 && run->whole.samples)
+        rc = put_run(s, run, err);
+    run->whole = (struct run_share){0};
     return rc;
 }
 
@@ -215,29 +215,29 @@ static int flush_energy(struct store *s, struct known_gpu *known, struct error *
     return rc < 0 ? rc : hours_mark(s, minute, err);
 }
 
-int lives_flush(struct store *s, struct error *err)
+int process_runs_flush(struct store *s, struct error *err)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < s->life_count; i++)
-        rc = flush_life(s, &s->lives[i], err);
+    for (size_t i = 0; rc == 0 && i < s->run_count; i++)
+        rc = flush_run(s, &s->runs[i], err);
     for (size_t i = 0; rc == 0 && i < s->gpu_count; i++)
         rc = flush_energy(s, &s->gpus[i], err);
     return rc;
 }
 
 /* Its account of this minute; that of another is closed. */
-static int open_minute(struct store *s, struct life *life, int64_t minute, struct error *err)
+static int open_minute(struct store *s, struct process_run *run, int64_t minute, struct error *err)
 {
-    int rc = life->share.minute != minute ? flush_minute(s, life, err) : 0;
-    life->share.minute = minute;
+    int rc = run->share.minute != minute ? flush_minute(s, run, err) : 0;
+    run->share.minute = minute;
     return rc;
 }
 
-static int add_share(struct store *s, struct life *life, const struct process *p, int64_t at_ms, struct error *err)
+static int add_share(struct store *s, struct process_run *run, const struct process *p, int64_t at_ms, struct error *err)
 {
-    struct life_share *share = &life->share;
+    struct run_share *share = &run->share;
     int64_t value;
-    int rc = open_minute(s, life, at_ms / MINUTE_MS, err);
+    int rc = open_minute(s, run, at_ms / MINUTE_MS, err);
     if (rc < 0)
         return rc;
     share->last_ms = at_ms;
@@ -284,13 +284,13 @@ static int see_processes(struct store *s, const struct gpu *gpu, const struct kn
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
-        struct life *life = find_life(s, p, known->id);
-        if (!life)
-            rc = begin_life(s, p, known, at_ms, &life, err);
-        if (rc < 0 || !life)
+        struct process_run *run = find_run(s, p, known->id);
+        if (!run)
+            rc = begin_run(s, p, known, at_ms, &run, err);
+        if (rc < 0 || !run)
             continue;
-        life->seen = true;
-        rc = name_life(s, life, p, err);
+        run->seen = true;
+        rc = name_run(s, run, p, err);
     }
     return rc;
 }
@@ -299,8 +299,8 @@ static int add_shares(struct store *s, const struct gpu *gpu, const struct known
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
-        struct life *life = find_life(s, &gpu->processes[i], known->id);
-        rc = life ? add_share(s, life, &gpu->processes[i], at_ms, err) : 0;
+        struct process_run *run = find_run(s, &gpu->processes[i], known->id);
+        rc = run ? add_share(s, run, &gpu->processes[i], at_ms, err) : 0;
     }
     return rc;
 }
@@ -323,13 +323,13 @@ static int give_out(struct store *s, const struct gpu *gpu, struct known_gpu *kn
     int64_t left_mj = piece->energy_mj;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
-        struct life *life = find_life(s, &gpu->processes[i], known->id);
-        int64_t part_mj = life ? energy_of(gpu, &gpu->processes[i], piece, left_mj) : 0;
+        struct process_run *run = find_run(s, &gpu->processes[i], known->id);
+        int64_t part_mj = run ? energy_of(gpu, &gpu->processes[i], piece, left_mj) : 0;
         if (part_mj == 0)
             continue;
         left_mj -= part_mj;
-        rc = open_minute(s, life, piece->from_ms / MINUTE_MS, err);
-        life->share.energy_mj += part_mj;
+        rc = open_minute(s, run, piece->from_ms / MINUTE_MS, err);
+        run->share.energy_mj += part_mj;
     }
     return rc < 0 ? rc : add_energy(s, known, piece, piece->energy_mj - left_mj, err);
 }
@@ -351,10 +351,11 @@ static int give_out_by_minutes(struct store *s, const struct gpu *gpu, struct kn
     return rc;
 }
 
-int lives_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known, struct error *err)
+int process_runs_write(struct store *s, const struct snapshot *snapshot, const struct gpu *gpu, struct known_gpu *known,
+                       struct error *err)
 {
     int64_t at_ms = snapshot->taken_at.ms;
-    int rc = s->lives_loaded ? 0 : load_lives(s, err);
+    int rc = s->runs_loaded ? 0 : load_runs(s, err);
     int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
     if (rc == 0 && known->meter.counter_mj.state != READING_OK)
         rc = missed_energy_book(s, snapshot, gpu, known, err);
@@ -380,24 +381,24 @@ static bool list_is_known(const struct store *s, const struct snapshot *snapshot
     return false;
 }
 
-int lives_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err)
+int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < s->life_count;) {
-        struct life *life = &s->lives[i];
-        bool gone = !life->seen && list_is_known(s, snapshot, life->gpu_id);
-        life->seen = false;
+    for (size_t i = 0; rc == 0 && i < s->run_count;) {
+        struct process_run *run = &s->runs[i];
+        bool gone = !run->seen && list_is_known(s, snapshot, run->gpu_id);
+        run->seen = false;
         if (!gone) {
             i++;
             continue;
         }
-        rc = flush_life(s, life, err);
-        struct db_statement *q = rc == 0 ? store_statement(s, ST_LIFE_END, err) : NULL;
+        rc = flush_run(s, run, err);
+        struct db_statement *q = rc == 0 ? store_statement(s, ST_RUN_END, err) : NULL;
         if (!q)
             return rc < 0 ? rc : -EIO;
-        db_bind_i64(q, 1, life->id);
+        db_bind_i64(q, 1, run->id);
         rc = db_put(q, err);
-        *life = s->lives[--s->life_count];
+        *run = s->runs[--s->run_count];
     }
     return rc;
 }

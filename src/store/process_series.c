@@ -11,16 +11,16 @@
 #include "store/internal.h"
 #include "store/query.h"
 
-enum { SQL_MAX = 1 << 15, LIVES_LOOKED_UP = 500 };
+enum { SQL_MAX = 1 << 15, RUNS_LOOKED_UP = 500 };
 
-/* known: samples of the GPU in that minute, once it is summed up. Of several lives, samples with a reading stand for those without.
+/* known: samples of the GPU in that minute, once it is summed up. Of several runs, samples with a reading stand for those without.
  */
 static const char by_minute[] = "SELECT minute, MAX(known), MAX(samples), SUM(memory), SUM(memory_most), SUM(sm), SUM(energy), "
                                 "MAX(seen_ms) FROM (";
 static const char of_gpu[] = "SELECT c.id & 4294967295 AS minute, c.samples AS known, 0 AS samples, NULL AS memory, NULL AS "
                              "memory_most, NULL AS sm, 0 AS energy, 0 AS seen_ms FROM minutes c WHERE c.id >= %lld AND c.id < "
                              "%lld";
-static const char of_lives[] =
+static const char of_runs[] =
     "SELECT m.minute AS minute, 0 AS known, m.samples AS samples, CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes * m.samples "
     "/ m.memory_count END AS memory, m.memory_max_bytes AS memory_most, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille * "
     "m.samples "
@@ -30,7 +30,7 @@ static const char of_lives[] =
 /* A step while its minutes come. */
 struct process_step {
     int64_t at; /* time / step; -1: none yet */
-    bool there; /* some life had a minute */
+    bool there; /* some run had a minute */
     bool known[PROCESS_COLUMNS];
     struct aggregate values[PROCESS_COLUMNS];
 };
@@ -85,35 +85,35 @@ static int end_step(struct process_step *step, int64_t step_ms, store_point_fn *
     return step->there ? each(user, &point) : 0;
 }
 
-/* The numbers of the lives that are meant. Where they are few, their minutes are looked up; else all minutes are read. */
-static int which_lives(struct store *s, const struct store_process_plot *plot, struct buf *list, size_t *count, struct error *err)
+/* The numbers of the runs that are meant. Where they are few, their minutes are looked up; else all minutes are read. */
+static int which_runs(struct store *s, const struct store_process_plot *plot, struct buf *list, size_t *count, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     AUTO_STATEMENT struct db_statement *q = NULL;
     buf_text(&sql, "SELECT p.id FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id "
                    "WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
-    store_which_lives(s->db->ops->kind, &plot->lives, 3, &sql);
-    buf_printf(&sql, " LIMIT %d", LIVES_LOOKED_UP + 1);
+    store_which_runs(s->db->ops->kind, &plot->runs, 3, &sql);
+    buf_printf(&sql, " LIMIT %d", RUNS_LOOKED_UP + 1);
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
     if (rc < 0)
         return rc;
-    /* A life may have begun or ended in another part of the first and the last step, or have its first energy in the minute before
+    /* A run may have begun or ended in another part of the first and the last step, or have its first energy in the minute before
      * its first sample. */
     int64_t around_ms = MAX_OF(plot->step_ms, (int64_t)HOUR_MS);
     db_bind_i64(q, 1, plot->since_ms - around_ms);
     db_bind_i64(q, 2, plot->until_ms + around_ms);
-    store_bind_lives(q, &plot->lives, 3);
+    store_bind_runs(q, &plot->runs, 3);
     while ((rc = db_step(q, err)) == 1)
         buf_printf(list, "%s%lld", (*count)++ ? ", " : "", (long long)db_i64(q, 0));
     return rc;
 }
 
-static int prepare_minutes(struct store *s, const struct store_process_plot *plot, const char *lives, struct db_statement **ret,
+static int prepare_minutes(struct store *s, const struct store_process_plot *plot, const char *runs, struct db_statement **ret,
                            struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     /* What is read from whole hours of the GPU is of whole hours of its processes. */
-    int64_t whole_ms = plot->step_ms >= HOUR_MS && plot->step_ms % HOUR_MS == 0 ? HOUR_MS : MINUTE_MS, gpu_id = plot->lives.gpu_id;
+    int64_t whole_ms = plot->step_ms >= HOUR_MS && plot->step_ms % HOUR_MS == 0 ? HOUR_MS : MINUTE_MS, gpu_id = plot->runs.gpu_id;
     int64_t from = plot->since_ms / whole_ms * (whole_ms / MINUTE_MS);
     int64_t to = (plot->until_ms + whole_ms - 1) / whole_ms * (whole_ms / MINUTE_MS);
     buf_text(&sql, by_minute);
@@ -122,29 +122,29 @@ static int prepare_minutes(struct store *s, const struct store_process_plot *plo
         parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", from, to, &sql);
         buf_text(&sql, " UNION ALL ");
     }
-    buf_text(&sql, of_lives);
-    if (lives)
-        buf_printf(&sql, " AND m.process_id IN (%s)", lives);
-    store_which_lives(s->db->ops->kind, &plot->lives, 3, &sql);
+    buf_text(&sql, of_runs);
+    if (runs)
+        buf_printf(&sql, " AND m.process_id IN (%s)", runs);
+    store_which_runs(s->db->ops->kind, &plot->runs, 3, &sql);
     buf_text(&sql, ") AS t GROUP BY minute ORDER BY minute");
     int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
     if (rc < 0)
         return rc;
     db_bind_i64(*ret, 1, from);
     db_bind_i64(*ret, 2, to);
-    store_bind_lives(*ret, &plot->lives, 3);
+    store_bind_runs(*ret, &plot->runs, 3);
     return 0;
 }
 
 int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
                          struct error *err)
 {
-    AUTO_BUF struct buf lives = BUF(SQL_MAX);
+    AUTO_BUF struct buf runs = BUF(SQL_MAX);
     AUTO_STATEMENT struct db_statement *q = NULL;
     size_t count = 0;
-    int rc = which_lives(s, plot, &lives, &count, err);
+    int rc = which_runs(s, plot, &runs, &count, err);
     if (rc == 0 && count > 0)
-        rc = prepare_minutes(s, plot, count <= LIVES_LOOKED_UP ? lives.at : NULL, &q, err);
+        rc = prepare_minutes(s, plot, count <= RUNS_LOOKED_UP ? runs.at : NULL, &q, err);
     if (rc < 0 || count == 0)
         return rc;
     struct process_step step = {.at = -1};

@@ -116,8 +116,8 @@ typedef int store_point_fn(void *user, const struct store_point *point);
 /* Steps without any row are left out. Those of one subject come in the order of time; of several, they come mixed. */
 int store_series(struct store *s, const struct store_plot *plot, store_point_fn *each, void *user, struct error *err);
 
-/* One life of a process on a GPU. Sums are of its whole life, or of the part within the time that was asked for. */
-struct store_life {
+/* One run of a process on a GPU. Sums are of its whole run, or of the part within the time that was asked for. */
+struct store_process_run {
     int64_t id, gpu_id;
     int gpu_index;
     char host[HOST_NAME_SIZE], gpu_uuid[GPU_UUID_SIZE];
@@ -134,17 +134,17 @@ struct store_span {
     int64_t gpu_id; /* 0: all */
     int64_t since_ms, until_ms;
     bool within;      /* count only what happened within the time (to the minute), where that is still known */
-    bool in_order;    /* oldest first, for pages that stay as they are while lives are added */
-    int64_t cursor;   /* in order: lives behind this one; 0: from the first */
-    int64_t life;     /* 0: all */
+    bool in_order;    /* oldest first, for pages that stay as they are while runs are added */
+    int64_t cursor;   /* in order: runs behind this one; 0: from the first */
+    int64_t run;      /* 0: all */
     int32_t pid;      /* 0: all */
     const char *name; /* of the process; NULL: all */
     size_t limit;
 };
 
-typedef int store_life_fn(void *user, const struct store_life *life);
-/* Lives that overlap the time, most energy first, or in order. */
-int store_lives(struct store *s, const struct store_span *span, store_life_fn *each, void *user, struct error *err);
+typedef int store_process_run_fn(void *user, const struct store_process_run *run);
+/* Runs that overlap the time, most energy first, or in order. */
+int store_process_runs(struct store *s, const struct store_span *span, store_process_run_fn *each, void *user, struct error *err);
 
 /* What counts as computing, and as doing nothing, in a minute of a process; what is held from here on is worth naming. */
 enum { PROCESS_IDLE_MAX = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
@@ -165,16 +165,16 @@ struct hour_segments {
 int store_hour_segments(struct store *s, int64_t from_minute, int64_t to_minute, int64_t worth, struct hour_segments *ret,
                         struct error *err);
 
-/* Processes over time, from minutes: what all lives that `lives` describes (its time, order and limit do not matter) had together.
+/* Processes over time, from minutes: what all runs that `runs` describes (its time, order and limit do not matter) had together.
  */
 enum process_column { PROCESS_MEMORY_BYTES, PROCESS_SM_PERMILLE, PROCESS_ENERGY_MJ, PROCESS_POWER_MW, PROCESS_COLUMNS };
 struct store_process_plot {
-    struct store_span lives;
+    struct store_span runs;
     int64_t since_ms, until_ms;
     int64_t step_ms; /* whole minutes */
 };
-/* Sum, least and most are over the minutes of the step in which the GPU was watched, whether or not a life was there; of energy,
- * the sum is what was used. The most of memory is the sum of what each life held at most in the minute. Steps without a life are
+/* Sum, least and most are over the minutes of the step in which the GPU was watched, whether or not a run was there; of energy,
+ * the sum is what was used. The most of memory is the sum of what each run held at most in the minute. Steps without a run are
  * left out. */
 int store_process_series(struct store *s, const struct store_process_plot *plot, store_point_fn *each, void *user,
                          struct error *err);
@@ -262,7 +262,7 @@ int store_facts(struct store *s, const char *host, int64_t until_ms, store_fact_
 struct store_worker {
     int64_t gpu_id;
     int64_t step;    /* time / step_ms */
-    int64_t process; /* its life; of a program that is taken as one, the first */
+    int64_t process; /* its run; of a program that is taken as one, the first */
     int64_t sm_sum_permille, sm_count, memory_sum_bytes, samples;
 };
 struct store_workers {

@@ -51,20 +51,20 @@ static const char *const texts[ST_COUNT] = {
         "0) RETURNING id",
     [ST_FINDING_STATE] = "UPDATE finding_episodes SET " FINDING_STATE " WHERE id = $12",
     [ST_FINDING_WORSE] = "UPDATE finding_episodes SET " FINDING_STATE ", worst_ms = $12, headline = $13 WHERE id = $14",
-    [ST_LIFE_FIND] = "SELECT id FROM processes WHERE last_seen_ms >= $1 AND gpu_id = $2 AND pid = $3 AND start_key = $4 "
-                     "ORDER BY last_seen_ms DESC LIMIT 1",
-    [ST_LIFE_INSERT] =
+    [ST_RUN_FIND] = "SELECT id FROM processes WHERE last_seen_ms >= $1 AND gpu_id = $2 AND pid = $3 AND start_key = $4 "
+                    "ORDER BY last_seen_ms DESC LIMIT 1",
+    [ST_RUN_INSERT] =
         "INSERT INTO processes (gpu_id, pid, start_key, started_at_ms, name, user_name, command, container, model, type, "
         "container_name, job, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count, sm_sum_permille, "
         "sm_count, energy_mj) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 0, 0, 0, 0, 0, 0, 0) RETURNING id",
-    [ST_LIFE_UPDATE] =
+    [ST_RUN_UPDATE] =
         "UPDATE processes SET last_seen_ms = $1, ended = 0, samples = samples + $2, "
         "memory_peak_bytes = CASE WHEN memory_peak_bytes IS NULL OR $3 > memory_peak_bytes THEN $3 ELSE memory_peak_bytes END, "
         "memory_sum_bytes = memory_sum_bytes + $4, memory_count = memory_count + $5, "
         "sm_sum_permille = sm_sum_permille + $6, sm_count = sm_count + $7, energy_mj = energy_mj + $8 WHERE id = $9",
-    [ST_LIFE_NAME] = "UPDATE processes SET container_name = $1 WHERE id = $2 AND container_name IS NULL",
-    [ST_LIFE_END] = "UPDATE processes SET ended = 1 WHERE id = $1",
+    [ST_RUN_NAME] = "UPDATE processes SET container_name = $1 WHERE id = $2 AND container_name IS NULL",
+    [ST_RUN_END] = "UPDATE processes SET ended = 1 WHERE id = $1",
     [ST_PROCESS_MINUTE] =
         "INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, "
         "sm_sum_permille, "

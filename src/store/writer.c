@@ -67,9 +67,9 @@ static int open_store(const struct env *env, const char *url, bool read_only, st
     running_init(&s->host_running);
     partition_forget(s);
     s->gpus = read_only ? NULL : calloc(GPU_MAX, sizeof *s->gpus);
-    s->lives = read_only ? NULL : calloc(LIVES_MAX, sizeof *s->lives);
+    s->runs = read_only ? NULL : calloc(PROCESS_RUNS_MAX, sizeof *s->runs);
     s->open_findings = read_only ? NULL : calloc(OPEN_FINDINGS_MAX, sizeof *s->open_findings);
-    int rc = !read_only && (!s->gpus || !s->lives || !s->open_findings) ? error_set(err, -ENOMEM, "out of memory") : 0;
+    int rc = !read_only && (!s->gpus || !s->runs || !s->open_findings) ? error_set(err, -ENOMEM, "out of memory") : 0;
     if (rc == 0)
         rc = open_database(env, url, read_only, s, err);
     if (rc == 0)
@@ -175,7 +175,7 @@ void store_close(struct store *s)
     running_done(&s->host_running);
     forget_gpus(s);
     free(s->gpus);
-    free(s->lives);
+    free(s->runs);
     free(s->open_findings);
     free(s->parts);
     free(s->url);
@@ -202,8 +202,8 @@ static void forget(struct store *s)
     s->host_id = 0;
     running_done(&s->host_running);
     forget_gpus(s);
-    s->life_count = 0;
-    s->lives_loaded = false;
+    s->run_count = 0;
+    s->runs_loaded = false;
     forget_findings(s);
     s->source_count = 0;
     s->rolled_bucket = s->marks_hour = 0;
@@ -326,12 +326,12 @@ static int write_snapshot(struct store *s, const struct snapshot *snapshot, stru
         if (rc == 0 && seen)
             known->seen_ms = at_ms;
         if (rc == 0)
-            rc = lives_write(s, snapshot, gpu, known, err);
+            rc = process_runs_write(s, snapshot, gpu, known, err);
     }
     if (rc == 0)
         rc = findings_write(s, snapshot, at_ms, err); /* before the processes that they are about are gone */
     if (rc == 0)
-        rc = lives_end_missing(s, snapshot, err);
+        rc = process_runs_end_missing(s, snapshot, err);
     if (rc == 0) /* when the columns are there: adding one goes through every part */
         rc = partition_all_ready(s, at_ms, err);
     if (rc == 0)
@@ -385,7 +385,7 @@ static int write_part(struct store *s, const struct store_part *part, struct err
         at_ms = MAX_OF(at_ms, part->events[i].at.ms);
     }
     if (rc == 0)
-        rc = lives_flush(s, err);
+        rc = process_runs_flush(s, err);
     if (rc == 0)
         rc = settle(s, err);
     return rc == 0 && part->run ? leave_number(s, part, at_ms, err) : rc;

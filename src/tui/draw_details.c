@@ -10,7 +10,7 @@
 #include "format/json/json.h"
 #include "tui/draw.h"
 
-enum { LABEL = 13, LINES_MAX = CANVAS_HEIGHT_MAX, IDLE_SHOWN_MS = 60000, LIFE_ROWS = 2 };
+enum { LABEL = 13, LINES_MAX = CANVAS_HEIGHT_MAX, IDLE_SHOWN_MS = 60000, RUN_ROWS = 2 };
 
 /* Lines of any number, of which the box shows some. */
 struct leaf {
@@ -71,13 +71,13 @@ static void put_plot(struct leaf *l, const char *label, enum tint tint, const fl
 {
     float shown[2 * CANVAS_WIDTH_MAX];
     int width = l->canvas.width - LABEL, slots = canvas_plot_slots(&l->canvas, width);
-    if (width < 8 || l->line + LIFE_ROWS > LINES_MAX)
+    if (width < 8 || l->line + RUN_ROWS > LINES_MAX)
         return;
     for (int i = 0; i < slots; i++)
         shown[i] = values[(size_t)i * count / (size_t)slots];
     canvas_text(&l->canvas, 0, l->line, LABEL - 1, TINT_DIM, label);
-    canvas_plot(&l->canvas, LABEL, l->line, width, LIFE_ROWS, tint, shown);
-    l->line += LIFE_ROWS;
+    canvas_plot(&l->canvas, LABEL, l->line, width, RUN_ROWS, tint, shown);
+    l->line += RUN_ROWS;
 }
 
 static void put_lifeline(struct leaf *l, const struct top *t, const struct page *page)

@@ -173,7 +173,7 @@ struct top_badge {
     int64_t full_ms;  /* until its memory is full; 0: not foreseen */
 };
 
-/* A process from close by: what is only read on request, and its life on the GPU. */
+/* A process from close by: what is only read on request, and its run on the GPU. */
 struct top_details {
     int32_t pid;
     int64_t start_key;

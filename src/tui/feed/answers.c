@@ -149,30 +149,30 @@ static void remember(struct gpu *gpu, const struct trail_point *point)
 }
 
 /* The daemon answers by minutes; who came later or had ended was not there. */
-static bool was_there(const json_t *life, struct wall at)
+static bool was_there(const json_t *run, struct wall at)
 {
-    int64_t first = json_moment(life, "first_seen").ms, last = json_moment(life, "last_seen").ms;
+    int64_t first = json_moment(run, "first_seen").ms, last = json_moment(run, "last_seen").ms;
     return (!first || first <= at.ms) && (!last || last >= at.ms - SEEN_WITHIN_MS);
 }
 
-static void add_process(struct gpu *gpu, const json_t *life)
+static void add_process(struct gpu *gpu, const json_t *run)
 {
-    struct process *p = gpu_add_process(gpu, (int32_t)json_integer_value(json_object_get(life, "pid")));
-    const char *type = json_text(life, "type");
+    struct process *p = gpu_add_process(gpu, (int32_t)json_integer_value(json_object_get(run, "pid")));
+    const char *type = json_text(run, "type");
     if (!p)
         return;
     p->instance = -1;
     p->visible = true;
     p->type = strcmp(type, "graphics") == 0 ? PROCESS_GRAPHICS : strcmp(type, "both") == 0 ? PROCESS_BOTH : PROCESS_COMPUTE;
-    p->started_at = json_moment(life, "started_at");
-    json_copy_text(life, "name", p->name, sizeof p->name);
-    json_copy_text(life, "user", p->user, sizeof p->user);
-    json_copy_text(life, "command", p->command, sizeof p->command);
-    json_copy_text(life, "container", p->container, sizeof p->container);
-    json_copy_text(life, "model", p->model, sizeof p->model);
+    p->started_at = json_moment(run, "started_at");
+    json_copy_text(run, "name", p->name, sizeof p->name);
+    json_copy_text(run, "user", p->user, sizeof p->user);
+    json_copy_text(run, "command", p->command, sizeof p->command);
+    json_copy_text(run, "container", p->container, sizeof p->container);
+    json_copy_text(run, "model", p->model, sizeof p->model);
     process_find_title(p);
-    p->mem_bytes = reading_of(life, "memory_mean_mb", MIB_BYTES);
-    p->util_permille = reading_of(life, "utilization_mean_percent", 10);
+    p->mem_bytes = reading_of(run, "memory_mean_mb", MIB_BYTES);
+    p->util_permille = reading_of(run, "utilization_mean_percent", 10);
 }
 
 struct snapshot *answer_moment(const struct snapshot *live, const json_t *history, const json_t *processes, struct wall at)
@@ -197,11 +197,11 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
         free(series->points);
     }
     free(found.series);
-    const json_t *lives = json_object_get(processes, "processes");
-    for (size_t i = 0; i < json_array_size(lives); i++)
+    const json_t *runs = json_object_get(processes, "processes");
+    for (size_t i = 0; i < json_array_size(runs); i++)
         for (size_t g = 0; g < s->gpu_count; g++)
-            if (was_there(json_array_get(lives, i), at) && is_gpu(json_array_get(lives, i), &s->gpus[g]))
-                add_process(&s->gpus[g], json_array_get(lives, i));
+            if (was_there(json_array_get(runs, i), at) && is_gpu(json_array_get(runs, i), &s->gpus[g]))
+                add_process(&s->gpus[g], json_array_get(runs, i));
     if (!known)
         snapshot_unref(TAKE(s));
     return s;
@@ -216,22 +216,22 @@ void answer_missing(const json_t *why, int64_t at_ms, struct top_missing *ret)
     str_copy(ret->text, sizeof ret->text, str_from(why ? json_text(gap, "text") : "The daemon's history did not answer."));
 }
 
-/* ---- a life ---- */
+/* ---- a run ---- */
 
-void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct top_details *d)
+void answer_process_run(const json_t *runs, int gpu_index, int64_t started_ms, struct top_details *d)
 {
     enum { SAME_START_MS = 2000 }; /* the clock may have been set since */
-    const json_t *list = json_object_get(lives, "processes");
+    const json_t *list = json_object_get(runs, "processes");
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *life = json_array_get(list, i), *index = json_object_get(life, "gpu_index");
-        int64_t began = json_moment(life, "started_at").ms;
+        const json_t *run = json_array_get(list, i), *index = json_object_get(run, "gpu_index");
+        int64_t began = json_moment(run, "started_at").ms;
         if (!json_is_integer(index) || json_integer_value(index) != gpu_index ||
             (began && started_ms && llabs(began - started_ms) > SAME_START_MS))
             continue;
-        d->since_ms = json_moment(life, "first_seen").ms;
-        d->until_ms = json_moment(life, "last_seen").ms;
-        d->energy_mj = reading_or(reading_of(life, "energy_joules", 1000), -1);
-        d->peak_bytes = reading_or(reading_of(life, "memory_peak_mb", MIB_BYTES), 0);
+        d->since_ms = json_moment(run, "first_seen").ms;
+        d->until_ms = json_moment(run, "last_seen").ms;
+        d->energy_mj = reading_or(reading_of(run, "energy_joules", 1000), -1);
+        d->peak_bytes = reading_or(reading_of(run, "memory_peak_mb", MIB_BYTES), 0);
     }
 }
 

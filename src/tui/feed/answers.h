@@ -23,8 +23,8 @@ void answer_missing(const json_t *why, int64_t at_ms, struct top_missing *ret);
 /* The bodies of /api/gpu/health and /api/forecast, either may be NULL; one badge for each GPU of the snapshot. */
 void answer_badges(const json_t *health, const json_t *forecast, const struct snapshot *s, struct top_badge *badges);
 
-/* The body of /api/history/processes about one PID: the life on that GPU of the process that was started then (0: not known). */
-void answer_life(const json_t *lives, int gpu_index, int64_t started_ms, struct top_details *d);
+/* The body of /api/history/processes about one PID: the run on that GPU of the process that was started then (0: not known). */
+void answer_process_run(const json_t *runs, int gpu_index, int64_t started_ms, struct top_details *d);
 /* The body of /api/history about one process that is idle now: since when; 0: not known. Nothing before its start counts. */
 int64_t answer_idle_since(const json_t *history, int64_t started_ms);
 /* The body of /api/history about that process: its course from d->since_ms on, as that many slots. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread that samples and asks: its life, and which question is answered where.
+ * The thread that samples and asks: its start and end, and which question is answered where.
  */
 #include <errno.h>
 #include <stdlib.h>

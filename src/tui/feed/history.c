@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions about the past, which the daemon's history answers: plots, a moment, the life of a process.
+ * Questions about the past, which the daemon's history answers: plots, a moment, the run of a process.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum {
     SERIES_POINTS = 480,
     SERIES_POINTS_MANY = 160, /* of each of more than 8 GPUs */
     IDLE_ASKED = 32,
-    LIFE_POINTS = 240,
+    RUN_POINTS = 240,
     BEFORE_MS = 60000,  /* how far back the last sample before a moment may be */
     SELDOM_MS = 600000, /* where samples are taken that seldom */
 };
@@ -124,24 +124,24 @@ void feed_ask_moment(struct feed *f, const struct top_request *w)
     mailbox_put(f->news, n);
 }
 
-/* What the daemon remembers of its life. */
-static void ask_life(struct feed *f, const struct top_request *w, struct top_details *d)
+/* What the daemon remembers of its run. */
+static void ask_process_run(struct feed *f, const struct top_request *w, struct top_details *d)
 {
     char target[256], since[WALL_TEXT_SIZE];
     int64_t from = MAX_OF(w->window_ms ? w->window_ms - MS_PER_S : 0, f->last->taken_at.ms - PROCESS_SPAN_MAX_MS);
     wall_format((struct wall){from}, since);
     snprintf(target, sizeof target, "/api/history/processes?pid=%d&since=%s&limit=50", w->pid, since);
-    json_t *lives = feed_get(f, target);
-    answer_life(lives, (int)w->number, w->window_ms, d);
+    json_t *runs = feed_get(f, target);
+    answer_process_run(runs, (int)w->number, w->window_ms, d);
     if (d->since_ms) {
         wall_format((struct wall){d->since_ms}, since);
         snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%lld&since=%s&points=%d", w->pid, (long long)w->number, since,
-                 LIFE_POINTS);
+                 RUN_POINTS);
         json_t *history = feed_get(f, target);
-        answer_lifeline(history, LIFE_POINTS, d);
+        answer_lifeline(history, RUN_POINTS, d);
         json_decref(history);
     }
-    json_decref(lives);
+    json_decref(runs);
 }
 
 void feed_ask_details(struct feed *f, const struct top_request *w)
@@ -159,6 +159,6 @@ void feed_ask_details(struct feed *f, const struct top_request *w)
         buf_printf(&out, "Environment\tnot known: %s\n", strerror(-rc));
     n->details.text = buf_take(&out);
     if (session_asks_daemon(f->session))
-        ask_life(f, w, &n->details);
+        ask_process_run(f, w, &n->details);
     mailbox_put(f->news, n);
 }

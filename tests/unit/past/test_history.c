@@ -215,25 +215,25 @@ static void processes_have_what_they_held_and_used(void **state)
 {
     (void)state;
     json_t *doc = ask(HISTORY_PROCESSES, "since=all&gpu=0");
-    const json_t *life = json_array_get(json_object_get(doc, "processes"), 0);
-    assert_non_null(life);
+    const json_t *run = json_array_get(json_object_get(doc, "processes"), 0);
+    assert_non_null(run);
     char text[256];
     snprintf(text, sizeof text, "since=all&step=1h&life=%lld&metric=memory_mb,energy_joules,power_watts",
-             (long long)json_integer_value(json_object_get(life, "life")));
+             (long long)json_integer_value(json_object_get(run, "life")));
     json_t *over_time = ask(HISTORY_SERIES, text);
     const json_t *metrics = json_object_get(json_array_get(json_object_get(over_time, "series"), 0), "metrics");
     const json_t *energy = json_object_get(json_array_get(metrics, 1), "mean");
     double sum = 0;
     for (size_t i = 0; i < json_array_size(energy); i++)
         sum += json_number_value(json_array_get(energy, i));
-    double told = json_number_value(json_object_get(life, "energy_joules"));
+    double told = json_number_value(json_object_get(run, "energy_joules"));
     assert_true(told > 0 && fabs(sum - told) < told * 1e-6 + 0.01);
     /* It drew 80 W all the time, also in the hour that is not over. */
     const json_t *power = json_object_get(json_array_get(metrics, 2), "mean");
     for (size_t i = 1; i < json_array_size(power); i++)
         assert_true(fabs(json_number_value(json_array_get(power, i)) - 80) < 2);
     assert_true(json_number_value(json_array_get(json_object_get(json_array_get(metrics, 0), "max"), 0)) <=
-                json_number_value(json_object_get(life, "memory_peak_mb")) + 0.001);
+                json_number_value(json_object_get(run, "memory_peak_mb")) + 0.001);
     json_decref(over_time);
     json_decref(doc);
 }

@@ -267,7 +267,7 @@ static void check_ends(struct store *s, const struct random_host *h, int64_t gpu
 {
     AUTO_FREE struct course *cut = calloc(1, sizeof *cut), *whole = calloc(1, sizeof *whole);
     int64_t until_ms = random_from(h->first_ms + 60000, h->last_ms), last = (until_ms - R_BEGIN) / 60000;
-    struct store_process_plot plot = {.lives = {.host = h->name, .gpu_id = gpu_id}, .since_ms = R_BEGIN, .step_ms = 60000};
+    struct store_process_plot plot = {.runs = {.host = h->name, .gpu_id = gpu_id}, .since_ms = R_BEGIN, .step_ms = 60000};
     struct error err = {0};
     assert_true(cut && whole);
     cut->step_ms = whole->step_ms = plot.step_ms;
@@ -295,10 +295,8 @@ static void check_courses(struct store *s, const struct random_host *h, const st
             struct error err = {0};
             int64_t until_ms = random_from(h->first_ms + 1, h->last_ms + 30000);
             *all = *gpu = (struct course){.step_ms = steps[k]};
-            const struct store_process_plot plot = {.lives = {.host = h->name, .gpu_id = r->gpus[i].id},
-                                                    .since_ms = R_BEGIN,
-                                                    .until_ms = until_ms,
-                                                    .step_ms = steps[k]};
+            const struct store_process_plot plot = {
+                .runs = {.host = h->name, .gpu_id = r->gpus[i].id}, .since_ms = R_BEGIN, .until_ms = until_ms, .step_ms = steps[k]};
             const struct store_plot whole = {.series = SERIES_GPU,
                                              .subject = r->gpus[i].id,
                                              .since_ms = R_BEGIN,

@@ -186,58 +186,58 @@ static struct snapshot *with_process(struct sim_history *h, int32_t pid, int64_t
     return snapshot;
 }
 
-static void each_life_of_a_process_is_one_row(void **state)
+static void each_run_of_a_process_is_one_row(void **state)
 {
     (void)state;
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
-    struct store *s = open_store("lives.db");
+    struct store *s = open_store("process_runs.db");
     for (int i = 0; i < 24; i++) {
         AUTO_SNAPSHOT const struct snapshot *snapshot = with_process(&h, 4242, 77, (i + 1LL) << 20, 500, 100000);
         write_one(s, snapshot);
         if (i == 11) { /* a restart of ours is not one of theirs */
             store_close(s);
-            s = open_store("lives.db");
+            s = open_store("process_runs.db");
         }
     }
-    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes"), 1);
-    assert_int_equal(sql_i64("lives.db", "SELECT samples FROM processes"), 24);
-    assert_int_equal(sql_i64("lives.db", "SELECT memory_peak_bytes FROM processes"), 24 << 20);
-    assert_int_equal(sql_i64("lives.db", "SELECT memory_sum_bytes / memory_count FROM processes"), (25 << 20) / 2);
-    assert_int_equal(sql_i64("lives.db", "SELECT sm_sum_permille / sm_count FROM processes"), 500);
-    assert_int_equal(sql_i64("lives.db", "SELECT last_seen_ms - first_seen_ms FROM processes"), 23 * 5000);
-    assert_int_equal(sql_i64("lives.db", "SELECT ended FROM processes"), 0);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM processes"), 1);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT samples FROM processes"), 24);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT memory_peak_bytes FROM processes"), 24 << 20);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT memory_sum_bytes / memory_count FROM processes"), (25 << 20) / 2);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT sm_sum_permille / sm_count FROM processes"), 500);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT last_seen_ms - first_seen_ms FROM processes"), 23 * 5000);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT ended FROM processes"), 0);
     /* 22 intervals of 5 s (one was lost with the restart) at 100 of 200 W */
-    assert_int_equal(sql_i64("lives.db", "SELECT energy_mj FROM processes"), 22 * 500000);
-    assert_int_equal(sql_i64("lives.db", "SELECT SUM(energy_mj) FROM energy"), 22 * 1000000);
-    assert_int_equal(sql_i64("lives.db", "SELECT SUM(attributed_mj) FROM energy"), 22 * 500000);
-    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM process_minutes"), 2);
-    assert_int_equal(sql_i64("lives.db", "SELECT SUM(energy_mj) FROM process_minutes"), 22 * 500000);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT energy_mj FROM processes"), 22 * 500000);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT SUM(energy_mj) FROM energy"), 22 * 1000000);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT SUM(attributed_mj) FROM energy"), 22 * 500000);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM process_minutes"), 2);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT SUM(energy_mj) FROM process_minutes"), 22 * 500000);
 
     /* Gone, and its number taken by another one. */
     const struct snapshot *gone = with_process(&h, 0, 0, 0, 0, 0);
     write_one(s, gone);
     snapshot_unref(gone);
-    assert_int_equal(sql_i64("lives.db", "SELECT ended FROM processes"), 1);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT ended FROM processes"), 1);
     const struct snapshot *other = with_process(&h, 4242, 99, 0, 10, 1);
     write_one(s, other);
     snapshot_unref(other);
-    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes"), 2);
-    assert_int_equal(sql_i64("lives.db", "SELECT memory_peak_bytes IS NULL FROM processes WHERE start_key = 99"), 1);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM processes"), 2);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT memory_peak_bytes IS NULL FROM processes WHERE start_key = 99"), 1);
     /* Missed for one sample, it goes on. */
     for (int i = 0; i < 2; i++) {
         const struct snapshot *missed = with_process(&h, i ? 4242 : 0, 99, 0, 10, 1);
         write_one(s, missed);
         snapshot_unref(missed);
     }
-    assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes"), 2);
-    assert_int_equal(sql_i64("lives.db", "SELECT SUM(ended) FROM processes"), 1);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM processes"), 2);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT SUM(ended) FROM processes"), 1);
     /* While the processes are not known, none is gone. */
     struct snapshot *unknown = with_process(&h, 0, 0, 0, 0, 0);
     unknown->gpus[0].processes_state = READING_FAILED;
     write_one(s, unknown);
     snapshot_unref(unknown);
-    assert_int_equal(sql_i64("lives.db", "SELECT SUM(ended) FROM processes"), 1);
+    assert_int_equal(sql_i64("process_runs.db", "SELECT SUM(ended) FROM processes"), 1);
     store_close(s);
     sim_history_close(&h);
 }
@@ -423,7 +423,7 @@ int main(void)
         TEST(absent_is_null_and_unknown_metrics_cost_no_column),
         TEST(cards_keep_their_identity_over_restarts_and_renumbering),
         TEST(facts_are_written_when_they_change),
-        TEST(each_life_of_a_process_is_one_row),
+        TEST(each_run_of_a_process_is_one_row),
         TEST(joules_of_processes_add_up_to_those_of_the_card),
         TEST(energy_used_while_nobody_looked_is_the_gpus),
         TEST(readings_of_different_counters_are_not_compared),

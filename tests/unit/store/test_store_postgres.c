@@ -182,10 +182,10 @@ static void many_hosts_share_one_database(void **state)
     pair_close(&p);
 }
 
-static int add_life(void *user, const struct store_life *life)
+static int add_run(void *user, const struct store_process_run *run)
 {
-    assert_string_equal(life->host, "beta");
-    *(int64_t *)user += life->samples;
+    assert_string_equal(run->host, "beta");
+    *(int64_t *)user += run->samples;
     return 0;
 }
 
@@ -203,13 +203,13 @@ static void one_host_is_asked_about_without_the_others(void **state)
     pair_open(&p, "gpus=2,scenario=multi-user", "gpus=1,scenario=mixed");
     p.a.interval_ms = p.b.interval_ms = 20000;
     pair_write(&p, 60); /* twenty minutes */
-    int64_t until_ms = p.b.clock.today.ms + 60000, since_ms = until_ms - 3600000, of_lives = 0, of_workers = 0;
+    int64_t until_ms = p.b.clock.today.ms + 60000, since_ms = until_ms - 3600000, of_runs = 0, of_workers = 0;
     int64_t stored = psql_i64("SELECT SUM(m.samples) FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON "
                               "g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE h.name = 'beta'");
     assert_true(stored > 0);
     const struct store_span span = {.host = "beta", .since_ms = since_ms, .until_ms = until_ms, .within = true, .limit = 1000};
-    assert_int_equal(store_lives(p.first, &span, add_life, &of_lives, &err), 0);
-    assert_int_equal(of_lives, stored);
+    assert_int_equal(store_process_runs(p.first, &span, add_run, &of_runs, &err), 0);
+    assert_int_equal(of_runs, stored);
     const struct store_workers workers = {.host = "beta", .since_ms = since_ms, .until_ms = until_ms, .step_ms = 60000};
     assert_int_equal(store_workers(p.first, &workers, add_worker, &of_workers, &err), 0);
     assert_int_equal(of_workers, stored);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading back: pages that stay stable, plots from any level that agree with the samples, lives, events.
+ * Reading back: pages that stay stable, plots from any level that agree with the samples, runs, events.
  */
 #include <errno.h>
 
@@ -149,14 +149,14 @@ static void any_range_has_at_most_a_few_thousand_points(void **state)
     store_close(s);
 }
 
-static int see_life(void *user, const struct store_life *life)
+static int see_run(void *user, const struct store_process_run *run)
 {
     struct seen *seen = user;
     seen->count++;
-    seen->samples += life->samples;
-    seen->sum += (double)life->energy_mj;
-    assert_true(life->process.pid > 0);
-    assert_true(life->process.name[0]);
+    seen->samples += run->samples;
+    seen->sum += (double)run->energy_mj;
+    assert_true(run->process.pid > 0);
+    assert_true(run->process.name[0]);
     return 0;
 }
 
@@ -170,17 +170,17 @@ static void who_used_the_card_at_a_moment(void **state)
     struct error err;
     struct seen whole = {0}, minute = {0}, none = {0};
     struct store_span span = {.since_ms = HISTORY_BEGIN.ms, .until_ms = h.clock.today.ms, .limit = 100};
-    assert_int_equal(store_lives(s, &span, see_life, &whole, &err), 0);
+    assert_int_equal(store_process_runs(s, &span, see_run, &whole, &err), 0);
     assert_true(whole.count >= 2);
     span = (struct store_span){
         .since_ms = HISTORY_BEGIN.ms + 1800000, .until_ms = HISTORY_BEGIN.ms + 1800001, .within = true, .limit = 100};
-    assert_int_equal(store_lives(s, &span, see_life, &minute, &err), 0);
+    assert_int_equal(store_process_runs(s, &span, see_run, &minute, &err), 0);
     assert_true(minute.count >= 2 && minute.count <= whole.count);
     assert_int_equal(minute.samples, 12 * (int64_t)minute.count);
     assert_true(minute.samples < whole.samples / 10);
     span.since_ms -= 86400000;
     span.until_ms -= 86400000;
-    assert_int_equal(store_lives(s, &span, see_life, &none, &err), 0);
+    assert_int_equal(store_process_runs(s, &span, see_run, &none, &err), 0);
     assert_int_equal(none.count, 0);
     struct store_energy energy;
     assert_int_equal(store_energy_of(s, &(int64_t){1}, 1, HISTORY_BEGIN.ms, h.clock.today.ms, &energy, &err), 0);

@@ -587,7 +587,7 @@ static void processes_energy_and_events_go_when_their_time_is_over(void **state)
     struct sim_history h;
     struct error err = {0};
     sim_history_open(&h, "gpus=1,scenario=training");
-    struct store *s = open_store("lives.db");
+    struct store *s = open_store("process_runs.db");
     struct store_limits limits = store_default_limits;
     limits.minute_ms = 86400000;
     limits.process_ms = 2 * 86400000;
@@ -603,18 +603,18 @@ static void processes_energy_and_events_go_when_their_time_is_over(void **state)
     AUTO_SNAPSHOT const struct snapshot *empty = without_processes(&h);
     write_one(s, empty);
     struct wall now = h.clock.today;
-    assert_true(sql_i64("lives.db", "SELECT COUNT(*) FROM processes WHERE ended = 1") > 0);
-    assert_true(sql_i64("lives.db", "SELECT COUNT(*) FROM process_minutes") > 0);
+    assert_true(sql_i64("process_runs.db", "SELECT COUNT(*) FROM processes WHERE ended = 1") > 0);
+    assert_true(sql_i64("process_runs.db", "SELECT COUNT(*) FROM process_minutes") > 0);
     const struct {
         double days;
-        bool minutes, lives, events;
+        bool minutes, runs, events;
     } ages[] = {{0.9, true, true, true}, {1.1, false, true, true}, {2.1, false, false, true}, {3.1, false, false, false}};
     for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
         clean_all(s, (struct wall){now.ms + (int64_t)(ages[i].days * 86400000)});
-        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM process_minutes") > 0, ages[i].minutes);
-        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM processes") > 0, ages[i].lives);
-        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM energy") > 0, ages[i].lives);
-        assert_int_equal(sql_i64("lives.db", "SELECT COUNT(*) FROM events") > 0, ages[i].events);
+        assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM process_minutes") > 0, ages[i].minutes);
+        assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM processes") > 0, ages[i].runs);
+        assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM energy") > 0, ages[i].runs);
+        assert_int_equal(sql_i64("process_runs.db", "SELECT COUNT(*) FROM events") > 0, ages[i].events);
     }
     store_close(s);
     sim_history_close(&h);

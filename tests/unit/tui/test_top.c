@@ -484,13 +484,13 @@ static void test_details_have_energy_and_cost(void **state)
     assert_int_equal(find_request(&v, REQUEST_DETAILS).pid, v.top.rows[0].process->pid);
     assert_shows(&v, "Started by   torchrun");
     assert_shows(&v, "less than 0.01 EUR, since");
-    float *life = calloc(20, sizeof *life);
+    float *run = calloc(20, sizeof *run);
     struct top_details details = {.pid = v.top.rows[0].process->pid,
                                   .start_key = v.top.rows[0].process->start_key,
                                   .text = strdup("Command\tpython3 whole command\nEnvironment\tPATH=/bin\n\tTOKEN=***\n"),
                                   .slots = 10,
-                                  .vram = life,
-                                  .util = life + 10,
+                                  .vram = run,
+                                  .util = run + 10,
                                   .since_ms = v.top.now.ms - 3600000,
                                   .until_ms = v.top.now.ms,
                                   .energy_mj = 36000000000,

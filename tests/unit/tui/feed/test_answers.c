@@ -92,7 +92,7 @@ static void test_answers_of_another_shape_are_no_harm(void **state)
         answer_alerts(json, &out);
         answer_guard(json, n);
         struct top_details d = {0};
-        answer_life(json, 0, 0, &d);
+        answer_process_run(json, 0, 0, &d);
         answer_lifeline(json, 16, &d);
         top_details_done(&d);
         assert_true(out.len > 0);
@@ -103,10 +103,10 @@ static void test_answers_of_another_shape_are_no_harm(void **state)
     snapshot_unref(live);
 }
 
-static void test_a_life_is_found_by_gpu_and_start(void **state)
+static void test_a_run_is_found_by_gpu_and_start(void **state)
 {
     (void)state;
-    json_t *lives =
+    json_t *runs =
         load("{\"processes\":[{\"gpu_index\":0,\"started_at\":\"2026-11-14T10:00:00Z\",\"first_seen\":\"2026-11-14T10:00:10Z\","
              "\"last_seen\":"
              "\"2026-11-14T10:01:50Z\",\"energy_joules\":7200,\"memory_peak_mb\":1000},{\"gpu_index\":1,\"energy_joules\":1}]}");
@@ -116,9 +116,9 @@ static void test_a_life_is_found_by_gpu_and_start(void **state)
     struct top_details d = {0};
     struct wall start;
     assert_true(wall_parse(STR("2026-11-14T10:00:00Z"), &start));
-    answer_life(lives, 0, start.ms + 60000, &d); /* another process that had its number before */
+    answer_process_run(runs, 0, start.ms + 60000, &d); /* another process that had its number before */
     assert_int_equal(d.since_ms, 0);
-    answer_life(lives, 0, start.ms, &d);
+    answer_process_run(runs, 0, start.ms, &d);
     assert_int_equal(d.since_ms, start.ms + 10000);
     assert_int_equal(d.energy_mj, 7200000);
     answer_lifeline(history, 10, &d);
@@ -128,7 +128,7 @@ static void test_a_life_is_found_by_gpu_and_start(void **state)
     assert_true(isnan(d.util[0]));
     assert_float_equal(d.util[9], 0.5, 0.001);
     top_details_done(&d);
-    json_decref(lives);
+    json_decref(runs);
     json_decref(history);
 }
 
@@ -163,7 +163,7 @@ int main(void)
         TEST(test_a_moment_has_its_readings_and_processes),
         TEST(test_health_and_forecast_become_badges),
         TEST(test_answers_of_another_shape_are_no_harm),
-        TEST(test_a_life_is_found_by_gpu_and_start),
+        TEST(test_a_run_is_found_by_gpu_and_start),
         TEST(test_since_when_a_process_is_idle),
         TEST(test_alerts_that_are_over_are_not_listed),
     };
