@@ -140,7 +140,7 @@ static const struct option_spec options[] = {
     {.name = "quick", .help = "Take one sample only; rates stay unknown"},
     FIELDS_OPTIONS,
     FLEET_OPTION,
-    {.name = "by", .argument = "WHAT", .values = fleet_keys, .help = "Add up by user, container, pod, job (Slurm) or host"},
+    {.name = "by", .argument = "WHAT", .values = fleet_keys, .help = "Add up by user, container, pod, job or host"},
     FLEET_OPTION_ALL,
     {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
 };

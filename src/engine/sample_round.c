@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "engine/internal.h"
 #include "insight/judge/judge.h"
+#include "model/job.h"
 #include "model/plausible.h"
 
 /* ---- publication ---- */
@@ -92,6 +93,7 @@ static void sample_round_publish(struct engine *e)
     s->host_implausible_total = e->host_implausible_total;
     carry_events(e, s);
     annotate(e, s);
+    jobs_assign(s);
     if (e->round_periodic) {
         s->suspended_ms = e->suspended_ms;
         e->suspended_ms = 0;

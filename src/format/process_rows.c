@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 
 /* Numbers sort from the biggest down, words from a to z; absent ones come last either way. */
-enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_MODEL, BY_NAME, BY_COMMAND, BY_AGE, BY_METRIC };
+enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_JOB, BY_MODEL, BY_NAME, BY_COMMAND, BY_AGE, BY_METRIC };
 
 #define SORTS(X)                                                      \
     X("gpu", "gpu", BY_GPU, 0)                                        \
@@ -29,6 +29,7 @@ enum sort_by { BY_GPU, BY_PID, BY_USER, BY_TYPE, BY_CONTAINER, BY_MODEL, BY_NAME
     X("dec", "dec", BY_METRIC, PROCESS_METRIC_decoder_permille)       \
     X("type", "type", BY_TYPE, 0)                                     \
     X("container", "container", BY_CONTAINER, 0)                      \
+    X("job", "job", BY_JOB, 0)                                        \
     X("model", "model", BY_MODEL, 0)                                  \
     X("command", "command", BY_COMMAND, 0)
 
@@ -105,6 +106,10 @@ static int compare(const void *left, const void *right, void *context)
     case BY_NAME: order = by_word(a->name, b->name); break;
     case BY_TYPE: order = order_of(a->type, b->type); break;
     case BY_CONTAINER: order = by_word(a->container, b->container); break;
+    case BY_JOB:
+        order = by_word(a->job, b->job);
+        order = order ? order : order_of(reading_or(a->rank, INT64_MAX), reading_or(b->rank, INT64_MAX));
+        break;
     case BY_MODEL: order = by_word(a->model, b->model); break;
     case BY_COMMAND: order = by_word(a->command, b->command); break;
     case BY_AGE:

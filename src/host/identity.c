@@ -24,6 +24,8 @@ enum {
     CMDLINE_SIZE = 16384,
     ENVIRON_MAX = 128 * 1024,
     COMM_CUT_LEN = 15, /* the kernel cuts names here */
+    ANCESTORS_MAX = 8,
+    FAMILY_LEN = 5, /* letters that the names of a program and its workers share */
 };
 
 struct entry {
@@ -50,7 +52,8 @@ struct entry {
     char title[PROCESS_TITLE_SIZE];
     char container_name[PROCESS_CONTAINER_NAME_SIZE];
     enum reading_state container_name_state;
-    char job[PROCESS_JOB_SIZE];
+    char job[PROCESS_JOB_SIZE], launcher[PROCESS_JOB_SIZE];
+    struct reading rank, world_size;
 };
 
 struct identity {
@@ -190,19 +193,44 @@ static void learn_job(struct identity *i, struct entry *e, struct str cgroup, in
     AUTO_BUF struct buf environment = BUF(ENVIRON_MAX);
     char path[64];
     int64_t number;
-    struct slurm_job job;
+    struct process_job job;
     struct env quiet = *i->env; /* secrets: not for a recording of this host */
     quiet.on_read = NULL;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)e->pid);
     bool known = file_read_all(&quiet, path, &environment) >= 0;
-    slurm_job(cgroup, known ? buf_view(&environment) : (struct str){0}, &job);
-    str_copy(e->job, sizeof e->job, str_from(job.id));
-    if (!job.id[0] || (uid > 0 && !str_to_i64(str_from(e->user), &number)))
+    process_job(cgroup, known ? buf_view(&environment) : (struct str){0}, &job);
+    e->rank = job.rank;
+    e->world_size = job.world_size;
+    /* Alone it is no job, whatever started it: others of the same launcher are looked for in the whole sample. */
+    str_copy(e->job, sizeof e->job, str_from(job.id[0] || reading_or(job.world_size, 1) < 2 ? job.id : e->launcher));
+    if (!job.of_slurm || (uid > 0 && !str_to_i64(str_from(e->user), &number)))
         return;
     if (job.uid >= 0)
         users_name(i->users, job.uid, e->user, sizeof e->user);
     else if (job.user[0])
         str_copy(e->user, sizeof e->user, str_from(job.user));
+}
+
+/* The nearest launcher above the process. Else the parent, if it is a program of the same kind: one that has forked or spawned its
+ * workers ("python3", "VLLM::EngineCore" of "VLLM::Worker"). A shell or a session starts anything. One that has ended is not
+ * forgotten. */
+static void learn_launcher(struct identity *i, struct entry *e)
+{
+    char text[CMDLINE_SIZE];
+    struct str args[ARGUMENTS_MAX];
+    struct proc_stat stat;
+    int64_t pid = e->parent;
+    for (int above = 0; above < ANCESTORS_MAX && !e->launcher[0] && pid > 1 && pid <= INT32_MAX; above++) {
+        ssize_t len = read_of(i, (int32_t)pid, "cmdline", text, sizeof text);
+        size_t count = len > 0 ? proc_arguments((struct str){text, (size_t)len}, args, ARGUMENTS_MAX) : 0;
+        const char *name = job_launcher(args, count);
+        if (name)
+            snprintf(e->launcher, sizeof e->launcher, "%s:%d", name, (int)pid);
+        len = read_of(i, (int32_t)pid, "stat", text, sizeof text);
+        pid = len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) ? stat.parent : 0;
+    }
+    if (!e->launcher[0] && e->parent > 1 && strncmp(e->comm, e->parent_name, FAMILY_LEN) == 0)
+        snprintf(e->launcher, sizeof e->launcher, "%.15s:%d", e->comm, (int)e->parent);
 }
 
 /* Everything that stays as long as the process does what it does. */
@@ -234,6 +262,7 @@ static void identity_learn(struct identity *i, struct entry *e)
     len = read_of(i, e->pid, "cgroup", text, sizeof text);
     struct str cgroup = {text, len > 0 ? (size_t)len : 0};
     learn_container(i, e, cgroup);
+    learn_launcher(i, e);
     learn_job(i, e, cgroup, status.uid);
 }
 
@@ -380,12 +409,12 @@ static struct entry *identity_look(struct identity *i, int32_t pid, struct entry
 
     char comm[PROCESS_NAME_SIZE];
     str_copy_clean(comm, sizeof comm, stat.comm);
+    if (is_new || e->parent != stat.parent)
+        learn_parent(i, e, stat.parent);
     if (is_new || strcmp(comm, e->comm) != 0 || mono_since_ms(clock_mono(i->env->clock), e->learned) >= LOOK_AGAIN_MS) {
         str_copy(e->comm, sizeof e->comm, str_from(comm));
         identity_learn(i, e);
     }
-    if (is_new || e->parent != stat.parent)
-        learn_parent(i, e, stat.parent);
     e->host_mem_bytes = resident(i, e, &stat);
     measure_cpu(i, e, stat.cpu_ticks);
     return e;
@@ -418,6 +447,9 @@ void identity_fill(struct identity *i, struct process *p)
     keep_or_copy(p->title, sizeof p->title, e->title);
     keep_or_copy(p->container_name, sizeof p->container_name, e->container_name);
     keep_or_copy(p->job, sizeof p->job, e->job);
+    keep_or_copy(p->launcher, sizeof p->launcher, e->launcher);
+    p->rank = e->rank;
+    p->world_size = e->world_size;
     p->container_name_state = e->container_name_state;
     if (p->cpu_permille.state == READING_UNREAD)
         p->cpu_permille = e->cpu_permille;

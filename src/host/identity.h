@@ -41,13 +41,17 @@ void container_key(struct str cgroup, struct container_key *ret);
  * it). "train-llama", "NAMESPACE/POD/CONTAINER", "101", "123" of a Slurm job. READING_OK, or why it is not known. */
 enum reading_state container_label(const struct env *env, struct str cgroup, const char *container, char *to, size_t size);
 
-/* The Slurm job that a process belongs to, from the texts of /proc/PID/cgroup and /proc/PID/environ. A pure function. */
-struct slurm_job {
-    char id[PROCESS_JOB_SIZE];    /* "": none */
-    int64_t uid;                  /* whose it is, by the cgroup; -1 not known */
+/* The job that a process belongs to, from the texts of /proc/PID/cgroup and /proc/PID/environ. A pure function. */
+struct process_job {
+    char id[PROCESS_JOB_SIZE];       /* "": none that has a name of its own */
+    struct reading rank, world_size; /* as torchrun, MPI or Slurm said when it was started */
+    bool of_slurm;
+    int64_t uid;                  /* whose Slurm job it is, by the cgroup; -1 not known */
     char user[PROCESS_USER_SIZE]; /* ..., by the environment; "" not known */
 };
-void slurm_job(struct str cgroup, struct str environment, struct slurm_job *ret);
+void process_job(struct str cgroup, struct str environment, struct process_job *ret);
+/* "torchrun", "mpirun": the command line of a program that starts the processes of a job; NULL: it is none. */
+const char *job_launcher(const struct str *args, size_t count);
 
 /* The arguments with blanks between them, as they are: mask_arguments() for the eyes of others. */
 void command_join(const struct str *args, size_t count, char *to, size_t size);

@@ -1,11 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The Slurm job of a process. The cgroup is Slurm's own word; the environment is the user's, and counts only where Slurm runs
- * without cgroups or the job started a container, which has a cgroup of its own.
+ * The job of a process. The cgroup is Slurm's own word; the environment is the user's, and counts only where Slurm runs without
+ * cgroups or the job started a container, which has a cgroup of its own. Launchers of distributed programs say in the environment
+ * which rank a process has, and most of them what all processes of the job have in common, on all of its hosts.
  *
  *   cgroup v1   /slurm/uid_1000/job_4711/step_0/task_0       /slurm_node7/uid_1000/job_4711
  *   cgroup v2   /system.slice/slurmstepd.scope/job_4711/step_batch/user/task_0
  */
+#include <stdio.h>
+
+#include "base/cleanup.h"
 #include "host/identity.h"
+
+enum { UUID_LEN = 36, RANKS_MAX = 10 * 1000 * 1000 };
+
+enum variable {
+    JOB_ID,
+    OLD_JOB_ID,
+    JOB_USER,
+    RUN_ID,
+    MASTER_ADDR,
+    MASTER_PORT,
+    MPI_SPACE,
+    RANK,
+    WORLD_SIZE,
+    LOCAL_WORLD_SIZE,
+    OMPI_RANK,
+    OMPI_SIZE,
+    OMPI_LOCAL_SIZE,
+    PMI_RANK,
+    PMI_SIZE,
+    PMI_LOCAL_SIZE,
+    SLURM_RANK,
+    SLURM_SIZE,
+    VARIABLES
+};
+
+static const char *const variables[VARIABLES] = {
+    [JOB_ID] = "SLURM_JOB_ID",
+    [OLD_JOB_ID] = "SLURM_JOBID", /* of old releases; both are set */
+    [JOB_USER] = "SLURM_JOB_USER",
+    [RUN_ID] = "TORCHELASTIC_RUN_ID",
+    [MASTER_ADDR] = "MASTER_ADDR",
+    [MASTER_PORT] = "MASTER_PORT",
+    [MPI_SPACE] = "PMIX_NAMESPACE",
+    [RANK] = "RANK",
+    [WORLD_SIZE] = "WORLD_SIZE",
+    [LOCAL_WORLD_SIZE] = "LOCAL_WORLD_SIZE",
+    [OMPI_RANK] = "OMPI_COMM_WORLD_RANK",
+    [OMPI_SIZE] = "OMPI_COMM_WORLD_SIZE",
+    [OMPI_LOCAL_SIZE] = "OMPI_COMM_WORLD_LOCAL_SIZE",
+    [PMI_RANK] = "PMI_RANK",
+    [PMI_SIZE] = "PMI_SIZE",
+    [PMI_LOCAL_SIZE] = "MPI_LOCALNRANKS",
+    [SLURM_RANK] = "SLURM_PROCID",
+    [SLURM_SIZE] = "SLURM_STEP_NUM_TASKS", /* SLURM_NTASKS is also set in a batch script, which is no task */
+};
+
+/* In this order: inside of an MPI or Slurm task there may be a torchrun, whose ranks are finer. */
+static const struct {
+    enum variable rank, size, local;
+} ranks[] = {{RANK, WORLD_SIZE, LOCAL_WORLD_SIZE},
+             {OMPI_RANK, OMPI_SIZE, OMPI_LOCAL_SIZE},
+             {PMI_RANK, PMI_SIZE, PMI_LOCAL_SIZE},
+             {SLURM_RANK, SLURM_SIZE, VARIABLES}};
 
 static bool is_number(struct str s)
 {
@@ -21,7 +78,7 @@ static struct str behind(struct str s, const char *prefix)
     return (struct str){s.at + len, s.len - len};
 }
 
-static bool job_of_path(struct str path, struct slurm_job *ret)
+static bool job_of_path(struct str path, struct process_job *ret)
 {
     struct str part;
     bool slurm = false;
@@ -37,28 +94,120 @@ static bool job_of_path(struct str path, struct slurm_job *ret)
     return false;
 }
 
-static void job_of_environment(struct str environment, struct slurm_job *ret)
+static void find_variables(struct str environment, struct str found[VARIABLES])
 {
-    /* The second name is the one of old releases; both are set. */
-    static const char *const ids[] = {"SLURM_JOB_ID=", "SLURM_JOBID="};
-    struct str one;
+    struct str one, name;
     while (str_cut(&environment, '\0', &one)) {
-        for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-            if (!ret->id[0] && str_starts(one, ids[i]) && is_number(behind(one, ids[i])))
-                str_copy(ret->id, sizeof ret->id, behind(one, ids[i]));
-        if (str_starts(one, "SLURM_JOB_USER="))
-            str_copy_clean(ret->user, sizeof ret->user, behind(one, "SLURM_JOB_USER="));
+        struct str value = one;
+        if (!str_cut(&value, '=', &name))
+            continue;
+        for (size_t i = 0; i < VARIABLES; i++)
+            if (!found[i].len && str_is(name, variables[i]))
+                found[i] = value;
     }
 }
 
-void slurm_job(struct str cgroup, struct str environment, struct slurm_job *ret)
+static void job_of_slurm(struct str cgroup, const struct str found[VARIABLES], struct process_job *ret)
 {
     struct str line;
-    *ret = (struct slurm_job){.uid = -1};
-    job_of_environment(environment, ret);
+    for (enum variable i = JOB_ID; i <= OLD_JOB_ID && !ret->id[0]; i++)
+        if (is_number(found[i]))
+            str_copy(ret->id, sizeof ret->id, found[i]);
+    str_copy_clean(ret->user, sizeof ret->user, found[JOB_USER]);
     while (str_cut(&cgroup, '\n', &line))
         if (job_of_path(line, ret))
             break;
+    ret->of_slurm = ret->id[0];
+    if (!ret->of_slurm) {
+        ret->uid = -1;
+        ret->user[0] = '\0';
+    }
+}
+
+/* Returns how many of the processes are on this host; 0: not known. */
+static int64_t find_rank(const struct str found[VARIABLES], struct process_job *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(ranks); i++) {
+        int64_t rank, size, local = 0;
+        if (!str_to_i64(found[ranks[i].size], &size) || size < 1 || size > RANKS_MAX)
+            continue;
+        ret->world_size = reading_ok(size);
+        if (str_to_i64(found[ranks[i].rank], &rank) && rank >= 0 && rank < size)
+            ret->rank = reading_ok(rank);
+        if (ranks[i].local != VARIABLES && str_to_i64(found[ranks[i].local], &local) && local > 0)
+            return local;
+        return 0;
+    }
+    return 0;
+}
+
+/* torchrun makes one up for a job that stays on one host. */
+static bool is_uuid(struct str id)
+{
+    for (size_t i = 0; i < id.len; i++)
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? id.at[i] != '-' : !strchr("0123456789abcdefABCDEF", id.at[i]))
+            return false;
+    return id.len == UUID_LEN;
+}
+
+/* What the processes of a job have in common on all of its hosts. */
+static void job_of_launcher(const struct str found[VARIABLES], int64_t local, struct process_job *ret)
+{
+    int64_t size = reading_or(ret->world_size, 1);
+    bool here = local >= size;
+    if (size < 2)
+        return;
+    if (found[RUN_ID].len && !str_is(found[RUN_ID], "none") && !(here && is_uuid(found[RUN_ID])))
+        str_copy_clean(ret->id, sizeof ret->id, found[RUN_ID]);
+    else if (!here && found[MPI_SPACE].len)
+        str_copy_clean(ret->id, sizeof ret->id, found[MPI_SPACE]);
+    else if (!here && found[MASTER_ADDR].len && is_number(found[MASTER_PORT]) && !str_is_loopback(found[MASTER_ADDR])) {
+        char host[PROCESS_JOB_SIZE - 8];
+        str_copy_clean(host, sizeof host, found[MASTER_ADDR]);
+        snprintf(ret->id, sizeof ret->id, "%s:%.*s", host, (int)MIN_OF(found[MASTER_PORT].len, (size_t)5), found[MASTER_PORT].at);
+    }
+}
+
+void process_job(struct str cgroup, struct str environment, struct process_job *ret)
+{
+    struct str found[VARIABLES] = {0};
+    *ret = (struct process_job){.uid = -1};
+    find_variables(environment, found);
+    job_of_slurm(cgroup, found, ret);
+    int64_t local = find_rank(found, ret);
     if (!ret->id[0])
-        *ret = (struct slurm_job){.uid = -1};
+        job_of_launcher(found, local, ret);
+}
+
+const char *job_launcher(const struct str *args, size_t count)
+{
+    static const struct {
+        const char *program, *name;
+    } launchers[] = {
+        {"torchrun", "torchrun"},
+        {"torch.distributed.run", "torchrun"},
+        {"torch.distributed.launch", "torchrun"},
+        {"accelerate", "accelerate"},
+        {"accelerate.commands.launch", "accelerate"},
+        {"deepspeed", "deepspeed"},
+        {"deepspeed.launcher.launch", "deepspeed"},
+        {"horovodrun", "horovodrun"},
+        {"mpirun", "mpirun"},
+        {"mpiexec", "mpiexec"},
+        {"mpiexec.hydra", "mpiexec"},
+        {"hydra_pmi_proxy", "mpiexec"},
+        {"orterun", "mpirun"},
+        {"orted", "mpirun"},
+        {"prterun", "mpirun"},
+        {"prted", "mpirun"},
+    };
+    size_t at = command_program_at(args, count);
+    if (at >= count)
+        return NULL;
+    const char *slash = memrchr(args[at].at, '/', args[at].len);
+    struct str program = slash ? (struct str){slash + 1, args[at].len - (size_t)(slash + 1 - args[at].at)} : args[at];
+    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
+        if (str_is(program, launchers[i].program))
+            return launchers[i].name;
+    return NULL;
 }

@@ -105,11 +105,19 @@ static void add_place(struct buf *out, const char **lead, const struct process *
     char pod[PROCESS_CONTAINER_NAME_SIZE];
     process_pod(p, pod, sizeof pod);
     if (p->job[0])
-        add_part(out, lead, "job ", p->job, PROCESS_JOB_SIZE);
+        add_part(out, lead, "job ", p->job, 32);
     else
         add_part(out, lead, "", pod[0] ? pod : process_container(p), 32);
     if (!p->visible)
         add_part(out, lead, "", "outside this container or PID namespace", 64);
+}
+
+const char *process_rank_words(const struct process *p, char out[RANK_WORDS])
+{
+    out[0] = '\0';
+    if (p->rank.state == READING_OK)
+        snprintf(out, RANK_WORDS, "%lld/%lld", (long long)p->rank.value, (long long)reading_or(p->world_size, 0));
+    return out;
 }
 
 const char *process_model(const struct process *p)

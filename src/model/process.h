@@ -26,7 +26,7 @@ enum {
     PROCESS_MODEL_SIZE = 128,
     PROCESS_TITLE_SIZE = 64,
     PROCESS_CONTAINER_NAME_SIZE = 160,
-    PROCESS_JOB_SIZE = 24,
+    PROCESS_JOB_SIZE = 64,
 };
 
 struct process {
@@ -46,7 +46,9 @@ struct process {
     char container_name[PROCESS_CONTAINER_NAME_SIZE]; /* as its runtime calls it, "NAMESPACE/POD/CONTAINER"; "" none or unknown */
     enum reading_state container_name_state;          /* why the name of a container is not known */
     char parent_name[PROCESS_NAME_SIZE];              /* "" unknown */
-    char job[PROCESS_JOB_SIZE];                       /* number of its Slurm job; "" none or unknown */
+    char job[PROCESS_JOB_SIZE];      /* "4711" of Slurm, "llama-ft" as torchrun was told, "torchrun:4242"; "" none or unknown */
+    char launcher[PROCESS_JOB_SIZE]; /* what started it and may have started others of its job: "torchrun:4242"; "" none */
+    struct reading rank, world_size; /* its number among the processes of its job, and how many they are */
     enum power_basis power_basis;
     enum process_activity activity;
     struct process_limit limit; /* what limits it; judged when the snapshot is built */
@@ -104,6 +106,10 @@ enum process_part {
 };
 enum { PROCESS_WORDS = 224 };
 const char *process_words(const struct process *p, unsigned with, char out[PROCESS_WORDS]);
+
+/* "3/8": its rank of so many; "" where none is known. */
+enum { RANK_WORDS = 32 };
+const char *process_rank_words(const struct process *p, char out[RANK_WORDS]);
 
 const char *process_type_name(enum process_type type);
 const char *power_basis_name(enum power_basis basis);

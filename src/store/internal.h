@@ -89,7 +89,7 @@ struct process_run {
     int32_t pid;
     int64_t start_key;
     bool seen;              /* in the snapshot at hand */
-    bool named;             /* the name of its container is stored */
+    bool named, in_job;     /* the name of its container, of its job, is stored */
     struct run_share share; /* of the minute */
     struct run_share whole; /* of those before it in this transaction */
 };

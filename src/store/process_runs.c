@@ -87,6 +87,7 @@ static int begin_run(struct store *s, const struct process *p, const struct know
     if (rc == 0)
         rc = insert_run(s, p, known, at_ms, &run->id, err);
     run->named = rc == 0 && p->container_name[0];
+    run->in_job = rc == 0 && p->job[0];
     if (rc < 0)
         return rc;
     s->run_count++;
@@ -123,17 +124,19 @@ static void bind_share(struct db_statement *q, int at, const struct run_share *s
     db_bind_i64(q, at, share->energy_mj);
 }
 
-/* A name may be learned after its process: from the kubelet, which is asked now and then. */
+/* A name may be learned after its process: from the kubelet, which is asked now and then; a job needs a second process. */
 static int name_run(struct store *s, struct process_run *run, const struct process *p, struct error *err)
 {
-    if (run->named || !p->container_name[0])
+    if ((run->named || !p->container_name[0]) && (run->in_job || !p->job[0]))
         return 0;
     struct db_statement *q = store_statement(s, ST_RUN_NAME, err);
     if (!q)
         return -EIO;
-    db_bind_text(q, 1, p->container_name);
-    db_bind_i64(q, 2, run->id);
-    run->named = true;
+    db_bind_word(q, 1, p->container_name);
+    db_bind_word(q, 2, p->job);
+    db_bind_i64(q, 3, run->id);
+    run->named |= p->container_name[0];
+    run->in_job |= p->job[0];
     return db_put(q, err);
 }
 

@@ -63,7 +63,7 @@ static const char *const texts[ST_COUNT] = {
         "memory_peak_bytes = CASE WHEN memory_peak_bytes IS NULL OR $3 > memory_peak_bytes THEN $3 ELSE memory_peak_bytes END, "
         "memory_sum_bytes = memory_sum_bytes + $4, memory_count = memory_count + $5, "
         "sm_sum_permille = sm_sum_permille + $6, sm_count = sm_count + $7, energy_mj = energy_mj + $8 WHERE id = $9",
-    [ST_RUN_NAME] = "UPDATE processes SET container_name = $1 WHERE id = $2 AND container_name IS NULL",
+    [ST_RUN_NAME] = "UPDATE processes SET container_name = COALESCE(container_name, $1), job = COALESCE(job, $2) WHERE id = $3",
     [ST_RUN_END] = "UPDATE processes SET ended = 1 WHERE id = $1",
     [ST_PROCESS_MINUTE] =
         "INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, "

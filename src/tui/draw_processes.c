@@ -17,12 +17,22 @@ static bool has_idle_process(const struct top *t)
     return false;
 }
 
+static bool has_job(const struct top *t)
+{
+    for (size_t i = 0; i < t->row_count; i++)
+        if (t->rows[i].process && t->rows[i].process->job[0])
+            return true;
+    return false;
+}
+
 /* Which columns there is room for. */
 static unsigned choose_columns(const struct top *t, int width)
 {
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
+    if (!has_job(t))
+        chosen &= ~(1U << COL_JOB);
     return draw_columns_that_fit(top_columns, COL_COUNT, chosen, width - COMMAND_LEAST);
 }
 
@@ -43,6 +53,14 @@ static const char *command_of(const struct process *p)
 static void age_text(char text[NUMBER_SIZE], const struct page *page, int64_t ms)
 {
     show_age(text, page, ms);
+}
+
+/* "4711 3/8" */
+static void job_text(char *text, size_t size, const struct process *p)
+{
+    char rank[RANK_WORDS];
+    process_rank_words(p, rank);
+    snprintf(text, size, "%s%s%s", p->job, p->job[0] && rank[0] ? " " : "", rank);
 }
 
 static void number_text(char text[NUMBER_SIZE], const struct page *page, const struct process *p, enum top_column column)
@@ -92,6 +110,7 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
         }
         break;
     case COL_CONTAINER: process_container_words(text, size, p); break;
+    case COL_JOB: job_text(text, size, p); break;
     case COL_BY: str_copy(text, size, str_from(process_basis_word(p->power_basis))); break;
     case COL_NAME: str_copy(text, size, str_from(process_title(p))); break;
     case COL_MODEL: str_copy(text, size, str_from(p->model)); break;

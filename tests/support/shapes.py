@@ -32,7 +32,7 @@ DRIVER = {
 PROCESS = {
     "pid": int, "name": Null(str), "command": Null(str), "user": Null(str), "type": Null(OneOf("compute", "graphics", "both")),
     "memory_mb": Null(NUMBER), "utilization_percent": Null(NUMBER), "power_watts": Null(NUMBER), "cpu_percent": Null(NUMBER),
-    "host_memory_mb": Null(NUMBER), "container": Null(str), "display_name": Null(str), "container_name": Null(str), "job": Null(str), "parent_pid": Null(int), "parent_name": Null(str), "started_at": Null(TIME),
+    "host_memory_mb": Null(NUMBER), "container": Null(str), "display_name": Null(str), "container_name": Null(str), "job": Null(str), "rank": Null(int), "world_size": Null(int), "parent_pid": Null(int), "parent_name": Null(str), "started_at": Null(TIME),
 }
 GPU = {
     "index": int, "uuid": Null(str), "pci_address": Null(str), "vendor": str, "name": Null(str), "source": str, "simulated": bool,

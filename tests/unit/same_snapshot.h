@@ -29,6 +29,8 @@ static inline void assert_same_process(const struct process *a, const struct pro
     assert_string_equal(a->title, b->title);
     assert_string_equal(a->container_name, b->container_name);
     assert_string_equal(a->job, b->job);
+    assert_same_reading(a->rank, b->rank, "rank");
+    assert_same_reading(a->world_size, b->world_size, "world_size");
     assert_int_equal(a->container_name_state, b->container_name_state);
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         assert_same_reading(a->metric[i], b->metric[i], process_metric_table[i].field);

@@ -16,6 +16,8 @@ export interface Process {
   short_name?: string | null; // what people call it
   container_name?: string | null;
   job?: string | null;
+  rank?: number | null;
+  world_size?: number | null;
   model?: string | null;
   started_at?: string | null;
   absent?: Record<string, string>;

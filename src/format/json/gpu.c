@@ -97,6 +97,8 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     json_words(j, "short_name", process_words(p, SHORT_NAME, words));
     json_words(j, "container_name", p->container_name);
     json_words(j, "job", p->job);
+    number_or_null(j, "rank", p->rank.state == READING_OK, p->rank.value);
+    number_or_null(j, "world_size", p->world_size.state == READING_OK, p->world_size.value);
     number_or_null(j, "parent_pid", p->parent > 0, p->parent);
     json_words(j, "parent_name", p->parent_name);
     json_time(j, "started_at", p->started_at);

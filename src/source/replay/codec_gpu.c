@@ -14,7 +14,8 @@ enum {
     PROCESS_SHOWN = 32,
     PROCESS_PARENT = 64,
     PROCESS_IN_JOB = 128,
-    PROCESS_ALL = 255
+    PROCESS_RANK = 256,
+    PROCESS_ALL = 511
 };
 
 static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
@@ -33,6 +34,13 @@ static void code_process_shown(struct coder *c, struct process *p, const struct 
     const size_t sizes[] = {sizeof p->title, sizeof p->container_name};
     code_texts(c, now, old, sizes, ARRAY_LEN(now));
     p->container_name_state = (enum reading_state)code_small(c, p->container_name_state, READING_LAST);
+}
+
+/* A number that is known or not. */
+static struct reading code_count(struct coder *c, struct reading r)
+{
+    uint64_t coded = code_small(c, r.state == READING_OK ? (uint64_t)r.value + 1 : 0, INT32_MAX);
+    return coded ? reading_ok((int64_t)coded - 1) : (struct reading){0};
 }
 
 static unsigned process_changes(const struct process *a, const struct process *b)
@@ -57,6 +65,8 @@ static unsigned process_changes(const struct process *a, const struct process *b
         mask |= PROCESS_PARENT;
     if (strcmp(a->job, b->job) != 0)
         mask |= PROCESS_IN_JOB;
+    if (!reading_same(a->rank, b->rank) || !reading_same(a->world_size, b->world_size))
+        mask |= PROCESS_RANK;
     return mask;
 }
 
@@ -86,6 +96,10 @@ static void code_process(struct coder *c, struct process *p, const struct proces
     }
     if (mask & PROCESS_IN_JOB)
         CODE_TEXT(c, p->job);
+    if (mask & PROCESS_RANK) {
+        p->rank = code_count(c, p->rank);
+        p->world_size = code_count(c, p->world_size);
+    }
 }
 
 /* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */

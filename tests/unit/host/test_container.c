@@ -108,17 +108,87 @@ static void a_job_is_known_by_its_cgroup_else_by_its_environment(void **state)
         {"", STR(""), "", "", -1},
     };
     for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
-        struct slurm_job job;
-        slurm_job(str_from(jobs[i].cgroup), jobs[i].environment, &job);
+        struct process_job job;
+        process_job(str_from(jobs[i].cgroup), jobs[i].environment, &job);
         assert_string_equal(job.id, jobs[i].id);
         assert_string_equal(job.user, jobs[i].user);
         assert_int_equal(job.uid, jobs[i].uid);
     }
 }
 
+/* Launchers say rank and size; the id is what the processes on all hosts have in common. */
+static void a_launcher_says_rank_size_and_what_the_job_is_called(void **state)
+{
+    (void)state;
+    static const struct {
+        struct str environment;
+        const char *id;
+        int64_t rank, size; /* -1: not known */
+    } jobs[] = {
+        {STR("RANK=3\0WORLD_SIZE=8\0LOCAL_WORLD_SIZE=8\0TORCHELASTIC_RUN_ID=none\0MASTER_ADDR=127.0.0.1\0MASTER_PORT=29500\0"), "",
+         3, 8},
+        {STR("RANK=9\0WORLD_SIZE=16\0LOCAL_WORLD_SIZE=8\0TORCHELASTIC_RUN_ID=llama-ft\0"), "llama-ft", 9, 16},
+        {STR("RANK=9\0WORLD_SIZE=16\0LOCAL_WORLD_SIZE=8\0TORCHELASTIC_RUN_ID=none\0MASTER_ADDR=node1\0MASTER_PORT=29500\0"),
+         "node1:29500", 9, 16},
+        /* made up for one host */
+        {STR("RANK=0\0WORLD_SIZE=8\0LOCAL_WORLD_SIZE=8\0TORCHELASTIC_RUN_ID=12345678-1234-1234-1234-123456789abc\0"), "", 0, 8},
+        {STR("RANK=0\0WORLD_SIZE=1\0TORCHELASTIC_RUN_ID=alone\0"), "", 0, 1},
+        {STR("WORLD_SIZE=4\0"), "", -1, 4},
+        {STR("RANK=4\0WORLD_SIZE=4\0"), "", -1, 4},
+        {STR("RANK=1\0WORLD_SIZE=x\0"), "", -1, -1},
+        {STR("OMPI_COMM_WORLD_RANK=2\0OMPI_COMM_WORLD_SIZE=4\0OMPI_COMM_WORLD_LOCAL_SIZE=2\0PMIX_NAMESPACE=prterun-n1-77@1\0"),
+         "prterun-n1-77@1", 2, 4},
+        {STR("PMI_RANK=1\0PMI_SIZE=2\0MPI_LOCALNRANKS=2\0"), "", 1, 2},
+        {STR("SLURM_JOB_ID=12\0SLURM_PROCID=1\0SLURM_STEP_NUM_TASKS=2\0"), "12", 1, 2},
+        {STR("SLURM_JOB_ID=12\0SLURM_PROCID=0\0SLURM_NTASKS=8\0"), "12", -1, -1}, /* the batch script */
+        {STR("SLURM_JOB_ID=12\0SLURM_PROCID=1\0SLURM_STEP_NUM_TASKS=2\0RANK=9\0WORLD_SIZE=16\0"), "12", 9, 16},
+        {STR("RANK=1\0WORLD_SIZE=2\0MASTER_ADDR=n\0MASTER_PORT=1"), "n:1", 1, 2}, /* cut off at its end */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+        struct process_job job;
+        process_job(STR("0::/user.slice/user-1000.slice/session-3.scope\n"), jobs[i].environment, &job);
+        assert_string_equal(job.id, jobs[i].id);
+        assert_int_equal(reading_or(job.rank, -1), jobs[i].rank);
+        assert_int_equal(reading_or(job.world_size, -1), jobs[i].size);
+    }
+}
+
+static void launchers_are_known_by_their_command_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args[5], *name;
+    } lines[] = {
+        {{"/usr/bin/python3", "/usr/local/bin/torchrun", "--nproc-per-node=8", "train.py"}, "torchrun"},
+        {{"python", "-m", "torch.distributed.run", "train.py"}, "torchrun"},
+        {{"/opt/conda/bin/python3.11", "/opt/conda/bin/accelerate", "launch", "x.py"}, "accelerate"},
+        {{"python3", "-u", "-m", "deepspeed.launcher.launch"}, "deepspeed"},
+        {{"mpirun", "-np", "4", "./solver"}, "mpirun"},
+        {{"/usr/bin/hydra_pmi_proxy", "--rmk"}, "mpiexec"},
+        {{"python3", "train.py", "torchrun"}, NULL},
+        {{"bash", "-c", "torchrun train.py"}, NULL},
+        {{"/usr/lib/systemd/systemd", "--user"}, NULL},
+        {{NULL}, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        struct str args[5];
+        size_t count = 0;
+        while (count < 5 && lines[i].args[count]) {
+            args[count] = str_from(lines[i].args[count]);
+            count++;
+        }
+        const char *name = job_launcher(args, count);
+        assert_true(!name == !lines[i].name);
+        if (name)
+            assert_string_equal(name, lines[i].name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(every_runtime_has_a_readable_form), TEST(deep_and_long_paths_stay_bounded),
-                                       TEST(a_job_is_known_by_its_cgroup_else_by_its_environment)};
+                                       TEST(a_job_is_known_by_its_cgroup_else_by_its_environment),
+                                       TEST(a_launcher_says_rank_size_and_what_the_job_is_called),
+                                       TEST(launchers_are_known_by_their_command_lines)};
     return RUN_TESTS(tests);
 }

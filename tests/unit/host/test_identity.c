@@ -105,6 +105,57 @@ static void the_owner_of_a_job_is_named_where_the_kernel_names_nobody(void **sta
     identity_free(i);
 }
 
+static void write_child(struct sysroot *s, int pid, const char *comm, int parent)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    snprintf(text, sizeof text, "%d (%s) S %d 1 1 0 -1 0 0 0 0 0 5 5 0 0 20 0 9 0 77 1000000 2048 0\n", pid, comm, parent);
+    sysroot_write(s, path, text);
+}
+
+/* Through a shell between them, and although the launcher has ended meanwhile; not whatever a session has started. */
+static void a_rank_knows_its_launcher(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    write_child(&s, 50, "bash", 1);
+    WRITE(&s, 50, "cmdline", "-bash\0");
+    write_child(&s, 100, "torchrun", 50);
+    WRITE(&s, 100, "cmdline", "/usr/bin/python3\0/usr/bin/torchrun\0--nproc-per-node=2\0train.py\0");
+    write_child(&s, 101, "sh", 100);
+    WRITE(&s, 101, "cmdline", "sh\0-c\0python3 train.py\0");
+    write_child(&s, PID, "python3", 101);
+    struct identity *i = new_identity(&s);
+    struct process p = fill(i, PID);
+    assert_string_equal(p.launcher, "torchrun:100");
+    assert_string_equal(p.job, ""); /* one alone is not a job */
+    WRITE(&s, PID, "environ", "RANK=1\0WORLD_SIZE=2\0LOCAL_WORLD_SIZE=2\0");
+    identity_free(i);
+    i = new_identity(&s);
+    p = fill(i, PID);
+    assert_string_equal(p.job, "torchrun:100");
+    assert_int_equal(p.rank.value, 1);
+    assert_int_equal(p.world_size.value, 2);
+    write_child(&s, PID, "pt_main_thread", 1); /* its launcher has ended; the name that it gives itself makes it looked at again */
+    identity_sweep(i);
+    p = fill(i, PID);
+    assert_int_equal(p.parent, 1);
+    assert_string_equal(p.job, "torchrun:100");
+    identity_free(i);
+    sysroot_write(&s, "/proc/4242/environ", "");
+    write_child(&s, PID, "python3", 50);
+    i = new_identity(&s);
+    assert_string_equal(fill(i, PID).launcher, "");
+    identity_free(i);
+    write_child(&s, 60, "python3.11", 1); /* a script that spawns its workers */
+    WRITE(&s, 60, "cmdline", "python3.11\0train.py\0");
+    write_child(&s, PID, "python3", 60);
+    i = new_identity(&s);
+    assert_string_equal(fill(i, PID).launcher, "python3:60");
+    identity_free(i);
+}
+
 static void a_process_knows_who_started_it(void **state)
 {
     (void)state;
@@ -428,6 +479,7 @@ int main(void)
         TEST(a_process_is_known_by_name_user_command_start_and_container),
         TEST(the_owner_of_a_job_is_named_where_the_kernel_names_nobody),
         TEST(a_process_knows_who_started_it),
+        TEST(a_rank_knows_its_launcher),
         TEST(details_are_whole_and_masked),
         TEST(a_known_process_stays_who_it_is_while_nothing_can_be_read),
         TEST(secrets_are_shown_on_request),
