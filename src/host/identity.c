@@ -53,6 +53,7 @@ struct entry {
     char container_name[PROCESS_CONTAINER_NAME_SIZE];
     enum reading_state container_name_state;
     char job[PROCESS_JOB_SIZE], launcher[PROCESS_JOB_SIZE];
+    bool launcher_is_own; /* a program of the same name, no launcher that is known */
     struct reading rank, world_size;
 };
 
@@ -229,8 +230,10 @@ static void learn_launcher(struct identity *i, struct entry *e)
         len = read_of(i, (int32_t)pid, "stat", text, sizeof text);
         pid = len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) ? stat.parent : 0;
     }
-    if (!e->launcher[0] && e->parent > 1 && strncmp(e->comm, e->parent_name, FAMILY_LEN) == 0)
-        snprintf(e->launcher, sizeof e->launcher, "%.15s:%d", e->comm, (int)e->parent);
+    if (e->launcher[0] || e->parent <= 1 || strncmp(e->comm, e->parent_name, FAMILY_LEN) != 0)
+        return;
+    snprintf(e->launcher, sizeof e->launcher, "%.15s:%d", e->comm, (int)e->parent);
+    e->launcher_is_own = true;
 }
 
 /* Everything that stays as long as the process does what it does. */
@@ -447,7 +450,8 @@ void identity_fill(struct identity *i, struct process *p)
     keep_or_copy(p->title, sizeof p->title, e->title);
     keep_or_copy(p->container_name, sizeof p->container_name, e->container_name);
     keep_or_copy(p->job, sizeof p->job, e->job);
-    keep_or_copy(p->launcher, sizeof p->launcher, e->launcher);
+    if (!e->launcher_is_own || p->type != PROCESS_GRAPHICS) /* browsers start processes of their own for every purpose */
+        keep_or_copy(p->launcher, sizeof p->launcher, e->launcher);
     p->rank = e->rank;
     p->world_size = e->world_size;
     p->container_name_state = e->container_name_state;

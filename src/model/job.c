@@ -24,7 +24,7 @@ void process_job_id(const struct process *p, char *to, size_t size)
 {
     char pod[PROCESS_CONTAINER_NAME_SIZE];
     process_pod(p, pod, sizeof pod);
-    const char *container = is_no_job(p->container) ? "" : process_container(p);
+    const char *container = is_no_job(p->container) || p->type == PROCESS_GRAPHICS ? "" : process_container(p);
     str_copy(to, size, str_from(p->job[0] ? p->job : pod[0] ? pod : container));
 }
 
@@ -35,7 +35,7 @@ static bool has_sister(const struct snapshot *s, const struct process *p)
     for (size_t g = 0; g < s->gpu_count; g++)
         for (size_t i = 0; i < s->gpus[g].process_count; i++) {
             const struct process *other = &s->gpus[g].processes[i];
-            if (other->pid != p->pid && other->type != PROCESS_GRAPHICS && strcmp(other->launcher, p->launcher) == 0)
+            if (other->pid != p->pid && strcmp(other->launcher, p->launcher) == 0)
                 return true;
         }
     return false;
@@ -46,7 +46,7 @@ void jobs_assign(struct snapshot *s)
     for (size_t g = 0; g < s->gpu_count; g++)
         for (size_t i = 0; i < s->gpus[g].process_count; i++) {
             struct process *p = &s->gpus[g].processes[i];
-            if (p->launcher[0] && !p->job[0] && p->type != PROCESS_GRAPHICS && has_sister(s, p))
+            if (p->launcher[0] && !p->job[0] && has_sister(s, p))
                 str_copy(p->job, sizeof p->job, str_from(p->launcher));
         }
 }
@@ -81,7 +81,7 @@ static size_t list_entries(const struct snapshot *s, struct entry *list)
             const struct process *p = &s->gpus[g].processes[i];
             process_job_id(p, list[count].id, sizeof list[count].id);
             list[count].member = (struct job_member){&s->gpus[g], p};
-            count += list[count].id[0] && p->type != PROCESS_GRAPHICS;
+            count += list[count].id[0] != '\0';
         }
     return count;
 }
@@ -148,5 +148,5 @@ const struct job *jobs_of(const struct jobs *jobs, const struct process *p)
 {
     char id[PROCESS_CONTAINER_NAME_SIZE];
     process_job_id(p, id, sizeof id);
-    return id[0] && p->type != PROCESS_GRAPHICS ? jobs_get(jobs, id) : NULL;
+    return id[0] ? jobs_get(jobs, id) : NULL;
 }

@@ -58,6 +58,34 @@ def test_jobs_and_pods_are_labels_and_have_a_bill(start, root, tmp_path):
     assert "JOB" in daemon.whirr("report", "--since", "-1h").stdout
 
 
+def stat_of(pid, comm, parent):
+    return f"{pid} ({comm}) S {parent} 1 1 0 -1 0 0 0 0 0 5 5 0 0 20 0 9 0 77 1000000 2048 0 " + "0 " * 30 + "\n"
+
+
+def test_what_one_launcher_has_started_is_a_job_with_ranks(start, root, tmp_path):
+    """python3 and comfyui are children of a torchrun; only python3's environment can be read."""
+    (root / "proc/900").mkdir()
+    (root / "proc/900/stat").write_text(stat_of(900, "torchrun", 1))
+    (root / "proc/900/cmdline").write_bytes(b"/usr/bin/python3\0/usr/bin/torchrun\0--nproc-per-node=2\0train.py\0")
+    (root / "proc/4404/cgroup").write_text("0::/user.slice/user-1000.slice/session-3.scope\n")
+    (root / "proc/4101/environ").write_bytes(b"RANK=1\0WORLD_SIZE=2\0LOCAL_WORLD_SIZE=2\0TORCHELASTIC_RUN_ID=none\0")
+    for pid, comm in ((4101, "python3"), (4404, "comfyui")):
+        (root / f"proc/{pid}/stat").write_text(stat_of(pid, comm, 900))
+    rows = json.loads(run_whirr("ps", "--sysroot", root, "--json").stdout)["processes"]
+    assert {(p["name"], p["job"], p["rank"], p["world_size"]) for p in rows if p["job"]} == {
+        ("python3", "torchrun:900", 1, 2), ("comfyui", "torchrun:900", None, None)}
+    table = run_whirr("ps", "--sysroot", root, "--sort", "job").stdout.splitlines()
+    assert {"JOB", "RANK"} <= set(table[0].split()) and {"torchrun:900", "1/2"} <= set(table[1].split())
+    jobs = json.loads(run_whirr("ps", "--sysroot", root, "--by", "job", "--json").stdout)["jobs"]
+    assert "torchrun:900" in [j["job"] for j in jobs]
+    daemon = start("--sysroot", root, "--interval", "0.2", "--store", f"sqlite:{tmp_path}/history.db", source="auto", sampled=True)
+    assert 'hpc_job="torchrun:900"' in daemon.get("/metrics").body.decode()
+    asked = [p for p in daemon.get("/api/processes").json()["processes"] if p["job"]]
+    assert {p["rank"] for p in asked} == {1, None}
+    bill = lambda: daemon.whirr("report", "--since", "-1h", "--by", "job", "--fields", "name").stdout.split()
+    eventually(lambda: "torchrun:900" in bill(), explain=daemon.log)
+
+
 # ---- the kubelet: a stand-in that speaks HTTP/2 and gRPC ----
 
 def field(number, data):

@@ -153,6 +153,9 @@ static void a_rank_knows_its_launcher(void **state)
     write_child(&s, PID, "python3", 60);
     i = new_identity(&s);
     assert_string_equal(fill(i, PID).launcher, "python3:60");
+    struct process draws = {.pid = PID, .instance = -1, .type = PROCESS_GRAPHICS}; /* as the processes of a browser do */
+    identity_fill(i, &draws);
+    assert_string_equal(draws.launcher, "");
     identity_free(i);
 }
 

@@ -49,7 +49,7 @@ static void processes_of_one_launcher_are_a_job_from_two_on(void **state)
     assert_null(jobs_of(&jobs, &s->gpus[1].processes[0]));
 }
 
-/* A name of its own stays, and what draws belongs to a desktop. */
+/* A name of its own stays, and a container that draws is a desktop's. */
 static void a_job_with_a_name_and_a_window_are_left_alone(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void a_job_with_a_name_and_a_window_are_left_alone(void **state)
         SET(p->launcher, "torchrun:10");
         SET(p->job, "4711");
         p = add(s, 0, pid + 10);
-        SET(p->launcher, "chrome:9");
+        SET(p->container, "docker:4f2a9c1b3d7e");
         p->type = PROCESS_GRAPHICS;
     }
     jobs_assign(s);
