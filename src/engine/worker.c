@@ -18,7 +18,7 @@
 /* One job, and the last one, which may be put behind it. */
 enum { JOBS_MAX = 4 };
 
-struct job {
+struct sample_job {
     enum job_kind kind;
     unsigned groups;
 };
@@ -29,8 +29,8 @@ struct worker {
     char *params;
     size_t slot;
     struct mailbox *jobs, *results;
-    struct mailbox *ended;     /* gets the worker itself when the thread is about to end */
-    struct job room[JOBS_MAX]; /* of the jobs under way: to ask must never fail, as a caller waits for the answer */
+    struct mailbox *ended;            /* gets the worker itself when the thread is about to end */
+    struct sample_job room[JOBS_MAX]; /* of the jobs under way: to ask must never fail, as a caller waits for the answer */
     size_t asked;
     pthread_t thread;
 
@@ -69,7 +69,7 @@ static struct result *result_without_memory(struct worker *w)
     return r;
 }
 
-static struct result *result_new(struct worker *w, const struct job *job, size_t gpu_count)
+static struct result *result_new(struct worker *w, const struct sample_job *job, size_t gpu_count)
 {
     struct result *r = calloc(1, sizeof *r + gpu_count * sizeof r->gpus[0]);
     if (!r) {
@@ -245,7 +245,7 @@ static int worker_prepare(struct worker *w, unsigned *groups, struct error *err)
     return rc;
 }
 
-static void do_sample(struct worker *w, const struct job *job)
+static void do_sample(struct worker *w, const struct sample_job *job)
 {
     struct error err = {0};
     unsigned groups = job->groups;
@@ -273,7 +273,7 @@ static void do_sample(struct worker *w, const struct job *job)
     mailbox_put(w->results, r);
 }
 
-static void do_describe(struct worker *w, const struct job *job)
+static void do_describe(struct worker *w, const struct sample_job *job)
 {
     struct result *r = result_new(w, job, 0);
     struct buf text = BUF(256 * 1024);
@@ -287,7 +287,7 @@ static void *worker_run(void *argument)
 {
     struct worker *w = argument;
     for (;;) {
-        struct job *job = mailbox_take(w->jobs, -1);
+        struct sample_job *job = mailbox_take(w->jobs, -1);
         if (!job)
             continue;
         enum job_kind kind = job->kind;
@@ -339,8 +339,8 @@ struct worker *worker_new(const struct env *env, const struct source_ops *ops, c
 
 void worker_ask(struct worker *w, enum job_kind kind, unsigned groups)
 {
-    struct job *job = &w->room[w->asked++ % JOBS_MAX];
-    *job = (struct job){kind, groups};
+    struct sample_job *job = &w->room[w->asked++ % JOBS_MAX];
+    *job = (struct sample_job){kind, groups};
     mailbox_put(w->jobs, job);
 }
 

@@ -53,14 +53,14 @@ void jobs_assign(struct snapshot *s)
 
 /* ---- the list ---- */
 
-struct entry {
+struct job_entry {
     char id[PROCESS_CONTAINER_NAME_SIZE];
     struct job_member member;
 };
 
 static int by_job(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    const struct job_entry *x = a, *y = b;
     const struct process *p = x->member.process, *q = y->member.process;
     int order = strverscmp(x->id, y->id);
     if (order)
@@ -73,7 +73,7 @@ static int by_job(const void *a, const void *b)
     return p->pid < q->pid ? -1 : p->pid > q->pid;
 }
 
-static size_t list_entries(const struct snapshot *s, struct entry *list)
+static size_t list_entries(const struct snapshot *s, struct job_entry *list)
 {
     size_t count = 0;
     for (size_t g = 0; g < s->gpu_count; g++)
@@ -105,7 +105,7 @@ int jobs_find(struct jobs *ret, const struct snapshot *s)
     *ret = (struct jobs){0};
     for (size_t g = 0; g < s->gpu_count; g++)
         most += s->gpus[g].process_count;
-    AUTO_FREE struct entry *list = calloc(most + 1, sizeof *list);
+    AUTO_FREE struct job_entry *list = calloc(most + 1, sizeof *list);
     ret->list = calloc(most + 1, sizeof *ret->list);
     ret->members = calloc(most + 1, sizeof *ret->members);
     if (!list || !ret->list || !ret->members) {
