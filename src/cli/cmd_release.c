@@ -16,7 +16,7 @@
 enum { DEFAULT_MS = 5 * 60 * 1000 };
 
 /* A driver that no daemon holds need not be released: a script may go on. */
-static int nobody(const struct cli *cli, const struct error *err)
+static int release_not_held(const struct cli *cli, const struct error *err)
 {
     AUTO_BUF struct buf out = BUF(4096);
     struct json_writer j = JSON_WRITER(&out);
@@ -89,7 +89,7 @@ static int release_run(struct cli *cli)
     if (result == -EINVAL)
         return cli_usage(cli, "%s", err.text);
     if (result == -ENOENT)
-        return nobody(cli, &err);
+        return release_not_held(cli, &err);
     if (result)
         return cli_fail("%s", err.text);
     int status = release_ask(cli, client, for_ms);

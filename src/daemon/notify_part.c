@@ -38,7 +38,7 @@ static void *open_notify(const struct part_host *host, struct error *ret)
     p->env = host->env;
     p->service = notifier_service_new(&options, &err);
     if (!p->service)
-        log_error("nobody is notified of alerts", LOG_TEXT("error", err.text));
+        log_error("no notifications of alerts are sent", LOG_TEXT("error", err.text));
     return p;
 }
 

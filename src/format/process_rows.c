@@ -188,8 +188,8 @@ bool process_rows_remainder(const struct process_rows *rows, const struct snapsh
 {
     const struct gpu *gpu = &s->gpus[position];
     bool asked = rows->whole && (rows->only == ALL_GPUS || rows->only == (int)position);
-    bool anybody = gpu->process_count || gpu->processes_hidden || gpu->processes_state != READING_OK;
-    return asked && anybody && gpu->not_attributed_mw.state == READING_OK;
+    bool has_processes = gpu->process_count || gpu->processes_hidden || gpu->processes_state != READING_OK;
+    return asked && has_processes && gpu->not_attributed_mw.state == READING_OK;
 }
 
 const char *process_basis_word(enum power_basis basis)

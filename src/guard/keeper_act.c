@@ -356,7 +356,7 @@ bool keeper_reconcile(struct keeper *k)
         k->policy.held = k->entry.held;
         k->policy.idle = k->entry.idle && k->spec->limits.idle_ms;
         keeper_tell(k, GUARD_EVENT_STATE, GUARD_RUNNING, "an earlier guard left it off the GPU; it comes back when %s",
-                    k->policy.idle ? "somebody asks for it" : "the GPU is free");
+                    k->policy.idle ? "a request arrives" : "the GPU is free");
     } else {
         k->entry.acted_count = 0;
         k->entry.step[0] = '\0';

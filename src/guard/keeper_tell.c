@@ -99,7 +99,7 @@ static void tell_paused(struct keeper *k, enum guard_state before)
 void keeper_tell_change(struct keeper *k, enum guard_state before)
 {
     char idle[WORDS_SIZE + 32], ms[WORDS_SIZE];
-    snprintf(idle, sizeof idle, "nobody asked for it for %s", words_duration(k->spec->limits.idle_ms, ms));
+    snprintf(idle, sizeof idle, "no request for %s", words_duration(k->spec->limits.idle_ms, ms));
     const char *why = k->policy.idle           ? idle
                       : k->policy.held         ? "a person holds it"
                       : k->policy.evict_wanted ? "a person wants it off the GPU"
@@ -119,7 +119,7 @@ void keeper_tell_change(struct keeper *k, enum guard_state before)
     case GUARD_PAUSED: tell_paused(k, before); break;
     case GUARD_RESERVING:
         keeper_tell(k, GUARD_EVENT_STATE, before, "%s; waiting for %s of free GPU memory",
-                    k->policy.idle ? "somebody asks for it" : k->claim.reason, words_bytes(k->entry.bytes, needed));
+                    k->policy.idle ? "a request arrived" : k->claim.reason, words_bytes(k->entry.bytes, needed));
         break;
     case GUARD_RESUMING: keeper_tell(k, GUARD_EVENT_STATE, before, "bringing it back"); break;
     case GUARD_RUNNING:

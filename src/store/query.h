@@ -14,7 +14,7 @@ enum { QUERY_COLUMNS_MAX = SERIES_COLUMNS_MAX, QUERY_POINTS_DEFAULT = 2000, QUER
 /* Orders of rows that a consumer may rely on. A query that promises one selects the keys of that order first and ends in its words;
  * a consumer of such rows looks at each with order_holds(), so that sums are refused rather than wrong if the two ever part. */
 #define ORDER_BY_TIME_AND_GPU " ORDER BY 1, 2, 3"                    /* minute or hour, GPU, process */
-#define ORDER_BY_GPU_AND_STEP " ORDER BY 1, 2, sm DESC, memory DESC" /* GPU, step; whoever did most first */
+#define ORDER_BY_GPU_AND_STEP " ORDER BY 1, 2, sm DESC, memory DESC" /* GPU, step; the busiest first */
 
 /* The keys of the row before; zero before the first. */
 struct row_order {

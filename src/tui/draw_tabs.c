@@ -386,8 +386,8 @@ static void draw_guard(const struct top *t, struct canvas *c)
     } all[] = {
         {"evict", "It gives the GPU up now, and comes back when the GPU is free."},
         {"hold", "It gives the GPU up now, and stays off until the hold is released."},
-        {"release", "It comes back when nobody else needs the GPU."},
-        {"resume", "It comes back now, even where somebody else needs the GPU."},
+        {"release", "It comes back when no other process needs the GPU."},
+        {"resume", "It comes back now, even while another process needs the GPU."},
     };
     const struct top_worker *w = worker_meant(t);
     struct page page = draw_page(t);

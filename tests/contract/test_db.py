@@ -148,7 +148,7 @@ def test_a_file_of_an_unknown_schema_is_left_alone(file, tmp_path, version, said
 
 
 @pytest.mark.slow
-def test_somebody_else_is_writing(file, tmp_path):
+def test_another_process_is_writing(file, tmp_path):
     with sqlite3.connect(file) as connection:
         connection.execute("BEGIN IMMEDIATE")
         done = run(tmp_path, "vacuum", "--store", str(file))

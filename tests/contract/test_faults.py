@@ -72,7 +72,7 @@ def test_a_storm_of_reloads_changes_nothing(start, tmp_path):
     assert d.stop()[0] == 0, d.log()
 
 
-def test_a_thousand_slow_clients_keep_nobody_waiting(start):
+def test_a_thousand_slow_clients_delay_no_other_client(start):
     """Half of them send their request byte by byte, half never read what they are sent."""
     d = start("--interval", "0.2", WHIRR_SERVER_MAX_CLIENTS="4096")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

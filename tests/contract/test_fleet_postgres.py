@@ -138,7 +138,7 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     assert "not answering" not in ask("status").stdout.splitlines()[0]
 
 
-def test_a_database_that_nobody_wrote_to(ask):
+def test_an_empty_database(ask):
     subprocess.run([CONTROL, "start"], timeout=PATIENCE, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     sql("SET client_min_messages = error; DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC")
     done = ask("status")

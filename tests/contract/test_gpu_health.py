@@ -81,7 +81,7 @@ def test_the_shape_and_one_gpu_alone(daemon):
     assert daemon.whirr("health", "--nagios").stdout.startswith("GPU HEALTH ")
 
 
-def test_an_error_in_the_kernels_log_is_told_to_everybody(machine, node):
+def test_an_error_in_the_kernels_log_reaches_every_surface(machine, node):
     file = machine.folder / "history.db"
     d = machine.start("--store", f"sqlite:{file}")
     assert state(d) == "healthy" and re.search(r'state="healthy",host="[^"]+"\} 1$', d.get("/metrics").body.decode(), re.M)

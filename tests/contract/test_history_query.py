@@ -217,7 +217,7 @@ def test_a_long_download_streams_in_little_memory(big):
     assert most - before < ALLOWED_KIB, (before, most, length)
 
 
-def test_a_client_that_stops_reading_holds_up_nobody(big):
+def test_a_client_that_stops_reading_delays_no_other_client(big):
     stalled = []
     for _ in range(4):
         s = socket.socket()

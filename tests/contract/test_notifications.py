@@ -180,7 +180,7 @@ def test_a_digest_is_one_message(house):
     assert body["count"] == 3 and len(hook.requests) == 1
 
 
-def test_a_dead_target_delays_nobody_and_hears_later(house):
+def test_a_dead_target_delays_no_other_and_is_notified_later(house):
     dead, slow, alive = house.target(), house.target(), house.target()
     slow.delay = 10 * PATIENCE
     port = dead.port

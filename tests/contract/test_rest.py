@@ -64,7 +64,7 @@ def test_driver_versions(nvml):
 
 
 @pytest.mark.parametrize("path", ["/api/gpu/summary", "/api/gpu/metrics", "/api/gpu/devices", "/api/processes"])
-def test_whoever_asks_is_told_of_now(start, path):
+def test_every_request_is_answered_with_the_newest_sample(start, path):
     """However long the interval, the answer is of a sample that was taken for it, and says how old that is."""
     d = start("--interval", "600")
     d.wait_age(1)
@@ -291,7 +291,7 @@ def test_shapes_hold_on_every_machine(start, source):
     shapes.check(d.json("/api/resources"), shapes.RESOURCES)
 
 
-def test_before_the_first_sample_nobody_is_told_that_there_is_no_gpu(nvml, tmp_path):
+def test_before_the_first_sample_no_answer_says_that_there_is_no_gpu(nvml, tmp_path):
     """A driver that takes its time: the answer says so, at once after the first half second; then it is there."""
     card = "gpu NVIDIA GeForce RTX 4090\n"
 

@@ -87,7 +87,7 @@ def test_wrong_tokens_are_limited(guarded):
     assert d.ask("POST", "/login", body="token=guess").status == 429
 
 
-def test_a_page_whose_token_was_removed_locks_nobody_out(guarded):
+def test_a_page_whose_token_was_removed_locks_no_client_out(guarded):
     d = guarded
     second = new_token(d, "second")
     session = login(d).headers["set-cookie"].split(";")[0]

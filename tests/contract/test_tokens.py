@@ -53,7 +53,7 @@ def test_it_can_be_turned_off(nvml, server):
     throughout(2, lambda: asked() == [] and not speed_of(d, pid))
 
 
-def test_whoever_is_no_model_server_is_not_asked(nvml, server):
+def test_a_process_that_is_no_model_server_is_not_asked(nvml, server):
     pid, asked = server("trainer", "--port", "PORT", pages={"/metrics": VLLM})
     d = nvml(script(pid), "--interval", "0.5")
     eventually(lambda: process_of(d, pid))

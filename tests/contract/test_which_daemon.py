@@ -26,7 +26,7 @@ def test_no_silences_is_an_answer(daemon):
     assert done.returncode == 0 and done.stdout == "No silences.\n", done
 
 
-def test_a_broken_file_that_nobody_named_does_not_change_which_daemon_is_asked(start):
+def test_a_broken_default_file_does_not_change_which_daemon_is_asked(start):
     d = start(source="sim:gpus=3,scenario=training")
     (d.folder / "config/whirr").mkdir()
     (d.folder / "config/whirr/whirr.toml").write_text("[server\n")
@@ -208,7 +208,7 @@ def test_two_daemons_do_not_share_a_database(writing, tmp_path):
         assert again.returncode == 1 and str(writing.file) in again.stderr and f"PID {writing.process.pid}" in again.stderr, again
 
 
-def test_a_daemon_that_was_killed_holds_nobody_up(start, tmp_path):
+def test_a_killed_daemon_blocks_no_command(start, tmp_path):
     d = start()
     d.process.kill()
     d.process.wait(20)

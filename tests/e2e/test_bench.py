@@ -57,7 +57,7 @@ def test_the_kept_table_names_what_failed_and_what_was_not_run(tmp_path, monkeyp
     capsys.readouterr()
 
 
-def test_a_watcher_is_judged_by_what_nobody_beside_nobody_differs_by(capsys):
+def test_a_watcher_is_judged_by_the_noise_of_unwatched_slices(capsys):
     disturbance = module(ROOT / "bench/disturbance")
     calm, rough = [1.0, 1.001] * 8, [1.0, 1.3] * 8
     assert disturbance.noise(calm) < 1.002 and 1.2 < disturbance.noise(rough) <= 1.3
@@ -69,7 +69,7 @@ def test_a_watcher_is_judged_by_what_nobody_beside_nobody_differs_by(capsys):
     assert len(lines) == 3 and all(line.startswith("figure\tkernel p99, watched by whirr serve\t") for line in lines)
 
 
-def test_nobody_and_each_watcher_take_turns():
+def test_unwatched_slices_and_each_watcher_take_turns():
     turns = module(ROOT / "bench/disturbance").turns
     rounds = [turns(["a", "b", "c", "d"], i) for i in range(4)]
     assert rounds[0] == ["nobody", "a", "b", "nobody", "c", "d"] and rounds[1] == ["nobody", "b", "c", "nobody", "d", "a"]

@@ -56,7 +56,7 @@ def test_a_small_process_is_no_claim_unless_any_counts(machine):
     throughout(1, lambda: m.status()["state"] == "running" and m.status()["other_processes"] == 1, m.log)
 
 
-def test_claim_any_counts_everybody(machine):
+def test_claim_any_counts_every_process(machine):
     m = machine
     worker = m.process(8000)
     attach(m, worker, "--claim", "any")
@@ -380,7 +380,7 @@ def test_killed_while_draining_the_next_start_goes_on(machine):
     wait_for(lambda: m.journal()["claimant"][0] == 0, m.journal)
 
 
-def test_killed_while_draining_for_somebody_who_left_it_runs(machine):
+def test_killed_while_draining_for_a_claim_that_ended_it_runs(machine):
     m = machine
     worker = m.process(16000)
     guard = attach(m, worker)
@@ -519,7 +519,7 @@ def test_probe_reports_a_round_trip(machine):
     assert m.calls() == ["lock", "checkpoint", "restore", "unlock"] and m.state(worker.pid) == 0
 
 
-def test_probe_waits_for_the_memory_that_somebody_took_meanwhile(machine):
+def test_probe_waits_for_the_memory_that_another_process_took_meanwhile(machine):
     m = machine
     worker = m.process(16000)
     m.hang("checkpoint")

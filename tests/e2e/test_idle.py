@@ -67,7 +67,7 @@ def texts(findings):
     return [f["text"] for f in findings]
 
 
-def test_a_gpu_that_nobody_uses_has_nothing_to_answer_for(whirr, host, audit):
+def test_an_unused_gpu_has_nothing_to_explain(whirr, host, audit):
     idle = audit()
     assert idle["keeps_from_idling"] == [] and {"display", "browser", "monitor", "open_device"} <= set(idle["ruled_out"])
     out = whirr("why", "--idle", "--sysroot", host.root).out
@@ -192,7 +192,7 @@ def test_idle_is_about_now(whirr):
     assert result.code == 2 and "--idle can't be combined with --at or --since" in result.err
 
 
-def test_the_recorded_host_of_somebody_else_is_not_mixed_with_this_one(whirr, tmp_path, sim):
+def test_a_recorded_host_is_not_mixed_with_this_one(whirr, tmp_path, sim):
     recording = tmp_path / "a.whirr"
     assert sim("idle", "record", str(recording), "--duration", "0.3", "--interval", "0.1", gpus=1).code == 0
     out = whirr("--source", f"replay:{recording}", "why", "--idle")

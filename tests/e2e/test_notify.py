@@ -71,7 +71,7 @@ def test_a_refusal_says_what_came_back_and_no_secret(whirr, target, config, answ
     assert result["ok"] is False and result["status"] == answer[0] and result["took_seconds"] >= 0 and "s3cretpath" not in json.dumps(result)
 
 
-def test_nobody_there_and_nobody_answering(whirr, target, config):
+def test_a_target_that_is_away_or_does_not_answer(whirr, target, config):
     closed = target()
     closed.close()
     done = whirr("--config", config(table("webhook", closed.url("/s3cretpath"))), "notify", "test", "ops")
@@ -157,7 +157,7 @@ def test_push_services_take_what_they_are_sent_with_why_and_a_link(whirr, target
     assert done.code == 0, done.err
     request, = stand_in.requests
     text = request.body.decode()
-    assert "Somebody ran `whirr notify test`." in text and "https://gpu.example.org/?at=" in text and "This is a test" in text
+    assert "`whirr notify test` was run." in text and "https://gpu.example.org/?at=" in text and "This is a test" in text
     shown = done.out + whirr("--config", path, "notify", "list").out + whirr("--config", path, "config", "show").out + whirr("--config", path, "notify", "list", "--json").out
     assert not any(secret in shown for secret in SECRETS)
 
@@ -228,7 +228,7 @@ def test_mail_goes_over_tls_with_why_and_a_link(whirr, mail, config, how):
     assert sender == "gpu@example.org" and to == ["me@example.org", "you@example.org"] and tls
     assert message["from"] == "GPU host <gpu@example.org>" and message["subject"].startswith("FIRING: whirr_test") and message["importance"] == "high"
     assert message["date"] and message["message-id"] and message["auto-submitted"] == "auto-generated"
-    assert "This is a test" in message.get_content() and "Why: Somebody ran `whirr notify test`." in message.get_content()
+    assert "This is a test" in message.get_content() and "Why: `whirr notify test` was run." in message.get_content()
     assert "https://gpu.example.org/?at=" in message.get_content()
 
 

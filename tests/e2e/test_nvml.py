@@ -83,7 +83,7 @@ def test_driver_body(nvml):
                       "cuda_available": True, "error_message": None}
 
 
-def test_a_lost_gpu_stays_listed_and_harms_nobody(nvml):
+def test_a_lost_gpu_stays_listed_and_affects_no_other(nvml):
     script = TWO + "again 0\n  fail * 15\n"
     devices = shapes.check(nvml(script, "devices", "--json").json(), shapes.DEVICES)["devices"]
     assert [d["is_available"] for d in devices] == [False, True]

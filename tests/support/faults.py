@@ -35,13 +35,13 @@ FAULTS = {
     "files of state are damaged": ["contract/test_alerts.py::test_a_damaged_state_is_moved_away", "contract/test_gpu_health.py::test_a_damaged_memory_is_moved_aside",
                                    "contract/test_notifications.py::test_a_damaged_queue_is_moved_aside"],
     "no descriptors are left": ["contract/test_faults.py::test_without_descriptors_it_goes_on_and_answers_again_later"],
-    "a thousand slow clients": ["contract/test_faults.py::test_a_thousand_slow_clients_keep_nobody_waiting"],
+    "a thousand slow clients": ["contract/test_faults.py::test_a_thousand_slow_clients_delay_no_other_client"],
     "clients take all places": ["contract/test_http.py::test_the_owner_gets_in_when_all_places_are_taken", "contract/test_http.py::test_one_address_cannot_take_all_places"],
     "malformed HTTP": ["contract/test_http.py::test_malformed_requests", "contract/test_soundness.py::test_everything_once_and_nothing_left_behind"],
     "malformed WebSocket": ["contract/test_live.py::test_frames_that_end_the_connection"],
     "a storm of reloads": ["contract/test_faults.py::test_a_storm_of_reloads_changes_nothing"],
     "a reload with mistakes": ["contract/test_alerts.py::test_a_reload_takes_new_rules_and_keeps_the_old_ones_where_they_are_wrong"],
-    "those who are to be notified are away": ["contract/test_notifications.py::test_a_dead_target_delays_nobody_and_hears_later"],
+    "those who are to be notified are away": ["contract/test_notifications.py::test_a_dead_target_delays_no_other_and_is_notified_later"],
     "a database for metrics is away": ["contract/test_push.py::test_failures_are_retried_in_order"],
 }
 

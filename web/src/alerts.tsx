@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fires, what is silenced, and when nobody is told.
+// What fires, what is silenced, and when no notifier is configured.
 import { useState } from "preact/hooks";
 import { clock, duration } from "./format";
 import type { Level } from "./model";
@@ -37,7 +37,7 @@ function Told({ list }: { list: Notifier[] }) {
   if (!list.length)
     return (
       <p class="dim">
-        Nobody is notified: <code>whirr notify add</code>
+        No notifier is configured: <code>whirr notify add</code>
       </p>
     );
   return (

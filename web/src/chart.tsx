@@ -203,7 +203,7 @@ function save(u: uPlot, metric: Metric): void {
   });
 }
 
-/** Where nobody points, the legend shows what came last; the plot itself does nothing about it, neither at first nor with new data. */
+/** Without a pointer, the legend shows what came last; the plot itself does nothing about it, neither at first nor with new data. */
 function showLast(u: uPlot): void {
   if ((u.cursor.left ?? -1) >= 0) return;
   const [times, ...columns] = u.data;

@@ -409,7 +409,7 @@ function useFleet(): { answer: Answer | null; problem: string | null } {
       let wait = EVERY;
       try {
         const next = await get<Answer>("/api/fleet");
-        // What came is of the last time somebody looked: the new one is on its way.
+        // What came is of the last visit: the new one is on its way.
         if (next.loading) wait = SOON;
         setAnswer(next);
         setProblem(null);

@@ -358,10 +358,10 @@ export function timeLeft(w: Worker, now: number): string {
   const inTime = (ms: number) => (ms > 0 ? `in ${duration(ms / 1000)}` : "soon");
   if (w.held) return "until you resume it";
   if (w.resumes_at) return `back ${inTime(Date.parse(w.resumes_at) - now)}`;
-  if (w.state === "paused" && w.idle) return "until somebody asks for it";
+  if (w.state === "paused" && w.idle) return "until the next request";
   if (w.state === "paused") return w.claim === "sure" || w.claim === "seen" ? "until the GPU is free" : "";
   if (w.state === "running" && w.idle_after_seconds && w.last_asked_at)
-    return `paused ${inTime(Date.parse(w.last_asked_at) + 1000 * w.idle_after_seconds - now)} if nobody asks`;
+    return `paused ${inTime(Date.parse(w.last_asked_at) + 1000 * w.idle_after_seconds - now)} without a request`;
   const usual = w.state === "evicting" ? w.last_evict_seconds : w.state === "resuming" ? w.last_resume_seconds : null;
   return usual && w.since
     ? `done ${inTime(Date.parse(w.since) + 1000 * usual - now)} if it takes as long as last time`

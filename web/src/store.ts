@@ -309,7 +309,7 @@ export const painted = () =>
     }).observe({ type: "paint", buffered: true });
   });
 
-/** Done when the first paint is worth it: all is there, or it takes longer than anybody should look at nothing. */
+/** Done when the first paint is worth it: all is there, or the wait for it has been long enough. */
 export async function start(): Promise<void> {
   window.addEventListener("popstate", () => {
     set({ place: readPlace(location.search) }, true);

@@ -306,7 +306,7 @@ export interface Worker {
   method?: string | null;
   dry_run?: boolean;
   claim?: string;
-  idle?: boolean; // paused because nobody asked
+  idle?: boolean; // paused for want of requests
   idle_after_seconds?: Num;
   last_asked_at?: string | null;
   last_evict_seconds?: Num;

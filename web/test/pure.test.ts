@@ -305,7 +305,7 @@ test("processes are filtered by words and by fields, and grouped", () => {
   assert.deepEqual(
     [some!.memory_mb, some!.power_watts, none!.memory_mb, none!.utilization_percent],
     [7, null, null, null],
-    "what nobody reports is not 0",
+    "what is not reported is not 0",
   );
 });
 
@@ -589,12 +589,12 @@ test("a worker's time left is known in more states than paused", () => {
   assert.equal(left({ resumes_at: "2026-11-15T03:00:20Z" }), "back in 20s");
   assert.equal(left({ resumes_at: "2026-11-15T02:59:59Z" }), "back soon");
   assert.equal(left({ held: true, resumes_at: null }), "until you resume it");
-  assert.equal(left({ idle: true }), "until somebody asks for it");
+  assert.equal(left({ idle: true }), "until the next request");
   assert.equal(left({ claim: "sure" }), "until the GPU is free");
   assert.equal(left({ claim: "none" }), "");
   assert.equal(
     left({ state: "running", idle_after_seconds: 600, last_asked_at: "2026-11-15T02:55:00Z" }),
-    "paused in 5m if nobody asks",
+    "paused in 5m without a request",
   );
   assert.equal(left({ state: "running" }), "");
   assert.equal(left({ state: "evicting", last_evict_seconds: 25 }), "done in 15s if it takes as long as last time");

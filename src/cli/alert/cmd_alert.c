@@ -226,11 +226,12 @@ const struct command command_alert = {
     .name = "alert",
     .group = HELP_ACT,
     .summary = "Show alerts and rules, test conditions, and silence alerts",
-    .details = "Subcommands: list (the default), rules, names, check, test [RULE|CONDITION], silence [add] NAME|KEY=VALUE..., "
-               "silence list, silence remove ID. Conditions of a silence: alert, severity, gpu, gpu_uuid, gpu_name, host, process, "
-               "pid, user, or a label of the rule; * and ? are wildcards.\n\n`test` uses the host as it is now; with --source a "
-               "simulated machine or a recording (replay:FILE), with --since the history. It notifies nobody and changes nothing. "
-               "docs/alerts.md has the condition language and every built-in rule.",
+    .details =
+        "Subcommands: list (the default), rules, names, check, test [RULE|CONDITION], silence [add] NAME|KEY=VALUE..., "
+        "silence list, silence remove ID. Conditions of a silence: alert, severity, gpu, gpu_uuid, gpu_name, host, process, "
+        "pid, user, or a label of the rule; * and ? are wildcards.\n\n`test` uses the host as it is now; with --source a "
+        "simulated machine or a recording (replay:FILE), with --since the history. It sends no notification and changes nothing. "
+        "docs/alerts.md has the condition language and every built-in rule.",
     .arguments = "[list|rules|names|check|test|silence] [WHAT...]",
     .arguments_max = 16,
     .options = options,

@@ -172,7 +172,7 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
     json_decref(workers);
     json_decref(before);
     if (failed && result == EXIT_FINE)
-        return cli_fail(off ? "the memory is not free" : "not everybody is back");
+        return cli_fail(off ? "the memory is not free" : "some workers are not back");
     return result;
 }
 
@@ -218,7 +218,7 @@ static const struct option_spec options[] = {
      .argument = "WHO",
      .values = claims,
      .help = "needs: only a process that needs the GPU evicts the worker; any: every process does"},
-    {.name = "idle-after", .argument = "DURATION", .help = "Unload it when nobody asked for so long; the next request loads it"},
+    {.name = "idle-after", .argument = "DURATION", .help = "Unload it after so long without a request; the next request loads it"},
     {.name = "clear-for", .argument = "DURATION", .help = "How long the GPU must be free before the worker returns (default: 30s)"},
     {.name = "minimum-pause", .argument = "DURATION", .help = "Minimum length of a pause (default: 30s)"},
     {.name = "gate",

@@ -223,7 +223,7 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
     for (size_t i = 0; i < json_array_size(rest) && json_array_size(rows); i++)
         add_remainder(&g, page, json_array_get(rest, i));
     if (json_array_size(rows) == 0)
-        buf_text(out, events ? "No events in that time.\n" : "Nobody used the GPUs in that time.\n");
+        buf_text(out, events ? "No events in that time.\n" : "No process used the GPUs in that time.\n");
     else
         grid_write(out, page, &g);
     if (json_is_string(json_object_get(doc, "next_cursor")))

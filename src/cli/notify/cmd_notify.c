@@ -73,7 +73,7 @@ void notify_example(const struct env *env, bool resolved, const char *severity, 
     snprintf(n->summary, sizeof n->summary, "This is a test. If you read it, %s can reach you.", "whirr");
     n->started_at = (struct wall){now.ms - (resolved ? 60000 : 0)};
     n->ended_at = (struct wall){resolved ? now.ms : 0};
-    snprintf(n->why, sizeof n->why, "Somebody ran `whirr notify test`.");
+    snprintf(n->why, sizeof n->why, "`whirr notify test` was run.");
     notice_set_link(n, dashboard_url);
     notice_add_label(n, "test", "true");
     sha256(str_from("whirr notify test"), digest);
@@ -129,7 +129,7 @@ static int unknown(const struct config *config, const char *name)
         return cli_fail("no [notify.%s] in the configuration; did you mean '%s'?", name, near);
     return cli_fail("no [notify.%s] in the configuration%s", name,
                     count ? "; `whirr notify list` shows the known ones"
-                          : ": nobody is notified yet; `whirr notify add` adds somebody");
+                          : ": no notifier is configured yet; `whirr notify add` adds one");
 }
 
 static int test(struct cli *cli, const struct config *config, const char *name)

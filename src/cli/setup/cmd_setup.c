@@ -116,7 +116,7 @@ struct question {
 static const struct question questions[] = {
     {"service", "1/5  Run whirr as a service? (system, user, no)", good_service, offsetof(struct answers, service)},
     {"price", "2/5  Price of a kilowatt-hour, like 0.30 EUR (empty: show no costs)", good_price, offsetof(struct answers, price)},
-    {"access", "3/5  Who may look? (host: this host only, network: everybody with a token)", good_access,
+    {"access", "3/5  Who may look? (host: this host only, network: any client with a token)", good_access,
      offsetof(struct answers, access)},
     {"guard", "4/5  Model servers to guard, so that they make room for others (none, or like ollama,comfyui)", good_guard,
      offsetof(struct answers, guard)},
@@ -359,7 +359,7 @@ static int setup_run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "defaults", .help = "Ask nothing: a service for this host only, nobody guarded or notified"},
+    {.name = "defaults", .help = "Ask nothing: a service for this host only, without guarding or notifications"},
     {.name = "yes", .letter = 'y', .help = "Do it without asking for confirmation"},
     {.name = "dry-run", .help = "Show the files and commands, and do nothing"},
     {.name = "undo", .help = "Take back what setup did"},

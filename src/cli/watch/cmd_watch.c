@@ -256,7 +256,7 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
     {"whirr watch -- python3 train.py", "what it used, and what limited it"},
     {"whirr watch --json -o run.json -- ./benchmark", "the same as data"},
-    {"whirr watch --gpu 0 -- docker run --gpus all IMAGE", "count GPU 0 as a whole, whoever uses it"},
+    {"whirr watch --gpu 0 -- docker run --gpus all IMAGE", "count GPU 0 as a whole, with all its processes"},
 };
 
 const struct command command_watch = {

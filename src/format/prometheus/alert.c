@@ -49,7 +49,7 @@ void prometheus_alerts(struct buf *out, const struct alert_set *set)
         rules += set->rules->list[i].enabled;
     write_phase(out, set, ALERT_FIRING, "whirr_alert_firing", "Alerts that fire, of one rule and GPU");
     write_phase(out, set, ALERT_PENDING, "whirr_alert_pending", "Alerts whose condition holds, but not long enough yet");
-    prometheus_head(out, "whirr_alerts_silenced", "gauge", "Firing alerts that notify nobody");
+    prometheus_head(out, "whirr_alerts_silenced", "gauge", "Firing alerts whose notifications are silenced");
     buf_printf(out, "whirr_alerts_silenced %zu\n", silenced);
     prometheus_head(out, "whirr_alerts_fired_total", "counter", "Alerts that began to fire since the start");
     buf_printf(out, "whirr_alerts_fired_total %llu\n", (unsigned long long)set->fired_total);

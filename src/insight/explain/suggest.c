@@ -124,7 +124,7 @@ static void suggest_hidden(const struct facts *f, struct why_part *part)
     suggest_add(part, "Check containers and virtual machines that use the GPU, and the host if this is a container.");
     if (f->past.steady_ms >= STEADY_LEAST_MS)
         suggest_add(part,
-                    "Steady full utilization that nobody knows of can be mining: if it isn't yours, find out who started it.");
+                    "Steady full utilization by an unknown process can be mining: if it isn't yours, find out who started it.");
     suggest_power(f, part);
 }
 

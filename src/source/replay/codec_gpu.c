@@ -115,7 +115,7 @@ static size_t find_before(const struct gpu *before, const struct process *p, siz
 
 static void code_processes(struct coder *c, struct gpu *now, const struct gpu *before)
 {
-    static const struct process nobody = {.instance = -1};
+    static const struct process no_process = {.instance = -1};
     size_t count = code_small(c, now->process_count, GPU_PROCESSES_MAX), guess = 0;
     c->processes += count;
     if (c->processes > RECORDED_PROCESSES_MAX)
@@ -127,7 +127,7 @@ static void code_processes(struct coder *c, struct gpu *now, const struct gpu *b
             return;
         }
         size_t which = code_small(c, c->reading ? 0 : find_before(before, p, guess), before->process_count);
-        const struct process *old = which ? &before->processes[which - 1] : &nobody;
+        const struct process *old = which ? &before->processes[which - 1] : &no_process;
         guess = which;
         if (c->reading)
             process_copy(p, old);

@@ -331,7 +331,7 @@ static const struct sim_scenario scenarios[] = {
      JOBS(lost_jobs), CONDITIONS(lost_conditions), .finding = FINDING_LOST},
     {"asleep", "a laptop's GPU that sleeps most of the time", "asleep for 4 minutes, awake for a browser for 1", 1, "rtx3060",
      0, JOBS(asleep_jobs), CONDITIONS(asleep_conditions), .finding = FINDING_ASLEEP},
-    {"crypto-miner", "somebody mines coins as www-data", "from 30 s on", 1, "rtx4090", 10 * MINUTE, JOBS(miner_jobs), .finding = FINDING_MINING},
+    {"crypto-miner", "a miner runs as www-data", "from 30 s on", 1, "rtx4090", 10 * MINUTE, JOBS(miner_jobs), .finding = FINDING_MINING},
     {"video-encode", "a film is converted by the video engines", "steady from the start", 1, "rtx4090", 5 * MINUTE,
      JOBS(encode_jobs), .finding = FINDING_VIDEO_LOAD},
     {"hot-idle", "nothing runs, but bad airflow keeps the GPU hot and the fan busy", "steady from the start", 1, "rtx4090",

@@ -132,7 +132,7 @@ static void what_is_told_again_after_a_restart_of_the_rules_is_known(void **stat
     assert_true(put("a", NOTICE_FIRING, 99)); /* a new beginning is news */
 }
 
-static void without_resolved_nobody_hears_of_the_end(void **state)
+static void without_resolved_the_end_is_not_sent(void **state)
 {
     (void)state;
     box.rules.tell_resolved = false;
@@ -540,7 +540,7 @@ int main(void)
         OUTBOX_TEST(the_end_is_told_only_to_those_who_heard_of_the_beginning),
         OUTBOX_TEST(an_end_whose_beginning_was_given_up_is_not_told),
         OUTBOX_TEST(what_is_told_again_after_a_restart_of_the_rules_is_known),
-        OUTBOX_TEST(without_resolved_nobody_hears_of_the_end),
+        OUTBOX_TEST(without_resolved_the_end_is_not_sent),
         OUTBOX_TEST(those_that_begin_within_group_wait_are_told_together),
         OUTBOX_TEST(of_one_alert_in_a_group_only_the_newest_word_is_told),
         OUTBOX_TEST(messages_keep_their_least_distance),

@@ -46,7 +46,7 @@ static void a_named_file_must_be_right(void **state)
     config_free(right.settings);
 }
 
-static void the_environment_outlives_a_broken_file_that_nobody_named(void **state)
+static void the_environment_outlives_a_broken_default_file(void **state)
 {
     (void)state;
     file("whirr/whirr.toml", "[server\n");
@@ -107,7 +107,7 @@ int main(void)
     unsetenv("WHIRR_SERVER_SOCKET");
     const struct CMUnitTest tests[] = {
         TEST(a_named_file_must_be_right),
-        TEST(the_environment_outlives_a_broken_file_that_nobody_named),
+        TEST(the_environment_outlives_a_broken_default_file),
         TEST(check_is_stricter_than_a_daemon),
         TEST(acting_is_not_sampling),
     };

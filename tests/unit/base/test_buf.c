@@ -60,7 +60,7 @@ static void cells_are_no_formulas(void **state)
     }
 }
 
-static void markup_is_kept_from_whoever_reads_it(void **state)
+static void markup_is_escaped_for_readers(void **state)
 {
     (void)state;
     AUTO_BUF struct buf b = BUF(100);
@@ -90,7 +90,7 @@ int main(void)
         TEST(an_empty_buffer_gives_an_empty_text),
         TEST(why_it_failed_is_told_apart),
         TEST(cells_are_no_formulas),
-        TEST(markup_is_kept_from_whoever_reads_it),
+        TEST(markup_is_escaped_for_readers),
     };
     return RUN_TESTS(tests);
 }

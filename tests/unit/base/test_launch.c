@@ -99,7 +99,7 @@ static void one_that_is_no_longer_wanted_is_killed_soon(void **state)
     assert_true(mono_since_ms(clock_mono(&clock_system), before) < 30000);
 }
 
-static void one_that_is_spared_lives_on_when_nobody_waits_for_it(void **state)
+static void a_spared_process_lives_on_when_it_is_not_waited_for(void **state)
 {
     (void)state;
     static const _Atomic bool cancel = true;
@@ -123,7 +123,7 @@ int main(void)
         TEST(gives_output_and_exit_status),          TEST(a_program_gets_its_input_and_its_end),
         TEST(a_program_may_leave_its_input_unread),  TEST(one_that_is_no_longer_wanted_is_killed_soon),
         TEST(kills_the_whole_group_at_the_deadline), TEST(a_flood_of_output_stays_bounded),
-        TEST(says_which_program_is_missing),         TEST(one_that_is_spared_lives_on_when_nobody_waits_for_it),
+        TEST(says_which_program_is_missing),         TEST(a_spared_process_lives_on_when_it_is_not_waited_for),
     };
     return RUN_TESTS(tests);
 }

@@ -30,7 +30,7 @@ static void one_at_a_time(void **state)
     close(second);
 }
 
-static void a_process_that_was_killed_holds_nobody_up(void **state)
+static void the_lock_of_a_killed_process_is_free(void **state)
 {
     (void)state;
     int ready[2], fd = -1;
@@ -73,7 +73,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/lock", folder);
     const struct CMUnitTest tests[] = {
         TEST(one_at_a_time),
-        TEST(a_process_that_was_killed_holds_nobody_up),
+        TEST(the_lock_of_a_killed_process_is_free),
         TEST(what_cannot_be_made_is_an_error_of_its_own),
     };
     int failed = RUN_TESTS(tests);

@@ -330,7 +330,7 @@ static void a_rule_of_the_users_file_replaces_the_systems_of_the_same_name(void 
     remove(write_file("etc/whirr/whirr.toml", ""));
 }
 
-static void a_named_file_that_cannot_be_read_is_an_error_for_everybody(void **state)
+static void a_named_file_that_cannot_be_read_is_always_an_error(void **state)
 {
     (void)state;
     struct config *c = NULL;
@@ -342,7 +342,7 @@ static void a_named_file_that_cannot_be_read_is_an_error_for_everybody(void **st
     assert_null(c);
 }
 
-static void a_file_that_nobody_named_costs_only_what_is_wrong_in_it(void **state)
+static void a_default_file_costs_only_what_is_wrong_in_it(void **state)
 {
     (void)state;
     char path[256], xdg[300];
@@ -399,8 +399,8 @@ int main(void)
         TEST(profiles_set_what_they_imply),
         TEST(a_reload_tells_what_it_applies_and_what_needs_a_restart),
         TEST(too_many_tables_are_refused),
-        TEST(a_named_file_that_cannot_be_read_is_an_error_for_everybody),
-        TEST(a_file_that_nobody_named_costs_only_what_is_wrong_in_it),
+        TEST(a_named_file_that_cannot_be_read_is_always_an_error),
+        TEST(a_default_file_costs_only_what_is_wrong_in_it),
         TEST(a_release_above_its_limit_is_refused),
         TEST(a_rule_of_the_users_file_replaces_the_systems_of_the_same_name),
     };

@@ -57,7 +57,7 @@ static void pages_that_only_the_loading_needed_are_dropped(void **state)
     assert_int_equal(after, before); /* all of it comes back */
 }
 
-static void where_somebody_traces_the_program_its_pages_stay(void **state)
+static void while_the_program_is_traced_its_pages_stay(void **state)
 {
     (void)state;
     AUTO_SYSROOT struct sysroot s;
@@ -99,7 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(pages_that_only_the_loading_needed_are_dropped),
-        TEST(where_somebody_traces_the_program_its_pages_stay),
+        TEST(while_the_program_is_traced_its_pages_stay),
         TEST(the_start_is_over_when_they_are_and_then_it_is_done_every_hour),
     };
     return RUN_TESTS(tests);

@@ -73,7 +73,7 @@ static void the_encoder_counts(void **state)
 }
 
 /* The encoder works for one process: where that is not known, its part is not given to those who compute. */
-static void an_encoder_that_nobody_is_known_to_use_stays_with_nobody(void **state)
+static void an_encoder_without_a_known_user_is_not_attributed(void **state)
 {
     (void)state;
     struct gpu gpu = gpu_at(110000, 200);
@@ -85,7 +85,7 @@ static void an_encoder_that_nobody_is_known_to_use_stays_with_nobody(void **stat
     gpu_done(&gpu);
 }
 
-static void idle_power_is_nobodys(void **state)
+static void idle_power_is_not_attributed(void **state)
 {
     (void)state;
     struct gpu gpu = gpu_at(22000, 10);
@@ -227,8 +227,8 @@ int main(void)
         TEST(shares_follow_the_load_and_add_up),
         TEST(a_small_share_of_a_big_load_gets_a_small_part),
         TEST(the_encoder_counts),
-        TEST(an_encoder_that_nobody_is_known_to_use_stays_with_nobody),
-        TEST(idle_power_is_nobodys),
+        TEST(an_encoder_without_a_known_user_is_not_attributed),
+        TEST(idle_power_is_not_attributed),
         TEST(a_share_that_is_not_known_is_absent_and_never_0),
         TEST(the_only_process_gets_what_is_above_idle),
         TEST(without_processes_all_of_it_is_not_attributed),

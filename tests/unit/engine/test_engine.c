@@ -432,7 +432,7 @@ static void *release_and_describe(void *argument)
     return (void *)failed;
 }
 
-static void everybody_who_asks_for_a_release_at_once_gets_an_answer(void **state)
+static void simultaneous_requests_for_a_release_all_get_an_answer(void **state)
 {
     (void)state;
     const char *sources[] = {"sim:gpus=2,scenario=idle", "sim:gpus=1,scenario=idle,seed=9"};
@@ -498,7 +498,7 @@ int main(void)
         TEST(a_lost_gpu_keeps_its_index_and_the_others_theirs),
         TEST(the_only_gpu_stays_lost_with_its_reason),
         TEST(released_sources_are_closed_and_come_back),
-        TEST(everybody_who_asks_for_a_release_at_once_gets_an_answer),
+        TEST(simultaneous_requests_for_a_release_all_get_an_answer),
         TEST(without_any_gpu_there_is_an_empty_snapshot_with_reasons),
         TEST(an_unknown_source_is_refused_with_the_nearest_name),
     };

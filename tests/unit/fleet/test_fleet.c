@@ -43,7 +43,7 @@ static void start(struct silent *s)
 }
 
 /* A daemon that stops does not wait for its fleet: without that, this takes an hour. */
-static void a_question_that_nobody_waits_for_is_given_up(void **state)
+static void a_question_without_a_waiting_client_is_given_up(void **state)
 {
     (void)state;
     struct silent s = {0};
@@ -268,7 +268,7 @@ static void little_energy_is_not_0_kwh(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_question_that_nobody_waits_for_is_given_up),
+    const struct CMUnitTest tests[] = {TEST(a_question_without_a_waiting_client_is_given_up),
                                        TEST(figures_that_no_gpu_has_are_left_out_of_the_answer),
                                        TEST(shares_that_no_process_has_are_dashes),
                                        TEST(where_memory_is_not_known_it_may_fit),

@@ -138,7 +138,7 @@ static int stop(void *user, const struct vector_row *row)
     return -ENOMEM;
 }
 
-static void whoever_reads_can_end_it(void **state)
+static void the_reader_can_end_it(void **state)
 {
     (void)state;
     AUTO_BUF struct buf answer = BUF(4096);
@@ -157,6 +157,6 @@ int main(void)
                                        TEST(labels_beyond_the_room_are_left_out),
                                        TEST(what_is_no_answer_is_refused),
                                        TEST(depth_has_an_end),
-                                       TEST(whoever_reads_can_end_it)};
+                                       TEST(the_reader_can_end_it)};
     return RUN_TESTS(tests);
 }

@@ -153,7 +153,7 @@ static void containers_and_pods_have_their_names(void **state)
 }
 
 /* Two series with the same labels make Prometheus refuse all of them. */
-static void nobody_doubles_the_series_of_others(void **state)
+static void series_of_other_exporters_are_not_doubled(void **state)
 {
     (void)state;
     struct snapshot *s = sample_machine();
@@ -228,7 +228,7 @@ int main(void)
         TEST(labels_are_escaped),
         TEST(processes_of_one_name_are_added_up),
         TEST(containers_and_pods_have_their_names),
-        TEST(nobody_doubles_the_series_of_others),
+        TEST(series_of_other_exporters_are_not_doubled),
         TEST(labels_of_all_series_are_put_in),
         TEST(numbers_are_written_in_full),
         TEST(without_gpu_the_counters_still_exist),

@@ -142,7 +142,7 @@ static void another_gpu_does_not_matter_unless_the_worker_is_bound_to_it(void **
     done(&r);
 }
 
-static void a_reused_pid_is_somebody_else(void **state)
+static void a_reused_pid_is_another_process(void **state)
 {
     (void)state;
     struct rig r = rig();
@@ -186,7 +186,7 @@ static void any_means_any(void **state)
     done(&r);
 }
 
-static void memory_that_nobody_holds_counts_when_it_jumps(void **state)
+static void memory_without_a_holder_counts_when_it_jumps(void **state)
 {
     (void)state;
     struct rig r = rig();
@@ -238,10 +238,10 @@ int main(void)
         TEST(a_desktop_never_claims),
         TEST(a_claimant_of_before_is_one_still),
         TEST(another_gpu_does_not_matter_unless_the_worker_is_bound_to_it),
-        TEST(a_reused_pid_is_somebody_else),
+        TEST(a_reused_pid_is_another_process),
         TEST(games_and_announcements_are_sure),
         TEST(any_means_any),
-        TEST(memory_that_nobody_holds_counts_when_it_jumps),
+        TEST(memory_without_a_holder_counts_when_it_jumps),
         TEST(the_reserve_counts_only_when_others_took_it),
         TEST(what_cannot_be_read_is_unknown_but_a_seen_claim_stays_one),
     };

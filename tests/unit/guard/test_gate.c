@@ -257,13 +257,13 @@ static void half_requests_make_room(int addresses)
     close_all(g, &u);
 }
 
-static void half_requests_from_one_address_keep_nobody_out(void **state)
+static void half_requests_from_one_address_keep_no_client_out(void **state)
 {
     (void)state;
     half_requests_make_room(1);
 }
 
-static void half_requests_from_many_addresses_keep_nobody_out(void **state)
+static void half_requests_from_many_addresses_keep_no_client_out(void **state)
 {
     (void)state;
     half_requests_make_room(100);
@@ -347,8 +347,8 @@ int main(void)
         TEST(throttled_it_lets_one_through_at_a_time),
         TEST(closed_it_keeps_them_until_it_opens),
         TEST(settings_change_while_it_runs),
-        TEST(half_requests_from_one_address_keep_nobody_out),
-        TEST(half_requests_from_many_addresses_keep_nobody_out),
+        TEST(half_requests_from_one_address_keep_no_client_out),
+        TEST(half_requests_from_many_addresses_keep_no_client_out),
         TEST(out_of_descriptors_it_waits_and_says_nothing),
         TEST(a_client_that_closes_its_sending_side_is_answered),
     };

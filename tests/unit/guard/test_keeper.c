@@ -295,11 +295,11 @@ static void people_programs_and_settings_from_many_threads(void **state)
     }
     guard_take_command(m.guard, NULL, COMMAND_RESUME);
     wait_for(&m, GUARD_RUNNING);
-    assert_int_equal(guard_take_command(m.guard, "nobody", COMMAND_HOLD), -ENOENT);
+    assert_int_equal(guard_take_command(m.guard, "unknown", COMMAND_HOLD), -ENOENT);
     stop(&m);
 }
 
-static void an_event_of_somebody_elses_sample_pauses_where_it_should(void **state)
+static void an_event_of_a_shared_sample_pauses_where_it_should(void **state)
 {
     (void)state;
     struct machine m;
@@ -317,7 +317,7 @@ static void an_event_of_somebody_elses_sample_pauses_where_it_should(void **stat
     stop(&m);
 }
 
-static bool nobody(void *user, const char *name)
+static bool no_worker(void *user, const char *name)
 {
     (void)user;
     (void)name;
@@ -332,7 +332,7 @@ static void a_worker_that_is_let_go_gets_its_memory_back(void **state)
     wait_for(&m, GUARD_RUNNING);
     guard_take_command(m.guard, "100", COMMAND_HOLD);
     wait_for(&m, GUARD_PAUSED);
-    guard_keep_only(m.guard, nobody, NULL);
+    guard_keep_only(m.guard, no_worker, NULL);
     struct guard_status list[1];
     assert_int_equal(guard_list(m.guard, list, 1), 0);
     stop(&m); /* waits for it */
@@ -404,7 +404,7 @@ static void a_worker_that_is_wanted_again_while_it_is_let_go_has_one_keeper(void
     wait_for(&m, GUARD_RUNNING);
     m.slow = m.claimed = true;
     assert_true(EVENTUALLY(m.in_call));
-    guard_keep_only(m.guard, nobody, NULL);
+    guard_keep_only(m.guard, no_worker, NULL);
     assert_int_equal(guard_add(m.guard, spec_of(FIRST, ""), NULL, NULL), 0);
     int looks = m.looks;
     be_slow(300); /* a second keeper would look meanwhile */
@@ -441,7 +441,7 @@ int main(void)
         TEST(a_worker_that_loads_later_is_no_claim_on_the_others),
         TEST(without_samples_nothing_is_done),
         TEST(people_programs_and_settings_from_many_threads),
-        TEST(an_event_of_somebody_elses_sample_pauses_where_it_should),
+        TEST(an_event_of_a_shared_sample_pauses_where_it_should),
         TEST(a_worker_that_is_let_go_gets_its_memory_back),
         TEST(told_to_end_in_a_slow_call_it_ends_with_the_call),
         TEST(a_wish_is_not_lost_among_events),

@@ -493,7 +493,7 @@ static void to_idle(struct rig *r)
     assert_true(r->p.idle);
 }
 
-static void a_worker_that_nobody_asks_is_unloaded_until_somebody_does(void **state)
+static void a_worker_without_requests_is_unloaded_until_the_next_one(void **state)
 {
     (void)state;
     struct rig r = rig();
@@ -526,7 +526,7 @@ static void an_idle_worker_is_not_unloaded_under_a_request_that_just_came(void *
     assert_int_equal(step(&r, 1), GUARD_DO_OPEN_GATE);
 }
 
-static void somebody_who_needs_the_gpu_makes_an_idle_pause_a_plain_one(void **state)
+static void a_claim_on_the_gpu_makes_an_idle_pause_a_plain_one(void **state)
 {
     (void)state;
     struct rig r = rig();
@@ -579,9 +579,9 @@ int main(void)
         TEST(memory_that_is_freed_late_is_free),
         TEST(without_any_method_it_gives_up_and_says_so),
         TEST(a_paused_worker_that_loaded_again_is_evicted_again),
-        TEST(a_worker_that_nobody_asks_is_unloaded_until_somebody_does),
+        TEST(a_worker_without_requests_is_unloaded_until_the_next_one),
         TEST(an_idle_worker_is_not_unloaded_under_a_request_that_just_came),
-        TEST(somebody_who_needs_the_gpu_makes_an_idle_pause_a_plain_one),
+        TEST(a_claim_on_the_gpu_makes_an_idle_pause_a_plain_one),
         TEST(a_person_brings_an_idle_worker_back_and_unknown_unloads_nothing),
         TEST(random_histories_keep_every_promise),
     };

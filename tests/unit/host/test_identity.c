@@ -77,7 +77,7 @@ static void a_process_is_known_by_name_user_command_start_and_container(void **s
 }
 
 /* A process that sets Slurm's variables keeps its own user: only root, and users without a name, are the job's. */
-static void the_owner_of_a_job_is_named_where_the_kernel_names_nobody(void **state)
+static void the_owner_of_a_job_is_named_where_the_kernel_has_no_name(void **state)
 {
     (void)state;
     AUTO_SYSROOT struct sysroot s;
@@ -480,7 +480,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_process_is_known_by_name_user_command_start_and_container),
-        TEST(the_owner_of_a_job_is_named_where_the_kernel_names_nobody),
+        TEST(the_owner_of_a_job_is_named_where_the_kernel_has_no_name),
         TEST(a_process_knows_who_started_it),
         TEST(a_rank_knows_its_launcher),
         TEST(details_are_whole_and_masked),

@@ -67,7 +67,7 @@ static void expect(struct listener_fake *f, const char *want)
     f->got[0] = '\0';
 }
 
-static void everybody_gets_what_they_want_in_order(void **state)
+static void every_client_gets_its_topics_in_order(void **state)
 {
     (void)state;
     struct listener_fake all, stats, none;
@@ -210,7 +210,7 @@ static void socket_io_packets_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(everybody_gets_what_they_want_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_client_gets_its_topics_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_slow_client_skips_to_the_newest_and_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_client_with_an_interval_gets_fewer, set_up, tear_down),
         TEST(a_rise_of_usage_is_told_once),

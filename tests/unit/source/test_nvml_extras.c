@@ -89,7 +89,7 @@ static void a_quick_one_shot_does_not_pay_for_profiling(void **state)
 }
 
 /* Every ten seconds while no client looks, every thirty of an idle GPU, at once when a client looks. */
-static void while_nobody_looks_profiling_is_asked_less_often(void **state)
+static void without_viewers_profiling_is_asked_less_often(void **state)
 {
     (void)state;
     enum { UNSEEN = GROUP_FAST | GROUP_UNSEEN };
@@ -394,7 +394,7 @@ int main(void)
         TEST(bytes_over_pcie_are_those_between_profiling_samples),
         TEST(a_quick_one_shot_does_not_pay_for_profiling),
         TEST(samples_close_together_share_their_profiling_values),
-        TEST(while_nobody_looks_profiling_is_asked_less_often),
+        TEST(without_viewers_profiling_is_asked_less_often),
         TEST(a_glance_asks_for_profiling_values_now_and_then),
         TEST(cards_without_profiling_are_not_asked_twice),
         TEST(a_profiling_metric_that_is_refused_is_left_out),

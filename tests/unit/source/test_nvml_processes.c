@@ -229,7 +229,7 @@ static void a_first_look_at_an_idle_gpu_does_not_ask_who_does_what(void **state)
 }
 
 /* For a client that looks, every sample asks; without one it is every two seconds, and on an idle GPU every thirty. */
-static void while_nobody_looks_the_driver_is_asked_less_often(void **state)
+static void without_viewers_the_driver_is_asked_less_often(void **state)
 {
     (void)state;
     enum { UNSEEN = GROUP_QUICK | GROUP_UNSEEN };
@@ -327,7 +327,7 @@ int main(void)
         TEST(utilization_without_support_or_permission_is_absent),
         TEST(an_empty_card_is_not_asked_who_does_what),
         TEST(a_first_look_at_an_idle_gpu_does_not_ask_who_does_what),
-        TEST(while_nobody_looks_the_driver_is_asked_less_often),
+        TEST(without_viewers_the_driver_is_asked_less_often),
         TEST(a_glance_asks_a_busy_gpu_every_time_and_an_idle_one_rarely),
     };
     return RUN_TESTS(tests);

@@ -292,7 +292,7 @@ static void write_counter(const char *name, int64_t after_s, int64_t up_s, int64
     store_close(s);
 }
 
-static void energy_used_while_nobody_looked_is_the_gpus(void **state)
+static void energy_used_between_samples_is_the_gpus(void **state)
 {
     (void)state;
     write_counter("missed.db", 0, 1000, 50000, 10);
@@ -425,7 +425,7 @@ int main(void)
         TEST(facts_are_written_when_they_change),
         TEST(each_run_of_a_process_is_one_row),
         TEST(joules_of_processes_add_up_to_those_of_the_card),
-        TEST(energy_used_while_nobody_looked_is_the_gpus),
+        TEST(energy_used_between_samples_is_the_gpus),
         TEST(readings_of_different_counters_are_not_compared),
         TEST(events_are_kept_with_their_card),
         TEST(a_newer_schema_is_left_alone),

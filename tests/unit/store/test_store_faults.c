@@ -271,7 +271,7 @@ static int thread_count(void)
     return count;
 }
 
-static void a_reader_that_nobody_needs_ends_and_the_next_question_is_answered(void **state)
+static void an_unused_reader_ends_and_the_next_question_is_answered(void **state)
 {
     (void)state;
     struct sim_history h;
@@ -294,7 +294,7 @@ static void a_reader_that_nobody_needs_ends_and_the_next_question_is_answered(vo
     sim_history_close(&h);
 }
 
-static void a_file_that_somebody_removes_is_made_anew(void **state)
+static void a_removed_file_is_made_anew(void **state)
 {
     (void)state;
     struct sim_history h;
@@ -357,8 +357,8 @@ int main(void)
         TEST(a_full_disk_is_said_once_and_survived),
         TEST(a_damaged_file_is_moved_aside_at_the_start_and_later),
         TEST(questions_are_answered_beside_the_writer),
-        TEST(a_reader_that_nobody_needs_ends_and_the_next_question_is_answered),
-        TEST(a_file_that_somebody_removes_is_made_anew),
+        TEST(an_unused_reader_ends_and_the_next_question_is_answered),
+        TEST(a_removed_file_is_made_anew),
         TEST(more_samples_than_fit_push_out_the_oldest),
     };
     int failed = RUN_TESTS(tests);

@@ -560,7 +560,7 @@ static FILE *begin_session(const char *statements)
     return session;
 }
 
-static void whoever_reads_does_not_keep_others_from_writing(void **state)
+static void a_reader_does_not_block_writers(void **state)
 {
     NEEDS_EMPTY_SERVER();
     struct sim_history h;
@@ -696,7 +696,7 @@ static const char parents_only_role[] =
     "AND relkind IN ('r', 'p') AND NOT relispartition LOOP EXECUTE 'GRANT SELECT ON ' || t.name || ' TO parents_only'; END LOOP; "
     "END $$;";
 
-static void whoever_may_read_no_part_is_answered_by_the_whole_table(void **state)
+static void a_user_without_rights_to_parts_is_answered_by_the_whole_table(void **state)
 {
     NEEDS_EMPTY_SERVER();
     struct sim_history h;
@@ -843,10 +843,10 @@ int main(void)
         TEST(one_host_a_minute_cleans_up_for_all),
         TEST(only_who_cleans_up_reads_what_all_hosts_want),
         TEST(numbers_of_hosts_and_gpus_do_not_run_out),
-        TEST(whoever_reads_does_not_keep_others_from_writing),
+        TEST(a_reader_does_not_block_writers),
         TEST(a_question_about_a_week_looks_at_no_other),
         TEST(a_reader_asks_each_week_by_its_name_until_it_is_dropped),
-        TEST(whoever_may_read_no_part_is_answered_by_the_whole_table),
+        TEST(a_user_without_rights_to_parts_is_answered_by_the_whole_table),
         TEST(after_the_clock_was_set_back_no_row_is_dropped_for_its_moment),
         TEST(views_are_made_when_tables_change_and_not_at_a_start),
         TEST(a_server_that_is_away_is_told_apart),

@@ -124,7 +124,7 @@ static void what_was_withdrawn_goes_at_once(void **state)
     assert_int_equal(turns.open, READERS_MAX + 1);
 }
 
-static void whoever_has_most_makes_room(void **state)
+static void the_largest_queue_makes_room(void **state)
 {
     (void)state;
     begin();
@@ -173,7 +173,7 @@ int main(void)
         TEST(the_client_that_used_least_goes_first),
         TEST(what_was_used_is_forgotten_in_time),
         TEST(what_was_withdrawn_goes_at_once),
-        TEST(whoever_has_most_makes_room),
+        TEST(the_largest_queue_makes_room),
         TEST(every_question_is_answered_or_given_up_in_time),
     };
     return RUN_TESTS(tests);

@@ -67,7 +67,7 @@ static void settings_that_came_back_and_old_resumes_are_not_mentioned(void **sta
     snapshot_unref(tomorrow);
 }
 
-static void without_a_suspend_a_new_limit_is_somebodys_wish(void **state)
+static void without_a_suspend_a_new_limit_is_intended(void **state)
 {
     (void)state;
     struct recent past = {0};
@@ -88,7 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_a_driver_forgot_over_a_suspend_is_said),
         TEST(settings_that_came_back_and_old_resumes_are_not_mentioned),
-        TEST(without_a_suspend_a_new_limit_is_somebodys_wish),
+        TEST(without_a_suspend_a_new_limit_is_intended),
     };
     return RUN_TESTS(tests);
 }

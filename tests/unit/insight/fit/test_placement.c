@@ -131,7 +131,7 @@ static void only_those_workers_are_evicted_that_must_be(void **state)
     assert_true(never->missing_bytes == 2 * GIB_BYTES);
 }
 
-static void splitting_disturbs_nobody_and_comes_before_evicting(void **state)
+static void splitting_disturbs_no_process_and_comes_before_evicting(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){12, 12});
@@ -403,7 +403,7 @@ static void no_worker_is_evicted_without_need(void **state)
     }
 }
 
-static void what_nobody_said_can_be_divided_stays_whole(void **state)
+static void without_a_word_about_division_a_request_stays_whole(void **state)
 {
     (void)state;
     AUTO_FREE struct capacity *c = machine(2, (int64_t[]){20, 16});
@@ -422,7 +422,7 @@ static void what_nobody_said_can_be_divided_stays_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_nobody_said_can_be_divided_stays_whole),
+        TEST(without_a_word_about_division_a_request_stays_whole),
         TEST(the_tightest_gpu_that_is_enough_is_taken),
         TEST(a_gpu_at_rest_is_taken_before_a_busy_one),
         TEST(what_no_gpu_can_hold_alone_is_split_over_as_few_as_possible),
@@ -430,7 +430,7 @@ int main(void)
         TEST(equal_shares_need_room_on_each),
         TEST(copies_are_spread_before_they_share_a_gpu),
         TEST(only_those_workers_are_evicted_that_must_be),
-        TEST(splitting_disturbs_nobody_and_comes_before_evicting),
+        TEST(splitting_disturbs_no_process_and_comes_before_evicting),
         TEST(the_reserve_stays_free),
         TEST(unknown_memory_never_makes_it_fit),
         TEST(no_gpu_and_broken_gpus_are_said),

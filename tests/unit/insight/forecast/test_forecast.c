@@ -249,7 +249,7 @@ static void full_is_full(void **state)
     stop(&m);
 }
 
-static void nobody_looks_further_ahead_than_was_looked_back(void **state)
+static void a_forecast_reaches_no_further_than_its_data(void **state)
 {
     (void)state;
     struct machine m;
@@ -609,7 +609,7 @@ int main(void)
         TEST(a_sawtooth_is_no_trend_until_its_peaks_rise),
         TEST(a_leak_is_followed_while_others_come_and_go),
         TEST(full_is_full),
-        TEST(nobody_looks_further_ahead_than_was_looked_back),
+        TEST(a_forecast_reaches_no_further_than_its_data),
         TEST(scale_and_shift_change_nothing),
         TEST(the_interval_holds_the_truth_in_four_of_five_cases),
         TEST(absent_readings_are_not_zero),
