@@ -57,7 +57,7 @@ static bool is_about(const struct alert *a, const struct alert_rule *rule, const
     return !s->process || (a->pid == s->process->pid && a->start_key == s->process->start_key);
 }
 
-static struct alert **bucket_of(struct alert_set *set, const char *rule, int32_t pid)
+static struct alert **alert_bucket_of(struct alert_set *set, const char *rule, int32_t pid)
 {
     uint32_t mark = (uint32_t)pid * 2654435761u;
     for (; *rule; rule++)
@@ -67,14 +67,14 @@ static struct alert **bucket_of(struct alert_set *set, const char *rule, int32_t
 
 void alert_link(struct alert_set *set, struct alert *a)
 {
-    struct alert **bucket = bucket_of(set, a->rule, a->pid);
+    struct alert **bucket = alert_bucket_of(set, a->rule, a->pid);
     a->next = *bucket;
     *bucket = a;
 }
 
 static void unlink_alert(struct alert_set *set, const struct alert *a)
 {
-    struct alert **at = bucket_of(set, a->rule, a->pid);
+    struct alert **at = alert_bucket_of(set, a->rule, a->pid);
     while (*at && *at != a)
         at = &(*at)->next;
     if (*at)
@@ -90,7 +90,7 @@ void alert_link_all(struct alert_set *set)
 
 struct alert *alert_find(struct alert_set *set, const struct alert_rule *rule, const struct subject *s)
 {
-    struct alert *a = *bucket_of(set, rule->name, s->process ? s->process->pid : 0);
+    struct alert *a = *alert_bucket_of(set, rule->name, s->process ? s->process->pid : 0);
     while (a && !is_about(a, rule, s))
         a = a->next;
     return a;
@@ -105,7 +105,7 @@ void alert_remove(struct alert_set *set, size_t i)
 }
 
 /* The one that is over the longest makes room. */
-static bool make_room(struct alert_set *set)
+static bool alert_make_room(struct alert_set *set)
 {
     size_t oldest = set->count;
     for (size_t i = 0; i < set->count; i++)
@@ -120,7 +120,7 @@ static bool make_room(struct alert_set *set)
 
 struct alert *alert_add(struct alert_set *set)
 {
-    if (set->count == ALERTS_MAX && !make_room(set)) {
+    if (set->count == ALERTS_MAX && !alert_make_room(set)) {
         set->left_out++;
         return NULL;
     }
@@ -283,7 +283,7 @@ static int rank(const struct alert *a)
     return ranks[a->state.phase];
 }
 
-static int compare(const void *left, const void *right)
+static int alert_compare(const void *left, const void *right)
 {
     const struct alert *a = *(struct alert *const *)left, *b = *(struct alert *const *)right;
     if (rank(a) != rank(b))
@@ -301,5 +301,5 @@ static int compare(const void *left, const void *right)
 void alert_set_sort(struct alert_set *set)
 {
     if (set->count)
-        qsort(set->list, set->count, sizeof set->list[0], compare);
+        qsort(set->list, set->count, sizeof set->list[0], alert_compare);
 }

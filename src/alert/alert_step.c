@@ -121,7 +121,7 @@ static void judge_rule(struct step *step, const struct alert_rule *rule)
 
 /* ---- findings ---- */
 
-static const struct gpu *gpu_of(const struct snapshot *s, int gpu_index)
+static const struct gpu *alert_step_gpu_of(const struct snapshot *s, int gpu_index)
 {
     for (size_t i = 0; i < s->gpu_count; i++)
         if (s->gpus[i].index == gpu_index)
@@ -154,7 +154,7 @@ static void tell_worse(struct step *step, const struct alert_rule *rule, struct 
 static void judge_finding(struct step *step, const struct alert_rule *rule, const struct finding *f)
 {
     struct alert_set *set = step->set;
-    struct subject s = {.snapshot = step->snapshot, .gpu = gpu_of(step->snapshot, f->gpu_index)};
+    struct subject s = {.snapshot = step->snapshot, .gpu = alert_step_gpu_of(step->snapshot, f->gpu_index)};
     s.process = process_of(s.gpu, f);
     struct alert *a = set->count ? alert_find(set, rule, &s) : NULL;
     bool is_new = !a;
@@ -228,7 +228,7 @@ static void judge_unseen(struct step *step, struct alert *a)
     tell(step->set, change, rule, a, now, step->news, step->user);
 }
 
-static void forget(struct alert_set *set, struct wall now)
+static void alert_step_forget(struct alert_set *set, struct wall now)
 {
     for (size_t i = set->count; i-- > 0;) {
         const struct alert_state *s = &set->list[i]->state;
@@ -280,7 +280,7 @@ void alert_set_step(struct alert_set *set, const struct snapshot *now, const str
     for (size_t i = 0; i < set->count; i++)
         if (!set->list[i]->seen)
             judge_unseen(&step, set->list[i]);
-    forget(set, now->taken_at);
+    alert_step_forget(set, now->taken_at);
     if (silences_expire(&set->silences, now->taken_at)) {
         set->changed = true;
         alert_set_silence(set, now->taken_at, news, user);
@@ -310,5 +310,5 @@ void alert_set_rules(struct alert_set *set, const struct alert_rules *rules, str
         if (has_no_rule(rule, a))
             tell(set, alert_end(&a->state, now), rule, a, now, news, user);
     }
-    forget(set, now);
+    alert_step_forget(set, now);
 }

@@ -55,7 +55,7 @@ static struct reading cell(const struct stored_course *p, const struct store_row
     return p->column[which] >= 0 ? row->values[p->column[which]] : reading_absent(READING_UNREAD);
 }
 
-static int take_row(void *user, const struct store_row *row)
+static int forecast_take_row(void *user, const struct store_row *row)
 {
     struct stored_course *p = user;
     p->cursor = row->cursor;
@@ -110,7 +110,7 @@ static int read_rows(struct store *s, const char *host, struct stored_course *p,
     for (;;) {
         size_t before = p->rows;
         page.cursor = p->cursor;
-        int rc = store_rows(s, &page, take_row, p, err);
+        int rc = store_rows(s, &page, forecast_take_row, p, err);
         if (rc < 0)
             return rc;
         if (p->rows - before < PAGE_ROWS || p->rows > ROWS_MAX)

@@ -97,7 +97,7 @@ static void add_encoded(struct buf *out, const char *key, const char *value)
     buf_percent(out, value);
 }
 
-static void add_number(struct buf *out, const char *key, int64_t value)
+static void history_source_add_number(struct buf *out, const char *key, int64_t value)
 {
     if (value)
         buf_printf(out, "&%s=%lld", key, (long long)value);
@@ -133,18 +133,18 @@ static void write_target(const struct history_question *q, struct buf *out)
         add_encoded(out, "host", q->host);
     if (q->process[0])
         add_encoded(out, "process", q->process);
-    add_number(out, "pid", q->pid);
-    add_number(out, "life", q->run);
+    history_source_add_number(out, "pid", q->pid);
+    history_source_add_number(out, "life", q->run);
     if (q->kind == HISTORY_SERIES) {
         add_metrics(out, q);
-        add_number(out, "points", (int64_t)q->points);
+        history_source_add_number(out, "points", (int64_t)q->points);
         if (q->raw)
             add_encoded(out, "step", "raw");
         else if (q->step_ms)
             buf_printf(out, "&step=%lldms", (long long)q->step_ms);
         return;
     }
-    add_number(out, "limit", (int64_t)q->limit);
+    history_source_add_number(out, "limit", (int64_t)q->limit);
     if (q->event[0])
         add_encoded(out, "kind", q->event);
     if (q->by_energy)

@@ -182,7 +182,7 @@ static int read_safetensors(const char *folder, const struct names *n, struct mo
     return rc < 0 ? rc : read_config(folder, facts, err);
 }
 
-static int by_name(const void *a, const void *b)
+static int model_files_by_name(const void *a, const void *b)
 {
     return strcmp(a, b);
 }
@@ -192,7 +192,7 @@ static int read_gguf_folder(const char *folder, struct names *n, struct model_fa
 {
     size_t at;
     char path[PATH_MAX];
-    qsort(n->names, n->count, NAME_SIZE, by_name);
+    qsort(n->names, n->count, NAME_SIZE, model_files_by_name);
     int parts = parts_of(n->names[0], &at);
     if (n->count > 1 && (size_t)parts != n->count)
         return error_set(err, -EINVAL, "'%s' holds %zu GGUF files: name one of them", folder, n->count);

@@ -66,7 +66,7 @@ static int too_big(struct toml_reader *r, const char *at, const char *what)
     return -E2BIG;
 }
 
-static struct toml_value **bucket_of(struct toml_document *doc, const struct toml_value *table, struct str key)
+static struct toml_value **toml_bucket_of(struct toml_document *doc, const struct toml_value *table, struct str key)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ (uintptr_t)table;
     for (size_t i = 0; i < key.len; i++)
@@ -76,7 +76,7 @@ static struct toml_value **bucket_of(struct toml_document *doc, const struct tom
 
 static struct toml_value *toml_find(struct toml_document *doc, const struct toml_value *table, struct str key)
 {
-    for (struct toml_value *v = *bucket_of(doc, table, key); v; v = v->next_in_bucket)
+    for (struct toml_value *v = *toml_bucket_of(doc, table, key); v; v = v->next_in_bucket)
         if (v->parent == table && str_equal(v->key, key))
             return v;
     return NULL;
@@ -98,7 +98,7 @@ static int add_child(struct toml_reader *r, struct toml_value *parent, struct st
     v->parent = parent;
     v->depth = (unsigned char)(parent->depth + 1);
     if (parent->type == TOML_TABLE) {
-        struct toml_value **bucket = bucket_of(r->doc, parent, key);
+        struct toml_value **bucket = toml_bucket_of(r->doc, parent, key);
         v->next_in_bucket = *bucket;
         *bucket = v;
     }

@@ -101,7 +101,7 @@ static int decimal_kind(const char *text)
     return *p ? -1 : kind;
 }
 
-static int read_number(struct str word, struct toml_value *value)
+static int toml_scalar_read_number(struct str word, struct toml_value *value)
 {
     struct str bare = word;
     bool negative = word.at[0] == '-';
@@ -197,7 +197,7 @@ static bool take_offset(struct str *s, struct toml_time *t)
     return hours < 24 && minutes < 60;
 }
 
-static bool read_time(struct str word, struct toml_value *value)
+static bool toml_scalar_read_time(struct str word, struct toml_value *value)
 {
     struct toml_time t = {0};
     struct str s = word;
@@ -253,12 +253,12 @@ int toml_read_scalar(struct toml_reader *r, struct toml_value *value)
                 r->at++;
             word.len = (size_t)(r->at - begin);
         }
-        if (!read_time(word, value))
+        if (!toml_scalar_read_time(word, value))
             return toml_fail(r, begin, "'%.64s' is not a date or time (like 2026-11-15T01:02:03Z)",
                              arena_copy(&r->doc->arena, word) ?: "");
         return 0;
     }
-    int rc = read_number(word, value);
+    int rc = toml_scalar_read_number(word, value);
     if (rc == -ERANGE)
         return toml_fail(r, begin, "this number does not fit into 64 bits");
     if (rc < 0) {

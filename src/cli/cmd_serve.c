@@ -38,7 +38,7 @@ static void add_flag(struct serve *s, const char *key, const char *value, const 
     s->flags[s->flag_count++] = (struct config_flag){key, value, flag};
 }
 
-static int gather(struct serve *s)
+static int serve_gather(struct serve *s)
 {
     const struct options *o = s->cli->options;
     for (size_t i = 0; i < o->given_count; i++) {
@@ -90,7 +90,7 @@ static int serve_run(struct cli *cli)
 {
     struct serve s = {.cli = cli};
     struct config *config;
-    int status = gather(&s);
+    int status = serve_gather(&s);
     if (status == EXIT_FINE)
         status = settings_load(cli, s.flags, s.flag_count, &config);
     if (status == EXIT_FINE) {

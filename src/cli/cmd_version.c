@@ -28,7 +28,7 @@ static bool can_load(const struct env *env, const char *library)
     return library && env->load_library(env, library, NULL);
 }
 
-static bool is_there(const struct env *env, const struct feature *f)
+static bool version_is_there(const struct env *env, const struct feature *f)
 {
     return f->asset ? asset_find(f->asset) != NULL : can_load(env, f->libraries[0]) || can_load(env, f->libraries[1]);
 }
@@ -43,7 +43,7 @@ static void as_json(const struct env *env, struct buf *out)
     jw_key(&j, "features");
     jw_object(&j);
     for (size_t i = 0; i < ARRAY_LEN(features); i++)
-        jw_key_bool(&j, features[i].name, is_there(env, &features[i]));
+        jw_key_bool(&j, features[i].name, version_is_there(env, &features[i]));
     jw_end(&j);
     jw_key(&j, "sources");
     jw_array(&j);
@@ -58,11 +58,11 @@ static void as_text(const struct env *env, struct buf *out)
 {
     buf_printf(out, "whirr %s (commit %s)\nFeatures: sqlite", WHIRR_VERSION, version_commit);
     for (size_t i = 0; i < ARRAY_LEN(features); i++)
-        if (is_there(env, &features[i]))
+        if (version_is_there(env, &features[i]))
             buf_printf(out, ", %s", features[i].name);
     const char *before = "\nMissing:  ";
     for (size_t i = 0; i < ARRAY_LEN(features); i++) {
-        if (is_there(env, &features[i]))
+        if (version_is_there(env, &features[i]))
             continue;
         buf_printf(out, "%s%s (%s)", before, features[i].name, features[i].asset ? "not in this build" : features[i].libraries[0]);
         before = ", ";

@@ -36,7 +36,7 @@ struct asked_hosts {
     size_t count;
 };
 
-static int gather(const struct cli *cli, struct asked_hosts *h)
+static int multi_host_gather(const struct cli *cli, struct asked_hosts *h)
 {
     const struct options *o = cli->options;
     for (size_t i = 0; i < o->given_count; i++) {
@@ -254,7 +254,7 @@ static int ask_all(struct cli *cli, struct session *none, struct buf *out, struc
     (void)none;
     static struct host_reply replies[HOSTS_MAX]; /* large */
     struct asked_hosts h = {0};
-    gather(cli, &h);
+    multi_host_gather(cli, &h);
     int rc = 0, worst = EXIT_FINE;
     for (size_t i = 0; i < h.count; i++) {
         replies[i] = (struct host_reply){
@@ -292,7 +292,7 @@ int run_elsewhere(struct cli *cli)
     for (size_t i = 0; i < ARRAY_LEN(about_here); i++)
         if (options_has(cli->options, about_here[i]))
             return cli_usage(cli, "--host can't be combined with --%s", about_here[i]);
-    int status = gather(cli, &h);
+    int status = multi_host_gather(cli, &h);
     if (status != EXIT_FINE)
         return status;
     for (size_t i = 0; i < h.count; i++) {

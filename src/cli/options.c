@@ -61,7 +61,7 @@ static const struct option_spec *by_letter(const struct option_table *tables, si
 }
 
 /* As getopt_long() has it: whole, or begun. */
-static const struct option_spec *by_name(const struct option_table *tables, size_t table_count, const char *name)
+static const struct option_spec *options_by_name(const struct option_table *tables, size_t table_count, const char *name)
 {
     const struct option_spec *begun = NULL;
     for (size_t t = 0; t < table_count; t++)
@@ -79,7 +79,7 @@ bool options_take_next(const struct option_table *tables, size_t table_count, co
 {
     const struct option_spec *spec = NULL;
     if (strncmp(word, "--", 2) == 0)
-        spec = by_name(tables, table_count, word + 2);
+        spec = options_by_name(tables, table_count, word + 2);
     else
         for (const char *at = word + 1; *at; at++) {
             spec = by_letter(tables, table_count, *at);
@@ -137,7 +137,7 @@ static int check_value(const struct option_spec *spec, const char *value, struct
                 : error_set(err, -EINVAL, "invalid value '%s' for --%s; expected %s", value, spec->name, expected);
 }
 
-static int note(struct options *o, const struct option_spec *spec, const char *value, struct error *err)
+static int options_note(struct options *o, const struct option_spec *spec, const char *value, struct error *err)
 {
     if (o->given_count == OPTIONS_MAX)
         return error_set(err, -EINVAL, "more than %d options", OPTIONS_MAX);
@@ -165,7 +165,7 @@ int options_parse(struct options *o, const struct option_table *tables, size_t t
                 given++;
             if (!given && spec->optional && optind < argc && is_number(argv[optind]))
                 given = argv[optind++];
-            int rc = note(o, spec, given, err);
+            int rc = options_note(o, spec, given, err);
             if (rc < 0)
                 return rc;
             continue;

@@ -17,7 +17,7 @@
 #define SYSTEM_RUNTIME "/run/whirr"
 #define SYSTEM_SOCKET SYSTEM_RUNTIME "/whirr.sock"
 
-static bool join(char path[PLACE_SIZE], const char *folder, const char *name)
+static bool places_join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
     return folder && folder[0] == '/' && snprintf(path, PLACE_SIZE, "%s%s", folder, name) < PLACE_SIZE;
 }
@@ -26,7 +26,7 @@ static bool join(char path[PLACE_SIZE], const char *folder, const char *name)
 static bool join_system(char path[PLACE_SIZE], const char *name)
 {
     const char *root = env_variable(CONFIG_SYSTEM_ROOT);
-    return join(path, root && root[0] ? root : name, root && root[0] ? name : "");
+    return places_join(path, root && root[0] ? root : name, root && root[0] ? name : "");
 }
 
 /* Makes the folder and those above it. */
@@ -54,15 +54,15 @@ static bool make_public(char path[PLACE_SIZE])
 
 int place_state(char path[PLACE_SIZE], struct error *err)
 {
-    bool found = join(path, env_variable("STATE_DIRECTORY"), "");
+    bool found = places_join(path, env_variable("STATE_DIRECTORY"), "");
     if (found && strchr(path, ':')) /* systemd lists several with colons; the first is ours */
         *strchr(path, ':') = '\0';
     if (!found)
-        found = join(path, env_variable("XDG_STATE_HOME"), "/whirr");
+        found = places_join(path, env_variable("XDG_STATE_HOME"), "/whirr");
     if (!found && geteuid() == 0)
         found = join_system(path, SYSTEM_STATE);
     if (!found)
-        found = join(path, env_variable("HOME"), "/.local/state/whirr");
+        found = places_join(path, env_variable("HOME"), "/.local/state/whirr");
     if (!found)
         return error_set(err, -ENOENT, "no state directory: neither XDG_STATE_HOME nor HOME is set");
     return make_folders(path, err);
@@ -102,12 +102,12 @@ bool place_system_socket(char path[PLACE_SIZE])
 /* Of this user, or of the service that we are part of. */
 static bool own_socket(char path[PLACE_SIZE])
 {
-    if (join(path, env_variable("RUNTIME_DIRECTORY"), "")) {
+    if (places_join(path, env_variable("RUNTIME_DIRECTORY"), "")) {
         path[strcspn(path, ":")] = '\0'; /* systemd lists several with colons; the first is ours */
         size_t len = strlen(path);
         return snprintf(path + len, PLACE_SIZE - len, "/whirr.sock") < (int)(PLACE_SIZE - len);
     }
-    return is_system() ? place_system_socket(path) : join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr.sock");
+    return is_system() ? place_system_socket(path) : places_join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr.sock");
 }
 
 bool place_to_act(const char *configured, char path[PLACE_SIZE])
@@ -174,11 +174,11 @@ void store_place_text(const char *url, char *text, size_t size)
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
-    if (join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
+    if (places_join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
         return 0;
     if (is_system() && join_system(path, SYSTEM_RUNTIME) && make_public(path))
         return 0;
-    if (!is_system() && join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
+    if (!is_system() && places_join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
         return 0;
     return place_state(path, err); /* no session: a user from su or cron */
 }

@@ -102,7 +102,7 @@ void setting_describe_allowed(const struct setting *s, struct buf *out)
     }
 }
 
-static bool refuse(const struct setting *s, char why[WHY_SIZE])
+static bool value_refuse(const struct setting *s, char why[WHY_SIZE])
 {
     AUTO_BUF struct buf allowed = BUF(WHY_SIZE);
     setting_describe_allowed(s, &allowed);
@@ -113,7 +113,7 @@ static bool refuse(const struct setting *s, char why[WHY_SIZE])
 static bool in_range(const struct setting *s, double value, char why[WHY_SIZE])
 {
     if (!isfinite(value) || (s->bounded && (s->above ? value <= s->least : value < s->least)) || (s->bounded && value > s->most))
-        return refuse(s, why);
+        return value_refuse(s, why);
     return true;
 }
 
@@ -171,7 +171,7 @@ static bool copy_text(struct str text, struct arena *arena, const char **to, cha
 
 static bool set_text(const struct setting *s, struct str text, struct arena *arena, const char **to, char why[WHY_SIZE])
 {
-    return passes_check(s->check, text) ? copy_text(text, arena, to, why) : refuse(s, why);
+    return passes_check(s->check, text) ? copy_text(text, arena, to, why) : value_refuse(s, why);
 }
 
 static bool set_choice(const struct setting *s, struct str text, int *to, char why[WHY_SIZE])
@@ -189,7 +189,7 @@ static bool set_choice(const struct setting *s, struct str text, int *to, char w
         str_copy(word_text, sizeof word_text, word);
         nearest_try(&nearest, word_text);
     }
-    refuse(s, why);
+    value_refuse(s, why);
     size_t used = strlen(why);
     snprintf(why + used, WHY_SIZE - used, "%s", nearest_text(&nearest, hint, sizeof hint));
     return false;
@@ -262,7 +262,7 @@ static bool map_from_text(const struct setting *s, struct str text, struct arena
     for (size_t i = 0; i < list.count; i++) {
         const char *equals = strchr(list.items[i], '=');
         if (!equals)
-            return refuse(s, why);
+            return value_refuse(s, why);
         if (!copy_text((struct str){list.items[i], (size_t)(equals - list.items[i])}, arena, &pairs[i].key, why))
             return false;
         pairs[i].value = equals + 1;
@@ -293,11 +293,11 @@ bool value_from_text(const struct setting *s, struct str text, struct arena *are
     int64_t integer;
     double number;
     switch (s->type) {
-    case SETTING_BOOL: return bool_from_text(text, to) || refuse(s, why);
-    case SETTING_INT: return str_to_i64(text, &integer) ? set_integer(s, integer, to, why) : refuse(s, why);
-    case SETTING_NUMBER: return str_to_double(text, &number) ? set_number(s, number, to, why) : refuse(s, why);
-    case SETTING_DURATION: return duration_parse(text, &integer) ? set_integer(s, integer, to, why) : refuse(s, why);
-    case SETTING_BYTES: return bytes_parse(text, &integer) ? set_integer(s, integer, to, why) : refuse(s, why);
+    case SETTING_BOOL: return bool_from_text(text, to) || value_refuse(s, why);
+    case SETTING_INT: return str_to_i64(text, &integer) ? set_integer(s, integer, to, why) : value_refuse(s, why);
+    case SETTING_NUMBER: return str_to_double(text, &number) ? set_number(s, number, to, why) : value_refuse(s, why);
+    case SETTING_DURATION: return duration_parse(text, &integer) ? set_integer(s, integer, to, why) : value_refuse(s, why);
+    case SETTING_BYTES: return bytes_parse(text, &integer) ? set_integer(s, integer, to, why) : value_refuse(s, why);
     case SETTING_TEXT: return set_text(s, text, arena, to, why);
     case SETTING_CHOICE: return set_choice(s, text, to, why);
     case SETTING_LIST:
@@ -324,14 +324,14 @@ static bool list_from_toml(const struct setting *s, const struct toml_value *v, 
 {
     bool one = v->type == TOML_TEXT || (v->type == TOML_INTEGER && s->type == SETTING_IDS); /* "a" stands for ["a"] */
     if ((!one && v->type != TOML_ARRAY) || (!one && v->count > LIST_MAX))
-        return refuse(s, why);
+        return value_refuse(s, why);
     size_t count = one ? 1 : v->count, used = 0;
     const char **items = arena_alloc(arena, (count ? count : 1) * sizeof *items);
     if (!items)
         return out_of_memory(why);
     for (const struct toml_value *m = one ? v : v->first; used < count; m = m->next, used++)
         if (!scalar_text(m, s->type == SETTING_IDS, arena, &items[used], why) || !passes_check(s->check, str_from(items[used])))
-            return refuse(s, why);
+            return value_refuse(s, why);
     *to = (struct config_list){items, count};
     return true;
 }
@@ -340,19 +340,19 @@ static bool map_from_toml(const struct setting *s, const struct toml_value *v, s
                           char why[WHY_SIZE])
 {
     if (v->type != TOML_TABLE || v->count > LIST_MAX)
-        return refuse(s, why);
+        return value_refuse(s, why);
     struct config_pair *pairs = arena_alloc(arena, (v->count ? v->count : 1) * sizeof *pairs);
     if (!pairs)
         return out_of_memory(why);
     size_t used = 0;
     for (const struct toml_value *m = v->first; m; m = m->next, used++)
         if (!copy_text(m->key, arena, &pairs[used].key, why) || !scalar_text(m, true, arena, &pairs[used].value, why))
-            return refuse(s, why);
+            return value_refuse(s, why);
     *to = (struct config_map){pairs, used};
     return true;
 }
 
-static bool number_of(const struct toml_value *v, double *ret)
+static bool value_number_of(const struct toml_value *v, double *ret)
 {
     if (v->type != TOML_INTEGER && v->type != TOML_NUMBER)
         return false;
@@ -366,17 +366,17 @@ bool value_from_toml(const struct setting *s, const struct toml_value *v, struct
     switch (s->type) {
     case SETTING_BOOL:
         if (v->type != TOML_BOOL)
-            return refuse(s, why);
+            return value_refuse(s, why);
         *(bool *)to = v->boolean;
         return true;
     case SETTING_INT:
-        if (number_of(v, &number) && number == floor(number) && fabs(number) < 9e15)
+        if (value_number_of(v, &number) && number == floor(number) && fabs(number) < 9e15)
             return set_integer(s, (int64_t)number, to, why);
-        return refuse(s, why);
-    case SETTING_NUMBER: return number_of(v, &number) ? set_number(s, number, to, why) : refuse(s, why);
+        return value_refuse(s, why);
+    case SETTING_NUMBER: return value_number_of(v, &number) ? set_number(s, number, to, why) : value_refuse(s, why);
     case SETTING_BYTES:
         if (v->type == TOML_INTEGER)
-            return v->integer >= 0 ? set_integer(s, v->integer, to, why) : refuse(s, why);
+            return v->integer >= 0 ? set_integer(s, v->integer, to, why) : value_refuse(s, why);
         break;
     case SETTING_DURATION:
         if (v->type == TOML_INTEGER && v->integer == 0)
@@ -388,7 +388,7 @@ bool value_from_toml(const struct setting *s, const struct toml_value *v, struct
     case SETTING_TEXT:
     case SETTING_CHOICE: break;
     }
-    return v->type == TOML_TEXT ? value_from_text(s, v->text, arena, to, why) : refuse(s, why);
+    return v->type == TOML_TEXT ? value_from_text(s, v->text, arena, to, why) : value_refuse(s, why);
 }
 
 size_t value_size(const struct setting *s)

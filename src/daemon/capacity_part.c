@@ -123,7 +123,7 @@ static int on_point(void *user, const struct store_point *point)
     return 0;
 }
 
-static int gather(struct store *s, const struct capacity_question *q, struct capacity_past **ret, struct error *err)
+static int capacity_part_gather(struct store *s, const struct capacity_question *q, struct capacity_past **ret, struct error *err)
 {
     struct gathering g = {0};
     AUTO_FREE struct capacity_past *past = calloc(1, sizeof *past + PAST_MAX * sizeof past->minutes[0]);
@@ -151,7 +151,7 @@ static int gather(struct store *s, const struct capacity_question *q, struct cap
 static int read_past(struct store_question *question, struct store *s, struct error *err)
 {
     struct capacity_question *q = (struct capacity_question *)question;
-    return gather(s, q, &q->past, err);
+    return capacity_part_gather(s, q, &q->past, err);
 }
 
 static void take_answer(struct store_question *question, int rc, const struct error *err)

@@ -116,7 +116,7 @@ static void on_watchdog(void *user)
     sd_notify_send("WATCHDOG=1");
 }
 
-static void refuse(struct daemon *d, const char *why, const struct snapshot *s)
+static void daemon_refuse(struct daemon *d, const char *why, const struct snapshot *s)
 {
     log_error(why, LOG_TEXT("error", s->driver.error_message));
     d->failed = true;
@@ -140,7 +140,7 @@ static void check_required(struct daemon *d, const struct snapshot *s)
     if (worker && !guard_can_see(s)) {
         snprintf(why, sizeof why,
                  "no source lists the processes of a GPU, which profile \"desktop\" of the worker '%s' needs, stopping", worker);
-        refuse(d, why, s);
+        daemon_refuse(d, why, s);
         return;
     }
     if (d->seen_sample || !d->first->worker.require_nvml)
@@ -148,7 +148,7 @@ static void check_required(struct daemon *d, const struct snapshot *s)
     for (size_t i = 0; i < s->source_count; i++)
         if (s->sources[i].names_driver && s->sources[i].state != SOURCE_OFF)
             return;
-    refuse(d, "NVML is required (worker.require_nvml) but not available, stopping", s);
+    daemon_refuse(d, "NVML is required (worker.require_nvml) but not available, stopping", s);
 }
 
 static void on_sample(void *user, const struct snapshot *s)

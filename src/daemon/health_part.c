@@ -194,7 +194,7 @@ static const struct health_verdict *verdict_on(const struct health *health, cons
 }
 
 /* The judge has also judged samples that were taken for requests: what is news is told by what was seen here last. */
-static void compare(struct health *fresh, const struct health *last)
+static void health_part_compare(struct health *fresh, const struct health *last)
 {
     for (size_t i = 0; i < fresh->count; i++) {
         struct health_verdict *v = &fresh->verdicts[i];
@@ -215,7 +215,7 @@ static void health_part_take(struct health_part *p, const struct snapshot *s)
     if (!fresh)
         return;
     bool changed = false;
-    compare(fresh, p->latest);
+    health_part_compare(fresh, p->latest);
     health_free(p->latest);
     p->latest = fresh;
     if (!p->watched_since.ms)

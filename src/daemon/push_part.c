@@ -175,8 +175,8 @@ static void close_push(void *part)
 
 /* ---- how it goes ---- */
 
-static void series(struct buf *out, const struct push_part *p, const char *name, const char *type, const char *help,
-                   double (*value)(const struct push_stats *))
+static void push_part_series(struct buf *out, const struct push_part *p, const char *name, const char *type, const char *help,
+                             double (*value)(const struct push_stats *))
 {
     prometheus_head(out, name, type, help);
     for (size_t i = 0; i < p->count; i++) {
@@ -220,11 +220,12 @@ static void push_part_metrics(void *part, const struct snapshot *s, struct buf *
     (void)s;
     if (!p->count)
         return;
-    series(out, p, "whirr_push_samples_sent_total", "counter", "Samples that the other side has accepted", sent);
-    series(out, p, "whirr_push_samples_refused_total", "counter", "Samples that the other side has refused for good", refused);
-    series(out, p, "whirr_push_samples_lost_total", "counter", "Samples that found no room in the queue", lost);
-    series(out, p, "whirr_push_samples_waiting", "gauge", "Samples that wait to be sent", waiting);
-    series(out, p, "whirr_push_queue_bytes", "gauge", "Size of the requests that wait to be sent", bytes);
+    push_part_series(out, p, "whirr_push_samples_sent_total", "counter", "Samples that the other side has accepted", sent);
+    push_part_series(out, p, "whirr_push_samples_refused_total", "counter", "Samples that the other side has refused for good",
+                     refused);
+    push_part_series(out, p, "whirr_push_samples_lost_total", "counter", "Samples that found no room in the queue", lost);
+    push_part_series(out, p, "whirr_push_samples_waiting", "gauge", "Samples that wait to be sent", waiting);
+    push_part_series(out, p, "whirr_push_queue_bytes", "gauge", "Size of the requests that wait to be sent", bytes);
 }
 
 static void health(void *part, struct json_writer *j)

@@ -259,7 +259,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct machine_entry *)a)->path, ((const struct machine_entry *)b)->path);
 }
 
-static int fill(struct bundle *b, struct caught *caught, struct error *err)
+static int bundle_fill(struct bundle *b, struct caught *caught, struct error *err)
 {
     AUTO_FREE struct doctor_facts *facts = malloc(sizeof *facts);
     AUTO_BUF struct buf described = BUF(1024 * 1024);
@@ -350,7 +350,7 @@ int bundle_write(struct cli *cli, const char *path, bool with_private)
         b->privacy.off = with_private;
         if (access(path, F_OK) == 0)
             cli_fail("'%s' exists already", path);
-        else if (fill(b, caught, &err) < 0 || bundle_save(b, path, &err) < 0)
+        else if (bundle_fill(b, caught, &err) < 0 || bundle_save(b, path, &err) < 0)
             cli_fail("%s", err.text);
         else {
             tell_people(b, caught, path);

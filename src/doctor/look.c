@@ -15,7 +15,7 @@
 enum { CAP_SYS_PTRACE_BIT = 19 };
 
 /* One line of a small file, trimmed; "" when there is none. */
-static void read_line(const struct env *env, char *text, size_t size, const char *path)
+static void look_read_line(const struct env *env, char *text, size_t size, const char *path)
 {
     char raw[256];
     ssize_t len = file_read_head(env, path, raw, sizeof raw);
@@ -25,10 +25,10 @@ static void read_line(const struct env *env, char *text, size_t size, const char
 static void look_at_kernel(const struct env *env, struct doctor_facts *f)
 {
     struct utsname name;
-    read_line(env, f->kernel, sizeof f->kernel, "/proc/sys/kernel/osrelease");
+    look_read_line(env, f->kernel, sizeof f->kernel, "/proc/sys/kernel/osrelease");
     if (!env_is_recorded(env) && uname(&name) == 0)
         str_copy(f->machine, sizeof f->machine, str_from(name.machine));
-    read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
+    look_read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
     f->nouveau_loaded = file_exists(env, "/sys/module/nouveau");
 }
 
@@ -38,7 +38,7 @@ static void read_hex_id(const struct env *env, char id[8], const char *address, 
 {
     char path[PATH_SIZE], text[16];
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", address, file);
-    read_line(env, text, sizeof text, path);
+    look_read_line(env, text, sizeof text, path);
     str_copy(id, 8, str_from(str_starts(str_from(text), "0x") ? text + 2 : text));
 }
 
@@ -64,7 +64,7 @@ static bool is_gpu_class(const struct env *env, const char *address)
 {
     char path[PATH_SIZE], text[16];
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/class", address);
-    read_line(env, text, sizeof text, path);
+    look_read_line(env, text, sizeof text, path);
     return str_starts(str_from(text), "0x03") || str_starts(str_from(text), "0x12");
 }
 
@@ -87,7 +87,7 @@ static void look_at_bus(const struct env *env, const struct snapshot *s, struct 
         read_hex_id(env, card->device_id, entry->d_name, "device");
         read_driver(env, card->driver, entry->d_name);
         snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/power/runtime_status", entry->d_name);
-        read_line(env, card->power_state, sizeof card->power_state, path);
+        look_read_line(env, card->power_state, sizeof card->power_state, path);
         card->gpu_index = shown_as(s, card->pci_address);
     }
     qsort(f->cards, f->card_count, sizeof f->cards[0], by_address);

@@ -89,7 +89,7 @@ void fault_log_read(struct fault_log *l)
     }
 }
 
-static bool note(struct health_history *h, const struct waiting *x)
+static bool fault_log_note(struct health_history *h, const struct waiting *x)
 {
     return x->xid ? health_note_xid(h, x->pci_address, x->code, x->at)
                   : health_note_driver_fault(h, x->pci_address, x->code, x->at);
@@ -102,7 +102,7 @@ void fault_log_deliver(struct fault_log *l, struct health_history *to, const str
         return;
     health_meet(to, s);
     for (size_t i = 0; i < l->waiting_count; i++)
-        if (!note(to, &l->waiting[i]))
+        if (!fault_log_note(to, &l->waiting[i]))
             l->waiting[kept++] = l->waiting[i];
     l->waiting_count = kept;
 }

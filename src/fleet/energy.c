@@ -56,7 +56,7 @@ struct bill_taking {
     size_t capacity;
 };
 
-static int take_row(void *user, const struct vector_row *row)
+static int energy_take_row(void *user, const struct vector_row *row)
 {
     struct bill_taking *t = user;
     if (!ROOM_FOR_ONE(t->bill->list, t->bill->count, t->capacity, 64))
@@ -70,7 +70,7 @@ static int take_row(void *user, const struct vector_row *row)
 static int take(struct fleet_bill *bill, struct buf *answer)
 {
     struct bill_taking t = {.bill = bill};
-    int rc = vector_read(answer, take_row, &t);
+    int rc = vector_read(answer, energy_take_row, &t);
     if (rc == 0)
         fleet_bill_sort(bill);
     return rc;
@@ -107,8 +107,8 @@ static void write_cost(const struct fleet_bill *bill, double joules, char *text,
     snprintf(text, size, "%.2f %s", joules / JOULES_PER_KWH * bill->price_per_kwh, bill->currency);
 }
 
-static void add_row(struct grid *g, const struct page *page, const struct fleet_bill *bill, const struct fleet_energy *e,
-                    double all)
+static void energy_add_row(struct grid *g, const struct page *page, const struct fleet_bill *bill, const struct fleet_energy *e,
+                           double all)
 {
     char text[64];
     grid_add(g, INK_PLAIN, e->name[0] ? e->name : page_dash(page));
@@ -142,7 +142,7 @@ void fleet_table_bill(struct buf *out, const struct page *page, const struct fle
     AUTO_GRID struct grid g;
     grid_init(&g, columns, bill->price_per_kwh > 0 ? 4 : 3);
     for (size_t i = 0; i < rows; i++)
-        add_row(&g, page, bill, &bill->list[i], joules);
+        energy_add_row(&g, page, bill, &bill->list[i], joules);
     grid_write(out, page, &g);
     if (rows < bill->count)
         buf_printf(out, "and %zu more rows; --all shows them\n", bill->count - rows);

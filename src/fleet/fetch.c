@@ -85,7 +85,7 @@ static uint64_t mix(uint64_t h, const char *text)
     return (h ^ 0xff) * 1099511628211ULL;
 }
 
-static uint64_t hash(const char *host, const char *gpu, const char *uuid)
+static uint64_t fetch_hash(const char *host, const char *gpu, const char *uuid)
 {
     return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
 }
@@ -94,7 +94,7 @@ struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char
 {
     if (!f->slot_count)
         return NULL;
-    for (size_t s = hash(host, gpu, uuid) & (f->slot_count - 1); f->slots[s]; s = (s + 1) & (f->slot_count - 1)) {
+    for (size_t s = fetch_hash(host, gpu, uuid) & (f->slot_count - 1); f->slots[s]; s = (s + 1) & (f->slot_count - 1)) {
         struct fleet_gpu *g = &f->gpus[f->slots[s] - 1];
         if (strcmp(g->host, host) == 0 && strcmp(g->gpu, gpu) == 0 && strcmp(g->uuid, uuid) == 0)
             return g;
@@ -102,7 +102,7 @@ struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char
     return NULL;
 }
 
-static struct fleet_gpu *find(const struct fleet *f, const struct vector_row *row)
+static struct fleet_gpu *fetch_find(const struct fleet *f, const struct vector_row *row)
 {
     char host[HOST_NAME_SIZE];
     str_copy_clean(host, sizeof host, str_from(host_of(row)));
@@ -133,7 +133,7 @@ int fleet_index(struct fleet *f)
     if (f->gpu_count)
         qsort(f->gpus, f->gpu_count, sizeof *f->gpus, by_place);
     for (size_t i = 0; i < f->gpu_count; i++) {
-        size_t s = hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
+        size_t s = fetch_hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
         while (f->slots[s])
             s = (s + 1) & (f->slot_count - 1);
         f->slots[s] = (uint32_t)i + 1;
@@ -236,7 +236,7 @@ static int by_process(const void *a, const void *b)
     return order ? order : strcmp(x->job, y->job);
 }
 
-static void add(struct reading *to, struct reading from)
+static void fetch_add(struct reading *to, struct reading from)
 {
     if (from.state == READING_OK)
         *to = reading_ok(reading_or(*to, 0) + from.value);
@@ -252,9 +252,9 @@ void fleet_join_processes(struct fleet *f)
             f->processes[kept++] = f->processes[i];
             continue;
         }
-        add(&f->processes[kept - 1].mem_bytes, f->processes[i].mem_bytes);
-        add(&f->processes[kept - 1].util_permille, f->processes[i].util_permille);
-        add(&f->processes[kept - 1].power_mw, f->processes[i].power_mw);
+        fetch_add(&f->processes[kept - 1].mem_bytes, f->processes[i].mem_bytes);
+        fetch_add(&f->processes[kept - 1].util_permille, f->processes[i].util_permille);
+        fetch_add(&f->processes[kept - 1].power_mw, f->processes[i].power_mw);
     }
     f->process_count = kept;
 }
@@ -262,7 +262,7 @@ void fleet_join_processes(struct fleet *f)
 /* A divided GPU counts as a whole, but for the room in its instances. */
 static int take_instance(struct taking *t, const struct vector_row *row)
 {
-    struct fleet_gpu *g = t->question == FLEET_FREE ? find(t->fleet, row) : NULL;
+    struct fleet_gpu *g = t->question == FLEET_FREE ? fetch_find(t->fleet, row) : NULL;
     if (g && row->value > (double)reading_or(g->instance_free_bytes, -1))
         g->instance_free_bytes = scaled(row->value, 1);
     if (g)
@@ -288,7 +288,7 @@ static int take_finding(struct taking *t, const struct vector_row *row)
     if (!finding.code[0] || !severity_from_text(vector_label(row, "severity"), &finding.severity))
         return 0;
     if (vector_label(row, "gpu")[0]) {
-        struct fleet_gpu *g = find(t->fleet, row);
+        struct fleet_gpu *g = fetch_find(t->fleet, row);
         if (g)
             fleet_said_add(&g->said, &finding);
         return 0;
@@ -319,7 +319,7 @@ static int take_silent(struct taking *t, const struct vector_row *row)
     return 0;
 }
 
-static int take_row(void *user, const struct vector_row *row)
+static int fetch_take_row(void *user, const struct vector_row *row)
 {
     struct taking *t = user;
     struct fleet_gpu *g;
@@ -335,7 +335,7 @@ static int take_row(void *user, const struct vector_row *row)
     case FLEET_DOWN: return take_silent(t, row);
     default: break;
     }
-    if (!(g = find(t->fleet, row)))
+    if (!(g = fetch_find(t->fleet, row)))
         return 0;
     if (t->question == FLEET_DIVIDED)
         take_divided(g);
@@ -434,7 +434,7 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
     struct taking t = {.fleet = f};
     for (size_t q = 0; q < a->count && rc == 0; q++) {
         t.question = a->asked[q];
-        rc = vector_read(&a->of[q].answer, take_row, &t);
+        rc = vector_read(&a->of[q].answer, fetch_take_row, &t);
         if (rc == 0 && t.question == FLEET_GPUS)
             rc = fleet_index(f);
         rc = fleet_misunderstood(rc, err);

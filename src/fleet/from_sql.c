@@ -175,7 +175,7 @@ static int take_energy(void *user, const char *host, const struct process *who, 
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int from_sql_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct fleet_energy *)a)->name, ((const struct fleet_energy *)b)->name);
 }
@@ -185,7 +185,7 @@ static void join_energy(struct fleet_bill *bill)
 {
     size_t kept = 0;
     if (bill->count)
-        qsort(bill->list, bill->count, sizeof *bill->list, by_name);
+        qsort(bill->list, bill->count, sizeof *bill->list, from_sql_by_name);
     for (size_t i = 0; i < bill->count; i++) {
         if (kept && strcmp(bill->list[kept - 1].name, bill->list[i].name) == 0)
             bill->list[kept - 1].joules += bill->list[i].joules;

@@ -136,13 +136,13 @@ void fleet_settle(struct fleet *f)
 
 /* ---- hosts ---- */
 
-static void add(struct reading *to, struct reading from)
+static void hosts_add(struct reading *to, struct reading from)
 {
     if (from.state == READING_OK)
         *to = reading_ok(reading_or(*to, 0) + from.value);
 }
 
-static void add_up(struct fleet_host *h)
+static void hosts_add_up(struct fleet_host *h)
 {
     int64_t util = 0, known = 0, value;
     for (size_t i = 0; i < h->count; i++) {
@@ -150,9 +150,9 @@ static void add_up(struct fleet_host *h)
         h->state = MAX_OF(h->state, g->state);
         if (i == 0 || finding_compare(&g->said.first, &h->first->first) < 0)
             h->first = &g->said;
-        add(&h->used_bytes, g->used_bytes);
-        add(&h->total_bytes, g->total_bytes);
-        add(&h->power_mw, g->power_mw);
+        hosts_add(&h->used_bytes, g->used_bytes);
+        hosts_add(&h->total_bytes, g->total_bytes);
+        hosts_add(&h->power_mw, g->power_mw);
         if (reading_get(g->temp_mdegc, &value) && value > reading_or(h->temp_mdegc, INT64_MIN))
             h->temp_mdegc = g->temp_mdegc;
         if (reading_get(g->util_permille, &value)) {
@@ -283,7 +283,7 @@ struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
     if (list)
         take_notes(f, list, count);
     for (size_t i = 0; i < *count; i++) {
-        add_up(&list[i]);
+        hosts_add_up(&list[i]);
         write_note(&list[i]);
     }
     if (list)
@@ -299,7 +299,7 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
     for (size_t i = 0; i < f->gpu_count; i++) {
         states[f->gpus[i].state]++;
         hosts += i == 0 || strcmp(f->gpus[i - 1].host, f->gpus[i].host) != 0;
-        add(&power, f->gpus[i].power_mw);
+        hosts_add(&power, f->gpus[i].power_mw);
         if (reading_get(f->gpus[i].util_permille, &value)) {
             util += value;
             known++;
@@ -427,9 +427,9 @@ static size_t add_up_groups(struct fleet_process *list, size_t count, enum fleet
         struct fleet_process sum = list[i];
         size_t hosts = 1;
         for (end = i + 1; end < count && strcmp(fleet_key(&list[end], by), fleet_key(&list[i], by)) == 0; end++) {
-            add(&sum.mem_bytes, list[end].mem_bytes);
-            add(&sum.util_permille, list[end].util_permille);
-            add(&sum.power_mw, list[end].power_mw);
+            hosts_add(&sum.mem_bytes, list[end].mem_bytes);
+            hosts_add(&sum.util_permille, list[end].util_permille);
+            hosts_add(&sum.power_mw, list[end].power_mw);
             hosts += strcmp(list[end - 1].host, list[end].host) != 0;
         }
         snprintf(sum.process, sizeof sum.process, "%zu", end - i);

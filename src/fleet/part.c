@@ -94,7 +94,7 @@ static void look_free(struct fleet_look *l)
     free(l);
 }
 
-static void begin(struct fleet_part *p, struct mono now)
+static void part_begin(struct fleet_part *p, struct mono now)
 {
     struct fleet_look *l = calloc(1, sizeof *l);
     p->asked = now;
@@ -138,7 +138,7 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
     if (p->look && atomic_load(&p->look->over))
         finish(p);
     if (!p->look && (!p->asked.ns || mono_since_ms(now, p->asked) >= FRESH_MS))
-        begin(p, now);
+        part_begin(p, now);
     struct json_writer j = JSON_WRITER(out);
     jw_object(&j);
     json_time(&j, "fetched_at", p->fetched_at);

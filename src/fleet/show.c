@@ -11,7 +11,7 @@
 #include "format/json/reading.h"
 #include "format/table/grid.h"
 
-static enum ink ink_of(const struct fleet_host *h)
+static enum ink show_ink_of(const struct fleet_host *h)
 {
     static const enum ink inks[] = {INK_FAINT, INK_FAINT, INK_WARN, INK_BAD}; /* by severity */
     return h->state == FLEET_FINE ? INK_PLAIN : inks[h->first->first.severity];
@@ -90,7 +90,7 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
     for (size_t i = 0; i < rows_of(v, count); i++) {
         const struct fleet_host *h = &hosts[i];
         char text[NUMBER_SIZE];
-        grid_add(&g, ink_of(h), h->name);
+        grid_add(&g, show_ink_of(h), h->name);
         snprintf(text, sizeof text, "%zu", h->count);
         grid_add(&g, INK_PLAIN, text);
         show_percent(text, page, h->util_permille);
@@ -101,7 +101,7 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
         grid_add(&g, INK_PLAIN, text);
         fleet_show_watts(text, page, h->power_mw);
         grid_add(&g, INK_PLAIN, text);
-        grid_add(&g, ink_of(h), h->note);
+        grid_add(&g, show_ink_of(h), h->note);
     }
     grid_write(out, page, &g);
     rest(out, page, count - rows_of(v, count), "hosts");
@@ -121,7 +121,7 @@ void fleet_table_why(struct buf *out, const struct page *page, const struct flee
     for (; shown < bad && (v->all || shown < LINES); shown++) {
         char text[400];
         snprintf(text, sizeof text, "%s: %s", hosts[shown].name, hosts[shown].note);
-        page_cell(out, page, ink_of(&hosts[shown]), LEFT, text, MAX_OF(48, width_of(text)));
+        page_cell(out, page, show_ink_of(&hosts[shown]), LEFT, text, MAX_OF(48, width_of(text)));
         snprintf(text, sizeof text, "  whirr --host %s why", hosts[shown].name);
         page_ink(out, page, INK_FAINT, str_from(text));
         buf_char(out, '\n');

@@ -302,7 +302,7 @@ static int read_entry(struct machine_reader *r, struct str line)
     return rc == 1 ? begin_file(r, path, value, hex) : rc;
 }
 
-static int read_line(struct machine_reader *r, struct str line)
+static int machine_expand_read_line(struct machine_reader *r, struct str line)
 {
     while (line.len && (line.at[0] == ' ' || line.at[0] == '\t'))
         line = (struct str){line.at + 1, line.len - 1};
@@ -347,7 +347,7 @@ int machine_expand(struct str text, const char *dir, struct error *err)
     int rc = 0;
     for (struct str line; rc == 0 && str_cut(&text, '\n', &line);) {
         r->line++;
-        rc = read_line(r, line);
+        rc = machine_expand_read_line(r, line);
     }
     if (rc == 0)
         rc = finish_process(r);

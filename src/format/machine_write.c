@@ -81,7 +81,7 @@ static int by_path(const void *key, const void *entry)
     return strcmp(key, ((const struct machine_entry *)entry)->path);
 }
 
-static const struct machine_entry *find(const struct writer *w, const char *path)
+static const struct machine_entry *machine_write_find(const struct writer *w, const char *path)
 {
     return bsearch(path, w->entries, w->count, sizeof *w->entries, by_path);
 }
@@ -98,7 +98,7 @@ static void begin_process(struct writer *w, int64_t pid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%" PRId64 "/comm", pid);
-    const struct machine_entry *comm = find(w, path);
+    const struct machine_entry *comm = machine_write_find(w, path);
     struct str name = comm ? str_trim(comm->bytes) : (struct str){0};
     buf_printf(w->out, "\nprocess %" PRId64 "%s" STR_FMT "\n", pid, name.len ? " " : "", STR_ARG(name));
     snprintf(w->section, sizeof w->section, "/proc/%" PRId64, pid);
@@ -163,7 +163,7 @@ static bool write_descriptor(struct writer *w, const char *name, struct str targ
     if (!w->pid || strncmp(name, "fd/", 3) != 0)
         return false;
     snprintf(path, sizeof path, "%s/fdinfo/%s", w->section, name + 3);
-    const struct machine_entry *info = find(w, path);
+    const struct machine_entry *info = machine_write_find(w, path);
     if (!info || !is_text(info->bytes))
         return false;
     buf_printf(w->out, "fd %s = " STR_FMT "\n", name + 3, STR_ARG(target));
@@ -179,7 +179,7 @@ static bool is_written_with_its_descriptor(struct writer *w, const struct machin
     if (!info || !is_text(e->bytes))
         return false;
     snprintf(path, sizeof path, "/proc/%" PRId64 "/fd/%s", pid, info + strlen("/fdinfo/"));
-    const struct machine_entry *link = find(w, path);
+    const struct machine_entry *link = machine_write_find(w, path);
     return link && link->kind == MACHINE_LINK;
 }
 

@@ -93,7 +93,7 @@ struct sorting {
     bool reverse;
 };
 
-static int compare(const void *left, const void *right, void *context)
+static int process_rows_compare(const void *left, const void *right, void *context)
 {
     const struct process_row *x = left, *y = right;
     const struct sorting *sorting = context;
@@ -160,7 +160,7 @@ int process_rows_init(struct process_rows *rows, const struct snapshot *s, const
     }
     struct sorting sorting = {filter->sort ? find_sort(filter->sort) : 0, filter->reverse};
     if (rows->count && sorting.which < ARRAY_LEN(sorts))
-        qsort_r(rows->rows, rows->count, sizeof *rows->rows, compare, &sorting);
+        qsort_r(rows->rows, rows->count, sizeof *rows->rows, process_rows_compare, &sorting);
     return 0;
 }
 

@@ -75,7 +75,7 @@ static int write_frame(struct recorder *r, enum frame_type type, struct buf *pay
     return rc < 0 ? rc : write_all(r, buf_view(&frame), err);
 }
 
-static int begin(struct recorder *r, struct error *err)
+static int record_begin(struct recorder *r, struct error *err)
 {
     struct stat st;
     if (fstat(r->fd, &st) < 0 || !S_ISREG(st.st_mode))
@@ -107,7 +107,7 @@ struct recorder *recorder_open(const char *path, struct error *err)
     r->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (r->fd < 0)
         error_set(err, -errno, "cannot open '%s' for recording: %s", path, strerror(errno));
-    if (r->fd < 0 || begin(r, err) < 0) {
+    if (r->fd < 0 || record_begin(r, err) < 0) {
         recorder_close(r, NULL);
         return NULL;
     }

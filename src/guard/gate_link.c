@@ -91,7 +91,7 @@ static void end_after_writing(struct gate_link *l)
         link_free(l);
 }
 
-static void refuse(struct gate_link *l, int status, const char *text)
+static void gate_link_refuse(struct gate_link *l, int status, const char *text)
 {
     AUTO_BUF struct buf body = BUF(512);
     http_error_body(&body,
@@ -113,7 +113,7 @@ static void on_wait_over(evutil_socket_t fd, short events, void *user)
 {
     (void)fd;
     (void)events;
-    refuse(user, 503, "Something else is using the GPU; the worker is paused.");
+    gate_link_refuse(user, 503, "Something else is using the GPU; the worker is paused.");
 }
 
 /* ---- the worker's side ---- */
@@ -146,7 +146,7 @@ static bool read_response_head(struct gate_link *l)
     struct gate_head head;
     int there = gate_parse_response((struct str){(const char *)evbuffer_pullup(in, (ev_ssize_t)len), len}, &l->request, &head);
     if (there < 0)
-        refuse(l, 502, "The worker did not answer in HTTP.");
+        gate_link_refuse(l, 502, "The worker did not answer in HTTP.");
     if (there <= 0)
         return false;
     pass(l->worker, l->client, head.len);
@@ -200,7 +200,7 @@ static void on_worker_event(struct bufferevent *b, short what, void *user)
     if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
         return;
     if (l->state == LINK_PASSING && !l->response_begun)
-        refuse(l, 502, "The worker cannot be reached.");
+        gate_link_refuse(l, 502, "The worker cannot be reached.");
     else if (l->state == LINK_PASSING)
         end_after_writing(l); /* also how a body without a length ends */
     else if (l->state == LINK_HEAD && l->request.is_old)
@@ -250,7 +250,7 @@ void link_admit(struct gate_link *l)
     l->gate->asked += !l->request.only_reads;
     l->response_begun = false;
     if (!connect_worker(l)) {
-        refuse(l, 502, "The worker cannot be reached.");
+        gate_link_refuse(l, 502, "The worker cannot be reached.");
         return;
     }
     pass(l->client, l->worker, l->request.len);
@@ -276,7 +276,7 @@ static void wait_or_refuse(struct gate_link *l)
     if (g->waiting >= g->waiting_max)
         drop_one_that_hung_up(g);
     if ((closed && g->refuse) || g->waiting >= g->waiting_max) {
-        refuse(l, 503, "Something else is using the GPU; the worker is paused.");
+        gate_link_refuse(l, 503, "Something else is using the GPU; the worker is paused.");
         return;
     }
     l->state = LINK_WAITING;
@@ -292,7 +292,7 @@ static void on_head_over(evutil_socket_t fd, short events, void *user)
 {
     (void)fd;
     (void)events;
-    refuse(user, 408, "The request took too long to arrive.");
+    gate_link_refuse(user, 408, "The request took too long to arrive.");
 }
 
 static void read_request_head(struct gate_link *l)
@@ -307,7 +307,7 @@ static void read_request_head(struct gate_link *l)
         event_del(l->timer);
     l->half = half;
     if (there < 0)
-        refuse(l, 400, "That is not HTTP/1.1 as the gate understands it.");
+        gate_link_refuse(l, 400, "That is not HTTP/1.1 as the gate understands it.");
     else if (there && link_may_pass(l->gate, l))
         link_admit(l);
     else if (there)

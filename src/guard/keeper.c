@@ -429,7 +429,7 @@ bool keeper_ended(const struct keeper *k)
 }
 
 /* A driver call under way is let finish; one that hangs is left to its helper, and to the next guard. */
-static void join(struct keeper *k)
+static void keeper_join(struct keeper *k)
 {
     keeper_end(k);
     if (!mailbox_take(k->done, END_SAID_MS)) {
@@ -448,7 +448,7 @@ void keeper_free(struct keeper *k)
     if (!k)
         return;
     if (k->started)
-        join(k);
+        keeper_join(k);
     keeper_free(k->before); /* one that was never started */
     keeper_leave_others(k);
     leave(k);

@@ -65,7 +65,7 @@ static void add_directory(const struct env *env, int32_t pid, struct buf *out)
         add_line(out, "Directory", directory);
 }
 
-static int by_name(const void *a, const void *b)
+static int details_by_name(const void *a, const void *b)
 {
     return strcmp(a, b);
 }
@@ -90,7 +90,7 @@ static void add_files(const struct env *env, int32_t pid, struct buf *out)
         if (file_read_link(env, path, target, sizeof target) > 0 && is_gpu_file(target))
             str_copy(all[files++], DEVICE_SIZE, str_from(target));
     }
-    qsort(all, files, DEVICE_SIZE, by_name);
+    qsort(all, files, DEVICE_SIZE, details_by_name);
     for (size_t i = 0; i < files; i++) {
         if ((!count || strcmp(found[count - 1], all[i]) != 0) && count < DEVICES_SHOWN)
             memcpy(found[count++], all[i], DEVICE_SIZE);

@@ -152,7 +152,7 @@ const char *kernel_log_message(const struct kernel_log *log)
 /* ---- lines ---- */
 
 /* More bytes behind those that are left; false: none now. */
-static bool fill(struct kernel_log *log)
+static bool kernel_log_fill(struct kernel_log *log)
 {
     memmove(log->buffer, log->buffer + log->begin, log->end - log->begin);
     log->end -= log->begin;
@@ -184,7 +184,7 @@ static bool take_line(struct kernel_log *log, struct str *line)
             log->begin += line->len + 1;
             return true;
         }
-        if (!fill(log))
+        if (!kernel_log_fill(log))
             return false;
     }
 }

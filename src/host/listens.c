@@ -91,7 +91,7 @@ static bool read_local(struct str word, uint16_t *port, char reached[LISTEN_ADDR
 }
 
 /* "  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 31337 1 ..." */
-static bool read_line(struct str line, uint16_t *port, uint64_t *inode, char reached[LISTEN_ADDRESS_SIZE])
+static bool listens_read_line(struct str line, uint16_t *port, uint64_t *inode, char reached[LISTEN_ADDRESS_SIZE])
 {
     struct str word[10];
     int64_t state;
@@ -114,7 +114,7 @@ static bool is_listed(const struct env *env, int32_t pid, const char *table, con
     while (str_cut(&rest, '\n', &line)) {
         uint16_t port;
         uint64_t inode;
-        if (!read_line(line, &port, &inode, reached) || port != wanted)
+        if (!listens_read_line(line, &port, &inode, reached) || port != wanted)
             continue;
         for (size_t i = 0; i < count; i++)
             if (inodes[i] == inode) {

@@ -51,7 +51,7 @@ void blob_unref(struct blob *b)
 }
 
 /* FNV-1a over eight bytes at a time: tells bodies apart, promises nothing against an attacker, who gains nothing here. */
-static uint64_t hash(struct str s)
+static uint64_t blob_hash(struct str s)
 {
     uint64_t h = 0xcbf29ce484222325u ^ s.len;
     size_t i = 0;
@@ -69,7 +69,7 @@ static uint64_t hash(struct str s)
 const char *blob_etag(struct blob *b)
 {
     if (!b->etag[0])
-        snprintf(b->etag, sizeof b->etag, "%016" PRIx64, hash((struct str){b->at, b->len}));
+        snprintf(b->etag, sizeof b->etag, "%016" PRIx64, blob_hash((struct str){b->at, b->len}));
     return b->etag;
 }
 

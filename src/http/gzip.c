@@ -25,7 +25,7 @@ static const struct library_symbol symbols[] = {
     {"inflateInit2_", &zlib.inflate_init}, {"inflate", &zlib.inflate}, {"inflateEnd", &zlib.inflate_end},
 };
 
-static bool load(void)
+static bool gzip_load(void)
 {
     if (!zlib.tried) {
         zlib.tried = true;
@@ -37,7 +37,7 @@ static bool load(void)
 
 bool gzip_compress(struct str in, struct buf *out)
 {
-    if (!load())
+    if (!gzip_load())
         return false;
     /* Level 1: most of the gain for a fraction of the time, and a body lives for one sample only. 16 + 15 window bits: gzip. */
     z_stream z = {0};
@@ -62,7 +62,7 @@ bool gzip_compress(struct str in, struct buf *out)
 
 bool gzip_expand(struct str in, struct buf *out)
 {
-    if (!load())
+    if (!gzip_load())
         return false;
     z_stream z = {.next_in = (Bytef *)in.at, .avail_in = (uInt)in.len};
     if (zlib.inflate_init(&z, 16 + 15, ZLIB_VERSION, (int)sizeof z) != Z_OK)

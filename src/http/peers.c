@@ -34,7 +34,7 @@ uint64_t peer_number(const struct peer_id *id)
     return number ? number : 1;
 }
 
-static size_t bucket_of(const struct peer_id *id)
+static size_t peers_bucket_of(const struct peer_id *id)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < PEER_ID_SIZE; i++)
@@ -44,7 +44,7 @@ static size_t bucket_of(const struct peer_id *id)
 
 const struct peer *peers_find(const struct peers *p, const struct peer_id *id)
 {
-    for (const struct peer *peer = p->buckets[bucket_of(id)]; peer; peer = peer->next)
+    for (const struct peer *peer = p->buckets[peers_bucket_of(id)]; peer; peer = peer->next)
         if (memcmp(&peer->id, id, sizeof *id) == 0)
             return peer;
     return NULL;
@@ -58,8 +58,8 @@ struct peer *peers_enter(struct peers *p, const struct peer_id *id)
         if (!peer)
             return NULL;
         peer->id = *id;
-        peer->next = p->buckets[bucket_of(id)];
-        p->buckets[bucket_of(id)] = peer;
+        peer->next = p->buckets[peers_bucket_of(id)];
+        p->buckets[peers_bucket_of(id)] = peer;
     }
     peer->uses++;
     return peer;
@@ -69,7 +69,7 @@ void peers_leave(struct peers *p, struct peer *peer)
 {
     if (--peer->uses)
         return;
-    struct peer **at = &p->buckets[bucket_of(&peer->id)];
+    struct peer **at = &p->buckets[peers_bucket_of(&peer->id)];
     while (*at != peer)
         at = &(*at)->next;
     *at = peer->next;

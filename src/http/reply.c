@@ -38,7 +38,7 @@ static void add_texts(struct buf *out, const char *const *texts)
         buf_text(out, *texts);
 }
 
-static void add_number(struct buf *out, uint64_t number)
+static void reply_add_number(struct buf *out, uint64_t number)
 {
     char digits[24], *at = digits + sizeof digits;
     do
@@ -54,7 +54,7 @@ static void write_body_fields(struct buf *head, const struct exchange *x, const 
         TEXTS(head, "Content-Type: ", r->type, "\r\n", x->request->minor ? "Transfer-Encoding: chunked\r\n" : "");
     } else if (body && status != 304) {
         TEXTS(head, "Content-Type: ", r->type, "\r\nContent-Length: ");
-        add_number(head, body->len);
+        reply_add_number(head, body->len);
         buf_text(head, "\r\n");
     } else if (status != 204 && status != 304) {
         buf_text(head, "Content-Length: 0\r\n");
@@ -66,9 +66,9 @@ static void write_body_fields(struct buf *head, const struct exchange *x, const 
               x->site->options.cors_origin_count ? ", Origin\r\n" : "\r\n");
     if (r->has_age) {
         buf_text(head, "Age: ");
-        add_number(head, (uint64_t)r->age_ms / 1000);
+        reply_add_number(head, (uint64_t)r->age_ms / 1000);
         buf_text(head, "\r\nX-Sample-Age-Ms: ");
-        add_number(head, (uint64_t)r->age_ms);
+        reply_add_number(head, (uint64_t)r->age_ms);
         buf_text(head, "\r\n");
     }
 }
@@ -78,7 +78,7 @@ static void write_head(struct buf *head, const struct exchange *x, const struct 
                        bool zipped, bool later)
 {
     buf_text(head, "HTTP/1.1 ");
-    add_number(head, (uint64_t)status);
+    reply_add_number(head, (uint64_t)status);
     TEXTS(head, " ", http_status_text(status), "\r\nDate: ", date_field(), "\r\nServer: whirr\r\n");
     write_body_fields(head, x, r, status, body, zipped, later);
     TEXTS(head, "Cache-Control: ", r->cache ? r->cache : "no-cache",

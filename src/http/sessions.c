@@ -22,7 +22,7 @@ bool sessions_open(struct sessions *s, const uint8_t token[SHA256_SIZE], int64_t
     return true;
 }
 
-static struct session_slot *find(const struct sessions *s, struct str id)
+static struct session_slot *http_sessions_find(const struct sessions *s, struct str id)
 {
     uint8_t digest[SHA256_SIZE];
     sha256(id, digest);
@@ -35,13 +35,13 @@ static struct session_slot *find(const struct sessions *s, struct str id)
 
 const uint8_t *sessions_find(const struct sessions *s, struct str id, int64_t now_ms)
 {
-    const struct session_slot *slot = find(s, id);
+    const struct session_slot *slot = http_sessions_find(s, id);
     return slot && slot->until_ms > now_ms ? slot->token : NULL;
 }
 
 void sessions_close(struct sessions *s, struct str id)
 {
-    struct session_slot *slot = find(s, id);
+    struct session_slot *slot = http_sessions_find(s, id);
     if (slot)
         *slot = (struct session_slot){0};
 }

@@ -50,7 +50,7 @@ struct tls_session {
     bool broken;
 };
 
-static int load(struct error *err)
+static int tls_load(struct error *err)
 {
     if (ssl.loaded)
         return 0;
@@ -112,7 +112,7 @@ static int make_context(const char *certificate, const char *key, SSL_CTX **ret,
 
 int tls_new(const char *certificate, const char *key, struct tls **ret, struct error *err)
 {
-    int result = load(err);
+    int result = tls_load(err);
     if (result)
         return result;
     struct tls *t = calloc(1, sizeof *t);

@@ -68,7 +68,7 @@ int whirr_guard_is_out(const struct whirr_guard *g)
 
 /* ---- facts ---- */
 
-static void add_process(struct whirr_guard *g, const struct process *p)
+static void guard_add_process(struct whirr_guard *g, const struct process *p)
 {
     if (g->worker.pid_count < CLAIM_WORKER_PIDS)
         g->worker.pids[g->worker.pid_count++] = (struct claim_identity){p->pid, p->start_key};
@@ -91,14 +91,14 @@ static void find_family(struct whirr_guard *g, const struct snapshot *s)
             if (s->gpus[i].processes[k].pid == self.pid)
                 self.start_key = s->gpus[i].processes[k].start_key;
     g->worker.pid_count = 0;
-    add_process(g, &self);
+    guard_add_process(g, &self);
     for (bool more = true; more;) {
         more = false;
         for (size_t i = 0; i < s->gpu_count; i++)
             for (size_t k = 0; k < s->gpus[i].process_count; k++) {
                 const struct process *p = &s->gpus[i].processes[k];
                 if (p->parent && is_mine(g, p->parent) && !is_mine(g, p->pid) && g->worker.pid_count < CLAIM_WORKER_PIDS) {
-                    add_process(g, p);
+                    guard_add_process(g, p);
                     more = true;
                 }
             }

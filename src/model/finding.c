@@ -172,14 +172,14 @@ void verdict_free(struct verdict *v)
     free(v);
 }
 
-static int compare(const void *a, const void *b)
+static int model_finding_compare(const void *a, const void *b)
 {
     return finding_compare(a, b);
 }
 
 void verdict_rank(struct verdict *v)
 {
-    qsort(v->findings, v->count, sizeof v->findings[0], compare);
+    qsort(v->findings, v->count, sizeof v->findings[0], model_finding_compare);
 }
 
 void verdict_apply(struct verdict *v, const struct finding_settings *settings)

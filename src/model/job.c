@@ -86,7 +86,7 @@ static size_t list_entries(const struct snapshot *s, struct job_entry *list)
     return count;
 }
 
-static void measure(struct job *job)
+static void job_measure(struct job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
         const struct process *p = job->members[i].process;
@@ -120,7 +120,7 @@ int jobs_find(struct jobs *ret, const struct snapshot *s)
         str_copy(job->id, sizeof job->id, str_from(list[i].id));
         for (end = i; end < count && strcmp(list[i].id, list[end].id) == 0; end++)
             job->members[job->count++] = list[end].member;
-        measure(job);
+        job_measure(job);
         if (job->processes < 2 && reading_or(job->world_size, 0) < 2)
             continue;
         members += job->count;

@@ -230,7 +230,7 @@ static void choose_step(struct history_stream *t, struct store *s)
     t->from_ms = t->q.since_ms;
 }
 
-static int begin(struct history_stream *t, struct store *s, struct error *err)
+static int past_download_begin(struct history_stream *t, struct store *s, struct error *err)
 {
     int rc = history_subjects_find(s, &t->q, &t->subjects, err);
     if (rc < 0)
@@ -264,7 +264,7 @@ int history_stream_next(struct history_stream *t, struct store *s, struct buf *o
 {
     t->rows = (struct row_writer){.format = t->q.format, .out = out};
     t->given = 0;
-    int rc = t->begun ? 0 : begin(t, s, err);
+    int rc = t->begun ? 0 : past_download_begin(t, s, err);
     if (rc == 0 && (t->q.kind == HISTORY_SERIES ? t->q.metric_count == 0 : false))
         t->ended = true; /* of everything that there is, there is nothing */
     else if (rc == 0)

@@ -15,8 +15,8 @@ struct sentence {
     size_t len;
 };
 
-static void add(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct sentence *s, const char *format, ...)
+static void episode_words_add(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void episode_words_add(struct sentence *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -34,17 +34,17 @@ static void add_numbers(struct sentence *s, const struct explained_episode *e, b
     bool has_util = reading_get(e->util_permille, &util), has_power = !power_said && reading_get(e->power_mw, &power);
     bool has_temp = reading_get(e->temp_max_mdegc, &temp);
     if (has_util)
-        add(s, " %lld%%", words_whole(util, 10));
+        episode_words_add(s, " %lld%%", words_whole(util, 10));
     if (has_power)
-        add(s, has_util ? " and %lld W" : " %lld W", words_whole(power, 1000));
+        episode_words_add(s, has_util ? " and %lld W" : " %lld W", words_whole(power, 1000));
     if (has_util || has_power)
-        add(s, " on average");
+        episode_words_add(s, " on average");
     if (has_temp)
-        add(s, "%s %lld °C", has_util || has_power ? ", up to" : " Up to", words_whole(temp, 1000));
+        episode_words_add(s, "%s %lld °C", has_util || has_power ? ", up to" : " Up to", words_whole(temp, 1000));
     if (has_temp && e->part.usual.too_hot && e->part.usual.temp_mdegc.state == READING_OK)
-        add(s, "; %lld °C was usual at this power", words_whole(e->part.usual.temp_mdegc.value, 1000));
+        episode_words_add(s, "; %lld °C was usual at this power", words_whole(e->part.usual.temp_mdegc.value, 1000));
     if (has_util || has_power || has_temp)
-        add(s, ".");
+        episode_words_add(s, ".");
 }
 
 static void add_end(struct sentence *s, const struct explained_episode *e, char ret[EPISODE_END_SIZE])
@@ -65,7 +65,7 @@ static void add_end(struct sentence *s, const struct explained_episode *e, char 
     case EPISODE_END_RECORD: snprintf(ret, EPISODE_END_SIZE, "Nothing was stored after that."); break;
     }
     if (ret[0])
-        add(s, " %s", ret);
+        episode_words_add(s, " %s", ret);
 }
 
 void episode_write_sentence(struct explained_episode *e)
@@ -75,10 +75,10 @@ void episode_write_sentence(struct explained_episode *e)
     if (!b->state[0] && !b->doing[0] && !e->headline[0])
         return; /* lost, unreadable: the answer has no numbers */
     if (e->headline[0])
-        add(&s, "%s%s.", e->simulated ? "Simulated " : "", e->headline);
+        episode_words_add(&s, "%s%s.", e->simulated ? "Simulated " : "", e->headline);
     else
-        add(&s, "%sGPU %d was %s%s%s.", e->simulated ? "Simulated " : "", e->gpu_index, b->state,
-            b->state[0] && b->doing[0] ? ": " : "", b->doing);
+        episode_words_add(&s, "%sGPU %d was %s%s%s.", e->simulated ? "Simulated " : "", e->gpu_index, b->state,
+                          b->state[0] && b->doing[0] ? ": " : "", b->doing);
     if (e->part.activity.code != ACTIVITY_LOST) /* those of the minutes in which it was there */
         add_numbers(&s, e, strstr(b->doing, " W by") || strstr(b->doing, " W, "));
     add_end(&s, e, e->ended);

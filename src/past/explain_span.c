@@ -24,7 +24,7 @@ enum {
     DAYS_FROM_MS = 2 * 86400000, /* from here on, what comes again and again is told once */
 };
 
-static int note_gpu(void *user, const struct store_gpu *gpu)
+static int explain_span_note_gpu(void *user, const struct store_gpu *gpu)
 {
     struct span *p = user;
     if (p->gpu_count < GPU_MAX && (p->only_gpu == 0 || p->only_gpu == gpu->id))
@@ -278,7 +278,7 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
         return error_set(err, -ENOMEM, "out of memory");
     }
     *p = (struct span){.s = s, .host = host, .told = ret, .only_gpu = gpu_id, .days = until.ms - since.ms >= DAYS_FROM_MS};
-    int rc = store_gpus(s, host, note_gpu, p, err);
+    int rc = store_gpus(s, host, explain_span_note_gpu, p, err);
     if (rc == 0)
         rc = plan(p, err);
     if (rc == 0)

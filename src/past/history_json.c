@@ -58,7 +58,7 @@ static bool grow(struct gathered *g)
     return true;
 }
 
-static int put(struct gathered *g, int64_t at_ms, const struct aggregate *values)
+static int history_json_put(struct gathered *g, int64_t at_ms, const struct aggregate *values)
 {
     if (!grow(g))
         return -ENOMEM;
@@ -72,7 +72,7 @@ static int put(struct gathered *g, int64_t at_ms, const struct aggregate *values
 }
 
 /* Where nothing was stored for a while, a point without values stands, so that no chart draws a line across. */
-static int gather(void *user, const struct store_point *point)
+static int history_json_gather(void *user, const struct store_point *point)
 {
     struct gathered *g = user;
     int64_t since_last = point->at.ms - g->last_ms;
@@ -80,13 +80,13 @@ static int gather(void *user, const struct store_point *point)
         g->least_ms = MIN_OF(g->least_ms, since_last);
         int64_t usual = MAX_OF(g->least_ms, g->step_ms);
         if (since_last > GAP_STEPS * usual && since_last > GAP_LEAST_MS) {
-            int rc = put(g, g->last_ms + g->step_ms, NULL);
+            int rc = history_json_put(g, g->last_ms + g->step_ms, NULL);
             if (rc < 0)
                 return rc;
         }
     }
     g->last_ms = point->at.ms;
-    return put(g, point->at.ms, point->values);
+    return history_json_put(g, point->at.ms, point->values);
 }
 
 static void choose_metrics(struct gathered *g, enum history_of of)
@@ -119,7 +119,7 @@ static int gather_subject(struct store *s, struct gathered *g, const struct hist
                                                 .since_ms = MAX_OF(q->since_ms, since_ms / g->step_ms * g->step_ms),
                                                 .until_ms = q->until_ms,
                                                 .step_ms = g->step_ms};
-        return store_process_series(s, &plot, gather, g, err);
+        return store_process_series(s, &plot, history_json_gather, g, err);
     }
     const struct store_plot plot = {.series = subject->of == OF_GPU ? SERIES_GPU : SERIES_HOST,
                                     .subject = subject->id,
@@ -128,7 +128,7 @@ static int gather_subject(struct store *s, struct gathered *g, const struct hist
                                     .step_ms = g->step_ms,
                                     .columns = g->columns,
                                     .column_count = g->metric_count};
-    return store_series(s, &plot, gather, g, err);
+    return store_series(s, &plot, history_json_gather, g, err);
 }
 
 static void write_column(struct json_writer *j, const struct gathered *g, size_t metric, const char *key)

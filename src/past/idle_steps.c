@@ -52,7 +52,7 @@ static int take_other(void *user, const struct store_process_run *run)
     return 0;
 }
 
-static int take_row(void *user, const struct store_point *point)
+static int idle_steps_take_row(void *user, const struct store_point *point)
 {
     struct rows *r = user;
     const struct aggregate *power = &point->values[0], *util = &point->values[1];
@@ -85,7 +85,7 @@ static int step_of(struct store *s, const struct store_process_run *run, struct 
                                     .columns = columns,
                                     .column_count = ARRAY_LEN(columns)};
     rows->count = 0;
-    rc = store_series(s, &plot, take_row, rows, err);
+    rc = store_series(s, &plot, idle_steps_take_row, rows, err);
     struct baseline_step step = {.pid = run->process.pid, .since = run->first_seen};
     if (rc == 0 && baseline_step(rows->list, rows->count, span.from, span.came, span.until, &step))
         ret->steps[ret->step_count++] = step;

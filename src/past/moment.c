@@ -35,7 +35,7 @@ struct past_moment {
     size_t running_count;
 };
 
-static int note_gpu(void *user, const struct store_gpu *gpu)
+static int moment_note_gpu(void *user, const struct store_gpu *gpu)
 {
     struct past_moment *p = user;
     if (p->gpu_count < GPU_MAX)
@@ -116,7 +116,7 @@ static bool turn_to(struct past_moment *p, int64_t gpu_id)
 }
 
 /* Each row is the state of the card then; the last one stays. */
-static int take_row(void *user, const struct store_row *row)
+static int moment_take_row(void *user, const struct store_row *row)
 {
     struct past_moment *p = user;
     if (!turn_to(p, row->gpu->id))
@@ -196,7 +196,7 @@ static int fill_from_samples(struct past_moment *p, const char *host, int64_t at
         gpu->index = p->gpus[i].index;
         gpu->simulated = p->gpus[i].simulated;
     }
-    return store_rows(p->s, &page, take_row, p, err);
+    return store_rows(p->s, &page, moment_take_row, p, err);
 }
 
 /* What is left to say about one whose samples were read. */
@@ -328,7 +328,7 @@ static void drop_unknown_gpus(struct snapshot *s, struct recent *recent)
     s->gpu_count = recent->gpu_count = kept;
 }
 
-static int fill(struct past_moment *p, const char *host, int64_t at_ms, struct error *err)
+static int moment_fill(struct past_moment *p, const char *host, int64_t at_ms, struct error *err)
 {
     int rc = fill_from_samples(p, host, at_ms, err);
     if (rc == 0)
@@ -355,7 +355,7 @@ int store_past(struct store *s, const char *host, struct wall at, int64_t only, 
     p->column_count = store_columns(s, SERIES_GPU, p->columns);
     for (size_t i = 0; i < p->column_count; i++)
         p->metrics[i] = metric_of(series_column(SERIES_GPU, p->columns[i]).name);
-    int rc = store_known_gpus(s, host, note_gpu, p, err);
+    int rc = store_known_gpus(s, host, moment_note_gpu, p, err);
     if (rc < 0)
         return rc;
     p->snapshot = snapshot_new(p->gpu_count);
@@ -365,7 +365,7 @@ int store_past(struct store *s, const char *host, struct wall at, int64_t only, 
         rc = error_set(err, -ENOMEM, "out of memory");
     if (rc == 0) {
         str_copy(p->snapshot->host.name, sizeof p->snapshot->host.name, str_from(host ? host : ""));
-        rc = fill(p, host, at.ms, err);
+        rc = moment_fill(p, host, at.ms, err);
     }
     if (rc == 0)
         drop_unknown_gpus(p->snapshot, recent);

@@ -194,7 +194,7 @@ int question_read_time(const char *key, const char *text, struct wall now, enum 
     return 0;
 }
 
-static int read_number(const char *key, const char *text, int64_t least, int64_t most, int64_t *ret, struct error *err)
+static int question_read_number(const char *key, const char *text, int64_t least, int64_t most, int64_t *ret, struct error *err)
 {
     if (!str_to_i64(str_from(text), ret) || *ret < least || *ret > most)
         return error_set(err, -EINVAL, "%s must be a number from %lld to %lld", key, (long long)least, (long long)most);
@@ -254,11 +254,11 @@ static int read_who(struct history_question *q, history_parameter_fn *parameter,
         q->process[0] = '\0';
     }
     if (parameter(user, "pid", text, sizeof text)) {
-        rc = read_number("pid", text, 1, INT32_MAX, &number, err);
+        rc = question_read_number("pid", text, 1, INT32_MAX, &number, err);
         q->pid = (int32_t)number;
     }
     if (rc == 0 && parameter(user, "life", text, sizeof text))
-        rc = read_number("life", text, 1, INT64_MAX / 2, &q->run, err);
+        rc = question_read_number("life", text, 1, INT64_MAX / 2, &q->run, err);
     return rc;
 }
 
@@ -268,11 +268,11 @@ static int read_list(struct history_question *q, history_parameter_fn *parameter
     int64_t number;
     int rc = 0;
     if (parameter(user, "limit", text, sizeof text)) {
-        rc = read_number("limit", text, 1, QUESTION_LIMIT_MAX, &number, err);
+        rc = question_read_number("limit", text, 1, QUESTION_LIMIT_MAX, &number, err);
         q->limit = rc == 0 ? (size_t)number : 0;
     }
     if (rc == 0 && parameter(user, "points", text, sizeof text)) {
-        rc = read_number("points", text, 2, QUESTION_POINTS_MAX, &number, err);
+        rc = question_read_number("points", text, 2, QUESTION_POINTS_MAX, &number, err);
         q->points = rc == 0 ? (size_t)number : 0;
     }
     if (rc == 0 && parameter(user, "cursor", text, sizeof text) && !str_to_cursor(str_from(text), &q->cursor))

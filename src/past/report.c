@@ -16,7 +16,7 @@ struct gpu_list {
     int64_t only;
 };
 
-static int note_gpu(void *user, const struct store_gpu *gpu)
+static int report_note_gpu(void *user, const struct store_gpu *gpu)
 {
     struct gpu_list *list = user;
     struct report *r = list->report;
@@ -95,7 +95,7 @@ int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall s
 {
     *ret = (struct report){.since = since, .until = until, .hot_mdegc = hot_mdegc};
     struct gpu_list list = {ret, gpu_id};
-    int rc = store_gpus(s, host, note_gpu, &list, err);
+    int rc = store_gpus(s, host, report_note_gpu, &list, err);
     if (rc == 0)
         rc = read_energy(s, ret, err);
     if (rc == 0)

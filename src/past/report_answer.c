@@ -20,7 +20,7 @@ struct totals {
     bool simulated;
 };
 
-static struct totals add_up(const struct report *r)
+static struct totals report_answer_add_up(const struct report *r)
 {
     struct totals t = {0};
     for (size_t i = 0; i < r->gpu_count; i++) {
@@ -211,7 +211,7 @@ static void report_sentence(const struct past_question *q, const struct report *
 
 static void body(struct json_writer *j, const struct past_question *q, const struct report *r, const char *host, const char *answer)
 {
-    struct totals t = add_up(r);
+    struct totals t = report_answer_add_up(r);
     jw_object(j);
     json_time(j, "since", q->since);
     json_time(j, "until", q->until);
@@ -261,7 +261,7 @@ int answer_report(struct store *s, const struct past_question *q, const char *ho
         rc = report_make(s, host, gpu.id, q->since, q->until, (int64_t)(q->hot_celsius * 1000), r, err);
     if (rc < 0)
         return rc;
-    struct totals t = add_up(r);
+    struct totals t = report_answer_add_up(r);
     report_sentence(q, r, &t, answer, sizeof answer);
     body(j, q, r, host, answer);
     report_done(r);

@@ -238,7 +238,8 @@ static int take_hour(void *user, const struct store_process_hour *row)
     return member ? add_hour(walk->work, member, row) : 0;
 }
 
-static int read_time(struct store *s, const char *host, struct report_work *w, struct member *others, struct error *err)
+static int report_processes_read_time(struct store *s, const char *host, struct report_work *w, struct member *others,
+                                      struct error *err)
 {
     const struct report *r = w->report;
     struct hour_segments segments;
@@ -359,7 +360,7 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
     if (rc == 0 && w.others)
         rc = join_groups(&w, &others, true);
     if (rc == 0)
-        rc = read_time(s, host, &w, &others, err);
+        rc = report_processes_read_time(s, host, &w, &others, err);
     if (rc == 0)
         rc = take_groups(&w);
     if (rc == 0)

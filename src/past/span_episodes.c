@@ -63,7 +63,7 @@ static int64_t moment_of(const struct span *p, const struct episode *found, int 
     return p->points[at].at_ms + (spread == 0 ? step_ms * (turn + 1) / (MOMENTS_TRIED + 1) : step_ms / 2);
 }
 
-static bool is_there(const struct snapshot *s, const struct explained_episode *e)
+static bool span_episodes_is_there(const struct snapshot *s, const struct explained_episode *e)
 {
     for (size_t i = 0; i < s->gpu_count; i++)
         if (s->gpus[i].index == e->gpu_index && gpu_find_process(&s->gpus[i], e->pid))
@@ -80,7 +80,7 @@ static int is_gone(const struct span *p, const struct explained_episode *e, stru
     if (!recent)
         return error_set(err, -ENOMEM, "out of memory");
     int rc = store_past(p->s, p->host, at, p->gpu->id, &then, recent, &level, err);
-    *ret = rc == 0 && !is_there(then, e);
+    *ret = rc == 0 && !span_episodes_is_there(then, e);
     if (rc == 0)
         recent_done(recent);
     snapshot_unref(then);

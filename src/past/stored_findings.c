@@ -20,7 +20,7 @@ struct stored {
     size_t count;
 };
 
-static int note(void *user, const struct store_finding *f)
+static int stored_findings_note(void *user, const struct store_finding *f)
 {
     struct stored *all = user;
     all->list[all->count++] = *f;
@@ -30,7 +30,7 @@ static int note(void *user, const struct store_finding *f)
 static int read_stored(struct store *s, const struct store_finding_page *page, struct stored *ret, struct error *err)
 {
     ret->list = calloc(STORED_MAX, sizeof *ret->list);
-    return ret->list ? store_findings(s, page, note, ret, err) : error_set(err, -ENOMEM, "out of memory");
+    return ret->list ? store_findings(s, page, stored_findings_note, ret, err) : error_set(err, -ENOMEM, "out of memory");
 }
 
 /* ---- a moment ---- */
@@ -40,7 +40,7 @@ static bool was_there(const struct store_finding *f, struct wall at)
     return f->last_seen.ms >= at.ms || (!f->ended && at.ms - f->last_seen.ms <= ROW_AGE_MS);
 }
 
-static int compare(const void *a, const void *b)
+static int stored_findings_compare(const void *a, const void *b)
 {
     return finding_compare(a, b);
 }
@@ -65,7 +65,7 @@ static struct verdict *make_verdict(const struct stored *all, const struct snaps
         memcpy(to->headline, f->headline, sizeof to->headline);
     }
     if (v->count)
-        qsort(v->findings, v->count, sizeof *v->findings, compare);
+        qsort(v->findings, v->count, sizeof *v->findings, stored_findings_compare);
     return v;
 }
 
@@ -120,7 +120,7 @@ static void write_past_tense(const char *headline, char *out, size_t size)
         snprintf(out, size, "%s", headline);
 }
 
-static const struct store_gpu *gpu_of(const struct span *p, int64_t id)
+static const struct store_gpu *stored_findings_gpu_of(const struct span *p, int64_t id)
 {
     for (size_t i = 0; i < p->gpu_count; i++)
         if (p->gpus[i].id == id)
@@ -149,7 +149,7 @@ static void set_times(const struct span *p, const struct store_finding *f, struc
 
 static void begin_episode(const struct span *p, const struct store_finding *f, struct explained_episode *e)
 {
-    const struct store_gpu *gpu = gpu_of(p, f->gpu_id);
+    const struct store_gpu *gpu = stored_findings_gpu_of(p, f->gpu_id);
     *e = (struct explained_episode){.gpu_id = f->gpu_id,
                                     .gpu_index = f->gpu_index,
                                     .simulated = gpu && gpu->simulated,

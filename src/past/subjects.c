@@ -24,7 +24,7 @@ void history_subjects_done(struct history_subjects *subjects)
     *subjects = (struct history_subjects){0};
 }
 
-static int add(struct subject_search *f, const struct history_subject *subject)
+static int subjects_add(struct subject_search *f, const struct history_subject *subject)
 {
     for (size_t i = 0; i < f->to->count; i++) {
         struct history_subject *there = &f->to->list[i];
@@ -46,7 +46,7 @@ static int add_gpu(void *user, const struct store_gpu *gpu)
     struct history_subject subject = {
         .of = OF_GPU, .id = gpu->id, .gpu = *gpu, .first_ms = gpu->first_seen.ms, .last_ms = gpu->last_seen.ms};
     memcpy(subject.host, gpu->host, sizeof subject.host);
-    return add(f, &subject);
+    return subjects_add(f, &subject);
 }
 
 /* Without being named, a GPU counts when it was there at the time. */
@@ -66,7 +66,7 @@ static int add_present_host(void *user, const struct store_host *host)
     struct history_subject subject = {
         .of = OF_HOST, .id = host->id, .first_ms = host->first_seen.ms, .last_ms = host->last_seen.ms};
     memcpy(subject.host, host->name, sizeof subject.host);
-    return add(f, &subject);
+    return subjects_add(f, &subject);
 }
 
 static const char *host_meant(const struct history_subjects *subjects)
@@ -101,7 +101,7 @@ static int add_run(void *user, const struct store_process_run *run)
     struct subject_search *f = user;
     struct history_subject subject = {
         .of = OF_PROCESS, .id = run->gpu_id, .first_ms = run->first_seen.ms, .last_ms = run->last_seen.ms};
-    return add(f, &subject);
+    return subjects_add(f, &subject);
 }
 
 static int fill_gpu(void *user, const struct store_gpu *gpu)

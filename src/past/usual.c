@@ -194,8 +194,8 @@ static int64_t zone_at(struct wall at)
     return localtime_r(&seconds, &tm) ? tm.tm_gmtoff * MS_PER_S : 0;
 }
 
-static int begin(struct usual_course *c, struct store *s, const struct store_gpu *gpu, size_t gpus, struct wall until,
-                 struct error *err)
+static int usual_begin(struct usual_course *c, struct store *s, const struct store_gpu *gpu, size_t gpus, struct wall until,
+                       struct error *err)
 {
     struct store_host known = {0};
     *c = (struct usual_course){.s = s, .gpu = *gpu, .zone_ms = zone_at(until)};
@@ -218,7 +218,7 @@ int usual_course_new(struct store *s, const struct store_gpu *gpu, size_t gpus, 
     struct usual_course *c = malloc(sizeof *c);
     if (!c)
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = begin(c, s, gpu, gpus, until, err);
+    int rc = usual_begin(c, s, gpu, gpus, until, err);
     c->known = rc == 0 ? calloc(1, sizeof *c->known) : NULL;
     if (rc == 0 && !c->known)
         rc = error_set(err, -ENOMEM, "out of memory");
@@ -262,7 +262,7 @@ struct usual_gpus {
     struct store_gpu list[GPU_MAX];
 };
 
-static int note_gpu(void *user, const struct store_gpu *gpu)
+static int usual_note_gpu(void *user, const struct store_gpu *gpu)
 {
     struct usual_gpus *gpus = user;
     if (gpus->count < GPU_MAX && gpu->last_seen.ms >= gpus->until.ms - REACH_DAYS * (int64_t)DAY_MS)
@@ -278,7 +278,7 @@ static int conclude_group(struct store *s, const struct usual_gpus *gpus, size_t
     size_t count = 0;
     int rc = 0;
     for (bool with = true; rc == 0 && with && count < AT_ONCE && *from < to;) {
-        rc = begin(&list[count], s, &gpus->list[*from], gpus->count, gpus->until, err);
+        rc = usual_begin(&list[count], s, &gpus->list[*from], gpus->count, gpus->until, err);
         with = rc < 0 || (strcmp(list[count].gpu.host, list[0].gpu.host) == 0 && list[count].learned_ms == list[0].learned_ms);
         if (!with)
             baseline_learner_free(list[count].learner);
@@ -332,7 +332,7 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
         return error_set(err, -ENOMEM, "out of memory");
     all->zone_ms = zone_at(until);
     gpus->until = until;
-    int rc = store_gpus(s, host, note_gpu, gpus, err);
+    int rc = store_gpus(s, host, usual_note_gpu, gpus, err);
     if (rc == 0 && gpus->count > 1 && parallel_query_is_faster(s))
         rc = conclude_halves(s, gpus, all, err);
     else if (rc == 0)

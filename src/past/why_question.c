@@ -7,8 +7,8 @@
 #include "past/answer.h"
 #include "past/question.h"
 
-static int read_time(past_parameter_fn *parameter, void *user, const char *key, struct wall now, enum moment_zone zone, bool *given,
-                     struct wall *ret, struct error *err)
+static int why_question_read_time(past_parameter_fn *parameter, void *user, const char *key, struct wall now, enum moment_zone zone,
+                                  bool *given, struct wall *ret, struct error *err)
 {
     char text[80];
     *given = parameter(user, key, text, sizeof text);
@@ -32,11 +32,11 @@ int past_question_read(struct past_question *q, past_parameter_fn *parameter, vo
 {
     bool has_at, has_since, has_until;
     *q = (struct past_question){.now = now, .until = now};
-    int rc = read_time(parameter, user, "at", now, zone, &has_at, &q->at, err);
+    int rc = why_question_read_time(parameter, user, "at", now, zone, &has_at, &q->at, err);
     if (rc == 0)
-        rc = read_time(parameter, user, "since", now, zone, &has_since, &q->since, err);
+        rc = why_question_read_time(parameter, user, "since", now, zone, &has_since, &q->since, err);
     if (rc == 0)
-        rc = read_time(parameter, user, "until", now, zone, &has_until, &q->until, err);
+        rc = why_question_read_time(parameter, user, "until", now, zone, &has_until, &q->until, err);
     if (rc < 0)
         return rc;
     if (has_at && (has_since || has_until))
@@ -50,8 +50,8 @@ int past_question_read(struct past_question *q, past_parameter_fn *parameter, vo
     return 0;
 }
 
-static int read_number(past_parameter_fn *parameter, void *user, const char *key, double least, double most, double *ret,
-                       struct error *err)
+static int why_question_read_number(past_parameter_fn *parameter, void *user, const char *key, double least, double most,
+                                    double *ret, struct error *err)
 {
     char text[40];
     double number;
@@ -75,13 +75,13 @@ int past_report_read(struct past_question *q, past_parameter_fn *parameter, void
                                 .price_per_kwh = before.price_per_kwh,
                                 .hot_celsius = REPORT_HOT_CELSIUS};
     str_copy(q->currency, sizeof q->currency, str_from(before.currency));
-    int rc = read_time(parameter, user, "since", now, zone, &given, &q->since, err);
+    int rc = why_question_read_time(parameter, user, "since", now, zone, &given, &q->since, err);
     if (rc == 0)
-        rc = read_time(parameter, user, "until", now, zone, &given, &q->until, err);
+        rc = why_question_read_time(parameter, user, "until", now, zone, &given, &q->until, err);
     if (rc == 0)
-        rc = read_number(parameter, user, "price", 0, 1e6, &q->price_per_kwh, err);
+        rc = why_question_read_number(parameter, user, "price", 0, 1e6, &q->price_per_kwh, err);
     if (rc == 0)
-        rc = read_number(parameter, user, "hot", -100, 1000, &q->hot_celsius, err);
+        rc = why_question_read_number(parameter, user, "hot", -100, 1000, &q->hot_celsius, err);
     if (rc < 0)
         return rc;
     if (q->since.ms >= q->until.ms)

@@ -48,7 +48,7 @@ static size_t unescape(struct push_labels *l, struct str s, size_t at)
     return at < s.len ? at + 1 : 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int labels_by_name(const void *a, const void *b)
 {
     struct str x = ((const struct push_label *)a)->name, y = ((const struct push_label *)b)->name;
     int order = memcmp(x.at, y.at, MIN_OF(x.len, y.len));
@@ -104,6 +104,6 @@ bool push_labels_read(struct push_labels *l, struct str series, struct str job, 
         return false;
     for (size_t i = 0; i < l->count; i++)
         l->list[i].value.at = l->space.at + (size_t)l->list[i].value.at;
-    qsort(l->list, l->count, sizeof *l->list, by_name);
+    qsort(l->list, l->count, sizeof *l->list, labels_by_name);
     return true;
 }

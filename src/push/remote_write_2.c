@@ -28,7 +28,7 @@ struct symbols {
     bool failed;
 };
 
-static uint64_t hash(struct str s)
+static uint64_t remote_write_2_hash(struct str s)
 {
     uint64_t h = 14695981039346656037ULL; /* FNV-1a */
     for (size_t i = 0; i < s.len; i++)
@@ -55,7 +55,7 @@ static bool grow(struct symbols *t)
     t->slot_count = slot_count;
     t->capacity = capacity;
     for (size_t i = 0; i < t->count; i++) {
-        size_t s = hash(text_of(t, i)) & (slot_count - 1);
+        size_t s = remote_write_2_hash(text_of(t, i)) & (slot_count - 1);
         while (slots[s])
             s = (s + 1) & (slot_count - 1);
         slots[s] = (uint32_t)i + 1;
@@ -70,7 +70,7 @@ static uint32_t symbol(struct symbols *t, struct str text)
         t->failed = true;
         return 0;
     }
-    size_t s = hash(text) & (t->slot_count - 1);
+    size_t s = remote_write_2_hash(text) & (t->slot_count - 1);
     for (; t->slots[s]; s = (s + 1) & (t->slot_count - 1))
         if (str_equal(text_of(t, t->slots[s] - 1), text))
             return t->slots[s] - 1;

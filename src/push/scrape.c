@@ -18,7 +18,7 @@ static size_t count_lines(struct str text)
 }
 
 /* The value stands behind the last space: labels may have spaces, numbers have none, and whirr writes no time stamps. */
-static bool read_line(struct str line, struct push_line *ret)
+static bool scrape_read_line(struct str line, struct push_line *ret)
 {
     const char *space = memrchr(line.at, ' ', line.len);
     if (!space)
@@ -53,7 +53,7 @@ int push_scrape_init(struct push_scrape *s, struct str text, struct wall at)
             help = help_of(line);
         if (str_starts(line, "# TYPE "))
             counter = str_ends(line, " counter");
-        if (!line.len || line.at[0] == '#' || !read_line(line, &s->lines[s->count]))
+        if (!line.len || line.at[0] == '#' || !scrape_read_line(line, &s->lines[s->count]))
             continue;
         s->lines[s->count].help = help;
         s->lines[s->count++].counter = counter;
@@ -68,7 +68,7 @@ void push_scrape_done(struct push_scrape *s)
     *s = (struct push_scrape){0};
 }
 
-static uint64_t hash(struct str s)
+static uint64_t scrape_hash(struct str s)
 {
     uint64_t h = 14695981039346656037ULL; /* FNV-1a */
     for (size_t i = 0; i < s.len; i++)
@@ -79,7 +79,7 @@ static uint64_t hash(struct str s)
 /* Open addressing; `slots` is a power of two and never full. 0: free, else the position + 1. */
 static void insert(uint32_t *table, size_t slots, const struct push_line *lines, size_t at)
 {
-    size_t slot = hash(lines[at].series) & (slots - 1);
+    size_t slot = scrape_hash(lines[at].series) & (slots - 1);
     while (table[slot])
         slot = (slot + 1) & (slots - 1);
     table[slot] = (uint32_t)at + 1;
@@ -87,7 +87,7 @@ static void insert(uint32_t *table, size_t slots, const struct push_line *lines,
 
 static bool contains(const uint32_t *table, size_t slots, const struct push_line *lines, struct str series)
 {
-    for (size_t slot = hash(series) & (slots - 1); table[slot]; slot = (slot + 1) & (slots - 1))
+    for (size_t slot = scrape_hash(series) & (slots - 1); table[slot]; slot = (slot + 1) & (slots - 1))
         if (str_equal(lines[table[slot] - 1].series, series))
             return true;
     return false;

@@ -14,7 +14,7 @@
 
 enum { URL_MAX = 2047, LABEL_MAX = 127, HEADERS_MAX = 20, HEADER_MAX = 4095 };
 
-static enum push_kind kind_of(enum config_push_protocol protocol)
+static enum push_kind target_kind_of(enum config_push_protocol protocol)
 {
     switch (protocol) {
     case CONFIG_PUSH_REMOTE_WRITE: return PUSH_WRITE_1;
@@ -63,7 +63,7 @@ struct push_target *push_target_new(const struct config_push *settings, const ch
         push_target_free(t);
         return NULL;
     }
-    t->kind = kind_of(settings->protocol);
+    t->kind = target_kind_of(settings->protocol);
     t->batch = (size_t)settings->batch;
     t->timeout_ms = settings->timeout_ms;
     t->queue_bytes = settings->queue_bytes;

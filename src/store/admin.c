@@ -72,7 +72,7 @@ static int count_table(struct store *s, size_t which, struct store_table *ret, s
     return 0;
 }
 
-static int measure(struct store *s, struct store_survey *ret, struct error *err)
+static int admin_measure(struct store *s, struct store_survey *ret, struct error *err)
 {
     ret->unused_bytes = ret->log_bytes = -1;
     if (s->db->ops->kind == DB_POSTGRES)
@@ -93,7 +93,7 @@ int store_survey(struct store *s, struct store_survey *ret, struct error *err)
     *ret = (struct store_survey){.kind = s->db->ops->kind == DB_SQLITE ? "sqlite" : "postgresql"};
     int rc = schema_version(s->db, &ret->version, err);
     if (rc == 0)
-        rc = measure(s, ret, err);
+        rc = admin_measure(s, ret, err);
     if (rc == 0)
         rc = db_query_i64(s->db, "SELECT COUNT(*) FROM hosts", 0, &ret->hosts, err);
     if (rc == 0)

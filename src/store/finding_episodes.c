@@ -70,7 +70,7 @@ static int load_open(struct store *s, struct error *err)
     return rc < 0 ? rc : 0;
 }
 
-static const struct gpu *gpu_of(const struct snapshot *snapshot, int index)
+static const struct gpu *finding_episodes_gpu_of(const struct snapshot *snapshot, int index)
 {
     for (size_t i = 0; i < snapshot->gpu_count; i++)
         if (snapshot->gpus[i].index == index)
@@ -227,7 +227,8 @@ static bool may_begin(struct store *s, int64_t at_ms)
     return s->open_count < OPEN_FINDINGS_MAX && s->begun_count < BEGUN_PER_HOUR * (s->gpu_count + 1);
 }
 
-static int begin(struct store *s, const struct finding *f, const struct gpu *gpu, int64_t gpu_id, int64_t at_ms, struct error *err)
+static int finding_episodes_begin(struct store *s, const struct finding *f, const struct gpu *gpu, int64_t gpu_id, int64_t at_ms,
+                                  struct error *err)
 {
     if (!may_begin(s, at_ms))
         return 0;
@@ -282,14 +283,14 @@ int findings_write(struct store *s, const struct snapshot *snapshot, int64_t at_
         rc = end_missing(s, snapshot, at_ms, err);
     for (size_t i = 0; rc == 0 && i < v->count; i++) {
         const struct finding *f = &v->findings[i];
-        const struct gpu *gpu = f->gpu_index >= 0 ? gpu_of(snapshot, f->gpu_index) : NULL;
+        const struct gpu *gpu = f->gpu_index >= 0 ? finding_episodes_gpu_of(snapshot, f->gpu_index) : NULL;
         const struct known_gpu *known = gpu ? known_of(s, f->gpu_index) : NULL;
         int64_t gpu_id = known ? known->id : 0;
         struct open_finding *e = find_open(s, f, gpu_id);
         if (e)
             confirm(e, f, gpu, at_ms);
         else
-            rc = begin(s, f, gpu, gpu_id, at_ms, err);
+            rc = finding_episodes_begin(s, f, gpu, gpu_id, at_ms, err);
     }
     return rc;
 }

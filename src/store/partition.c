@@ -115,14 +115,14 @@ bool partition_lost(struct store *s, int rc)
     return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int partition_by_name(const void *a, const void *b)
 {
     return strcmp(a, b);
 }
 
 static bool is_known(const struct store *s, const char *name)
 {
-    return s->part_count && bsearch(name, s->parts, s->part_count, PART_NAME_SIZE, by_name);
+    return s->part_count && bsearch(name, s->parts, s->part_count, PART_NAME_SIZE, partition_by_name);
 }
 
 size_t partition_newest(const struct store *s, enum parted which, const char *names[PARTS_RECENT])

@@ -167,7 +167,7 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
 
-static void add_up(struct run_share *whole, const struct run_share *share)
+static void process_runs_add_up(struct run_share *whole, const struct run_share *share)
 {
     whole->last_ms = MAX_OF(whole->last_ms, share->last_ms);
     whole->samples += share->samples;
@@ -184,7 +184,7 @@ static int flush_minute(struct store *s, struct process_run *run, struct error *
     if (run->share.samples == 0 && run->share.energy_mj == 0)
         return 0;
     int rc = put_minute(s, run, err);
-    add_up(&run->whole, &run->share);
+    process_runs_add_up(&run->whole, &run->share);
     run->share = (struct run_share){0};
     return rc;
 }

@@ -117,7 +117,7 @@ static int emit(struct drawing *d, struct plot_course *c)
     return rc;
 }
 
-static int join(struct drawing *d, struct plot_course *c, int64_t at_ms, const struct aggregate *values)
+static int query_join(struct drawing *d, struct plot_course *c, int64_t at_ms, const struct aggregate *values)
 {
     int64_t step = at_ms / d->step_ms;
     if (step != c->current) {
@@ -225,7 +225,7 @@ static int draw_samples(struct drawing *d, void *of, enum level level, const cha
         for (size_t i = 0; i < d->plot->column_count; i++)
             if (!db_is_null(q, 1 + (int)i))
                 aggregate_add(&values[i], &d->columns[i], db_i64(q, 1 + (int)i));
-        rc = join(d, c, db_i64(q, 0), values);
+        rc = query_join(d, c, db_i64(q, 0), values);
         if (rc != 0) {
             db_reset(q);
             return rc;
@@ -342,7 +342,7 @@ static int draw_table(struct drawing *d, void *all, enum level level, const char
                 read_aggregate(q, wanted(d, i), samples, &column, &values[i]);
             else
                 values[i] = (struct aggregate){0};
-        rc = join(d, c, (key & 0xffffffff) * level_ms(level), values);
+        rc = query_join(d, c, (key & 0xffffffff) * level_ms(level), values);
         if (rc != 0) {
             db_reset(q);
             return rc;

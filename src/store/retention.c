@@ -45,7 +45,7 @@ int retention_open(struct store *s, struct error *err)
 }
 
 /* What this host knew when it last wrote; a new one begins with what the others believe, or with the newest row. */
-static int load(struct store *s, int64_t wall_ms, struct error *err)
+static int retention_load(struct store *s, int64_t wall_ms, struct error *err)
 {
     struct retention *r = &s->retention;
     AUTO_STATEMENT struct db_statement *q = NULL;
@@ -199,7 +199,7 @@ int retention_step(struct store *s, struct wall now, struct mono seen, struct er
     bool first = r->host_id != s->host_id;
     if (!first && !r->due && mono_since_ms(seen, r->stepped) < STEP_MS)
         return 1;
-    int rc = first ? load(s, now.ms, err) : 0;
+    int rc = first ? retention_load(s, now.ms, err) : 0;
     if (rc < 0)
         return rc;
     r->wall_ms = now.ms;

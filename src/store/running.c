@@ -110,7 +110,7 @@ static int find_newest(struct store *s, enum series series, int64_t subject, str
     return rc;
 }
 
-static void begin(struct running_bucket *r, int64_t bucket)
+static void running_begin(struct running_bucket *r, int64_t bucket)
 {
     if (!r->row)
         r->row = malloc(sizeof *r->row);
@@ -131,7 +131,7 @@ static int begin_minute(struct store *s, enum series series, int64_t subject, in
     if (rc < 0)
         return rc;
     r->marked = false;
-    begin(&r->minute, bucket);
+    running_begin(&r->minute, bucket);
     return 0;
 }
 
@@ -166,7 +166,7 @@ void running_add_to_hour(struct store *s, enum series series, struct running *r,
     if (r->hour.newest < 0)
         return; /* left over from the last run: what else the hour has is not known */
     if (hour != r->hour.bucket)
-        begin(&r->hour, hour);
+        running_begin(&r->hour, hour);
     else if (minute <= r->hour_minute)
         r->hour.whole = false; /* it was there before, in another form */
     r->hour_minute = minute;

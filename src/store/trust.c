@@ -74,7 +74,7 @@ int64_t trust_wait(const struct clock_trust *t, int64_t wall_ms)
     return needs(t->believed_ms, wall_ms) - (near(wall_ms, t->claim_ms, HOUR_MS) ? t->held_ms : 0);
 }
 
-static int compare(const void *a, const void *b)
+static int trust_compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -82,6 +82,6 @@ static int compare(const void *a, const void *b)
 
 int64_t trust_of_many(int64_t *times_ms, size_t count)
 {
-    qsort(times_ms, count, sizeof *times_ms, compare);
+    qsort(times_ms, count, sizeof *times_ms, trust_compare);
     return count ? times_ms[(count - 1) / 2] : 0;
 }

@@ -197,7 +197,7 @@ uint64_t store_rejected(const struct store *s)
 }
 
 /* What was learned in a transaction that did not come to its end is not true: learn it again. */
-static void forget(struct store *s)
+static void writer_forget(struct store *s)
 {
     s->host_id = 0;
     running_done(&s->host_running);
@@ -402,7 +402,7 @@ int store_write_part(struct store *s, const struct store_part *part, struct erro
     else
         db_rollback(s->db);
     if (rc < 0)
-        forget(s);
+        writer_forget(s);
     return rc;
 }
 

@@ -18,7 +18,7 @@ struct leaf {
     int line;
 };
 
-static void put(struct leaf *l, const char *label, const char *text)
+static void draw_details_put(struct leaf *l, const char *label, const char *text)
 {
     if (!text[0])
         return;
@@ -32,19 +32,19 @@ static void put_numbers(struct leaf *l, const struct page *page, const struct pr
     show_bytes(a, page, p->mem_bytes);
     show_bytes(b, page, p->host_mem_bytes);
     snprintf(text, sizeof text, "%s VRAM, %s host memory", a, b);
-    put(l, "Memory", text);
+    draw_details_put(l, "Memory", text);
     show_percent(a, page, p->util_permille);
     show_percent(b, page, p->cpu_permille);
     snprintf(text, sizeof text, "%s of the GPU, %s of a CPU core", a, b);
-    put(l, "Utilization", text);
+    draw_details_put(l, "Utilization", text);
     if (reading_or(p->encoder_permille, 0) || reading_or(p->decoder_permille, 0)) {
         show_percent(a, page, p->encoder_permille);
         show_percent(b, page, p->decoder_permille);
         snprintf(text, sizeof text, "encoder %s, decoder %s", a, b);
-        put(l, "Video", text);
+        draw_details_put(l, "Video", text);
     }
     show_watts(c, page, p->power_mw);
-    put(l, "Power", c);
+    draw_details_put(l, "Power", c);
 }
 
 /* From the daemon's history, else since it was first seen here. */
@@ -64,7 +64,7 @@ static void put_energy(struct leaf *l, const struct top *t, const struct page *p
     else if (t->price_per_kwh > 0)
         snprintf(cost, sizeof cost, ", %.2f %s,", money, t->currency);
     snprintf(text, sizeof text, "%s%s since %s", words_energy(mj, energy), cost, at);
-    put(l, "Energy", text);
+    draw_details_put(l, "Energy", text);
 }
 
 static void put_plot(struct leaf *l, const char *label, enum tint tint, const float *values, size_t count)
@@ -92,7 +92,7 @@ static void put_lifeline(struct leaf *l, const struct top *t, const struct page 
     moment_format((struct wall){d->until_ms}, page->now, to);
     show_bytes(peak, page, reading_ok(d->peak_bytes));
     snprintf(text, sizeof text, "%s to %s, at most %s of VRAM", from, to, peak);
-    put(l, " ", text);
+    draw_details_put(l, " ", text);
 }
 
 /* Lines of "LABEL\tTEXT". */
@@ -105,7 +105,7 @@ static void put_lines(struct leaf *l, const char *text)
             continue;
         str_copy(name, sizeof name, label);
         str_copy(value, sizeof value, line);
-        put(l, name, value);
+        draw_details_put(l, name, value);
     }
 }
 
@@ -114,31 +114,31 @@ static void put_all(struct leaf *l, const struct top *t, const struct top_row *r
     const struct process *p = row->process;
     struct page page = draw_page(t);
     char text[256], age[NUMBER_SIZE], at[MOMENT_TEXT_SIZE] = "", container[PROCESS_CONTAINER_NAME_SIZE];
-    put(l, "User", p->user);
+    draw_details_put(l, "User", p->user);
     process_container_words(container, sizeof container, p);
-    put(l, "Container", container);
-    put(l, "Model", p->model);
+    draw_details_put(l, "Container", container);
+    draw_details_put(l, "Model", p->model);
     if (p->started_at.ms) {
         show_age(age, &page, MAX_OF(page.now.ms - p->started_at.ms, (int64_t)0));
         moment_format(p->started_at, page.now, at);
         snprintf(text, sizeof text, "%s (%s ago)", at, age);
-        put(l, "Started", text);
+        draw_details_put(l, "Started", text);
     }
     if (p->parent > 0) {
         snprintf(text, sizeof text, "%s (PID %d)", p->parent_name[0] ? p->parent_name : "?", p->parent);
-        put(l, "Started by", text);
+        draw_details_put(l, "Started by", text);
     }
     put_numbers(l, &page, p);
     int64_t idle = top_idle_ms(t, row->gpu, p);
     if (idle >= IDLE_SHOWN_MS) {
         show_age(age, &page, idle);
         snprintf(text, sizeof text, "for %s: holds VRAM without computing", age);
-        put(l, "Idle", text);
+        draw_details_put(l, "Idle", text);
     }
     put_energy(l, t, &page, row);
     put_lifeline(l, t, &page);
     if (!t->details.text || !str_starts(str_from(t->details.text), "Command\t"))
-        put(l, "Command", p->command);
+        draw_details_put(l, "Command", p->command);
     if (t->details.text)
         put_lines(l, t->details.text);
 }

@@ -33,7 +33,7 @@ static bool any_fan(const struct snapshot *s)
     return false;
 }
 
-static struct list measure(const struct snapshot *s, int width)
+static struct list draw_rows_measure(const struct snapshot *s, int width)
 {
     struct list l = {.bar = 5, .vram = 10, .temp = 6, .power = 6};
     int left = width - (2 + 3 + l.bar + 6 + l.vram + l.temp + l.power) - 1;
@@ -140,7 +140,7 @@ static void list_row(struct top *t, struct canvas *c, const struct list *l, size
 int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height)
 {
     const struct snapshot *s = top_shown(t);
-    struct list l = measure(s, c->width);
+    struct list l = draw_rows_measure(s, c->width);
     list_heading(t, c, &l, y);
     for (size_t i = 0; i < s->gpu_count; i++) {
         int row = y + 1 + (int)i;

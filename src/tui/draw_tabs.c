@@ -18,7 +18,7 @@ struct sheet {
     int y, height, line; /* line: the next one, from the first of the text */
 };
 
-static void put(struct sheet *s, int indent, enum tint tint, const char *text)
+static void draw_tabs_put(struct sheet *s, int indent, enum tint tint, const char *text)
 {
     int width = s->c->width - indent - 2, lines = MAX_OF(canvas_wrap_lines(width, text), 1);
     int row = s->line - (int)s->t->scroll;
@@ -45,17 +45,17 @@ static void put_part(struct sheet *s, const struct why_part *part)
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
         snprintf(text, sizeof text, "%s  (%s)", cause->text, likelihood_words(cause->confidence));
-        put(s, 3, i ? TINT_DIM : TINT_PLAIN, text);
+        draw_tabs_put(s, 3, i ? TINT_DIM : TINT_PLAIN, text);
         for (size_t e = 0; e < cause->evidence_count; e++) {
             snprintf(text, sizeof text, "%s %s", s->t->utf8 ? "·" : "-", cause->evidence[e]);
-            put(s, 5, TINT_DIM, text);
+            draw_tabs_put(s, 5, TINT_DIM, text);
         }
     }
     if (part->suggestion_count)
-        put(s, 3, TINT_LABEL, "What you can do");
+        draw_tabs_put(s, 3, TINT_LABEL, "What you can do");
     for (size_t i = 0; i < part->suggestion_count; i++) {
         snprintf(text, sizeof text, "%s %s", s->t->utf8 ? "•" : "-", part->suggestions[i]);
-        put(s, 5, TINT_PLAIN, text);
+        draw_tabs_put(s, 5, TINT_PLAIN, text);
     }
 }
 
@@ -65,18 +65,18 @@ static void draw_why(struct sheet *s)
     const struct why *why = top_shown_why(t);
     char command[WHY_LINE_SIZE];
     if (!why) {
-        put(s, 1, TINT_DIM, t->cursor_ms ? "No explanation is known for that moment." : "Watching...");
+        draw_tabs_put(s, 1, TINT_DIM, t->cursor_ms ? "No explanation is known for that moment." : "Watching...");
         return;
     }
     if (top_advice_command(t, command, sizeof command))
-        put(s, 1, TINT_LABEL, "c copies the first command.");
+        draw_tabs_put(s, 1, TINT_LABEL, "c copies the first command.");
     put_part(s, &why->machine);
     for (size_t i = 0; i < why->gpu_count; i++) {
         if (t->only != ALL_GPUS && t->only != (int)i)
             continue;
         if (why->gpu_count > 1 && t->only == ALL_GPUS) {
-            put(s, 1, TINT_PLAIN, "");
-            put(s, 1, TINT_STRONG, why->gpus[i].answer);
+            draw_tabs_put(s, 1, TINT_PLAIN, "");
+            draw_tabs_put(s, 1, TINT_STRONG, why->gpus[i].answer);
         }
         put_part(s, &why->gpus[i]);
     }
@@ -107,7 +107,7 @@ static void put_now(struct sheet *s)
     char text[128], at[MOMENT_TEXT_SIZE];
     moment_format((struct wall){s->t->cursor_ms}, s->t->now, at);
     snprintf(text, sizeof text, "This is now. Overview and Why show %s.", at);
-    put(s, 1, TINT_WARN, text);
+    draw_tabs_put(s, 1, TINT_WARN, text);
 }
 
 /* What is said of a worker behind its state, the most important first. */
@@ -156,20 +156,20 @@ static void draw_workers(struct sheet *s)
         return;
     const struct top_worker *w = &t->workers[MIN_OF(t->worker, t->worker_count - 1)];
     char text[256];
-    put(s, 1, TINT_PLAIN, "");
-    put(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
-    put(s, 1, TINT_PLAIN, "");
+    draw_tabs_put(s, 1, TINT_PLAIN, "");
+    draw_tabs_put(s, 1, TINT_LABEL, "e evict  H hold  x release the hold  R resume");
+    draw_tabs_put(s, 1, TINT_PLAIN, "");
     if (w->reason[0] && w->resumes_ms) /* else its row says so */
-        put(s, 1, TINT_PLAIN, w->reason);
+        draw_tabs_put(s, 1, TINT_PLAIN, w->reason);
     if (w->problem[0])
-        put(s, 1, TINT_BAD, w->problem);
+        draw_tabs_put(s, 1, TINT_BAD, w->problem);
     snprintf(text, sizeof text,
              w->evictions == 1 ? "Evicted once.%s%s"
              : w->evictions    ? "Evicted %3$lld times.%1$s%2$s"
                                : "Not evicted yet.%s%s",
              w->method[0] ? " Off the GPU through " : "", w->method, (long long)w->evictions);
-    put(s, 1, TINT_DIM, text);
-    put(s, 1, TINT_PLAIN, "");
+    draw_tabs_put(s, 1, TINT_DIM, text);
+    draw_tabs_put(s, 1, TINT_PLAIN, "");
 }
 
 /* ---- hosts ---- */
@@ -181,7 +181,7 @@ struct host_line {
     struct reading hottest;
 };
 
-static void add_up(struct reading *sum, struct reading one)
+static void draw_tabs_add_up(struct reading *sum, struct reading one)
 {
     if (one.state == READING_OK)
         *sum = reading_ok(reading_or(*sum, 0) + one.value);
@@ -195,9 +195,9 @@ static struct host_line add_up_host(const struct snapshot *s)
         line.gpus++;
         line.known += gpu->util_permille.state == READING_OK;
         line.busy += reading_or(gpu->util_permille, 0) >= 100;
-        add_up(&line.power_mw, gpu->power_mw);
-        add_up(&line.used_bytes, gpu->mem_used_bytes);
-        add_up(&line.total_bytes, gpu->mem_total_bytes);
+        draw_tabs_add_up(&line.power_mw, gpu->power_mw);
+        draw_tabs_add_up(&line.used_bytes, gpu->mem_used_bytes);
+        draw_tabs_add_up(&line.total_bytes, gpu->mem_total_bytes);
         if (reading_or(gpu->temp_mdegc, -1) > reading_or(line.hottest, -1))
             line.hottest = gpu->temp_mdegc;
     }
@@ -260,7 +260,7 @@ void draw_tab(struct top *t, struct canvas *c, int y, int height)
         if (t->panes[t->tab])
             draw_text(&s, t->panes[t->tab]);
         else
-            put(&s, 1, TINT_DIM, "Asking...");
+            draw_tabs_put(&s, 1, TINT_DIM, "Asking...");
     }
     t->pane_lines = (size_t)s.line;
     t->page = (size_t)MAX_OF(height, 1);

@@ -153,7 +153,7 @@ static bool passes(const struct top *t, const struct fleet_row *row)
     return true;
 }
 
-static void add_row(struct top *t, struct fleet_row row)
+static void fleet_rows_add_row(struct top *t, struct fleet_row row)
 {
     struct top_fleet *f = t->fleet;
     if (f->open[0] && strcmp(fleet_row_host(&row), f->open) != 0)
@@ -172,7 +172,7 @@ static void add_hosts(struct top *t)
 {
     const struct top_fleet *f = t->fleet;
     for (size_t i = 0; i < f->host_count; i++)
-        add_row(t, (struct fleet_row){.host = &f->hosts[i], .rank = rank_of_host(f, &f->hosts[i])});
+        fleet_rows_add_row(t, (struct fleet_row){.host = &f->hosts[i], .rank = rank_of_host(f, &f->hosts[i])});
     sort_rows(t, 0);
 }
 
@@ -183,7 +183,7 @@ static void add_gpus(struct top *t)
         const struct fleet_gpu *g = &f->fleet.gpus[i];
         bool free = fleet_is_usable(g) && g->free_bytes.state == READING_OK;
         if (f->open[0] || (t->tab == TAB_FLEET_HELD ? g->state == FLEET_HELD : free))
-            add_row(t, (struct fleet_row){.gpu = g, .rank = f->open[0] ? 0 : rank_of_gpu(t, g)});
+            fleet_rows_add_row(t, (struct fleet_row){.gpu = g, .rank = f->open[0] ? 0 : rank_of_gpu(t, g)});
     }
     sort_rows(t, 0);
 }
@@ -197,7 +197,8 @@ static void add_processes(struct top *t)
         f->rows[t->row_count++] = (struct fleet_row){0};
     size_t first = t->row_count;
     for (size_t i = 0; i < f->fleet.process_count; i++)
-        add_row(t, (struct fleet_row){.process = &f->fleet.processes[i], .rank = rank_of_process(f, &f->fleet.processes[i])});
+        fleet_rows_add_row(
+            t, (struct fleet_row){.process = &f->fleet.processes[i], .rank = rank_of_process(f, &f->fleet.processes[i])});
     sort_rows(t, first);
     if (t->row_count == first)
         t->row_count = before;

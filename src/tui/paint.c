@@ -23,7 +23,7 @@ static int put_byte(int c)
 }
 
 /* With the padding that old terminals want. */
-static void put(struct buf *out, const char *capability)
+static void paint_put(struct buf *out, const char *capability)
 {
     sink = out;
     if (capability)
@@ -53,7 +53,7 @@ static const char *plain(void)
 
 void paint_plain(struct paint *p, struct buf *out)
 {
-    put(out, plain());
+    paint_put(out, plain());
     p->style = (struct paint_style){.color = -1};
     p->styled = true;
 }
@@ -94,13 +94,13 @@ static void set_style(struct paint *p, struct paint_style style, struct buf *out
     int never = style.color >= 0 && no_color_video > 0 ? no_color_video : 0;
     unsigned more = style.attributes & ~p->style.attributes;
     if (more & PAINT_REVERSE && !(never & NCV_REVERSE))
-        put(out, enter_reverse_mode);
+        paint_put(out, enter_reverse_mode);
     if (more & PAINT_BOLD && !(never & NCV_BOLD))
-        put(out, enter_bold_mode);
+        paint_put(out, enter_bold_mode);
     if (more & PAINT_DIM && !(never & NCV_DIM))
-        put(out, enter_dim_mode);
+        paint_put(out, enter_dim_mode);
     if (style.color >= 0 && style.color != p->style.color && set_a_foreground)
-        put(out, tparm(set_a_foreground, (long)style.color, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+        paint_put(out, tparm(set_a_foreground, (long)style.color, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
     p->style = style;
 }
 
@@ -121,7 +121,7 @@ static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
     if (down > 0 && down <= STEPS_MAX && p->line_feeds)
         repeat(out, "\n", down);
     else if (down != 0 && row_address)
-        put(out, tparm(row_address, (long)y, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+        paint_put(out, tparm(row_address, (long)y, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
     else if (down != 0)
         return false;
     if (left > 0 && left <= STEPS_MAX)
@@ -129,7 +129,7 @@ static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
     else if (left != 0 && x == 0)
         buf_char(out, '\r');
     else if (left != 0 && column_address)
-        put(out, tparm(column_address, (long)x, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+        paint_put(out, tparm(column_address, (long)x, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
     else if (left != 0)
         return false;
     return true;
@@ -156,7 +156,7 @@ static void go_to(struct paint *p, const struct canvas *c, int x, int y, struct 
     if ((p->x == x && p->y == y) || write_over(p, c, x, y, out))
         return;
     AUTO_BUF struct buf parts = BUF(MOVES_SIZE), whole = BUF(MOVES_SIZE);
-    put(&whole, tparm(cursor_address, (long)y, (long)x, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+    paint_put(&whole, tparm(cursor_address, (long)y, (long)x, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
     bool by_parts = move_parts(p, x, y, &parts) && !parts.failed && parts.len < whole.len;
     buf_str(out, by_parts ? buf_view(&parts) : buf_view(&whole));
     p->x = x;
@@ -214,7 +214,7 @@ static bool begin_anew(struct paint *p, const struct canvas *c, struct buf *out)
     p->width = c->width;
     p->height = c->height;
     paint_plain(p, out);
-    put(out, clear_screen);
+    paint_put(out, clear_screen);
     p->x = p->y = 0;
     return true;
 }

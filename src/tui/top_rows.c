@@ -126,14 +126,14 @@ static bool matches(const struct process *p, const char *filter)
            strcasestr(p->model, filter);
 }
 
-static void add_up(struct process *sum, const struct process *p)
+static void top_rows_add_up(struct process *sum, const struct process *p)
 {
     for (size_t m = 0; m < PROCESS_METRIC_COUNT; m++)
         if (p->metric[m].state == READING_OK)
             sum->metric[m] = reading_ok(reading_or(sum->metric[m], 0) + p->metric[m].value);
 }
 
-static void add_row(struct top *t, const struct process_row *row)
+static void top_rows_add_row(struct top *t, const struct process_row *row)
 {
     t->rows[t->row_count++] = (struct top_row){.gpu = row->gpu, .process = row->process};
 }
@@ -153,15 +153,15 @@ static void add_groups(struct top *t, const struct process_rows *all, bool *done
                 continue;
             done[k] = true;
             head->members++;
-            add_up(&head->sum, all->rows[k].process);
-            add_row(t, &all->rows[k]);
+            top_rows_add_up(&head->sum, all->rows[k].process);
+            top_rows_add_row(t, &all->rows[k]);
         }
     }
 }
 
 /* ---- the tree ---- */
 
-static bool is_there(const struct process_rows *all, int32_t pid)
+static bool top_rows_is_there(const struct process_rows *all, int32_t pid)
 {
     for (size_t i = 0; i < all->count; i++)
         if (all->rows[i].process->pid == pid)
@@ -176,7 +176,7 @@ static void add_branch(struct top *t, const struct process_rows *all, bool *done
     for (size_t k = i; k < all->count; k++)
         if (!done[k] && all->rows[k].process->pid == pid) {
             done[k] = true;
-            add_row(t, &all->rows[k]);
+            top_rows_add_row(t, &all->rows[k]);
             t->rows[t->row_count - 1].depth = depth;
         }
     for (size_t k = 0; depth < TOP_TREE_DEPTH && k < all->count; k++)
@@ -202,7 +202,7 @@ static bool add_family(struct top *t, const struct process_rows *all, bool *done
     for (size_t k = at + 1; k < t->row_count; k++) {
         const struct process *before = t->rows[k - 1].process; /* the head has none */
         t->rows[at].members += !before || before->pid != t->rows[k].process->pid;
-        add_up(&t->rows[at].sum, t->rows[k].process);
+        top_rows_add_up(&t->rows[at].sum, t->rows[k].process);
     }
     return true;
 }
@@ -222,7 +222,7 @@ static void add_tree(struct top *t, const struct process_rows *all, bool *done)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct process *p = all->rows[i].process;
-        if (done[i] || (p->parent && p->parent != p->pid && is_there(all, p->parent)))
+        if (done[i] || (p->parent && p->parent != p->pid && top_rows_is_there(all, p->parent)))
             continue;
         if (!add_family(t, all, done, i))
             add_branch(t, all, done, i, 0);
@@ -282,7 +282,7 @@ void top_make_rows(struct top *t)
         add_groups(t, &all, done);
     else
         for (size_t i = 0; i < all.count; i++)
-            add_row(t, &all.rows[i]);
+            top_rows_add_row(t, &all.rows[i]);
     bool about = (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL) && t->subject;
     find_again(t, about ? t->subject : t->followed);
     const struct top_row *row = top_selected(t);

@@ -16,7 +16,7 @@ void trail_done(struct trail *t)
 }
 
 /* Room for one more: grown up to TRAIL_POINTS, then the oldest goes. */
-static bool make_room(struct trail *t)
+static bool trail_make_room(struct trail *t)
 {
     if (t->count < TRAIL_POINTS)
         return ROOM_FOR_ONE(t->points, t->count, t->capacity, 64);
@@ -33,7 +33,7 @@ void trail_add(struct trail *t, const struct trail_point *point, int64_t least_m
         return;
     if (t->count > 1 && point->at_ms - t->points[t->count - 2].at_ms < least_ms)
         t->points[t->count - 1] = *point;
-    else if (make_room(t))
+    else if (trail_make_room(t))
         t->points[t->count++] = *point;
 }
 

@@ -282,7 +282,7 @@ enum judged_host { HOST_SOURCE_DOWN, HOST_MISSING, HOST_STORE_FAILING, HOST_STOR
 
 static const struct value unknown = {.type = VALUE_UNKNOWN};
 
-static struct value number(double n)
+static struct value name_number(double n)
 {
     return (struct value){.type = VALUE_NUMBER, .number = n};
 }
@@ -299,7 +299,7 @@ static struct value text(const char *t)
 
 static struct value scaled(struct reading r, double scale)
 {
-    return r.state == READING_OK ? number((double)r.value * scale) : unknown;
+    return r.state == READING_OK ? name_number((double)r.value * scale) : unknown;
 }
 
 static const char *pstate_name(int64_t pstate)
@@ -315,7 +315,7 @@ static struct value gpu_metric(const struct gpu *g, size_t i)
     if (r.state != READING_OK)
         return unknown;
     switch (metric_table[i].kind) {
-    case KIND_NUMBER: return number((double)r.value * metric_table[i].json_scale);
+    case KIND_NUMBER: return name_number((double)r.value * metric_table[i].json_scale);
     case KIND_BOOL: return truth(r.value != 0);
     case KIND_PSTATE: return text(pstate_name(r.value));
     case KIND_THROTTLE: return (struct value){.type = VALUE_WORDS, .words = (uint64_t)r.value};
@@ -332,7 +332,7 @@ static struct value sources_down(const struct snapshot *s)
         enum source_state state = s->sources[i].state;
         down += state == SOURCE_FAILING || state == SOURCE_SET_ASIDE || state == SOURCE_HUNG;
     }
-    return number(down);
+    return name_number(down);
 }
 
 static struct value host_judgement(const struct subject *s, size_t i)
@@ -340,7 +340,7 @@ static struct value host_judgement(const struct subject *s, size_t i)
     const struct verdict *v = s->snapshot->verdict;
     switch ((enum judged_host)i) {
     case HOST_SOURCE_DOWN: return sources_down(s->snapshot);
-    case HOST_MISSING: return v ? number((double)v->missing_count) : unknown;
+    case HOST_MISSING: return v ? name_number((double)v->missing_count) : unknown;
     case HOST_STORE_FAILING: return s->store ? scaled(s->store->failing, 1) : unknown;
     case HOST_STORE_FULL: return s->store ? scaled(s->store->full_seconds, 1) : unknown;
     }
@@ -374,11 +374,11 @@ static struct value gpu_judgement(const struct subject *s, size_t i)
     case GPU_FAN_STOPPED: {
         enum fan_state fan = fan_judge(g).state;
         bool known = fan != FAN_STATE_UNKNOWN && fan != FAN_STATE_NONE;
-        return known ? number(verdict_find(v, g->index, FINDING_FAN_STOPPED) != NULL) : unknown;
+        return known ? name_number(verdict_find(v, g->index, FINDING_FAN_STOPPED) != NULL) : unknown;
     }
-    case GPU_LINK: return number(verdict_find(v, g->index, FINDING_PCIE_LINK) != NULL);
-    case GPU_ACTIVITY: return g->activity.code >= ACTIVITY_ASLEEP ? number(g->activity.code - ACTIVITY_ASLEEP) : unknown;
-    case GPU_UNUSUAL: return g->state == GPU_OK ? number((g->activity.symptoms & 1u << SYMPTOM_UNUSUAL) != 0) : unknown;
+    case GPU_LINK: return name_number(verdict_find(v, g->index, FINDING_PCIE_LINK) != NULL);
+    case GPU_ACTIVITY: return g->activity.code >= ACTIVITY_ASLEEP ? name_number(g->activity.code - ACTIVITY_ASLEEP) : unknown;
+    case GPU_UNUSUAL: return g->state == GPU_OK ? name_number((g->activity.symptoms & 1u << SYMPTOM_UNUSUAL) != 0) : unknown;
     default: return unknown;
     }
 }
@@ -388,14 +388,14 @@ static struct value used_percent(const struct gpu *g)
     int64_t used, total;
     if (!reading_get(g->mem_used_bytes, &used) || !reading_get(g->mem_total_bytes, &total) || total <= 0)
         return unknown;
-    return number(100.0 * (double)used / (double)total);
+    return name_number(100.0 * (double)used / (double)total);
 }
 
 static struct value gpu_other(const struct subject *s, size_t i)
 {
     const struct gpu *g = s->gpu;
     switch ((enum other_gpu)i) {
-    case GPU_INDEX: return number(g->index);
+    case GPU_INDEX: return name_number(g->index);
     case GPU_NAME: return text(g->id.name);
     case GPU_UUID: return text(g->id.uuid);
     case GPU_PCI: return text(g->id.pci_address);
@@ -403,7 +403,7 @@ static struct value gpu_other(const struct subject *s, size_t i)
     case GPU_SOURCE: return text(g->source);
     case GPU_SIMULATED: return truth(g->simulated);
     case GPU_STATE: return text(g->released ? "released" : gpu_state_name(g->state));
-    case GPU_PROCESSES: return g->processes_state == READING_OK ? number((double)g->process_count) : unknown;
+    case GPU_PROCESSES: return g->processes_state == READING_OK ? name_number((double)g->process_count) : unknown;
     case GPU_USED_PERCENT: return used_percent(g);
     case GPU_SLOWED: return g->throttle_bits.state == READING_OK ? truth((g->throttle_bits.value & THROTTLE_SLOWED) != 0) : unknown;
     default: return gpu_judgement(s, i);
@@ -414,7 +414,7 @@ static struct value process_other(const struct subject *s, size_t i)
 {
     const struct process *p = s->process;
     switch ((enum other_process)i) {
-    case PROCESS_PID: return number(p->pid);
+    case PROCESS_PID: return name_number(p->pid);
     case PROCESS_NAME: return text(p->name);
     case PROCESS_USER: return text(p->user);
     case PROCESS_COMMAND: return text(p->command);
@@ -424,7 +424,7 @@ static struct value process_other(const struct subject *s, size_t i)
     case PROCESS_AGE:
         if (p->started_at.ms <= 0 || s->snapshot->taken_at.ms < p->started_at.ms)
             return unknown;
-        return number((double)(s->snapshot->taken_at.ms - p->started_at.ms) / MS_PER_S);
+        return name_number((double)(s->snapshot->taken_at.ms - p->started_at.ms) / MS_PER_S);
     }
     return unknown;
 }
@@ -441,7 +441,7 @@ struct value name_read(const struct alert_name *name, const struct subject *s)
     case NAME_PROCESS_METRIC: return scaled(s->process->metric[i], process_metric_table[i].json_scale);
     case NAME_PROCESS_OTHER: return process_other(s, i);
     case NAME_HOST_METRIC: return scaled(s->snapshot->host.metric[i], host_metric_table[i].json_scale);
-    case NAME_HOST_OTHER: return i == HOST_NAME ? text(s->snapshot->host.name) : number((double)s->snapshot->gpu_count);
+    case NAME_HOST_OTHER: return i == HOST_NAME ? text(s->snapshot->host.name) : name_number((double)s->snapshot->gpu_count);
     case NAME_HOST_JUDGED: return host_judgement(s, i);
     case NAME_KINDS: break;
     }

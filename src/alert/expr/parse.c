@@ -34,7 +34,7 @@ static struct expr_node *node(struct parser *p, uint16_t i)
     return &p->expr->nodes[i];
 }
 
-static int add(struct parser *p, const struct expr_node *from, uint16_t *ret)
+static int parse_add(struct parser *p, const struct expr_node *from, uint16_t *ret)
 {
     if (p->expr->count == EXPR_NODES_MAX)
         return expr_fail(p->text, from->at, from->len, p->err, "the condition is too long: at most %d parts", EXPR_NODES_MAX);
@@ -45,7 +45,7 @@ static int add(struct parser *p, const struct expr_node *from, uint16_t *ret)
 
 #define FAIL_AT(p, n, ...) expr_fail((p)->text, (n)->at, (n)->len, (p)->err, __VA_ARGS__)
 
-static struct expr_node join(struct parser *p, enum expr_op op, uint16_t left, uint16_t right)
+static struct expr_node parse_join(struct parser *p, enum expr_op op, uint16_t left, uint16_t right)
 {
     const struct expr_node *a = node(p, left), *b = node(p, right);
     return (struct expr_node){.op = op,
@@ -171,7 +171,7 @@ static int parse_function(struct parser *p, enum expr_op op, size_t at, uint16_t
         if (!result && two && !(result = want_number(p, n.child[1])))
             result = check_units(p, &n, "cannot be compared with");
     }
-    return result ? result : add(p, &n, ret);
+    return result ? result : parse_add(p, &n, ret);
 }
 
 static int parse_name(struct parser *p, uint16_t *ret)
@@ -201,7 +201,7 @@ static int parse_name(struct parser *p, uint16_t *ret)
         return unknown_name(p);
     }
     int result = advance(p);
-    return result ? result : add(p, &n, ret);
+    return result ? result : parse_add(p, &n, ret);
 }
 
 static int parse_primary(struct parser *p, uint16_t *ret)
@@ -215,7 +215,7 @@ static int parse_primary(struct parser *p, uint16_t *ret)
         n.op = t.kind == TOKEN_NUMBER ? OP_NUMBER : OP_TEXT;
         n.type = t.kind == TOKEN_NUMBER ? VALUE_NUMBER : VALUE_TEXT;
         result = advance(p);
-        return result ? result : add(p, &n, ret);
+        return result ? result : parse_add(p, &n, ret);
     case TOKEN_NAME: return parse_name(p, ret);
     case TOKEN_OPEN:
         result = advance(p);
@@ -265,7 +265,7 @@ static int parse_sign(struct parser *p, uint16_t *ret)
         return result;
     n.unit = node(p, n.child[0])->unit;
     n.len = p->end - n.at;
-    return add(p, &n, ret);
+    return parse_add(p, &n, ret);
 }
 
 static int parse_product(struct parser *p, uint16_t *ret)
@@ -277,11 +277,11 @@ static int parse_product(struct parser *p, uint16_t *ret)
         if ((result = want_number(p, left)) || (result = advance(p)) || (result = parse_sign(p, &right)) ||
             (result = want_number(p, right)))
             break;
-        struct expr_node n = join(p, op, left, right);
+        struct expr_node n = parse_join(p, op, left, right);
         n.type = VALUE_NUMBER;
         if (!unit_multiply(node(p, left)->unit, node(p, right)->unit, op == OP_MULTIPLY ? 1 : -1, &n.unit))
             return FAIL_AT(p, &n, "these units make no sense together");
-        result = add(p, &n, ret);
+        result = parse_add(p, &n, ret);
     }
     return result;
 }
@@ -295,10 +295,10 @@ static int parse_sum(struct parser *p, uint16_t *ret)
         if ((result = want_number(p, left)) || (result = advance(p)) || (result = parse_product(p, &right)) ||
             (result = want_number(p, right)))
             break;
-        struct expr_node n = join(p, op, left, right);
+        struct expr_node n = parse_join(p, op, left, right);
         n.type = VALUE_NUMBER;
         if (!(result = check_units(p, &n, op == OP_ADD ? "cannot be added to" : "cannot be taken from")))
-            result = add(p, &n, ret);
+            result = parse_add(p, &n, ret);
     }
     return result;
 }
@@ -317,12 +317,12 @@ static int parse_comparison(struct parser *p, uint16_t *ret)
     p->text_wanted = false;
     if (result)
         return result;
-    struct expr_node n = join(p, op, left, right);
+    struct expr_node n = parse_join(p, op, left, right);
     if ((result = check_comparison(p, &n)))
         return result;
     if (at_operator(p, OP_LESS, OP_MATCHES))
         return expr_fail(p->text, p->token.at, p->token.len, p->err, "only two sides can be compared: write a < b and b < c");
-    return add(p, &n, ret);
+    return parse_add(p, &n, ret);
 }
 
 static int parse_not(struct parser *p, uint16_t *ret)
@@ -339,7 +339,7 @@ static int parse_not(struct parser *p, uint16_t *ret)
     if (!result)
         result = want_bool(p, n.child[0]);
     n.len = p->end > n.at ? p->end - n.at : 1;
-    return result ? result : add(p, &n, ret);
+    return result ? result : parse_add(p, &n, ret);
 }
 
 static int parse_and(struct parser *p, uint16_t *ret)
@@ -350,8 +350,8 @@ static int parse_and(struct parser *p, uint16_t *ret)
         if ((result = want_bool(p, left)) || (result = advance(p)) || (result = parse_not(p, &right)) ||
             (result = want_bool(p, right)))
             break;
-        struct expr_node n = join(p, OP_AND, left, right);
-        result = add(p, &n, ret);
+        struct expr_node n = parse_join(p, OP_AND, left, right);
+        result = parse_add(p, &n, ret);
     }
     return result;
 }
@@ -366,8 +366,8 @@ static int parse_or(struct parser *p, uint16_t *ret)
         if ((result = want_bool(p, left)) || (result = advance(p)) || (result = parse_and(p, &right)) ||
             (result = want_bool(p, right)))
             break;
-        struct expr_node n = join(p, OP_OR, left, right);
-        result = add(p, &n, ret);
+        struct expr_node n = parse_join(p, OP_OR, left, right);
+        result = parse_add(p, &n, ret);
     }
     p->depth--;
     return result;

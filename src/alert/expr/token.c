@@ -49,7 +49,7 @@ int expr_fail(struct str text, size_t at, size_t len, struct expr_error *err, co
 }
 
 /* "20GiB", "85 C", "1h30m", "1e3". The unit may stand behind a blank, like people write it. */
-static int read_number(struct str text, size_t at, struct token *t, struct expr_error *err)
+static int token_read_number(struct str text, size_t at, struct token *t, struct expr_error *err)
 {
     double total = 0;
     size_t end = at;
@@ -172,7 +172,7 @@ int expr_token(struct str text, size_t at, struct token *t, struct expr_error *e
         return 0;
     char c = text.at[at];
     if (is_digit(c) || (c == '.' && at + 1 < text.len && is_digit(text.at[at + 1])))
-        return read_number(text, at, t, err);
+        return token_read_number(text, at, t, err);
     if (c == '"' || c == '\'')
         return read_text(text, at, t, err);
     if (is_letter(c)) {

@@ -35,8 +35,9 @@ void home_messages_done(struct home_messages *m)
 }
 
 /* Begins a message; its payload is what is then written to `text`. Without memory it is left out, and the text fails. */
-static void begin(struct home_messages *m, bool retain, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void begin(struct home_messages *m, bool retain, const char *format, ...)
+static void home_assistant_begin(struct home_messages *m, bool retain, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void home_assistant_begin(struct home_messages *m, bool retain, const char *format, ...)
 {
     if (!ROOM_FOR_ONE(m->list, m->count, m->capacity, 32)) {
         m->text.failed = true;
@@ -78,7 +79,7 @@ void home_place_init(struct home_place *p, const char *topic, const char *discov
 
 void home_status(const struct home_place *p, bool online, struct home_messages *out)
 {
-    begin(out, true, "%s/status", p->base);
+    home_assistant_begin(out, true, "%s/status", p->base);
     buf_text(&out->text, online ? "online" : "offline");
     end(out);
 }
@@ -158,7 +159,7 @@ static struct json_writer open_entity(const struct home_place *p, const struct g
     else
         str_copy(id, sizeof id, str_from(p->node));
     snprintf(entity, sizeof entity, "whirr_%s_%s", id, object);
-    begin(out, true, "%s/%s/whirr_%s/%s/config", p->discovery, component, id, object);
+    home_assistant_begin(out, true, "%s/%s/whirr_%s/%s/config", p->discovery, component, id, object);
     struct json_writer j = JSON_WRITER(&out->text);
     jw_object(&j);
     jw_key_text(&j, "name", name);
@@ -250,7 +251,7 @@ void home_discovery(const struct home_place *p, const struct snapshot *s, struct
 
 static void gpu_state(const struct home_place *p, const struct gpu *g, const char *why, struct home_messages *out)
 {
-    begin(out, true, "%s/gpu/%d", p->base, g->index);
+    home_assistant_begin(out, true, "%s/gpu/%d", p->base, g->index);
     struct json_writer j = JSON_WRITER(&out->text);
     jw_object(&j);
     jw_key_int(&j, "index", g->index);
@@ -283,7 +284,7 @@ void home_state(const struct home_place *p, const struct home_view *v, size_t fi
     }
     char at[WALL_TEXT_SIZE];
     wall_format(s->taken_at, at);
-    begin(out, true, "%s/state", p->base);
+    home_assistant_begin(out, true, "%s/state", p->base);
     struct json_writer j = JSON_WRITER(&out->text);
     jw_object(&j);
     jw_key_text(&j, "host", p->host);
@@ -299,7 +300,7 @@ void home_state(const struct home_place *p, const struct home_view *v, size_t fi
 void home_alerts(const struct home_place *p, const struct notice_group *group, const char *own, struct home_messages *out)
 {
     for (size_t i = 0; i < (own ? 1 : group->count); i++) {
-        begin(out, false, "%s/alert", p->base);
+        home_assistant_begin(out, false, "%s/alert", p->base);
         struct json_writer j = JSON_WRITER(&out->text);
         if (own) {
             buf_text(&out->text, own);

@@ -28,7 +28,7 @@ const char *notifier_state_name(enum notifier_state state)
     return names[state];
 }
 
-static struct notifier *find(const struct notifier_service *s, const char *name)
+static struct notifier *notifiers_find(const struct notifier_service *s, const char *name)
 {
     for (size_t i = 0; i < s->count; i++)
         if (strcmp(notifier_name(s->list[i]), name) == 0)
@@ -42,7 +42,7 @@ static void notifiers_log(const struct notifier_service *s, enum log_level level
         s->options.say(s->options.user, level, message);
 }
 
-static int add(struct notifier_service *s, const struct config_notify *settings, struct error *err)
+static int notifiers_add(struct notifier_service *s, const struct config_notify *settings, struct error *err)
 {
     if (s->count == NOTIFIERS_MAX) {
         notifiers_log(s, LOG_ERROR, "too many notifiers, the last ones are left out");
@@ -83,7 +83,7 @@ struct notifier_service *notifier_service_new(const struct notifier_options *opt
     prepare_folder(s);
     int rc = 0;
     for (size_t i = 0; i < options->config->notify_count && rc == 0; i++)
-        rc = add(s, &options->config->notify[i], err);
+        rc = notifiers_add(s, &options->config->notify[i], err);
     s->options.config = NULL;
     s->options.folder = NULL;
     if (rc == 0)
@@ -109,7 +109,7 @@ void notifier_service_free(struct notifier_service *s)
 void notifier_service_tell(struct notifier_service *s, const struct alert_notice *notice)
 {
     for (size_t i = 0; i < notice->notifier_count; i++) {
-        struct notifier *n = find(s, notice->notifiers[i]);
+        struct notifier *n = notifiers_find(s, notice->notifiers[i]);
         bool twice = false;
         for (size_t k = 0; k < i; k++)
             twice |= strcmp(notice->notifiers[i], notice->notifiers[k]) == 0;
@@ -178,8 +178,8 @@ int notifier_service_reload(struct notifier_service *s, const struct config *con
     int rc = 0;
     dismiss(s, config);
     for (size_t i = 0; i < config->notify_count; i++) {
-        struct notifier *n = find(s, config->notify[i].entry.name);
-        int one = n ? notifier_change(n, &config->notify[i], err) : add(s, &config->notify[i], err);
+        struct notifier *n = notifiers_find(s, config->notify[i].entry.name);
+        int one = n ? notifier_change(n, &config->notify[i], err) : notifiers_add(s, &config->notify[i], err);
         rc = rc ? rc : one;
     }
     return rc;

@@ -47,7 +47,7 @@ static size_t heard_at(const struct outbox *o, const struct alert_notice *n)
     return i;
 }
 
-static void forget(struct outbox *o, size_t at)
+static void outbox_forget(struct outbox *o, size_t at)
 {
     if (at >= o->heard_count)
         return;
@@ -59,9 +59,9 @@ static void forget(struct outbox *o, size_t at)
 
 static void remember(struct outbox *o, const struct alert_notice *n)
 {
-    forget(o, heard_at(o, n));
+    outbox_forget(o, heard_at(o, n));
     if (o->heard_count == OUTBOX_HEARD_MAX)
-        forget(o, 0);
+        outbox_forget(o, 0);
     struct outbox_heard *copy = malloc(sizeof *copy);
     if (!copy)
         return;
@@ -107,7 +107,7 @@ static bool superfluous(struct outbox *o, const struct alert_notice *n)
     if (n->status == NOTICE_FIRING)
         return waits ? is_known(waits, n) : heard && is_known(heard, n);
     if (!o->rules.tell_resolved) {
-        forget(o, at);
+        outbox_forget(o, at);
         return true;
     }
     return waits ? waits->status == NOTICE_RESOLVED : !heard;
@@ -309,7 +309,7 @@ static void settle_sent(struct outbox *o, const struct outbox_batch *batch, stru
         if (n->status == NOTICE_FIRING)
             remember(o, n);
         else
-            forget(o, heard_at(o, n));
+            outbox_forget(o, heard_at(o, n));
     }
     for (size_t i = o->count; i-- > 0;)
         if (o->items[i]->taken)

@@ -61,7 +61,7 @@ static bool read_severities(struct str text, unsigned *severities)
 }
 
 /* "22:00", "7:30"; "24:00" is the end of a day. */
-static bool read_time(struct str text, int *minutes)
+static bool quiet_read_time(struct str text, int *minutes)
 {
     struct str hours;
     int64_t h = 0, m = 0;
@@ -76,10 +76,10 @@ static bool read_span(struct str text, bool digest, struct quiet_rule *r)
     struct str from;
     if (digest) {
         r->hourly = str_is_any_case(text, "hourly");
-        return r->hourly || (read_time(text, &r->from_min) && r->from_min < DAY_MIN);
+        return r->hourly || (quiet_read_time(text, &r->from_min) && r->from_min < DAY_MIN);
     }
-    if (!memchr(text.at, '-', text.len) || !str_cut(&text, '-', &from) || !read_time(from, &r->from_min) ||
-        !read_time(text, &r->to_min))
+    if (!memchr(text.at, '-', text.len) || !str_cut(&text, '-', &from) || !quiet_read_time(from, &r->from_min) ||
+        !quiet_read_time(text, &r->to_min))
         return false;
     if (r->to_min == 0 && r->from_min > 0) /* until midnight, as people write it */
         r->to_min = DAY_MIN;

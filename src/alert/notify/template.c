@@ -125,7 +125,7 @@ static int unknown_name(struct str name, struct error *err)
     return error_set(err, -EINVAL, "nothing is called {{%s}}; there are status, alert, severity, summary, value, ...", text);
 }
 
-static int put(struct str inside, bool json, const struct notice_group *group, struct buf *out, struct error *err)
+static int template_put(struct str inside, bool json, const struct notice_group *group, struct buf *out, struct error *err)
 {
     AUTO_BUF struct buf value = BUF(VALUE_MAX);
     struct str rest = inside, name, filter = {0};
@@ -164,7 +164,7 @@ int template_render(const char *text, const struct notice_group *group, struct b
         if (!open || !close)
             break;
         buf_add(out, text, (size_t)(open - text));
-        int rc = put((struct str){open + 2, (size_t)(close - open - 2)}, json, group, out, err);
+        int rc = template_put((struct str){open + 2, (size_t)(close - open - 2)}, json, group, out, err);
         if (rc < 0)
             return rc;
         text = close + 2;

@@ -83,7 +83,7 @@ static void set_path(struct notifier *n)
         snprintf(n->path, sizeof n->path, "%.4096s/%.80s.json", n->setup.folder, file);
 }
 
-static void load(struct notifier *n)
+static void thread_load(struct notifier *n)
 {
     AUTO_BUF struct buf text = BUF(OUTBOX_FILE_MAX);
     struct error err = {0};
@@ -338,7 +338,7 @@ struct notifier *notifier_new(const struct notifier_setup *setup, const struct c
     if (n->mail && n->target) {
         n->outbox.rules = n->target->rules;
         set_path(n);
-        load(n);
+        thread_load(n);
         n->setup.folder = NULL;
         publish(n, n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE);
         n->runs = pthread_create(&n->thread, NULL, thread_main, n) == 0;

@@ -7,7 +7,7 @@
 #include "base/json_reader.h"
 #include "base/words.h"
 
-static enum ink ink_of(const char *state)
+static enum ink text_ink_of(const char *state)
 {
     if (strcmp(state, "running") == 0)
         return INK_GOOD;
@@ -20,7 +20,7 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
     int64_t pid = json_integer_value(json_object_get(worker, "pid"));
     page_ink(out, page, INK_STRONG, str_from(json_text(worker, "name")));
     buf_text(out, "  ");
-    page_ink(out, page, ink_of(state), str_from(state));
+    page_ink(out, page, text_ink_of(state), str_from(state));
     if (json_is_true(json_object_get(worker, "held")))
         buf_text(out, ", held");
     if (json_is_true(json_object_get(worker, "throttled")))

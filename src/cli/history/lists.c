@@ -113,7 +113,7 @@ void history_marks_legend(struct buf *out, const struct page *page, const struct
 
 /* ---- lists ---- */
 
-static void add_number(struct grid *g, const struct page *page, const json_t *row, const char *key)
+static void lists_add_number(struct grid *g, const struct page *page, const json_t *row, const char *key)
 {
     const json_t *value = json_object_get(row, key);
     char text[48];
@@ -146,10 +146,10 @@ static void add_text(struct grid *g, const struct page *page, enum ink ink, cons
     grid_add(g, ink, text[0] ? text : page_dash(page));
 }
 
-static void add_process(struct grid *g, const struct page *page, const json_t *row, struct wall now)
+static void lists_add_process(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
-    add_number(g, page, row, "gpu_index");
-    add_number(g, page, row, "pid");
+    lists_add_number(g, page, row, "gpu_index");
+    lists_add_number(g, page, row, "pid");
     add_text(g, page, INK_PLAIN, json_text(row, "user"));
     add_text(g, page, INK_STRONG, json_text(row, "short_name"));
     add_time(g, page, row, "first_seen", now);
@@ -168,7 +168,7 @@ static void add_process(struct grid *g, const struct page *page, const json_t *r
 /* What the GPU used and no process explains, so that the column adds up. */
 static void add_remainder(struct grid *g, const struct page *page, const json_t *row)
 {
-    add_number(g, page, row, "gpu_index");
+    lists_add_number(g, page, row, "gpu_index");
     add_text(g, page, INK_PLAIN, "");
     add_text(g, page, INK_PLAIN, "");
     add_text(g, page, INK_FAINT, "(not attributed)");
@@ -183,7 +183,7 @@ static void add_event(struct grid *g, const struct page *page, const json_t *row
 {
     int grade = grade_of(row);
     add_time(g, page, row, "at", now);
-    add_number(g, page, row, "gpu_index");
+    lists_add_number(g, page, row, "gpu_index");
     add_text(g, page, INK_PLAIN, json_text(row, "kind"));
     add_text(g, page, grade == 2 ? INK_BAD : grade == 1 ? INK_WARN : INK_PLAIN, json_text(row, "severity"));
     add_text(g, page, INK_PLAIN, json_text(row, "text"));
@@ -217,7 +217,7 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
         if (events)
             add_event(&g, page, json_array_get(rows, i), now);
         else
-            add_process(&g, page, json_array_get(rows, i), now);
+            lists_add_process(&g, page, json_array_get(rows, i), now);
     }
     const json_t *rest = json_object_get(doc, "not_attributed");
     for (size_t i = 0; i < json_array_size(rest) && json_array_size(rows); i++)

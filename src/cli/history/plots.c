@@ -128,7 +128,7 @@ static struct plot plot_of(const struct scene *s, const struct curve *c)
 }
 
 /* Plots of one metric are joined to lines of one plot where colours tell them apart. */
-static size_t gather(const struct scene *s, struct plot *plots, const char **headings)
+static size_t plots_gather(const struct scene *s, struct plot *plots, const char **headings)
 {
     bool together = !s->look->each && s->page->color && s->series_count > 1 && s->look->style == PLOT_BRAILLE;
     size_t count = 0;
@@ -221,7 +221,7 @@ static int show_scene(struct buf *out, struct scene *s, const json_t *doc, struc
         buf_text(out, "  ");
     }
     write_range(out, s, doc);
-    size_t count = gather(s, plots, headings);
+    size_t count = plots_gather(s, plots, headings);
     write_plots(out, s, plots, headings, count);
     history_marks_legend(out, s->page, &s->marks, s->look->width, s->until);
     return 0;

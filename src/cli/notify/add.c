@@ -234,7 +234,7 @@ static const char *reload_command(void)
 }
 
 /* What was given is wrong, or the configuration that it would be added to; anything else is a failure. */
-static int refuse(const struct cli *cli, const struct error *err)
+static int add_refuse(const struct cli *cli, const struct error *err)
 {
     return err->code == -EINVAL ? cli_usage(cli, "nothing was added: %s", err->text) : cli_fail("nothing was added: %s", err->text);
 }
@@ -249,7 +249,7 @@ static int try_it(struct cli *cli, const struct config *config, const char *name
     if (!c)
         return cli_fail("nothing was added: [notify.%s] cannot be read back", name);
     if (notifier_check(c, &err) < 0)
-        return refuse(cli, &err);
+        return add_refuse(cli, &err);
     if (options_has(cli->options, "no-test"))
         return EXIT_FINE;
     notify_example(&cli->env, false, "info", config->server.dashboard_url, &example);
@@ -311,7 +311,7 @@ int notify_add(struct cli *cli, const char *name, const char *type)
     notify_table(&table, name, type, s);
     if (notify_insert(&cli->env, &text, path, name, table.at ? table.at : "", &err) < 0 ||
         load_trial(&cli->env, path, buf_view(&text), &config, &err) < 0)
-        return refuse(cli, &err);
+        return add_refuse(cli, &err);
     status = try_it(cli, config, name);
     config_free(config);
     return status == EXIT_FINE

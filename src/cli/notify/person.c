@@ -18,7 +18,7 @@ bool person_is_there(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-static bool read_line(char *to, size_t size)
+static bool person_read_line(char *to, size_t size)
 {
     char line[LINE_MAX_SIZE];
     if (!fgets(line, sizeof line, stdin))
@@ -31,7 +31,7 @@ bool person_line(const char *question, const char *fallback, char *to, size_t si
 {
     fprintf(stderr, fallback[0] ? "%s [%s]: " : "%s: ", question, fallback);
     fflush(stderr);
-    if (!read_line(to, size))
+    if (!person_read_line(to, size))
         return false;
     if (!to[0])
         str_copy(to, size, str_from(fallback));
@@ -47,7 +47,7 @@ bool person_secret(const char *question, char *to, size_t size)
     changed = changed && tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
     fprintf(stderr, "%s (not shown): ", question);
     fflush(stderr);
-    bool read = read_line(to, size);
+    bool read = person_read_line(to, size);
     if (changed)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
     fputc('\n', stderr);

@@ -196,7 +196,7 @@ static json_t *read_record(const char *path, int *rc, struct error *err)
     return NULL;
 }
 
-static void hash(const char *text, char hex[HEX_SIZE(SHA256_SIZE)])
+static void plan_hash(const char *text, char hex[HEX_SIZE(SHA256_SIZE)])
 {
     uint8_t digest[SHA256_SIZE];
     sha256(str_from(text), digest);
@@ -225,7 +225,7 @@ static json_t *make_record(const struct plan *p, const json_t *old)
     for (size_t f = 0; f < p->file_count; f++) {
         char after[HEX_SIZE(SHA256_SIZE)];
         const json_t *first = earlier(old, p->files[f].path);
-        hash(p->files[f].after, after);
+        plan_hash(p->files[f].after, after);
         json_t *before = first                ? json_copy(json_object_get(first, "before"))
                          : p->files[f].before ? json_string_nocheck(p->files[f].before)
                                               : json_null();
@@ -332,7 +332,7 @@ static bool undo_file(const struct env *env, const json_t *file, struct buf *out
     if (!path || !after)
         return true;
     int rc = read_file(path, &now, &err);
-    hash(now ? now : "", found);
+    plan_hash(now ? now : "", found);
     bool config = strlen(path) > 5 && strcmp(path + strlen(path) - 5, ".toml") == 0;
     if (rc == 0 && !now)
         buf_printf(out, "gone already   %s\n", path);

@@ -12,7 +12,7 @@
 
 enum { ANSWER_SIZE = 512 };
 
-static void number(struct json_writer *j, const char *key, bool known, double value)
+static void forecast_number(struct json_writer *j, const char *key, bool known, double value)
 {
     jw_key(j, key);
     if (known && isfinite(value))
@@ -33,10 +33,10 @@ static void when_fields(struct json_writer *j, const struct forecast *f, const s
     jw_key_text(j, "verdict", forecast_verdict_name(w->verdict));
     jw_key_text(j, "reason", w->reason);
     json_time(j, "at", expected ? (struct wall){f->at.ms + (int64_t)(w->likely_s * 1000)} : reached ? f->at : (struct wall){0});
-    number(j, "seconds", expected || reached, expected ? tenths(w->likely_s) : 0);
-    number(j, "earliest_seconds", expected, tenths(w->earliest_s));
-    number(j, "latest_seconds", expected, tenths(w->latest_s));
-    number(j, "basis_seconds", w->basis_s > 0, tenths(w->basis_s));
+    forecast_number(j, "seconds", expected || reached, expected ? tenths(w->likely_s) : 0);
+    forecast_number(j, "earliest_seconds", expected, tenths(w->earliest_s));
+    forecast_number(j, "latest_seconds", expected, tenths(w->latest_s));
+    forecast_number(j, "basis_seconds", w->basis_s > 0, tenths(w->basis_s));
 }
 
 static void vram(struct json_writer *j, const struct forecast *f, const struct forecast_vram *v)
@@ -45,7 +45,7 @@ static void vram(struct json_writer *j, const struct forecast *f, const struct f
     when_fields(j, f, &v->when);
     json_scaled_int(j, "used_mb", v->used_bytes, 1 / 1048576.0);
     json_scaled_int(j, "room_mb", v->room_bytes, 1 / 1048576.0);
-    number(j, "growth_mb_per_minute", v->bytes_per_s > 0, tenths(v->bytes_per_s * 60 / 1048576));
+    forecast_number(j, "growth_mb_per_minute", v->bytes_per_s > 0, tenths(v->bytes_per_s * 60 / 1048576));
     jw_key(j, "process");
     if (v->pid) {
         jw_object(j);
@@ -66,8 +66,8 @@ static void heat(struct json_writer *j, const struct forecast *f, const struct f
     when_fields(j, f, &h->when);
     json_scaled(j, "temperature_celsius", h->now_mdegc, 1e-3);
     json_scaled(j, "limit_celsius", h->limit_mdegc, 1e-3);
-    number(j, "final_celsius", true, round(h->final_c * 10) / 10);
-    number(j, "time_constant_seconds", true, tenths(h->tau_s));
+    forecast_number(j, "final_celsius", true, round(h->final_c * 10) / 10);
+    forecast_number(j, "time_constant_seconds", true, tenths(h->tau_s));
     jw_end(j);
 }
 
@@ -85,7 +85,7 @@ static void store(struct json_writer *j, const struct forecast *f)
     json_scaled_int(j, "used_bytes", s->used_bytes, 1);
     json_scaled_int(j, "cap_bytes", s->cap_bytes, 1);
     json_scaled_int(j, "disk_free_bytes", s->disk_free_bytes, 1);
-    number(j, "growth_bytes_per_day", s->bytes_per_s > 0, round(s->bytes_per_s * 86400));
+    forecast_number(j, "growth_bytes_per_day", s->bytes_per_s > 0, round(s->bytes_per_s * 86400));
     jw_end(j);
 }
 
@@ -99,7 +99,7 @@ void json_forecast(struct json_writer *j, const struct forecast *f, const struct
     jw_key_text(j, "answer", answer);
     jw_key_bool(j, "simulated", basis->simulated);
     jw_key_bool(j, "remembered", basis->remembered);
-    number(j, "watched_seconds", true, tenths(basis->watched_s));
+    forecast_number(j, "watched_seconds", true, tenths(basis->watched_s));
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < f->count; i++) {
         if (only != ALL_GPUS && only != (int)i)
@@ -126,7 +126,7 @@ static void text_of(char *to, size_t size, const json_t *object, const char *key
     str_copy(to, size, value ? (struct str){value, json_string_length(text)} : STR(""));
 }
 
-static double number_of(const json_t *object, const char *key, double fallback)
+static double forecast_number_of(const json_t *object, const char *key, double fallback)
 {
     const json_t *n = json_object_get(object, key);
     return json_is_number(n) ? json_number_value(n) : fallback;
@@ -145,10 +145,10 @@ static void read_when(const json_t *json, struct forecast_when *ret)
     for (int v = FORECAST_UNKNOWN; verdict && v <= FORECAST_REACHED; v++)
         if (strcmp(verdict, forecast_verdict_name((enum forecast_verdict)v)) == 0)
             ret->verdict = (enum forecast_verdict)v;
-    ret->likely_s = number_of(json, "seconds", 0);
-    ret->earliest_s = number_of(json, "earliest_seconds", 0);
-    ret->latest_s = number_of(json, "latest_seconds", HUGE_VAL);
-    ret->basis_s = number_of(json, "basis_seconds", 0);
+    ret->likely_s = forecast_number_of(json, "seconds", 0);
+    ret->earliest_s = forecast_number_of(json, "earliest_seconds", 0);
+    ret->latest_s = forecast_number_of(json, "latest_seconds", HUGE_VAL);
+    ret->basis_s = forecast_number_of(json, "basis_seconds", 0);
     text_of(ret->reason, sizeof ret->reason, json, "reason");
 }
 
@@ -162,7 +162,7 @@ static void read_gpu(const json_t *json, struct forecast_gpu *ret)
     read_when(memory, &ret->vram.when);
     ret->vram.used_bytes = reading_of(memory, "used_mb", 1048576);
     ret->vram.room_bytes = reading_of(memory, "room_mb", 1048576);
-    ret->vram.bytes_per_s = number_of(memory, "growth_mb_per_minute", 0) * 1048576 / 60;
+    ret->vram.bytes_per_s = forecast_number_of(memory, "growth_mb_per_minute", 0) * 1048576 / 60;
     ret->vram.pid = (int32_t)json_integer_value(json_object_get(process, "pid"));
     text_of(ret->vram.name, sizeof ret->vram.name, process, "name");
     text_of(ret->vram.user, sizeof ret->vram.user, process, "user");
@@ -170,8 +170,8 @@ static void read_gpu(const json_t *json, struct forecast_gpu *ret)
     read_when(heat, &ret->heat.when);
     ret->heat.now_mdegc = reading_of(heat, "temperature_celsius", 1000);
     ret->heat.limit_mdegc = reading_of(heat, "limit_celsius", 1000);
-    ret->heat.final_c = number_of(heat, "final_celsius", NAN);
-    ret->heat.tau_s = number_of(heat, "time_constant_seconds", NAN);
+    ret->heat.final_c = forecast_number_of(heat, "final_celsius", NAN);
+    ret->heat.tau_s = forecast_number_of(heat, "time_constant_seconds", NAN);
 }
 
 static void read_store(const json_t *json, struct forecast_store *ret)
@@ -182,7 +182,7 @@ static void read_store(const json_t *json, struct forecast_store *ret)
     ret->used_bytes = reading_of(json, "used_bytes", 1);
     ret->cap_bytes = reading_of(json, "cap_bytes", 1);
     ret->disk_free_bytes = reading_of(json, "disk_free_bytes", 1);
-    ret->bytes_per_s = number_of(json, "growth_bytes_per_day", 0) / 86400;
+    ret->bytes_per_s = forecast_number_of(json, "growth_bytes_per_day", 0) / 86400;
 }
 
 struct forecast *forecast_from_json(struct str text, struct forecast_basis *ret)
@@ -203,7 +203,7 @@ struct forecast *forecast_from_json(struct str text, struct forecast_basis *ret)
             read_store(kept, &f->store);
         *ret = (struct forecast_basis){.simulated = json_is_true(json_object_get(json, "simulated")),
                                        .remembered = json_is_true(json_object_get(json, "remembered")),
-                                       .watched_s = number_of(json, "watched_seconds", 0)};
+                                       .watched_s = forecast_number_of(json, "watched_seconds", 0)};
     }
     json_decref(json);
     return f;

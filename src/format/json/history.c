@@ -17,7 +17,7 @@ void json_stats_columns(size_t columns[STATS_COLUMNS])
         columns[i] = (size_t)series_find(SERIES_GPU, stats[i].column);
 }
 
-static void begin(struct json_writer *j, const struct store_gpu *gpu, int index)
+static void history_begin(struct json_writer *j, const struct store_gpu *gpu, int index)
 {
     jw_object(j);
     jw_key_int(j, "gpu_index", index);
@@ -35,7 +35,7 @@ static void end(struct json_writer *j, const struct store_gpu *gpu, struct wall 
 
 void json_history_row(struct json_writer *j, const struct store_row *row)
 {
-    begin(j, row->gpu, row->gpu_index);
+    history_begin(j, row->gpu, row->gpu_index);
     for (size_t i = 0; i < STATS_COLUMNS; i++)
         json_scaled_float(j, stats[i].key, row->values[i],
                           series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column)).scale);
@@ -45,7 +45,7 @@ void json_history_row(struct json_writer *j, const struct store_row *row)
 void json_history_point(struct json_writer *j, const struct store_gpu *gpu, struct wall at,
                         const struct aggregate values[STATS_COLUMNS])
 {
-    begin(j, gpu, gpu->index);
+    history_begin(j, gpu, gpu->index);
     for (size_t i = 0; i < STATS_COLUMNS; i++) {
         struct series_column c = series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats[i].column));
         /* Thousandths of the column's unit keep what a mean has behind its point. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Adds what is known; stays absent while nothing is. */
-static void add(struct reading *sum, struct reading r)
+static void summary_add(struct reading *sum, struct reading r)
 {
     if (r.state != READING_OK)
         return;
@@ -49,9 +49,9 @@ void json_totals(struct json_writer *j, const struct snapshot *s)
 {
     struct reading used = {0}, total = {0}, power = {0};
     for (size_t i = 0; i < s->gpu_count; i++) {
-        add(&used, s->gpus[i].mem_used_bytes);
-        add(&total, s->gpus[i].mem_total_bytes);
-        add(&power, s->gpus[i].power_mw);
+        summary_add(&used, s->gpus[i].mem_used_bytes);
+        summary_add(&total, s->gpus[i].mem_total_bytes);
+        summary_add(&power, s->gpus[i].power_mw);
     }
     jw_key_object(j, "totals");
     json_scaled(j, "memory_used_mb", used, PER_MIB);

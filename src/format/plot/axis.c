@@ -59,7 +59,7 @@ static void choose_unit(struct axis *axis, const char *unit)
         }
 }
 
-static void number(const struct axis *axis, double value, int decimals, char text[32])
+static void axis_number(const struct axis *axis, double value, int decimals, char text[32])
 {
     snprintf(text, 32, "%.*f", decimals, value / axis->divide + 0.0);
 }
@@ -96,7 +96,7 @@ void axis_init(struct axis *axis, const struct plot *plot)
     axis->decimals = shown >= 1 ? 0 : shown >= 0.1 ? 1 : shown >= 0.01 ? 2 : 3;
     char text[32];
     for (double v = axis->low; v <= axis->high + axis->tick / 2; v += axis->tick) {
-        number(axis, v, axis->decimals, text);
+        axis_number(axis, v, axis->decimals, text);
         axis->label_width = MAX_OF(axis->label_width, (int)strlen(text));
     }
 }
@@ -112,7 +112,7 @@ void axis_label(struct buf *out, const struct page *page, const struct axis *axi
     }
     char text[32] = "", padded[64];
     if (tick)
-        number(axis, nearest, axis->decimals, text);
+        axis_number(axis, nearest, axis->decimals, text);
     snprintf(padded, sizeof padded, "%*s ", MAX_OF(margin - 2, 0), text);
     page_ink(out, page, INK_FAINT, str_from(padded));
     page_ink(out, page, INK_FAINT, str_from(page->utf8 ? (tick ? "┤" : "│") : (tick ? "+" : "|")));
@@ -139,10 +139,10 @@ void axis_statistics(struct buf *out, const struct page *page, const struct plot
         buf_printf(out, "%s%s%s", line->label, line->label[0] ? " " : "", whole ? "nothing stored" : page_dash(page));
         return;
     }
-    number(axis, last, decimals, text[0]);
-    number(axis, sum / (double)known, decimals, text[1]);
-    number(axis, least, decimals, text[2]);
-    number(axis, most, decimals, text[3]);
+    axis_number(axis, last, decimals, text[0]);
+    axis_number(axis, sum / (double)known, decimals, text[1]);
+    axis_number(axis, least, decimals, text[2]);
+    axis_number(axis, most, decimals, text[3]);
     if (whole)
         buf_printf(out, "last %s%smean %s%smin %s%smax %s", text[0], page_dot(page), text[1], page_dot(page), text[2],
                    page_dot(page), text[3]);

@@ -31,7 +31,7 @@ struct field {
 static const enum ink line_inks[PLOT_LINES_MAX] = {INK_LOAD,  INK_MEMORY, INK_WARN,   INK_BAD,
                                                    INK_PLAIN, INK_FAINT,  INK_STRONG, INK_GOOD};
 
-static enum ink ink_of(const struct plot *plot, size_t line)
+static enum ink plot_ink_of(const struct plot *plot, size_t line)
 {
     return plot->line_count == 1 ? INK_LOAD : line_inks[line];
 }
@@ -188,7 +188,7 @@ static void write_title(struct buf *out, const struct page *page, const struct p
         axis_statistics(&text, page, plot, i, axis, plot->line_count == 1);
         left -= page_fit(&fitted, page, buf_view(&text), left) + 3;
         buf_text(out, i ? page_dot(page) : "  ");
-        page_ink(out, page, plot->line_count == 1 ? INK_PLAIN : ink_of(plot, i), buf_view(&fitted));
+        page_ink(out, page, plot->line_count == 1 ? INK_PLAIN : plot_ink_of(plot, i), buf_view(&fitted));
     }
     buf_char(out, '\n');
 }
@@ -215,7 +215,7 @@ void plot_write(struct buf *out, const struct page *page, const struct plot *plo
     if (plot->line_count == 1 && page->color && plot->style == PLOT_BRAILLE)
         draw_band(&f, &plot->lines[0]);
     for (size_t i = plot->line_count; i > 0; i--)
-        draw_line(&f, &plot->lines[i - 1], ink_of(plot, i - 1));
+        draw_line(&f, &plot->lines[i - 1], plot_ink_of(plot, i - 1));
     write_title(out, page, plot, &f.axis);
     for (int row = 0; row < f.rows; row++) {
         axis_label(out, page, &f.axis, f.rows, row, plot->margin);

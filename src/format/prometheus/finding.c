@@ -6,7 +6,7 @@
 
 #include "format/prometheus/prometheus.h"
 
-static const struct gpu *gpu_of(const struct snapshot *s, int index)
+static const struct gpu *finding_gpu_of(const struct snapshot *s, int index)
 {
     for (size_t i = 0; i < s->gpu_count; i++)
         if (s->gpus[i].index == index)
@@ -25,9 +25,9 @@ static bool has_held(const struct snapshot *s, const struct finding *f)
     return f->since.ms && s->taken_at.ms - f->since.ms >= f->hold_ms;
 }
 
-static void series(struct buf *out, const struct snapshot *s, const struct finding *f)
+static void finding_series(struct buf *out, const struct snapshot *s, const struct finding *f)
 {
-    const struct gpu *gpu = gpu_of(s, f->gpu_index);
+    const struct gpu *gpu = finding_gpu_of(s, f->gpu_index);
     const struct process *p = gpu && f->pid ? gpu_find_process(gpu, f->pid) : NULL;
     char words[PROCESS_WORDS];
     buf_text(out, "whirr_finding{");
@@ -49,7 +49,7 @@ void prometheus_findings(struct buf *out, const struct snapshot *s)
         if (!is_exported(v, &v->findings[i]))
             continue;
         prometheus_head_once(out, &headed, "whirr_finding", "gauge", "1 while whirr finds this: docs/findings.md has the codes");
-        series(out, s, &v->findings[i]);
+        finding_series(out, s, &v->findings[i]);
     }
     headed = false;
     for (size_t i = 0; v && i < s->gpu_count; i++) {

@@ -7,7 +7,7 @@
 
 #include "format/prometheus/prometheus.h"
 
-static void series(struct buf *out, const char *name, const struct forecast_gpu *g, double value)
+static void forecast_series(struct buf *out, const char *name, const struct forecast_gpu *g, double value)
 {
     buf_printf(out, "%s{", name);
     prometheus_id_labels(out, g->gpu_index, &g->id, g->simulated);
@@ -41,7 +41,7 @@ static void gpu_gauge(struct buf *out, const struct forecast *f, const char *nam
         if (!head)
             prometheus_head(out, name, "gauge", help);
         head = true;
-        series(out, name, &f->gpus[i], seconds);
+        forecast_series(out, name, &f->gpus[i], seconds);
     }
 }
 
@@ -58,7 +58,7 @@ void prometheus_forecast(struct buf *out, const struct forecast *f)
             prometheus_head(out, "gpu_temperature_final_celsius", "gauge",
                             "Forecast: temperature at which the GPU settles under its present load");
         head = true;
-        series(out, "gpu_temperature_final_celsius", &f->gpus[i], round(f->gpus[i].heat.final_c * 10) / 10);
+        forecast_series(out, "gpu_temperature_final_celsius", &f->gpus[i], round(f->gpus[i].heat.final_c * 10) / 10);
     }
     if (f->has_store && !isnan(seconds_of(&f->store.when))) {
         prometheus_head(out, "whirr_store_full_seconds", "gauge",

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "format/prometheus/prometheus.h"
 
-static void series(struct buf *out, const char *name, const struct notifier_stats *s, uint64_t value)
+static void notifiers_series(struct buf *out, const char *name, const struct notifier_stats *s, uint64_t value)
 {
     buf_printf(out, "%s{", name);
     prometheus_label(out, true, "notifier", s->name);
@@ -33,7 +33,7 @@ void prometheus_notifiers(struct buf *out, const struct notifier_stats *list, si
         for (size_t i = 0; i < count; i++) {
             const struct notifier_stats *s = &list[i];
             const uint64_t values[] = {s->sent_total, s->failed_total, s->attempts_total, s->errors_total, s->queued};
-            series(out, metrics[m].name, s, values[m]);
+            notifiers_series(out, metrics[m].name, s, values[m]);
         }
     }
 }

@@ -83,7 +83,7 @@ static void uuid_label(struct buf *out, const struct gpu_id *id)
     prometheus_label(out, true, "uuid", uuid.at);
 }
 
-static void begin(struct buf *out, const char *name, const struct gpu_id *id)
+static void nvidia_smi_begin(struct buf *out, const char *name, const struct gpu_id *id)
 {
     buf_text(out, name);
     buf_char(out, '{');
@@ -104,7 +104,7 @@ static void readings(struct buf *out, const struct snapshot *s, const struct pro
         if (gpu->metric[row->metric].state != READING_OK)
             continue;
         prometheus_head_once(out, &headed, row->name, row->type, row->help);
-        begin(out, row->name, &gpu->id);
+        nvidia_smi_begin(out, row->name, &gpu->id);
         finish(out, (double)gpu->metric[row->metric].value * row->scale);
     }
 }
@@ -116,7 +116,7 @@ static void identity(struct buf *out, const struct snapshot *s)
         const struct gpu *gpu = &s->gpus[i];
         char index[16];
         snprintf(index, sizeof index, "%d", gpu->index);
-        begin(out, "nvidia_smi_gpu_info", &gpu->id);
+        nvidia_smi_begin(out, "nvidia_smi_gpu_info", &gpu->id);
         prometheus_label(out, false, "name", gpu->id.name);
         prometheus_label(out, false, "index", index);
         prometheus_label(out, false, "pci_bus_id", gpu->id.pci_address);
@@ -126,7 +126,7 @@ static void identity(struct buf *out, const struct snapshot *s)
     }
     prometheus_head(out, "nvidia_smi_index", "gauge", "index");
     for (size_t i = 0; i < s->gpu_count; i++) {
-        begin(out, "nvidia_smi_index", &s->gpus[i].id);
+        nvidia_smi_begin(out, "nvidia_smi_index", &s->gpus[i].id);
         finish(out, s->gpus[i].index);
     }
 }
@@ -140,7 +140,7 @@ static void throttling(struct buf *out, const struct snapshot *s)
             if (!reading_get(s->gpus[i].throttle_bits, &bits))
                 continue;
             prometheus_head_once(out, &headed, reasons[r].name, "gauge", "1 while the clocks are lowered for this reason");
-            begin(out, reasons[r].name, &s->gpus[i].id);
+            nvidia_smi_begin(out, reasons[r].name, &s->gpus[i].id);
             finish(out, (bits & reasons[r].bit) != 0);
         }
     }
@@ -154,7 +154,7 @@ static void fabric(struct buf *out, const struct snapshot *s)
         if (!reading_get(s->gpus[i].fabric_ready, &ready))
             continue;
         prometheus_head_once(out, &headed, "nvidia_smi_fabric_state", "gauge", "1 not started, 3 completed");
-        begin(out, "nvidia_smi_fabric_state", &s->gpus[i].id);
+        nvidia_smi_begin(out, "nvidia_smi_fabric_state", &s->gpus[i].id);
         finish(out, ready ? FABRIC_COMPLETED : FABRIC_NOT_STARTED);
     }
 }
@@ -170,7 +170,7 @@ static void apps(struct buf *out, const struct snapshot *s, const char *name, co
                 continue;
             prometheus_head_once(out, &headed, name, "gauge", help);
             snprintf(pid, sizeof pid, "%d", (int)p->pid);
-            begin(out, name, &s->gpus[i].id);
+            nvidia_smi_begin(out, name, &s->gpus[i].id);
             prometheus_label(out, false, "pid", pid);
             prometheus_label(out, false, "process_name", p->name);
             finish(out, memory ? (double)p->mem_bytes.value : 1);
@@ -196,7 +196,7 @@ static void xids(struct buf *out, const struct health *health, bool when)
             char code[16];
             prometheus_head_once(out, &headed, name, when ? "gauge" : "counter", when ? "When this XID came last" : "XIDs by code");
             snprintf(code, sizeof code, "%d", (int)xid->code);
-            begin(out, name, &health->verdicts[i].id);
+            nvidia_smi_begin(out, name, &health->verdicts[i].id);
             prometheus_label(out, false, "xid", code);
             finish(out, when ? (double)xid->last_at.ms / MS_PER_S : (double)xid->total);
         }
@@ -217,7 +217,7 @@ static void instances(struct buf *out, const struct snapshot *s, const struct pr
             char text[24];
             snprintf(text, sizeof text, "%lld", (long long)id);
             prometheus_head_once(out, &headed, row->name, row->type, row->help);
-            begin(out, row->name, &s->gpus[i].id);
+            nvidia_smi_begin(out, row->name, &s->gpus[i].id);
             if (info)
                 prometheus_label(out, false, "mig_uuid", mig->id.uuid);
             prometheus_label(out, false, "gpu_instance_id", text);

@@ -62,7 +62,7 @@ void prometheus_who(const struct process *p, struct prometheus_who *ret)
     ret->container = rest;
 }
 
-static int compare(struct str a, struct str b)
+static int processes_compare(struct str a, struct str b)
 {
     int order = memcmp(a.at ? a.at : "", b.at ? b.at : "", MIN_OF(a.len, b.len));
     return order ? order : (a.len > b.len) - (a.len < b.len);
@@ -71,12 +71,12 @@ static int compare(struct str a, struct str b)
 static int by_who(const void *a, const void *b)
 {
     const struct prometheus_who *x = &((const struct process_sum *)a)->who, *y = &((const struct process_sum *)b)->who;
-    int order = compare(x->process, y->process);
-    order = order ? order : compare(x->user, y->user);
-    order = order ? order : compare(x->container, y->container);
-    order = order ? order : compare(x->pod, y->pod);
-    order = order ? order : compare(x->space, y->space);
-    order = order ? order : compare(x->job, y->job);
+    int order = processes_compare(x->process, y->process);
+    order = order ? order : processes_compare(x->user, y->user);
+    order = order ? order : processes_compare(x->container, y->container);
+    order = order ? order : processes_compare(x->pod, y->pod);
+    order = order ? order : processes_compare(x->space, y->space);
+    order = order ? order : processes_compare(x->job, y->job);
     return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
@@ -92,7 +92,7 @@ static int by_weight(const void *a, const void *b)
     return by_who(a, b);
 }
 
-static void add(struct process_sum *to, const struct process_sum *from)
+static void processes_add(struct process_sum *to, const struct process_sum *from)
 {
     to->count += from->count;
     for (size_t i = 0; i < EXPORTED; i++)
@@ -106,7 +106,7 @@ static size_t merge(struct process_sum *sums, size_t count)
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (kept && by_who(&sums[kept - 1], &sums[i]) == 0)
-            add(&sums[kept - 1], &sums[i]);
+            processes_add(&sums[kept - 1], &sums[i]);
         else
             sums[kept++] = sums[i];
     }
@@ -163,7 +163,7 @@ static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prom
         qsort(sums, count, sizeof *sums, by_weight);
         struct process_sum others = {.labels = labels, .who = {.process = STR(OTHERS)}};
         for (size_t i = most; i < count; i++)
-            add(&others, &sums[i]);
+            processes_add(&others, &sums[i]);
         count = most;
         qsort(sums, count, sizeof *sums, by_who);
         sums[count++] = others;
@@ -175,7 +175,7 @@ static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prom
     return count;
 }
 
-static void series(struct buf *out, const char *name, const struct process_sum *sum, double value)
+static void processes_series(struct buf *out, const char *name, const struct process_sum *sum, double value)
 {
     const struct prometheus_who *who = &sum->who;
     buf_text(out, name);
@@ -206,7 +206,7 @@ static void counts(struct buf *out, const struct sums *sums, const char *name, c
         if (!sums->list[i].count)
             continue;
         prometheus_head_once(out, &headed, name, "gauge", help);
-        series(out, name, &sums->list[i], (double)sums->list[i].count);
+        processes_series(out, name, &sums->list[i], (double)sums->list[i].count);
     }
 }
 
@@ -218,7 +218,7 @@ static void values(struct buf *out, const struct sums *sums, size_t k)
         if (r.state != READING_OK)
             continue;
         prometheus_head_once(out, &headed, exported[k].name, "gauge", exported[k].help);
-        series(out, exported[k].name, &sums->list[i], (double)r.value * exported[k].scale);
+        processes_series(out, exported[k].name, &sums->list[i], (double)r.value * exported[k].scale);
     }
 }
 

@@ -161,7 +161,7 @@ static void fast_series(struct buf *out, const char *name, struct str labels, do
     prometheus_value(out, value);
 }
 
-static void series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
+static void prometheus_series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
 {
     buf_text(out, name);
     buf_char(out, '{');
@@ -196,8 +196,8 @@ static void metrics(struct buf *out, const struct snapshot *s, const struct prom
                             (double)gpu->metric[m].value * info->prometheus_scale);
             for (size_t k = 0; k < gpu->instance_count; k++)
                 if (gpu->instances[k].metric[m].state == READING_OK)
-                    series(out, info->prometheus, gpu, &gpu->instances[k],
-                           (double)gpu->instances[k].metric[m].value * info->prometheus_scale);
+                    prometheus_series(out, info->prometheus, gpu, &gpu->instances[k],
+                                      (double)gpu->instances[k].metric[m].value * info->prometheus_scale);
         }
     }
 }
@@ -235,7 +235,7 @@ static void traffic(struct buf *out, const struct snapshot *s, const char *name,
         if (!reading_get(received ? s->gpus[i].pcie_rx_bytes : s->gpus[i].pcie_tx_bytes, &bytes))
             continue;
         prometheus_head_once(out, &headed, name, "counter", help);
-        series(out, name, &s->gpus[i], NULL, (double)bytes);
+        prometheus_series(out, name, &s->gpus[i], NULL, (double)bytes);
     }
 }
 
@@ -272,11 +272,11 @@ static void info(struct buf *out, const struct snapshot *s, const struct health 
     }
     prometheus_head(out, "gpu_up", "gauge", "1 while the GPU can be read or sleeps, 0 when it is lost or fails");
     for (size_t i = 0; i < s->gpu_count; i++)
-        series(out, "gpu_up", &s->gpus[i], NULL, s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
+        prometheus_series(out, "gpu_up", &s->gpus[i], NULL, s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
     gone(out, s, health, "gpu_up");
     prometheus_head(out, "gpu_asleep", "gauge", "1 while the GPU is asleep and is left alone");
     for (size_t i = 0; i < s->gpu_count; i++)
-        series(out, "gpu_asleep", &s->gpus[i], NULL, s->gpus[i].state == GPU_ASLEEP);
+        prometheus_series(out, "gpu_asleep", &s->gpus[i], NULL, s->gpus[i].state == GPU_ASLEEP);
 }
 
 /* Errors of the driver, each code with how often and when last: a gauge alone would hide a repeat. */
@@ -310,7 +310,7 @@ static void other_processes(struct buf *out, const struct snapshot *s, const str
             count = extra->other_processes[i];
         else if (extra->own_pid && gpu_find_process(gpu, extra->own_pid))
             count--;
-        series(out, "gpu_other_processes_count", gpu, NULL, (double)count);
+        prometheus_series(out, "gpu_other_processes_count", gpu, NULL, (double)count);
     }
 }
 

@@ -67,7 +67,7 @@ static void interval_text(const struct forecast *f, const struct forecast_when *
     snprintf(text, size, "%s (%s%s%s)", at, early, page->utf8 ? "–" : "-", late);
 }
 
-static enum ink ink_of(const struct forecast_when *w)
+static enum ink forecast_ink_of(const struct forecast_when *w)
 {
     if (w->verdict == FORECAST_REACHED)
         return INK_BAD;
@@ -86,7 +86,7 @@ static void line(struct buf *out, const struct page *page, const struct forecast
     buf_text(out, "  ");
     page_cell(out, page, INK_PLAIN, LEFT, words->what, WHAT_WIDTH);
     buf_text(out, "  ");
-    page_cell(out, page, ink_of(w), LEFT, verdict, VERDICT_WIDTH);
+    page_cell(out, page, forecast_ink_of(w), LEFT, verdict, VERDICT_WIDTH);
     buf_text(out, "  ");
     if (w->verdict == FORECAST_EXPECTED) {
         interval_text(f, w, page, interval, sizeof interval);

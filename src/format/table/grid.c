@@ -21,7 +21,7 @@ void grid_done(struct grid *g)
     *g = (struct grid){0};
 }
 
-static bool make_room(struct grid *g)
+static bool grid_make_room(struct grid *g)
 {
     if (g->cell_count < g->capacity)
         return true;
@@ -40,7 +40,7 @@ static bool make_room(struct grid *g)
 
 void grid_add(struct grid *g, enum ink ink, const char *text)
 {
-    char *copy = make_room(g) ? strdup(text) : NULL;
+    char *copy = grid_make_room(g) ? strdup(text) : NULL;
     if (!copy) {
         g->failed = true;
         return;
@@ -49,7 +49,7 @@ void grid_add(struct grid *g, enum ink ink, const char *text)
     g->cells[g->cell_count++] = copy;
 }
 
-static void measure(const struct grid *g, const struct page *page, int widths[GRID_COLUMNS_MAX])
+static void grid_measure(const struct grid *g, const struct page *page, int widths[GRID_COLUMNS_MAX])
 {
     size_t rows = g->cell_count / g->column_count;
     for (size_t c = 0; c < g->column_count; c++) {
@@ -101,7 +101,7 @@ void grid_write(struct buf *out, const struct page *page, const struct grid *g)
     size_t rows = g->cell_count / g->column_count, last = 0;
     if (g->failed)
         out->failed = out->no_memory = true;
-    measure(g, page, widths);
+    grid_measure(g, page, widths);
     if (page->width && !page->whole && total(g, widths) > page->width)
         squeeze(g, page, widths);
     for (size_t c = 0; c < g->column_count; c++)

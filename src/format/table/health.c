@@ -8,7 +8,7 @@
 #include "format/health.h"
 #include "format/table/page.h"
 
-static enum ink ink_of(enum health_state state)
+static enum ink health_ink_of(enum health_state state)
 {
     switch (state) {
     case HEALTH_HEALTHY: return INK_GOOD;
@@ -49,7 +49,7 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
         page_simulated(out, page);
     }
     buf_text(out, "  ");
-    page_ink(out, page, ink_of(v->state), str_from(health_state_name(v->state)));
+    page_ink(out, page, health_ink_of(v->state), str_from(health_state_name(v->state)));
     if (v->since.ms && page->now.ms - v->since.ms >= 60000) {
         show_age(age, page, page->now.ms - v->since.ms);
         buf_text(out, " for ");
@@ -61,7 +61,7 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
     if (!nothing)
         paragraph(out, page, INK_STRONG, "what to do", v->action);
     for (size_t i = 1; i < v->finding_count; i++)
-        paragraph(out, page, ink_of(v->findings[i].state), "also", v->findings[i].reason);
+        paragraph(out, page, health_ink_of(v->findings[i].state), "also", v->findings[i].reason);
 }
 
 static void limits(struct buf *out, const struct page *page, const struct health_basis *basis, size_t count)

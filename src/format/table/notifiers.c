@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "format/table/grid.h"
 
-static enum ink ink_of(const struct notifier_stats *s)
+static enum ink notifiers_ink_of(const struct notifier_stats *s)
 {
     return s->state == NOTIFIER_RETRYING ? INK_WARN : s->last_error[0] ? INK_WARN : INK_GOOD;
 }
@@ -59,7 +59,7 @@ void table_notifiers(struct buf *out, const struct page *page, const struct noti
         grid_add(&g, INK_STRONG, s->name);
         grid_add(&g, INK_PLAIN, s->type);
         grid_add(&g, INK_PLAIN, s->target);
-        grid_add(&g, running ? ink_of(s) : INK_FAINT, running ? notifier_state_name(s->state) : page_dash(page));
+        grid_add(&g, running ? notifiers_ink_of(s) : INK_FAINT, running ? notifier_state_name(s->state) : page_dash(page));
         for (size_t k = 0; k < 3; k++)
             grid_add(&g, INK_PLAIN, running ? number[k] : page_dash(page));
         grid_add(&g, INK_FAINT, s->last_sent_at.ms ? age : page_dash(page));

@@ -16,8 +16,8 @@ static const struct grid_column columns[] = {
 
 enum { COLUMN_GPU = 0, COLUMN_WATTS = 9, REMAINDER_SHOWN_MW = 500 };
 
-static void add_number(struct grid *g, const struct page *page, struct reading r,
-                       void (*show)(char[NUMBER_SIZE], const struct page *, struct reading))
+static void ps_add_number(struct grid *g, const struct page *page, struct reading r,
+                          void (*show)(char[NUMBER_SIZE], const struct page *, struct reading))
 {
     char text[NUMBER_SIZE];
     show(text, page, r);
@@ -49,7 +49,7 @@ static const char *model_words(char *text, size_t size, const struct process *p)
     return text;
 }
 
-static void add_row(struct grid *g, const struct page *page, const struct process_row *row)
+static void ps_add_row(struct grid *g, const struct page *page, const struct process_row *row)
 {
     const struct process *p = row->process;
     char text[64];
@@ -62,15 +62,15 @@ static void add_row(struct grid *g, const struct page *page, const struct proces
     grid_add(g, INK_PLAIN, text);
     add_words(g, page, p->user);
     add_words(g, page, process_type_word(p->type));
-    add_number(g, page, p->mem_bytes, show_bytes);
-    add_number(g, page, p->util_permille, show_percent);
-    add_number(g, page, p->mem_util_permille, show_percent);
-    add_number(g, page, p->encoder_permille, show_percent);
-    add_number(g, page, p->decoder_permille, show_percent);
-    add_number(g, page, p->power_mw, show_watts);
+    ps_add_number(g, page, p->mem_bytes, show_bytes);
+    ps_add_number(g, page, p->util_permille, show_percent);
+    ps_add_number(g, page, p->mem_util_permille, show_percent);
+    ps_add_number(g, page, p->encoder_permille, show_percent);
+    ps_add_number(g, page, p->decoder_permille, show_percent);
+    ps_add_number(g, page, p->power_mw, show_watts);
     add_words(g, page, process_basis_word(p->power_basis));
-    add_number(g, page, p->cpu_permille, show_percent);
-    add_number(g, page, p->host_mem_bytes, show_bytes);
+    ps_add_number(g, page, p->cpu_permille, show_percent);
+    ps_add_number(g, page, p->host_mem_bytes, show_bytes);
     show_age(text, page, p->started_at.ms ? MAX_OF(page->now.ms - p->started_at.ms, (int64_t)0) : -1);
     grid_add(g, INK_FAINT, text);
     char container[PROCESS_CONTAINER_NAME_SIZE];
@@ -127,7 +127,7 @@ void table_ps(struct buf *out, const struct page *page, const struct snapshot *s
         AUTO_GRID struct grid g;
         grid_init(&g, columns, ARRAY_LEN(columns));
         for (size_t i = 0; i < rows->count; i++)
-            add_row(&g, page, &rows->rows[i]);
+            ps_add_row(&g, page, &rows->rows[i]);
         for (size_t i = 0; i < s->gpu_count; i++)
             if (process_rows_remainder(rows, s, i) && s->gpus[i].not_attributed_mw.value >= REMAINDER_SHOWN_MW)
                 add_remainder(&g, page, &s->gpus[i]);

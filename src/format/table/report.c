@@ -16,7 +16,7 @@
 
 enum { ROWS_OF_ALL = 6, ROWS_OF_ONE = 200, LISTED = 6 };
 
-static double number_of(const json_t *object, const char *key)
+static double report_number_of(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
 }
@@ -35,13 +35,13 @@ static void title(struct buf *out, const struct page *page, const char *text)
 
 static void show_celsius(char text[NUMBER_SIZE], const struct page *page, const json_t *object, const char *key)
 {
-    show_temperature(text, page, reading_ok(llround(number_of(object, key) * 1000)));
+    show_temperature(text, page, reading_ok(llround(report_number_of(object, key) * 1000)));
 }
 
 static void cell(struct grid *g, const struct page *page, const json_t *row, const char *key, const char *format_kind)
 {
     char text[NUMBER_SIZE];
-    double value = number_of(row, key);
+    double value = report_number_of(row, key);
     if (!has_number(row, key))
         snprintf(text, sizeof text, "%s", page_dash(page));
     else if (strcmp(format_kind, "hours") == 0)
@@ -146,15 +146,15 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
             title(out, page, "Held without computing");
         show_time(row, "since", page, since);
         show_time(row, "until", page, until);
-        double hours = number_of(row, "hours");
-        words_bytes(llround(number_of(row, "gib_hours") / (hours > 0 ? hours : 1) * 1073741824), held);
+        double hours = report_number_of(row, "hours");
+        words_bytes(llround(report_number_of(row, "gib_hours") / (hours > 0 ? hours : 1) * 1073741824), held);
         words_duration(llround(hours * 3600) * 1000, lasted);
         char energy[WORDS_SIZE + 8] = "", drawn[WORDS_SIZE];
-        if (has_number(row, "energy_kwh") && number_of(row, "energy_kwh") > 0)
-            snprintf(energy, sizeof energy, " and %s", words_energy(llround(number_of(row, "energy_kwh") * 3.6e9), drawn));
+        if (has_number(row, "energy_kwh") && report_number_of(row, "energy_kwh") > 0)
+            snprintf(energy, sizeof energy, " and %s", words_energy(llround(report_number_of(row, "energy_kwh") * 3.6e9), drawn));
         snprintf(line, sizeof line, "%.1f GiB·h%s on GPU %.0f by %s (pid %.0f%s%s%s%s): %s for %s, %s %s %s",
-                 number_of(row, "gib_hours"), energy, number_of(row, "gpu_index"), json_text(row, "short_name"),
-                 number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", " : "", container, held, lasted, since,
+                 report_number_of(row, "gib_hours"), energy, report_number_of(row, "gpu_index"), json_text(row, "short_name"),
+                 report_number_of(row, "pid"), user[0] ? ", " : "", user, container[0] ? ", " : "", container, held, lasted, since,
                  page_dash(page), until);
         bullet(out, page, line);
     }
@@ -175,17 +175,18 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
         }
         show_time(row, "since", page, since);
         show_time(row, "until", page, until);
-        show_age(lasted, page, (int64_t)(number_of(row, "duration_seconds") * 1000));
+        show_age(lasted, page, (int64_t)(report_number_of(row, "duration_seconds") * 1000));
         /* Of an hour it is only known that it was hot at some time in it. */
-        bool coarse = number_of(row, "resolution_seconds") >= 3600;
-        if (coarse && number_of(row, "slowed_percent") > 0) {
-            show_age(part, page, (int64_t)(number_of(row, "duration_seconds") * 10 * number_of(row, "slowed_percent")));
+        bool coarse = report_number_of(row, "resolution_seconds") >= 3600;
+        if (coarse && report_number_of(row, "slowed_percent") > 0) {
+            show_age(part, page,
+                     (int64_t)(report_number_of(row, "duration_seconds") * 10 * report_number_of(row, "slowed_percent")));
             snprintf(slowed, sizeof slowed, ", throttling for %s of it", part);
-        } else if (number_of(row, "slowed_percent") > 0) {
-            snprintf(slowed, sizeof slowed, ", slowed down for %.0f%% of it", number_of(row, "slowed_percent"));
+        } else if (report_number_of(row, "slowed_percent") > 0) {
+            snprintf(slowed, sizeof slowed, ", slowed down for %.0f%% of it", report_number_of(row, "slowed_percent"));
         }
         show_celsius(part, page, row, "temperature_max_celsius");
-        snprintf(line, sizeof line, "GPU %.0f %s %s, %s %s %s%s, up to %s%s%s%s%s%s%s", number_of(row, "gpu_index"),
+        snprintf(line, sizeof line, "GPU %.0f %s %s, %s %s %s%s, up to %s%s%s%s%s%s%s", report_number_of(row, "gpu_index"),
                  coarse ? "at some time within" : "for", lasted, since, page_dash(page), until,
                  coarse ? " (only hours are kept of that time)" : "", part, slowed, process[0] ? "; mostly " : "", process,
                  process[0] && user[0] ? " (" : "", process[0] ? user : "", process[0] && user[0] ? ")" : "");
@@ -196,7 +197,8 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
 static void energy_origin(struct buf *out, const struct page *page, const json_t *body)
 {
     const json_t *t = json_object_get(body, "totals");
-    double all = number_of(t, "energy_joules"), counted = number_of(t, "counter_joules"), given = number_of(t, "attributed_joules");
+    double all = report_number_of(t, "energy_joules"), counted = report_number_of(t, "counter_joules"),
+           given = report_number_of(t, "attributed_joules");
     char line[320];
     if (all <= 0)
         return;
@@ -221,7 +223,7 @@ static void notes(struct buf *out, const struct page *page, const json_t *body)
     if (json_array_size(gaps)) {
         char missing[WORDS_SIZE];
         snprintf(line, sizeof line, "%s are not known: %s%s",
-                 words_duration(llround(number_of(body, "missing_seconds")) * 1000, missing),
+                 words_duration(llround(report_number_of(body, "missing_seconds")) * 1000, missing),
                  json_text(json_array_get(gaps, 0), "text"), json_array_size(gaps) > 1 ? " And others." : "");
         page_wrap(out, page, INK_FAINT, line, 0, 0);
     }

@@ -242,7 +242,7 @@ static void squeeze(struct status_layout *l, int width)
         l->process = MIN_OF(l->process, width - width_without_process(l) - l->gap);
 }
 
-static struct status_layout measure(const struct page *page, const struct snapshot *s, int only)
+static struct status_layout status_measure(const struct page *page, const struct snapshot *s, int only)
 {
     struct status_layout l = {.verdict = s->verdict,
                               .index = s->gpu_count > 100  ? 3
@@ -415,7 +415,7 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
         return;
     }
     status_verdict(out, page, s, only);
-    struct status_layout l = measure(page, s, only);
+    struct status_layout l = status_measure(page, s, only);
     if (any_numbers(s, only))
         header(out, page, &l);
     for (size_t i = 0; i < s->gpu_count; i++)

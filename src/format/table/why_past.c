@@ -16,7 +16,7 @@
 
 enum { EPISODES_MAX = 64, EVIDENCE_SHOWN = 4, LINES_MAX = 12, TOGETHER_MS = 150000 };
 
-static struct reading number_of(const json_t *object, const char *key, double scale)
+static struct reading why_past_number_of(const json_t *object, const char *key, double scale)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? reading_ok((int64_t)(json_number_value(value) * scale + 0.5)) : reading_absent(READING_UNREAD);
@@ -104,8 +104,8 @@ static void moment_processes(struct buf *out, const struct page *page, const jso
         const json_t *p = json_array_get(list, i);
         char memory[NUMBER_SIZE], share[NUMBER_SIZE], line[320];
         const char *name = json_text(p, "short_name"), *user = json_text(p, "user"), *container = json_text(p, "container");
-        show_bytes(memory, page, number_of(p, "memory_mb", 1048576));
-        show_percent(share, page, number_of(p, "utilization_percent", 10));
+        show_bytes(memory, page, why_past_number_of(p, "memory_mb", 1048576));
+        show_percent(share, page, why_past_number_of(p, "utilization_percent", 10));
         snprintf(line, sizeof line, "  GPU %lld  %9s  %6s  %s (pid %lld%s%s%s%s)",
                  (long long)json_integer_value(json_object_get(p, "gpu_index")), memory, share, name[0] ? name : "?",
                  (long long)json_integer_value(json_object_get(p, "pid")), user[0] ? ", " : "", user, container[0] ? ", " : "",
@@ -191,7 +191,7 @@ static bool joins(const struct span_entry *to, const json_t *e)
            nearly(to->until, json_moment(e, "until"));
 }
 
-static void join(struct span_entry *to, const json_t *e)
+static void why_past_join(struct span_entry *to, const json_t *e)
 {
     struct wall since = json_moment(e, "since"), until = json_moment(e, "until");
     int64_t gpu = json_integer_value(json_object_get(e, "gpu_index"));
@@ -220,7 +220,7 @@ static size_t make_entries(const json_t *episodes, struct span_entry *entries)
             at++;
         if (at == count)
             entries[count++] = (struct span_entry){.first = e};
-        join(&entries[at], e);
+        why_past_join(&entries[at], e);
     }
     return count;
 }

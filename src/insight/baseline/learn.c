@@ -20,7 +20,7 @@ enum {
     CURVE_HEAT_MDEGC = 1000, /* warmer by more: the fan follows the heat */
 };
 
-static void add(struct mean *m, struct reading r, int minutes)
+static void learn_add(struct mean *m, struct reading r, int minutes)
 {
     int64_t value;
     if (reading_get(r, &value)) {
@@ -187,23 +187,23 @@ void baseline_learn(struct baseline_learner *l, const struct baseline_row *row)
         return;
     struct day *day = day_of(l, row->at);
     /* Where local time is off by half an hour, an hour counts for the one in which it begins. */
-    add(&day->util[(row->at.ms + l->zone_ms) / HOUR_MS % 24], row->util_permille, row->minutes);
+    learn_add(&day->util[(row->at.ms + l->zone_ms) / HOUR_MS % 24], row->util_permille, row->minutes);
     if (is_idle(l, row)) {
-        add(&day->idle_power, row->power_mw, row->minutes);
-        add(&day->idle_temp, row->temp_mdegc, row->minutes);
-        add(&day->idle_clock_graphics, row->clock_graphics_khz, row->minutes);
-        add(&day->idle_clock_memory, row->clock_memory_khz, row->minutes);
+        learn_add(&day->idle_power, row->power_mw, row->minutes);
+        learn_add(&day->idle_temp, row->temp_mdegc, row->minutes);
+        learn_add(&day->idle_clock_graphics, row->clock_graphics_khz, row->minutes);
+        learn_add(&day->idle_clock_memory, row->clock_memory_khz, row->minutes);
         baseline_add_level(l, row);
     }
     if (!l->limit_mw || !reading_get(row->power_mw, &power) || power < 0 || !is_steady(l, row, power))
         return;
     int bin = baseline_bin(power, l->limit_mw);
-    add(&day->power[bin], row->power_mw, row->minutes);
-    add(&day->temp[bin], row->temp_mdegc, row->minutes);
-    add(&day->fan[bin], row->fan_permille, row->minutes);
+    learn_add(&day->power[bin], row->power_mw, row->minutes);
+    learn_add(&day->temp[bin], row->temp_mdegc, row->minutes);
+    learn_add(&day->fan[bin], row->fan_permille, row->minutes);
     int64_t temp, air;
     if (reading_get(row->temp_mdegc, &temp) && reading_get(row->ambient_mdegc, &air))
-        add(&day->rise[bin], reading_ok(temp - air), row->minutes);
+        learn_add(&day->rise[bin], reading_ok(temp - air), row->minutes);
 }
 
 /* ---- bands ---- */

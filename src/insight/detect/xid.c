@@ -84,7 +84,7 @@ static bool read_pci(struct str text, char out[16])
     return true;
 }
 
-static bool read_number(struct str text, int64_t *ret)
+static bool xid_read_number(struct str text, int64_t *ret)
 {
     size_t len = 0;
     while (len < text.len && isdigit((unsigned char)text.at[len]))
@@ -113,11 +113,11 @@ bool xid_parse(struct str line, struct xid_line *ret)
     struct xid_line found = {0};
     if (!str_cut(&rest, ')', &pci) || !read_pci(pci, found.pci_address))
         return false;
-    if (rest.len < 2 || rest.at[0] != ':' || !read_number(str_trim(from(rest, 1)), &found.code))
+    if (rest.len < 2 || rest.at[0] != ':' || !xid_read_number(str_trim(from(rest, 1)), &found.code))
         return false;
     size_t pid = behind(rest, "pid="), name = behind(rest, "name=");
     if (pid)
-        read_number(from(rest, pid), &found.pid); /* older drivers write pid='<unknown>' */
+        xid_read_number(from(rest, pid), &found.pid); /* older drivers write pid='<unknown>' */
     if (name) {
         value = from(rest, name);
         struct str word;

@@ -29,7 +29,7 @@ static const char *const states[KIND_COUNT] = {"without a working fan", "lost", 
                                                "lightly loaded",        "warm",    "cooling down", "kept from idling",
                                                "loud by a setting",     "unclear", "idle",         "asleep"};
 
-static enum answer_kind kind_of(const struct why_part *part)
+static enum answer_kind answer_host_kind_of(const struct why_part *part)
 {
     bool light = part->activity.code == ACTIVITY_LIGHTLY_LOADED;
     switch (part->causes[0].code) {
@@ -76,13 +76,13 @@ static void say_kind(struct text *s, const struct snapshot *now, const struct wh
     size_t main = why->main, count = 0, others = why->gpu_count - 1, said = 0;
     bool simulated = true;
     for (size_t i = 0; i < why->gpu_count; i++)
-        if (i != main && kind_of(&why->gpus[i]) == kind) {
+        if (i != main && answer_host_kind_of(&why->gpus[i]) == kind) {
             count++;
             simulated &= now->gpus[i].simulated;
         }
     if (!count)
         return;
-    const char *gpu = simulated ? "simulated GPU" : "GPU", *also = kind_of(&why->gpus[main]) == kind ? "also " : "";
+    const char *gpu = simulated ? "simulated GPU" : "GPU", *also = answer_host_kind_of(&why->gpus[main]) == kind ? "also " : "";
     const char *is = over ? "was" : "is", *are = over ? "were" : "are";
     if (count == others && count > 1) {
         text_append(s, " The other %zu %ss %s %s%s.", count, gpu, are, also, states[kind]);
@@ -95,7 +95,7 @@ static void say_kind(struct text *s, const struct snapshot *now, const struct wh
     char list[96] = "";
     struct text names = TEXT(list);
     for (size_t i = 0; i < why->gpu_count; i++)
-        if (i != main && kind_of(&why->gpus[i]) == kind) {
+        if (i != main && answer_host_kind_of(&why->gpus[i]) == kind) {
             text_append(&names, "%s%d",
                         said == 0           ? ""
                         : said + 1 == count ? count > 2 ? ", and " : " and "

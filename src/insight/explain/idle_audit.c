@@ -48,7 +48,7 @@ static bool is_any(const char *name, const char *const *names)
 
 enum holder_kind { HOLDER_OTHER, HOLDER_BROWSER, HOLDER_MONITOR, HOLDER_SCREEN, HOLDER_BROKER };
 
-static enum holder_kind kind_of(const struct idle_holder *h)
+static enum holder_kind idle_audit_kind_of(const struct idle_holder *h)
 {
     static const char *const browsers[] = {
         "firefox",        "firefox-bin", "firefox-esr", "chrome",      "chromium",       "chromium-browse",
@@ -76,7 +76,7 @@ static enum holder_kind kind_of(const struct idle_holder *h)
 
 /* ---- findings ---- */
 
-static struct idle_finding *add(struct idle_audit *a, enum idle_code code, bool keeps, int32_t pid)
+static struct idle_finding *idle_audit_add(struct idle_audit *a, enum idle_code code, bool keeps, int32_t pid)
 {
     a->ruled_out &= ~(1u << code);
     for (size_t i = 0; i < a->count; i++) /* once a process and code */
@@ -128,7 +128,7 @@ static void audit_displays(struct idle_audit *a, const struct idle_facts *r, boo
     a->ruled_out |= 1u << IDLE_CODE_DISPLAY;
     for (size_t i = 0; i < r->display_count; i++) {
         const struct idle_display *d = &r->displays[i];
-        struct idle_finding *f = d->on ? add(a, IDLE_CODE_DISPLAY, pinned, 0) : NULL;
+        struct idle_finding *f = d->on ? idle_audit_add(a, IDLE_CODE_DISPLAY, pinned, 0) : NULL;
         if (!f)
             continue;
         struct text s = TEXT(f->text);
@@ -151,7 +151,7 @@ static bool audit_memory_clock(struct idle_audit *a, const struct gpu *gpu, cons
     a->ruled_out |= 1u << IDLE_CODE_MEMORY_CLOCK;
     if (clock * 10 < most * 9)
         return false;
-    struct idle_finding *f = add(a, IDLE_CODE_MEMORY_CLOCK, keeps, 0);
+    struct idle_finding *f = idle_audit_add(a, IDLE_CODE_MEMORY_CLOCK, keeps, 0);
     if (!f)
         return true;
     struct text s = TEXT(f->text);
@@ -176,7 +176,7 @@ static void audit_processes(struct idle_audit *a, const struct gpu *gpu, const s
         if (p->type == PROCESS_GRAPHICS || words_draws(p) || process_draws_desktop(p->name))
             continue;
         bool much = reading_get(p->mem_bytes, &held) && held >= MODEL_BYTES;
-        struct idle_finding *f = add(a, p->model[0] ? IDLE_CODE_MODEL : IDLE_CODE_CONTEXT, true, p->pid);
+        struct idle_finding *f = idle_audit_add(a, p->model[0] ? IDLE_CODE_MODEL : IDLE_CODE_CONTEXT, true, p->pid);
         if (!f)
             continue;
         process_words(p, WITH_OWNER, who);
@@ -203,7 +203,7 @@ static void audit_video(struct idle_audit *a, const struct gpu *gpu)
     if (!reading_get(gpu->decoder_permille, &busy))
         return;
     a->ruled_out |= 1u << IDLE_CODE_VIDEO;
-    struct idle_finding *f = busy > 0 ? add(a, IDLE_CODE_VIDEO, true, 0) : NULL;
+    struct idle_finding *f = busy > 0 ? idle_audit_add(a, IDLE_CODE_VIDEO, true, 0) : NULL;
     if (f)
         snprintf(f->text, sizeof f->text, "video is being decoded (decoder %lld%%)", percent(busy));
 }
@@ -215,13 +215,13 @@ static void audit_holders(struct idle_audit *a, const struct idle_facts *r, cons
         a->ruled_out |= 1u << IDLE_CODE_BROWSER | 1u << IDLE_CODE_MONITOR | 1u << IDLE_CODE_OPEN;
     for (size_t i = 0; i < r->holder_count; i++) {
         const struct idle_holder *h = &r->holders[i];
-        enum holder_kind kind = kind_of(h);
+        enum holder_kind kind = idle_audit_kind_of(h);
         if (kind == HOLDER_BROKER)
             continue;
         enum idle_code code = kind == HOLDER_BROWSER   ? IDLE_CODE_BROWSER
                               : kind == HOLDER_MONITOR ? IDLE_CODE_MONITOR
                                                        : IDLE_CODE_OPEN;
-        struct idle_finding *f = add(a, code, kind != HOLDER_SCREEN, h->pid);
+        struct idle_finding *f = idle_audit_add(a, code, kind != HOLDER_SCREEN, h->pid);
         if (!f)
             continue;
         struct text s = TEXT(f->text);
@@ -251,7 +251,7 @@ static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const st
     int64_t on;
     if (r->aspm == SWITCH_ON)
         a->ruled_out |= 1u << IDLE_CODE_ASPM;
-    if (r->aspm == SWITCH_OFF && (f = add(a, IDLE_CODE_ASPM, true, 0))) {
+    if (r->aspm == SWITCH_OFF && (f = idle_audit_add(a, IDLE_CODE_ASPM, true, 0))) {
         snprintf(f->text, sizeof f->text, "PCIe power saving (ASPM) is off%s",
                  r->aspm_by_policy ? ": the kernel's policy is performance" : " for this GPU");
         if (r->aspm_by_policy)
@@ -261,7 +261,7 @@ static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const st
         a->ruled_out |= 1u << IDLE_CODE_RUNTIME_PM;
     /* A GPU that shows a picture or is kept ready on purpose is not suspended anyway. */
     bool may_sleep = !any_display(r) && !reading_or(gpu->persistence_mode, 0);
-    if (r->runtime_pm == SWITCH_OFF && (f = add(a, IDLE_CODE_RUNTIME_PM, may_sleep, 0))) {
+    if (r->runtime_pm == SWITCH_OFF && (f = idle_audit_add(a, IDLE_CODE_RUNTIME_PM, may_sleep, 0))) {
         snprintf(f->text, sizeof f->text, "runtime power management is not allowed, so the GPU can't be suspended");
         if (r->pci_address[0] && may_sleep) {
             snprintf(line, sizeof line, "Let it sleep: echo auto | sudo tee /sys/bus/pci/devices/%s/power/control", r->pci_address);
@@ -271,7 +271,7 @@ static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const st
     if (!reading_get(gpu->persistence_mode, &on))
         return;
     a->ruled_out |= on ? 0 : 1u << IDLE_CODE_PERSISTENCE;
-    if (on && (f = add(a, IDLE_CODE_PERSISTENCE, false, 0)))
+    if (on && (f = idle_audit_add(a, IDLE_CODE_PERSISTENCE, false, 0)))
         snprintf(f->text, sizeof f->text, "persistence mode is on: the driver stays loaded");
 }
 

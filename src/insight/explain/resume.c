@@ -10,7 +10,8 @@
 
 enum { SAID_FOR_MS = 86400000 };
 
-static void add_number(struct text *s, const char *what, struct reading before, struct reading now, int64_t unit, const char *sign)
+static void resume_add_number(struct text *s, const char *what, struct reading before, struct reading now, int64_t unit,
+                              const char *sign)
 {
     int64_t was, is_now;
     if (reading_get(before, &was) && reading_get(now, &is_now) && words_whole(was, unit) != words_whole(is_now, unit))
@@ -24,12 +25,12 @@ bool resume_changes(const struct recent_settings *before, const struct gpu *gpu,
     int64_t was, is_now;
     const char *fan = gpu->fan_control.state == READING_OK ? gpu->fan_control.value : "";
     out[0] = '\0';
-    add_number(&s, "power limit", before->power_limit_mw, gpu->power_limit_mw, 1000, " W");
+    resume_add_number(&s, "power limit", before->power_limit_mw, gpu->power_limit_mw, 1000, " W");
     if (before->fan_control[0] && fan[0] && strcmp(before->fan_control, fan) != 0)
         text_append(&s, "%sfan control %s (before %s)", s.len ? ", " : "", fan, before->fan_control);
-    add_number(&s, "application clock", before->clock_app_graphics_khz, gpu->clock_app_graphics_khz, 1000, " MHz");
-    add_number(&s, "application memory clock", before->clock_app_memory_khz, gpu->clock_app_memory_khz, 1000, " MHz");
-    add_number(&s, "highest clock", before->clock_graphics_max_khz, gpu->clock_graphics_max_khz, 1000, " MHz");
+    resume_add_number(&s, "application clock", before->clock_app_graphics_khz, gpu->clock_app_graphics_khz, 1000, " MHz");
+    resume_add_number(&s, "application memory clock", before->clock_app_memory_khz, gpu->clock_app_memory_khz, 1000, " MHz");
+    resume_add_number(&s, "highest clock", before->clock_graphics_max_khz, gpu->clock_graphics_max_khz, 1000, " MHz");
     if (reading_get(before->persistence_mode, &was) && reading_get(gpu->persistence_mode, &is_now) && !was != !is_now)
         text_append(&s, "%spersistence mode %s (before %s)", s.len ? ", " : "", is_now ? "on" : "off", was ? "on" : "off");
     return s.len > 0;

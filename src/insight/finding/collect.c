@@ -19,14 +19,14 @@ int collection_init(struct collection *c, const struct snapshot *now)
     return c->verdict ? 0 : -ENOMEM;
 }
 
-static struct finding *find(struct collection *c, int gpu_index, enum finding_code code)
+static struct finding *collect_find(struct collection *c, int gpu_index, enum finding_code code)
 {
     return (struct finding *)verdict_find(c->verdict, gpu_index, code);
 }
 
-static struct finding *add(struct collection *c, const struct finding *fresh)
+static struct finding *collect_add(struct collection *c, const struct finding *fresh)
 {
-    struct finding *known = find(c, fresh->gpu_index, fresh->code);
+    struct finding *known = collect_find(c, fresh->gpu_index, fresh->code);
     if (!known) {
         if (c->verdict->count == c->most)
             return NULL;
@@ -57,7 +57,7 @@ void collect(struct collection *c, const struct gpu *gpu, enum finding_code code
     va_start(args, format);
     vsnprintf(f.headline, sizeof f.headline, format, args);
     va_end(args);
-    add(c, &f);
+    collect_add(c, &f);
 }
 
 /* "The fan has stopped." becomes "GPU 1: the fan has stopped"; names like XID and PCIe keep their capitals. */
@@ -79,7 +79,7 @@ void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index
     }
     f.gpu_index = gpu_index;
     f.power_mw = gpu ? reading_or(gpu->power_mw, 0) : 0;
-    add(c, &f);
+    collect_add(c, &f);
 }
 
 /* ---- the list ---- */
@@ -96,8 +96,8 @@ static bool is_implied(struct collection *c, const struct finding *f)
         {FINDING_VRAM_FULL, FINDING_MEMORY_SPILLED},
     };
     for (size_t i = 0; i < ARRAY_LEN(implied); i++)
-        if (implied[i].code == f->code && find(c, f->gpu_index, implied[i].by) &&
-            find(c, f->gpu_index, implied[i].by)->severity >= f->severity)
+        if (implied[i].code == f->code && collect_find(c, f->gpu_index, implied[i].by) &&
+            collect_find(c, f->gpu_index, implied[i].by)->severity >= f->severity)
             return true;
     return false;
 }

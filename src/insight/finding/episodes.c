@@ -13,7 +13,7 @@
 /* A break of this length, and no longer than a third of what it interrupts, belongs to the episode. */
 enum { BREAK_MAX_MS = 300000, GAP_STEPS = 3, HELD_LEAST = 100, SLOWED_LEAST = 100 };
 
-static enum episode_kind kind_of(const struct episode_point *p)
+static enum episode_kind episodes_kind_of(const struct episode_point *p)
 {
     int64_t util = 0, video = 0, value, slowed = reading_or(p->slowed_permille, 0);
     bool known = reading_get(p->util_permille, &util);
@@ -57,7 +57,7 @@ static size_t make_runs(const struct episode_point *points, size_t count, int64_
 {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        enum episode_kind kind = kind_of(&points[i]);
+        enum episode_kind kind = episodes_kind_of(&points[i]);
         struct run one = {kind, kind == EPISODE_CALM || kind == EPISODE_DARK ? 0 : points[i].worker, i, i};
         /* Where nothing was stored, an episode ends. */
         bool apart = i > 0 && points[i].at_ms - points[i - 1].at_ms > GAP_STEPS * step_ms;
@@ -118,7 +118,7 @@ static size_t find_peak(const struct episode_point *points, const struct run *r)
 {
     size_t best = (r->first + r->last) / 2;
     for (size_t i = r->first; i <= r->last; i++)
-        if (kind_of(&points[i]) == r->kind && telling(&points[i], r->kind) > telling(&points[best], r->kind) + 0.05)
+        if (episodes_kind_of(&points[i]) == r->kind && telling(&points[i], r->kind) > telling(&points[best], r->kind) + 0.05)
             best = i;
     return best;
 }
@@ -149,7 +149,7 @@ int episodes_find(const struct episode_point *points, size_t count, int64_t step
     return 0;
 }
 
-static void measure(const struct episode_point *points, const struct episode *e, struct episode_numbers *n)
+static void episodes_measure(const struct episode_point *points, const struct episode *e, struct episode_numbers *n)
 {
     int64_t value;
     for (size_t i = e->first; i <= e->last; i++) {
@@ -193,10 +193,10 @@ size_t episodes_group(const struct episode *found, size_t count, const struct ep
         struct episode_group *g = &ret[k];
         if (k == used) {
             ret[used++] = (struct episode_group){*e, since, until, until - since, 1, {0}};
-            measure(points, e, &g->numbers);
+            episodes_measure(points, e, &g->numbers);
             continue;
         }
-        measure(points, e, &g->numbers);
+        episodes_measure(points, e, &g->numbers);
         g->until_ms = until;
         g->total_ms += until - since;
         g->times++;

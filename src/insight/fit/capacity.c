@@ -96,8 +96,8 @@ static void judge_card(struct capacity_gpu *instance, const struct gpu *card)
         forbid(instance, whole.problem);
 }
 
-static void fill(struct capacity *c, struct capacity_gpu *out, const struct gpu *card, const struct gpu *gpu, int instance,
-                 const struct capacity_settings *settings)
+static void capacity_fill(struct capacity *c, struct capacity_gpu *out, const struct gpu *card, const struct gpu *gpu, int instance,
+                          const struct capacity_settings *settings)
 {
     *out = (struct capacity_gpu){
         .index = card->index,
@@ -160,7 +160,7 @@ struct capacity *capacity_new(const struct snapshot *s, const struct capacity_se
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *card = &s->gpus[i];
         struct capacity_gpu *whole_card = &c->gpus[at++];
-        fill(c, whole_card, card, card, -1, settings);
+        capacity_fill(c, whole_card, card, card, -1, settings);
         obey_verdict(whole_card, s->verdict);
         bool divided = card->instance_count || reading_or(card->mig_enabled, 0);
         if (divided && whole_card->usable) {
@@ -168,7 +168,7 @@ struct capacity *capacity_new(const struct snapshot *s, const struct capacity_se
             snprintf(whole_card->problem, sizeof whole_card->problem, "it is divided into instances (MIG)");
         }
         for (size_t k = 0; k < card->instance_count; k++, at++) {
-            fill(c, &c->gpus[at], card, &card->instances[k], (int)k, settings);
+            capacity_fill(c, &c->gpus[at], card, &card->instances[k], (int)k, settings);
             obey_verdict(&c->gpus[at], s->verdict);
             share_memory(&c->gpus[at], card, k);
         }

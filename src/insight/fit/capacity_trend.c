@@ -44,7 +44,7 @@ void courses_free(struct capacity_courses *c)
     free(c);
 }
 
-static struct course *find(const struct capacity_courses *c, const struct gpu_id *gpu)
+static struct course *capacity_trend_find(const struct capacity_courses *c, const struct gpu_id *gpu)
 {
     for (size_t i = 0; i < c->count; i++)
         if (gpu_same(&c->courses[i]->gpu, gpu))
@@ -54,7 +54,7 @@ static struct course *find(const struct capacity_courses *c, const struct gpu_id
 
 bool courses_add(struct capacity_courses *c, const struct gpu_id *gpu, struct wall at, int64_t free_bytes)
 {
-    struct course *course = find(c, gpu);
+    struct course *course = capacity_trend_find(c, gpu);
     if (!course && c->count < GPU_MAX && (course = calloc(1, sizeof *course))) {
         course->gpu = *gpu;
         c->courses[c->count++] = course;
@@ -99,7 +99,7 @@ void courses_fill(const struct capacity_courses *c, struct wall now, struct capa
 {
     for (size_t i = 0; i < capacity->gpu_count; i++) {
         struct capacity_gpu *gpu = &capacity->gpus[i];
-        const struct course *course = gpu->instance < 0 ? find(c, &gpu->id) : NULL;
+        const struct course *course = gpu->instance < 0 ? capacity_trend_find(c, &gpu->id) : NULL;
         int64_t known;
         if (!course)
             continue;
@@ -112,7 +112,7 @@ void courses_fill(const struct capacity_courses *c, struct wall now, struct capa
 size_t courses_points(const struct capacity_courses *c, const struct gpu_id *gpu, struct wall now,
                       struct course_point points[COURSE_POINTS_MAX])
 {
-    const struct course *course = find(c, gpu);
+    const struct course *course = capacity_trend_find(c, gpu);
     int64_t last = now.ms / MINUTE_MS / POINT_MINUTES;
     size_t count = 0;
     for (int64_t quarter = last - COURSE_POINTS_MAX + 1; course && quarter <= last; quarter++) {

@@ -17,7 +17,7 @@ int gguf_fail(struct gguf_reader *r, int code, const char *why)
     return r->failed;
 }
 
-static bool load(struct gguf_reader *r)
+static bool gguf_reader_load(struct gguf_reader *r)
 {
     ssize_t got = r->in->read(r->in->user, r->at, r->window, GGUF_WINDOW);
     if (got < 0)
@@ -32,7 +32,7 @@ bool gguf_take(struct gguf_reader *r, void *to, size_t size)
     unsigned char *out = to;
     while (size && !r->failed) {
         if (r->at < r->window_at || r->at >= r->window_at + r->window_len) {
-            if (!load(r))
+            if (!gguf_reader_load(r))
                 return false;
             continue;
         }

@@ -195,7 +195,7 @@ static void metadata(struct gguf_reader *r, bool first)
 
 /* ---- tensors ---- */
 
-static int kind_of(const char *name)
+static int model_gguf_kind_of(const char *name)
 {
     struct str s = str_from(name), part;
     int64_t layer;
@@ -234,7 +234,7 @@ static void read_tensor(struct gguf_reader *r, struct tensor *t)
     shape(r, &row, &rows);
     uint64_t type = gguf_number(r, 4);
     t->offset = gguf_number(r, 8);
-    t->kind = kind_of(name);
+    t->kind = model_gguf_kind_of(name);
     if (r->failed)
         return;
     const struct gguf_type *known = gguf_type_of(type);
@@ -255,7 +255,7 @@ static int by_offset(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static void add(struct model_facts *f, const struct tensor *t)
+static void model_gguf_add(struct model_facts *f, const struct tensor *t)
 {
     int64_t bytes = (int64_t)t->bytes;
     f->tensor_count++;
@@ -290,7 +290,7 @@ static void count_tensors(struct gguf_reader *r, struct tensor *tensors, size_t 
                                   (unsigned long long)(start + t->offset + t->bytes), (unsigned long long)r->in->size);
             return;
         }
-        add(r->facts, t);
+        model_gguf_add(r->facts, t);
         if (r->facts->tensor_bytes > MODEL_BYTES_MAX) {
             gguf_fail(r, -EBADMSG, "the tensors are larger than can be counted");
             return;

@@ -144,7 +144,7 @@ int safetensors_read(const struct model_input *in, struct model_facts *facts, st
 
 /* ---- config.json ---- */
 
-static void number(const json_t *config, const char *key, struct reading *to)
+static void model_safetensors_number(const json_t *config, const char *key, struct reading *to)
 {
     const json_t *value = json_object_get(config, key);
     if (json_is_integer(value))
@@ -196,10 +196,10 @@ static void config_object(const json_t *config, struct model_facts *f)
         {"num_experts_per_tok", &f->experts_used},
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        number(config, fields[i].key, fields[i].to);
+        model_safetensors_number(config, fields[i].key, fields[i].to);
     struct reading rank = {0}, rope = {0};
-    number(config, "kv_lora_rank", &rank);
-    number(config, "qk_rope_head_dim", &rope);
+    model_safetensors_number(config, "kv_lora_rank", &rank);
+    model_safetensors_number(config, "qk_rope_head_dim", &rope);
     if (rank.state == READING_OK && rope.state == READING_OK && rank.value > 0 && rope.value >= 0 && rank.value < 1 << 24 &&
         rope.value < 1 << 24)
         f->latent = reading_ok(rank.value + rope.value);

@@ -56,7 +56,7 @@ static bool is_evicted(const struct search *s, const char *worker)
 }
 
 /* The room on each GPU with those workers gone; -1 where nothing may be placed, or where it is not known. */
-static void measure(struct search *s)
+static void placement_measure(struct search *s)
 {
     for (size_t i = 0; i < s->c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &s->c->gpus[i];
@@ -82,10 +82,10 @@ static void counts(const struct search *s, size_t *from, size_t *to)
               : MIN_OF(MAX_OF(split_largest_group(s->c, s->room.rooms), 1), (size_t)PLACEMENT_GPUS_MAX);
 }
 
-static bool find(struct search *s, struct placement *out)
+static bool fit_placement_find(struct search *s, struct placement *out)
 {
     size_t from, to;
-    measure(s);
+    placement_measure(s);
     counts(s, &from, &to);
     for (size_t n = from; n <= to; n++)
         if (split_try(s->c, s->request, &s->room, n, out)) {
@@ -100,13 +100,13 @@ static bool find_with_eviction(struct search *s, struct placement *out)
 {
     for (size_t i = 0; i < s->worker_count; i++)
         s->workers[i].evicted = true;
-    if (s->worker_count == 0 || !find(s, out))
+    if (s->worker_count == 0 || !fit_placement_find(s, out))
         return false;
     for (size_t i = 0; i < s->worker_count; i++) {
         s->workers[i].evicted = false;
-        s->workers[i].evicted = !find(s, out);
+        s->workers[i].evicted = !fit_placement_find(s, out);
     }
-    find(s, out);
+    fit_placement_find(s, out);
     for (size_t i = 0; i < s->worker_count; i++)
         if (s->workers[i].evicted)
             str_copy(out->evicted[out->evicted_count++], CAPACITY_WORKER_SIZE, str_from(s->workers[i].name));
@@ -130,7 +130,7 @@ static int64_t least_missing(struct search *s)
     size_t from, to;
     for (size_t i = 0; i < s->worker_count; i++)
         s->workers[i].evicted = !s->request->no_eviction;
-    measure(s);
+    placement_measure(s);
     counts(s, &from, &to);
     int64_t least = INT64_MAX;
     for (size_t n = from; n <= to; n++)
@@ -155,7 +155,7 @@ static size_t divided(const struct search *s, struct placement *p)
     parted.request = &request;
     for (size_t i = 0; i < parted.worker_count; i++)
         parted.workers[i].evicted = false;
-    return find(&parted, p) ? p->copies[0].share_count : 0;
+    return fit_placement_find(&parted, p) ? p->copies[0].share_count : 0;
 }
 
 struct placement *placement_find(const struct capacity *c, const struct placement_request *request)
@@ -174,7 +174,7 @@ struct placement *placement_find(const struct capacity *c, const struct placemen
     }
     s.room = (struct split_rooms){rooms, left, list};
     list_workers(&s);
-    if (find(&s, p) || (!request->no_eviction && find_with_eviction(&s, p))) {
+    if (fit_placement_find(&s, p) || (!request->no_eviction && find_with_eviction(&s, p))) {
         p->verdict = PLACEMENT_FITS;
     } else if (something_is_unknown(&s)) {
         p->verdict = PLACEMENT_UNKNOWN;

@@ -15,7 +15,7 @@ enum { PAIRS_MAX = FIT_POINTS_MAX * (FIT_POINTS_MAX - 1) / 2, TAUS = 18, ROUNDS 
 /* Beyond so many standard deviations a reading pulls no stronger. */
 #define HUBER 1.5
 
-static int compare(const void *a, const void *b)
+static int fit_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -23,7 +23,7 @@ static int compare(const void *a, const void *b)
 
 double fit_quantile(double *values, size_t count, double quantile)
 {
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, fit_compare);
     double at = quantile * (double)(count - 1);
     size_t below = (size_t)at;
     if (below + 1 >= count)

@@ -44,7 +44,7 @@ void forecast_memory_free(struct forecast_memory *m)
     free(m);
 }
 
-static struct forecast_card *card_of(const struct forecast_memory *m, const struct gpu *g)
+static struct forecast_card *forecast_card_of(const struct forecast_memory *m, const struct gpu *g)
 {
     for (size_t i = 0; i < m->card_count; i++)
         if (gpu_same(&m->cards[i]->id, &g->id))
@@ -214,7 +214,7 @@ bool forecast_see(struct forecast_memory *m, const struct snapshot *s)
     int64_t t_ms = s->taken.ns ? s->taken.ns / NS_PER_MS : s->taken_at.ms;
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *g = &s->gpus[i];
-        struct forecast_card *c = card_of(m, g);
+        struct forecast_card *c = forecast_card_of(m, g);
         if (!c && !(c = card_add(m, g))) {
             ok = false;
             continue;
@@ -251,7 +251,7 @@ struct forecast *forecast_make(const struct forecast_memory *m, const struct sna
     f->count = now->gpu_count;
     for (size_t i = 0; i < now->gpu_count; i++) {
         const struct gpu *g = &now->gpus[i];
-        const struct forecast_card *c = card_of(m, g);
+        const struct forecast_card *c = forecast_card_of(m, g);
         f->gpus[i].gpu_index = g->index;
         f->gpus[i].id = g->id;
         f->gpus[i].simulated = g->simulated;

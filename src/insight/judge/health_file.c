@@ -86,7 +86,7 @@ void health_write(const struct health_history *h, const char *boot, struct healt
 
 /* ---- back ---- */
 
-static int64_t number(const json_t *o, const char *key)
+static int64_t health_file_number(const json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
 }
@@ -108,17 +108,17 @@ static bool take_fault(const json_t *o, struct health_fault *f)
 {
     const char *name = json_string_value(json_object_get(o, "check"));
     enum health_check check;
-    int64_t advice = number(o, "advice");
+    int64_t advice = health_file_number(o, "advice");
     if (!name || !health_check_from_name(name, &check) || advice < 0 || advice >= ADVICE_COUNT)
         return false;
     *f = (struct health_fault){.check = check,
-                               .code = (int32_t)number(o, "code"),
-                               .first_at = {number(o, "first_ms")},
-                               .last_at = {number(o, "last_ms")},
-                               .held = {number(o, "held_ms")},
-                               .times = (uint32_t)number(o, "times"),
-                               .total = (uint64_t)MAX_OF(number(o, "total"), number(o, "times")),
-                               .resets = (uint32_t)number(o, "resets"),
+                               .code = (int32_t)health_file_number(o, "code"),
+                               .first_at = {health_file_number(o, "first_ms")},
+                               .last_at = {health_file_number(o, "last_ms")},
+                               .held = {health_file_number(o, "held_ms")},
+                               .times = (uint32_t)health_file_number(o, "times"),
+                               .total = (uint64_t)MAX_OF(health_file_number(o, "total"), health_file_number(o, "times")),
+                               .resets = (uint32_t)health_file_number(o, "resets"),
                                .returned = json_is_true(json_object_get(o, "returned")),
                                .active = json_is_true(json_object_get(o, "active")),
                                .advice = (enum health_advice)advice};
@@ -128,15 +128,15 @@ static bool take_fault(const json_t *o, struct health_fault *f)
 
 static bool take_card(const json_t *o, struct health_card *c)
 {
-    *c = (struct health_card){.index = (int)number(o, "index"),
-                              .last_seen = {number(o, "last_seen_ms")},
+    *c = (struct health_card){.index = (int)health_file_number(o, "index"),
+                              .last_seen = {health_file_number(o, "last_seen_ms")},
                               .last_state = json_is_true(json_object_get(o, "was_lost")) ? GPU_LOST : GPU_OK,
-                              .resets = (uint32_t)number(o, "resets"),
+                              .resets = (uint32_t)health_file_number(o, "resets"),
                               .energy_mj = take_reading(o, "energy_mj"),
                               .ecc_corrected = take_reading(o, "ecc_corrected"),
                               .ecc_uncorrected = take_reading(o, "ecc_uncorrected"),
-                              .nvlinks_most = number(o, "nvlinks_most"),
-                              .state_since = {number(o, "state_since_ms")}};
+                              .nvlinks_most = health_file_number(o, "nvlinks_most"),
+                              .state_since = {health_file_number(o, "state_since_ms")}};
     json_copy_text(o, "uuid", c->id.uuid, sizeof c->id.uuid);
     json_copy_text(o, "pci_address", c->id.pci_address, sizeof c->id.pci_address);
     json_copy_text(o, "name", c->id.name, sizeof c->id.name);
@@ -168,7 +168,7 @@ int health_read(struct health_history *h, struct str text, const char *boot, str
     json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, &said);
     const json_t *cards = json_object_get(root, "cards");
     const char *written = json_string_value(json_object_get(root, "boot"));
-    bool good = root && number(root, "version") == FILE_VERSION && json_is_array(cards) && written;
+    bool good = root && health_file_number(root, "version") == FILE_VERSION && json_is_array(cards) && written;
     size_t i;
     json_t *card;
     if (good)
@@ -183,7 +183,8 @@ int health_read(struct health_history *h, struct str text, const char *boot, str
     bool same_boot = good && boot[0] && strcmp(written, boot) == 0;
     *until = (struct health_log_mark){0};
     if (same_boot)
-        *until = (struct health_log_mark){number(root, "kernel_log_until_us"), {number(root, "kernel_log_until_ms")}};
+        *until = (struct health_log_mark){health_file_number(root, "kernel_log_until_us"),
+                                          {health_file_number(root, "kernel_log_until_ms")}};
     json_decref(root);
     if (!good) {
         memset(h, 0, sizeof *h);

@@ -142,7 +142,8 @@ void memory_take_logged(struct health_card *card, enum health_check check, int32
     renew(card, fault, at);
 }
 
-static bool note(struct health_history *h, const char *pci_address, enum health_check check, int64_t code, struct wall at)
+static bool health_memory_note(struct health_history *h, const char *pci_address, enum health_check check, int64_t code,
+                               struct wall at)
 {
     for (size_t i = 0; i < h->card_count; i++)
         if (h->cards[i].id.pci_address[0] && strcasecmp(h->cards[i].id.pci_address, pci_address) == 0) {
@@ -154,10 +155,10 @@ static bool note(struct health_history *h, const char *pci_address, enum health_
 
 bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
 {
-    return note(h, pci_address, HEALTH_CHECK_XID, code, at);
+    return health_memory_note(h, pci_address, HEALTH_CHECK_XID, code, at);
 }
 
 bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at)
 {
-    return note(h, pci_address, HEALTH_CHECK_DRIVER_FAULT, code, at);
+    return health_memory_note(h, pci_address, HEALTH_CHECK_DRIVER_FAULT, code, at);
 }

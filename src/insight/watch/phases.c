@@ -51,7 +51,7 @@ static bool memory_grows(const struct run_course *c, size_t first, size_t last)
     return after - before >= MAX_OF((int64_t)GROWS_LEAST, c->vram_bytes.peak / 50);
 }
 
-static enum course_kind kind_of(const struct run_course *c, size_t at)
+static enum course_kind phases_kind_of(const struct run_course *c, size_t at)
 {
     const struct course_moment *m = &c->moments[at];
     size_t first, last;
@@ -105,7 +105,7 @@ static size_t drop_short(const struct run_course *c, struct phase_span *spans, s
     return count;
 }
 
-static void fill(const struct run_course *c, const struct phase_span *s, struct course_phase *p)
+static void phases_fill(const struct run_course *c, const struct phase_span *s, struct course_phase *p)
 {
     double limited[COURSE_LIMIT_COUNT] = {0}, util = 0, util_s = 0, power = 0, power_s = 0;
     *p = (struct course_phase){.kind = s->kind, .from_s = begin_of(c, s->first), .seconds = seconds_of(c, s)};
@@ -141,10 +141,10 @@ size_t course_phases(const struct run_course *c, struct course_phase *phases)
     if (!spans)
         return 0;
     for (size_t i = 0; i < c->moment_count; i++)
-        spans[count++] = (struct phase_span){kind_of(c, i), i, i};
+        spans[count++] = (struct phase_span){phases_kind_of(c, i), i, i};
     count = drop_short(c, spans, join_equal(spans, count));
     for (size_t i = 0; i < count; i++) {
-        fill(c, &spans[i], &phases[i]);
+        phases_fill(c, &spans[i], &phases[i]);
         if (i > 0 && phases[i].kind == COURSE_STARTING)
             phases[i].kind = i + 1 == count ? COURSE_ENDING : COURSE_WAITING;
     }

@@ -47,7 +47,7 @@ void usage_done(struct run_usage *u)
     u->gpus = NULL;
 }
 
-static void add(struct reading *sum, struct reading r)
+static void usage_add(struct reading *sum, struct reading r)
 {
     if (r.state == READING_OK)
         *sum = reading_ok(reading_or(*sum, 0) + r.value);
@@ -64,9 +64,9 @@ static struct own_part part_of_processes(const struct gpu *g, const struct proce
             continue;
         }
         own.on_gpu = true;
-        add(&own.vram_bytes, p->mem_bytes);
-        add(&own.util_permille, p->util_permille);
-        add(&own.attributed_mw, p->power_mw);
+        usage_add(&own.vram_bytes, p->mem_bytes);
+        usage_add(&own.util_permille, p->util_permille);
+        usage_add(&own.attributed_mw, p->power_mw);
     }
     /* Alone on the GPU: its load is the program's. */
     if (own.on_gpu && own.util_permille.state != READING_OK && !others && !g->processes_hidden)
@@ -113,14 +113,14 @@ static void add_gpu(struct course_moment *m, const struct gpu *g, const struct o
 {
     bool rough = g->dram_active_permille.state != READING_OK;
     m->on_gpu = true;
-    add(&m->vram_bytes, own->vram_bytes);
-    add(&m->util_permille, own->util_permille);
-    add(&m->gpu_util_permille, g->util_permille);
-    add(&m->bandwidth_permille, rough ? g->mem_util_permille : g->dram_active_permille);
+    usage_add(&m->vram_bytes, own->vram_bytes);
+    usage_add(&m->util_permille, own->util_permille);
+    usage_add(&m->gpu_util_permille, g->util_permille);
+    usage_add(&m->bandwidth_permille, rough ? g->mem_util_permille : g->dram_active_permille);
     m->bandwidth_is_rough |= rough;
     raise_to(&m->pcie_permille, pcie_share(g));
-    add(&m->power_mw, g->power_mw);
-    add(&m->power_limit_mw, g->power_limit_mw);
+    usage_add(&m->power_mw, g->power_mw);
+    usage_add(&m->power_limit_mw, g->power_limit_mw);
     raise_to(&m->temp_mdegc, g->temp_mdegc);
     m->throttle |= reading_or(g->throttle_bits, 0);
 }

@@ -42,7 +42,7 @@ static void free_job(struct history_task *task)
 
 /* ---- in the reader's thread ---- */
 
-static int add_row(void *user, const struct store_row *row)
+static int history_add_row(void *user, const struct store_row *row)
 {
     struct history_job *job = user;
     /* One more than asked for tells that there is a next page. */
@@ -65,7 +65,7 @@ static int write_rows(struct store *s, struct history_job *job, struct error *er
                                     .limit = job->limit + 1,
                                     .columns = job->columns,
                                     .column_count = STATS_COLUMNS};
-    return store_rows(s, &page, add_row, job, err);
+    return store_rows(s, &page, history_add_row, job, err);
 }
 
 /* Points of several GPUs, to be put in the order of time. */
@@ -83,7 +83,7 @@ struct points {
     size_t count, capacity;
 };
 
-static int note_gpu(void *user, const struct store_gpu *gpu)
+static int history_note_gpu(void *user, const struct store_gpu *gpu)
 {
     struct points *p = user;
     if (p->gpu_count < GPUS_MAX && (p->job->gpu_index < 0 || gpu->index == p->job->gpu_index))
@@ -114,7 +114,7 @@ static int by_key(const void *a, const void *b)
 static int gather_points(struct store *s, struct points *p, struct error *err)
 {
     struct history_job *job = p->job;
-    int rc = store_gpus(s, NULL, note_gpu, p, err);
+    int rc = store_gpus(s, NULL, history_note_gpu, p, err);
     int64_t oldest_ms = job->until_ms;
     for (size_t i = 0; i < p->gpu_count; i++)
         oldest_ms = MIN_OF(oldest_ms, p->gpus[i].first_seen.ms);
@@ -235,7 +235,7 @@ int history_ask(struct server *s, struct history_task *task)
     return store_service_ask(s->parts.store, &task->question);
 }
 
-static void refuse(struct exchange *x, int rc)
+static void history_refuse(struct exchange *x, int rc)
 {
     if (rc == -EDQUOT)
         exchange_error_with(x, 429, "Retry-After: 1\r\n", "too_many_questions",
@@ -253,7 +253,7 @@ void history_park(struct exchange *x, struct history_task *task)
     int rc = history_ask(x->server, task);
     if (rc < 0) {
         task->drop(task);
-        refuse(x, rc);
+        history_refuse(x, rc);
         return;
     }
     exchange_park(x);
@@ -264,7 +264,7 @@ void history_park(struct exchange *x, struct history_task *task)
 void history_failed(struct exchange *x, const struct history_task *task)
 {
     if (task->rc == -EBUSY)
-        refuse(x, task->rc);
+        history_refuse(x, task->rc);
     else if (task->rc == -ETIME)
         exchange_error_with(x, 503, "Retry-After: 10\r\n", "took_too_long",
                             "The answer took too long to make: ask about a shorter time, or for fewer points.");
@@ -293,7 +293,7 @@ static bool bad(struct exchange *x, const char *message)
     return false;
 }
 
-static bool read_time(struct exchange *x, const char *key, int64_t now_ms, int64_t *ret_ms)
+static bool history_read_time(struct exchange *x, const char *key, int64_t now_ms, int64_t *ret_ms)
 {
     char text[96];
     struct wall at;
@@ -325,7 +325,7 @@ static bool read_question(struct exchange *x, struct history_job *job)
     int64_t now_ms = clock_wall(x->server->options.env->clock).ms, number;
     char text[64];
     *job = (struct history_job){.until_ms = now_ms + 1, .gpu_index = -1, .limit = LIMIT_DEFAULT};
-    if (!read_time(x, "since", now_ms, &job->since_ms) || !read_time(x, "until", now_ms, &job->until_ms))
+    if (!history_read_time(x, "since", now_ms, &job->since_ms) || !history_read_time(x, "until", now_ms, &job->until_ms))
         return false;
     if (http_query(r, "gpu_index", text, sizeof text)) {
         if (!str_to_i64(str_from(text), &number) || number < 0 || number >= GPU_MAX)

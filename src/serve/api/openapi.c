@@ -25,7 +25,7 @@ static json_t *metric_schema(const struct metric_info *m)
     return json_pack("{s:[ss], s:s}", "type", "string", "null", "description", m->help);
 }
 
-static void add(json_t *schema, const char *key, json_t *value)
+static void openapi_add(json_t *schema, const char *key, json_t *value)
 {
     json_object_set_new(json_object_get(schema, "properties"), key, value);
     json_array_append_new(json_object_get(schema, "required"), json_string(key));
@@ -53,12 +53,12 @@ void openapi_write(struct buf *out)
     for (size_t i = 0; i < PROPERTY_COUNT; i++)
         complete_example(shown, property_table[i].json);
     for (size_t i = 0; i < METRIC_COUNT; i++)
-        add(gpu, metric_table[i].json, metric_schema(&metric_table[i]));
+        openapi_add(gpu, metric_table[i].json, metric_schema(&metric_table[i]));
     for (size_t i = 0; i < PROPERTY_COUNT; i++)
-        add(gpu, property_table[i].json,
-            json_pack("{s:[ss], s:s}", "type", "string", "null", "description", property_table[i].help));
+        openapi_add(gpu, property_table[i].json,
+                    json_pack("{s:[ss], s:s}", "type", "string", "null", "description", property_table[i].help));
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
-        add(process, process_metric_table[i].json, metric_schema(&process_metric_table[i]));
+        openapi_add(process, process_metric_table[i].json, metric_schema(&process_metric_table[i]));
     json_object_set_new(json_object_get(doc, "info"), "version", json_string(WHIRR_VERSION));
     AUTO_FREE char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
     json_decref(doc);

@@ -26,7 +26,7 @@ static void *run(void *argument)
 }
 
 /* The answer was given, or its client has gone before it could be. */
-static void forget(void *release)
+static void release_forget(void *release)
 {
     ((struct release *)release)->finished = false;
 }
@@ -46,7 +46,7 @@ static void on_done(void *arg)
         return;
     r->finished = true;
     client->answer = r;
-    client->drop_answer = forget;
+    client->drop_answer = release_forget;
     http_unpark(c);
 }
 
@@ -121,7 +121,7 @@ void post_release(struct exchange *x)
     struct http_client *h = x->conn->state;
     if (TAKE(h->answer)) {
         reply(x, r);
-        forget(r);
+        release_forget(r);
         return;
     }
     int64_t for_ms;

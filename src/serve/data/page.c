@@ -97,7 +97,7 @@ static const struct page as_text = {.utf8 = true};
 
 typedef void show(char text[NUMBER_SIZE], const struct page *page, struct reading reading);
 
-static void number(struct buf *out, show *in_words, struct reading r)
+static void page_number(struct buf *out, show *in_words, struct reading r)
 {
     char text[NUMBER_SIZE];
     in_words(text, &as_text, r);
@@ -134,7 +134,7 @@ static void figures(struct buf *out, const struct gpu *g)
     char text[NUMBER_SIZE];
     buf_text(out, "<dl>");
     term(out, "Utilization");
-    number(out, show_percent, g->util_permille);
+    page_number(out, show_percent, g->util_permille);
     bar(out, g->util_permille, reading_ok(1000), NEVER);
     buf_text(out, end);
     term(out, "VRAM");
@@ -143,7 +143,7 @@ static void figures(struct buf *out, const struct gpu *g)
     bar(out, g->mem_used_bytes, g->mem_total_bytes, 95);
     buf_text(out, end);
     term(out, "Temperature");
-    number(out, show_temperature, g->temp_mdegc);
+    page_number(out, show_temperature, g->temp_mdegc);
     bar(out, g->temp_mdegc, g->temp_limit_mdegc, 95);
     buf_text(out, end);
     term(out, "Power");
@@ -155,7 +155,7 @@ static void figures(struct buf *out, const struct gpu *g)
     bar(out, g->power_mw, g->power_limit_mw, NEVER); /* reached, it is as it should be */
     buf_text(out, end);
     term(out, "Fan");
-    number(out, show_percent, g->fan_permille);
+    page_number(out, show_percent, g->fan_permille);
     bar(out, g->fan_permille, reading_ok(1000), NEVER);
     buf_text(out, end);
     term(out, "Clock");
@@ -185,11 +185,11 @@ static void processes(struct buf *out, const struct gpu *g)
         buf_printf(out, "<tr><td class=\"n\">%d</td><td>", (int)p->pid);
         html_text(out, p->user[0] ? p->user : "–");
         buf_printf(out, "</td><td>%s</td><td class=\"n\">", process_type_name(p->type));
-        number(out, show_bytes, p->mem_bytes);
+        page_number(out, show_bytes, p->mem_bytes);
         buf_text(out, "</td><td class=\"n\">");
-        number(out, show_percent, p->util_permille);
+        page_number(out, show_percent, p->util_permille);
         buf_text(out, "</td><td class=\"n\">");
-        number(out, show_watts, p->power_mw);
+        page_number(out, show_watts, p->power_mw);
         buf_text(out, "</td><td class=\"c\">");
         html_text(out, p->command[0] ? p->command : p->name[0] ? p->name : "–");
         buf_text(out, "</td></tr>\n");

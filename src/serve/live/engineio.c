@@ -20,7 +20,7 @@ enum { RECORD_SEPARATOR = 0x1e, TICK_MS = 1000, QUEUE_MAX = 64 << 20 };
 
 /* ---- finding sessions ---- */
 
-static size_t bucket_of(const char *sid)
+static size_t engineio_bucket_of(const char *sid)
 {
     size_t hash = 5381;
     for (const char *c = sid; *c; c++)
@@ -28,9 +28,9 @@ static size_t bucket_of(const char *sid)
     return hash % EIO_BUCKETS;
 }
 
-static struct eio_session *find(struct eio *e, const char *sid)
+static struct eio_session *engineio_find(struct eio *e, const char *sid)
 {
-    for (struct eio_session *s = e->buckets[bucket_of(sid)]; s; s = s->next)
+    for (struct eio_session *s = e->buckets[engineio_bucket_of(sid)]; s; s = s->next)
         if (strcmp(s->sid, sid) == 0 && !s->closing)
             return s;
     return NULL;
@@ -66,7 +66,7 @@ static void stop_polling(struct eio_session *s)
 static void unlink_session(struct eio_session *s)
 {
     stop_polling(s);
-    struct eio_session **at = &s->eio->buckets[bucket_of(s->sid)];
+    struct eio_session **at = &s->eio->buckets[engineio_bucket_of(s->sid)];
     while (*at && *at != s)
         at = &(*at)->next;
     if (*at)
@@ -280,7 +280,7 @@ static void reply_text(struct exchange *x, struct str text)
 }
 
 /* The oldest session of the same peer that never became a client goes: one that opens sessions and leaves them costs itself. */
-static bool make_room(struct peer *peer)
+static bool engineio_make_room(struct peer *peer)
 {
     for (struct eio_session *s = peer->oldest_session; s; s = s->newer) {
         if (s->joined || s->poll || s->probe)
@@ -294,7 +294,7 @@ static bool make_room(struct peer *peer)
 static bool has_room(struct eio *e, struct peer *peer)
 {
     if (e->count >= e->max || peer->polling >= EIO_POLLING_PER_PEER || e->polling >= EIO_POLLING_MAX)
-        return make_room(peer);
+        return engineio_make_room(peer);
     return true;
 }
 
@@ -321,8 +321,8 @@ static struct eio_session *open_session(struct eio *e, struct conn *c, bool poll
     }
     if (polls)
         start_polling(s);
-    s->next = e->buckets[bucket_of(s->sid)];
-    e->buckets[bucket_of(s->sid)] = s;
+    s->next = e->buckets[engineio_bucket_of(s->sid)];
+    e->buckets[engineio_bucket_of(s->sid)] = s;
     e->count++;
     if (!e->ticking)
         e->ticking = watch_on(e->ticker, TICK_MS);
@@ -445,7 +445,7 @@ void eio_handle(struct eio *e, struct exchange *x)
     }
     struct eio_session *s = NULL;
     if (http_query(x->request, "sid", sid, sizeof sid)) {
-        s = find(e, sid);
+        s = engineio_find(e, sid);
         struct http_client *h = http_client_of(x->conn);
         if (!s && x->waited && h) { /* it was closed while this poll waited */
             reply_text(x, STR("1"));

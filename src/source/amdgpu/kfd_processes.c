@@ -37,7 +37,7 @@ static void add_node(struct attrs *process, const struct kfd_node *node, int par
     }
 }
 
-static void add_process(struct gpu *out, int32_t pid, const struct usage *u, int64_t units, size_t parts)
+static void kfd_processes_add_process(struct gpu *out, int32_t pid, const struct usage *u, int64_t units, size_t parts)
 {
     struct process *p = gpu_find_process(out, pid);
     if (!p)
@@ -79,7 +79,7 @@ void kfd_fill_processes(const struct kfd *k, const struct env *env, const char *
         }
         /* A process of ROCm opens every card: only those it uses count. */
         if (u.used_parts)
-            add_process(out, (int32_t)pid, &u, units, parts);
+            kfd_processes_add_process(out, (int32_t)pid, &u, units, parts);
         if (out->processes_state == READING_UNREAD || out->processes_state == READING_UNSUPPORTED)
             out->processes_state = READING_OK;
     }

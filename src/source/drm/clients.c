@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-static size_t bucket_of(const struct clients *c, const char *device, uint64_t id)
+static size_t clients_bucket_of(const struct clients *c, const char *device, uint64_t id)
 {
     uint64_t h = id * 0x9e3779b97f4a7c15u;
     for (; *device; device++)
@@ -17,7 +17,7 @@ static size_t bucket_of(const struct clients *c, const char *device, uint64_t id
 
 static void put_in_bucket(struct clients *c, size_t index)
 {
-    size_t b = bucket_of(c, c->list[index].device, c->list[index].id);
+    size_t b = clients_bucket_of(c, c->list[index].device, c->list[index].id);
     while (c->buckets[b])
         b = (b + 1) & (c->bucket_count - 1);
     c->buckets[b] = (uint32_t)index + 1;
@@ -47,7 +47,7 @@ static bool clients_make_room(struct clients *c)
 
 int clients_place(struct clients *c, const char *device, uint64_t id)
 {
-    for (size_t b = c->bucket_count ? bucket_of(c, device, id) : 0; c->bucket_count && c->buckets[b];
+    for (size_t b = c->bucket_count ? clients_bucket_of(c, device, id) : 0; c->bucket_count && c->buckets[b];
          b = (b + 1) & (c->bucket_count - 1)) {
         const struct drm_client *found = &c->list[c->buckets[b] - 1];
         if (found->id == id && strcmp(found->device, device) == 0)

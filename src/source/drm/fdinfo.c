@@ -70,7 +70,7 @@ static bool take_bytes(struct str value, uint64_t *ret)
     return false;
 }
 
-static enum engine_kind kind_of(const char *name)
+static enum engine_kind fdinfo_kind_of(const char *name)
 {
     static const struct {
         const char *name;
@@ -118,7 +118,7 @@ static struct fdinfo_engine *engine_named(struct fdinfo *info, struct str name)
     struct fdinfo_engine *e = &info->engines[info->engine_count++];
     *e = (struct fdinfo_engine){.capacity = 1};
     str_copy_clean(e->name, sizeof e->name, name);
-    e->kind = kind_of(e->name);
+    e->kind = fdinfo_kind_of(e->name);
     return e;
 }
 

@@ -100,7 +100,7 @@ static bool is_all_ones(double value)
     return false;
 }
 
-static struct reading read_number(struct str cell, enum cell_kind kind)
+static struct reading cell_read_number(struct str cell, enum cell_kind kind)
 {
     struct str number, unit;
     if (!split_unit(cell, &number, &unit))
@@ -188,7 +188,7 @@ struct reading cell_read(struct str cell, enum cell_kind kind)
     case CELL_TEXT:
     case CELL_WORD:
     case CELL_PCI_ID: return reading_absent(READING_FAILED);
-    default: return read_number(cell, kind);
+    default: return cell_read_number(cell, kind);
     }
 }
 

@@ -51,7 +51,7 @@ static void copy_process(const struct smi *s, const struct process *from, struct
         to->name[0] = '\0';
 }
 
-static void add_process(const struct smi *s, const struct process *from, struct gpu *out)
+static void merge_add_process(const struct smi *s, const struct process *from, struct gpu *out)
 {
     struct process *p = gpu_add_process(out, from->pid);
     if (p)
@@ -63,13 +63,13 @@ static void merge_processes(const struct smi *s, const struct smi_known_card *ca
 {
     out->processes_state = s->processes_state;
     for (size_t i = 0; i < card->now.process_count && !s->xml_fresh; i++)
-        add_process(s, &card->now.processes[i], out);
+        merge_add_process(s, &card->now.processes[i], out);
     for (size_t i = 0; i < card->slow.process_count; i++) {
         const struct process *slow = &card->slow.processes[i];
         struct process *p = gpu_find_process(out, slow->pid);
         if (!p) {
             if (s->xml_fresh || (slow->type & PROCESS_GRAPHICS))
-                add_process(s, slow, out);
+                merge_add_process(s, slow, out);
             continue;
         }
         p->type |= slow->type;

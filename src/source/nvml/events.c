@@ -61,7 +61,7 @@ void events_done(struct nvml *n)
     n->events = NULL;
 }
 
-static int card_of(const struct nvml *n, nvml_device handle)
+static int events_card_of(const struct nvml *n, nvml_device handle)
 {
     for (size_t i = 0; i < n->card_count; i++)
         if (n->cards[i].handle == handle)
@@ -71,7 +71,7 @@ static int card_of(const struct nvml *n, nvml_device handle)
 
 static void nvml_events_tell(struct nvml *n, const struct nvml_event *said, struct event *event)
 {
-    int at = card_of(n, said->device);
+    int at = events_card_of(n, said->device);
     *event = (struct event){.kind = EVENT_OTHER, .gpu_index = at, .at = clock_wall(n->env->clock)};
     if (said->type == NVML_EVENT_XID) {
         event->kind = EVENT_XID;

@@ -128,7 +128,7 @@ int amd_smi_parse_static(struct str text, struct rocm_cards *ret, struct error *
     return rocm_cards_check(ret, err);
 }
 
-static const json_t *card_of(const json_t *list, int index)
+static const json_t *parse_amd_card_of(const json_t *list, int index)
 {
     size_t i;
     json_t *card;
@@ -146,7 +146,7 @@ int amd_smi_parse_metric(struct str text, struct rocm_cards *cards, struct error
     if (!root)
         return -EBADMSG;
     for (size_t g = 0; g < cards->count; g++) {
-        const json_t *card = card_of(list_of(root), cards->cards[g].index);
+        const json_t *card = parse_amd_card_of(list_of(root), cards->cards[g].index);
         if (card)
             read_metric(card, &cards->cards[g]);
         else

@@ -36,7 +36,7 @@ static const struct fault_name fault_names[] = {
 };
 
 /* "unknown scenario 'trainnig' (did you mean 'training'?); known: ..." */
-static int refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
+static int params_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
 {
     char text[NAME_SIZE];
     str_copy_clean(text, sizeof text, given);
@@ -72,7 +72,7 @@ static int set_scenario(struct sim_world *w, struct str name, struct error *err)
         }
         names[MIN_OF(i, ARRAY_LEN(names) - 1)] = all[i].name;
     }
-    return refuse(err, "scenario", name, names, MIN_OF(count, ARRAY_LEN(names)));
+    return params_refuse(err, "scenario", name, names, MIN_OF(count, ARRAY_LEN(names)));
 }
 
 /* KIND[NUMBER][@GPU][:AT[-UNTIL]] */
@@ -94,7 +94,7 @@ static int add_fault(struct sim_world *w, struct str text, struct error *err)
             f = &fault_names[i];
     }
     if (!f)
-        return refuse(err, "fault", kind, names, ARRAY_LEN(names));
+        return params_refuse(err, "fault", kind, names, ARRAY_LEN(names));
 
     struct sim_condition c = {.kind = f->kind, .value = f->value};
     if (letters < kind.len &&
@@ -186,7 +186,7 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
         return add_fault(w, value, err);
     if (str_is(name, "vendor")) {
         if (!is_vendor(value))
-            return refuse(err, "vendor", value, vendor_names, ARRAY_LEN(vendor_names));
+            return params_refuse(err, "vendor", value, vendor_names, ARRAY_LEN(vendor_names));
         str_copy(requests->cards, sizeof requests->cards, value);
         return 0;
     }
@@ -197,11 +197,11 @@ static int set(struct sim_world *w, struct requests *requests, struct str name, 
             count++;
         const struct sim_card *card = card_find(value);
         if (!card)
-            return refuse(err, "model", value, names, count);
+            return params_refuse(err, "model", value, names, count);
         str_copy(requests->cards, sizeof requests->cards, str_from(card->key));
         return 0;
     }
-    return refuse(err, "parameter", name, parameter_names, ARRAY_LEN(parameter_names));
+    return params_refuse(err, "parameter", name, parameter_names, ARRAY_LEN(parameter_names));
 }
 
 int sim_world_parse(const char *params, struct sim_world *ret, struct error *err)

@@ -21,7 +21,7 @@ int attrs_init(struct attrs *a, const struct env *env, const char *format, ...)
     return -ENAMETOOLONG;
 }
 
-static ssize_t note(struct attrs *a, ssize_t got)
+static ssize_t attrs_note(struct attrs *a, ssize_t got)
 {
     if (got == -EPERM)
         a->refused = true;
@@ -45,7 +45,7 @@ ssize_t attrs_text(struct attrs *a, const char *name, char *text, size_t size)
     int rc = whole_path(a, name, path);
     if (rc < 0)
         return rc;
-    ssize_t got = note(a, file_read_head(a->env, path, text, size));
+    ssize_t got = attrs_note(a, file_read_head(a->env, path, text, size));
     if (got < 0)
         return got;
     struct str trimmed = str_trim((struct str){text, strnlen(text, (size_t)got)});
@@ -58,7 +58,7 @@ ssize_t attrs_bytes(struct attrs *a, const char *name, void *to, size_t size)
 {
     char path[PATH_SIZE];
     int rc = whole_path(a, name, path);
-    return rc < 0 ? rc : note(a, file_read_head(a->env, path, to, size));
+    return rc < 0 ? rc : attrs_note(a, file_read_head(a->env, path, to, size));
 }
 
 int attrs_number(struct attrs *a, const char *name, int64_t *ret)

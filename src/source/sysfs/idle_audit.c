@@ -189,7 +189,7 @@ static void read_holders(const struct env *env, struct device_files *files, size
 
 /* ---- all of it ---- */
 
-static const struct drm_card *card_of(const struct drm_card *cards, int count, const struct gpu *gpu)
+static const struct drm_card *idle_audit_card_of(const struct drm_card *cards, int count, const struct gpu *gpu)
 {
     for (int i = 0; i < count; i++)
         if (cards[i].pci_address[0] && strcmp(cards[i].pci_address, gpu->id.pci_address) == 0)
@@ -242,7 +242,7 @@ void idle_facts_read(const struct env *env, const struct snapshot *s, struct idl
     for (size_t i = 0; i < count; i++) {
         if (s->gpus[i].simulated)
             continue;
-        read_one(env, &s->gpus[i], card_of(cards, card_count, &s->gpus[i]), &files[i], &ret[i]);
+        read_one(env, &s->gpus[i], idle_audit_card_of(cards, card_count, &s->gpus[i]), &files[i], &ret[i]);
         any = true;
     }
     if (any)

@@ -44,12 +44,13 @@ struct db_ops {
     void (*close)(struct db *db);
 };
 
-/* The table of a database whose functions have the names of the fields. */
-#define DB_OPS(which)                                                                                                   \
-    {                                                                                                                   \
-        .kind = (which), .exec = exec, .begin = begin, .prepare = prepare, .finish = finish, .recycle = recycle,        \
-        .bind_null = bind_null, .bind_i64 = bind_i64, .bind_text = bind_text, .put = put, .step = step, .reset = reset, \
-        .is_null = is_null, .i64 = i64, .text = text, .changes = changes, .close = close_db,                            \
+/* The table of a database whose functions have the names of the fields behind its own. */
+#define DB_OPS(which, name)                                                                                                   \
+    {                                                                                                                         \
+        .kind = (which), .exec = name##_exec, .begin = name##_begin, .prepare = name##_prepare, .finish = name##_finish,      \
+        .recycle = name##_recycle, .bind_null = name##_bind_null, .bind_i64 = name##_bind_i64, .bind_text = name##_bind_text, \
+        .put = name##_put, .step = name##_step, .reset = name##_reset, .is_null = name##_is_null, .i64 = name##_i64,          \
+        .text = name##_text, .changes = name##_changes, .close = name##_close,                                                \
     }
 
 enum { DB_SPARE_MAX = 32 };

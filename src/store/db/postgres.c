@@ -233,7 +233,7 @@ static int settle(struct pg_db *db, struct error *err)
     return code;
 }
 
-static int exec(struct db *base, const char *sql, struct error *err)
+static int postgres_exec(struct db *base, const char *sql, struct error *err)
 {
     struct pg_db *db = of(base);
     int rc = settle(db, err);
@@ -267,9 +267,9 @@ static const char *limits(const struct pg_db *db)
                : "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = '60s'; SET LOCAL enable_bitmapscan = off";
 }
 
-static int begin(struct db *base, struct error *err)
+static int postgres_begin(struct db *base, struct error *err)
 {
-    return exec(base, of(base)->pooled ? limits(of(base)) : "BEGIN", err);
+    return postgres_exec(base, of(base)->pooled ? limits(of(base)) : "BEGIN", err);
 }
 
 static bool send(struct pg_db *db, const struct pg_statement *s)
@@ -291,7 +291,7 @@ static int count_parameters(const char *sql)
     return most;
 }
 
-static void finish(struct db_statement *base)
+static void postgres_finish(struct db_statement *base)
 {
     struct pg_statement *s = stmt(base);
     struct pg_db *db = of(base->db);
@@ -321,7 +321,7 @@ static int name_statement(struct pg_db *db, struct pg_statement *s, const char *
     return rc;
 }
 
-static int prepare(struct db *base, const char *sql, struct db_statement **ret, struct error *err)
+static int postgres_prepare(struct db *base, const char *sql, struct db_statement **ret, struct error *err)
 {
     struct pg_db *db = of(base);
     int rc = settle(db, err);
@@ -339,31 +339,31 @@ static int prepare(struct db *base, const char *sql, struct db_statement **ret, 
     else if (!db->pooled)
         rc = name_statement(db, s, sql, err);
     if (rc < 0) {
-        finish(&s->statement);
+        postgres_finish(&s->statement);
         return rc;
     }
     *ret = &s->statement;
     return 0;
 }
 
-static void bind_null(struct db_statement *base, int at)
+static void postgres_bind_null(struct db_statement *base, int at)
 {
     stmt(base)->values[at - 1] = NULL;
 }
 
-static void bind_i64(struct db_statement *base, int at, int64_t value)
+static void postgres_bind_i64(struct db_statement *base, int at, int64_t value)
 {
     struct pg_statement *s = stmt(base);
     snprintf(s->numbers[at - 1], NUMBER_SIZE, "%lld", (long long)value);
     s->values[at - 1] = s->numbers[at - 1];
 }
 
-static void bind_text(struct db_statement *base, int at, struct str text)
+static void postgres_bind_text(struct db_statement *base, int at, struct str text)
 {
     stmt(base)->values[at - 1] = text.at; /* terminated: all of ours are */
 }
 
-static int put(struct db_statement *base, struct error *err)
+static int postgres_put(struct db_statement *base, struct error *err)
 {
     struct pg_statement *s = stmt(base);
     struct pg_db *db = of(base->db);
@@ -383,17 +383,17 @@ static int put(struct db_statement *base, struct error *err)
     return db->failed_code;
 }
 
-static void reset(struct db_statement *base)
+static void postgres_reset(struct db_statement *base)
 {
     struct pg_statement *s = stmt(base);
     pq.clear(s->result);
     s->result = NULL;
 }
 
-static void recycle(struct db_statement *base)
+static void postgres_recycle(struct db_statement *base)
 {
     struct pg_statement *s = stmt(base);
-    reset(base);
+    postgres_reset(base);
     memset(s->values, 0, (size_t)s->parameters * sizeof s->values[0]);
 }
 
@@ -405,7 +405,7 @@ static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
         rc = db_cut_off(&db->db, err);
     bool alone = rc == 0 && db->pooled && !db->silent && pq.transaction_status(db->conn) == PQTRANS_IDLE;
     if (alone)
-        rc = begin(&db->db, err);
+        rc = postgres_begin(&db->db, err);
     if (rc < 0)
         return rc;
     db->reads = true;
@@ -414,15 +414,15 @@ static int query(struct pg_db *db, struct pg_statement *s, struct error *err)
     s->row = -1;
     if (!succeeded(s->result)) {
         rc = fail(db, s->result, err);
-        reset(&s->statement);
+        postgres_reset(&s->statement);
     }
     db->told_to_stop = false;
     if (alone)
-        exec(&db->db, "COMMIT", NULL); /* of reading; and after a failure it is a rollback */
+        postgres_exec(&db->db, "COMMIT", NULL); /* of reading; and after a failure it is a rollback */
     return rc;
 }
 
-static int step(struct db_statement *base, struct error *err)
+static int postgres_step(struct db_statement *base, struct error *err)
 {
     struct pg_statement *s = stmt(base);
     int rc = s->result ? 0 : query(of(base->db), s, err);
@@ -430,34 +430,34 @@ static int step(struct db_statement *base, struct error *err)
         return rc;
     if (++s->row < pq.ntuples(s->result))
         return 1;
-    reset(base);
+    postgres_reset(base);
     return 0;
 }
 
-static bool is_null(struct db_statement *base, int column)
+static bool postgres_is_null(struct db_statement *base, int column)
 {
     struct pg_statement *s = stmt(base);
     return pq.getisnull(s->result, s->row, column) != 0;
 }
 
-static struct str text(struct db_statement *base, int column)
+static struct str postgres_text(struct db_statement *base, int column)
 {
     struct pg_statement *s = stmt(base);
     return (struct str){pq.getvalue(s->result, s->row, column), (size_t)pq.getlength(s->result, s->row, column)};
 }
 
-static int64_t i64(struct db_statement *base, int column)
+static int64_t postgres_i64(struct db_statement *base, int column)
 {
-    return libpq_number(pq.ftype(stmt(base)->result, column), text(base, column));
+    return libpq_number(pq.ftype(stmt(base)->result, column), postgres_text(base, column));
 }
 
-static int64_t changes(struct db *db)
+static int64_t postgres_changes(struct db *db)
 {
     (void)db;
     return -1; /* not known yet */
 }
 
-static void close_db(struct db *base)
+static void postgres_close(struct db *base)
 {
     struct pg_db *db = of(base);
     if (db->conn)
@@ -465,7 +465,7 @@ static void close_db(struct db *base)
     free(db);
 }
 
-static const struct db_ops postgres_ops = DB_OPS(DB_POSTGRES);
+static const struct db_ops postgres_ops = DB_OPS(DB_POSTGRES, postgres);
 
 /* Our own time limits, unless the URL has others: a server that vanished must be noticed. */
 static void connection_text(const char *url, char *text, size_t size)
@@ -514,16 +514,16 @@ int db_open_postgres(const struct env *env, const char *url, bool read_only, str
     db->conn = pq.connectdb(text_of_url);
     if (!db->conn || pq.status(db->conn) != CONNECTION_OK) {
         rc = db->conn ? lost(db, err) : error_set(err, -ENOMEM, "out of memory");
-        close_db(&db->db);
+        postgres_close(&db->db);
         return rc;
     }
     pq.set_notices(db->conn, ignore_notice, NULL);
     pq.set_nonblocking(db->conn, 1);
     rc = look_for_pooler(db, err);
     if (rc == 0 && !db->pooled)
-        rc = exec(&db->db, limits(db), err);
+        rc = postgres_exec(&db->db, limits(db), err);
     if (rc < 0) {
-        close_db(&db->db);
+        postgres_close(&db->db);
         return rc;
     }
     *ret = &db->db;

@@ -74,19 +74,19 @@ static int fail(const struct db *db, int code, struct error *err)
     return error_set(err, rc, "%s", rc == -ENOSPC ? "the disk is full" : sqlite.errmsg(handle));
 }
 
-static int exec(struct db *db, const char *sql, struct error *err)
+static int sqlite_exec(struct db *db, const char *sql, struct error *err)
 {
     int code = sqlite.exec(handle_of(db), sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? 0 : fail(db, code, err);
 }
 
 /* Takes the write lock now, not in the middle. */
-static int begin(struct db *db, struct error *err)
+static int sqlite_begin(struct db *db, struct error *err)
 {
-    return exec(db, "BEGIN IMMEDIATE", err);
+    return sqlite_exec(db, "BEGIN IMMEDIATE", err);
 }
 
-static int prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
+static int sqlite_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err)
 {
     struct sqlite_statement *s = calloc(1, sizeof *s);
     if (!s)
@@ -101,7 +101,7 @@ static int prepare(struct db *db, const char *sql, struct db_statement **ret, st
     return 0;
 }
 
-static void finish(struct db_statement *s)
+static void sqlite_finish(struct db_statement *s)
 {
     sqlite.finalize(stmt_of(s));
     free(s);
@@ -118,32 +118,32 @@ static bool note_bound(struct db_statement *s, int at, bool now)
     return before;
 }
 
-static void bind_null(struct db_statement *s, int at)
+static void sqlite_bind_null(struct db_statement *s, int at)
 {
     if (note_bound(s, at, false))
         sqlite.bind_null(stmt_of(s), at);
 }
 
-static void bind_i64(struct db_statement *s, int at, int64_t value)
+static void sqlite_bind_i64(struct db_statement *s, int at, int64_t value)
 {
     note_bound(s, at, true);
     sqlite.bind_int64(stmt_of(s), at, value);
 }
 
-static void bind_text(struct db_statement *s, int at, struct str text)
+static void sqlite_bind_text(struct db_statement *s, int at, struct str text)
 {
     note_bound(s, at, true);
     sqlite.bind_text(stmt_of(s), at, text.at, (int)text.len, SQLITE_STATIC);
 }
 
-static void recycle(struct db_statement *s)
+static void sqlite_recycle(struct db_statement *s)
 {
     sqlite.reset(stmt_of(s));
     for (int at = 1; at < TRACKED_MAX; at++)
-        bind_null(s, at);
+        sqlite_bind_null(s, at);
 }
 
-static int step(struct db_statement *s, struct error *err)
+static int sqlite_step(struct db_statement *s, struct error *err)
 {
     if (s->db->cancel && *s->db->cancel) { /* what is too short to be asked in the middle */
         sqlite.reset(stmt_of(s));
@@ -157,47 +157,47 @@ static int step(struct db_statement *s, struct error *err)
     return code == SQLITE_DONE ? 0 : fail(s->db, reset_code != SQLITE_OK ? reset_code : code, err);
 }
 
-static int put(struct db_statement *s, struct error *err)
+static int sqlite_put(struct db_statement *s, struct error *err)
 {
-    int rc = step(s, err);
+    int rc = sqlite_step(s, err);
     if (rc == 1)
         sqlite.reset(stmt_of(s));
     return rc < 0 ? rc : 0;
 }
 
-static void reset(struct db_statement *s)
+static void sqlite_reset(struct db_statement *s)
 {
     sqlite.reset(stmt_of(s));
 }
 
-static bool is_null(struct db_statement *s, int column)
+static bool sqlite_is_null(struct db_statement *s, int column)
 {
     return sqlite.column_type(stmt_of(s), column) == SQLITE_NULL;
 }
 
-static int64_t i64(struct db_statement *s, int column)
+static int64_t sqlite_i64(struct db_statement *s, int column)
 {
     return sqlite.column_int64(stmt_of(s), column);
 }
 
-static struct str text(struct db_statement *s, int column)
+static struct str sqlite_text(struct db_statement *s, int column)
 {
     const char *at = (const char *)sqlite.column_text(stmt_of(s), column);
     return at ? (struct str){at, (size_t)sqlite.column_bytes(stmt_of(s), column)} : (struct str){"", 0};
 }
 
-static int64_t changes(struct db *db)
+static int64_t sqlite_changes(struct db *db)
 {
     return sqlite.changes(handle_of(db));
 }
 
-static void close_db(struct db *db)
+static void sqlite_close(struct db *db)
 {
     sqlite.close_v2(handle_of(db));
     free(db);
 }
 
-static const struct db_ops sqlite_ops = DB_OPS(DB_SQLITE);
+static const struct db_ops sqlite_ops = DB_OPS(DB_SQLITE, sqlite);
 
 /* synchronous=FULL: in WAL mode, NORMAL loses the last commits on power loss. auto_vacuum must be set before the first table. */
 static const char writer_pragmas[] = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
@@ -240,7 +240,7 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
         int system = db->handle ? sqlite.system_errno(db->handle) : 0;
         if (rc == -ENOENT && system)
             rc = error_set(err, -system, "%s", strerror(system));
-        close_db(&db->db);
+        sqlite_close(&db->db);
         return rc;
     }
     sqlite.extended_result_codes(db->handle, 1);
@@ -249,14 +249,14 @@ int db_open_sqlite(const char *path, bool read_only, struct db **ret, struct err
         sqlite.progress_handler(db->handle, STEPS_BETWEEN_LOOKS, is_cut_off, db);
     int rc = 0;
     if (!read_only)
-        rc = exec(&db->db, writer_pragmas, err);
+        rc = sqlite_exec(&db->db, writer_pragmas, err);
     if (rc == 0 && !read_only)
         rc = db_execf(&db->db, err, "PRAGMA journal_size_limit=%d", JOURNAL_SIZE_LIMIT);
     /* The header is read when the first statement needs it; a damaged file should be found here. */
     if (rc == 0)
-        rc = exec(&db->db, "SELECT count(*) FROM sqlite_master", err);
+        rc = sqlite_exec(&db->db, "SELECT count(*) FROM sqlite_master", err);
     if (rc < 0) {
-        close_db(&db->db);
+        sqlite_close(&db->db);
         return rc;
     }
     *ret = &db->db;

@@ -73,7 +73,7 @@ static void write_bound(enum parted which, int64_t ms, struct buf *out)
         buf_printf(out, "to_timestamp(%lld)", (long long)(ms / MS_PER_S));
 }
 
-static int is_there(struct db *db, enum parted which, const char *name, bool *ret, struct error *err)
+static int parts_is_there(struct db *db, enum parted which, const char *name, bool *ret, struct error *err)
 {
     char sql[256];
     int64_t count;
@@ -94,12 +94,12 @@ int parts_make(struct db *db, enum parted which, int64_t period_ms, struct error
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
     bool there;
     parts_name(which, period_ms, name);
-    int rc = is_there(db, which, name, &there, err);
+    int rc = parts_is_there(db, which, name, &there, err);
     if (rc < 0 || there)
         return rc;
     rc = schema_lock(db, err);
     if (rc == 0)
-        rc = is_there(db, which, name, &there, err); /* another host may have been faster */
+        rc = parts_is_there(db, which, name, &there, err); /* another host may have been faster */
     if (rc < 0 || there)
         return rc;
     buf_printf(&sql, "CREATE TABLE IF NOT EXISTS %s (LIKE %s INCLUDING ALL%s);ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (",

@@ -41,9 +41,9 @@ static void view_free(struct view **v)
     free(*v);
 }
 
-static void add(struct view *v, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void views_add(struct view *v, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static void add(struct view *v, const char *name, const char *format, ...)
+static void views_add(struct view *v, const char *name, const char *format, ...)
 {
     if (v->count == VIEW_COLUMNS_MAX)
         return;
@@ -86,7 +86,7 @@ static int emit_known(struct view *v, bool *first, struct buf *sql, struct error
 }
 
 /* Whether the file has this very view already. */
-static int is_there(const struct view *v, const char *sql, bool *ret, struct error *err)
+static int views_is_there(const struct view *v, const char *sql, bool *ret, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = db_prepare(v->schema->db, "SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = $1 AND sql = $2", &q, err);
@@ -117,7 +117,7 @@ static int make(struct view *v, const char *from, struct error *err)
     if (rc == 0 && (sql.failed || v->expressions.failed))
         rc = error_set(err, -ENOMEM, "out of memory");
     if (rc == 0 && sqlite)
-        rc = is_there(v, sql.at, &there, err);
+        rc = views_is_there(v, sql.at, &there, err);
     if (rc == 0 && sqlite && !there)
         rc = db_execf(v->schema->db, err, "DROP VIEW IF EXISTS %s", v->name);
     return rc < 0 || there ? rc : db_exec(v->schema->db, sql.at, err);
@@ -127,9 +127,9 @@ static int make(struct view *v, const char *from, struct error *err)
 static void add_time(struct view *v, const char *name, const char *milliseconds)
 {
     if (v->schema->db->ops->kind == DB_SQLITE)
-        add(v, name, "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', (%s) / 1000.0, 'unixepoch')", milliseconds);
+        views_add(v, name, "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', (%s) / 1000.0, 'unixepoch')", milliseconds);
     else
-        add(v, name, "to_timestamp((%s) / 1000.0)", milliseconds);
+        views_add(v, name, "to_timestamp((%s) / 1000.0)", milliseconds);
 }
 
 /* When a row was recorded: for people, in milliseconds, and a number that grows with time and is each row's own. */
@@ -140,12 +140,12 @@ static void add_moment(struct view *v, const char *subject)
     if (sqlite)
         add_time(v, "recorded_at", "s.id >> 14");
     else
-        add(v, "recorded_at", "s.recorded_at"); /* as it is: the days and rows of a time range are found by it */
-    add(v, "recorded_at_ms", "%s", sqlite ? "s.id >> 14" : server_ms);
+        views_add(v, "recorded_at", "s.recorded_at"); /* as it is: the days and rows of a time range are found by it */
+    views_add(v, "recorded_at_ms", "%s", sqlite ? "s.id >> 14" : server_ms);
     if (sqlite)
-        add(v, "id", "s.id");
+        views_add(v, "id", "s.id");
     else
-        add(v, "id", "(%s << %d) + s.%s", server_ms, CURSOR_SUBJECT_BITS, subject);
+        views_add(v, "id", "(%s << %d) + s.%s", server_ms, CURSOR_SUBJECT_BITS, subject);
 }
 
 /* A column in the API's unit. PostgreSQL would count in decimal numbers of any length without being told otherwise. */
@@ -153,11 +153,11 @@ static void add_metric(struct view *v, const char *name, struct series_column c)
 {
     const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
     if (c.scale == 1)
-        add(v, name, "s.%s", c.name);
+        views_add(v, name, "s.%s", c.name);
     else if (c.scale < 1)
-        add(v, name, "s.%s%s / %.1f", c.name, cast, 1 / c.scale);
+        views_add(v, name, "s.%s%s / %.1f", c.name, cast, 1 / c.scale);
     else
-        add(v, name, "s.%s%s * %.1f", c.name, cast, c.scale);
+        views_add(v, name, "s.%s%s * %.1f", c.name, cast, c.scale);
 }
 
 /* "power cap, memory hot": the bits in the API's words. */
@@ -167,7 +167,8 @@ static void add_throttle_words(struct view *v)
     for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
         buf_printf(&words, "%sCASE WHEN (s.throttle_bits & %u) <> 0 THEN '%s, ' ELSE '' END", bit ? " || " : "", 1u << bit,
                    throttle_name(bit));
-    add(v, "throttle_words", "CASE WHEN s.throttle_bits IS NOT NULL THEN rtrim(%s, ', ') END", words.failed ? "''" : words.at);
+    views_add(v, "throttle_words", "CASE WHEN s.throttle_bits IS NOT NULL THEN rtrim(%s, ', ') END",
+              words.failed ? "''" : words.at);
 }
 
 /* The names of the StatsRow first; where the API calls a reading otherwise, it is there under both. */
@@ -183,16 +184,16 @@ static int view_of_samples(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "gpu_stats");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add(v, "gpu_index", "s.gpu_index");
-    add(v, "gpu_name", "g.name");
+    views_add(v, "gpu_index", "s.gpu_index");
+    views_add(v, "gpu_name", "g.name");
     for (size_t i = 0; i < ARRAY_LEN(stats_row); i++)
         add_metric(v, stats_row[i].name, series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats_row[i].column)));
     add_moment(v, "gpu_id");
-    add(v, "host", "h.name");
-    add(v, "gpu_uuid", "g.uuid");
-    add(v, "pci_address", "g.pci_address");
-    add(v, "vendor", "g.vendor");
-    add(v, "simulated", "g.simulated");
+    views_add(v, "host", "h.name");
+    views_add(v, "gpu_uuid", "g.uuid");
+    views_add(v, "pci_address", "g.pci_address");
+    views_add(v, "vendor", "g.vendor");
+    views_add(v, "simulated", "g.simulated");
     for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
         struct series_column c = schema->columns[SERIES_GPU][i];
         bool there = false;
@@ -223,18 +224,18 @@ static void add_buckets(struct view *v, enum series series)
             snprintf(mean, sizeof mean, "%s_mean", c.name);
         else
             snprintf(mean, sizeof mean, "s.%s_sum::float8 * %.17g / %s", c.name, scale, count);
-        add(v, c.json, "%s", mean);
+        views_add(v, c.json, "%s", mean);
         for (int part = 0; part < 2; part++) {
             const char *which = part ? "max" : "min";
             snprintf(name, sizeof name, "%s_%s", c.json, which);
-            add(v, name, sqlite ? "COALESCE(%s_%s * %.17g, %s)" : "COALESCE(s.%s_%s::float8 * %.17g, %s)", c.name, which, scale,
-                mean);
+            views_add(v, name, sqlite ? "COALESCE(%s_%s * %.17g, %s)" : "COALESCE(s.%s_%s::float8 * %.17g, %s)", c.name, which,
+                      scale, mean);
         }
         snprintf(name, sizeof name, "%s_count", c.json);
         if (sqlite)
-            add(v, name, "(%s_sum IS NOT NULL) * %s", c.name, count);
+            views_add(v, name, "(%s_sum IS NOT NULL) * %s", c.name, count);
         else
-            add(v, name, "CASE WHEN s.%s_sum IS NULL THEN 0 ELSE %s END", c.name, count);
+            views_add(v, name, "CASE WHEN s.%s_sum IS NULL THEN 0 ELSE %s END", c.name, count);
     }
 }
 
@@ -264,20 +265,20 @@ static int view_of_buckets(const struct schema *schema, enum series series, enum
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
     if (gpu) {
-        add(v, "gpu_index", "g.gpu_index");
-        add(v, "gpu_name", "g.name");
+        views_add(v, "gpu_index", "g.gpu_index");
+        views_add(v, "gpu_name", "g.name");
     } else {
-        add(v, "host", "h.name");
+        views_add(v, "host", "h.name");
     }
     snprintf(start, sizeof start, "(s.id & 4294967295) * %lld", (long long)level_ms(level));
     add_time(v, "starts_at", start);
     if (gpu) {
-        add(v, "host", "h.name");
-        add(v, "gpu_uuid", "g.uuid");
+        views_add(v, "host", "h.name");
+        views_add(v, "gpu_uuid", "g.uuid");
     }
-    add(v, "samples", "s.samples");
+    views_add(v, "samples", "s.samples");
     if (gpu)
-        add(v, "simulated", "g.simulated");
+        views_add(v, "simulated", "g.simulated");
     add_buckets(v, series);
     if (schema->db->ops->kind == DB_SQLITE)
         bucket_rows(schema, series, level, &from);
@@ -294,7 +295,7 @@ static int view_of_host_samples(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "host_stats");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add(v, "host", "h.name");
+    views_add(v, "host", "h.name");
     add_moment(v, "host_id");
     for (size_t i = 0; i < schema->count[SERIES_HOST]; i++)
         add_metric(v, schema->columns[SERIES_HOST][i].json, schema->columns[SERIES_HOST][i]);
@@ -308,27 +309,27 @@ static int view_of_host_samples(const struct schema *schema, struct error *err)
 
 static void add_gpu(struct view *v)
 {
-    add(v, "host", "h.name");
-    add(v, "gpu_index", "g.gpu_index");
-    add(v, "gpu_name", "g.name");
-    add(v, "gpu_uuid", "g.uuid");
+    views_add(v, "host", "h.name");
+    views_add(v, "gpu_index", "g.gpu_index");
+    views_add(v, "gpu_name", "g.name");
+    views_add(v, "gpu_uuid", "g.uuid");
 }
 
 /* sum / count in another unit; NULL where nothing was counted. */
 static void add_mean(struct view *v, const char *name, const char *sum, const char *count, const char *unit)
 {
     const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
-    add(v, name, "CASE WHEN t.%s > 0 THEN t.%s%s / %s / t.%s END", count, sum, cast, unit, count);
+    views_add(v, name, "CASE WHEN t.%s > 0 THEN t.%s%s / %s / t.%s END", count, sum, cast, unit, count);
 }
 
 static void add_unit(struct view *v, const char *name, const char *column, const char *unit)
 {
-    add(v, name, "t.%s%s / %s", column, v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8", unit);
+    views_add(v, name, "t.%s%s / %s", column, v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8", unit);
 }
 
 static void add_use(struct view *v, const char *peak_name, const char *peak)
 {
-    add(v, "samples", "t.samples");
+    views_add(v, "samples", "t.samples");
     add_unit(v, peak_name, peak, "1048576.0");
     add_mean(v, "memory_mean_mb", "memory_sum_bytes", "memory_count", "1048576.0");
     add_mean(v, "utilization_percent", "sm_sum_permille", "sm_count", "10.0");
@@ -342,16 +343,16 @@ static int view_of_processes(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "process_stats");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add(v, "id", "t.id");
+    views_add(v, "id", "t.id");
     add_gpu(v);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        add(v, words[i], "t.%s", words[i]);
+        views_add(v, words[i], "t.%s", words[i]);
     add_time(v, "started_at", "t.started_at_ms");
     add_time(v, "first_seen_at", "t.first_seen_ms");
     add_time(v, "last_seen_at", "t.last_seen_ms");
-    add(v, "ended", "t.ended");
+    views_add(v, "ended", "t.ended");
     add_use(v, "memory_peak_mb", "memory_peak_bytes");
-    add(v, "simulated", "g.simulated");
+    views_add(v, "simulated", "g.simulated");
     return make(v, "processes t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id", err);
 }
 
@@ -360,14 +361,14 @@ static int view_of_process_buckets(const struct schema *schema, bool hours, stru
     CLEANUP(view_free) struct view *v = view_new(schema, hours ? "process_stats_hour" : "process_stats_minute");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add(v, "process_id", "t.process_id");
+    views_add(v, "process_id", "t.process_id");
     add_time(v, "starts_at", hours ? "t.hour * 3600000" : "t.minute * 60000");
     add_gpu(v);
-    add(v, "pid", "p.pid");
-    add(v, "name", "p.name");
-    add(v, "user_name", "p.user_name");
+    views_add(v, "pid", "p.pid");
+    views_add(v, "name", "p.name");
+    views_add(v, "user_name", "p.user_name");
     add_use(v, "memory_max_mb", "memory_max_bytes");
-    add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
+    views_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
     return make(v,
                 hours ? "process_hours t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
                         "h.id = g.host_id"
@@ -388,8 +389,8 @@ static int view_of_energy(const struct schema *schema, bool hours, struct error 
     if (hours)
         add_unit(v, "counter_joules", "counter_mj", "1000.0");
     else
-        add(v, "counted", "t.counted");
-    add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
+        views_add(v, "counted", "t.counted");
+    views_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
     return make(v,
                 hours ? "energy_hours t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id"
                       : "energy t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id",
@@ -402,11 +403,11 @@ static int view_of_events(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "event_log");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add(v, "id", "t.id");
+    views_add(v, "id", "t.id");
     add_time(v, "occurred_at", "t.at_ms");
     add_gpu(v);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        add(v, words[i], "t.%s", words[i]);
+        views_add(v, words[i], "t.%s", words[i]);
     return make(v, "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id", err);
 }
 
@@ -415,21 +416,21 @@ static int view_of_findings(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "finding_log");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add(v, "id", "t.id");
+    views_add(v, "id", "t.id");
     add_gpu(v);
-    add(v, "code", "t.code");
-    add(v, "severity", "CASE t.severity WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' WHEN 1 THEN 'notice' ELSE 'info' END");
+    views_add(v, "code", "t.code");
+    views_add(v, "severity", "CASE t.severity WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' WHEN 1 THEN 'notice' ELSE 'info' END");
     add_unit(v, "confidence", "confidence_permille", "1000.0");
-    add(v, "headline", "t.headline");
+    views_add(v, "headline", "t.headline");
     add_time(v, "since", "t.since_ms");
     add_time(v, "first_seen_at", "t.first_seen_ms");
     add_time(v, "last_seen_at", "t.last_seen_ms");
     add_time(v, "worst_at", "t.worst_ms");
-    add(v, "ended", "t.ended");
-    add(v, "pid", "NULLIF(t.pid, 0)");
-    add(v, "process", "p.name");
-    add(v, "user_name", "p.user_name");
-    add(v, "samples", "t.samples");
+    views_add(v, "ended", "t.ended");
+    views_add(v, "pid", "NULLIF(t.pid, 0)");
+    views_add(v, "process", "p.name");
+    views_add(v, "user_name", "p.user_name");
+    views_add(v, "samples", "t.samples");
     add_mean(v, "utilization_percent", "util_sum_permille", "util_count", "10.0");
     add_mean(v, "power_watts", "power_sum_mw", "power_count", "1000.0");
     add_unit(v, "temperature_max_celsius", "temp_max_mdegc", "1000.0");
@@ -443,9 +444,9 @@ static int view_of_findings(const struct schema *schema, struct error *err)
 static void add_field(struct view *v, const char *name, const char *key, const char *type)
 {
     if (v->schema->db->ops->kind == DB_SQLITE)
-        add(v, name, "json_extract(t.data, '$.%s')", key);
+        views_add(v, name, "json_extract(t.data, '$.%s')", key);
     else
-        add(v, name, "(t.data::json ->> '%s')%s", key, type);
+        views_add(v, name, "(t.data::json ->> '%s')%s", key, type);
 }
 
 static int view_of_alerts(const struct schema *schema, struct error *err)
@@ -457,7 +458,7 @@ static int view_of_alerts(const struct schema *schema, struct error *err)
     add_gpu(v);
     add_field(v, "alert", "alert", "");
     add_field(v, "state", "state", "");
-    add(v, "severity", "t.severity");
+    views_add(v, "severity", "t.severity");
     add_field(v, "summary", "summary", "");
     add_field(v, "value", "value", "::float8");
     add_field(v, "process", "process", "");
@@ -465,7 +466,7 @@ static int view_of_alerts(const struct schema *schema, struct error *err)
     add_field(v, "started_at", "started_at", "::timestamptz");
     add_field(v, "ended_at", "ended_at", "::timestamptz");
     add_field(v, "fingerprint", "fingerprint", "");
-    add(v, "id", "t.id");
+    views_add(v, "id", "t.id");
     return make(
         v,
         "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id WHERE t.kind = 'alert' AND t.data IS "

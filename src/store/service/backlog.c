@@ -82,7 +82,7 @@ static void lose_one(struct backlog *b)
     b->lost++;
 }
 
-static void add(struct backlog *b, struct backlog_item item)
+static void backlog_add(struct backlog *b, struct backlog_item item)
 {
     if (b->count == BACKLOG_MEMORY_MAX)
         lose_one(b);
@@ -92,12 +92,12 @@ static void add(struct backlog *b, struct backlog_item item)
 
 void backlog_add_snapshot(struct backlog *b, const struct snapshot *snapshot)
 {
-    add(b, (struct backlog_item){.snapshot = snapshot});
+    backlog_add(b, (struct backlog_item){.snapshot = snapshot});
 }
 
 void backlog_add_event(struct backlog *b, struct kept_event *event)
 {
-    add(b, (struct backlog_item){.event = event});
+    backlog_add(b, (struct backlog_item){.event = event});
 }
 
 int64_t backlog_count(const struct backlog *b)

@@ -146,7 +146,7 @@ static int used_bytes(struct queue *q, int64_t *ret, struct error *err)
 }
 
 /* Room for new entries, at the cost of the oldest. */
-static int make_room(struct queue *q, int64_t *removed, struct error *err)
+static int queue_make_room(struct queue *q, int64_t *removed, struct error *err)
 {
     int64_t used = 0, before = -1;
     *removed = 0;
@@ -172,7 +172,7 @@ int queue_put(struct queue *q, const struct queue_item *items, size_t count, str
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = put_one(q, &items[i], err);
     if (rc == 0)
-        rc = make_room(q, &removed, err);
+        rc = queue_make_room(q, &removed, err);
     if (rc < 0) {
         db_rollback(q->db);
         return rc;

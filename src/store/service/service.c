@@ -88,7 +88,7 @@ struct store_service *store_service_new(const struct store_service_options *opti
     return NULL;
 }
 
-static void join(pthread_t thread, int64_t until_ms)
+static void service_join(pthread_t thread, int64_t until_ms)
 {
     struct timespec until = {.tv_sec = until_ms / MS_PER_S, .tv_nsec = until_ms % MS_PER_S * NS_PER_MS};
     /* A database that hangs keeps its thread, which frees the rest should it ever come back. */
@@ -106,19 +106,19 @@ void store_service_free(struct store_service *v, int64_t timeout_ms)
     store_service_end_questions(v);
     if (v->keeper_runs) {
         mailbox_put(v->answers, v); /* nothing but a nudge */
-        join(v->keeper, until_ms);
+        service_join(v->keeper, until_ms);
     } else if (v->works) {
         mailbox_close(v->works);
     }
     /* What a writer that hangs had in hand, the keeper has put on disk. */
     if (v->writer_runs)
-        join(v->writer, atomic_load(&v->gave_up) ? 0 : until_ms);
+        service_join(v->writer, atomic_load(&v->gave_up) ? 0 : until_ms);
     for (size_t i = 0; i < READERS_MAX; i++) {
         pthread_mutex_lock(&v->lock);
         bool there = v->readers[i].state != READER_NONE;
         pthread_mutex_unlock(&v->lock);
         if (there)
-            join(v->readers[i].thread, until_ms);
+            service_join(v->readers[i].thread, until_ms);
     }
     service_release(v);
 }

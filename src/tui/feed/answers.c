@@ -117,7 +117,7 @@ static struct reading scaled_back(float value, double scale)
 }
 
 /* What changes from moment to moment is forgotten, what a card is stays. */
-static void forget(struct gpu *gpu)
+static void answers_forget(struct gpu *gpu)
 {
     for (size_t m = 0; m < METRIC_COUNT; m++)
         if (metric_table[m].group != GROUP_STATIC && m != METRIC_mem_total_bytes && m != METRIC_power_limit_mw)
@@ -155,7 +155,7 @@ static bool was_there(const json_t *run, struct wall at)
     return (!first || first <= at.ms) && (!last || last >= at.ms - SEEN_WITHIN_MS);
 }
 
-static void add_process(struct gpu *gpu, const json_t *run)
+static void answers_add_process(struct gpu *gpu, const json_t *run)
 {
     struct process *p = gpu_add_process(gpu, (int32_t)json_integer_value(json_object_get(run, "pid")));
     const char *type = json_text(run, "type");
@@ -188,7 +188,7 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     s->event_count = 0;
     for (size_t g = 0; g < s->gpu_count; g++) {
         const struct news_series *series = &found.series[g];
-        forget(&s->gpus[g]);
+        answers_forget(&s->gpus[g]);
         for (size_t i = 0; i < series->count; i++) /* the last one that has a value */
             if (series->points[i].at_ms <= at.ms && any_known(&series->points[i])) {
                 remember(&s->gpus[g], &series->points[i]);
@@ -201,7 +201,7 @@ struct snapshot *answer_moment(const struct snapshot *live, const json_t *histor
     for (size_t i = 0; i < json_array_size(runs); i++)
         for (size_t g = 0; g < s->gpu_count; g++)
             if (was_there(json_array_get(runs, i), at) && is_gpu(json_array_get(runs, i), &s->gpus[g]))
-                add_process(&s->gpus[g], json_array_get(runs, i));
+                answers_add_process(&s->gpus[g], json_array_get(runs, i));
     if (!known)
         snapshot_unref(TAKE(s));
     return s;
