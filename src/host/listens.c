@@ -91,16 +91,26 @@ static bool read_local(struct str word, uint16_t *port, char reached[LISTEN_ADDR
 }
 
 /* "  0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 31337 1 ..." */
-static bool listens_read_line(struct str line, uint16_t *port, uint64_t *inode, char reached[LISTEN_ADDRESS_SIZE])
+static bool listens_read_line(struct str line, struct str *local, uint64_t *inode)
 {
     struct str word[10];
     int64_t state;
     for (size_t i = 0; i < ARRAY_LEN(word); i++)
         if (!str_word(&line, &word[i]))
             return false;
-    return str_to_cursor(word[3], &state) && state == LISTENING && str_to_u64(word[9], inode) && read_local(word[1], port, reached);
+    *local = word[1];
+    return str_to_cursor(word[3], &state) && state == LISTENING && str_to_u64(word[9], inode);
 }
 
+static bool is_among(const uint64_t *inodes, size_t count, uint64_t inode)
+{
+    for (size_t i = 0; i < count; i++)
+        if (inodes[i] == inode)
+            return true;
+    return false;
+}
+
+/* `address` NULL: any port at any address. */
 static bool is_listed(const struct env *env, int32_t pid, const char *table, const uint64_t *inodes, size_t count, uint16_t wanted,
                       char address[LISTEN_ADDRESS_SIZE])
 {
@@ -110,19 +120,28 @@ static bool is_listed(const struct env *env, int32_t pid, const char *table, con
     ssize_t len = text ? file_read_head(env, path, text, TABLE_MAX) : -ENOMEM;
     if (len < 0)
         return false;
-    struct str rest = {text, (size_t)len}, line; /* sockets that listen come first: what is cut off are connections */
+    struct str rest = {text, (size_t)len}, line, local; /* sockets that listen come first: what is cut off are connections */
     while (str_cut(&rest, '\n', &line)) {
         uint16_t port;
         uint64_t inode;
-        if (!listens_read_line(line, &port, &inode, reached) || port != wanted)
+        if (!listens_read_line(line, &local, &inode) || !is_among(inodes, count, inode))
             continue;
-        for (size_t i = 0; i < count; i++)
-            if (inodes[i] == inode) {
-                str_copy(address, LISTEN_ADDRESS_SIZE, str_from(reached));
-                return true;
-            }
+        if (!address)
+            return true;
+        if (read_local(local, &port, reached) && port == wanted) {
+            str_copy(address, LISTEN_ADDRESS_SIZE, str_from(reached));
+            return true;
+        }
     }
     return false;
+}
+
+bool process_is_server(const struct env *env, int32_t pid)
+{
+    uint64_t inodes[INODES_MAX];
+    size_t sockets = list_sockets(env, pid, inodes);
+    return sockets &&
+           (is_listed(env, pid, "tcp", inodes, sockets, 0, NULL) || is_listed(env, pid, "tcp6", inodes, sockets, 0, NULL));
 }
 
 bool process_listens(const struct env *env, int32_t pid, uint16_t port, char address[LISTEN_ADDRESS_SIZE])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The texts of procfs taken apart: /proc/PID/stat, /proc/PID/status, /proc/PID/cmdline. Pure functions of bytes.
+ * The texts of procfs taken apart: /proc/PID/stat, status, schedstat, io, cmdline. Pure functions of bytes.
  */
 #pragma once
 
@@ -17,18 +17,34 @@ struct proc_stat {
     char state;            /* 'R', 'S', 'T' where it is stopped, ... */
     int64_t parent, group; /* pids of the parent and of the process group's leader */
     uint64_t flags;
-    int64_t cpu_ticks;   /* user and system */
-    int64_t start_ticks; /* since boot */
+    int64_t minor_faults, major_faults;
+    int64_t cpu_ticks;    /* user and system */
+    int64_t system_ticks; /* the kernel's part of it */
+    int64_t start_ticks;  /* since boot */
+    uint64_t vsize_bytes; /* its address space */
     int64_t rss_pages;
+    int64_t processor; /* that it last ran on; -1 unknown */
 };
 bool proc_stat_parse(struct str text, struct proc_stat *ret);
 
 struct proc_status {
-    int64_t uid;          /* effective; -1 unknown */
-    int64_t vm_rss_bytes; /* -1 unknown: a kernel thread or a zombie */
-    int pid_namespaces;   /* how many PID namespaces below that of the procfs; 0 unknown */
+    int64_t uid;                            /* effective; -1 unknown */
+    int64_t vm_rss_bytes;                   /* -1 unknown: a kernel thread or a zombie */
+    int64_t vm_swap_bytes;                  /* the same */
+    int pid_namespaces;                     /* how many PID namespaces below that of the procfs; 0 unknown */
+    struct str cpus_allowed, nodes_allowed; /* "0-3,8"; point into the text */
 };
 void proc_status_parse(struct str text, struct proc_status *ret);
+
+/* Of one thread; /proc/PID/schedstat is the main thread's. */
+struct proc_schedstat {
+    int64_t run_ns;    /* on a CPU */
+    int64_t queued_ns; /* ready, without a CPU */
+};
+bool proc_schedstat_parse(struct str text, struct proc_schedstat *ret);
+
+/* What went through to disks. Each stays as it was where the text does not have it. */
+void proc_io_parse(struct str text, int64_t *read_bytes, int64_t *write_bytes);
 
 /* Arguments of a command line. Programs that rewrite theirs (setproctitle) leave one text with blanks: it is split at them. */
 size_t proc_arguments(struct str cmdline, struct str *args, size_t max);

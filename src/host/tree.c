@@ -61,15 +61,7 @@ static void read_io(int proc, struct tree_member *m)
     char name[64], text[1024];
     snprintf(name, sizeof name, "%d/io", m->pid);
     ssize_t n = file_read_at(proc, name, text, sizeof text);
-    struct str rest = {text, n > 0 ? (size_t)n : 0}, line, key;
-    while (str_cut(&rest, '\n', &line)) {
-        if (!str_cut(&line, ':', &key))
-            continue;
-        if (str_is(key, "read_bytes"))
-            str_to_i64(str_trim(line), &m->read_bytes);
-        else if (str_is(key, "write_bytes"))
-            str_to_i64(str_trim(line), &m->write_bytes);
-    }
+    proc_io_parse((struct str){text, n > 0 ? (size_t)n : 0}, &m->read_bytes, &m->write_bytes);
 }
 
 /* One that could not be read is as it was: what it used meanwhile is counted at the next look. */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The children of a process, and theirs: loaders that feed it, compilers that it started. The kernel lists the children of each
+ * thread; the whole of /proc is never walked. A child that has a GPU itself is a program of its own.
+ */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "host/evidence/internal.h"
+
+enum {
+    PARENTS_PER_LOOK = 32,
+    TICKS_LEAST_MS = 300, /* ticks are 10 ms: a shorter span gives noise */
+    THREAD_LEAST_MS = 4,
+};
+
+bool is_compiler(const char *name)
+{
+    static const char *const names[] = {"ptxas", "nvcc",  "cicc",  "cudafe++", "fatbinary", "nvlink",  "cc1",        "cc1plus",
+                                        "gcc",   "g++",   "clang", "clang++",  "collect2",  "ld",      "ld.lld",     "as",
+                                        "lld",   "hipcc", "ocloc", "amdclang", "ninja",     "llvm-mc", "triton-opt", "amdclang++"};
+    struct str s = str_from(name);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        size_t len = strlen(names[i]);
+        /* "gcc-12", "clang-17" */
+        if (str_starts(s, names[i]) && (s.len == len || (s.at[len] == '-' && s.len > len + 1 && s.at[len + 1] <= '9')))
+            return true;
+    }
+    return str_ends(s, "-gcc") || str_ends(s, "-g++");
+}
+
+static const struct child *child_find(const struct child *list, size_t count, int32_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid == pid)
+            return &list[i];
+    return NULL;
+}
+
+static bool read_child_stat(struct evidence_reader *r, struct child *c, bool by_thread, char *state)
+{
+    char name[40], text[1024];
+    struct proc_stat stat;
+    struct proc_schedstat sched;
+    snprintf(name, sizeof name, "%d/stat", (int)c->pid);
+    ssize_t n = budget_read(r, r->proc, name, text, sizeof text);
+    if (n <= 0 || !proc_stat_parse((struct str){text, (size_t)n}, &stat) || stat.state == 'Z' || stat.state == 'X')
+        return false;
+    c->parent = (int32_t)stat.parent;
+    c->start_ticks = stat.start_ticks;
+    c->cpu_ns = stat.cpu_ticks * (NS_PER_S / r->ticks_per_s);
+    str_copy_clean(c->name, sizeof c->name, stat.comm);
+    *state = stat.state;
+    if (!by_thread)
+        return true;
+    snprintf(name, sizeof name, "%d/schedstat", (int)c->pid);
+    n = budget_read(r, r->proc, name, text, sizeof text);
+    if (n > 0 && proc_schedstat_parse((struct str){text, (size_t)n}, &sched))
+        c->cpu_ns = sched.run_ns;
+    return true;
+}
+
+static void read_child_wait(struct evidence_reader *r, struct child *c, char state)
+{
+    char name[40], text[128];
+    snprintf(name, sizeof name, "%d/wchan", (int)c->pid);
+    ssize_t n = state == 'S' || state == 'D' ? budget_read(r, r->proc, name, text, sizeof text) : 0;
+    c->kind = wait_kind(state, (struct str){text, n > 0 ? (size_t)n : 0});
+}
+
+static void read_child_io(struct evidence_reader *r, struct child *c)
+{
+    char name[40], text[512];
+    snprintf(name, sizeof name, "%d/io", (int)c->pid);
+    ssize_t n = budget_read(r, r->proc, name, text, sizeof text);
+    c->io_known = n > 0;
+    proc_io_parse((struct str){text, n > 0 ? (size_t)n : 0}, &c->read_bytes, &c->write_bytes);
+}
+
+/* What a process is about to be asked for: those that are known by their number alone have no name yet. */
+struct child_list {
+    struct child *list;
+    size_t count;
+};
+
+static void add_pids(const struct evidence_reader *r, struct child_list *to, struct str text)
+{
+    struct str word;
+    int64_t pid;
+    while (to->count < CHILDREN_MAX && str_word(&text, &word))
+        if (str_to_i64(word, &pid) && pid > 0 && pid <= INT32_MAX && !child_find(to->list, to->count, (int32_t)pid) &&
+            !is_gpu_process(r, (int32_t)pid))
+            to->list[to->count++] = (struct child){.pid = (int32_t)pid};
+}
+
+/* 0, or why the kernel does not tell. */
+static int add_children_of(struct evidence_reader *r, struct child_list *to, int32_t pid, int32_t tid)
+{
+    char name[64], text[4096];
+    snprintf(name, sizeof name, "%d/task/%d/children", (int)pid, (int)tid);
+    ssize_t n = budget_read(r, r->proc, name, text, sizeof text);
+    if (n < 0)
+        return (int)n;
+    add_pids(r, to, (struct str){text, (size_t)n});
+    return 0;
+}
+
+/* Children that another thread started are asked for less often: meanwhile they are remembered. */
+static void add_remembered(struct child_list *to, const struct child_memory *m, int32_t parent)
+{
+    for (size_t i = 0; i < m->count && to->count < CHILDREN_MAX; i++)
+        if (m->list[i].parent == parent && !child_find(to->list, to->count, m->list[i].pid))
+            to->list[to->count++] = (struct child){.pid = m->list[i].pid, .parent = parent, .start_ticks = m->list[i].start_ticks};
+}
+
+/* Those that are gone are taken out, and the children of each are put behind it. */
+static void visit_all(struct evidence_reader *r, struct child_list *l, bool by_thread, bool full)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        struct child c = l->list[i];
+        int64_t expected = c.start_ticks;
+        int32_t parent = c.parent;
+        char state;
+        if (!read_child_stat(r, &c, by_thread, &state) || (expected && (c.start_ticks != expected || c.parent != parent)))
+            continue;
+        read_child_wait(r, &c, state);
+        if (full)
+            read_child_io(r, &c);
+        add_children_of(r, l, c.pid, c.pid);
+        l->list[kept++] = c;
+    }
+    l->count = kept;
+}
+
+static void compare_cpu(struct child_memory *m, const struct child_list *l, int64_t elapsed_ns)
+{
+    int64_t sum_ns = 0, most_ns = -1;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct child *c = &l->list[i], *before = child_find(m->list, m->count, c->pid);
+        bool same = before && before->start_ticks == c->start_ticks && before->cpu_ns <= c->cpu_ns;
+        int64_t used_ns = MIN_OF(c->cpu_ns - (same ? before->cpu_ns : 0), 1024 * elapsed_ns);
+        sum_ns += used_ns;
+        if (used_ns > most_ns) {
+            most_ns = used_ns;
+            str_copy(m->busiest_name, sizeof m->busiest_name, str_from(c->name));
+        }
+    }
+    m->cpu = reading_ok(core_permille(sum_ns, elapsed_ns));
+    m->busiest = reading_ok(core_permille(MAX_OF(most_ns, (int64_t)0), elapsed_ns));
+}
+
+static void compare_io(struct child_memory *m, const struct child_list *l, int64_t elapsed_ns)
+{
+    int64_t gained_read = 0, gained_written = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct child *c = &l->list[i], *before = child_find(m->list, m->count, c->pid);
+        if (!c->io_known || !before || !before->io_known || before->start_ticks != c->start_ticks)
+            continue;
+        gained_read += MAX_OF(c->read_bytes - before->read_bytes, (int64_t)0);
+        gained_written += MAX_OF(c->write_bytes - before->write_bytes, (int64_t)0);
+    }
+    double seconds = (double)elapsed_ns / NS_PER_S;
+    m->read_bytes = reading_ok((int64_t)((double)gained_read / seconds));
+    m->write_bytes = reading_ok((int64_t)((double)gained_written / seconds));
+}
+
+/* What is only read in a full look stays as it was. */
+static void keep_io(const struct child_memory *m, struct child_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct child *before = child_find(m->list, m->count, l->list[i].pid);
+        if (!before || before->start_ticks != l->list[i].start_ticks)
+            continue;
+        l->list[i].io_known = before->io_known;
+        l->list[i].read_bytes = before->read_bytes;
+        l->list[i].write_bytes = before->write_bytes;
+    }
+}
+
+/* Processes that are known by their number, and threads that may have started others. */
+static int list_children(struct evidence_reader *r, struct watched *w, bool full, struct child_list *l)
+{
+    int32_t pid = w->target.pid, tids[PARENTS_PER_LOOK];
+    int rc = add_children_of(r, l, pid, pid);
+    size_t parents = full && rc == 0 ? threads_parents(&w->threads, tids, PARENTS_PER_LOOK) : 0;
+    for (size_t i = 0; i < parents; i++)
+        if (tids[i] != pid)
+            add_children_of(r, l, pid, tids[i]);
+    add_remembered(l, &w->children, pid);
+    return rc;
+}
+
+static void find_compiler(struct child_memory *m)
+{
+    m->compiler[0] = '\0';
+    for (size_t i = 0; i < m->count && !m->compiler[0]; i++)
+        if (is_compiler(m->list[i].name))
+            str_copy(m->compiler, sizeof m->compiler, str_from(m->list[i].name));
+}
+
+void children_look(struct evidence_reader *r, struct watched *w, bool full)
+{
+    struct child_memory *m = &w->children;
+    AUTO_FREE struct child *list = calloc(CHILDREN_MAX, sizeof *list);
+    struct child_list l = {.list = list};
+    int rc = list ? list_children(r, w, full, &l) : -ENOMEM;
+    if (rc < 0) {
+        m->is_known = m->is_known && rc == -EAGAIN;
+        return;
+    }
+    visit_all(r, &l, r->quick, full);
+    int64_t elapsed_ns = r->now.ns - m->at.ns, io_ns = r->now.ns - m->io_at.ns;
+    bool long_enough = elapsed_ns >= (r->quick ? THREAD_LEAST_MS : TICKS_LEAST_MS) * (int64_t)NS_PER_MS;
+    bool comparable = m->is_known && m->by_thread == r->quick && long_enough;
+    if (comparable)
+        compare_cpu(m, &l, elapsed_ns);
+    else if (!m->is_known)
+        m->cpu = m->busiest = reading_absent(READING_PENDING);
+    if (full && m->io_at.ns && io_ns > 0)
+        compare_io(m, &l, io_ns);
+    if (!full)
+        keep_io(m, &l);
+    if (full)
+        m->io_at = r->now;
+    memcpy(m->list, l.list, l.count * sizeof l.list[0]);
+    m->count = l.count;
+    m->by_thread = r->quick;
+    m->at = r->now;
+    m->is_known = true;
+    find_compiler(m);
+}
+
+static int64_t count_waiting(const struct child_memory *m, enum wait_kind a, enum wait_kind b)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < m->count; i++)
+        count += m->list[i].kind == a || m->list[i].kind == b;
+    return count;
+}
+
+void children_write(const struct child_memory *m, struct host_evidence *ret)
+{
+    if (!m->is_known)
+        return;
+    ret->child_count = reading_ok((int64_t)m->count);
+    ret->child_cpu_permille = m->cpu;
+    ret->child_busiest_permille = m->busiest;
+    ret->child_disk_count = reading_ok(count_waiting(m, WAIT_DISK, WAIT_FUSE));
+    ret->child_network_count = reading_ok(count_waiting(m, WAIT_SOCKET, WAIT_NETWORK_FS));
+    ret->child_sleep_count = reading_ok(count_waiting(m, WAIT_SLEEP, WAIT_SLEEP));
+    if (m->count)
+        str_copy(ret->busiest_child, sizeof ret->busiest_child, str_from(m->busiest_name));
+    str_copy(ret->compiler, sizeof ret->compiler, str_from(m->compiler));
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The reader: which processes are remembered, how many files a round may read, and the main thread over the last few looks. How
+ * long it ran is counted by the kernel; what it waited for the rest of the time is what it was seen waiting for.
+ *
+ *   look      every round: the main thread, its process's counters, few children
+ *   full look every few seconds: all threads, all children and their files, control group, NUMA
+ */
+#include "host/evidence/evidence.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "host/evidence/internal.h"
+
+enum {
+    FILES_PER_ROUND = 512,
+    FILES_PER_PROCESS = 8, /* at least: how many processes there are, each is looked at */
+    LOOK_LEAST_MS = 300,   /* two looks are so far apart: what is between is answered from the last one */
+    QUICK_LEAST_MS = 4,
+    FULL_MS = 4000,
+    FORGET_MS = 60 * 1000,
+    WINDOW_MS = 4500, /* what was before says nothing about now */
+    WATCHED_MAX = EVIDENCE_TARGETS_MAX,
+    FEW_CHILDREN = 32,
+    MOUNTS_MAX = 1 << 20,
+    MOUNTS_AGAIN_MS = 60 * 1000,
+    PROCESSES_MAX = 4096,
+    BUSY_PERMILLE = 500,
+};
+
+static void open_proc(struct evidence_reader *r)
+{
+    if (r->proc < 0)
+        r->proc = dir_fd_open(r->env, "/proc");
+}
+
+struct evidence_reader *evidence_new(const struct env *env)
+{
+    struct evidence_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->env = env;
+    r->proc = -1;
+    r->ticks_per_s = MAX_OF(sysconf(_SC_CLK_TCK), 1);
+    r->mounts = BUF(MOUNTS_MAX);
+    return r;
+}
+
+void evidence_free(struct evidence_reader *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->count; i++)
+        free(r->list[i]);
+    free(r->list);
+    buf_done(&r->mounts);
+    if (r->proc >= 0)
+        close(r->proc);
+    free(r);
+}
+
+/* ---- which processes are remembered ---- */
+
+static void forget(struct evidence_reader *r, size_t i)
+{
+    free(r->list[i]);
+    r->list[i] = r->list[--r->count];
+}
+
+static void forget_old(struct evidence_reader *r)
+{
+    for (size_t i = r->count; i-- > 0;) {
+        const struct watched *w = r->list[i];
+        if (w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) >= FORGET_MS)
+            forget(r, i);
+    }
+}
+
+static struct watched *find(struct evidence_reader *r, const struct evidence_target *target)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->list[i]->target.pid != target->pid)
+            continue;
+        if (r->list[i]->target.start_key == target->start_key)
+            return r->list[i];
+        forget(r, i); /* the number is another process's now */
+        break;
+    }
+    if (r->count >= WATCHED_MAX || !ROOM_FOR_ONE(r->list, r->count, r->capacity, 8))
+        return NULL;
+    struct watched *w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->target = *target;
+    return r->list[r->count++] = w;
+}
+
+static void drop(struct evidence_reader *r, const struct watched *w)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->list[i] == w) {
+            forget(r, i);
+            return;
+        }
+}
+
+void evidence_begin(struct evidence_reader *r, const struct evidence_target *all, size_t count, size_t looked_at, bool quick)
+{
+    r->now = clock_mono(r->env->clock);
+    r->quick = quick;
+    r->files_left = FILES_PER_ROUND;
+    r->to_look = MAX_OF(looked_at, (size_t)1);
+    r->gpu_count = MIN_OF(count, (size_t)EVIDENCE_TARGETS_MAX);
+    memcpy(r->gpus, all, r->gpu_count * sizeof all[0]);
+    open_proc(r);
+    if (!r->mounts_at.ns || mono_since_ms(r->now, r->mounts_at) >= MOUNTS_AGAIN_MS) {
+        buf_done(&r->mounts);
+        r->mounts = BUF(MOUNTS_MAX);
+        file_read_all(r->env, "/proc/self/mountinfo", &r->mounts);
+        r->mounts_at = r->now;
+    }
+    forget_old(r);
+}
+
+/* ---- the main thread ---- */
+
+static void read_wait(struct evidence_reader *r, int process, struct look *l)
+{
+    char text[128];
+    bool sleeps = l->stat.state == 'S' || l->stat.state == 'D';
+    ssize_t n = sleeps ? budget_read(r, process, "wchan", text, sizeof text) : 0;
+    l->kind = wait_kind(l->stat.state, (struct str){text, n > 0 ? (size_t)n : 0});
+}
+
+static void read_io(struct evidence_reader *r, int process, struct look *l)
+{
+    char text[512];
+    ssize_t n = budget_read(r, process, "io", text, sizeof text);
+    l->io_rc = n < 0 ? (int)n : 0;
+    proc_io_parse((struct str){text, n > 0 ? (size_t)n : 0}, &l->read_bytes, &l->write_bytes);
+}
+
+/* 0, or -errno: nothing is read of a process that is not the one that is meant. */
+static int look_at_main(struct evidence_reader *r, struct watched *w, int process)
+{
+    char text[1024];
+    struct look l = {.at = r->now};
+    ssize_t n = budget_read(r, process, "stat", text, sizeof text);
+    if (n <= 0 || !proc_stat_parse((struct str){text, (size_t)n}, &l.stat))
+        return n < 0 ? (int)n : -ESRCH;
+    if (w->target.start_key && l.stat.start_ticks != w->target.start_key)
+        return -ESRCH;
+    l.stat.comm = (struct str){0};
+    read_wait(r, process, &l);
+    n = budget_read(r, process, "schedstat", text, sizeof text);
+    l.sched_known = n > 0 && proc_schedstat_parse((struct str){text, (size_t)n}, &l.sched);
+    read_io(r, process, &l);
+    if (w->look_count == LOOKS_MAX)
+        memmove(w->looks, w->looks + 1, --w->look_count * sizeof w->looks[0]);
+    w->looks[w->look_count++] = l;
+    return 0;
+}
+
+/* The first look of the window; at least the one before the newest, as long as it is remembered. */
+static size_t window_start(const struct evidence_reader *r, const struct watched *w)
+{
+    size_t first = w->look_count >= 2 ? w->look_count - 2 : 0;
+    while (first > 0 && mono_since_ms(r->now, w->looks[first - 1].at) <= WINDOW_MS)
+        first--;
+    return first;
+}
+
+/* ---- what is told of it ---- */
+
+static const struct {
+    enum wait_kind kind;
+    enum evidence field;
+} shares[] = {
+    {WAIT_DISK, EVIDENCE_main_disk_permille},   {WAIT_NETWORK_FS, EVIDENCE_main_network_fs_permille},
+    {WAIT_FUSE, EVIDENCE_main_fuse_permille},   {WAIT_PIPE, EVIDENCE_main_pipe_permille},
+    {WAIT_SOCKET, EVIDENCE_main_pipe_permille}, {WAIT_LOCK, EVIDENCE_main_lock_permille},
+    {WAIT_SLEEP, EVIDENCE_main_sleep_permille}, {WAIT_POLL, EVIDENCE_main_poll_permille},
+    {WAIT_CHILD, EVIDENCE_main_child_permille}, {WAIT_STOPPED, EVIDENCE_main_other_permille},
+    {WAIT_OTHER, EVIDENCE_main_other_permille},
+};
+
+static int64_t running_permille(const struct look *from, const struct look *to, const int *seen, int looks)
+{
+    int64_t elapsed_ns = to->at.ns - from->at.ns;
+    if (!from->sched_known || !to->sched_known || elapsed_ns <= 0)
+        return (int64_t)seen[WAIT_RUNNING] * 1000 / looks;
+    int64_t ran_ns = to->sched.run_ns - from->sched.run_ns + to->sched.queued_ns - from->sched.queued_ns;
+    return MIN_OF(core_permille(ran_ns, elapsed_ns), (int64_t)1000);
+}
+
+static void write_main(const struct watched *w, size_t first, struct host_evidence *ret)
+{
+    int seen[WAIT_KINDS] = {0}, looks = (int)(w->look_count - first);
+    const struct look *from = &w->looks[first], *to = &w->looks[w->look_count - 1];
+    for (size_t i = first; i < w->look_count; i++)
+        seen[w->looks[i].kind]++;
+    int64_t running = running_permille(from, to, seen, looks);
+    int asleep = looks - seen[WAIT_RUNNING], known = asleep - seen[WAIT_UNKNOWN];
+    ret->main_running_permille = reading_ok(running);
+    ret->stopped = reading_ok(to->kind == WAIT_STOPPED);
+    bool hidden = asleep && !known;
+    for (size_t i = 0; i < ARRAY_LEN(shares); i++)
+        ret->metric[shares[i].field] =
+            hidden ? reading_absent(to->io_rc == -EACCES ? READING_DENIED : READING_UNSUPPORTED) : reading_ok(0);
+    for (size_t i = 0; i < ARRAY_LEN(shares) && known; i++)
+        ret->metric[shares[i].field].value += (1000 - running) * seen[shares[i].kind] / known;
+    if (!asleep) /* it waited in between, unseen */
+        ret->main_other_permille = reading_ok(1000 - running);
+}
+
+static struct reading per_second(int64_t gained, int64_t elapsed_ns)
+{
+    return reading_ok((int64_t)((double)MAX_OF(gained, (int64_t)0) * NS_PER_S / (double)elapsed_ns + 0.5));
+}
+
+static void write_io(const struct look *from, const struct look *to, const struct child_memory *children, int64_t elapsed_ns,
+                     struct host_evidence *ret)
+{
+    if (to->io_rc < 0 || from->io_rc < 0) {
+        ret->read_bytes_per_s = ret->write_bytes_per_s = reading_absent(reading_state_from_errno(MIN_OF(to->io_rc, from->io_rc)));
+        return;
+    }
+    ret->read_bytes_per_s = per_second(to->read_bytes - from->read_bytes, elapsed_ns);
+    ret->write_bytes_per_s = per_second(to->write_bytes - from->write_bytes, elapsed_ns);
+    ret->read_bytes_per_s.value += reading_or(children->read_bytes, 0);
+    ret->write_bytes_per_s.value += reading_or(children->write_bytes, 0);
+}
+
+/* Of all threads: ticks are coarse, so that over a short span the threads' own counters are better. */
+static void write_cpu(const struct evidence_reader *r, const struct watched *w, const struct look *from, const struct look *to,
+                      struct host_evidence *ret)
+{
+    int64_t elapsed_ns = to->at.ns - from->at.ns, tick_ns = NS_PER_S / r->ticks_per_s;
+    if (from->sched_known && to->sched_known) {
+        ret->main_cpu_permille = reading_ok(core_permille(to->sched.run_ns - from->sched.run_ns, elapsed_ns));
+        ret->runqueue_permille =
+            reading_ok(MIN_OF(core_permille(to->sched.queued_ns - from->sched.queued_ns, elapsed_ns), (int64_t)1000));
+    }
+    if (elapsed_ns < LOOK_LEAST_MS * (int64_t)NS_PER_MS) {
+        ret->cpu_permille = w->threads.all;
+        ret->system_permille = reading_absent(READING_PENDING);
+        return;
+    }
+    ret->cpu_permille = reading_ok(core_permille((to->stat.cpu_ticks - from->stat.cpu_ticks) * tick_ns, elapsed_ns));
+    ret->system_permille = reading_ok(core_permille((to->stat.system_ticks - from->stat.system_ticks) * tick_ns, elapsed_ns));
+}
+
+static void write_rates(const struct evidence_reader *r, const struct watched *w, size_t first, struct host_evidence *ret)
+{
+    static const enum evidence rates[] = {EVIDENCE_main_cpu_permille, EVIDENCE_runqueue_permille, EVIDENCE_cpu_permille,
+                                          EVIDENCE_system_permille,   EVIDENCE_read_bytes_per_s,  EVIDENCE_write_bytes_per_s,
+                                          EVIDENCE_major_faults_per_s};
+    const struct look *from = &w->looks[first], *to = &w->looks[w->look_count - 1];
+    int64_t elapsed_ns = to->at.ns - from->at.ns;
+    for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+        ret->metric[rates[i]] = reading_absent(elapsed_ns > 0 ? READING_UNSUPPORTED : READING_PENDING);
+    if (elapsed_ns <= 0)
+        return;
+    write_cpu(r, w, from, to, ret);
+    write_io(from, to, &w->children, elapsed_ns, ret);
+    ret->major_faults_per_s = per_second(to->stat.major_faults - from->stat.major_faults, elapsed_ns);
+}
+
+static void evidence_write(const struct evidence_reader *r, const struct watched *w, struct host_evidence *ret)
+{
+    size_t first = window_start(r, w);
+    *ret = (struct host_evidence){.state = READING_OK};
+    for (size_t i = 0; i < EVIDENCE_COUNT; i++)
+        ret->metric[i] = reading_absent(READING_UNSUPPORTED);
+    ret->looks = (int64_t)(w->look_count - first);
+    ret->over_ms = mono_since_ms(w->looks[w->look_count - 1].at, w->looks[first].at);
+    write_main(w, first, ret);
+    write_rates(r, w, first, ret);
+    threads_write(&w->threads, ret);
+    children_write(&w->children, ret);
+    cgroup_write(&w->cgroup, ret);
+    numa_write(&w->numa, ret);
+    files_write(&w->files, ret);
+    if (!ret->compiler[0] && w->files.has_nvrtc && reading_or(ret->busiest_thread_permille, 0) >= BUSY_PERMILLE)
+        str_copy(ret->compiler, sizeof ret->compiler, STR("libnvrtc"));
+}
+
+/* ---- looks ---- */
+
+static bool waits_for_files(const struct watched *w)
+{
+    for (size_t i = 0; i < w->look_count; i++)
+        if (w->looks[i].kind == WAIT_DISK || w->looks[i].kind == WAIT_NETWORK_FS || w->looks[i].kind == WAIT_FUSE)
+            return true;
+    return false;
+}
+
+static void look_at_rest(struct evidence_reader *r, struct watched *w, int process)
+{
+    int64_t again_ms = r->quick ? QUICK_LEAST_MS : w->fulls < 2 ? LOOK_LEAST_MS : FULL_MS;
+    bool full = !w->full_at.ns || mono_since_ms(r->now, w->full_at) >= again_ms;
+    if (full)
+        threads_look(r, &w->threads, process);
+    if (full || w->children.count <= FEW_CHILDREN)
+        children_look(r, w, full);
+    if (!full)
+        return;
+    char text[4096];
+    struct proc_status status;
+    ssize_t n = budget_read(r, process, "status", text, sizeof text);
+    proc_status_parse((struct str){text, n > 0 ? (size_t)n : 0}, &status);
+    w->files.swap_bytes = status.vm_swap_bytes >= 0 ? reading_ok(status.vm_swap_bytes) : reading_absent(READING_UNSUPPORTED);
+    cgroup_look(r, &w->cgroup, process);
+    numa_look(r, w, &status);
+    files_look(r, w, reading_or(w->threads.busiest, 0) >= BUSY_PERMILLE, waits_for_files(w));
+    w->full_at = r->now;
+    w->fulls++;
+}
+
+static bool is_too_soon(const struct evidence_reader *r, const struct watched *w)
+{
+    return w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) < (r->quick ? QUICK_LEAST_MS : LOOK_LEAST_MS);
+}
+
+static int look(struct evidence_reader *r, struct watched *w)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%d", (int)w->target.pid);
+    /* The directory stays that of this process: the number may be given to another one, what is open here may not. */
+    AUTO_CLOSE int process = r->proc >= 0 ? dir_fd_open_at(r->proc, name) : -ENOENT;
+    if (process < 0)
+        return process;
+    int rc = look_at_main(r, w, process);
+    if (rc == 0)
+        look_at_rest(r, w, process);
+    return rc;
+}
+
+void evidence_look(struct evidence_reader *r, const struct evidence_target *target, struct host_evidence *ret)
+{
+    *ret = (struct host_evidence){.state = READING_FAILED};
+    struct watched *w = find(r, target);
+    if (!w)
+        return;
+    r->now = clock_mono(r->env->clock);
+    int share = MAX_OF(r->files_left / (int)r->to_look, (int)FILES_PER_PROCESS);
+    r->share_left = share;
+    int rc = is_too_soon(r, w) ? 0 : look(r, w);
+    r->files_left = MAX_OF(r->files_left - (share - r->share_left), 0);
+    r->to_look = MAX_OF(r->to_look - 1, (size_t)1);
+    if (rc < 0) {
+        ret->state = reading_state_from_errno(rc);
+        drop(r, w);
+        return;
+    }
+    evidence_write(r, w, ret);
+}
+
+/* ---- before a driver has answered ---- */
+
+/* A program that has a GPU maps gigabytes of it. */
+#define GPU_VSIZE_LEAST ((uint64_t)1 << 30)
+
+struct candidate {
+    struct evidence_target target;
+    uint64_t vsize_bytes;
+};
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = ((const struct candidate *)a)->vsize_bytes, y = ((const struct candidate *)b)->vsize_bytes;
+    return x > y ? -1 : x < y;
+}
+
+size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *ret, size_t max)
+{
+    AUTO_FREE struct candidate *list = calloc(PROCESSES_MAX, sizeof *list);
+    AUTO_DIR DIR *dir = dir_open(r->env, "/proc");
+    size_t count = 0;
+    const struct dirent *e;
+    open_proc(r);
+    while (list && dir && r->proc >= 0 && count < PROCESSES_MAX && (e = readdir(dir))) {
+        char name[300], text[1024];
+        int64_t pid;
+        struct proc_stat stat;
+        if (!str_to_i64(str_from(e->d_name), &pid) || pid <= 0 || pid > INT32_MAX)
+            continue;
+        snprintf(name, sizeof name, "%s/stat", e->d_name);
+        ssize_t n = file_read_at(r->proc, name, text, sizeof text);
+        if (n > 0 && proc_stat_parse((struct str){text, (size_t)n}, &stat) && stat.vsize_bytes >= GPU_VSIZE_LEAST)
+            list[count++] = (struct candidate){{(int32_t)pid, stat.start_ticks}, stat.vsize_bytes};
+    }
+    if (count)
+        qsort(list, count, sizeof *list, by_size);
+    count = MIN_OF(count, max);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = list[i].target;
+    return count;
+}

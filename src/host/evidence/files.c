@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What files say of a process: the file system that it waits for, whether a compiler for GPU code is loaded into it, whether it is
+ * a server. All of it costs more than a counter, and is looked at rarely and only where it matters.
+ */
+#include <dirent.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "host/evidence/internal.h"
+#include "host/listens.h"
+
+enum {
+    MOUNT_AGAIN_MS = 10 * 1000,
+    LIBRARY_AGAIN_MS = 20 * 1000,
+    SERVER_AGAIN_MS = 60 * 1000,
+    FDS_MAX = 256,
+    MOUNTS_MAX = 1 << 20,
+    MAPS_MAX = 8 << 20,
+    EXPENSIVE = 16, /* counts as so many files */
+};
+
+bool is_network_type(struct str type)
+{
+    static const char *const types[] = {"nfs",    "nfs4",         "cifs", "smb3", "smbfs",  "ceph",     "lustre", "gpfs",
+                                        "beegfs", "beegfs_nodev", "afs",  "9p",   "wekafs", "orangefs", "pvfs2"};
+    static const char *const fuse[] = {"fuse.sshfs",     "fuse.s3fs",      "fuse.gcsfuse",   "fuse.goofys",
+                                       "fuse.glusterfs", "fuse.juicefs",   "fuse.ceph-fuse", "fuse.rclone",
+                                       "fuse.mount-s3",  "fuse.blobfuse2", "fuse.dfuse"};
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_is(type, types[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(fuse); i++)
+        if (str_is(type, fuse[i]))
+            return true;
+    return false;
+}
+
+static bool take_expensive(struct evidence_reader *r)
+{
+    if (r->share_left < EXPENSIVE)
+        return false;
+    r->share_left -= EXPENSIVE;
+    return true;
+}
+
+static bool read_whole(struct evidence_reader *r, int32_t pid, const char *file, struct buf *text)
+{
+    char path[64];
+    struct env quiet = *r->env; /* a process's own view is not for a recording of this host */
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    return file_read_all(&quiet, path, text) >= 0;
+}
+
+/* Of the files that it has open: one on a file system over the network, if any is mounted. */
+static void find_mount(struct evidence_reader *r, struct watched *w)
+{
+    AUTO_BUF struct buf mounts = BUF(MOUNTS_MAX);
+    char path[64], target[PATH_SIZE];
+    w->files.is_network = false;
+    w->files.mount[0] = '\0';
+    if (!read_whole(r, w->target.pid, "mountinfo", &mounts))
+        return;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)w->target.pid);
+    AUTO_DIR DIR *dir = dir_open(r->env, path);
+    struct env quiet = *r->env;
+    quiet.on_read = NULL;
+    const struct dirent *e;
+    for (int i = 0; dir && i < FDS_MAX && (e = readdir(dir)) && !w->files.is_network; i++) {
+        struct mount_place place;
+        snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)w->target.pid, e->d_name);
+        ssize_t n = e->d_name[0] == '.' ? 0 : file_read_link(&quiet, path, target, sizeof target);
+        if (n <= 0 || target[0] != '/' || !mount_of_path(buf_view(&mounts), str_from(target), &place) ||
+            !is_network_type(place.type))
+            continue;
+        w->files.is_network = true;
+        str_copy_clean(w->files.mount, sizeof w->files.mount, place.point);
+    }
+}
+
+static void find_library(struct evidence_reader *r, struct watched *w)
+{
+    AUTO_BUF struct buf maps = BUF(MAPS_MAX);
+    w->files.has_nvrtc = read_whole(r, w->target.pid, "maps", &maps) && str_contains(buf_view(&maps), "/libnvrtc.so");
+}
+
+/* A server's engine may be a child of the process that has the port. */
+static bool serves(const struct evidence_reader *r, const struct watched *w)
+{
+    enum { INIT = 1 };
+    int64_t parent = w->look_count ? w->looks[w->look_count - 1].stat.parent : 0;
+    return process_is_server(r->env, w->target.pid) || (parent > INIT && process_is_server(r->env, (int32_t)parent));
+}
+
+static bool is_due(const struct evidence_reader *r, struct mono *at, int64_t again_ms)
+{
+    if (at->ns && mono_since_ms(r->now, *at) < again_ms)
+        return false;
+    *at = r->now;
+    return true;
+}
+
+void files_look(struct evidence_reader *r, struct watched *w, bool busy, bool waits)
+{
+    if (waits && is_due(r, &w->files.mount_at, MOUNT_AGAIN_MS) && take_expensive(r))
+        find_mount(r, w);
+    if (busy && !w->files.has_nvrtc && is_due(r, &w->files.nvrtc_at, LIBRARY_AGAIN_MS) && take_expensive(r))
+        find_library(r, w);
+    if (!busy && is_due(r, &w->files.listens_at, SERVER_AGAIN_MS) && take_expensive(r))
+        w->files.listens = reading_ok(serves(r, w));
+}
+
+void files_write(const struct file_memory *m, struct host_evidence *ret)
+{
+    ret->listens = m->listens;
+    ret->swap_bytes = m->swap_bytes;
+    str_copy(ret->mount, sizeof ret->mount, str_from(m->mount));
+    if (!m->is_network || ret->main_disk_permille.state != READING_OK)
+        return;
+    /* A page of a network file is waited for as one of a disk is: the kernel's function is the same. */
+    ret->main_network_fs_permille = reading_ok(reading_or(ret->main_network_fs_permille, 0) + ret->main_disk_permille.value);
+    ret->main_disk_permille = reading_ok(0);
+}

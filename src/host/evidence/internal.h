@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of this directory share: the reader, and what is remembered of a process between two looks.
+ *
+ *   evidence.c  the reader, its budget, the main thread, the window of the last looks
+ *   threads.c, children.c, cgroup.c, numa.c, files.c  one part of the evidence each: X_look() reads, X_write() tells
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "host/evidence/evidence.h"
+#include "host/procfs.h"
+
+enum {
+    THREADS_MAX = 256,  /* of a process; further ones are not looked at */
+    CHILDREN_MAX = 256, /* the same */
+    LOOKS_MAX = 8,
+    CGROUP_PRESSURES = 3,
+};
+
+/* ---- what is remembered ---- */
+
+struct thread_count {
+    int32_t tid;
+    int64_t run_ns;
+};
+
+struct thread_memory {
+    struct mono at;
+    struct thread_count list[THREADS_MAX]; /* sorted by tid */
+    size_t count;
+    size_t next_parent;          /* whose children are asked for next */
+    struct reading busiest, all; /* permille of a core */
+    char busiest_name[EVIDENCE_NAME_SIZE];
+};
+
+struct child {
+    int32_t pid, parent;
+    int64_t start_ticks;
+    int64_t cpu_ns, read_bytes, write_bytes;
+    bool io_known;
+    enum wait_kind kind;
+    char name[EVIDENCE_NAME_SIZE];
+};
+
+struct child_memory {
+    struct mono at, io_at;
+    bool is_known;  /* the kernel lists children */
+    bool by_thread; /* cpu_ns is the main thread's alone, to the nanosecond; else the process's in ticks */
+    struct child list[CHILDREN_MAX];
+    size_t count;
+    struct reading cpu, busiest, read_bytes, write_bytes;
+    char busiest_name[EVIDENCE_NAME_SIZE], compiler[EVIDENCE_NAME_SIZE];
+};
+
+struct cgroup_memory {
+    bool is_known, is_root, throttled_known, pressure_known[CGROUP_PRESSURES];
+    struct mono learned, at;
+    char folder[PATH_SIZE];        /* of cgroup v2; "" none */
+    char quota_folder[PATH_SIZE];  /* the one that has the tightest quota; "" none */
+    char memory_folder[PATH_SIZE]; /* that counts memory; "" none of its own */
+    int64_t quota_millicores;      /* 0: none */
+    int64_t throttled_us, pressure_us[CGROUP_PRESSURES];
+    struct reading throttled, pressure[CGROUP_PRESSURES]; /* cpu, io, memory */
+};
+
+struct numa_memory {
+    struct mono at;
+    struct reading cpu_node, memory_node;
+};
+
+struct file_memory {
+    struct mono mount_at, nvrtc_at, listens_at;
+    bool has_nvrtc, is_network;
+    struct reading listens, swap_bytes;
+    char mount[EVIDENCE_PATH_SIZE];
+};
+
+/* The main thread at one moment, with counters of its whole process. */
+struct look {
+    struct mono at;
+    enum wait_kind kind;
+    bool sched_known;
+    struct proc_schedstat sched;
+    struct proc_stat stat; /* without its name */
+    int io_rc;             /* 0: the next two are known */
+    int64_t read_bytes, write_bytes;
+};
+
+struct watched {
+    struct evidence_target target;
+    struct mono full_at;
+    int fulls;
+    struct look looks[LOOKS_MAX]; /* newest last */
+    size_t look_count;
+    struct thread_memory threads;
+    struct child_memory children;
+    struct cgroup_memory cgroup;
+    struct numa_memory numa;
+    struct file_memory files;
+};
+
+struct numa_nodes {
+    struct mono at;
+    bool is_known;
+    size_t count;
+    int8_t node_of[NUMA_CPUS_MAX]; /* -1 unknown */
+};
+
+struct evidence_reader {
+    const struct env *env;
+    int proc; /* the directory; negative: not there */
+    struct mono now;
+    bool quick;
+    int64_t ticks_per_s;
+    size_t to_look;                                    /* processes that share what is left of the round */
+    int files_left;                                    /* of the round */
+    int share_left;                                    /* of the process that is looked at */
+    struct evidence_target gpus[EVIDENCE_TARGETS_MAX]; /* sorted by pid */
+    size_t gpu_count;
+    struct buf mounts; /* our own mountinfo */
+    struct mono mounts_at;
+    struct numa_nodes nodes;
+    struct watched **list;
+    size_t count, capacity;
+};
+
+static inline bool budget_take(struct evidence_reader *r)
+{
+    return r->share_left > 0 && r->share_left--;
+}
+
+/* A file of a process, whose directory is open; -EAGAIN: the round has read enough. */
+static inline ssize_t budget_read(struct evidence_reader *r, int process, const char *name, char *text, size_t size)
+{
+    return budget_take(r) ? file_read_at(process, name, text, size) : -EAGAIN;
+}
+
+static inline bool is_gpu_process(const struct evidence_reader *r, int32_t pid)
+{
+    for (size_t i = 0; i < r->gpu_count; i++)
+        if (r->gpus[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Permille of one core. */
+static inline int64_t core_permille(int64_t used_ns, int64_t elapsed_ns)
+{
+    return elapsed_ns > 0 && used_ns > 0 ? (int64_t)((double)used_ns * 1000 / (double)elapsed_ns + 0.5) : 0;
+}
+
+/* ---- the parts; `process` is the directory of the process ---- */
+
+void threads_look(struct evidence_reader *r, struct thread_memory *m, int process);
+void threads_write(const struct thread_memory *m, struct host_evidence *ret);
+/* Whose children are asked for in this look, beside those of the main thread. */
+size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max);
+
+/* `full`: also the children of other threads, and what all of them read and wrote. */
+void children_look(struct evidence_reader *r, struct watched *w, bool full);
+void children_write(const struct child_memory *m, struct host_evidence *ret);
+
+void cgroup_look(struct evidence_reader *r, struct cgroup_memory *m, int process);
+void cgroup_write(const struct cgroup_memory *m, struct host_evidence *ret);
+
+void numa_look(struct evidence_reader *r, struct watched *w, const struct proc_status *status);
+void numa_write(const struct numa_memory *m, struct host_evidence *ret);
+
+/* `busy`: a thread of it keeps a core busy; `waits`: its main thread waits for files. */
+void files_look(struct evidence_reader *r, struct watched *w, bool busy, bool waits);
+void files_write(const struct file_memory *m, struct host_evidence *ret);
