@@ -52,15 +52,17 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->next_periodic = engine_now(e);
     e->asleep_ns = sample_round_asleep_ns(e->env->clock);
     e->machine = machine_new(e->env);
+    e->host_look = host_look_new(e->env);
     e->judge = judge_new();
     e->faults = fault_log_new(e->env);
     learn_past(e);
     e->inbox = mailbox_new(INBOX_SIZE, NULL);
     e->spare = calloc(1, sizeof *e->spare);
-    if (!e->machine || !e->judge || !e->faults || !e->inbox || !e->spare ||
+    if (!e->machine || !e->host_look || !e->judge || !e->faults || !e->inbox || !e->spare ||
         pthread_create(&e->thread, NULL, coordinator_run, e) != 0) {
         error_set(err, -ENOMEM, "cannot start the sampling thread");
         machine_free(e->machine);
+        host_look_free(e->host_look, 0);
         judge_free(e->judge);
         fault_log_free(e->faults);
         mailbox_free(e->inbox);
@@ -136,6 +138,7 @@ void engine_free(struct engine *e)
     judge_free(e->judge);
     fault_log_free(e->faults);
     machine_free(e->machine);
+    host_look_free(e->host_look, STOP_MS);
     snapshot_unref(e->latest);
     buf_done(&e->description);
     if (!left_behind) { /* a hung thread may still put its result into the mailbox */

@@ -11,6 +11,7 @@
 #include "engine/cadence.h"
 #include "engine/engine.h"
 #include "engine/fault_log.h"
+#include "engine/host_look.h"
 #include "engine/roster.h"
 #include "engine/slot.h"
 #include "engine/worker.h"
@@ -70,8 +71,9 @@ struct engine {
     struct roster roster;
     struct cadence cadence;
     struct machine *machine;
-    int64_t asleep_ns;    /* what the host has slept since its start, as of the last periodic sample */
-    int64_t suspended_ms; /* of that, what no snapshot has said yet */
+    struct host_look *host_look; /* at the programs on GPUs */
+    int64_t asleep_ns;           /* what the host has slept since its start, as of the last periodic sample */
+    int64_t suspended_ms;        /* of that, what no snapshot has said yet */
     uint64_t sequence;
     bool round_active, round_periodic;
     unsigned round_groups;

@@ -76,6 +76,28 @@ static void annotate(struct engine *e, struct snapshot *s)
     pthread_mutex_unlock(&e->annotate_lock);
 }
 
+static bool is_of_this_machine(const struct engine *e, size_t gpu)
+{
+    const struct source_ops *ops = e->slots[e->roster.entries[gpu].slot].ops;
+    return !ops->simulated && !ops->host && !env_is_recorded(e->env);
+}
+
+/* A first look that is not to be judged has nothing to compare with: it is as fast as it can be. */
+static bool looks_at_programs(const struct engine *e)
+{
+    return (e->round_groups & GROUP_PROCESS) && !(e->round_groups & GROUP_LEAN) &&
+           (e->round_periodic || (e->round_groups & GROUP_PAST) || e->sequence > 1);
+}
+
+static void look_at_programs(struct engine *e, struct snapshot *s)
+{
+    bool is_here[GPU_MAX] = {false}, any = false;
+    for (size_t i = 0; i < s->gpu_count && i < GPU_MAX; i++)
+        any |= is_here[i] = is_of_this_machine(e, i);
+    if (any && looks_at_programs(e))
+        host_look_add(e->host_look, s, is_here, e->round_groups & GROUP_PAST);
+}
+
 static void sample_round_publish(struct engine *e)
 {
     struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
@@ -94,6 +116,7 @@ static void sample_round_publish(struct engine *e)
     carry_events(e, s);
     annotate(e, s);
     jobs_assign(s);
+    look_at_programs(e, s);
     if (e->round_periodic) {
         s->suspended_ms = e->suspended_ms;
         e->suspended_ms = 0;
@@ -161,14 +184,13 @@ static void sample_machine(struct engine *e)
     e->host_implausible_total += host_drop_implausible(&e->round_host);
 }
 
-/* This machine's log says nothing about cards that were made up or recorded elsewhere. */
-static void read_faults(struct engine *e)
+/* Not only cards that were made up or recorded elsewhere, of which this machine's log and programs say nothing. */
+static bool reads_this_machine(const struct engine *e)
 {
     bool here = false;
     for (size_t i = 0; i < e->slot_count; i++)
         here |= !e->slots[i].ops->simulated && !e->slots[i].ops->host;
-    if (here)
-        fault_log_read(e->faults);
+    return here;
 }
 
 void sample_round_start(struct engine *e, unsigned groups, bool periodic)
@@ -179,9 +201,12 @@ void sample_round_start(struct engine *e, unsigned groups, bool periodic)
     e->round_periodic = periodic;
     e->round_groups = groups;
     e->round_start = engine_now(e);
+    if ((groups & GROUP_PAST) && e->sequence == 0 && !env_is_recorded(e->env) && reads_this_machine(e))
+        host_look_prepare(e->host_look);
     sample_round_ask_slots(e);
     sample_machine(e); /* while they answer */
-    read_faults(e);
+    if (reads_this_machine(e))
+        fault_log_read(e->faults);
     sample_round_end_if_done(e);
 }
 

@@ -28,7 +28,7 @@ bool is_compiler(const char *name)
     return str_ends(s, "-gcc") || str_ends(s, "-g++");
 }
 
-static const struct child *child_find(const struct child *list, size_t count, int32_t pid)
+static const struct child_process *child_find(const struct child_process *list, size_t count, int32_t pid)
 {
     for (size_t i = 0; i < count; i++)
         if (list[i].pid == pid)
@@ -36,7 +36,7 @@ static const struct child *child_find(const struct child *list, size_t count, in
     return NULL;
 }
 
-static bool read_child_stat(struct evidence_reader *r, struct child *c, bool by_thread, char *state)
+static bool read_child_stat(struct evidence_reader *r, struct child_process *c, bool by_thread, char *state)
 {
     char name[40], text[1024];
     struct proc_stat stat;
@@ -59,7 +59,7 @@ static bool read_child_stat(struct evidence_reader *r, struct child *c, bool by_
     return true;
 }
 
-static void read_child_wait(struct evidence_reader *r, struct child *c, char state)
+static void read_child_wait(struct evidence_reader *r, struct child_process *c, char state)
 {
     char name[40], text[128];
     snprintf(name, sizeof name, "%d/wchan", (int)c->pid);
@@ -67,7 +67,7 @@ static void read_child_wait(struct evidence_reader *r, struct child *c, char sta
     c->kind = wait_kind(state, (struct str){text, n > 0 ? (size_t)n : 0});
 }
 
-static void read_child_io(struct evidence_reader *r, struct child *c)
+static void read_child_io(struct evidence_reader *r, struct child_process *c)
 {
     char name[40], text[512];
     snprintf(name, sizeof name, "%d/io", (int)c->pid);
@@ -78,7 +78,7 @@ static void read_child_io(struct evidence_reader *r, struct child *c)
 
 /* What a process is about to be asked for: those that are known by their number alone have no name yet. */
 struct child_list {
-    struct child *list;
+    struct child_process *list;
     size_t count;
 };
 
@@ -89,7 +89,7 @@ static void add_pids(const struct evidence_reader *r, struct child_list *to, str
     while (to->count < CHILDREN_MAX && str_word(&text, &word))
         if (str_to_i64(word, &pid) && pid > 0 && pid <= INT32_MAX && !child_find(to->list, to->count, (int32_t)pid) &&
             !is_gpu_process(r, (int32_t)pid))
-            to->list[to->count++] = (struct child){.pid = (int32_t)pid};
+            to->list[to->count++] = (struct child_process){.pid = (int32_t)pid};
 }
 
 /* 0, or why the kernel does not tell. */
@@ -109,7 +109,8 @@ static void add_remembered(struct child_list *to, const struct child_memory *m, 
 {
     for (size_t i = 0; i < m->count && to->count < CHILDREN_MAX; i++)
         if (m->list[i].parent == parent && !child_find(to->list, to->count, m->list[i].pid))
-            to->list[to->count++] = (struct child){.pid = m->list[i].pid, .parent = parent, .start_ticks = m->list[i].start_ticks};
+            to->list[to->count++] =
+                (struct child_process){.pid = m->list[i].pid, .parent = parent, .start_ticks = m->list[i].start_ticks};
 }
 
 /* Those that are gone are taken out, and the children of each are put behind it. */
@@ -117,7 +118,7 @@ static void visit_all(struct evidence_reader *r, struct child_list *l, bool by_t
 {
     size_t kept = 0;
     for (size_t i = 0; i < l->count; i++) {
-        struct child c = l->list[i];
+        struct child_process c = l->list[i];
         int64_t expected = c.start_ticks;
         int32_t parent = c.parent;
         char state;
@@ -136,8 +137,10 @@ static void compare_cpu(struct child_memory *m, const struct child_list *l, int6
 {
     int64_t sum_ns = 0, most_ns = -1;
     for (size_t i = 0; i < l->count; i++) {
-        const struct child *c = &l->list[i], *before = child_find(m->list, m->count, c->pid);
+        const struct child_process *c = &l->list[i], *before = child_find(m->list, m->count, c->pid);
         bool same = before && before->start_ticks == c->start_ticks && before->cpu_ns <= c->cpu_ns;
+        if (!before && !m->is_whole)
+            continue;
         int64_t used_ns = MIN_OF(c->cpu_ns - (same ? before->cpu_ns : 0), 1024 * elapsed_ns);
         sum_ns += used_ns;
         if (used_ns > most_ns) {
@@ -153,7 +156,7 @@ static void compare_io(struct child_memory *m, const struct child_list *l, int64
 {
     int64_t gained_read = 0, gained_written = 0;
     for (size_t i = 0; i < l->count; i++) {
-        const struct child *c = &l->list[i], *before = child_find(m->list, m->count, c->pid);
+        const struct child_process *c = &l->list[i], *before = child_find(m->list, m->count, c->pid);
         if (!c->io_known || !before || !before->io_known || before->start_ticks != c->start_ticks)
             continue;
         gained_read += MAX_OF(c->read_bytes - before->read_bytes, (int64_t)0);
@@ -168,7 +171,7 @@ static void compare_io(struct child_memory *m, const struct child_list *l, int64
 static void keep_io(const struct child_memory *m, struct child_list *l)
 {
     for (size_t i = 0; i < l->count; i++) {
-        const struct child *before = child_find(m->list, m->count, l->list[i].pid);
+        const struct child_process *before = child_find(m->list, m->count, l->list[i].pid);
         if (!before || before->start_ticks != l->list[i].start_ticks)
             continue;
         l->list[i].io_known = before->io_known;
@@ -178,7 +181,7 @@ static void keep_io(const struct child_memory *m, struct child_list *l)
 }
 
 /* Processes that are known by their number, and threads that may have started others. */
-static int list_children(struct evidence_reader *r, struct watched *w, bool full, struct child_list *l)
+static int list_children(struct evidence_reader *r, struct evidence_memory *w, bool full, struct child_list *l)
 {
     int32_t pid = w->target.pid, tids[PARENTS_PER_LOOK];
     int rc = add_children_of(r, l, pid, pid);
@@ -198,10 +201,10 @@ static void find_compiler(struct child_memory *m)
             str_copy(m->compiler, sizeof m->compiler, str_from(m->list[i].name));
 }
 
-void children_look(struct evidence_reader *r, struct watched *w, bool full)
+void children_look(struct evidence_reader *r, struct evidence_memory *w, bool full)
 {
     struct child_memory *m = &w->children;
-    AUTO_FREE struct child *list = calloc(CHILDREN_MAX, sizeof *list);
+    AUTO_FREE struct child_process *list = calloc(CHILDREN_MAX, sizeof *list);
     struct child_list l = {.list = list};
     int rc = list ? list_children(r, w, full, &l) : -ENOMEM;
     if (rc < 0) {
@@ -224,6 +227,7 @@ void children_look(struct evidence_reader *r, struct watched *w, bool full)
         m->io_at = r->now;
     memcpy(m->list, l.list, l.count * sizeof l.list[0]);
     m->count = l.count;
+    m->is_whole = r->share_left > 0 && l.count < CHILDREN_MAX;
     m->by_thread = r->quick;
     m->at = r->now;
     m->is_known = true;

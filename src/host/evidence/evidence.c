@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "host/evidence/internal.h"
+#include "host/identity.h"
 
 enum {
     FILES_PER_ROUND = 512,
@@ -20,7 +21,8 @@ enum {
     LOOK_LEAST_MS = 300,   /* two looks are so far apart: what is between is answered from the last one */
     QUICK_LEAST_MS = 4,
     FULL_MS = 4000,
-    FORGET_MS = 60 * 1000,
+    FORGET_MS = 3000, /* so long, and so many rounds: what a program did before its GPU was busy is over */
+    FORGET_ROUNDS = 3,
     WINDOW_MS = 4500, /* what was before says nothing about now */
     WATCHED_MAX = EVIDENCE_TARGETS_MAX,
     FEW_CHILDREN = 32,
@@ -28,6 +30,7 @@ enum {
     MOUNTS_AGAIN_MS = 60 * 1000,
     PROCESSES_MAX = 4096,
     BUSY_PERMILLE = 500,
+    CANDIDATES_MAX = 96,
 };
 
 static void open_proc(struct evidence_reader *r)
@@ -69,16 +72,16 @@ static void forget(struct evidence_reader *r, size_t i)
     r->list[i] = r->list[--r->count];
 }
 
-static void forget_old(struct evidence_reader *r)
+static void forget_old(struct evidence_reader *r, int64_t after_ms)
 {
     for (size_t i = r->count; i-- > 0;) {
-        const struct watched *w = r->list[i];
-        if (w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) >= FORGET_MS)
+        const struct evidence_memory *w = r->list[i];
+        if (w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) >= after_ms)
             forget(r, i);
     }
 }
 
-static struct watched *find(struct evidence_reader *r, const struct evidence_target *target)
+static struct evidence_memory *find(struct evidence_reader *r, const struct evidence_target *target)
 {
     for (size_t i = 0; i < r->count; i++) {
         if (r->list[i]->target.pid != target->pid)
@@ -90,14 +93,14 @@ static struct watched *find(struct evidence_reader *r, const struct evidence_tar
     }
     if (r->count >= WATCHED_MAX || !ROOM_FOR_ONE(r->list, r->count, r->capacity, 8))
         return NULL;
-    struct watched *w = calloc(1, sizeof *w);
+    struct evidence_memory *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
     w->target = *target;
     return r->list[r->count++] = w;
 }
 
-static void drop(struct evidence_reader *r, const struct watched *w)
+static void drop(struct evidence_reader *r, const struct evidence_memory *w)
 {
     for (size_t i = 0; i < r->count; i++)
         if (r->list[i] == w) {
@@ -106,14 +109,14 @@ static void drop(struct evidence_reader *r, const struct watched *w)
         }
 }
 
-void evidence_begin(struct evidence_reader *r, const struct evidence_target *all, size_t count, size_t looked_at, bool quick)
+void evidence_begin(struct evidence_reader *r, const struct evidence_round *round)
 {
     r->now = clock_mono(r->env->clock);
-    r->quick = quick;
+    r->quick = round->quick;
     r->files_left = FILES_PER_ROUND;
-    r->to_look = MAX_OF(looked_at, (size_t)1);
-    r->gpu_count = MIN_OF(count, (size_t)EVIDENCE_TARGETS_MAX);
-    memcpy(r->gpus, all, r->gpu_count * sizeof all[0]);
+    r->to_look = MAX_OF(round->looked_at, (size_t)1);
+    r->gpu_count = MIN_OF(round->count, (size_t)EVIDENCE_TARGETS_MAX);
+    memcpy(r->gpus, round->all, r->gpu_count * sizeof r->gpus[0]);
     open_proc(r);
     if (!r->mounts_at.ns || mono_since_ms(r->now, r->mounts_at) >= MOUNTS_AGAIN_MS) {
         buf_done(&r->mounts);
@@ -121,12 +124,12 @@ void evidence_begin(struct evidence_reader *r, const struct evidence_target *all
         file_read_all(r->env, "/proc/self/mountinfo", &r->mounts);
         r->mounts_at = r->now;
     }
-    forget_old(r);
+    forget_old(r, FORGET_ROUNDS * round->gap_ms + FORGET_MS);
 }
 
 /* ---- the main thread ---- */
 
-static void read_wait(struct evidence_reader *r, int process, struct look *l)
+static void read_wait(struct evidence_reader *r, int process, struct main_look *l)
 {
     char text[128];
     bool sleeps = l->stat.state == 'S' || l->stat.state == 'D';
@@ -134,7 +137,7 @@ static void read_wait(struct evidence_reader *r, int process, struct look *l)
     l->kind = wait_kind(l->stat.state, (struct str){text, n > 0 ? (size_t)n : 0});
 }
 
-static void read_io(struct evidence_reader *r, int process, struct look *l)
+static void read_io(struct evidence_reader *r, int process, struct main_look *l)
 {
     char text[512];
     ssize_t n = budget_read(r, process, "io", text, sizeof text);
@@ -143,10 +146,10 @@ static void read_io(struct evidence_reader *r, int process, struct look *l)
 }
 
 /* 0, or -errno: nothing is read of a process that is not the one that is meant. */
-static int look_at_main(struct evidence_reader *r, struct watched *w, int process)
+static int look_at_main(struct evidence_reader *r, struct evidence_memory *w, int process)
 {
     char text[1024];
-    struct look l = {.at = r->now};
+    struct main_look l = {.at = r->now};
     ssize_t n = budget_read(r, process, "stat", text, sizeof text);
     if (n <= 0 || !proc_stat_parse((struct str){text, (size_t)n}, &l.stat))
         return n < 0 ? (int)n : -ESRCH;
@@ -164,7 +167,7 @@ static int look_at_main(struct evidence_reader *r, struct watched *w, int proces
 }
 
 /* The first look of the window; at least the one before the newest, as long as it is remembered. */
-static size_t window_start(const struct evidence_reader *r, const struct watched *w)
+static size_t window_start(const struct evidence_reader *r, const struct evidence_memory *w)
 {
     size_t first = w->look_count >= 2 ? w->look_count - 2 : 0;
     while (first > 0 && mono_since_ms(r->now, w->looks[first - 1].at) <= WINDOW_MS)
@@ -186,7 +189,7 @@ static const struct {
     {WAIT_OTHER, EVIDENCE_main_other_permille},
 };
 
-static int64_t running_permille(const struct look *from, const struct look *to, const int *seen, int looks)
+static int64_t running_permille(const struct main_look *from, const struct main_look *to, const int *seen, int looks)
 {
     int64_t elapsed_ns = to->at.ns - from->at.ns;
     if (!from->sched_known || !to->sched_known || elapsed_ns <= 0)
@@ -195,10 +198,10 @@ static int64_t running_permille(const struct look *from, const struct look *to, 
     return MIN_OF(core_permille(ran_ns, elapsed_ns), (int64_t)1000);
 }
 
-static void write_main(const struct watched *w, size_t first, struct host_evidence *ret)
+static void write_main(const struct evidence_memory *w, size_t first, struct host_evidence *ret)
 {
     int seen[WAIT_KINDS] = {0}, looks = (int)(w->look_count - first);
-    const struct look *from = &w->looks[first], *to = &w->looks[w->look_count - 1];
+    const struct main_look *from = &w->looks[first], *to = &w->looks[w->look_count - 1];
     for (size_t i = first; i < w->look_count; i++)
         seen[w->looks[i].kind]++;
     int64_t running = running_permille(from, to, seen, looks);
@@ -220,8 +223,8 @@ static struct reading per_second(int64_t gained, int64_t elapsed_ns)
     return reading_ok((int64_t)((double)MAX_OF(gained, (int64_t)0) * NS_PER_S / (double)elapsed_ns + 0.5));
 }
 
-static void write_io(const struct look *from, const struct look *to, const struct child_memory *children, int64_t elapsed_ns,
-                     struct host_evidence *ret)
+static void write_io(const struct main_look *from, const struct main_look *to, const struct child_memory *children,
+                     int64_t elapsed_ns, struct host_evidence *ret)
 {
     if (to->io_rc < 0 || from->io_rc < 0) {
         ret->read_bytes_per_s = ret->write_bytes_per_s = reading_absent(reading_state_from_errno(MIN_OF(to->io_rc, from->io_rc)));
@@ -234,8 +237,8 @@ static void write_io(const struct look *from, const struct look *to, const struc
 }
 
 /* Of all threads: ticks are coarse, so that over a short span the threads' own counters are better. */
-static void write_cpu(const struct evidence_reader *r, const struct watched *w, const struct look *from, const struct look *to,
-                      struct host_evidence *ret)
+static void write_cpu(const struct evidence_reader *r, const struct evidence_memory *w, const struct main_look *from,
+                      const struct main_look *to, struct host_evidence *ret)
 {
     int64_t elapsed_ns = to->at.ns - from->at.ns, tick_ns = NS_PER_S / r->ticks_per_s;
     if (from->sched_known && to->sched_known) {
@@ -252,12 +255,12 @@ static void write_cpu(const struct evidence_reader *r, const struct watched *w, 
     ret->system_permille = reading_ok(core_permille((to->stat.system_ticks - from->stat.system_ticks) * tick_ns, elapsed_ns));
 }
 
-static void write_rates(const struct evidence_reader *r, const struct watched *w, size_t first, struct host_evidence *ret)
+static void write_rates(const struct evidence_reader *r, const struct evidence_memory *w, size_t first, struct host_evidence *ret)
 {
     static const enum evidence rates[] = {EVIDENCE_main_cpu_permille, EVIDENCE_runqueue_permille, EVIDENCE_cpu_permille,
                                           EVIDENCE_system_permille,   EVIDENCE_read_bytes_per_s,  EVIDENCE_write_bytes_per_s,
                                           EVIDENCE_major_faults_per_s};
-    const struct look *from = &w->looks[first], *to = &w->looks[w->look_count - 1];
+    const struct main_look *from = &w->looks[first], *to = &w->looks[w->look_count - 1];
     int64_t elapsed_ns = to->at.ns - from->at.ns;
     for (size_t i = 0; i < ARRAY_LEN(rates); i++)
         ret->metric[rates[i]] = reading_absent(elapsed_ns > 0 ? READING_UNSUPPORTED : READING_PENDING);
@@ -268,7 +271,7 @@ static void write_rates(const struct evidence_reader *r, const struct watched *w
     ret->major_faults_per_s = per_second(to->stat.major_faults - from->stat.major_faults, elapsed_ns);
 }
 
-static void evidence_write(const struct evidence_reader *r, const struct watched *w, struct host_evidence *ret)
+static void evidence_write(const struct evidence_reader *r, const struct evidence_memory *w, struct host_evidence *ret)
 {
     size_t first = window_start(r, w);
     *ret = (struct host_evidence){.state = READING_OK};
@@ -289,7 +292,7 @@ static void evidence_write(const struct evidence_reader *r, const struct watched
 
 /* ---- looks ---- */
 
-static bool waits_for_files(const struct watched *w)
+static bool waits_for_files(const struct evidence_memory *w)
 {
     for (size_t i = 0; i < w->look_count; i++)
         if (w->looks[i].kind == WAIT_DISK || w->looks[i].kind == WAIT_NETWORK_FS || w->looks[i].kind == WAIT_FUSE)
@@ -297,7 +300,7 @@ static bool waits_for_files(const struct watched *w)
     return false;
 }
 
-static void look_at_rest(struct evidence_reader *r, struct watched *w, int process)
+static void look_at_rest(struct evidence_reader *r, struct evidence_memory *w, int process)
 {
     int64_t again_ms = r->quick ? QUICK_LEAST_MS : w->fulls < 2 ? LOOK_LEAST_MS : FULL_MS;
     bool full = !w->full_at.ns || mono_since_ms(r->now, w->full_at) >= again_ms;
@@ -319,12 +322,12 @@ static void look_at_rest(struct evidence_reader *r, struct watched *w, int proce
     w->fulls++;
 }
 
-static bool is_too_soon(const struct evidence_reader *r, const struct watched *w)
+static bool is_too_soon(const struct evidence_reader *r, const struct evidence_memory *w)
 {
     return w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) < (r->quick ? QUICK_LEAST_MS : LOOK_LEAST_MS);
 }
 
-static int look(struct evidence_reader *r, struct watched *w)
+static int look(struct evidence_reader *r, struct evidence_memory *w)
 {
     char name[16];
     snprintf(name, sizeof name, "%d", (int)w->target.pid);
@@ -341,7 +344,7 @@ static int look(struct evidence_reader *r, struct watched *w)
 void evidence_look(struct evidence_reader *r, const struct evidence_target *target, struct host_evidence *ret)
 {
     *ret = (struct host_evidence){.state = READING_FAILED};
-    struct watched *w = find(r, target);
+    struct evidence_memory *w = find(r, target);
     if (!w)
         return;
     r->now = clock_mono(r->env->clock);
@@ -360,23 +363,23 @@ void evidence_look(struct evidence_reader *r, const struct evidence_target *targ
 
 /* ---- before a driver has answered ---- */
 
-/* A program that has a GPU maps gigabytes of it. */
+/* A program that has a GPU reserves gigabytes. */
 #define GPU_VSIZE_LEAST ((uint64_t)1 << 30)
 
-struct candidate {
+struct large_process {
     struct evidence_target target;
     uint64_t vsize_bytes;
 };
 
 static int by_size(const void *a, const void *b)
 {
-    uint64_t x = ((const struct candidate *)a)->vsize_bytes, y = ((const struct candidate *)b)->vsize_bytes;
+    uint64_t x = ((const struct large_process *)a)->vsize_bytes, y = ((const struct large_process *)b)->vsize_bytes;
     return x > y ? -1 : x < y;
 }
 
 size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *ret, size_t max)
 {
-    AUTO_FREE struct candidate *list = calloc(PROCESSES_MAX, sizeof *list);
+    AUTO_FREE struct large_process *list = calloc(PROCESSES_MAX, sizeof *list);
     AUTO_DIR DIR *dir = dir_open(r->env, "/proc");
     size_t count = 0;
     const struct dirent *e;
@@ -390,12 +393,13 @@ size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *re
         snprintf(name, sizeof name, "%s/stat", e->d_name);
         ssize_t n = file_read_at(r->proc, name, text, sizeof text);
         if (n > 0 && proc_stat_parse((struct str){text, (size_t)n}, &stat) && stat.vsize_bytes >= GPU_VSIZE_LEAST)
-            list[count++] = (struct candidate){{(int32_t)pid, stat.start_ticks}, stat.vsize_bytes};
+            list[count++] = (struct large_process){{(int32_t)pid, stat.start_ticks}, stat.vsize_bytes};
     }
     if (count)
         qsort(list, count, sizeof *list, by_size);
-    count = MIN_OF(count, max);
-    for (size_t i = 0; i < count; i++)
-        ret[i] = list[i].target;
-    return count;
+    size_t found = 0;
+    for (size_t i = 0; i < MIN_OF(count, (size_t)CANDIDATES_MAX) && found < max; i++)
+        if (process_holds_gpu(r->env, list[i].target.pid) > 0)
+            ret[found++] = list[i].target;
+    return found;
 }

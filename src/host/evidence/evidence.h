@@ -24,13 +24,18 @@ struct evidence_reader; /* remembers counters between looks; used from one threa
 struct evidence_reader *evidence_new(const struct env *env); /* NULL: out of memory */
 void evidence_free(struct evidence_reader *r);
 
-/* A new round. `all` are the programs that have a GPU: none of them counts as another's child. `looked_at` of them are looked at,
- * and share the round's files. `quick`: looks are milliseconds apart, because an answer is waited for. */
-void evidence_begin(struct evidence_reader *r, const struct evidence_target *all, size_t count, size_t looked_at, bool quick);
+struct evidence_round {
+    const struct evidence_target *all; /* the programs that have a GPU: none of them counts as another's child */
+    size_t count;
+    size_t looked_at; /* so many of them, which share the round's files */
+    bool quick;       /* looks are milliseconds apart, because an answer is waited for */
+    int64_t gap_ms;   /* since the round before: what was not looked at for several of them is forgotten */
+};
+void evidence_begin(struct evidence_reader *r, const struct evidence_round *round);
 /* What was seen of a process since the look before, and over the last few. */
 void evidence_look(struct evidence_reader *r, const struct evidence_target *target, struct host_evidence *ret);
-/* Which processes are likely to have a GPU, before its driver has answered: those with the largest address spaces, as each has that
- * maps a GPU. Returns how many. */
+/* Which processes have a GPU, before its driver has answered: those that hold its device file, as far as that can be seen. Looked
+ * for among the largest address spaces, as each has that maps a GPU. Returns how many. */
 size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *ret, size_t max);
 
 /* ---- The parts of it, and the pure functions that take kernel texts apart. Not for others. ---- */

@@ -53,7 +53,7 @@ static bool read_whole(struct evidence_reader *r, int32_t pid, const char *file,
 }
 
 /* Of the files that it has open: one on a file system over the network, if any is mounted. */
-static void find_mount(struct evidence_reader *r, struct watched *w)
+static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
 {
     AUTO_BUF struct buf mounts = BUF(MOUNTS_MAX);
     char path[64], target[PATH_SIZE];
@@ -78,14 +78,14 @@ static void find_mount(struct evidence_reader *r, struct watched *w)
     }
 }
 
-static void find_library(struct evidence_reader *r, struct watched *w)
+static void find_library(struct evidence_reader *r, struct evidence_memory *w)
 {
     AUTO_BUF struct buf maps = BUF(MAPS_MAX);
     w->files.has_nvrtc = read_whole(r, w->target.pid, "maps", &maps) && str_contains(buf_view(&maps), "/libnvrtc.so");
 }
 
 /* A server's engine may be a child of the process that has the port. */
-static bool serves(const struct evidence_reader *r, const struct watched *w)
+static bool serves(const struct evidence_reader *r, const struct evidence_memory *w)
 {
     enum { INIT = 1 };
     int64_t parent = w->look_count ? w->looks[w->look_count - 1].stat.parent : 0;
@@ -100,7 +100,7 @@ static bool is_due(const struct evidence_reader *r, struct mono *at, int64_t aga
     return true;
 }
 
-void files_look(struct evidence_reader *r, struct watched *w, bool busy, bool waits)
+void files_look(struct evidence_reader *r, struct evidence_memory *w, bool busy, bool waits)
 {
     if (waits && is_due(r, &w->files.mount_at, MOUNT_AGAIN_MS) && take_expensive(r))
         find_mount(r, w);

@@ -32,12 +32,13 @@ struct thread_memory {
     struct mono at;
     struct thread_count list[THREADS_MAX]; /* sorted by tid */
     size_t count;
+    bool is_whole;               /* none was left out */
     size_t next_parent;          /* whose children are asked for next */
     struct reading busiest, all; /* permille of a core */
     char busiest_name[EVIDENCE_NAME_SIZE];
 };
 
-struct child {
+struct child_process {
     int32_t pid, parent;
     int64_t start_ticks;
     int64_t cpu_ns, read_bytes, write_bytes;
@@ -50,8 +51,9 @@ struct child_memory {
     struct mono at, io_at;
     bool is_known;  /* the kernel lists children */
     bool by_thread; /* cpu_ns is the main thread's alone, to the nanosecond; else the process's in ticks */
-    struct child list[CHILDREN_MAX];
+    struct child_process list[CHILDREN_MAX];
     size_t count;
+    bool is_whole; /* none was left out */
     struct reading cpu, busiest, read_bytes, write_bytes;
     char busiest_name[EVIDENCE_NAME_SIZE], compiler[EVIDENCE_NAME_SIZE];
 };
@@ -80,7 +82,7 @@ struct file_memory {
 };
 
 /* The main thread at one moment, with counters of its whole process. */
-struct look {
+struct main_look {
     struct mono at;
     enum wait_kind kind;
     bool sched_known;
@@ -90,11 +92,11 @@ struct look {
     int64_t read_bytes, write_bytes;
 };
 
-struct watched {
+struct evidence_memory {
     struct evidence_target target;
     struct mono full_at;
     int fulls;
-    struct look looks[LOOKS_MAX]; /* newest last */
+    struct main_look looks[LOOKS_MAX]; /* newest last */
     size_t look_count;
     struct thread_memory threads;
     struct child_memory children;
@@ -124,7 +126,7 @@ struct evidence_reader {
     struct buf mounts; /* our own mountinfo */
     struct mono mounts_at;
     struct numa_nodes nodes;
-    struct watched **list;
+    struct evidence_memory **list;
     size_t count, capacity;
 };
 
@@ -161,15 +163,15 @@ void threads_write(const struct thread_memory *m, struct host_evidence *ret);
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max);
 
 /* `full`: also the children of other threads, and what all of them read and wrote. */
-void children_look(struct evidence_reader *r, struct watched *w, bool full);
+void children_look(struct evidence_reader *r, struct evidence_memory *w, bool full);
 void children_write(const struct child_memory *m, struct host_evidence *ret);
 
 void cgroup_look(struct evidence_reader *r, struct cgroup_memory *m, int process);
 void cgroup_write(const struct cgroup_memory *m, struct host_evidence *ret);
 
-void numa_look(struct evidence_reader *r, struct watched *w, const struct proc_status *status);
+void numa_look(struct evidence_reader *r, struct evidence_memory *w, const struct proc_status *status);
 void numa_write(const struct numa_memory *m, struct host_evidence *ret);
 
 /* `busy`: a thread of it keeps a core busy; `waits`: its main thread waits for files. */
-void files_look(struct evidence_reader *r, struct watched *w, bool busy, bool waits);
+void files_look(struct evidence_reader *r, struct evidence_memory *w, bool busy, bool waits);
 void files_write(const struct file_memory *m, struct host_evidence *ret);

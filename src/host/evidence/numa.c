@@ -108,7 +108,7 @@ static void meet_cpu(int64_t cpu, void *user)
 }
 
 /* Where it may run on several, the one that it was seen on most. */
-static int node_of_looks(const struct evidence_reader *r, const struct watched *w)
+static int node_of_looks(const struct evidence_reader *r, const struct evidence_memory *w)
 {
     int seen[NUMA_NODES_MAX] = {0}, best = -1;
     for (size_t i = 0; i < w->look_count; i++) {
@@ -126,7 +126,7 @@ static void keep_first(int64_t number, void *user)
     *only = *only == -1 ? number : -2;
 }
 
-static void find_memory_node(struct evidence_reader *r, struct watched *w, const struct proc_status *status)
+static void find_memory_node(struct evidence_reader *r, struct evidence_memory *w, const struct proc_status *status)
 {
     char path[PATH_SIZE], text[4096];
     int64_t only = -1;
@@ -144,7 +144,7 @@ static void find_memory_node(struct evidence_reader *r, struct watched *w, const
         w->numa.memory_node = reading_ok(node);
 }
 
-void numa_look(struct evidence_reader *r, struct watched *w, const struct proc_status *status)
+void numa_look(struct evidence_reader *r, struct evidence_memory *w, const struct proc_status *status)
 {
     if (w->numa.at.ns && mono_since_ms(r->now, w->numa.at) < LOOK_AGAIN_MS)
         return;

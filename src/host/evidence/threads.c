@@ -61,6 +61,8 @@ static void compare(struct thread_memory *m, const struct thread_count *list, si
     for (size_t i = 0; i < count; i++) {
         /* One that began since the last look has run all of its time in between. */
         const struct thread_count *before = thread_find(m, list[i].tid);
+        if (!before && !m->is_whole)
+            continue;
         int64_t used_ns = list[i].run_ns - (before && before->run_ns <= list[i].run_ns ? before->run_ns : 0);
         used_ns = MIN_OF(used_ns, elapsed_ns);
         sum_ns += used_ns;
@@ -103,6 +105,7 @@ void threads_look(struct evidence_reader *r, struct thread_memory *m, int proces
     }
     memcpy(m->list, list, count * sizeof list[0]);
     m->count = count;
+    m->is_whole = r->share_left > 0 && count < THREADS_MAX;
     m->at = r->now;
 }
 

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The thread that looks at processes, and what the coordinator does with its answers.
+ */
+#include "engine/host_look.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/mailbox.h"
+#include "host/evidence/evidence.h"
+
+enum {
+    ANSWER_MS = 80, /* a round does not wait longer; usually it is less than one */
+    KEPT_MS = 5000, /* so long the last answer stands in for one that is late */
+    JOBS_MAX = 4,
+    CANDIDATES_MAX = 16,
+    PREPARE_PAUSE_MS = 8,
+    PREPARED_LOOKS_MAX = 16, /* a driver that takes longer is not waited for */
+    QUICK_LOOKS = 3,
+    QUICK_PAUSE_MS = 5,
+};
+
+enum look_kind { LOOK_PREPARE, LOOK_AT, LOOK_STOP };
+
+struct look_job {
+    enum look_kind kind;
+    bool quick;
+    int64_t gap_ms;       /* since the round before */
+    size_t count, wanted; /* the first `wanted` of them are looked at */
+    struct evidence_target targets[EVIDENCE_TARGETS_MAX];
+};
+
+struct look_answer {
+    struct mono at;
+    size_t count;
+    struct look_item {
+        struct evidence_target target;
+        struct host_evidence evidence;
+    } items[];
+};
+
+struct host_look {
+    const struct env *env;
+    struct mailbox *jobs, *answers, *ended;
+    pthread_t thread;
+    bool is_running; /* there is a thread */
+
+    /* Of the coordinator. */
+    bool is_asked; /* an answer is due */
+    struct mono round_at;
+    struct look_answer *last;
+};
+
+/* ---- the thread ---- */
+
+static struct look_answer *answer_new(const struct look_job *job)
+{
+    struct look_answer *a = calloc(1, sizeof *a + job->wanted * sizeof a->items[0]);
+    if (a)
+        a->count = job->wanted;
+    return a;
+}
+
+static void look_once(struct evidence_reader *r, const struct look_job *job, struct look_answer *a)
+{
+    evidence_begin(
+        r, &(struct evidence_round){
+               .all = job->targets, .count = job->count, .looked_at = job->wanted, .quick = job->quick, .gap_ms = job->gap_ms});
+    for (size_t i = 0; i < a->count; i++) {
+        a->items[i].target = job->targets[i];
+        evidence_look(r, &job->targets[i], &a->items[i].evidence);
+    }
+}
+
+static bool has_rates(const struct look_answer *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->items[i].evidence.state == READING_OK && a->items[i].evidence.over_ms == 0)
+            return false;
+    return true;
+}
+
+/* One look says what a process waits for, and nothing of how long: those that were not looked at before get a few more. */
+static void look_and_answer(struct host_look *h, struct evidence_reader *r, const struct look_job *job)
+{
+    struct look_answer *a = answer_new(job);
+    if (a) {
+        look_once(r, job, a);
+        bool again = job->quick && !has_rates(a);
+        for (int i = 1; again && i < QUICK_LOOKS; i++) {
+            nanosleep(&(struct timespec){.tv_nsec = QUICK_PAUSE_MS * NS_PER_MS}, NULL);
+            look_once(r, job, a);
+        }
+        a->at = clock_mono(h->env->clock);
+    }
+    mailbox_put(h->answers, a ? a : calloc(1, sizeof *a));
+}
+
+/* Looks until the next job comes, and returns it. Which processes have a GPU is the driver's to say; those that hold a GPU's device
+ * file are likely to be them. */
+static struct look_job *look_ahead(struct host_look *h, struct evidence_reader *r)
+{
+    AUTO_FREE struct look_job *job = calloc(1, sizeof *job);
+    AUTO_FREE struct look_answer *a = NULL;
+    if (job) {
+        job->quick = true;
+        job->wanted = evidence_candidates(r, job->targets, CANDIDATES_MAX);
+        a = answer_new(job);
+    }
+    struct look_job *next = NULL;
+    for (int i = 0; a && a->count && i < PREPARED_LOOKS_MAX && !next; i++) {
+        look_once(r, job, a);
+        next = mailbox_take(h->jobs, PREPARE_PAUSE_MS);
+    }
+    return next ? next : mailbox_take(h->jobs, -1);
+}
+
+static void *host_look_run(void *argument)
+{
+    struct host_look *h = argument;
+    struct evidence_reader *r = evidence_new(h->env);
+    struct look_job *job = mailbox_take(h->jobs, -1);
+    while (r && job && job->kind != LOOK_STOP) {
+        enum look_kind kind = job->kind;
+        if (kind == LOOK_AT)
+            look_and_answer(h, r, job);
+        free(job);
+        job = kind == LOOK_PREPARE ? look_ahead(h, r) : mailbox_take(h->jobs, -1);
+    }
+    free(job);
+    evidence_free(r);
+    mailbox_put(h->ended, h);
+    return NULL;
+}
+
+/* ---- the coordinator ---- */
+
+static void host_look_dismiss(struct host_look *h)
+{
+    mailbox_free(h->jobs);
+    mailbox_free(h->answers);
+    mailbox_free(h->ended);
+    free(h->last);
+    free(h);
+}
+
+struct host_look *host_look_new(const struct env *env)
+{
+    struct host_look *h = calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    h->env = env;
+    h->jobs = mailbox_new(JOBS_MAX, free);
+    h->answers = mailbox_new(JOBS_MAX, free);
+    h->ended = mailbox_new(1, NULL);
+    if (h->jobs && h->answers && h->ended)
+        return h;
+    host_look_dismiss(h);
+    return NULL;
+}
+
+/* Only where there is something to read: most commands have nothing, and start no thread for it. */
+static bool host_look_start(struct host_look *h)
+{
+    if (!h->is_running)
+        h->is_running = pthread_create(&h->thread, NULL, host_look_run, h) == 0;
+    return h->is_running;
+}
+
+void host_look_free(struct host_look *h, int64_t timeout_ms)
+{
+    if (!h)
+        return;
+    struct look_job *stop = h->is_running ? calloc(1, sizeof *stop) : NULL;
+    if (stop) {
+        stop->kind = LOOK_STOP;
+        mailbox_put(h->jobs, stop);
+    }
+    if (h->is_running && (!stop || !mailbox_take(h->ended, timeout_ms))) {
+        pthread_detach(h->thread);
+        return; /* the thread still uses all of it */
+    }
+    if (h->is_running)
+        pthread_join(h->thread, NULL);
+    host_look_dismiss(h);
+}
+
+void host_look_prepare(struct host_look *h)
+{
+    struct look_job *job = h->is_running ? NULL : calloc(1, sizeof *job);
+    if (!job)
+        return;
+    job->kind = LOOK_PREPARE;
+    if (host_look_start(h))
+        mailbox_put(h->jobs, job);
+    else
+        free(job);
+}
+
+/* ---- which processes ---- */
+
+/* Utilization says that anything ran; units that do little are a program's own affair. */
+static bool leaves_time(const struct gpu *gpu)
+{
+    enum { FULL_UTIL = 900, FULL_SM = 500 };
+    return reading_or(gpu->util_permille, 0) < FULL_UTIL || reading_or(gpu->sm_active_permille, FULL_SM) < FULL_SM;
+}
+
+static bool job_has(const struct look_job *job, const struct process *p)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->targets[i].pid == p->pid && job->targets[i].start_key == p->start_key)
+            return true;
+    return false;
+}
+
+static void job_add(struct look_job *job, const struct gpu *gpu, bool wanted)
+{
+    for (size_t i = 0; i < gpu->process_count && job->count < EVIDENCE_TARGETS_MAX; i++) {
+        const struct process *p = &gpu->processes[i];
+        if (!p->visible || p->pid <= 0 || job_has(job, p) || (wanted && !leaves_time(gpu)))
+            continue;
+        job->targets[job->count++] = (struct evidence_target){p->pid, p->start_key};
+        job->wanted += wanted;
+    }
+}
+
+/* Those that are looked at come first. */
+static void job_fill(struct look_job *job, const struct snapshot *s, const bool *is_here)
+{
+    for (int wanted = 1; wanted >= 0; wanted--)
+        for (size_t g = 0; g < s->gpu_count; g++)
+            if (is_here[g] && s->gpus[g].state == GPU_OK)
+                job_add(job, &s->gpus[g], wanted);
+}
+
+/* ---- into the snapshot ---- */
+
+static void give(struct gpu *gpu, const struct look_answer *a)
+{
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        struct process *p = &gpu->processes[i];
+        for (size_t k = 0; k < a->count; k++) {
+            const struct look_item *item = &a->items[k];
+            if (item->target.pid == p->pid && item->target.start_key == p->start_key && process_evidence(p))
+                *p->host = item->evidence;
+        }
+    }
+    for (size_t i = 0; i < gpu->instance_count; i++)
+        give(&gpu->instances[i], a);
+}
+
+static void keep_answer(struct host_look *h, struct look_answer *a)
+{
+    if (!a)
+        return;
+    free(h->last);
+    h->last = a;
+    h->is_asked = false;
+}
+
+/* The answer of a job that a round could not wait for comes now. */
+static void take_late(struct host_look *h)
+{
+    struct look_answer *a;
+    while (h->is_asked && (a = mailbox_take(h->answers, 0)))
+        keep_answer(h, a);
+}
+
+void host_look_add(struct host_look *h, struct snapshot *s, const bool *is_here, bool quick)
+{
+    struct look_job *job = calloc(1, sizeof *job);
+    if (!job)
+        return;
+    job->kind = LOOK_AT;
+    job->quick = quick;
+    struct mono now = clock_mono(h->env->clock);
+    job->gap_ms = h->round_at.ns ? mono_since_ms(now, h->round_at) : 0;
+    h->round_at = now;
+    job_fill(job, s, is_here);
+    bool wanted = job->wanted > 0;
+    take_late(h);
+    if (wanted && !h->is_asked && host_look_start(h)) {
+        mailbox_put(h->jobs, job);
+        job = NULL;
+        h->is_asked = true;
+        keep_answer(h, mailbox_take(h->answers, ANSWER_MS));
+    }
+    free(job);
+    if (!wanted || !h->last || mono_since_ms(clock_mono(h->env->clock), h->last->at) > KEPT_MS)
+        return;
+    for (size_t g = 0; g < s->gpu_count; g++)
+        if (is_here[g])
+            give(&s->gpus[g], h->last);
+}
