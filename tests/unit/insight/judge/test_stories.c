@@ -207,6 +207,30 @@ static void limits_and_bits_of_every_day_are_no_trouble(void **state)
     play("third.stories", 13);
 }
 
+static void faults_of_the_fourth_set_are_found(void **state)
+{
+    (void)state;
+    play("fourth-faults.stories", 25);
+}
+
+static void calm_of_the_fourth_set_is_left_alone(void **state)
+{
+    (void)state;
+    play("fourth-calm.stories", 18);
+}
+
+static void what_the_fourth_set_cannot_know_is_not_claimed(void **state)
+{
+    (void)state;
+    play("fourth-unknown.stories", 14);
+}
+
+static void work_of_the_fourth_set_is_named(void **state)
+{
+    (void)state;
+    play("fourth-work.stories", 14);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(faults_are_found),
@@ -215,6 +239,10 @@ int main(void)
                                        TEST(work_is_named),
                                        TEST(faults_of_the_second_set_are_found),
                                        TEST(calm_of_the_second_set_is_left_alone),
-                                       TEST(limits_and_bits_of_every_day_are_no_trouble)};
+                                       TEST(limits_and_bits_of_every_day_are_no_trouble),
+                                       TEST(faults_of_the_fourth_set_are_found),
+                                       TEST(calm_of_the_fourth_set_is_left_alone),
+                                       TEST(what_the_fourth_set_cannot_know_is_not_claimed),
+                                       TEST(work_of_the_fourth_set_is_named)};
     return RUN_TESTS(tests);
 }
