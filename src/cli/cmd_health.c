@@ -26,7 +26,7 @@ static void write_answer(struct cli *cli, const struct health *health, const str
     } else if (options_has(cli->options, "nagios")) {
         nagios_health(out, health, basis, only);
     } else {
-        table_health(out, &cli->page, health, basis, only);
+        table_health(out, &cli->page, health, basis, verdict, only);
     }
     cli->status = health_status(health, only);
 }

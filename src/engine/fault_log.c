@@ -117,6 +117,11 @@ struct health_log_mark fault_log_mark(const struct fault_log *l)
     return l->read;
 }
 
+bool fault_log_is_unread(const struct fault_log *l)
+{
+    return !l->skipped && kernel_log_state(l->log) != KERNEL_LOG_READ;
+}
+
 const char *fault_log_state(const struct fault_log *l)
 {
     return l->skipped ? "skipped" : kernel_log_state_name(kernel_log_state(l->log));

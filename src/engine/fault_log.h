@@ -22,6 +22,8 @@ void fault_log_deliver(struct fault_log *l, struct health_history *to, const str
 void fault_log_skip(struct fault_log *l, struct health_log_mark until);
 struct health_log_mark fault_log_mark(const struct fault_log *l);
 
+/* There are cards that it could be about, and it can't be read. */
+bool fault_log_is_unread(const struct fault_log *l);
 /* "read", "denied", "absent", "skipped": no card here is this machine's */
 const char *fault_log_state(const struct fault_log *l);
 const char *fault_log_message(const struct fault_log *l); /* what to do about it: a sentence; "" fine */

@@ -123,6 +123,7 @@ static void sample_round_publish(struct engine *e)
     }
     pthread_mutex_lock(&e->judge_lock);
     fault_log_deliver(e->faults, judge_health(e->judge), s);
+    judge_set_log_unread(e->judge, fault_log_is_unread(e->faults));
     judge_take(e->judge, s);
     pthread_mutex_unlock(&e->judge_lock);
     if (e->round_periodic)

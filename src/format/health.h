@@ -29,7 +29,7 @@ void json_health_change(struct json_writer *j, const struct health_verdict *v, s
 struct health *health_from_json(struct str text, struct health_basis *basis, struct buf *texts);
 
 void table_health(struct buf *out, const struct page *page, const struct health *health, const struct health_basis *basis,
-                  int only);
+                  const struct verdict *verdict, int only);
 /* The exit status of monitoring plugins: that of the worst GPU that could be judged; 3: none could. */
 int health_status(const struct health *health, int only);
 /* One line with performance data. */

@@ -354,8 +354,8 @@ static bool is_freed(const struct keeper *k)
     return left <= MAX_OF(k->entry.bytes / LEFT_OVER_PART, LEFT_OVER_BYTES);
 }
 
-/* Room for the worker on each of its GPUs, none of which has a fault that forbids to place work there; where faults pause a worker,
- * a person has brought it back and decides. A restore that lacks memory can never be repeated: unknown is "no". */
+/* Room for the worker on each of its GPUs, none of which has a fault that forbids to place work there, unless a person brings it
+ * back. A restore that lacks memory can never be repeated: unknown is "no". */
 bool keeper_has_room(const struct keeper *k)
 {
     if (k->spec->dry_run)
@@ -368,7 +368,7 @@ bool keeper_has_room(const struct keeper *k)
                 gpu = &k->snapshot->gpus[g];
         if (!gpu || !reading_get(gpu->mem_free_bytes, &free_bytes))
             return false;
-        if (!k->spec->pause_on_errors && verdict_forbids(k->snapshot->verdict, gpu->index))
+        if (!k->policy.forced && verdict_forbids(k->snapshot->verdict, gpu->index))
             return false;
         size_t from = 0; /* what it still holds it need not find again */
         for (const struct process *p; (p = worker_process(k, gpu, &from));)

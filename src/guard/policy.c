@@ -149,7 +149,7 @@ static enum guard_action running(struct guard_policy *p, const struct guard_limi
         enum guard_action action = look ? look : unload_idle(p, limits, f, now);
         return action ? action : throttle(p, limits, f);
     }
-    p->idle = false;
+    p->idle = p->forced = false; /* what a person said before this heat or fault does not answer it */
     if (p->gave_up && !waited(p->gave_up_at, limits->retry_ms, now))
         return throttle(p, limits, f);
     p->gave_up = p->seen = false;

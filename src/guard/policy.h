@@ -96,7 +96,7 @@ struct guard_policy {
     bool held;         /* by a person */
     bool evict_wanted; /* by a person: until RELEASE or RESUME */
     bool idle;         /* off the GPU, or on the way, because no client asks for it */
-    bool forced;       /* by a person: resume in spite of a claim */
+    bool forced;       /* by a person: resume in spite of a claim, and of findings that forbid to place work there */
     bool throttled;
     bool gave_up; /* no method could evict: not tried again before retry_ms */
     struct mono gave_up_at;

@@ -68,8 +68,21 @@ static void note_gpus(struct probe *p)
     }
 }
 
+/* Why no work may be placed on a GPU of the worker; NULL: it may. */
+static const struct finding *forbids(const struct probe *p)
+{
+    const struct finding *found = NULL;
+    for (size_t g = 0; p->snapshot && !found && g < p->snapshot->gpu_count; g++)
+        for (size_t i = 0; !found && i < p->entry.gpu_count; i++)
+            if (p->snapshot->gpus[g].index == p->entry.gpus[i].gpu)
+                found = verdict_forbids(p->snapshot->verdict, p->entry.gpus[i].gpu);
+    return found;
+}
+
 static bool has_room(const struct probe *p)
 {
+    if (forbids(p))
+        return false;
     for (size_t i = 0; i < p->entry.gpu_count; i++) {
         bool room = false;
         for (size_t g = 0; p->snapshot && g < p->snapshot->gpu_count; g++) {
@@ -91,7 +104,7 @@ static int wait_for_room(struct probe *p, struct error *err)
     struct mono begin = clock_mono(p->options->env->clock);
     while (!has_room(p)) {
         if (since(p, begin) >= ROOM_MS)
-            return error_set(err, -ENOMEM, "something else took the memory meanwhile");
+            return error_set(err, -ENOMEM, "%s", forbids(p) ? forbids(p)->headline : "something else took the memory meanwhile");
         poll(NULL, 0, VERIFY_STEP_MS);
         probe_look(p);
     }
@@ -128,6 +141,8 @@ static int try_method(struct probe *p, const struct guard_spec *spec, const stru
     p->entry = (struct journal_entry){.state = GUARD_EVICTING, .acted_count = 1, .bytes = r->bytes};
     str_copy(p->entry.acted[0], JOURNAL_NAME_SIZE, str_from(method->name));
     note_gpus(p);
+    if (forbids(p)) /* it could not be brought back: it is left alone */
+        return error_set(err, -EBUSY, "%s: a worker that leaves this GPU is not brought back", forbids(p)->headline);
     struct mono begin = clock_mono(p->options->env->clock);
     int rc = method_evict(method, &c, err);
     r->evict_ms = since(p, begin);

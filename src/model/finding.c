@@ -240,9 +240,9 @@ size_t verdict_count(const struct verdict *v, enum severity least)
     return count;
 }
 
-const char *calm_words(bool whole)
+const char *calm_words(bool calm)
 {
-    return whole ? "nothing unusual" : "no trouble seen";
+    return calm ? "nothing unusual" : "no trouble seen";
 }
 
 const struct gpu_looked *verdict_looked(const struct verdict *v, int gpu_index)
@@ -253,8 +253,24 @@ const struct gpu_looked *verdict_looked(const struct verdict *v, int gpu_index)
     return NULL;
 }
 
-bool verdict_is_whole(const struct verdict *v, int gpu_index)
+const char *areas_words(unsigned areas, char out[AREAS_WORDS])
+{
+    size_t len = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; i < AREA_COUNT && len < AREAS_WORDS; i++)
+        if (areas & 1u << i)
+            len += (size_t)snprintf(out + len, AREAS_WORDS - len, "%s%s", len ? ", " : "", finding_area_name(i));
+    return out;
+}
+
+bool verdict_is_calm(const struct verdict *v, int gpu_index)
 {
     const struct gpu_looked *l = verdict_looked(v, gpu_index);
-    return l && !l->missing[0];
+    if (!l || (l->looked & AREAS_OF_CALM) != AREAS_OF_CALM)
+        return false;
+    for (size_t i = 0; i < v->count; i++)
+        if (v->findings[i].gpu_index == gpu_index && !v->findings[i].muted &&
+            finding_kind(v->findings[i].code)->severity > SEVERITY_INFO)
+            return false;
+    return true;
 }

@@ -28,6 +28,12 @@ enum finding_area {
     AREA_COUNT
 };
 
+/* What could contradict a claim of calm. */
+enum {
+    AREAS_OF_CALM = 1 << AREA_ERRORS | 1 << AREA_FAN | 1 << AREA_HEAT | 1 << AREA_POWER | 1 << AREA_CLOCKS | 1 << AREA_LINK |
+                    1 << AREA_MEMORY | 1 << AREA_WORK
+};
+
 enum finding_code {
 #define FINDING(name, ...) FINDING_##name,
 #include "model/findings.def"
@@ -96,7 +102,7 @@ double likelihood_confidence(const char *words);
 struct gpu_looked {
     int gpu_index;
     unsigned looked;                                    /* 1 << enum finding_area */
-    char missing[96];                                   /* what could not be looked at, in words; "" nothing */
+    char missing[128];                                  /* what could not be looked at, in words; "" nothing */
     struct reading health_level;                        /* 0 healthy, 1 degraded, 2 failing, 3 lost */
     struct reading vram_full_seconds, throttle_seconds; /* forecasts; absent without a trend */
     struct reading xid;                                 /* the last one of the last ten minutes; 0 none */
@@ -123,13 +129,16 @@ const struct finding *verdict_first(const struct verdict *v, int gpu_index);
 const struct finding *verdict_main(const struct verdict *v);
 /* What the judgement looked at on a GPU; NULL: the GPU is not in it. */
 const struct gpu_looked *verdict_looked(const struct verdict *v, int gpu_index);
+/* The areas that were looked at: "errors, fan, heat". */
+enum { AREAS_WORDS = 96 };
+const char *areas_words(unsigned areas, char out[AREAS_WORDS]);
 const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code);
 enum severity verdict_severity(const struct verdict *v, int gpu_index);
 /* A finding that forbids to place work on this GPU; NULL: none. */
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index);
 /* How many GPUs have a finding of at least this severity. */
 size_t verdict_count(const struct verdict *v, enum severity least);
-/* What may be said where nothing was found: that nothing is unusual takes a verdict that is whole. */
-const char *calm_words(bool whole);
-/* Everything that could contradict calm was looked at. */
-bool verdict_is_whole(const struct verdict *v, int gpu_index);
+/* What may be said where nothing was found: that nothing is unusual takes a verdict that is calm. */
+const char *calm_words(bool calm);
+/* Everything that could contradict was looked at, and nothing found that might be trouble, not even as a guess. */
+bool verdict_is_calm(const struct verdict *v, int gpu_index);

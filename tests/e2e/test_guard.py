@@ -536,6 +536,15 @@ def test_probe_waits_for_the_memory_that_another_process_took_meanwhile(machine)
     assert m.calls() == ["lock", "checkpoint", "restore", "unlock"]
 
 
+def test_a_worker_on_a_failing_gpu_is_not_probed(machine):
+    m = machine
+    m.more = "  remapped 0\n  remap_failed 1\n"
+    worker = m.process(8000)
+    done = m.whirr("--source", "nvml", "guard", "probe", worker.pid)
+    assert done.returncode == 1 and "failing memory" in done.stderr and "is not brought back" in done.stderr, done.stderr
+    assert m.calls() == []
+
+
 def test_a_process_under_guard_is_not_probed(machine):
     m = machine
     worker = m.process(8000)

@@ -102,6 +102,18 @@ def test_a_kernel_log_that_is_not_there_is_said(nvml, machine):
     assert answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["kernel_log"]["state"] == "absent"
 
 
+def test_what_was_not_looked_at_is_said(nvml, machine):
+    unread = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]
+    assert "errors" in unread["looked"] and unread["not_looked"] == "kernel log"
+    assert "  not at     kernel log\n" in nvml(CARDS, "--sysroot", str(machine), "health", "-v").out
+    (machine / "dev/kmsg").write_text(record(1, "Linux version 6.1"))
+    read = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]
+    assert read["looked"] == unread["looked"] and read["not_looked"] is None
+    text = nvml(CARDS, "--sysroot", str(machine), "health", "-v").out
+    assert "  looked at  errors, fan, heat, power" in text and "not at" not in text
+    assert "looked at" not in nvml(CARDS, "--sysroot", str(machine), "health").out
+
+
 def test_a_kernel_log_that_may_not_be_read_says_what_to_do(nvml, machine):
     (machine / "dev/kmsg").write_text("")
     (machine / "dev/kmsg").chmod(0)
@@ -135,6 +147,12 @@ def test_simulated_cards_have_nothing_to_do_with_this_machines_log(sim):
     body = answer(sim("idle", "health", "--json"))
     assert body["kernel_log"]["state"] == "skipped" and all(g["simulated"] for g in body["gpus"])
     assert "SIMULATED" in sim("idle", "health").out
+
+
+@pytest.mark.parametrize("fault, says", [("remap_failed 1", "failing memory"), ("field 230 1", "needs a reset")])
+def test_a_quick_look_sees_repairs_and_what_the_driver_asks_for(nvml, fault, says):
+    out = nvml(f"gpu NVIDIA H200\n  profile h200\n  {fault}\n", "status").out
+    assert says in out.splitlines()[0], out
 
 
 @pytest.mark.parametrize("scenario, code, word", [("idle", 0, "OK"), ("gpu-lost", 2, "CRITICAL")])

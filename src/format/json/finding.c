@@ -59,9 +59,9 @@ void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index)
     json_findings(j, v, gpu_index);
 }
 
-void json_looked(struct json_writer *j, const struct verdict *v, size_t position)
+void json_looked(struct json_writer *j, const struct verdict *v, int gpu_index)
 {
-    const struct gpu_looked *l = v && position < v->gpu_count ? &v->gpus[position] : NULL;
+    const struct gpu_looked *l = verdict_looked(v, gpu_index);
     jw_key_array(j, "looked");
     for (unsigned area = 0; l && area < AREA_COUNT; area++)
         if (l->looked & 1u << area)

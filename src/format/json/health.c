@@ -78,6 +78,7 @@ void json_health(struct json_writer *j, const struct health *health, const struc
             continue;
         jw_object(j);
         verdict_head(j, v);
+        json_looked(j, verdict, v->gpu_index);
         json_usual(j, &v->usual);
         jw_key_array(j, "findings");
         for (size_t k = 0; k < v->finding_count; k++)

@@ -101,7 +101,7 @@ void json_first_finding(struct json_writer *j, const struct verdict *v, int gpu_
 /* The same with "severity" in front: that of the first finding. */
 void json_verdict(struct json_writer *j, const struct verdict *v, int gpu_index);
 /* "looked", "not_looked": which areas the judgement of a GPU rests on. */
-void json_looked(struct json_writer *j, const struct verdict *v, size_t position);
+void json_looked(struct json_writer *j, const struct verdict *v, int gpu_index);
 void looked_from_json(const struct json_t *gpu, struct gpu_looked *ret);
 /* Every code that there is: `whirr why --codes --json`. */
 void json_finding_codes(struct json_writer *j, const struct finding_settings *settings);

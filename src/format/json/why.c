@@ -133,7 +133,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         idle(j, &why->gpus[i].idle_audit);
         json_words(j, "after_resume", why->gpus[i].after_resume);
         json_findings(j, why->verdict, why->gpus[i].gpu_index);
-        json_looked(j, why->verdict, i);
+        json_looked(j, why->verdict, why->gpus[i].gpu_index);
         jw_end(j);
     }
     jw_end(j);

@@ -64,6 +64,18 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
         paragraph(out, page, health_ink_of(v->findings[i].state), "also", v->findings[i].reason);
 }
 
+/* What the judgement rests on. */
+static void looked(struct buf *out, const struct page *page, const struct gpu_looked *l)
+{
+    char text[AREAS_WORDS];
+    if (!page->verbose || !l)
+        return;
+    if (l->looked)
+        paragraph(out, page, INK_FAINT, "looked at", areas_words(l->looked, text));
+    if (l->missing[0])
+        paragraph(out, page, INK_FAINT, "not at", l->missing);
+}
+
 static void limits(struct buf *out, const struct page *page, const struct health_basis *basis, size_t count)
 {
     if (!basis->remembered && !basis->watched_since.ms && count)
@@ -84,16 +96,19 @@ static bool is_alike(const struct health_verdict *a, const struct health_verdict
            strcmp(a->reason, b->reason) == 0 && strcmp(a->action, b->action) == 0;
 }
 
-void table_health(struct buf *out, const struct page *page, const struct health *health, const struct health_basis *basis, int only)
+void table_health(struct buf *out, const struct page *page, const struct health *health, const struct health_basis *basis,
+                  const struct verdict *verdict, int only)
 {
     size_t count = 0;
     for (size_t i = 0; i < health->count; i++) {
         if (!shown(&health->verdicts[i], only))
             continue;
         const struct health_verdict *first = &health->verdicts[i];
-        while (only == HEALTH_ALL && i + 1 < health->count && is_alike(&health->verdicts[i], &health->verdicts[i + 1]))
+        while (only == HEALTH_ALL && !page->verbose && i + 1 < health->count &&
+               is_alike(&health->verdicts[i], &health->verdicts[i + 1]))
             i++;
         one(out, page, first, health->verdicts[i].gpu_index);
+        looked(out, page, verdict_looked(verdict, first->gpu_index));
         count++;
     }
     if (count == 0)

@@ -43,11 +43,10 @@ static void host_words(char *text, size_t size, const struct page *page, const s
         snprintf(text, size, "%s %s", whole ? "host" : "CPU", watts);
 }
 
-/* That nothing is unusual is a claim: it takes that everything which could contradict was looked at. */
-static bool is_whole(const struct snapshot *s, int only)
+static bool is_calm(const struct snapshot *s, int only)
 {
     for (size_t i = 0; i < s->gpu_count; i++)
-        if ((only == ALL_GPUS || only == (int)i) && s->gpus[i].state == GPU_OK && !verdict_is_whole(s->verdict, s->gpus[i].index))
+        if ((only == ALL_GPUS || only == (int)i) && s->gpus[i].state == GPU_OK && !verdict_is_calm(s->verdict, s->gpus[i].index))
             return false;
     return true;
 }
@@ -88,7 +87,7 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
              asleep    ? "asleep"
              : resting ? "idle"
              : unread  ? "no readings: whirr doctor"
-                       : calm_words(is_whole(s, only)));
+                       : calm_words(is_calm(s, only)));
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 

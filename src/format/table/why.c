@@ -159,12 +159,9 @@ static void whole_part(struct buf *out, const struct page *page, const struct wh
 /* "Looked  errors, link, heat, ...", "Not at  error counters": what the judgement of a GPU rests on. */
 static void looked_lines(struct buf *out, const struct page *page, const struct gpu_looked *l)
 {
-    char text[WHY_LINE_SIZE] = "";
-    for (unsigned area = 0, len = 0; area < AREA_COUNT && len < sizeof text; area++)
-        if (l->looked & 1u << area)
-            len += (unsigned)snprintf(text + len, sizeof text - len, "%s%s", len ? ", " : "", finding_area_name(area));
-    if (text[0])
-        labelled(out, page, "Looked", INK_FAINT, text);
+    char text[AREAS_WORDS];
+    if (l->looked)
+        labelled(out, page, "Looked", INK_FAINT, areas_words(l->looked, text));
     if (l->missing[0])
         labelled(out, page, "Not at", INK_FAINT, l->missing);
 }

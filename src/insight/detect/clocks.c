@@ -15,9 +15,13 @@ void detect_clocks(const struct facts *f, struct collection *c)
     int64_t clock, most, util, state, bits = reading_or(gpu->throttle_bits, 0);
     const int64_t explained = THROTTLE_SLOWED;
     if (!reading_get(gpu->clock_graphics_khz, &clock) || !reading_get(gpu->clock_graphics_max_khz, &most) || clock <= 0 ||
-        !reading_get(gpu->util_permille, &util) || util < LOAD_FROM || f->load != LOAD_BUSY ||
-        clock * 1000 >= most * LOW_PERMILLE || bits & explained || f->at_power_limit)
+        !reading_get(gpu->util_permille, &util) || util < LOAD_FROM || f->load != LOAD_BUSY || clock * 1000 >= most * LOW_PERMILLE)
         return;
+    if (bits & explained || f->at_power_limit) { /* other findings say why; it is not what the GPU could do all the same */
+        collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_INFO, 0.3, 0, "GPU %d %s at %lld of %lld MHz: a limit holds it there",
+                gpu->index, is(f), words_whole(clock, 1000), words_whole(most, 1000));
+        return;
+    }
     char by[48] = "";
     bool locked = bits & THROTTLE_APP_CLOCKS;
     if (locked)

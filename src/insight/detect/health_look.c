@@ -113,7 +113,7 @@ static void look_memory(const struct gpu *gpu, struct health_look *looks)
 
 static void look_slowdown(const struct gpu *gpu, struct health_look *l)
 {
-    const int64_t braked = THROTTLE_POWER_BRAKE | THROTTLE_CURRENT, slowed = THROTTLE_HOT | THROTTLE_HW_SLOWDOWN | braked;
+    const int64_t slowed = THROTTLE_HOT | THROTTLE_HW_SLOWDOWN | THROTTLE_POWER_BRAKE;
     int64_t bits;
     if (!reading_get(gpu->throttle_bits, &bits))
         return;
@@ -125,7 +125,8 @@ static void look_slowdown(const struct gpu *gpu, struct health_look *l)
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
         if (bits & slowed & (1 << i))
             text_append(&s, "%s%s", s.len ? ", " : "", throttle_name(i));
-    present(l, HEALTH_DEGRADED, bits & braked ? ADVICE_POWER : ADVICE_COOL, HOLD_HEAT_MS, "it is slowed down (%s)", words);
+    present(l, HEALTH_DEGRADED, bits & THROTTLE_POWER_BRAKE ? ADVICE_POWER : ADVICE_COOL, HOLD_HEAT_MS, "it is slowed down (%s)",
+            words);
 }
 
 static void look_temperature(const struct gpu *gpu, struct health_look *l)

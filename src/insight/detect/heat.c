@@ -60,6 +60,13 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
     cause_end(&d, "The CPU %s busy%s and shares its cooling with the GPU.", is(f), heat);
 }
 
+/* One look can't tell heat that stays from heat that is going. Of work that just ended a third would be gone in a minute. */
+static bool heat_stays(const struct facts *f)
+{
+    enum { WATCHED_MS = 60000 };
+    return f->past.known || (f->past.calm_ms >= WATCHED_MS && !f->past.temp_falls);
+}
+
 static void rule_airflow(const struct facts *f, struct why_part *part)
 {
     bool suspect = f->past.calm_ms >= CALM_LEAST_MS || reading_or(f->gpu->temp_mdegc, 0) >= HEAT_SUSPECT_FROM;
@@ -68,10 +75,9 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
     enum heat_level least = cooling_is_shared(f->gpu) ? HEAT_HOT : HEAT_WARM;
     struct cause_draft d;
     if (f->load != LOAD_IDLE || f->video_permille >= VIDEO_LEAST || !draws_little(f) || (f->heat < least && !lukewarm) ||
-        f->cpu_hot || (recently_busy(f) && f->past.temp_falls)) /* the heat of that work, and it is going */
+        f->cpu_hot || (recently_busy(f) && f->past.temp_falls) || !heat_stays(f)) /* the heat of work, and it is going */
         return;
-    /* One look can't tell heat that stays from heat that is going. */
-    cause_begin(&d, part, FINDING_AIRFLOW, f->past.known ? 0.95 : 0.55);
+    cause_begin(&d, part, FINDING_AIRFLOW, f->past.known ? 0.95 : 0.75);
     support_load(&d, f, 0.45);
     support_temperature(&d, f, f->heat >= HEAT_HOT ? 0.55 : 0.4);
     if (f->power == POWER_LOW)
@@ -84,10 +90,7 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
         doubt(&d, 0.6, "warm, not hot");
     if (f->neighbor)
         doubt(&d, 0.6, NULL);
-    if (f->past.known)
-        cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
-    else
-        cause_end(&d, "The heat may be of work that just ended; if it stays: airflow, dust, a warm room or case.");
+    cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
 }
 
 /* A GPU is built to dissipate the heat of its power limit. One that is too hot below it, with its fan at full speed, cannot. */
@@ -251,17 +254,15 @@ static void rule_power_limit(const struct facts *f, struct why_part *part)
     int64_t bits = reading_or(f->gpu->throttle_bits, 0), limit;
     struct cause_draft d;
     bool capped = f->at_power_limit || bits & THROTTLE_POWER_CAP;
-    if (f->load == LOAD_IDLE || (!capped && !(bits & (THROTTLE_POWER_BRAKE | THROTTLE_CURRENT))))
+    if (f->load == LOAD_IDLE || (!capped && !(bits & THROTTLE_POWER_BRAKE)))
         return;
     cause_begin(&d, part, FINDING_POWER_LIMIT, 0.6);
     support_power(&d, f, f->at_power_limit ? 0.4 : 0);
     for (unsigned i = 0; i < THROTTLE_COUNT; i++)
-        if (bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE | THROTTLE_CURRENT) & (1 << i))
+        if (bits & (THROTTLE_POWER_CAP | THROTTLE_POWER_BRAKE) & (1 << i))
             support(&d, 0.4, "throttling: %s", throttle_name(i));
     if (bits & THROTTLE_POWER_BRAKE)
         cause_end(&d, "The host %s throttling the GPU (power brake).", is(f));
-    else if (!capped)
-        cause_end(&d, "It %s at a current limit of its board, not at its power limit.", is(f));
     else if (reading_get(f->gpu->power_limit_mw, &limit))
         cause_end(&d, "It %s at its power limit of %lld W.", is(f), words_whole(limit, 1000));
     else

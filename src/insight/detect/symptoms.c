@@ -50,8 +50,7 @@ void detect_symptoms(const struct facts *f, struct collection *c)
     const struct activity *a = &f->activity;
     char number[SHORT_WORDS];
     /* The bit of the hardware is set for heat, too. */
-    int64_t slowed =
-        a->throttled_by & (THROTTLE_POWER_BRAKE | THROTTLE_CURRENT | (a->throttled_by & THROTTLE_HOT ? 0 : THROTTLE_HW_SLOWDOWN));
+    int64_t slowed = a->throttled_by & (THROTTLE_POWER_BRAKE | (a->throttled_by & THROTTLE_HOT ? 0 : THROTTLE_HW_SLOWDOWN));
     if (gpu->state == GPU_LOST)
         collect(c, gpu, FINDING_LOST, SEVERITY_CRITICAL, 0.97, 0, "GPU %d %s lost", gpu->index, is(f));
     if (gpu->state == GPU_ERROR && a->code == ACTIVITY_FAILING)
@@ -67,9 +66,7 @@ void detect_symptoms(const struct facts *f, struct collection *c)
                 heat_words(gpu, number));
     if (slowed)
         collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),
-                slowed & THROTTLE_POWER_BRAKE   ? "power brake"
-                : slowed & THROTTLE_HW_SLOWDOWN ? "hardware slowdown"
-                                                : "current limit");
+                slowed & THROTTLE_POWER_BRAKE ? "power brake" : "hardware slowdown");
     if (activity_is_loud(a, gpu, f->load == LOAD_BUSY))
         collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud%s", gpu->index, is(f), fan_words(gpu, number));
     if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)

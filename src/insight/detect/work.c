@@ -230,7 +230,7 @@ static void rule_video(const struct facts *f, struct why_part *part)
     cause_begin(&d, part, FINDING_VIDEO_LOAD, 0.9);
     /* Where the video engine is busier than the rest of the GPU, video is what the GPU is there for. */
     support(&d, f->video_permille > f->load_permille ? 0.8 : 0.5, "video %s %lld%%", engine, percent(f->video_permille));
-    if (v.share_permille || v.users == 1)
+    if (v.users == 1)
         cause_process(&d, v.first);
     if (v.share_permille)
         support(&d, 0.5, "%s: %lld%% of the video %s", process_words(v.first, EXACT_NAME, who), percent(v.share_permille), engine);

@@ -3,10 +3,12 @@
  * Each becomes a sentence of the answer, a cause in the list, and advice.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "insight/detect/xid.h"
 #include "insight/explain/answer.h"
 
 enum { SENTENCES_MAX = 2 };
@@ -39,10 +41,15 @@ static const struct {
     {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
 };
 
-static const char *advice_for(enum finding_code code)
+/* What an XID asks for depends on its number, which the headline begins with. */
+static const char *advice_for(const struct finding *f)
 {
+    const char *number = f->code == FINDING_XID ? strstr(f->headline, "XID ") : NULL;
+    const struct xid_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
+    if (xid)
+        return xid_action(xid->class);
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        if (own[i].code == code)
+        if (own[i].code == f->code)
             return own[i].advice;
     return NULL;
 }
@@ -87,7 +94,7 @@ static bool is_said(const struct facts *f, const struct why_part *part, const st
 {
     bool broken = f->activity.code == ACTIVITY_FAILING &&
                   (found->code == FINDING_DRIVER_VERDICT || found->code == FINDING_ROW_REMAP || found->code == FINDING_REPAIR);
-    return broken || !advice_for(found->code) || strstr(part->answer, found->headline);
+    return broken || !advice_for(found) || strstr(part->answer, found->headline);
 }
 
 /* How much of the text are sentences that fit into so many bytes; all of it where not even one does. */
@@ -132,6 +139,6 @@ void answer_findings(const struct facts *f, struct why_part *part)
             str_copy(part->brief.headline, sizeof part->brief.headline, str_from(found->headline));
         if (found->code != FINDING_SLOWDOWN) /* among the causes as a limit of the power */
             insert_cause(part, found, leads && found->severity >= SEVERITY_WARNING);
-        insert_suggestion(part, added++, advice_for(found->code));
+        insert_suggestion(part, added++, advice_for(found));
     }
 }

@@ -184,7 +184,10 @@ static void say_missing(struct text *s, const struct facts *f)
         denied |= wanted[i].state == READING_DENIED;
     }
     if (!missing) {
-        text_append(s, f->past.known ? ": no cause fits its readings" : ": the minutes before are not known");
+        bool warm = f->load == LOAD_IDLE && f->heat >= HEAT_LUKEWARM;
+        text_append(s, f->past.known ? ": no cause fits its readings"
+                       : warm        ? ": the minutes before are not known; work may just have ended, or its heat doesn't get away"
+                                     : ": the minutes before are not known");
         return;
     }
     text_append(s, denied ? ": no permission to read its " : ": its ");

@@ -32,12 +32,13 @@ static void power_words(const struct facts *f, const struct why_part *part, char
     int64_t power = gpu->power_mw.value, limit, stock;
     struct text s = {out, NAME_WORDS, 0};
     text_append(&s, "%lld W", words_whole(power, 1000));
-    if (!find_cause(part, FINDING_POWER_LIMIT))
+    if (!find_cause(part, FINDING_POWER_LIMIT)) {
+        if (reading_or(gpu->throttle_bits, 0) & THROTTLE_CURRENT && f->load != LOAD_IDLE)
+            text_append(&s, " (at a current limit of its board)");
         return;
+    }
     if (reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_BRAKE)
         text_append(&s, " (power brake)");
-    else if (!f->at_power_limit && !(reading_or(gpu->throttle_bits, 0) & THROTTLE_POWER_CAP))
-        text_append(&s, " (at a current limit)");
     else if (reading_get(gpu->power_limit_mw, &limit) && reading_get(gpu->power_limit_default_mw, &stock) && stock > limit)
         text_append(&s, " (limit lowered to %lld W, stock %lld W)", words_whole(limit, 1000), words_whole(stock, 1000));
     else
@@ -130,6 +131,6 @@ bool is_normal_for_work(const struct facts *f, const struct why_part *part)
         find_cause(part, FINDING_HIDDEN_LOAD) || has_lower_limit(f->gpu))
         return false;
     return f->load == LOAD_BUSY && !is_troubled(f) && !f->activity.throttled_by && !has_symptom(f, SYMPTOM_UNUSUAL) &&
-           f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_whole(f->verdict, f->gpu->index) &&
+           f->activity.code != ACTIVITY_FAILING && f->heat != HEAT_UNKNOWN && verdict_is_calm(f->verdict, f->gpu->index) &&
            !power_contradicts_load(f->gpu);
 }

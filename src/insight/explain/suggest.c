@@ -133,8 +133,6 @@ static void suggest_air(const struct facts *f, struct why_part *part)
     if (f->fan == FAN_NONE)
         suggest_add(part, "Check the case fans, and that nothing blocks the air through the GPU.");
     suggest_add(part, "Check airflow: dust on fans and filters, a blocked intake, room temperature.");
-    if (!f->past.known && f->load == LOAD_IDLE)
-        suggest_add(part, "Run whirr why again in a minute: if the temperature falls, work had just ended.");
     if (f->load == LOAD_BUSY)
         suggest_power(f, part);
 }

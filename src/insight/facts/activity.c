@@ -304,8 +304,8 @@ static bool is_hot(const struct snapshot *now, const struct gpu *gpu, const stru
 static int64_t slowed_by(const struct gpu *gpu)
 {
     int64_t bits = reading_or(gpu->throttle_bits, 0), limit, normal;
-    int64_t told = bits & (THROTTLE_HOT | THROTTLE_POWER_BRAKE | THROTTLE_HW_SLOWDOWN | THROTTLE_CURRENT);
-    /* At its stock limit a GPU works as it was built. */
+    int64_t told = bits & (THROTTLE_HOT | THROTTLE_POWER_BRAKE | THROTTLE_HW_SLOWDOWN);
+    /* At its stock limit, and at the current that its board allows, a GPU works as it was built. */
     if ((bits & THROTTLE_POWER_CAP) && reading_get(gpu->power_limit_mw, &limit) &&
         reading_get(gpu->power_limit_default_mw, &normal) && limit < normal)
         told |= THROTTLE_POWER_CAP;

@@ -110,7 +110,14 @@ void gather_health(struct collection *c, const struct health *health)
 
 /* ---- forecasts ---- */
 
-enum { VRAM_SOON_S = 900, HEAT_SOON_S = 300 };
+/* Up to when trouble that is ahead is worth a warning, and a word; what is further off only takes the claim of calm away. */
+enum { VRAM_SOON_S = 900, VRAM_AHEAD_S = 7200, HEAT_SOON_S = 300 };
+#define FAR_CONFIDENCE 0.3
+
+static enum severity severity_of_vram(double seconds)
+{
+    return seconds < VRAM_SOON_S ? SEVERITY_WARNING : seconds < VRAM_AHEAD_S ? SEVERITY_NOTICE : SEVERITY_INFO;
+}
 
 void gather_forecast(struct collection *c, const struct forecast *forecast)
 {
@@ -120,12 +127,14 @@ void gather_forecast(struct collection *c, const struct forecast *forecast)
         char span[WORDS_SIZE];
         if (!gpu)
             continue;
-        if (g->vram.when.verdict == FORECAST_EXPECTED && g->vram.when.likely_s < VRAM_SOON_S)
-            collect(c, gpu, FINDING_VRAM_FULL_SOON, SEVERITY_WARNING, 0.8, g->vram.pid,
+        if (g->vram.when.verdict == FORECAST_EXPECTED)
+            collect(c, gpu, FINDING_VRAM_FULL_SOON, severity_of_vram(g->vram.when.likely_s),
+                    g->vram.when.likely_s < VRAM_AHEAD_S ? 0.8 : FAR_CONFIDENCE, g->vram.pid,
                     "GPU %d will run out of memory in about %s at this rate%s%s", gpu->index,
                     forecast_span_words(g->vram.when.likely_s, span), g->vram.words[0] ? ": " : "", g->vram.words);
-        if (g->heat.when.verdict == FORECAST_EXPECTED && g->heat.when.likely_s < HEAT_SOON_S)
-            collect(c, gpu, FINDING_THROTTLE_SOON, SEVERITY_NOTICE, 0.6, 0,
+        bool hot_soon = g->heat.when.likely_s < HEAT_SOON_S;
+        if (g->heat.when.verdict == FORECAST_EXPECTED)
+            collect(c, gpu, FINDING_THROTTLE_SOON, hot_soon ? SEVERITY_NOTICE : SEVERITY_INFO, hot_soon ? 0.6 : FAR_CONFIDENCE, 0,
                     "GPU %d will reach its temperature limit in about %s at this rate", gpu->index,
                     forecast_span_words(g->heat.when.likely_s, span));
     }
@@ -138,7 +147,19 @@ static bool was_looked_at(struct reading r)
     return r.state == READING_OK || r.state == READING_UNSUPPORTED;
 }
 
-void gather_looked(struct collection *c, size_t position, const struct gpu *gpu)
+/* Words for what no area stands and falls with: counters tell of most errors, and throttle reasons of most limits. */
+static void name_unread(struct text *missing, const struct gpu *gpu, bool log_unread)
+{
+    const char *comma = missing->len ? ", " : "";
+    if (log_unread && !gpu->simulated) {
+        text_append(missing, "%skernel log", comma);
+        comma = ", ";
+    }
+    if (cooling_is_shared(gpu))
+        text_append(missing, "%sbattery or mains", comma);
+}
+
+void gather_looked(struct collection *c, size_t position, const struct gpu *gpu, bool log_unread)
 {
     struct gpu_looked *l = &c->verdict->gpus[position];
     const struct {
@@ -163,4 +184,5 @@ void gather_looked(struct collection *c, size_t position, const struct gpu *gpu)
         else
             text_append(&missing, "%s%s", missing.len ? ", " : "", areas[i].what);
     }
+    name_unread(&missing, gpu, log_unread);
 }

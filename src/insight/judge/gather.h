@@ -14,4 +14,4 @@ void gather_causes(struct collection *c, const struct facts *f, const struct why
 void gather_health(struct collection *c, const struct health *health);
 void gather_forecast(struct collection *c, const struct forecast *forecast);
 /* Which areas of a GPU could be looked at. */
-void gather_looked(struct collection *c, size_t position, const struct gpu *gpu);
+void gather_looked(struct collection *c, size_t position, const struct gpu *gpu, bool log_unread);

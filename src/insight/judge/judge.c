@@ -33,6 +33,7 @@ struct judge {
     struct forecast *last_forecast;
     struct baselines *usual; /* NULL: nothing is known */
     struct finding_settings settings;
+    bool log_unread; /* the kernel log, where there is one to read */
     uint64_t turn;
     size_t held_count;
     struct held held[HELD_MAX];
@@ -124,6 +125,11 @@ void judge_set_settings(struct judge *j, const struct finding_settings *settings
     j->settings = *settings;
 }
 
+void judge_set_log_unread(struct judge *j, bool unread)
+{
+    j->log_unread = unread;
+}
+
 /* 0 is only said of a GPU whose driver has such errors. */
 static struct reading recent_xid(const struct health_verdict *v, const struct gpu *gpu, struct wall now)
 {
@@ -183,7 +189,7 @@ void judge_take(struct judge *j, struct snapshot *s)
     j->health->usual = j->usual;
     judge_parts(j, s);
     const struct judge_basis basis = {
-        .past = &j->recent, .usual = j->usual, .health = j->last_health, .forecast = j->last_forecast};
+        .past = &j->recent, .usual = j->usual, .health = j->last_health, .forecast = j->last_forecast, .log_unread = j->log_unread};
     s->verdict = verdict_make(s, &basis, NULL);
     if (s->verdict) {
         note_since(j, s->verdict, s->taken_at);

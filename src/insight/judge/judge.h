@@ -28,6 +28,9 @@ void judge_set_usual(struct judge *j, const struct baselines *usual);
 /* What the configuration says of findings; copied. */
 void judge_set_settings(struct judge *j, const struct finding_settings *settings);
 
+/* Whether the kernel log was there to be read: the verdict says so where it was not. */
+void judge_set_log_unread(struct judge *j, bool unread);
+
 /* Writes activity and verdict into a snapshot that is not published yet. Without memory the snapshot has no
  * verdict, which every reader takes for "not judged". */
 void judge_take(struct judge *j, struct snapshot *s);

@@ -40,11 +40,11 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
     }
 }
 
-static void gather_gpu(struct collection *c, size_t position, const struct facts *f, const struct why_part *part)
+static void gather_gpu(struct collection *c, size_t position, const struct facts *f, const struct why_part *part, bool log_unread)
 {
     detect_symptoms(f, c); /* first: their headlines are the shortest */
     gather_causes(c, f, part);
-    gather_looked(c, position, f->gpu);
+    gather_looked(c, position, f->gpu, log_unread);
     if (f->gpu->state != GPU_OK)
         return;
     detect_clocks(f, c);
@@ -69,7 +69,7 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
         struct why_part *part = keep ? &keep->gpus[i] : &scratch->part;
         *part = (struct why_part){0};
         judge_gpu(now, &now->gpus[i], basis, f, part);
-        gather_gpu(&c, i, f, part);
+        gather_gpu(&c, i, f, part, basis->log_unread);
     }
     gather_health(&c, basis->health);
     gather_forecast(&c, basis->forecast);

@@ -140,10 +140,9 @@ bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct 
     struct nvml_field_value values[NVML_FIELDS_MAX + COUNTER_COUNT];
     unsigned char which[NVML_FIELDS_MAX + COUNTER_COUNT];
     size_t count = 0;
-    if (groups & GROUP_LEAN)
-        return true;
+    bool lean = groups & GROUP_LEAN; /* for decisions: what the driver itself asks for is one */
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        if (!(metric_table[rows[i].metric].group & groups))
+        if (!(metric_table[rows[i].metric].group & groups) || (lean && rows[i].metric != METRIC_recovery_action))
             continue;
         if (card->refused_field[i]) {
             out->metric[rows[i].metric] = reading_absent(nvml_reading_state(card->refused_field[i]));
@@ -152,7 +151,7 @@ bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct 
         values[count] = (struct nvml_field_value){.field = rows[i].field, .scope = rows[i].scope};
         which[count++] = (unsigned char)i;
     }
-    count = add_counters(card, groups, values, which, count);
+    count = lean ? count : add_counters(card, groups, values, which, count);
     if (count == 0)
         return true;
 

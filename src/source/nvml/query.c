@@ -89,7 +89,8 @@ static bool is_needed(enum metric metric, unsigned groups)
     case METRIC_util_permille:
     case METRIC_power_mw: return groups & GROUP_SLOW;
     case METRIC_ecc_corrected:
-    case METRIC_ecc_uncorrected: return true;
+    case METRIC_ecc_uncorrected:
+    case METRIC_remapped_rows_corrected: return true;
     default: return false;
     }
 }

@@ -40,7 +40,7 @@ static void show_health(struct feed *f, struct buf *out, const struct page *page
     struct health *health =
         session_get(f->session, "/api/gpu/health", &answer) == 200 ? health_from_json(buf_view(&answer), &basis, &texts) : NULL;
     if (health)
-        table_health(out, page, health, &basis, HEALTH_ALL);
+        table_health(out, page, health, &basis, NULL, HEALTH_ALL);
     health_free(health);
 }
 

@@ -218,6 +218,26 @@ static void a_worker_does_not_come_back_to_a_gpu_that_is_failing(void **state)
     stop(&m);
 }
 
+/* Settings that pause on errors are no permission: the worker was away for another reason. */
+static void only_a_person_brings_it_back_to_a_gpu_that_is_failing(void **state)
+{
+    (void)state;
+    struct machine m;
+    start(&m, 1, "pause_on_errors = true\n");
+    wait_for(&m, GUARD_RUNNING);
+    m.claimed = true;
+    wait_for(&m, GUARD_PAUSED);
+    m.failing = true;
+    m.claimed = false;
+    wait_for(&m, GUARD_RESERVING);
+    wait_looks(&m, 4);
+    assert_true(all_are(&m, GUARD_RESERVING));
+    guard_take_command(m.guard, NULL, COMMAND_RESUME);
+    wait_for(&m, GUARD_RUNNING);
+    assert_int_equal(m.state[0], 0);
+    stop(&m);
+}
+
 static void two_workers_never_restore_at_the_same_time(void **state)
 {
     (void)state;
@@ -437,6 +457,7 @@ int main(void)
         TEST(a_journal_that_cannot_be_read_now_is_waited_for),
         TEST(a_worker_goes_through_every_state_and_back),
         TEST(a_worker_does_not_come_back_to_a_gpu_that_is_failing),
+        TEST(only_a_person_brings_it_back_to_a_gpu_that_is_failing),
         TEST(two_workers_never_restore_at_the_same_time),
         TEST(a_worker_that_loads_later_is_no_claim_on_the_others),
         TEST(without_samples_nothing_is_done),

@@ -321,6 +321,23 @@ static void a_person_who_holds_after_a_resume_means_it(void **state)
     assert_int_equal(step(&r, 10), GUARD_DO_EVICT);
 }
 
+static void a_fault_after_a_resume_is_not_answered_by_it(void **state)
+{
+    (void)state;
+    struct rig r = rig();
+    to_paused(&r);
+    r.f.claim = CLAIM_SEEN;
+    r.f.command = COMMAND_RESUME;
+    r.f.step = STEP_DONE;
+    for (int i = 0; i < 5 && r.p.state != GUARD_RUNNING; i++)
+        step(&r, 10);
+    assert_int_equal(r.p.state, GUARD_RUNNING);
+    r.f.fault = true;
+    assert_int_equal(step(&r, 10), GUARD_DO_DRAIN);
+    assert_int_equal(step(&r, 10), GUARD_DO_EVICT);
+    assert_false(r.p.forced);
+}
+
 static void a_person_who_holds_does_not_wait_for_the_next_try(void **state)
 {
     (void)state;
@@ -575,6 +592,7 @@ int main(void)
         TEST(a_worker_that_dies_is_noticed_in_any_resting_state),
         TEST(a_restart_after_something_was_taken_away_is_a_pause),
         TEST(a_person_who_holds_after_a_resume_means_it),
+        TEST(a_fault_after_a_resume_is_not_answered_by_it),
         TEST(a_person_who_holds_does_not_wait_for_the_next_try),
         TEST(memory_that_is_freed_late_is_free),
         TEST(without_any_method_it_gives_up_and_says_so),

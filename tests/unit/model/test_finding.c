@@ -141,14 +141,46 @@ static void work_is_not_placed_where_a_finding_forbids_it(void **state)
     verdict_free(v);
 }
 
-static void calm_is_whole_only_where_everything_was_looked_at(void **state)
+static void calm_takes_that_everything_was_looked_at(void **state)
 {
     (void)state;
     struct verdict *v = some_verdict();
-    assert_true(verdict_is_whole(v, 0));
-    assert_false(verdict_is_whole(v, 1));
-    assert_false(verdict_is_whole(v, 3)); /* not judged at all */
+    v->gpus[2].looked = AREAS_OF_CALM;
+    assert_true(verdict_is_calm(v, 2));
+    snprintf(v->gpus[2].missing, sizeof v->gpus[2].missing, "kernel log"); /* said, and no area falls with it */
+    assert_true(verdict_is_calm(v, 2));
+    for (unsigned area = 0; area < AREA_COUNT; area++)
+        if (AREAS_OF_CALM & 1u << area) {
+            v->gpus[2].looked = AREAS_OF_CALM & ~(1u << area);
+            assert_false(verdict_is_calm(v, 2));
+        }
+    assert_false(verdict_is_calm(v, 3)); /* not judged at all */
     verdict_free(v);
+}
+
+static void a_guess_at_trouble_takes_calm_away(void **state)
+{
+    (void)state;
+    struct verdict *v = some_verdict();
+    v->gpus[2].looked = AREAS_OF_CALM;
+    struct finding *f = (struct finding *)verdict_first(v, 2);
+    f->code = FINDING_VRAM_HELD;
+    f->severity = SEVERITY_INFO;
+    assert_true(verdict_is_calm(v, 2));
+    f->code = FINDING_VRAM_FULL_SOON; /* hours ahead: no alarm, and not calm */
+    assert_false(verdict_is_calm(v, 2));
+    f->muted = true;
+    assert_true(verdict_is_calm(v, 2));
+    verdict_free(v);
+}
+
+static void areas_are_listed_in_words(void **state)
+{
+    (void)state;
+    char words[AREAS_WORDS];
+    assert_string_equal(areas_words(0, words), "");
+    assert_string_equal(areas_words(1u << AREA_FAN | 1u << AREA_LINK, words), "fan, link");
+    assert_true(strstr(areas_words((1u << AREA_COUNT) - 1, words), ", host") != NULL); /* all of them fit */
 }
 
 static void a_snapshot_that_was_not_judged_has_no_answers(void **state)
@@ -159,7 +191,7 @@ static void a_snapshot_that_was_not_judged_has_no_answers(void **state)
     assert_null(verdict_forbids(NULL, 0));
     assert_int_equal(verdict_severity(NULL, 0), SEVERITY_INFO);
     assert_int_equal(verdict_count(NULL, SEVERITY_INFO), 0);
-    assert_false(verdict_is_whole(NULL, 0));
+    assert_false(verdict_is_calm(NULL, 0));
     verdict_free(NULL);
 }
 
@@ -170,7 +202,7 @@ static void a_copy_outlives_the_verdict(void **state)
     verdict_free(v);
     assert_int_equal(copy->count, 4);
     assert_int_equal(verdict_main(copy)->code, FINDING_FAN_STOPPED);
-    assert_false(verdict_is_whole(copy, 1));
+    assert_false(verdict_is_calm(copy, 1));
     verdict_free(copy);
 }
 
@@ -185,7 +217,9 @@ int main(void)
         TEST(every_name_is_read_back),
         TEST(a_verdict_answers_for_each_gpu),
         TEST(work_is_not_placed_where_a_finding_forbids_it),
-        TEST(calm_is_whole_only_where_everything_was_looked_at),
+        TEST(calm_takes_that_everything_was_looked_at),
+        TEST(a_guess_at_trouble_takes_calm_away),
+        TEST(areas_are_listed_in_words),
         TEST(a_snapshot_that_was_not_judged_has_no_answers),
         TEST(a_copy_outlives_the_verdict),
     };

@@ -97,7 +97,7 @@ static void reads_only_the_groups_asked_for(void **state)
 static void reads_slow_and_static_groups(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", one_h200, GROUP_SLOW | GROUP_RARE | GROUP_STATIC);
+    struct gpu g = first_sample("", one_h200, GROUP_ALL);
     assert_reading(g.ecc_enabled, 1);
     assert_reading(g.ecc_corrected, 0);
     assert_reading(g.ecc_dram_uncorrected_lifetime, 0);
@@ -133,8 +133,8 @@ static void reads_slow_and_static_groups(void **state)
 static void reads_faults_place_by_place(void **state)
 {
     (void)state;
-    struct gpu g = first_sample("", "gpu X\n sram 10\n banks 7\n repair 1\n unrepairable 1\n remapped 2\n remap_pending 1\n",
-                                GROUP_SLOW | GROUP_RARE);
+    struct gpu g =
+        first_sample("", "gpu X\n sram 10\n banks 7\n repair 1\n unrepairable 1\n remapped 2\n remap_pending 1\n", GROUP_ALL);
     assert_reading(g.ecc_sram_parity_lifetime, 10);
     assert_reading(g.ecc_sram_secded_lifetime, 11);
     assert_reading(g.ecc_sram_corrected_lifetime, 12);
