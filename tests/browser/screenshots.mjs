@@ -25,8 +25,11 @@ const charts = async (page) => {
 /** Alerts with a silence, what fits, settings: what a person opens. */
 const panels = async (page, d) => {
   const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0],
-    alerts = page.locator("#alerts");
-  await alerts.getByRole("button", { name: "Silence: " }).first().click();
+    alerts = page.locator("#findings");
+  await alerts
+    .getByRole("button", { name: /^Silence \d/ })
+    .first()
+    .click();
   await alerts.getByLabel("This needs a token").fill(token);
   await alerts.getByRole("button", { name: "Sign in" }).click();
   await alerts.getByText("Silenced until").waitFor();

@@ -57,7 +57,7 @@ def test_make_install_takes_a_prefix():
 
 def test_notices_of_what_is_embedded_are_installed(installed):
     text = (installed / "usr/local/share/doc/whirr/LICENSES.txt").read_text()
-    assert all(words in text for words in ("preact", "uplot", "swagger-ui-dist/NOTICE", "SmartBear", "swagger-ui-bundle.js.LICENSE.txt"))
+    assert all(words in text for words in ("preact", "swagger-ui-dist/NOTICE", "SmartBear", "swagger-ui-bundle.js.LICENSE.txt"))
 
 
 def test_debian_gets_completions_where_its_zsh_looks_and_purge_takes_the_settings():

@@ -1,31 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fires, what is silenced, and when no notifier is configured.
+// What was found: what needs attention first, information folded, what is silenced, and who is notified.
 import { useState } from "preact/hooks";
-import { clock, duration } from "./format";
-import type { Level } from "./model";
+import { clock, duration, plainly, tied } from "./format";
+import { levelOf, RANK } from "./model";
 import { Mark, Section } from "./parts";
-import type { State } from "./store";
+import { look, type State } from "./store";
 import { useAction } from "./token";
-import type { Alert, Notifier } from "./types";
-
-const alertLevel = (severity: string): Level =>
-  severity === "critical" ? "bad" : severity === "warning" ? "warn" : "good";
+import type { Alert, Finding, Notifier } from "./types";
 
 const SPANS = [3600, 4 * 3600, 8 * 3600, 86400, 7 * 86400];
 
-function Line({ a, silence }: { a: Alert; silence: () => void }) {
-  const over = a.state === "resolved";
-  const time = over ? a.ended_at : a.started_at;
+interface Item {
+  key: string;
+  severity: string;
+  text: string;
+  when: string;
+  over: boolean;
+  gpu: number | null;
+  alert: Alert | null;
+}
+
+const span = (since: string | null | undefined, now: number) =>
+  since ? `since ${clock(Date.parse(since))}, ${duration(Math.max(0, (now - Date.parse(since)) / 1000))}` : "";
+
+/** Findings with the alerts that they became; alerts that are over, or of rules of a person's own, after them. */
+export function items(findings: Finding[], alerts: Alert[], now: number): Item[] {
+  const same = (f: Finding, a: Alert) =>
+    (a.code ?? a.alert) === f.code && a.gpu_index === f.gpu_index && a.state !== "resolved";
+  const own = findings.map((f): Item => {
+    const alert = alerts.find((a) => same(f, a)) ?? null;
+    return {
+      key: `${f.code}/${f.gpu_index}/${f.pid}`,
+      severity: f.severity,
+      text: plainly(f.headline),
+      when: span(f.since, now),
+      over: false,
+      gpu: f.gpu_index,
+      alert: alert?.state === "firing" ? alert : null,
+    };
+  });
+  const rest = alerts
+    .filter((a) => a.state !== "pending" && !findings.some((f) => same(f, a)))
+    .map((a): Item => {
+      const over = a.state === "resolved";
+      return {
+        key: `${a.fingerprint}${a.state}`,
+        severity: a.severity,
+        text: plainly(a.summary),
+        when: over ? `over${a.ended_at ? ` since ${clock(Date.parse(a.ended_at))}` : ""}` : span(a.started_at, now),
+        over,
+        gpu: a.gpu_index,
+        alert: over ? null : a,
+      };
+    });
+  const rank = (i: Item) => (i.over ? 0 : RANK[levelOf(i.severity)]);
+  return [...own, ...rest].sort((a, b) => rank(b) - rank(a));
+}
+
+function Line({ i, silence, seconds }: { i: Item; silence: (a: Alert) => void; seconds: number }) {
+  const a = i.alert;
   return (
-    <li class={over || a.silenced ? "dim" : ""}>
-      <Mark level={over ? "idle" : alertLevel(a.severity)} label={`${a.severity}, ${a.state}`} /> {a.summary}{" "}
-      <span class="dim">
-        {over ? "resolved" : "since"} {time ? clock(Date.parse(time)) : "–"}
-        {a.silenced ? ", silenced" : ""}
-      </span>{" "}
-      {a.state === "firing" && !a.silenced && (
-        <button type="button" class="small" onClick={silence} aria-label={`Silence: ${a.summary}`}>
-          Silence
+    <li class={i.over || a?.silenced ? "dim" : ""}>
+      <Mark level={i.over ? "idle" : levelOf(i.severity)} label={`${i.severity}${i.over ? ", over" : ""}`} />
+      <div>
+        {i.gpu == null ? (
+          <b>{tied(i.text)}</b>
+        ) : (
+          <button type="button" class="link strong" onClick={() => look({ gpu: i.gpu })}>
+            {tied(i.text)}
+          </button>
+        )}
+        <div class="dim">
+          {i.when}
+          {a ? (a.silenced ? ", silenced" : ", notified") : ""}
+        </div>
+      </div>
+      {a && !a.silenced && (
+        <button
+          type="button"
+          class="small"
+          onClick={() => silence(a)}
+          title={`No notification of this for ${duration(seconds)}; it stays on this page`}
+          aria-label={`Silence ${duration(seconds)}: ${i.text}`}
+        >
+          Silence {duration(seconds)}
         </button>
       )}
     </li>
@@ -56,23 +114,27 @@ function Told({ list }: { list: Notifier[] }) {
 
 export function AlertsPanel({ s }: { s: State }) {
   const act = useAction();
-  const [span, setSpan] = useState(SPANS[0]!);
-  const list = s.alerts.alerts.filter((a) => a.state !== "pending");
+  const [seconds, setSeconds] = useState(SPANS[0]!);
+  const all = items(s.findings, s.alerts.alerts, s.sampleAt ?? Date.now());
+  const loud = all.filter((i) => !i.over && i.severity !== "info"),
+    quiet = all.filter((i) => i.over || i.severity === "info");
   const silence = (a: Alert) =>
     act.run("/api/alerts/silence", {
       matchers: { alert: a.alert, ...(a.gpu_index == null ? {} : { gpu: String(a.gpu_index) }) },
-      for_seconds: span,
+      for_seconds: seconds,
       comment: "from the dashboard",
     });
+  const line = (i: Item) => <Line key={i.key} i={i} silence={silence} seconds={seconds} />;
   return (
     <Section
-      id="alerts"
-      title="Alerts"
+      id="findings"
+      title="Findings"
+      note={loud.length ? `${loud.filter((i) => i.alert && !i.alert.silenced).length} notify` : undefined}
       side={
-        list.some((a) => a.state === "firing" && !a.silenced) && (
+        all.some((i) => i.alert && !i.alert.silenced) && (
           <label class="control">
             Silence for{" "}
-            <select value={span} onChange={(e) => setSpan(Number(e.currentTarget.value))}>
+            <select value={seconds} onChange={(e) => setSeconds(Number(e.currentTarget.value))}>
               {SPANS.map((n) => (
                 <option key={n} value={n}>
                   {duration(n)}
@@ -83,16 +145,22 @@ export function AlertsPanel({ s }: { s: State }) {
         )
       }
     >
-      {list.length ? (
-        <ul class="plain">
-          {list.map((a) => (
-            <Line key={a.fingerprint + a.state} a={a} silence={() => silence(a)} />
-          ))}
-        </ul>
-      ) : (
-        <p class="dim">No alerts.</p>
+      {loud.length ? <ul class="plain found">{loud.map(line)}</ul> : <p class="dim">No warnings.</p>}
+      {act.form}
+      {act.note && (
+        <p role="alert" class="lv bad">
+          {act.note}
+        </p>
       )}
-      {s.alerts.silences.length > 0 && (
+      {quiet.length > 0 && (
+        <details>
+          <summary>
+            {quiet.length} of level info{quiet.some((i) => i.over) ? " or over" : ""}
+          </summary>
+          <ul class="plain found">{quiet.map(line)}</ul>
+        </details>
+      )}
+      {s.alerts.silences.length > 0 ? (
         <ul class="plain silences" aria-label="Silences">
           {s.alerts.silences.map((x) => (
             <li key={x.id}>
@@ -114,14 +182,10 @@ export function AlertsPanel({ s }: { s: State }) {
             </li>
           ))}
         </ul>
+      ) : (
+        <p class="dim">No silences.</p>
       )}
       <Told list={s.notifiers} />
-      {act.form}
-      {act.note && (
-        <p role="alert" class="lv bad">
-          {act.note}
-        </p>
-      )}
     </Section>
   );
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first thing on the page: why, in a sentence, with what it rests on and what to do.
+// The answer: why, in a sentence, with what it rests on and what to do; of the host, or of the GPU that was picked.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { clock, duration, energy, tied, utcZone } from "./format";
-import { advice, answerLevel, type Level, likelihood, userName } from "./model";
-import { Command, Mark, Scroll } from "./parts";
-import { go, goNow, type State } from "./store";
-import type { Why } from "./types";
+import { clock, duration, energy, firstSentence, percent, plainly, tied } from "./format";
+import { advice, answerLevel, gpuLevel, type Level, levelOf, likelihood, NOW, RANK, userName } from "./model";
+import { Bar, Command, Mark, Scroll } from "./parts";
+import { mattering, readings } from "./readings";
+import { go, look, type State } from "./store";
+import type { Cause, Finding, Gpu, Why, WhyGpu, WhyPart } from "./types";
 
 function spoken(why: Why, level: Level): string {
   const index = why.gpu_index,
@@ -14,161 +15,220 @@ function spoken(why: Why, level: Level): string {
   return `${level === "bad" ? "Act now: " : level === "warn" ? "Look soon: " : ""}${index == null ? "no GPU" : `GPU ${index}`}${process ? `, ${process}` : ""}`;
 }
 
-const sure = (confidence: number) => {
-  const words = likelihood(confidence);
-  return words[0]!.toUpperCase() + words.slice(1);
-};
-
-function Evidence({ list }: { list: string[] }) {
+/** `said`: evidence that stands above already. */
+export function Because({ cause, name, said = [] }: { cause: Cause; name: string; said?: string[] }) {
+  const evidence = cause.evidence.filter((e) => !said.includes(e));
   return (
-    <ul class="evidence" aria-label="Evidence">
-      {list.map((e) => (
-        <li key={e}>{tied(e)}</li>
-      ))}
-    </ul>
-  );
-}
-
-/** What the sentence rests on and what to do about it; the other causes behind a click. */
-function Because({ why, now }: { why: Why; now: boolean }) {
-  const index = why.gpu_index;
-  const part = why.gpus.find((g) => g.gpu_index === index) ?? why.machine;
-  const [first, ...rest] = part.causes;
-  const tips = now ? part.suggestions.map(advice) : [];
-  const command = index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`;
-  return (
-    <div class="because">
-      {first && (
-        <div class="cause">
-          {/* What the sentence says word for word is not said again. */}
-          <p>
-            {!why.answer.startsWith(first.text) ? (
-              <>
-                {tied(first.text)} <span class="likely">{likelihood(first.confidence)}</span>
-              </>
-            ) : (
-              <span class="likely">{sure(first.confidence)}, because:</span>
-            )}
-          </p>
-          <Evidence list={first.evidence} />
-          {rest.length > 0 && (
-            <details>
-              <summary>
-                {rest.length} more cause{rest.length === 1 ? "" : "s"}
-              </summary>
-              {rest.map((c) => (
-                <div class="cause" key={c.code}>
-                  <p>
-                    {tied(c.text)} <span class="likely">{likelihood(c.confidence)}</span>
-                  </p>
-                  <Evidence list={c.evidence} />
-                </div>
-              ))}
-            </details>
-          )}
-        </div>
-      )}
-      {now && (
-        <div class="do">
-          <h3>What you can do</h3>
-          <ul>
-            {tips.map((t) => (
-              <li key={t.text}>
-                {tied(t.text)} {t.command && <Command text={t.command} />}
-              </li>
+    <div class="cause">
+      <dt>{name}</dt>
+      <dd>
+        {tied(plainly(cause.text))} <span class="likely">{likelihood(cause.confidence)}</span>
+        {evidence.length > 0 && (
+          <ul class="evidence" aria-label="Evidence">
+            {evidence.map((e) => (
+              <li key={e}>{tied(e)}</li>
             ))}
-            {!tips.some((t) => t.command) && (
-              <li>
-                See all the evidence: <Command text={command} />
-              </li>
-            )}
           </ul>
-        </div>
-      )}
+        )}
+      </dd>
     </div>
   );
 }
 
-/** The daemon writes its own local time into sentences; said where it is not the reader's. */
-function Zone({ s, at, text }: { s: State; at: number; text: string }) {
-  if (s.utcOffset == null || s.utcOffset === -new Date(at).getTimezoneOffset() || !/\d\d:\d\d/.test(text)) return null;
-  return <p class="dim">Times in this sentence are those of the host ({utcZone(s.utcOffset)}).</p>;
+export function Do({ part, more }: { part: WhyPart; more: string }) {
+  const tips = part.suggestions.map((t) => advice(plainly(t)));
+  return (
+    <div class="do">
+      <dt>Do</dt>
+      <dd>
+        <ul class="plain" aria-label="What you can do">
+          {tips.map((t) => (
+            <li key={t.text}>
+              {tied(t.text)} {t.command && <Command text={t.command} />}
+            </li>
+          ))}
+          {!tips.some((t) => t.command) && (
+            <li>
+              {tips.length ? "All the evidence:" : "See all the evidence:"} <Command text={more} />
+            </li>
+          )}
+        </ul>
+      </dd>
+    </div>
+  );
+}
+
+function Gauges({ g, why, s }: { g: Gpu; why: WhyGpu | undefined; s: State }) {
+  const found = why?.findings?.[0] ?? g.finding,
+    at = s.place.at;
+  const since = found?.since ? Date.parse(found.since) : null,
+    now = at ?? s.sampleAt ?? Date.now();
+  return (
+    <aside class="gauges" aria-label={`Readings of GPU ${g.index}`}>
+      <p class="dim">
+        GPU {g.index} {at == null ? "now" : `at ${clock(at)}`}
+        {since != null && found!.severity !== "info" && (
+          <span class="since">
+            since {clock(since)}, {duration((now - since) / 1000)}
+          </span>
+        )}
+      </p>
+      <dl>
+        {mattering(readings(g, why?.usual), found && found.severity !== "info" ? found.area : "").map((x) => (
+          <div key={x.name}>
+            <dt>{x.name}</dt>
+            <dd class={x.level === "good" ? "" : `lv ${x.level}`}>{x.text}</dd>
+            <dd class="gauge">
+              <Bar
+                value={x.value}
+                limit={x.limit}
+                mark={x.mark}
+                usual={x.usual}
+                level={x.level}
+                label={`${x.name}, ${x.note || "no limit known"}`}
+              />
+            </dd>
+            <dd class="dim of">{x.note}</dd>
+          </div>
+        ))}
+      </dl>
+    </aside>
+  );
+}
+
+const TABS = 5;
+
+/** One for each GPU with what it is in a few words; of many GPUs, what was found, the same of several as one. */
+function Tabs({ s, why, gpus }: { s: State; why: Why; gpus: Gpu[] }) {
+  const picked = s.view.gpu ?? why.gpu_index;
+  const then = s.place.at != null;
+  if (gpus.length <= 1) return null;
+  if (gpus.length <= TABS)
+    return (
+      <div class="gputabs" role="group" aria-label="GPUs">
+        {gpus.map((g) => {
+          const w = why.gpus.find((x) => x.gpu_index === g.index),
+            text = w?.brief
+              ? [w.brief.state, w.brief.numbers].filter(Boolean).join(", ")
+              : (w?.findings?.[0]?.headline ?? g.state);
+          return (
+            <button
+              key={g.index}
+              type="button"
+              aria-pressed={picked === g.index}
+              onClick={() => look({ gpu: s.view.gpu === g.index ? null : g.index })}
+            >
+              <Mark level={w && then ? levelOf(w.severity) : gpuLevel(g)} /> <b>GPU {g.index}</b>{" "}
+              <span>{tied(text)}</span>
+            </button>
+          );
+        })}
+      </div>
+    );
+  const groups = new Map<string, Finding[]>();
+  for (const f of s.findings)
+    if (f.severity !== "info" && f.gpu_index != null) groups.set(f.code, [...(groups.get(f.code) ?? []), f]);
+  if (!groups.size || then) return null;
+  const text = (list: Finding[]) =>
+    list.length === 1 ? plainly(list[0]!.headline) : `${list.length} GPUs: ${list[0]!.code.replaceAll("_", " ")}`;
+  return (
+    <div class="gputabs" role="group" aria-label="Findings">
+      {[...groups.values()]
+        .sort((a, b) => RANK[levelOf(b[0]!.severity)] - RANK[levelOf(a[0]!.severity)])
+        .slice(0, TABS)
+        .map((list) => (
+          <button
+            key={list[0]!.code}
+            type="button"
+            aria-pressed={list.some((f) => f.gpu_index === picked)}
+            onClick={() => look({ gpu: list[0]!.gpu_index })}
+            title={`GPU ${list.map((f) => f.gpu_index).join(", ")}`}
+          >
+            <Mark level={levelOf(list[0]!.severity)} /> <span>{tied(text(list))}</span>
+          </button>
+        ))}
+    </div>
+  );
 }
 
 function Span({ s }: { s: State }) {
   const { why, report, events } = s.span!;
   const moment = (text: string) => Date.parse(text);
+  const [headline, rest] = firstSentence(plainly(why.answer));
   return (
     <>
-      <p class="sentence">{tied(why.answer)}</p>
-      <Zone s={s} at={s.place.from!} text={why.answer} />
+      <p class="sentence">{tied(headline)}</p>
+      {rest && <p class="rest">{tied(rest)}</p>}
       {why.note && <p class="dim">{why.note}</p>}
       {report && (
-        <p>
+        <p class="dim">
           {report.answer}
           {report.totals.cost != null && ` It cost ${report.totals.cost.toFixed(2)} ${report.currency ?? ""}.`}
         </p>
       )}
-      {report && report.users.length > 0 && (
-        <Scroll label="Energy by user in this range">
-          <table class="small">
-            <caption class="sr">Energy by user in this range</caption>
-            <thead>
-              <tr>
-                <th scope="col">By</th>
-                <th scope="col" class="n">
-                  Busy
-                </th>
-                <th scope="col" class="n">
-                  Energy
-                </th>
-                <th scope="col" class="n">
-                  Share
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {report.users.slice(0, 8).map((u) => (
-                <tr key={u.name}>
-                  <th scope="row">{userName(u)}</th>
-                  <td class="n">{duration(u.busy_hours * 3600)}</td>
-                  <td class="n">{energy(u.energy_joules)}</td>
-                  <td class="n">{u.share_percent == null ? "–" : `${Math.round(u.share_percent)}%`}</td>
+      <div class="columns">
+        {why.episodes.length > 0 && (
+          <ol class="episodes">
+            {why.episodes.slice(0, 8).map((e, i) => (
+              <li key={i}>
+                <Mark level={levelOf(e.severity)} />{" "}
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => go({ ...s.place, at: (moment(e.since) + moment(e.until)) / 2 })}
+                >
+                  {clock(moment(e.since))} to {clock(moment(e.until))}
+                </button>{" "}
+                <span class="dim">
+                  GPU {e.gpu_index}, {duration(e.duration_seconds)}
+                  {e.user ? `, ${e.user}` : ""}
+                </span>
+                <br />
+                {tied(plainly(e.answer))}
+              </li>
+            ))}
+          </ol>
+        )}
+        {report && report.users.length > 0 && (
+          <Scroll label="Energy by user in this range">
+            <table class="small">
+              <caption class="sr">Energy by user in this range</caption>
+              <thead>
+                <tr>
+                  <th scope="col">By</th>
+                  <th scope="col" class="n">
+                    Busy
+                  </th>
+                  <th scope="col" class="n">
+                    Energy
+                  </th>
+                  <th scope="col" class="n">
+                    Share
+                  </th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      )}
-      {why.episodes.length > 0 && (
-        <ol class="episodes">
-          {why.episodes.slice(0, 12).map((e, i) => (
-            <li key={i}>
-              <button
-                type="button"
-                class="link"
-                onClick={() => go({ at: (moment(e.since) + moment(e.until)) / 2, from: null, to: null })}
-              >
-                {clock(moment(e.since))} to {clock(moment(e.until))}
-              </button>{" "}
-              <span class="dim">
-                GPU {e.gpu_index}, {duration(e.duration_seconds)}
-                {e.user ? `, ${e.user}` : ""}
-              </span>
-              <br />
-              {tied(e.answer)}
-            </li>
-          ))}
-        </ol>
-      )}
+              </thead>
+              <tbody>
+                {report.users.slice(0, 8).map((u) => (
+                  <tr key={u.name}>
+                    <th scope="row">{userName(u)}</th>
+                    <td class="n">{duration(u.busy_hours * 3600)}</td>
+                    <td class="n">{energy(u.energy_joules)}</td>
+                    <td class="n">{percent(u.share_percent)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        )}
+      </div>
       {events.length > 0 && (
-        <details open={events.length < 6}>
+        <details>
           <summary>
             {events.length} event{events.length === 1 ? "" : "s"}
           </summary>
-          <ul>
+          <ul class="plain">
             {events.slice(0, 50).map((e) => (
-              <li key={e.id}>
+              <li key={`${e.kind}${e.id}`}>
                 <span class="dim">
                   {clock(moment(e.at), undefined, true)}
                   {e.gpu_index == null ? "" : ` GPU ${e.gpu_index}`}
@@ -184,13 +244,14 @@ function Span({ s }: { s: State }) {
 }
 
 /** What is below stays where it is when the next answer is shorter: its height is kept until the window is another. */
-function Kept({ children }: { children: ComponentChildren }) {
+function Kept({ children, of }: { children: ComponentChildren; of: string }) {
   const room = useRef<HTMLDivElement>(null),
     filled = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const place = room.current!;
     let width = 0,
       height = 0;
+    place.style.minHeight = "";
     const watch = new ResizeObserver(([entry]) => {
       const { width: w, height: h } = entry!.contentRect;
       height = w === width ? Math.max(height, h) : h;
@@ -199,79 +260,126 @@ function Kept({ children }: { children: ComponentChildren }) {
     });
     watch.observe(filled.current!);
     return () => watch.disconnect();
-  }, []);
+  }, [of]);
   return (
-    <div ref={room}>
-      <div ref={filled}>{children}</div>
+    <div ref={room} class="kept">
+      <div ref={filled} class="filled">
+        {children}
+      </div>
     </div>
   );
 }
 
-function Told({ why, level, now }: { why: Why; level: Level; now: boolean }) {
+/** A moment without samples: nothing is claimed, and the nearest ones are offered. */
+function Unrecorded({ s, why }: { s: State; why: Why }) {
+  const gap = why.gap!,
+    at = s.place.at!;
+  const near = [
+    ["Last sample before", gap.since ? Date.parse(gap.since) - 1000 : null],
+    ["First sample after", gap.until ? Date.parse(gap.until) + 1000 : null],
+  ] as const;
+  return (
+    <div class="unrecorded">
+      <p class="sentence">Nothing was recorded at {clock(at)}.</p>
+      <p class="dim">{gap.text}</p>
+      <p>
+        {near.map(([name, ms]) =>
+          ms == null ? null : (
+            <button key={name} type="button" onClick={() => go({ ...NOW, at: ms })}>
+              {name}, {clock(ms, undefined, true)}
+            </button>
+          ),
+        )}
+      </p>
+    </div>
+  );
+}
+
+function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level: Level }) {
+  const then = s.place.at != null,
+    index = s.view.gpu != null && why.gpus.some((g) => g.gpu_index === s.view.gpu) ? s.view.gpu : why.gpu_index;
+  const own = why.gpus.find((g) => g.gpu_index === index),
+    gpu = gpus.find((g) => g.index === index);
+  const part = own ?? why.machine;
+  const whole = plainly((s.view.gpu != null && own ? own.answer : why.answer) || "Nothing is known about this moment.");
+  // The daemon's short form, where the answer begins with it; then the rest says who.
+  const brief = plainly(own?.brief?.headline ?? ""),
+    cut = brief.length > 24 && whole.startsWith(`${brief}:`);
+  const [headline, rest] = cut ? [`${brief}.`, whole.slice(brief.length + 2)] : firstSentence(whole);
+  const shown: Level = s.view.gpu != null && own ? (gpu && !then ? gpuLevel(gpu) : levelOf(own.severity)) : level;
+  const more = index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`;
   return (
     <>
-      <p class="sentence">
-        <Mark level={level} /> {tied(why.answer || why.gap?.text || "Nothing is known about this moment.")}
-      </p>
-      {/* Figures change every second; screen readers are told when the matter does. */}
-      {now && (
-        <p class="sr" role="status">
-          {spoken(why, level)}
+      <div class="told">
+        <p class="sentence">
+          <Mark level={shown} /> {tied(headline)}
         </p>
-      )}
-      {why.gap && why.answer && !why.answer.includes(why.gap.text) && <p class="dim">{why.gap.text}</p>}
-      {why.note && <p class="dim">{why.note}</p>}
-      <Because why={why} now={now} />
+        {rest && <p class="rest dim">{tied(rest)}</p>}
+        {/* Figures change every second; screen readers are told when the matter does. */}
+        {!then && (
+          <p class="sr" role="status">
+            {spoken(why, level)}
+          </p>
+        )}
+        {why.note && <p class="dim">{why.note}</p>}
+        <dl class="because">
+          {part.causes.slice(0, 3).map((c, i, list) => (
+            <Because
+              key={c.code}
+              cause={c}
+              name={i ? "Also" : "Cause"}
+              said={list.slice(0, i).flatMap((x) => x.evidence)}
+            />
+          ))}
+          {!then && <Do part={part} more={more} />}
+          {then && (
+            <div class="do">
+              <dt>More</dt>
+              <dd>
+                <Command text={`whirr why --at ${new Date(s.place.at!).toISOString().slice(0, 19)}Z -v`} />
+              </dd>
+            </div>
+          )}
+        </dl>
+      </div>
+      {gpu && gpu.state === "ok" && <Gauges g={gpu} why={own} s={s} />}
+      <Tabs s={s} why={why} gpus={gpus} />
     </>
   );
 }
 
 export function Answer({ s }: { s: State }) {
   const { place } = s;
-  if (place.from != null && place.to != null)
+  const then = place.at != null;
+  if (place.from != null && !then)
     return (
-      <section id="answer" class="answer past" aria-labelledby="answer-title" aria-busy={s.busy}>
-        <div class="head">
-          <h2 id="answer-title">
-            What happened from {clock(place.from)} to {clock(place.to)}
-          </h2>
-          <button type="button" onClick={goNow}>
-            Back to now
-          </button>
-        </div>
+      <section id="answer" class="panel answer range" aria-labelledby="answer-title" aria-busy={s.busy}>
+        <h2 id="answer-title" class="sr">
+          What happened from {clock(place.from)} to {clock(place.to!)}
+        </h2>
         {s.span ? <Span s={s} /> : <p class="dim">{s.error ?? "Loading…"}</p>}
       </section>
     );
-  const then = place.at != null;
   const why = then ? (s.past?.why ?? null) : s.why;
+  const gpus = then ? (s.past?.gpus ?? []) : (s.gpus ?? []);
   const level = answerLevel(why);
   return (
     <section
       id="answer"
-      class={`answer ${level}${then ? " past" : ""}${why && !why.gpus.length ? " host" : ""}`}
+      class={`panel answer ${why?.gap ? "idle" : level}${why && !why.gpus.length ? " host" : ""}`}
       aria-labelledby="answer-title"
       aria-busy={s.busy}
     >
-      <Kept>
-        {then ? (
-          <div class="head">
-            <h2 id="answer-title">At {clock(place.at!, undefined, true)}</h2>
-            <button type="button" onClick={goNow}>
-              Back to now
-            </button>
-          </div>
-        ) : (
-          <h2 id="answer-title" class="sr">
-            Why
-          </h2>
-        )}
-        {why ? (
-          <>
-            <Told why={why} level={level} now={!then} />
-            {then && <Zone s={s} at={place.at!} text={why.answer} />}
-          </>
-        ) : (
+      <h2 id="answer-title" class="sr">
+        {then ? `At ${clock(place.at!, undefined, true)}` : "Why"}
+      </h2>
+      <Kept of={then ? "then" : `now ${s.view.gpu}`}>
+        {!why ? (
           <p class="sentence dim">{s.error ?? "Loading…"}</p>
+        ) : then && why.gap ? (
+          <Unrecorded s={s} why={why} />
+        ) : (
+          <Told s={s} why={why} gpus={gpus} level={level} />
         )}
       </Kept>
     </section>

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is below the first screen. It comes in a file of its own, after the first paint.
+// What comes after the first paint, in a file of its own.
 import { type ComponentChildren, type FunctionComponent } from "preact";
-import { memo } from "./memo";
 import { AlertsPanel } from "./alerts";
 import { CapacityPanel } from "./capacity";
 import { Charts } from "./charts";
 import { EnergyPanel } from "./energy";
 import { GuardPanel } from "./guard";
-import { HealthPanel } from "./health";
-import { Lifelines } from "./lifelines";
+import { memo } from "./memo";
 import { Processes } from "./processes";
 import { SettingsPanel } from "./settings";
 import type { State } from "./store";
-import { Timeline } from "./timeline";
+import { Rail as RailParts, Timeline as TimelineParts } from "./timeline";
 import type { Gpu } from "./types";
 
 /** Not drawn with every sample: only when what it looks at is another thing. */
@@ -21,11 +19,10 @@ function when<P extends { s: State }>(
   looksAt: (keyof State)[],
   tick = (_: State) => 0,
 ) {
-  const steady = ["s", "gpus"]; // GPUs change with every sample
   return memo(
     part as FunctionComponent<P>,
     (a, b) =>
-      Object.keys(b).every((k) => steady.includes(k) || a[k as keyof P] === b[k as keyof P]) &&
+      Object.keys(b).every((k) => k === "s" || a[k as keyof P] === b[k as keyof P]) &&
       looksAt.every((k) => a.s[k] === b.s[k]) &&
       tick(a.s) === tick(b.s),
   ) as FunctionComponent<P>;
@@ -41,56 +38,44 @@ function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, .
   return when(part, looksAt, (s) => Math.floor(((s.sampleAt ?? 0) + phase) / EVERY));
 }
 
-const Past = slowly(Timeline, "place", "link", "history"),
-  Lives = slowly(Lifelines, "place", "link", "history"),
-  Plots = slowly(Charts, "place", "link", "history");
-const Alerts = when(AlertsPanel, ["alerts", "notifiers"]),
-  Health = when(HealthPanel, ["health", "place", "past"]),
-  Guard = slowly(GuardPanel, "workers");
-const Capacity = slowly(CapacityPanel, "link"),
+export const Rail = slowly(RailParts, "place", "link", "history");
+const Past = slowly(TimelineParts, "place", "view", "link", "history"),
+  Alerts = slowly(AlertsPanel, "alerts", "notifiers", "findings"),
+  Guard = slowly(GuardPanel, "workers"),
+  Capacity = slowly(CapacityPanel, "link"),
   Energy = slowly(EnergyPanel, "place", "link", "history"),
   Settings = memo(SettingsPanel);
 
-export function Below({
-  s,
-  gpus,
-  span,
-  setSpan,
-  picked,
-  pick,
-}: {
-  s: State;
-  gpus: Gpu[];
-  span: number;
-  setSpan: (n: number) => void;
-  picked: number | null;
-  pick: (i: number | null) => void;
-}) {
+export function Below({ s, gpus }: { s: State; gpus: Gpu[] }) {
   const then = s.place.at != null;
   return (
     <>
-      {(s.history || (s.gpus?.length ?? 0) > 0) && <Past s={s} span={span} setSpan={setSpan} />}
-      {s.place.from == null && gpus.length > 0 && (
+      <Charts s={s} />
+      {(s.place.from == null || then) && gpus.length > 0 && (
         <Processes
+          s={s}
           gpus={gpus}
-          picked={picked}
-          pick={pick}
-          lives={then ? [] : s.lives}
+          lives={then ? NONE : s.lives}
           now={s.place.at ?? s.sampleAt ?? Date.now()}
+          why={then ? (s.past?.why ?? null) : s.why}
+          then={then}
         />
       )}
-      <Lives s={s} span={span} picked={picked} />
-      <Plots s={s} gpus={s.gpus ?? []} span={span} picked={picked} pick={pick} />
-      {s.gpus && s.gpus.length > 0 && (
-        <div class="panels">
-          <Alerts s={s} />
-          <Health s={s} />
-          <Guard s={s} />
-          <Capacity s={s} />
-          <Energy s={s} span={span} />
-          <Settings />
-        </div>
-      )}
+      <Past s={s} />
     </>
+  );
+}
+
+const NONE: never[] = [];
+
+export function Side({ s }: { s: State }) {
+  return (
+    <div class="side">
+      <Alerts s={s} />
+      <Energy s={s} />
+      <Guard s={s} />
+      <Capacity s={s} />
+      <Settings />
+    </div>
   );
 }

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The past as plots: of all GPUs, or of one with its processes, beside another GPU or another time.
-import { useEffect, useRef, useState } from "preact/hooks";
+// The charts: the last minutes as the page sees them, moving with every sample, and anything longer from the history.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
-import { clock, duration, localTime } from "./format";
+import { clock, duration } from "./format";
 import { get } from "./live";
-import { Section } from "./parts";
-import { type Layer, METRICS, shifted } from "./plots";
+import { gpuLevel, LIVE_SPAN, RANK, windowOf } from "./model";
+import { heatLanes, MANY, pictureOf, stretches } from "./pictures";
+import type { Lane } from "./plot";
+import { joined, type Layer, METRICS, type Metric, shifted } from "./plots";
+import * as ring from "./ring";
 import type { State } from "./store";
 import type { Gpu, History, Life, PastEvent } from "./types";
 
-const SHOWN_MAX = 8,
-  LAYERS = 7;
+const LAYERS = 7,
+  POINTS = 600,
+  LANES = 4;
 const NAMES = [...METRICS.map((m) => m.name), "throttle_reasons", "throttle_thermal_seconds"].join();
-
-/** What the page shows, in the words of the API. */
-function rangeOf(s: State, span: number): { query: string; seconds: number } {
-  const { from, to, at } = s.place;
-  const iso = (ms: number) => new Date(ms).toISOString();
-  if (from != null) return { query: `since=${iso(from)}&until=${iso(to!)}`, seconds: (to! - from) / 1000 };
-  if (at == null) return { query: `since=-${span}s`, seconds: span };
-  const half = (span * 1000) / 2;
-  return { query: `since=${iso(at - half)}${at + half < Date.now() ? `&until=${iso(at + half)}` : ""}`, seconds: span };
-}
+const iso = (ms: number) => new Date(ms).toISOString();
 
 /** The programs that used most energy on a GPU, each with its course. */
 async function processes(gpu: number, query: string, signal: AbortSignal): Promise<Layer[]> {
@@ -29,232 +24,258 @@ async function processes(gpu: number, query: string, signal: AbortSignal): Promi
     `/api/history/processes?${query}&gpu=${gpu}&sort=energy&limit=300`,
     signal,
   );
-  const names = [...new Set(lives.processes.map((l) => l.name).filter((n): n is string => !!n))].slice(0, LAYERS);
+  const names = new Map<string, string>(); // as the history knows it: as people do
+  for (const l of lives.processes) if (l.name && !names.has(l.name)) names.set(l.name, l.short_name ?? l.name);
+  const list = [...names].slice(0, LAYERS);
   const found = await Promise.all(
-    names.map((name) =>
+    list.map(([name]) =>
       get<History>(
-        `/api/history?process=${encodeURIComponent(name)}&metric=memory_mb,utilization_percent,power_watts&gpu=${gpu}&${query}&points=600`,
+        `/api/history?process=${encodeURIComponent(name)}&metric=memory_mb,utilization_percent,power_watts&gpu=${gpu}&${query}&points=${POINTS}`,
         signal,
       ),
     ),
   );
-  return names.map((name, i) => ({ name, history: found[i]! }));
+  return list.map(([, name], i) => ({ name, history: found[i]! }));
 }
 
-export function Charts({
-  s,
-  gpus,
-  span,
-  picked,
-  pick,
-}: {
-  s: State;
-  gpus: Gpu[];
-  span: number;
-  picked: number | null;
-  pick: (i: number | null) => void;
-}) {
-  const [history, setHistory] = useState<History | null>(null);
-  const [layers, setLayers] = useState<Layer[] | null>(null);
-  const [before, setBefore] = useState<{ label: string; history: History } | null>(null);
-  const [events, setEvents] = useState<PastEvent[]>([]);
-  const [near, setNear] = useState(false);
-  const [theme, setTheme] = useState(0);
-  const [stack, setStack] = useState(true);
-  const [compare, setCompare] = useState(""); // "", "gpu:1", "ago:86400" or "at:2026-11-15T03:10"
-  const box = useRef<HTMLDivElement>(null);
+interface Stored {
+  key: string;
+  history: History;
+  layers: Layer[] | null;
+  other: { label: string; history: History } | null;
+  events: PastEvent[];
+}
+
+/** What the history has of the window, asked for again as it moves. */
+function useStored(s: State, wanted: boolean, one: number | null): Stored | null {
+  const [stored, setStored] = useState<Stored | null>(null);
+  const { place, view } = s;
+  const w = windowOf(place, view.span, s.sampleAt ?? Date.now());
+  const query = w.live ? `since=-${view.span}s` : `since=${iso(w.from)}&until=${iso(w.to)}`;
+  const tick = w.live ? Math.floor((s.sampleAt ?? 0) / Math.max(10e3, view.span * 3)) : 0,
+    slow = w.live ? Math.floor((s.sampleAt ?? 0) / Math.max(60e3, view.span * 3)) : 0;
+  const ago = view.compare.startsWith("ago:") ? Number(view.compare.slice(4)) : 0,
+    start = view.compare.startsWith("at:") ? Date.parse(view.compare.slice(3)) || 0 : 0;
+  const by = view.by === "process" && one != null && !view.compare,
+    many = (s.gpus?.length ?? 0) > MANY,
+    on = wanted && s.link !== "connecting" && s.history;
+  const key = `${query}/${view.compare}/${by ? one : ""}`;
+  const layers = useRef<{ key: string; layers: Layer[] | null }>({ key: "", layers: null });
   useEffect(() => {
-    const watch = new IntersectionObserver(
-      (seen) => {
-        if (seen.some((e) => e.isIntersecting)) {
-          setNear(true);
-          watch.disconnect();
-        }
-      },
-      { rootMargin: "300px" },
-    );
-    if (box.current) watch.observe(box.current);
-    const dark = matchMedia("(prefers-color-scheme: dark)"),
-      turn = () => setTheme((n) => n + 1);
-    dark.addEventListener("change", turn);
-    return () => {
-      watch.disconnect();
-      dark.removeEventListener("change", turn);
-    };
-  }, [gpus.length > 0 && s.history]); // without, there is no box yet
-  const { query, seconds } = rangeOf(s, span);
-  const one = picked ?? (gpus.length === 1 ? gpus[0]!.index : null);
-  const [kind, value] = compare.split(/:(.*)/s) as [string, string?],
-    beside = kind === "gpu" && one != null && Number(value) !== one ? Number(value) : null;
-  const chosen = one == null ? gpus.slice(0, SHOWN_MAX).map((g) => g.index) : beside == null ? [one] : [one, beside];
-  const ago = kind === "ago" ? Number(value) : 0,
-    start = kind === "at" ? Date.parse(value!) || 0 : 0,
-    past = ago > 0 || start > 0;
-  const tick =
-    s.place.from != null || s.place.at != null ? 0 : Math.floor((s.sampleAt ?? 0) / Math.max(10e3, span * 3));
-  const live = s.link === "live" && s.history,
-    which = chosen.join(),
-    by = stack && one != null && beside == null && !past;
-  useEffect(() => {
-    if (!near || !live || !which) return;
+    if (!on) return;
     const stop = new AbortController();
-    const wait = setTimeout(
-      () => {
-        get<History>(`/api/history?metric=${NAMES}&gpu=${which}&${query}&points=600`, stop.signal)
-          .then(async (h) => {
-            const back = start ? (Date.parse(h.since) - start) / 1000 : ago,
-              then = (text: string) => new Date(Date.parse(text) - back * 1000).toISOString();
-            const [parts, other] = await Promise.all([
-              by ? processes(one!, query, stop.signal).catch(() => null) : null,
-              past
-                ? get<History>(
-                    `/api/history?metric=${NAMES}&gpu=${which}&since=${then(h.since)}&until=${then(h.until)}&points=600`,
-                    stop.signal,
-                  ).catch(() => null)
-                : null,
-            ]);
-            if (stop.signal.aborted) return; // of something else, by now
-            setLayers(parts?.length ? parts : null);
-            setBefore(
-              other && {
-                label: start ? `from ${clock(start)}` : `${duration(ago)} earlier`,
-                history: shifted(other, back),
-              },
-            );
-            performance.mark("charts");
-            setHistory(h);
-          })
-          .catch(() => undefined);
-        get<{ events: PastEvent[] }>(`/api/history/events?${query}&limit=500`, stop.signal)
-          .then((e) => setEvents(e.events))
-          .catch(() => undefined);
-      },
-      s.place.at == null ? 0 : 400,
-    );
+    const load = async () => {
+      const metrics = many ? NAMES.split(",").slice(0, 6).join() : NAMES;
+      const [history, events] = await Promise.all([
+        get<History>(`/api/history?metric=${metrics}&${query}&points=${many ? 200 : POINTS}`, stop.signal),
+        get<{ events: PastEvent[] }>(`/api/history/events?${query}&limit=500`, stop.signal).catch(() => ({
+          events: [],
+        })),
+      ]);
+      const back = start ? (Date.parse(history.since) - start) / 1000 : ago,
+        then = (text: string) => iso(Date.parse(text) - back * 1000);
+      const fresh = `${key}/${slow}`;
+      const [parts, other] = await Promise.all([
+        by && layers.current.key !== fresh
+          ? processes(one, query, stop.signal).catch(() => null)
+          : layers.current.layers,
+        back
+          ? get<History>(
+              `/api/history?metric=${metrics}&since=${then(history.since)}&until=${then(history.until)}&points=${POINTS}`,
+              stop.signal,
+            ).catch(() => null)
+          : null,
+      ]);
+      if (stop.signal.aborted) return;
+      layers.current = { key: by ? fresh : "", layers: by ? parts : null };
+      performance.mark("charts");
+      setStored({
+        key,
+        history,
+        layers: by ? parts : null,
+        events: events.events,
+        other: other && {
+          label: start ? `from ${clock(start)}` : `${duration(ago)} earlier`,
+          history: shifted(other, back),
+        },
+      });
+    };
+    const wait = setTimeout(() => void load().catch(() => undefined), place.at == null ? 0 : 100);
     return () => {
       clearTimeout(wait);
       stop.abort();
     };
-  }, [near, live, which, query, tick, by, ago, start]);
+  }, [on, key, tick, by && slow, many]);
+  return stored?.key === key || (stored && w.live && stored.key.startsWith("since=-")) ? stored : null;
+}
+
+/** A moment of heat or noise is read from temperature and fan; a stack from what can be shared. */
+function ordered(s: State, by: boolean): Metric[] {
+  const area =
+    s.place.at == null
+      ? ""
+      : (s.past?.why.gpus.find((g) => g.gpu_index === s.past!.why.gpu_index)?.findings?.[0]?.area ?? "");
+  const loud =
+    s.place.at != null && (["heat", "fan"].includes(area) || /loud|fan|hot|throttl/.test(s.past?.why.answer ?? ""));
+  const first = by
+    ? ["utilization_percent", "memory_used_mb"]
+    : loud
+      ? ["temperature_celsius", "fan_percent"]
+      : ["utilization_percent", "temperature_celsius"];
+  return [...METRICS].sort((a, b) => Number(first.includes(b.name)) - Number(first.includes(a.name)));
+}
+
+function lanesOf(live: boolean, history: History, gpus: Gpu[], picked: number | null, from: number): Lane[] {
+  const shown = gpus.filter((g) => picked == null || g.index === picked).slice(0, LANES);
+  if (gpus.length > MANY && picked == null) return [];
+  if (!live) {
+    const lanes = heatLanes(history, gpus).filter((l) => shown.some((g) => String(g.index) === l.label));
+    return lanes.some((l) => l.parts.length) ? lanes.slice(0, LANES) : [];
+  }
+  const times = history.series[0]?.times ?? [],
+    first = times.findIndex((t) => t >= from);
+  const lanes = shown.map((g) => ({
+    label: String(g.index),
+    parts: stretches(times.slice(Math.max(0, first)), ring.limits(g.index).slice(Math.max(0, first)), ring.apart()),
+  }));
+  return lanes.some((l) => l.parts.some((p) => p.text !== "idle")) ? lanes : [];
+}
+
+/** What the processes of a GPU did before the page saw them. */
+function useEarlier(s: State, gpu: number | null): Layer[] {
+  const [earlier, setEarlier] = useState<{ gpu: number; layers: Layer[] } | null>(null);
+  const on = gpu != null && s.history && s.link === "live";
   useEffect(() => {
-    // how long drawing took, for those who look (the bench does); plots draw in a microtask
-    if (history)
-      queueMicrotask(() => {
-        performance.clearMeasures("charts");
-        performance.measure("charts", "charts");
-        performance.clearMarks("charts");
-      });
-  }, [history]);
-  if (!s.history || !gpus.length) return null;
-  const stored = METRICS.filter((m) =>
-    history?.series.some((x) => x.metrics.find((y) => y.name === m.name)?.mean.some((v) => v != null)),
+    if (!on) return;
+    const stop = new AbortController();
+    processes(gpu, `since=-${ring.KEPT}s`, stop.signal)
+      .then((layers) => setEarlier({ gpu, layers }))
+      .catch(() => undefined);
+    return () => stop.abort();
+  }, [on, gpu]);
+  return earlier && earlier.gpu === gpu ? earlier.layers : NONE;
+}
+const NONE: Layer[] = [];
+
+const worstOf = (gpus: Gpu[], first: number | null | undefined): number[] => {
+  const bad = gpus
+    .filter((g) => RANK[gpuLevel(g)] >= RANK.warn)
+    .sort((a, b) => RANK[gpuLevel(b)] - RANK[gpuLevel(a)])
+    .map((g) => g.index);
+  return [...new Set([...(first == null ? [] : [first]), ...bad])];
+};
+
+const NOTES: Record<string, string> = { utilization_percent: ", and what limits it" };
+
+export function Charts({ s }: { s: State }) {
+  const gpus = s.gpus ?? [],
+    { place, view } = s;
+  const now = s.sampleAt ?? Date.now(),
+    window = windowOf(place, view.span, now);
+  const fromRing = window.live && (view.span <= LIVE_SPAN || !s.history) && !view.compare.match(/^a/);
+  const picked = view.gpu != null && (gpus.some((g) => g.index === view.gpu) || !window.live) ? view.gpu : null;
+  const one = picked ?? (gpus.length === 1 ? gpus[0]!.index : null);
+  const compare = view.compare.startsWith("gpu:") && picked != null ? Number(view.compare.slice(4)) : null;
+  const by = view.by === "process" && one != null && !view.compare;
+  const stored = useStored(s, !fromRing, one),
+    earlier = useEarlier(s, by && fromRing ? one : null);
+  const then = place.at != null ? (s.past?.why.gpu_index ?? null) : (s.why?.gpu_index ?? null);
+  const live = fromRing ? s.sampleAt : 0; // draws with every sample
+  const pictures = useMemo(() => {
+    const history = fromRing ? ring.recent() : stored?.history;
+    if (!history) return null;
+    let { from, to } = { from: window.from / 1000, to: window.to / 1000 };
+    if (!fromRing && window.live) {
+      // A span that is longer than what is stored shrinks to that.
+      const first = Math.min(...history.series.map((x) => x.times[0] ?? Infinity));
+      to = Date.parse(history.until) / 1000;
+      from = to - view.span;
+      if (Number.isFinite(first) && first > from + 0.2 * (to - from)) from = first - 0.01 * (to - first);
+    }
+    const since = ring.opened ? now / 1000 - ring.opened : 0;
+    const wanted = {
+      history,
+      gpus,
+      picked: one,
+      compare,
+      worst: worstOf(gpus, then),
+      layers: by
+        ? fromRing
+          ? joined(ring.layers(one!, LAYERS), earlier, ring.opened)
+          : (stored?.layers ?? null)
+        : null,
+      other: fromRing ? null : (stored?.other ?? null),
+      events: fromRing ? [] : (stored?.events ?? []),
+      lanes: lanesOf(fromRing, history, gpus, one, from),
+      from,
+      to,
+      live: window.live,
+      at: place.at == null ? null : place.at / 1000,
+      older: fromRing
+        ? s.history
+          ? ""
+          : `Nothing older: this page has been open for ${duration(since)}`
+        : window.live
+          ? "Not stored"
+          : "",
+    };
+    return new Map(METRICS.map((metric) => [metric.name, pictureOf({ ...wanted, metric })]));
+  }, [
+    live,
+    fromRing,
+    s.filled,
+    stored,
+    earlier,
+    one,
+    compare,
+    by,
+    window.live,
+    fromRing || window.live ? 0 : window.from,
+    window.live ? 0 : window.to,
+    view.span,
+    place.at,
+    then,
+    gpus.length,
+  ]);
+  useEffect(() => {
+    // How long drawing took, for those who look (the bench does).
+    if (performance.getEntriesByName("charts", "mark").length) {
+      performance.measure("charts", "charts");
+      performance.clearMarks("charts");
+    }
+  }, [stored]);
+  if (!gpus.length && !s.history) return null;
+  const metrics = ordered(s, by).filter(
+    (m) => m.always || pictures?.get(m.name)?.lines.some((l) => l.values.some((v) => v != null)),
   );
-  const shownGpus = gpus.filter((g) => chosen.includes(g.index));
-  const total = Math.max(0, ...shownGpus.map((g) => g.memory_total_mb ?? 0)),
-    hot = one != null && beside == null ? (shownGpus[0]?.temperature_limit_celsius ?? null) : null;
+  const query = fromRing
+    ? null
+    : `/api/history?${one == null ? "" : `gpu=${one}&`}since=${iso(window.from)}&until=${iso(window.to)}`;
+  const span = window.live ? "" : `, ${clock(window.from)} to ${clock(window.to)}`;
   return (
-    <Section
-      id="charts"
-      title="Charts"
-      side={
-        <div class="controls">
-          {gpus.length > 1 && (
-            <label class="control">
-              Show{" "}
-              <select
-                value={picked ?? ""}
-                onChange={(e) => pick(e.currentTarget.value === "" ? null : Number(e.currentTarget.value))}
-              >
-                <option value="">{gpus.length > SHOWN_MAX ? `GPUs 0 to ${SHOWN_MAX - 1}` : "all GPUs"}</option>
-                {gpus.map((g) => (
-                  <option key={g.index} value={g.index}>
-                    GPU {g.index}
-                  </option>
-                ))}
-              </select>
-            </label>
-          )}
-          {one != null && (
-            <label class="control">
-              <input
-                type="checkbox"
-                checked={stack}
-                disabled={beside != null || past}
-                onChange={(e) => setStack(e.currentTarget.checked)}
-              />{" "}
-              By process
-            </label>
-          )}
-          <label class="control">
-            Compare with{" "}
-            <select value={compare} onChange={(e) => setCompare(e.currentTarget.value)}>
-              <option value="">nothing</option>
-              {one != null &&
-                gpus
-                  .filter((g) => g.index !== one)
-                  .map((g) => (
-                    <option key={g.index} value={`gpu:${g.index}`}>
-                      GPU {g.index}
-                    </option>
-                  ))}
-              {[...new Set([Math.round(seconds), 86400, 604800])].map((n) => (
-                <option key={n} value={`ago:${n}`}>
-                  {duration(n)} earlier
-                </option>
-              ))}
-              <option value={kind === "at" ? compare : `at:${localTime(Date.now() - 2 * seconds * 1000)}`}>
-                another time
-              </option>
-            </select>
-          </label>
-          {kind === "at" && (
-            <label class="control">
-              from{" "}
-              <input
-                type="datetime-local"
-                value={value}
-                onChange={(e) => {
-                  if (e.currentTarget.value) setCompare(`at:${e.currentTarget.value}`);
-                }}
-              />
-            </label>
-          )}
-        </div>
-      }
-    >
-      <div class="charts" ref={box} key={theme}>
-        {(history ? stored : METRICS).map((m) =>
-          history ? (
-            <Chart
-              key={m.name}
-              history={history}
-              which={which}
-              metric={m}
-              events={events}
-              layers={by ? layers : null}
-              other={past ? before : null}
-              limit={m.name === "memory_used_mb" ? total : null}
-              mark={m.name === "temperature_celsius" ? hot : null}
-            />
-          ) : (
-            <figure key={m.name} class="chart">
-              <figcaption>
-                <b>{m.title}</b>
-              </figcaption>
-              <p class="dim none">Loading…</p>
-            </figure>
-          ),
-        )}
-      </div>
-      {history && stored.length < METRICS.length && (
-        <p class="dim">
-          Nothing was stored of{" "}
-          {METRICS.filter((m) => !stored.includes(m))
-            .map((m) => m.title)
-            .join(", ")}{" "}
-          in this time.
+    <section id="charts" aria-labelledby="charts-title">
+      <h2 class="sr" id="charts-title">
+        Charts
+      </h2>
+      {!s.history && (
+        <p class="panel pad nohistory">
+          <b>No history is kept on this host.</b> The charts show what this page has seen
+          {ring.opened ? ` since ${clock(ring.opened * 1000, undefined, true)}` : ""}. To look back further:{" "}
+          <code>whirr serve --store sqlite:PATH</code>
         </p>
       )}
-    </Section>
+      <div class="charts">
+        {metrics.map((m, i) => (
+          <Chart
+            key={m.name}
+            metric={m}
+            big={i < 2}
+            picture={pictures?.get(m.name) ?? null}
+            note={`${m.unit}${by && m.process ? `, by process on GPU ${one}` : gpus.length > MANY && i < 2 ? ": median, middle 80%, and all; worst by number" : pictures?.get(m.name)?.lanes.length ? (NOTES[m.name] ?? "") : ""}${i < 2 ? span : ""}`}
+            query={query}
+          />
+        ))}
+      </div>
+    </section>
   );
 }

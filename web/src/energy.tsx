@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// kWh and cost by user, over the time that the page shows.
+// kWh and cost by user: of today, or of the time that the page shows.
 import { useEffect, useState } from "preact/hooks";
-import { clock, duration, energy } from "./format";
+import { clock, duration, energy, percent } from "./format";
 import { get } from "./live";
 import { userName } from "./model";
-import { Scroll, Section } from "./parts";
+import { Bar, Choice, Section } from "./parts";
 import type { State } from "./store";
 import type { Report } from "./types";
 
-const BY = { users: "user", containers: "container", models: "model", commands: "program" } as const;
+const BY = { users: "User", containers: "Container", models: "Model", commands: "Program" } as const;
+const MOST = 8;
 
-export function EnergyPanel({ s, span }: { s: State; span: number }) {
+export function EnergyPanel({ s }: { s: State }) {
   const [report, setReport] = useState<Report | null>(null);
   const [by, setBy] = useState<keyof typeof BY>("users");
-  const { from, to } = s.place;
+  const { from, to, at } = s.place;
+  const midnight = new Date(at ?? s.sampleAt ?? Date.now()).setHours(0, 0, 0, 0);
+  const iso = (ms: number) => new Date(ms).toISOString();
   const range =
-    from != null ? `since=${new Date(from).toISOString()}&until=${new Date(to!).toISOString()}` : `since=-${span}s`;
-  const tick = from != null ? 0 : Math.floor((s.sampleAt ?? 0) / Math.max(60e3, span * 5));
+    from != null
+      ? `since=${iso(from)}&until=${iso(to!)}`
+      : `since=${iso(midnight)}${at == null ? "" : `&until=${iso(Math.min(Date.now(), midnight + 86400e3))}`}`;
+  const tick = from != null || at != null ? 0 : Math.floor((s.sampleAt ?? 0) / 60e3);
   useEffect(() => {
     if (s.link === "live" && s.history)
       get<Report>(`/api/report?${range}`)
@@ -24,63 +29,54 @@ export function EnergyPanel({ s, span }: { s: State; span: number }) {
         .catch(() => undefined);
   }, [tick, range, s.link, s.history]);
   if (!s.history) return null;
-  const cost = (v: number | null | undefined) => (v == null ? "–" : `${v.toFixed(2)} ${report?.currency ?? ""}`);
-  const priced = report?.price_per_kwh != null;
+  const priced = report?.price_per_kwh != null,
+    list = report?.[by] ?? [],
+    most = list.reduce((n, u) => Math.max(n, u.energy_joules), 0);
   return (
     <Section
       id="energy"
-      title={from == null ? "Energy" : `Energy from ${clock(from)} to ${clock(to!)}`}
+      title={
+        from != null
+          ? `Energy, ${clock(from)} to ${clock(to!)}`
+          : at != null
+            ? `Energy on ${clock(midnight).slice(0, 10)}`
+            : "Energy today"
+      }
       side={
-        <label class="control">
-          By{" "}
-          <select value={by} onChange={(e) => setBy(e.currentTarget.value as keyof typeof BY)}>
-            {Object.entries(BY).map(([key, name]) => (
-              <option key={key} value={key}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice label="Energy by" of={Object.entries(BY) as [keyof typeof BY, string][]} value={by} choose={setBy} />
       }
     >
       {report ? (
         <>
           <p>{report.answer}</p>
-          <Scroll label={`Energy by ${BY[by]}`}>
-            <table class="small">
-              <thead>
-                <tr>
-                  <th scope="col">{BY[by][0]!.toUpperCase() + BY[by].slice(1)}</th>
-                  <th scope="col" class="n">
-                    Busy
-                  </th>
-                  <th scope="col" class="n">
-                    Energy
-                  </th>
+          <table class="bars">
+            <caption class="sr">Energy by {BY[by].toLowerCase()}</caption>
+            <thead class="sr">
+              <tr>
+                <th scope="col">{BY[by]}</th>
+                <th scope="col">Of the most</th>
+                <th scope="col">Energy</th>
+                {priced && <th scope="col">Cost</th>}
+                <th scope="col">Share</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.slice(0, MOST).map((u) => (
+                <tr key={u.name + u.kind} title={`busy for ${duration(u.busy_hours * 3600)}`}>
+                  <th scope="row">{userName(u)}</th>
+                  <td class="wide">
+                    <Bar value={u.energy_joules} limit={most} label={`Energy of ${userName(u)}`} />
+                  </td>
+                  <td class="n">{energy(u.energy_joules)}</td>
                   {priced && (
-                    <th scope="col" class="n">
-                      Cost
-                    </th>
+                    <td class="n dim">{u.cost == null ? "–" : `${u.cost.toFixed(2)} ${report.currency ?? ""}`}</td>
                   )}
-                  <th scope="col" class="n">
-                    Share
-                  </th>
+                  <td class="n dim">{percent(u.share_percent)}</td>
                 </tr>
-              </thead>
-              <tbody>
-                {report[by].slice(0, 10).map((u) => (
-                  <tr key={u.name + u.kind}>
-                    <th scope="row">{userName(u)}</th>
-                    <td class="n">{duration(u.busy_hours * 3600)}</td>
-                    <td class="n">{energy(u.energy_joules)}</td>
-                    {priced && <td class="n">{cost(u.cost)}</td>}
-                    <td class="n">{u.share_percent == null ? "–" : `${Math.round(u.share_percent)}%`}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
-          {report[by].length > 10 && <p class="dim">{report[by].length - 10} more used less.</p>}
+              ))}
+            </tbody>
+          </table>
+          {list.length > MOST && <p class="dim">{list.length - MOST} more used less.</p>}
           {!priced && (
             <p class="dim">
               Set <code>energy.price_per_kwh</code> to see what it costs.

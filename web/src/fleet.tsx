@@ -15,8 +15,10 @@ import {
   troubleText,
   type TroubleFilter,
 } from "./hosts";
-import { Mark, Scroll, Section } from "./parts";
+import { sum } from "./model";
+import { Icon, Mark, Scroll, Section } from "./parts";
 import "./style.css";
+import { isDark, toggleTheme } from "./theme";
 import type { Num } from "./types";
 
 interface Usage {
@@ -74,7 +76,7 @@ function gpuTitle(g: FleetGpu): string {
 function Square({ g }: { g: FleetGpu }) {
   const step =
     g.up && g.utilization_percent != null
-      ? `h${Math.max(0, Math.min(9, Math.floor(g.utilization_percent / 10)))}`
+      ? `h${Math.max(0, Math.min(5, Math.floor((g.utilization_percent * 6) / 100)))}`
       : "none";
   return <i class={`square ${step} ${troubleLevel(g)}`} title={gpuTitle(g)} />;
 }
@@ -215,7 +217,7 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
       {list.length > 0 && (
         <p class="dim legend" aria-hidden="true">
           Utilization: 0%{" "}
-          {[0, 2, 4, 6, 8, 9].map((n) => (
+          {[0, 1, 2, 3, 4, 5].map((n) => (
             <i key={n} class={`square h${n}`} />
           ))}{" "}
           100%
@@ -436,29 +438,58 @@ function useFleet(): { answer: Answer | null; problem: string | null } {
 
 function App() {
   const { answer, problem } = useFleet();
+  const [, redraw] = useState(0);
   const fleet = answer?.fleet ?? null,
     wrong = problem ?? (answer?.error ? `The fleet's database can't be asked: ${answer.error}.` : null);
+  const power = sum(fleet?.status.hosts.map((h) => h.power_watts) ?? []);
   const worst = fleet?.status.hosts[0],
     level = !fleet ? "idle" : worst ? troubleLevel(worst) : "good";
   return (
     <>
-      <header class="top">
+      <header class="topbar">
         <a class="skip" href="#answer">
           Skip to the answer
         </a>
-        <h1>
-          <img src="/icon.svg" alt="" width="24" height="24" /> whirr
-        </h1>
-        <span class="host">All hosts</span>
-        <nav>
-          <a href="/">This host</a>
-        </nav>
-        <span class={`state ${wrong ? "warn" : ""}`} id="state">
-          {answer?.fetched_at ? `as of ${clock(Date.parse(answer.fetched_at), undefined, true)}` : "asking"}
-        </span>
+        <div class="row first">
+          <h1>
+            <img src="/icon.svg" alt="" width="22" height="22" /> <span>whirr</span>
+          </h1>
+          <span class="hostname">
+            <b class="host">All hosts</b>{" "}
+            {fleet && (
+              <span class="dim">
+                {fleet.status.hosts.length} hosts, {fleet.status.gpu_count} GPUs, {watts(power)}
+              </span>
+            )}
+          </span>
+          <nav>
+            <a href="/">This host</a>
+          </nav>
+          <span class="grow" />
+          <span class={`state ${wrong ? "warn" : "good"}`} id="state">
+            <i class="dot" />
+            {answer?.fetched_at ? `as of ${clock(Date.parse(answer.fetched_at), undefined, true)}` : "asking"}
+          </span>
+          <button
+            type="button"
+            class="icon theme"
+            aria-label={isDark() ? "Light colors" : "Dark colors"}
+            onClick={() => {
+              toggleTheme();
+              redraw((n) => n + 1);
+            }}
+          >
+            <Icon name="theme" />
+          </button>
+        </div>
       </header>
-      <main>
-        <section id="answer" class={`answer host ${level}`} aria-labelledby="answer-title" aria-busy={!fleet && !wrong}>
+      <main class="page">
+        <section
+          id="answer"
+          class={`panel answer range ${level}`}
+          aria-labelledby="answer-title"
+          aria-busy={!fleet && !wrong}
+        >
           <h2 id="answer-title" class="sr">
             The fleet
           </h2>
@@ -481,7 +512,7 @@ function App() {
         {fleet && fleet.status.gpu_count > 0 && (
           <>
             <Hosts hosts={fleet.status.hosts} />
-            <div class="panels">
+            <div class="side">
               <Fit hosts={fleet.status.hosts} />
               <Who fleet={fleet} />
               <Energy bill={fleet.energy_by_host} />

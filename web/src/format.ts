@@ -70,6 +70,43 @@ export function clock(ms: number, now = Date.now(), seconds = false): string {
     : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
 }
 
+/** "Monday, Nov 16, 03:10:00": a moment that is looked at. */
+export function longClock(ms: number): string {
+  const day = new Date(ms).toLocaleDateString("en-US", { weekday: "long", month: "short", day: "numeric" });
+  return `${day}, ${new Date(ms).toTimeString().slice(0, 8)}`;
+}
+
+const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+/** "03:10", "yesterday 22:00", "mon 9:30", "2h ago", "2026-11-15 03:10": a moment that a person typed, in local time; null when it says
+ *  nothing. A time of day is the last one that has been. */
+export function parseMoment(text: string, now = Date.now()): number | null {
+  const said = text.trim().toLowerCase().replace(/,/g, " ").replace(/\s+/g, " ");
+  const ago = /^-?\s*(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|hours?|d|days?|w|weeks?)( ago)?$/.exec(said);
+  if (ago && (ago[3] || said.startsWith("-")))
+    return now - Number(ago[1]) * 1000 * { s: 1, m: 60, h: 3600, d: 86400, w: 604800 }[ago[2]![0] as "s"];
+  const found =
+    /^(?:(today|yesterday|sun\w*|mon\w*|tue\w*|wed\w*|thu\w*|fri\w*|sat\w*|\d{4}-\d\d-\d\d)[ t]?)?(?:(\d{1,2})[:.h](\d\d)(?:[:.](\d\d))?)?\s*(am|pm)?$/.exec(
+      said,
+    );
+  if (!found || (!found[1] && !found[2])) return null;
+  const [, day, h = "12", m = "0", sec = "0", half] = found;
+  const hour = (Number(h) % (half ? 12 : 24)) + (half === "pm" ? 12 : 0);
+  if (Number(h) > 24 || Number(m) > 59 || Number(sec) > 59) return null;
+  const t = new Date(now);
+  if (day && /^\d/.test(day)) {
+    const [y, mo, d] = day.split("-").map(Number) as [number, number, number];
+    t.setFullYear(y, mo - 1, d);
+  } else if (day === "yesterday") t.setDate(t.getDate() - 1);
+  else if (day && day !== "today") {
+    const wanted = DAYS.findIndex((name) => name.startsWith(day.slice(0, 3)));
+    t.setDate(t.getDate() - ((t.getDay() - wanted + 7) % 7));
+  }
+  t.setHours(hour, Number(m), Number(sec), 0);
+  if (t.getTime() > now && day !== "today" && !/^\d/.test(day ?? "")) t.setDate(t.getDate() - (day ? 7 : 1));
+  return Number.isNaN(t.getTime()) ? null : t.getTime();
+}
+
 /** As a field for a local time wants it. */
 export const localTime = (ms: number) =>
   new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
@@ -82,6 +119,15 @@ export function tickText(ms: number, spanSeconds: number): string {
   return spanSeconds > 86400 * 1.5
     ? `${day}, ${two(t.getHours())}:${two(t.getMinutes())}`
     : `${two(t.getHours())}:${two(t.getMinutes())}`;
+}
+
+/** Where a daemon simulates all of its GPUs, the page says that once, and not in every sentence. */
+export const plainly = (text: string) => text.replace(/\bsimulated (?=GPU)/gi, "");
+
+/** A sentence and what follows it. */
+export function firstSentence(text: string): [string, string] {
+  const end = /[.!?] (?=[A-Z0-9"“])/.exec(text);
+  return end ? [text.slice(0, end.index + 1), text.slice(end.index + 2)] : [text, ""];
 }
 
 /** Without the vendor and the brand that stand before "RTX" or "RX": what its owner calls it. */

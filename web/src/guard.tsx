@@ -64,6 +64,11 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
           {!off && act("Evict", "takes it off the GPU until you resume it")}
           {!w.held && act("Hold", "keeps it off the GPU")}
           {off && act("Resume", "brings it back now")}
+          <span class="dim">
+            {off
+              ? "Resume brings it back now."
+              : `Evict takes it off the GPU until you resume it${w.memory_mb > 0 ? `, which frees ${memory(w.memory_mb)}` : ""}. Hold keeps it off.`}
+          </span>
         </div>
       )}
     </li>

@@ -39,8 +39,9 @@ export type TroubleFilter = "" | "trouble" | "held";
 /** As `whirr status --fleet` colors it: by the severity that the host gave it. Of a silent host, and of a GPU that an older whirr calls lost, nothing else is known. */
 export function troubleLevel({ trouble, severity }: { trouble: string; severity: string | null }): Level {
   if (trouble === "fine") return "good";
+  if (trouble === "silent") return "silent";
   if (severity === "critical" || trouble === "lost") return "bad";
-  return severity === "warning" || trouble === "silent" ? "warn" : "idle";
+  return severity === "warning" ? "warn" : severity === "notice" ? "note" : "idle";
 }
 
 /** In the order of the daemon, which is worst first. */

@@ -17,8 +17,8 @@ import type {
   Worker,
 } from "./types";
 
-export type Level = "bad" | "warn" | "good" | "idle";
-const RANK: Record<Level, number> = { bad: 3, warn: 2, good: 1, idle: 0 };
+export type Level = "bad" | "warn" | "note" | "good" | "idle" | "silent";
+export const RANK: Record<Level, number> = { silent: 5, bad: 4, warn: 3, note: 2, good: 1, idle: 0 };
 
 /** Of those that are known; null where none is. */
 export const sum = (list: Num[]): Num => list.reduce((all: Num, v) => (v == null ? all : (all ?? 0) + v), null);
@@ -56,11 +56,30 @@ export function slowedBy(gpu: Gpu): string[] | null {
     : judged;
 }
 
-const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", notice: "good", info: "good" };
+/** What keeps a GPU from doing more, in two or three words; null where nothing is known to. */
+export function limitOf(gpu: Gpu): string | null {
+  if (gpu.state !== "ok") return gpu.state;
+  const slow = throttling(slowedBy(gpu));
+  if (slow) return slow;
+  return gpu.activity?.code === "idle" ? "idle" : null;
+}
+
+const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", notice: "note", info: "good" };
+
+export const levelOf = (severity: string | null | undefined): Level => SEVERITIES[severity as Severity] ?? "good";
+
+/** How many findings there are of each level that asks for attention; what is muted asks for none. */
+export function counts(findings: Finding[]): [Level, number][] {
+  const all: [Level, number][] = (["bad", "warn", "note"] as Level[]).map((level) => [
+    level,
+    findings.filter((f) => !f.muted && levelOf(f.severity) === level).length,
+  ]);
+  return all.filter(([, n]) => n > 0);
+}
 
 /** As the daemon judges it. Of the past, where findings are not kept with a moment, the health that was stored counts. */
 export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
-  const found = gpu.finding ? (SEVERITIES[gpu.finding.severity] ?? "good") : "good";
+  const found = levelOf(gpu.finding?.severity);
   if (found !== "good") return found;
   if (gpu.state === "lost" || gpu.state === "error") return "bad";
   if (gpu.finding === undefined && health?.state && health.state in HEALTH) return HEALTH[health.state]!;
@@ -73,7 +92,7 @@ const HEALTH: Record<string, Level> = { degraded: "warn", failing: "bad", lost: 
 
 /** How a figure of an area is colored: as its GPU's finding says, where it is about that. */
 export const areaLevel = (gpu: Gpu, area: string): Level =>
-  gpu.finding?.area === area ? (SEVERITIES[gpu.finding.severity] ?? "good") : "good";
+  gpu.finding?.area === area ? levelOf(gpu.finding.severity) : "good";
 
 /** The first finding of each GPU, from all that were found. */
 export function withFindings(gpus: Gpu[], findings: Finding[]): Gpu[] {
@@ -84,7 +103,7 @@ export function withFindings(gpus: Gpu[], findings: Finding[]): Gpu[] {
 
 /** Of the whole answer, as the daemon judges it; an answer that asks for nothing is idle where all the GPUs are. */
 export function answerLevel(why: Why | null): Level {
-  const level = why ? (SEVERITIES[why.severity] ?? "good") : "idle";
+  const level = why ? levelOf(why.severity) : "idle";
   return level === "good" && why!.gpus.every((g) => g.activity?.code === "idle" || g.activity?.code === "asleep")
     ? "idle"
     : level;
@@ -150,7 +169,7 @@ export function rows(gpus: Gpu[]): Row[] {
   return gpus.flatMap((g) =>
     g.processes.map((p) => ({
       ...p,
-      name: p.display_name ?? p.name,
+      name: p.short_name ?? p.display_name ?? p.name,
       container: p.container_name ?? p.container,
       gpu: g.index,
     })),
@@ -168,6 +187,22 @@ export function sorted(list: Row[], key: SortKey, down: boolean): Row[] {
   });
 }
 
+/** What matters first: what a finding is about, then what works, then what holds most. */
+export function byWeight(list: Row[], findings: Finding[]): Row[] {
+  const level = new Map<number, number>();
+  for (const f of findings)
+    if (f.pid && f.severity !== "info") level.set(f.pid, Math.max(level.get(f.pid) ?? 0, RANK[levelOf(f.severity)]));
+  const work = (r: Row) => Math.round((r.utilization_percent ?? 0) / 5);
+  return [...list].sort(
+    (a, b) =>
+      (level.get(b.pid) ?? 0) - (level.get(a.pid) ?? 0) ||
+      work(b) - work(a) ||
+      (b.memory_mb ?? -1) - (a.memory_mb ?? -1) ||
+      a.gpu - b.gpu ||
+      a.pid - b.pid,
+  );
+}
+
 /** Every word must occur; "user:alice" and the like look at one field only. */
 export function filtered(list: Row[], query: string): Row[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -178,6 +213,7 @@ export function filtered(list: Row[], query: string): Row[] {
       const fields: Record<string, unknown> = {
         user: r.user,
         name: r.name,
+        job: r.job,
         pid: r.pid,
         container: r.container,
         model: r.model,
@@ -216,7 +252,7 @@ export function lanes(lives: Life[], from: number, to: number): Lane[] {
     const lane = found.get(key) ?? {
       key,
       gpu: l.gpu_index,
-      name: l.name ?? String(l.pid),
+      name: l.short_name ?? l.name ?? String(l.pid),
       user: l.user,
       energy: 0,
       spans: [],
@@ -234,7 +270,7 @@ export function lanes(lives: Life[], from: number, to: number): Lane[] {
   return [...found.values()].sort((a, b) => b.energy - a.energy);
 }
 
-export type GroupKey = "" | "user" | "container" | "model";
+export type GroupKey = "" | "user" | "container" | "model" | "job";
 export interface Group {
   name: string;
   memory_mb: Num;
@@ -306,7 +342,7 @@ export function gpusAt(now: Gpu[], history: History, why: Why, atSeconds: number
         error_message: null,
         throttle_reasons: null,
         activity: undefined,
-        finding: undefined,
+        finding: why.gpus.find((g) => g.gpu_index === series.gpu_index)?.findings?.[0],
         fan_state: "unknown",
         absent: { ...known?.absent, ...absent },
         processes: (why.processes ?? []).filter((p) => p.gpu_index === series.gpu_index),
@@ -415,27 +451,97 @@ export interface Place {
   to: number | null;
 }
 
-/** What a permalink asks for; milliseconds, null for now. */
+const UNITS = { s: 1, m: 60, h: 3600, d: 86400, y: 31536000 };
+
+/** What a permalink asks for; milliseconds, null for now. A moment may have a window of its own around it. */
 export function readPlace(search: string, now = Date.now()): Place {
   const query = new URLSearchParams(search);
   const time = (name: string) => {
     const text = query.get(name);
     if (!text) return null;
     const ago = /^-(\d+)([smhd])$/.exec(text);
-    if (ago) return now - Number(ago[1]) * { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 }[ago[2] as "s"];
+    if (ago) return now - Number(ago[1]) * 1000 * UNITS[ago[2] as "s"];
     const ms = Date.parse(text);
     return Number.isNaN(ms) ? null : ms;
   };
-  const from = time("from"),
+  const at = time("at"),
+    from = time("from"),
     to = time("to");
-  if (from != null) return { at: null, from: Math.min(from, to ?? now), to: Math.max(from, to ?? now) };
-  return { at: time("at"), from: null, to: null };
+  return from == null
+    ? { at, from: null, to: null }
+    : { at, from: Math.min(from, to ?? now), to: Math.max(from, to ?? now) };
 }
 
-export function writePlace(place: Place): string {
+export const NOW: Place = { at: null, from: null, to: null };
+
+/** How it is looked at. All of it is in the address: a reload or a link shows the same. */
+export interface View {
+  span: number; // seconds
+  gpu: number | null;
+  pid: number | null; // whose why is open
+  by: "gpu" | "process";
+  compare: string; // "", "gpu:1", "ago:86400" or "at:2026-11-15T03:10"
+  q: string; // which processes
+  group: GroupKey;
+  lanes: "who" | "loud" | "slow";
+}
+export const SPANS: [string, number][] = [
+  ["1m", 60],
+  ["5m", 300],
+  ["15m", 900],
+  ["1h", 3600],
+  ["24h", 86400],
+  ["7d", 604800],
+  ["30d", 2592000],
+  ["1y", 31536000],
+];
+export const LIVE_SPAN = 900; // seconds: what the page itself remembers
+const USUAL: View = { span: 300, gpu: null, pid: null, by: "gpu", compare: "", q: "", group: "", lanes: "who" };
+
+export function readView(search: string): View {
+  const query = new URLSearchParams(search),
+    view = { ...USUAL };
+  const whole = (name: string) => (/^\d+$/.test(query.get(name) ?? "") ? Number(query.get(name)) : null);
+  const one = <T extends string>(name: string, of: readonly T[], usual: T) =>
+    of.find((x) => x === query.get(name)) ?? usual;
+  const span = /^(\d+)([smhdy])$/.exec(query.get("span") ?? "");
+  if (span) view.span = Math.min(31536000, Math.max(60, Number(span[1]) * UNITS[span[2] as "s"]));
+  view.gpu = whole("gpu");
+  view.pid = whole("pid");
+  view.by = one("by", ["gpu", "process"], "gpu");
+  view.compare = /^(gpu|ago|at):[\w:-]+$/.test(query.get("compare") ?? "") ? query.get("compare")! : "";
+  view.q = query.get("q") ?? "";
+  view.group = one("group", ["", "user", "container", "model", "job"] as GroupKey[], "");
+  view.lanes = one("lanes", ["who", "loud", "slow"], "who");
+  return view;
+}
+
+/** The address of what is shown; what is as usual is left out. */
+export function writePlace(place: Place, view: View = USUAL): string {
   const iso = (ms: number) => new Date(Math.round(ms / 1000) * 1000).toISOString().replace(".000", "");
-  if (place.from != null && place.to != null) return `?from=${iso(place.from)}&to=${iso(place.to)}`;
-  return place.at != null ? `?at=${iso(place.at)}` : "";
+  const parts: [string, string][] = [];
+  if (place.at != null) parts.push(["at", iso(place.at)]);
+  if (place.from != null && place.to != null) parts.push(["from", iso(place.from)], ["to", iso(place.to)]);
+  if (view.span !== USUAL.span) parts.push(["span", SPANS.find(([, n]) => n === view.span)?.[0] ?? `${view.span}s`]);
+  for (const key of ["gpu", "pid", "by", "compare", "q", "group", "lanes"] as const)
+    if (view[key] !== USUAL[key]) parts.push([key, String(view[key])]);
+  const clean = (text: string) => encodeURIComponent(text).replaceAll("%3A", ":").replaceAll("%20", "+");
+  return parts.length ? `?${parts.map(([k, v]) => `${k}=${clean(v)}`).join("&")}` : "";
+}
+
+export interface Window {
+  from: number; // milliseconds
+  to: number;
+  live: boolean; // moves on
+}
+
+/** From when to when charts show. Around a moment, at least an hour, so that its surroundings are seen. */
+export function windowOf(place: Place, span: number, now: number): Window {
+  if (place.from != null && place.to != null) return { from: place.from, to: place.to, live: false };
+  if (place.at == null) return { from: now - span * 1000, to: now, live: true };
+  const wide = Math.max(3600, span) * 1000,
+    to = Math.min(now, place.at + wide / 2);
+  return { from: to - wide, to, live: false };
 }
 
 /** A line through the values, as an SVG path over width x height; gaps where nothing was stored. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what the history answers to columns that a plot draws. Nothing here touches the document.
+import { celsius, percent, watts } from "./format";
 import { nearest } from "./model";
 import type { History, Num, Series } from "./types";
 
@@ -10,6 +11,8 @@ export interface Metric {
   top: number | null;
   scale: number;
   process?: string;
+  always?: boolean; // shown even where it is not known
+  text: (v: number) => string; // at the end of a line
 }
 export type Column = (number | null)[];
 export interface Layer {
@@ -17,15 +20,52 @@ export interface Layer {
   history: History;
 }
 
+const rounded = (v: number) => String(Math.round(v));
+
+/** The first two are large. Numbers at the lines are those of the cards. */
 export const METRICS: Metric[] = [
-  { name: "utilization_percent", title: "Utilization", unit: "%", top: 100, scale: 1, process: "utilization_percent" },
-  { name: "memory_used_mb", title: "VRAM", unit: "GiB", top: null, scale: 1 / 1024, process: "memory_mb" },
-  { name: "power_watts", title: "Power", unit: "W", top: null, scale: 1, process: "power_watts" },
-  { name: "temperature_celsius", title: "Temperature", unit: "°C", top: null, scale: 1 },
-  { name: "fan_percent", title: "Fan", unit: "%", top: 100, scale: 1 },
-  { name: "clock_graphics_mhz", title: "Clock", unit: "MHz", top: null, scale: 1 },
-  { name: "pcie_rx_bytes_per_second", title: "PCIe received", unit: "MiB/s", top: null, scale: 1 / 1048576 },
-  { name: "pcie_tx_bytes_per_second", title: "PCIe sent", unit: "MiB/s", top: null, scale: 1 / 1048576 },
+  {
+    name: "utilization_percent",
+    title: "Utilization",
+    unit: "%",
+    top: 100,
+    scale: 1,
+    process: "utilization_percent",
+    always: true,
+    text: percent,
+  },
+  { name: "temperature_celsius", title: "Temperature", unit: "°C", top: null, scale: 1, always: true, text: celsius },
+  {
+    name: "power_watts",
+    title: "Power",
+    unit: "W",
+    top: null,
+    scale: 1,
+    process: "power_watts",
+    always: true,
+    text: watts,
+  },
+  {
+    name: "memory_used_mb",
+    title: "VRAM",
+    unit: "GiB",
+    top: null,
+    scale: 1 / 1024,
+    process: "memory_mb",
+    always: true,
+    text: (v) => v.toFixed(1),
+  },
+  { name: "fan_percent", title: "Fan", unit: "%", top: 100, scale: 1, always: true, text: percent },
+  { name: "clock_graphics_mhz", title: "Clock", unit: "MHz", top: null, scale: 1, always: true, text: rounded },
+  {
+    name: "pcie_rx_bytes_per_second",
+    title: "PCIe received",
+    unit: "MiB/s",
+    top: null,
+    scale: 1 / 1048576,
+    text: rounded,
+  },
+  { name: "pcie_tx_bytes_per_second", title: "PCIe sent", unit: "MiB/s", top: null, scale: 1 / 1048576, text: rounded },
 ];
 
 const scaled = (v: Num, scale: number) => (v == null ? null : v * scale);
@@ -109,6 +149,26 @@ export function portions(layers: Column[], whole: Column): { layers: Column[]; o
 export function stacked(layers: Column[]): Column[] {
   const sum = new Array<number>(layers[0]?.length ?? 0).fill(0);
   return layers.map((layer) => layer.map((v, i) => (v == null ? null : (sum[i] = sum[i]! + v))));
+}
+
+/** Layers as the page sees them, and before that as the history has them, by name. */
+export function joined(live: Layer[], stored: Layer[], before: number): Layer[] {
+  const names = [...new Set([...live, ...stored].map((l) => l.name))];
+  return names.map((name) => {
+    const [a, b] = [stored, live].map((list) => list.find((l) => l.name === name)?.history.series[0]),
+      early = a ? a.times.map((t, i) => [t, i] as const).filter(([t]) => t < before) : [],
+      any = (b ?? a)!;
+    const metrics = any.metrics.map((m) => {
+      const old = a?.metrics.find((x) => x.name === m.name)?.mean ?? [],
+        mean = [...early.map(([, i]) => old[i] ?? null), ...(b?.metrics.find((x) => x.name === m.name)?.mean ?? [])];
+      return { ...m, mean, min: mean, max: mean };
+    });
+    const times = [...early.map(([t]) => t), ...(b?.times ?? [])];
+    return {
+      name,
+      history: { since: "", until: "", step_seconds: 60, level: "live", series: [{ ...any, times, metrics }] },
+    };
+  });
 }
 
 /** The same, that much later: to lie over what came after it. */

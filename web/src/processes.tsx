@@ -1,167 +1,361 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is on the GPUs: a table to sort, filter and group; cards on a phone.
+// Who is on the GPUs: the twelve that matter, all on demand, in groups, filtered; a row opens its why below itself.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Because, Do } from "./answer";
+import { DASH, duration, memory, percent, plainly, tied, watts } from "./format";
 import { memo } from "./memo";
-import { useMemo, useState } from "preact/hooks";
-import { DASH, duration, memory, percent, watts } from "./format";
-import { filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./model";
-import { Scroll, Section, value } from "./parts";
-import type { Gpu, Life } from "./types";
+import {
+  byWeight,
+  filtered,
+  grouped,
+  type GroupKey,
+  levelOf,
+  type Row,
+  rows,
+  sorted,
+  type SortKey,
+  sparkline,
+} from "./model";
+import { Bar, Choice, Icon, Mark, Scroll, Section, value } from "./parts";
+import * as ring from "./ring";
+import { look, type State } from "./store";
+import type { Finding, Gpu, Life, Why } from "./types";
 
-const COLUMNS: { key: SortKey; name: string; number?: boolean }[] = [
-  { key: "gpu", name: "GPU", number: true },
+const COLUMNS: { key: SortKey; name: string; number?: boolean; wide?: boolean }[] = [
+  { key: "gpu", name: "GPU" },
   { key: "name", name: "Process" },
-  { key: "user", name: "User" },
-  { key: "pid", name: "PID", number: true },
-  { key: "memory_mb", name: "VRAM", number: true },
-  { key: "utilization_percent", name: "Util", number: true },
+  { key: "user", name: "User, container" },
+  { key: "memory_mb", name: "VRAM", number: true, wide: true },
+  { key: "utilization_percent", name: "GPU share", number: true, wide: true },
   { key: "power_watts", name: "Power", number: true },
 ];
-const SHOWN_MAX = 200;
-const sameMinute = (a: number, b: number) => Math.floor(a / 60e3) === Math.floor(b / 60e3);
+const FEW = 12,
+  HEIGHT = 37, // px: of a row, where only those in view are drawn
+  VIRTUAL = 80,
+  MARGIN = 12;
 
-/** What a line shows of a process; reasons for what is absent are compared apart. */
-const SHOWN = [
-  "gpu",
-  "pid",
-  "name",
-  "model",
-  "container",
-  "command",
-  "user",
-  "type",
-  "memory_mb",
-  "utilization_percent",
-  "power_watts",
-  "started_at",
-] as const;
-const sameRow = (a: Row, b: Row) =>
-  SHOWN.every((k) => a[k] === b[k]) && SHOWN.every((k) => a.absent?.[k] === b.absent?.[k]);
+/** Held VRAM and did nothing for long: the daemon's own finding says it, or the last hour does. */
+function idleFor(r: Row, life: Life | undefined): number | null {
+  const seen = life ? (Date.parse(life.last_seen) - Date.parse(life.first_seen)) / 1000 : 0;
+  return seen >= 1800 &&
+    (life?.utilization_mean_percent ?? 1) < 0.5 &&
+    (r.memory_mb ?? 0) >= 512 &&
+    r.type !== "graphics"
+    ? seen
+    : null;
+}
+
+const WORDS: Record<string, string> = {
+  vram_leak: "VRAM growing",
+  context_held: "holds VRAM, idle",
+  vram_held: "holds VRAM, idle",
+};
+
+/** What keeps it from being faster, or what was found about it. */
+function Limit({ r, life, finding }: { r: Row; life?: Life; finding?: Finding }) {
+  const idle = idleFor(r, life);
+  if (finding && finding.severity !== "info") {
+    const level = levelOf(finding.severity);
+    return (
+      <span class={`chip ${level}`} title={finding.headline}>
+        {WORDS[finding.code] ?? finding.code.replaceAll("_", " ")}
+      </span>
+    );
+  }
+  if (r.limit?.code)
+    return (
+      <span
+        class="chip"
+        title={
+          r.limit.share == null ? undefined : `${percent(r.limit.share * (r.limit.share <= 1 ? 100 : 1))} of the time`
+        }
+      >
+        {r.limit.code.replaceAll("_", " ")}
+      </span>
+    );
+  return idle == null ? null : (
+    <span class="chip warn" title="It did nothing in the last hour">
+      held {duration(idle)}, did nothing
+    </span>
+  );
+}
+
+function Spark({ gpu, pid, now }: { gpu: number; pid: number; now: number }) {
+  const c = ring.course(gpu, pid);
+  if (!c) return null;
+  const path = sparkline(c.times, c.values, now / 1000 - 300, now / 1000, 100, 60, 18);
+  return (
+    <svg class="spark" viewBox="0 -1 60 20" preserveAspectRatio="none" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+interface LineProps {
+  r: Row;
+  now: number;
+  life?: Life;
+  finding?: Finding;
+  total: number | null;
+  open: boolean;
+  tokens: boolean;
+  why: Why | null;
+  then: boolean;
+}
+
+function Why1({
+  r,
+  why,
+  finding,
+  then,
+  columns,
+}: {
+  r: Row;
+  why: Why | null;
+  finding?: Finding;
+  then: boolean;
+  columns: number;
+}) {
+  const part = why?.gpus.find((g) => g.gpu_index === r.gpu),
+    causes = part?.causes.filter((c) => c.pid === r.pid) ?? [];
+  return (
+    <tr class="why" id={`why-${r.gpu}-${r.pid}`}>
+      <td colSpan={columns}>
+        <div class="box">
+          {finding && (
+            <p>
+              <Mark level={levelOf(finding.severity)} /> <b>{tied(plainly(finding.headline))}.</b>
+            </p>
+          )}
+          <dl class="because">
+            {causes.map((c) => (
+              <Because key={c.code} cause={c} name="Cause" />
+            ))}
+            {!finding && !causes.length && (
+              <div class="cause">
+                <dt>Findings</dt>
+                <dd>None about this process.</dd>
+              </div>
+            )}
+            {r.command && (
+              <div class="cause">
+                <dt>Command</dt>
+                <dd>
+                  <code>{r.command}</code>
+                </dd>
+              </div>
+            )}
+            <div class="cause">
+              <dt>PID</dt>
+              <dd>
+                {r.pid}
+                {r.type ? `, ${r.type}` : ""}
+                {r.job ? `, job ${r.job}` : ""}
+                {r.rank != null ? `, rank ${r.rank}${r.world_size ? ` of ${r.world_size}` : ""}` : ""}
+              </dd>
+            </div>
+            {!then && part && (causes.length > 0 || finding) && (
+              <Do part={{ ...part, suggestions: part.suggestions }} more={`whirr why ${r.pid} -v`} />
+            )}
+          </dl>
+        </div>
+      </td>
+    </tr>
+  );
+}
 
 const Line = memo(
-  function Line({ r, now, life }: { r: Row; now: number; life?: Life }) {
+  function Line({ r, now, life, finding, total, open, tokens, why, then }: LineProps) {
     const age = r.started_at ? (now - Date.parse(r.started_at)) / 1000 : null;
-    const seen = life ? (Date.parse(life.last_seen) - Date.parse(life.first_seen)) / 1000 : 0;
-    const idle =
-      seen >= 1800 && (life?.utilization_mean_percent ?? 1) < 0.5 && (r.memory_mb ?? 0) >= 512 && r.type !== "graphics";
+    const who = [r.user, r.container].filter(Boolean).join(", ");
     return (
-      <tr>
-        <td class="n" data-name="GPU">
-          {r.gpu}
-        </td>
-        <td class="process" data-name="Process">
-          <b>{r.name ?? DASH}</b> {r.model && <span class="badge">{r.model.replace(/^.*\//, "")}</span>}{" "}
-          {r.container && (
-            <span class="badge" title="Container">
-              {r.container}
-            </span>
-          )}{" "}
-          {idle && (
-            <span class="badge warn" title="It did nothing in the last hour">
-              held {duration(seen)}, did nothing
-            </span>
+      <>
+        <tr class={open ? "open" : ""}>
+          <td data-name="GPU">
+            <span class="k">{r.gpu}</span>
+          </td>
+          <td class="process" data-name="Process">
+            <button
+              type="button"
+              class="link"
+              aria-expanded={open}
+              title={r.command ?? undefined}
+              onClick={() => look({ pid: open ? null : r.pid })}
+            >
+              {r.name ?? DASH}
+            </button>
+          </td>
+          <td data-name="User" class="who" title={who}>
+            {who || DASH}
+          </td>
+          <td class="n" data-name="VRAM">
+            <Bar
+              value={r.memory_mb}
+              limit={total}
+              label="Share of the VRAM"
+              level={finding?.code === "vram_leak" ? "warn" : undefined}
+            />
+            {value(r.memory_mb, memory(r.memory_mb), r.absent?.memory_mb)}
+          </td>
+          <td class="n" data-name="Util">
+            <Bar value={r.utilization_percent} limit={100} label="Share of the GPU" />
+            {value(r.utilization_percent, percent(r.utilization_percent), r.absent?.utilization_percent)}
+          </td>
+          <td class="n" data-name="Power">
+            {value(r.power_watts, watts(r.power_watts), r.absent?.power_watts ?? (r.absent ? undefined : "not stored"))}
+          </td>
+          <td data-name="">
+            <Limit r={r} life={life} finding={finding} />
+          </td>
+          {tokens && (
+            <td class="n" data-name="Tokens/s">
+              {r.tokens_per_second == null ? "" : Math.round(r.tokens_per_second)}
+            </td>
           )}
-          <div class="command-line" title={r.command ?? ""}>
-            {r.command ?? ""}
-          </div>
-        </td>
-        <td data-name="User">{r.user ?? DASH}</td>
-        <td class="n" data-name="PID">
-          {r.pid}
-        </td>
-        <td class="n" data-name="VRAM">
-          {value(r.memory_mb, memory(r.memory_mb), r.absent?.memory_mb)}
-        </td>
-        <td class="n" data-name="Util">
-          {value(r.utilization_percent, percent(r.utilization_percent), r.absent?.utilization_percent)}
-        </td>
-        <td class="n" data-name="Power">
-          {value(r.power_watts, watts(r.power_watts), r.absent?.power_watts ?? (r.absent ? undefined : "not stored"))}
-        </td>
-        <td class="n" data-name="Age">
-          {age == null ? DASH : duration(age)}
-        </td>
-      </tr>
+          <td class="course">{!then && <Spark gpu={r.gpu} pid={r.pid} now={now} />}</td>
+          <td class="n" data-name="Age">
+            {age == null ? DASH : duration(age)}
+          </td>
+        </tr>
+        {open && <Why1 r={r} why={why} finding={finding} then={then} columns={tokens ? 10 : 9} />}
+      </>
     );
   },
-  (a, b) => sameRow(a.r, b.r) && a.life === b.life && sameMinute(a.now, b.now),
+  (a, b) =>
+    a.open === b.open &&
+    !a.open &&
+    a.life === b.life &&
+    a.finding?.code === b.finding?.code &&
+    a.tokens === b.tokens &&
+    a.total === b.total &&
+    JSON.stringify(a.r) === JSON.stringify(b.r) &&
+    Math.floor(a.now / 5e3) === Math.floor(b.now / 5e3),
 );
 
+/** Hundreds of rows: only those in view are in the document. */
+function useSlice(on: boolean, count: number) {
+  const box = useRef<HTMLTableSectionElement>(null);
+  const [first, setFirst] = useState(0);
+  useEffect(() => {
+    if (!on) return;
+    let waiting = 0;
+    const where = () => {
+      waiting = 0;
+      const top = box.current?.getBoundingClientRect().top ?? 0;
+      setFirst(Math.max(0, Math.floor(-top / HEIGHT) - MARGIN));
+    };
+    const moved = () => (waiting ||= requestAnimationFrame(where));
+    addEventListener("scroll", moved, { passive: true });
+    addEventListener("resize", moved);
+    where();
+    return () => {
+      removeEventListener("scroll", moved);
+      removeEventListener("resize", moved);
+    };
+  }, [on]);
+  const shown = Math.ceil(innerHeight / HEIGHT) + 2 * MARGIN,
+    start = on ? Math.min(first, Math.max(0, count - shown)) : 0,
+    end = on ? Math.min(count, start + shown) : count;
+  return { box, start, end, above: start * HEIGHT, below: (count - end) * HEIGHT };
+}
+
 function List({
+  s,
   gpus,
-  picked,
-  pick,
-  now,
   lives,
+  now,
+  why,
+  then,
 }: {
+  s: State;
   gpus: Gpu[];
   lives: Life[];
-  picked: number | null;
-  pick: (i: number | null) => void;
   now: number;
+  why: Why | null;
+  then: boolean;
 }) {
-  const [key, setKey] = useState<SortKey>("memory_mb");
+  const { view } = s;
+  const [key, setKey] = useState<SortKey | null>(null);
   const [down, setDown] = useState(true);
-  const [query, setQuery] = useState("");
-  const [group, setGroup] = useState<GroupKey>("");
+  const [all, setAll] = useState(false);
+  const picked = gpus.some((g) => g.index === view.gpu) ? view.gpu : null;
   const shown = picked == null ? gpus : gpus.filter((g) => g.index === picked),
-    all = rows(shown);
-  const list = sorted(filtered(all, query), key, down);
+    every = rows(shown);
+  const findings = then ? (why?.gpus.flatMap((g) => g.findings ?? []) ?? []) : s.findings;
+  const match = filtered(every, view.q),
+    list = key ? sorted(match, key, down) : byWeight(match, findings);
   const sort = (k: SortKey, number?: boolean) => {
-    setDown(k === key ? !down : !!number && k !== "gpu");
+    setDown(k === key ? !down : !!number);
     setKey(k);
   };
   const hidden = shown.reduce((n, g) => n + g.processes_hidden, 0),
     left = shown.reduce((n, g) => n + g.processes_left_out, 0);
-  const groups = group ? grouped(list, group) : null;
+  const groups = view.group ? grouped(list, view.group) : null;
   const lived = useMemo(() => new Map(lives.map((l) => [`${l.gpu_index}-${l.pid}`, l])), [lives]);
+  const found = new Map<number, Finding>();
+  for (const f of findings) if (f.pid && !found.has(f.pid)) found.set(f.pid, f);
+  const few = !all && !view.q && list.length > FEW + 1;
+  const some = few ? [...list.slice(0, FEW), ...list.slice(FEW).filter((r) => r.pid === view.pid)] : list;
+  const slice = useSlice(!groups && some.length > VIRTUAL, some.length);
+  const tokens = list.some((r) => r.tokens_per_second != null);
+  const rest = few ? list.slice(FEW) : [];
+  const total = new Map(gpus.map((g) => [g.index, g.memory_total_mb ?? null]));
   return (
     <Section
       id="processes"
-      title={`${list.length} process${list.length === 1 ? "" : "es"}${picked == null ? "" : ` on GPU ${picked}`}`}
+      title="Processes"
+      note={`${few ? `${FEW} of ` : ""}${list.length}${picked == null ? "" : ` on GPU ${picked}`}${few && !key ? ", what matters first" : ""}`}
       side={
         <div class="controls">
           {picked != null && (
-            <button type="button" onClick={() => pick(null)}>
+            <button type="button" onClick={() => look({ gpu: null })}>
               All GPUs
             </button>
           )}
-          <label class="control">
-            Group by{" "}
-            <select value={group} onChange={(e) => setGroup(e.currentTarget.value as GroupKey)}>
-              <option value="">nothing</option>
-              <option value="user">user</option>
-              <option value="container">container</option>
-              <option value="model">model</option>
-            </select>
-          </label>
-          <label class="control">
-            Filter{" "}
+          <Choice<GroupKey>
+            label="Group by"
+            of={[
+              ["", "Each"],
+              ["user", "By user"],
+              ["container", "By container"],
+              ["job", "By job"],
+              ["model", "By model"],
+            ]}
+            value={view.group}
+            choose={(group) => look({ group })}
+          />
+          <label class="field search">
+            <Icon name="search" />
             <input
+              id="filter"
               type="search"
-              value={query}
-              placeholder="python3 user:alice"
-              onInput={(e) => setQuery(e.currentTarget.value)}
+              value={view.q}
+              placeholder="user:alice gpu:1 llama"
+              aria-label="Filter processes"
+              onInput={(e) => look({ q: e.currentTarget.value })}
             />
           </label>
         </div>
       }
     >
       {!list.length ? (
-        <p class="dim">{query ? `No process matches “${query}”.` : "No processes."}</p>
+        <p class="dim">
+          {view.q ? `No process matches “${view.q}”.` : then ? "No processes were stored." : "No processes."}
+        </p>
       ) : groups ? (
-        <Scroll label="Processes">
-          <table>
+        <Scroll label="Table of processes">
+          <table class="groups">
             <thead>
               <tr>
-                <th scope="col">{group[0]!.toUpperCase() + group.slice(1)}</th>
+                <th scope="col">{view.group[0]!.toUpperCase() + view.group.slice(1)}</th>
                 <th scope="col" class="n">
                   Processes
                 </th>
                 <th scope="col" class="n">
                   VRAM
                 </th>
-                <th scope="col" class="n">
-                  Util
+                <th scope="col" class="n" title="100% is one GPU fully used">
+                  GPU share
                 </th>
                 <th scope="col" class="n">
                   Power
@@ -182,8 +376,8 @@ function List({
           </table>
         </Scroll>
       ) : (
-        <Scroll label="Processes">
-          <table class="cards">
+        <Scroll label="Table of processes">
+          <table class="cards" aria-rowcount={list.length + 1}>
             <thead>
               <tr>
                 {COLUMNS.map((c) => (
@@ -199,20 +393,52 @@ function List({
                     </button>
                   </th>
                 ))}
+                <th scope="col">Limit</th>
+                {tokens && (
+                  <th scope="col" class="n">
+                    Tokens/s
+                  </th>
+                )}
+                <th scope="col">{then ? <span class="sr">Course</span> : "Last 5m"}</th>
                 <th scope="col" class="n">
                   Age
                 </th>
               </tr>
             </thead>
-            <tbody>
-              {list.slice(0, SHOWN_MAX).map((r) => (
-                <Line key={`${r.gpu}-${r.pid}`} r={r} now={now} life={lived.get(`${r.gpu}-${r.pid}`)} />
+            <tbody ref={slice.box}>
+              {slice.above > 0 && <tr style={{ height: `${slice.above}px` }} aria-hidden="true" />}
+              {some.slice(slice.start, slice.end).map((r) => (
+                <Line
+                  key={`${r.gpu}-${r.pid}`}
+                  r={r}
+                  now={now}
+                  life={lived.get(`${r.gpu}-${r.pid}`)}
+                  finding={found.get(r.pid)}
+                  total={total.get(r.gpu) ?? null}
+                  open={view.pid === r.pid}
+                  tokens={tokens}
+                  why={why}
+                  then={then}
+                />
               ))}
+              {slice.below > 0 && <tr style={{ height: `${slice.below}px` }} aria-hidden="true" />}
             </tbody>
           </table>
         </Scroll>
       )}
-      {list.length > SHOWN_MAX && !groups && <p class="dim">{list.length - SHOWN_MAX} more; the filter finds them.</p>}
+      {!groups && (rest.length > 0 || all) && (
+        <p class="footnote">
+          <button type="button" onClick={() => setAll(!all)}>
+            {all ? `Show the ${FEW} that matter` : `Show all ${list.length}`}
+          </button>{" "}
+          {rest.length > 0 && (
+            <span class="dim">
+              The other {rest.length} hold {memory(rest.reduce((n, r) => n + (r.memory_mb ?? 0), 0))} together and use{" "}
+              {percent(rest.reduce((n, r) => n + (r.utilization_percent ?? 0), 0))}.
+            </span>
+          )}
+        </p>
+      )}
       {left > 0 && <p class="dim">{left} more than whirr lists for one GPU.</p>}
       {hidden > 0 && (
         <p class="dim">{hidden} more can't be seen from here: they belong to other users or containers.</p>
@@ -221,13 +447,15 @@ function List({
   );
 }
 
-/** Samples bring no processes: the table is drawn again when the list is another one, and once a minute for the ages. */
+/** Samples bring no processes: the table is drawn again when the list is another one, and every five seconds for the courses. */
 export const Processes = memo(
   List,
   (a, b) =>
-    a.picked === b.picked &&
+    a.s.view === b.s.view &&
     a.lives === b.lives &&
-    sameMinute(a.now, b.now) &&
+    a.then === b.then &&
+    (b.s.view.pid == null || a.why === b.why) &&
+    Math.floor(a.now / 5e3) === Math.floor(b.now / 5e3) &&
     a.gpus.length === b.gpus.length &&
     a.gpus.every((g, i) => g.processes === b.gpus[i]!.processes),
 );

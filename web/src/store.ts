@@ -2,9 +2,22 @@
 // The state of the page and everything that changes it. Parts of the page look at it and are drawn again when it changes.
 import { useEffect, useState } from "preact/hooks";
 import { connect, get, type Link, Refused } from "./live";
-import { merge, pastAt, type Place, readPlace, THEN, withFindings, writePlace } from "./model";
+import {
+  merge,
+  NOW,
+  pastAt,
+  type Place,
+  readPlace,
+  readView,
+  THEN,
+  type View,
+  withFindings,
+  writePlace,
+} from "./model";
+import * as ring from "./ring";
 import type {
   Alerts,
+  Finding,
   Forecast,
   Gpu,
   HealthVerdict,
@@ -23,6 +36,7 @@ import type {
 
 export interface State {
   place: Place;
+  view: View;
   link: Link;
   retryAt: number | null;
   host: string;
@@ -30,6 +44,7 @@ export interface State {
   receivedAt: number | null; // of this browser's
   interval: number;
   gpus: Gpu[] | null; // now
+  findings: Finding[]; // now, the worst first
   why: Why | null; // now
   sources: SourceStatus[];
   health: HealthVerdict[];
@@ -38,8 +53,8 @@ export interface State {
   workers: Worker[];
   forecast: Forecast | null;
   lives: Life[]; // of the last hour
-  hour: History | null;
-  past: { gpus: Gpu[]; why: Why; hour: History; health: HealthVerdict[] } | null; // the moment of place.at
+  filled: number; // how often the last minutes were taken from the history
+  past: { gpus: Gpu[]; why: Why; health: HealthVerdict[] } | null; // the moment of place.at
   span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
   busy: boolean;
   error: string | null;
@@ -50,6 +65,7 @@ export interface State {
 
 let state: State = {
   place: readPlace(location.search),
+  view: readView(location.search),
   link: "connecting",
   retryAt: null,
   host: "",
@@ -57,6 +73,7 @@ let state: State = {
   receivedAt: null,
   interval: 5,
   gpus: null,
+  findings: [],
   why: null,
   sources: [],
   health: [],
@@ -65,7 +82,7 @@ let state: State = {
   workers: [],
   forecast: null,
   lives: [],
-  hour: null,
+  filled: 0,
   past: null,
   span: null,
   busy: false,
@@ -121,6 +138,7 @@ function whole(g: Gpu): Gpu {
 }
 const known = (m: Metrics): Partial<State> => ({
   gpus: withFindings(m.gpus.map(whole), m.findings ?? []),
+  findings: m.findings ?? [],
   host: m.host,
   sources: m.source_status,
   sampleAt: Date.parse(m.timestamp),
@@ -150,7 +168,10 @@ async function ask<T>(path: string, take: (answer: T) => void): Promise<void> {
 const explain = () => ask<Why>("/api/why", (why) => set({ why }));
 const detail = () => {
   detailAt = Date.now();
-  return ask<Metrics>("/api/gpu/metrics", (m) => set(known(m)));
+  return ask<Metrics>("/api/gpu/metrics", (m) => {
+    set(known(m));
+    ring.pushProcesses(state.sampleAt!, state.gpus!);
+  });
 };
 
 function sample(summary: Summary, interval: number | null): void {
@@ -163,6 +184,7 @@ function sample(summary: Summary, interval: number | null): void {
   const known = state.gpus,
     same = known?.length === summary.gpus.length;
   if (same) change.gpus = merge(known, summary);
+  if (same) ring.push(change.sampleAt!, change.gpus!, state.interval);
   set(change);
   void explain();
   if (state.workers.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left is worth a look
@@ -215,22 +237,22 @@ const lives = () =>
     ),
   );
 
-async function hour(): Promise<void> {
+/** What was before the page was opened, or while it saw nothing. */
+async function backfill(): Promise<void> {
   try {
-    const hour = await get<History>(
-      "/api/history?metric=utilization_percent,temperature_celsius,power_watts&since=-1h&points=120",
+    const many = (state.gpus?.length ?? 0) > 8;
+    const recent = await get<History>(
+      `/api/history?metric=${ring.LIVE.join()}&since=-${ring.KEPT}s&points=${many ? 90 : 450}`,
     );
     // Nothing at all: is there a database that has nothing yet, or none?
-    set({
-      hour,
-      history: hour.series.length > 0 || (await get<{ store: { state: string } }>("/api/health")).store.state !== "off",
-    });
+    if (!recent.series.length && (await get<{ store: { state: string } }>("/api/health")).store.state === "off")
+      return set({ history: false });
+    ring.fill(recent);
+    set({ filled: state.filled + 1 });
   } catch {
     /* a database that doesn't answer now is still there; the next one may work */
   }
 }
-
-const FIRST_WAIT = 150; // ms
 
 let asked: AbortController | null = null;
 
@@ -259,7 +281,7 @@ async function load(): Promise<void> {
         ),
       ]);
       set({
-        past: { why, hour: history, ...pastAt(state, history, why, changes.events, place.at) },
+        past: { why, ...pastAt(state, history, why, changes.events, place.at) },
         span: null,
         busy: false,
         error: null,
@@ -280,16 +302,28 @@ async function load(): Promise<void> {
 
 let wish = 0;
 
+const address = (how: "push" | "replace") =>
+  history[how === "push" ? "pushState" : "replaceState"](
+    null,
+    "",
+    location.pathname + writePlace(state.place, state.view) + location.hash,
+  );
+
 /** Goes to a moment or a range; `settle` waits for a hand that still moves. */
 export function go(place: Place, how: "push" | "replace" = "push", settle = 0): void {
   set({ place, busy: place.at != null || place.from != null }, true);
-  const url = location.pathname + writePlace(place) + location.hash;
-  history[how === "push" ? "pushState" : "replaceState"](null, "", url);
+  address(how);
   clearTimeout(wish);
   wish = window.setTimeout(() => void load(), settle);
 }
 
-export const goNow = () => go({ at: null, from: null, to: null });
+export const goNow = () => go(NOW);
+
+/** Looks at the same in another way. */
+export function look(view: Partial<View>): void {
+  set({ view: { ...state.view, ...view } }, true);
+  address("replace");
+}
 
 /** What the server wrote into the page. */
 function embedded<T>(id: string): T | null {
@@ -312,7 +346,7 @@ export const painted = () =>
 /** Done when the first paint is worth it: all is there, or the wait for it has been long enough. */
 export async function start(): Promise<void> {
   window.addEventListener("popstate", () => {
-    set({ place: readPlace(location.search) }, true);
+    set({ place: readPlace(location.search), view: readView(location.search) }, true);
     void load();
   });
   const metrics = embedded<Metrics>("first-metrics"),
@@ -328,18 +362,16 @@ export async function start(): Promise<void> {
   if (!stored) set({ history: false });
   if (embedded<boolean>("first-fleet")) set({ fleet: true });
   set({ utcOffset: embedded<number>("first-utc-offset") });
-  const first = Promise.all([
-    stored ? hour() : null,
-    health && forecast ? null : judged(),
-    metrics ? null : detail(),
-    why ? null : explain(),
-  ]);
+  const first = Promise.all([health && forecast ? null : judged(), metrics ? null : detail(), why ? null : explain()]);
   void first.then(load);
   void painted().then(() => {
     void told();
     void lives();
     connect({
-      link: (link, retryAt) => set({ link, retryAt }),
+      link: (link, retryAt) => {
+        if (link === "live" && state.history) void backfill();
+        set({ link, retryAt });
+      },
       sample,
       event: happened,
     });
@@ -348,15 +380,12 @@ export async function start(): Promise<void> {
     if (document.visibilityState === "visible" && state.link === "live") work();
   };
   setInterval(
-    visible(() => {
-      void hour();
-      void lives();
-    }),
+    visible(() => void lives()),
     60e3,
   );
   setInterval(
     visible(() => void refreshSides()),
     30e3,
   );
-  if (stored || !metrics || !why) await Promise.race([first, new Promise((done) => setTimeout(done, FIRST_WAIT))]);
+  if (!metrics || !why) await first;
 }

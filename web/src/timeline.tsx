@@ -1,193 +1,455 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scrub bar: how busy the GPUs were, what happened, and the moment or range that the page shows. Click or arrow keys go to a moment,
-// dragging marks a range.
+// The last day in one strip above the answer, and below the charts who used the GPUs, when they were loud, and when they were slow.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { clock, duration, localTime, tickText, zone } from "./format";
+import { celsius, clock, duration, memory, percent, tickText } from "./format";
 import { get } from "./live";
-import { Section } from "./parts";
-import { go, goNow, type State } from "./store";
-import type { History, PastEvent } from "./types";
+import { lanes, type Lane, levelOf } from "./model";
+import { Choice, Mark, Section } from "./parts";
+import { timeTicks } from "./plot";
+import { throttled } from "./plots";
+import { go, goNow, look, type State } from "./store";
+import type { History, Life, Num, PastEvent } from "./types";
 
-export const SPANS: Record<string, number> = {
-  "1 hour": 3600,
-  "6 hours": 21600,
-  "24 hours": 86400,
-  "7 days": 604800,
-  "30 days": 2592000,
-  "1 year": 31536000,
-};
+const DAY = 86400,
+  SLOTS = 300,
+  MOST = 10;
+const iso = (ms: number) => new Date(ms).toISOString();
 
-/** Per slot the busiest GPU's utilization, as bars. */
-function shape(history: History, from: number, to: number, slots: number): string {
-  const most = new Array<number>(slots).fill(-1);
-  for (const s of history.series) {
-    const values = s.metrics[0]?.mean ?? [];
-    for (let i = 0; i < s.times.length; i++) {
-      const v = values[i],
-        slot = Math.floor(((s.times[i]! - from) / (to - from)) * slots);
-      if (v != null && slot >= 0 && slot < slots) most[slot] = Math.max(most[slot]!, v);
-    }
-  }
-  // Samples may be further apart than slots: one stands for the slots up to the next.
-  const reach = Math.ceil((Math.max(history.step_seconds, 30) / (to - from)) * slots);
-  for (let i = slots - 1; i > 0; i--)
-    for (let k = 1; most[i]! < 0 && k <= reach && k <= i; k++) if (most[i - k]! >= 0) most[i] = most[i - k]!;
-  let path = "";
-  most.forEach((v, i) => {
-    if (v >= 0) path += `M${((i + 0.5) * 1000) / slots} 60V${(60 - 2 - (v / 100) * 56).toFixed(1)}`;
-  });
-  return path;
+/** The day that the strip shows: the last one, or the one around a moment that is longer ago. */
+function dayOf(s: State): { from: number; to: number; now: boolean } {
+  const now = s.sampleAt ?? Date.now(),
+    at = s.place.at ?? s.place.to;
+  if (at == null || at > now - 0.95 * DAY * 1000) return { from: now - DAY * 1000, to: now, now: true };
+  const to = Math.min(now, at + (DAY / 2) * 1000);
+  return { from: to - DAY * 1000, to, now: false };
 }
 
-export function Timeline({ s, span, setSpan }: { s: State; span: number; setSpan: (n: number) => void }) {
-  const [history, setHistory] = useState<History | null>(null);
-  const [events, setEvents] = useState<PastEvent[]>([]);
-  const [drag, setDrag] = useState<[number, number] | null>(null);
-  const box = useRef<SVGSVGElement>(null);
-  const live = s.link === "live" && s.history;
-  const tick = Math.floor((s.sampleAt ?? 0) / Math.max(15e3, span * 2)); // one slot of 500 at most behind
+/** The sum of all GPUs in slots; null where nothing was stored. */
+export function sums(
+  h: History,
+  from: number,
+  to: number,
+  slots: number,
+  of: "sum" | "max",
+  metric: string,
+): (number | null)[] {
+  const all = new Array<number | null>(slots).fill(null);
+  for (const s of h.series) {
+    const own = new Array<number | null>(slots).fill(null),
+      values: Num[] = s.metrics.find((m) => m.name === metric)?.mean ?? [];
+    s.times.forEach((t, i) => {
+      const slot = Math.floor(((t - from) / (to - from)) * slots),
+        v = values[i];
+      if (v != null && slot >= 0 && slot < slots) own[slot] = Math.max(own[slot] ?? 0, v);
+    });
+    // Values may be further apart than slots: one stands for the slots up to the next.
+    const reach = Math.ceil((Math.max(h.step_seconds, 60) / (to - from)) * slots) + 1;
+    for (let i = slots - 1; i > 0; i--)
+      for (let k = 1; own[i] == null && k <= reach && k <= i; k++) if (own[i - k] != null) own[i] = own[i - k]!;
+    own.forEach((v, i) => {
+      if (v != null) all[i] = of === "sum" ? (all[i] ?? 0) + v : Math.max(all[i] ?? 0, v);
+    });
+  }
+  return all;
+}
+
+/** An area over slots of a box of 1000 x 100, in pieces that end at gaps. */
+export function areaPath(values: (number | null)[], top: number): { area: string; line: string } {
+  let area = "",
+    line = "";
+  const x = (i: number) => ((i * 1000) / values.length).toFixed(1),
+    y = (v: number) => (100 - (100 * Math.min(v, top)) / (top || 1)).toFixed(1);
+  for (let i = 0; i < values.length;) {
+    if (values[i] == null) {
+      i++;
+      continue;
+    }
+    let end = i;
+    while (end + 1 < values.length && values[end + 1] != null) end++;
+    let path = "";
+    for (let k = i; k <= end; k++) path += `${k === i ? "M" : "L"}${x(k)} ${y(values[k]!)}`;
+    path += `L${x(end + 1)} ${y(values[end]!)}`;
+    line += path;
+    area += `${path}L${x(end + 1)} 100L${x(i)} 100Z`;
+    i = end + 1;
+  }
+  return { area, line };
+}
+
+/** Stretches without a value, as shares of the whole. */
+export function holes(values: (number | null)[]): [number, number][] {
+  const found: [number, number][] = [];
+  values.forEach((v, i) => {
+    if (v != null) return;
+    const last = found.at(-1);
+    if (last && last[1] === i) last[1] = i + 1;
+    else found.push([i, i + 1]);
+  });
+  return found.filter(([a, b]) => b - a > 2).map(([a, b]) => [a / values.length, b / values.length]);
+}
+
+function useDay(s: State) {
+  const [day, setDay] = useState<{ history: History; events: PastEvent[] } | null>(null);
+  const { from, to, now } = dayOf(s);
+  const tick = now ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0,
+    on = s.link !== "connecting" && s.history;
+  const query = now ? `since=-${DAY}s` : `since=${iso(from)}&until=${iso(to)}`;
   useEffect(() => {
-    if (!live) return;
+    if (!on) return;
     const stop = new AbortController();
-    get<History>(`/api/history?metric=utilization_percent&since=-${span}s&points=400`, stop.signal)
-      .then(setHistory)
-      .catch(() => undefined);
-    get<{ events: PastEvent[] }>(`/api/history/events?since=-${span}s&limit=500`, stop.signal)
-      .then((e) => setEvents(e.events))
+    Promise.all([
+      get<History>(
+        `/api/history?metric=power_watts,fan_percent,temperature_celsius&${query}&points=${SLOTS}`,
+        stop.signal,
+      ),
+      get<{ events: PastEvent[] }>(`/api/history/events?${query}&kind=finding&limit=300`, stop.signal).catch(() => ({
+        events: [],
+      })),
+    ])
+      .then(([history, e]) => setDay({ history, events: e.events }))
       .catch(() => undefined);
     return () => stop.abort();
-  }, [span, tick, live]);
-  const to = history ? Date.parse(history.until) : Date.now(),
-    from = to - span * 1000;
-  const path = useMemo(() => (history ? shape(history, from / 1000, to / 1000, 250) : ""), [history]);
-  if (!s.history)
-    return (
-      <Section id="time" title="History">
-        <p class="dim">
-          No history is stored: start the daemon with a history database (<code>whirr serve --store sqlite:PATH</code>)
-          to look back.
-        </p>
-      </Section>
-    );
-  const x = (ms: number) => ((ms - from) / (to - from)) * 1000;
-  const at = (event: PointerEvent) => {
+  }, [on, query, tick]);
+  return { day, from, to };
+}
+
+function Marks({ events, from, to, labels }: { events: PastEvent[]; from: number; to: number; labels: boolean }) {
+  const share = (ms: number) => Math.max(0, Math.min(100, (100 * (ms - from)) / (to - from)));
+  const shown = events.filter((e) => e.severity !== "info").slice(-60);
+  return (
+    <div class="marks">
+      {shown.map((e) => {
+        const a = Date.parse(e.at),
+          b = a + 1000 * Number((e.data as { duration_seconds?: number } | null)?.duration_seconds ?? 0),
+          level = levelOf(e.severity),
+          text = `${clock(a)}${b > a + 60e3 ? ` to ${clock(b)}` : ""}: ${e.text ?? e.kind}`;
+        return (
+          <span
+            key={`${e.kind}${e.id}`}
+            class={`m ${level}`}
+            style={{ left: `${share(a)}%`, width: `${Math.max(0, share(b) - share(a))}%` }}
+            title={text}
+          >
+            <Mark level={level} label={text} />
+            {labels && share(b) - share(a) > 12 && <span class="t">{e.text}</span>}
+          </span>
+        );
+      })}
+    </div>
+  );
+}
+
+function Ticks({ from, to, most }: { from: number; to: number; most: number }) {
+  return (
+    <div class="ticks" aria-hidden="true">
+      {timeTicks(from / 1000, to / 1000, most).map((t) => (
+        <span key={t} style={{ left: `${(100 * (t * 1000 - from)) / (to - from)}%` }}>
+          {tickText(t * 1000, (to - from) / 1000)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** A click goes to a moment, dragging to a range; the arrow keys of the slider go on from there. */
+function Strip({
+  s,
+  from,
+  to,
+  children,
+  label,
+}: {
+  s: State;
+  from: number;
+  to: number;
+  children: preact.ComponentChildren;
+  label: string;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [drag, setDrag] = useState<[number, number] | null>(null);
+  const [over, setOver] = useState<number | null>(null);
+  const at = (e: PointerEvent) => {
     const r = box.current!.getBoundingClientRect();
-    return from + Math.max(0, Math.min(1, (event.clientX - r.left) / r.width)) * (to - from);
+    return from + Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * (to - from);
   };
+  const share = (ms: number) => (100 * (ms - from)) / (to - from);
   const range = drag
     ? [Math.min(...drag), Math.max(...drag)]
     : s.place.from != null
       ? [s.place.from, s.place.to!]
       : null;
-  const ticks = Array.from({ length: 5 }, (_, i) => from + ((to - from) * (i + 0.5)) / 5);
+  const width = () => box.current!.clientWidth;
+  const moment = s.place.at ?? to;
+  return (
+    <div
+      class="strip"
+      ref={box}
+      role="slider"
+      tabIndex={0}
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={1000}
+      aria-valuenow={Math.max(0, Math.min(1000, Math.round(share(moment) * 10)))}
+      aria-valuetext={s.place.at == null ? "now" : clock(s.place.at, undefined, true)}
+      onPointerDown={(e) => {
+        if (e.button === 0) setDrag([at(e), at(e)]);
+      }}
+      onPointerMove={(e) => {
+        setOver(at(e));
+        if (drag) setDrag([drag[0], at(e)]);
+      }}
+      onPointerLeave={() => {
+        setOver(null);
+        setDrag(null);
+      }}
+      onPointerUp={(e) => {
+        if (!drag) return;
+        const [a, b] = [Math.min(drag[0], at(e)), Math.max(drag[0], at(e))];
+        setDrag(null);
+        if (((b - a) / (to - from)) * width() < 8) {
+          if (b < to - 0.002 * (to - from)) go({ at: b, from: null, to: null });
+          else goNow();
+        } else go({ at: null, from: a, to: b });
+      }}
+      onKeyDown={(e) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1, PageDown: -12, PageUp: 12 }[e.key];
+        if (!by) return;
+        e.preventDefault();
+        const next = moment + (by * (to - from)) / 1440;
+        if (next >= to) goNow();
+        else go({ at: next, from: null, to: null }, s.place.at == null ? "push" : "replace", 150);
+      }}
+    >
+      {children}
+      {range && (
+        <div
+          class="window"
+          style={{ left: `${share(range[0]!)}%`, width: `${share(range[1]!) - share(range[0]!)}%` }}
+        />
+      )}
+      {s.place.at != null && <div class="cursor" style={{ left: `${share(s.place.at)}%` }} />}
+      {over != null && (
+        <div class="cursor over" style={{ left: `${share(over)}%` }}>
+          <span>{clock(over)}</span>
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function Rail({ s }: { s: State }) {
+  const { day, from, to } = useDay(s);
+  const shape = useMemo(() => {
+    if (!day) return null;
+    const values = sums(day.history, from / 1000, to / 1000, SLOTS, "sum", "power_watts"),
+      top = values.reduce((n: number, v) => Math.max(n, v ?? 0), 1);
+    return { ...areaPath(values, 1.15 * top), holes: holes(values) };
+  }, [day]);
+  return (
+    <>
+      <h2 id="rail-title">
+        {dayOf(s).now ? "Last 24 h" : clock(from).slice(0, 10)} <span class="dim">power, findings</span>
+      </h2>
+      <Strip s={s} from={from} to={to} label="Moment to show">
+        <Marks events={day?.events ?? []} from={from} to={to} labels={false} />
+        <svg viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
+          {shape && (
+            <>
+              <path class="area" d={shape.area} />
+              <path class="load" d={shape.line} />
+            </>
+          )}
+        </svg>
+        {shape?.holes.map(([a, b]) => (
+          <div key={a} class="hole" style={{ left: `${100 * a}%`, width: `${100 * (b - a)}%` }}>
+            {b - a > 0.12 && <span>Not recorded</span>}
+          </div>
+        ))}
+        <Ticks from={from} to={to} most={9} />
+      </Strip>
+      <a class="button" href="#timeline">
+        Timeline
+      </a>
+    </>
+  );
+}
+
+function LaneRow({ lane, from, to }: { lane: Lane; from: number; to: number }) {
+  const LEAST = 0.4; // %: what has just begun is seen, too
+  const share = (ms: number) => Math.max(0, Math.min(100, (100 * (ms - from)) / (to - from)));
+  const text = `${lane.user ? `${lane.user}: ` : ""}${lane.name}, GPU ${lane.gpu}`;
+  return (
+    <li>
+      <span class="who" title={text}>
+        <b>{lane.user ?? ""}</b> {lane.name} · GPU {lane.gpu}
+      </span>
+      <span class="lane">
+        {lane.spans.map((s) => (
+          <button
+            type="button"
+            key={s.from}
+            class={`life ${s.idle ? "idle" : ""}`}
+            style={{
+              left: `${Math.min(share(s.from), 100 - LEAST)}%`,
+              width: `${Math.max(LEAST, share(s.to) - share(s.from))}%`,
+            }}
+            onClick={() => go({ at: (Math.max(s.from, from) + Math.min(s.to, to)) / 2, from: null, to: null })}
+            aria-label={`${text}, ${clock(s.from)} to ${clock(s.to)}`}
+            title={`${clock(s.from)} to ${clock(s.to)} (${duration((s.to - s.from) / 1000)}), ${percent(s.util)} on average, up to ${memory(s.memory)}${s.idle ? "; did nothing" : ""}`}
+          />
+        ))}
+      </span>
+    </li>
+  );
+}
+
+/** Fan and temperature of each GPU, or when heat throttled it. */
+function Loud({ h, from, to, slow, s }: { h: History; from: number; to: number; slow: boolean; s: State }) {
+  return (
+    <ul class="plain lanes" id="lifelines">
+      {h.series.slice(0, MOST).map((series) => {
+        const one = { ...h, series: [series] };
+        const fan = sums(one, from / 1000, to / 1000, SLOTS, "max", "fan_percent"),
+          heat = sums(one, from / 1000, to / 1000, SLOTS, "max", "temperature_celsius");
+        const limit = s.gpus?.find((g) => g.index === series.gpu_index)?.temperature_limit_celsius;
+        const hot = slow ? throttled(series, h.step_seconds, limit) : [];
+        const share = (sec: number) => Math.max(0, Math.min(100, (100 * (sec * 1000 - from)) / (to - from)));
+        const most = (list: (number | null)[]) =>
+          list.reduce<number | null>((n, v) => (v == null ? n : Math.max(n ?? 0, v)), null);
+        return (
+          <li key={series.gpu_index}>
+            <span class="who">
+              <b>GPU {series.gpu_index}</b>{" "}
+              {slow
+                ? hot.length
+                  ? "thermal throttling"
+                  : "not throttled by heat"
+                : `fan up to ${percent(most(fan))}, ${celsius(most(heat))}`}
+            </span>
+            <span class="lane tall">
+              {slow ? (
+                hot.map(([a, b]) => (
+                  <span
+                    key={a}
+                    class="life hot"
+                    style={{ left: `${share(a)}%`, width: `${Math.max(0.3, share(b) - share(a))}%` }}
+                    title={`${clock(a * 1000)} to ${clock(b * 1000)}: thermal throttling`}
+                  />
+                ))
+              ) : (
+                <svg
+                  viewBox="0 0 1000 100"
+                  preserveAspectRatio="none"
+                  role="img"
+                  aria-label={`Fan and temperature of GPU ${series.gpu_index}`}
+                >
+                  <path class="area" d={areaPath(fan, 105).area} />
+                  <path class="heatline" d={areaPath(heat, 105).line} />
+                </svg>
+              )}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+export function Timeline({ s }: { s: State }) {
+  const [lives, setLives] = useState<Life[] | null>(null);
+  const [loud, setLoud] = useState<History | null>(null);
+  const [events, setEvents] = useState<PastEvent[]>([]);
+  const { place, view } = s,
+    day = dayOf(s);
+  const long = view.span > DAY && place.at == null && place.from == null;
+  const from = place.from ?? (long ? day.to - view.span * 1000 : day.from),
+    to = place.to ?? day.to;
+  const moving = place.from == null && day.now;
+  const query = moving ? `since=-${long ? view.span : DAY}s` : `since=${iso(from)}&until=${iso(to)}`;
+  const tick = moving ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0;
+  const on = s.link !== "connecting" && s.history;
+  useEffect(() => {
+    if (!on) return;
+    const stop = new AbortController(),
+      gpu = view.gpu == null ? "" : `&gpu=${view.gpu}`;
+    if (view.lanes === "who")
+      get<{ processes: Life[] }>(`/api/history/processes?${query}&sort=energy&limit=300${gpu}`, stop.signal)
+        .then((h) => setLives(h.processes))
+        .catch(() => undefined);
+    else
+      get<History>(
+        `/api/history?metric=fan_percent,temperature_celsius,throttle_reasons,throttle_thermal_seconds&${query}&points=${SLOTS}${gpu}`,
+        stop.signal,
+      )
+        .then(setLoud)
+        .catch(() => undefined);
+    get<{ events: PastEvent[] }>(`/api/history/events?${query}&kind=finding&limit=300${gpu}`, stop.signal)
+      .then((e) => setEvents(e.events))
+      .catch(() => undefined);
+    return () => stop.abort();
+  }, [on, query, tick, view.gpu, view.lanes]);
+  if (!s.history) return null;
+  const list = lanes(lives ?? [], from, to);
   return (
     <Section
-      id="time"
-      title={
-        s.place.at != null
-          ? `Showing ${clock(s.place.at, undefined, true)}`
-          : s.place.from != null
-            ? `Showing ${duration((s.place.to! - s.place.from) / 1000)}`
-            : "Look back"
-      }
+      id="timeline"
+      title={place.at != null || place.from != null ? "What happened" : "Timeline"}
+      note={`${clock(from)} to ${clock(to)}`}
       side={
         <div class="controls">
-          <label class="control">
-            Last{" "}
-            <select value={span} onChange={(e) => setSpan(Number(e.currentTarget.value))}>
-              {Object.entries(SPANS).map(([name, n]) => (
-                <option key={n} value={n}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label="Show"
+            of={[
+              ["who", "Who"],
+              ["loud", "Loud"],
+              ["slow", "Slow"],
+            ]}
+            value={view.lanes}
+            choose={(l) => look({ lanes: l })}
+          />
+          <span class="dim key">
+            {view.lanes === "who" ? (
+              <>
+                <i class="life" /> at work <i class="life idle" /> held VRAM, did nothing
+              </>
+            ) : view.lanes === "loud" ? (
+              <>
+                <i class="life" /> fan <i class="heatkey" /> temperature
+              </>
+            ) : (
+              <>
+                <i class="life hot" /> thermal throttling
+              </>
+            )}
+          </span>
         </div>
       }
     >
-      <svg
-        ref={box}
-        class="strip"
-        viewBox="0 0 1000 60"
-        preserveAspectRatio="none"
-        aria-hidden="true"
-        onPointerDown={(e) => {
-          if (e.button === 0) {
-            e.currentTarget.setPointerCapture(e.pointerId);
-            const t = at(e);
-            setDrag([t, t]);
-          }
-        }}
-        onPointerMove={(e) => {
-          if (drag) setDrag([drag[0], at(e)]);
-        }}
-        onPointerCancel={() => setDrag(null)}
-        onPointerUp={() => {
-          if (!drag) return;
-          const [a, b] = [Math.min(...drag), Math.max(...drag)];
-          setDrag(null);
-          if (x(b) - x(a) < 8) go({ at: b, from: null, to: null });
-          else go({ at: null, from: a, to: b });
-        }}
-      >
-        <path class="load" d={path} />
-        {events
-          .filter((e) => Date.parse(e.at) >= from)
-          .map((e) => (
-            <path key={e.id} class={`event ${e.severity}`} d={`M${x(Date.parse(e.at)).toFixed(1)} 0V10`} />
-          ))}
-        {range && (
-          <rect class="range" x={x(range[0]!)} width={Math.max(1, x(range[1]!) - x(range[0]!))} y="0" height="60" />
-        )}
-        {s.place.at != null && <path class="cursor" d={`M${x(s.place.at)} 0V60`} />}
-      </svg>
-      <input
-        type="range"
-        class="scrub"
-        aria-label="Moment to show"
-        aria-valuetext={s.place.at == null ? "now" : clock(s.place.at, undefined, true)}
-        min={0}
-        max={1000}
-        step={1}
-        value={s.place.at == null ? 1000 : Math.round(x(s.place.at))}
-        onInput={(e) => {
-          const v = Number(e.currentTarget.value);
-          if (v >= 1000) goNow();
-          else
-            go(
-              { at: from + (v / 1000) * (to - from), from: null, to: null },
-              s.place.at == null ? "push" : "replace",
-              150,
-            );
-        }}
-      />
-      <div class="ticks" aria-hidden="true">
-        {ticks.map((t) => (
-          <span key={t}>{tickText(t, span)}</span>
-        ))}
+      <div class="lanebox">
+        <div class="laneaxis">
+          <span class="who">
+            <b>Findings</b>
+          </span>
+          <Strip s={s} from={from} to={to} label="Moment of the timeline">
+            <Marks events={events} from={from} to={to} labels />
+          </Strip>
+        </div>
+        {view.lanes === "who"
+          ? lives && (
+              <ul class="plain lanes" id="lifelines">
+                {list.slice(0, MOST).map((lane) => (
+                  <LaneRow key={lane.key} lane={lane} from={from} to={to} />
+                ))}
+                {!list.length && <li class="dim">No processes were stored in this time.</li>}
+              </ul>
+            )
+          : loud && <Loud h={loud} from={from} to={to} slow={view.lanes === "slow"} s={s} />}
+        <div class="laneaxis">
+          <span class="who" />
+          <Ticks from={from} to={to} most={10} />
+        </div>
       </div>
-      <details>
-        <summary>Choose times</summary>
-        <form
-          class="controls"
-          onSubmit={(e) => {
-            e.preventDefault();
-            const data = new FormData(e.currentTarget),
-              a = Date.parse(String(data.get("from"))),
-              b = Date.parse(String(data.get("to")));
-            if (!Number.isNaN(a) && !Number.isNaN(b)) go({ at: null, from: Math.min(a, b), to: Math.max(a, b) });
-          }}
-        >
-          <label class="control">
-            From <input type="datetime-local" name="from" value={localTime(s.place.from ?? from)} required />
-          </label>
-          <label class="control">
-            to <input type="datetime-local" name="to" value={localTime(s.place.to ?? to)} required />
-          </label>
-          <button type="submit">What happened here</button>
-        </form>
-      </details>
-      <p class="dim hint">Click for a moment, drag for a range. Times are local ({zone()}).</p>
+      {view.lanes === "who" && list.length > MOST && <p class="dim">{list.length - MOST} more used less energy.</p>}
     </Section>
   );
 }

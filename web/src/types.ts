@@ -20,6 +20,8 @@ export interface Process {
   world_size?: number | null;
   model?: string | null;
   started_at?: string | null;
+  tokens_per_second?: Num;
+  limit?: { code: string; share?: Num } | null; // what keeps it from being faster
   absent?: Record<string, string>;
 }
 
@@ -36,6 +38,8 @@ export interface Finding {
   gpu_index: number | null;
   pid: number | null;
   headline: string;
+  since?: string | null;
+  muted?: boolean;
 }
 
 export interface Gpu {
@@ -60,6 +64,7 @@ export interface Gpu {
   power_watts: Num;
   power_limit_watts: Num;
   clock_graphics_mhz: Num;
+  clock_graphics_max_mhz?: Num;
   throttle_reasons: string[] | null;
   processes: Process[];
   processes_left_out: number;
@@ -126,12 +131,22 @@ export interface Usual {
   temperature_high_celsius: Num;
   at_more_power: boolean;
   too_hot: boolean;
+  fan_percent?: Num;
+}
+export interface Brief {
+  trouble: boolean;
+  headline: string | null;
+  state: string;
+  numbers: string | null;
+  doing: string | null;
 }
 export interface WhyGpu extends WhyPart {
   gpu_index: number;
   gpu_name: string;
   activity?: Activity;
+  brief?: Brief;
   usual?: Usual | null;
+  findings?: Finding[];
 }
 
 export interface Gap {
@@ -216,6 +231,7 @@ export interface Life {
   pid: number;
   gpu_index: number;
   name: string | null;
+  short_name?: string | null;
   user: string | null;
   type: string | null;
   first_seen: string;
@@ -261,6 +277,7 @@ export interface HealthVerdict {
 
 export interface Alert {
   alert: string;
+  code?: string | null;
   state: string;
   severity: string;
   gpu_index: number | null;
@@ -336,7 +353,7 @@ export interface Placement {
 export interface Forecast {
   gpus: {
     gpu_index: number;
-    memory: { verdict: string; reason: string; seconds: Num; growth_mb_per_minute?: Num };
+    memory: { verdict: string; reason: string; seconds: Num; growth_mb_per_minute?: Num; process?: string | null };
     temperature: { verdict: string; reason: string; seconds: Num };
   }[];
 }

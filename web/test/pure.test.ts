@@ -663,7 +663,7 @@ test("hosts are found by what is wrong, by name, and by the room they have", () 
       ["unusual", "notice"],
       ["failing", "critical"],
     ].map(([trouble, severity]) => troubleLevel({ trouble: trouble!, severity: severity! })),
-    ["warn", "idle", "warn", "idle", "bad"],
+    ["silent", "idle", "warn", "note", "bad"],
   );
   assert.deepEqual(
     ["fine", "held", "failing"].map((trouble) => troubleText({ ...failing.gpus[0]!, trouble })),

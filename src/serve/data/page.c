@@ -16,8 +16,9 @@
 const char page_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-const char dashboard_policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-                                "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const char dashboard_policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 const char page_icon[] =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><circle cx=\"16\" cy=\"16\" r=\"15\" fill=\"#1f6feb\"/>"
@@ -51,9 +52,6 @@ const char page_style[] =
     "ul{margin:.3rem "
     "0;padding-left:1.2rem}input{font:inherit;padding:.3rem;width:min(40rem,100%)}button{font:inherit;padding:.3rem 1rem}\n"
     "@media(max-width:40rem){th:nth-child(3),td:nth-child(3),th:nth-child(6),td:nth-child(6){display:none}td.c{min-width:8rem}}";
-
-/* What web/src/store.ts asks for first, word for word. */
-#define PAGE_HOUR "/api/history?metric=utilization_percent,temperature_celsius,power_watts&amp;since=-1h&amp;points=120"
 
 /* Text with the characters that HTML gives a meaning replaced. */
 static void html_text(struct buf *out, const char *text)
@@ -306,11 +304,9 @@ void page_write_dashboard(struct buf *out, const struct snapshot *s, const struc
                           size_t count, bool history)
 {
     start_head(out, "whirr");
-    /* The first paint needs no request but style, scripts and the last hour, all of which are on their way at once. */
+    /* The first paint needs no request but style and scripts, all of which are on their way at once. */
     buf_text(out, "<link rel=\"stylesheet\" href=\"/web/app.css\"><link rel=\"modulepreload\" href=\"/web/chunk.js\">"
                   "<script type=\"module\" src=\"/web/app.js\"></script>");
-    if (history)
-        buf_text(out, "<link rel=\"preload\" href=\"" PAGE_HOUR "\" as=\"fetch\" crossorigin=\"anonymous\">");
     buf_text(out, "<noscript>");
     plain_style(out, refresh_seconds(s));
     buf_text(out, "</noscript></head>\n<body>\n<div id=\"app\"></div>\n");

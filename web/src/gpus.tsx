@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPUs: one in full width, up to four as cards, up to fifteen as small ones, more as a heat map with the worst first.
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { absence, celsius, duration, memory, memoryOf, percent, shortName, watts, wattsOf } from "./format";
+import { memo } from "./memo";
+import { areaLevel, gpuLevel, type Level, RANK } from "./model";
+import { Bar, Choice, Icon, Mark, value } from "./parts";
+import { readings } from "./readings";
+import { current, look } from "./store";
+import type { Forecast, Gpu, HealthVerdict, Usual, Why, WhyGpu } from "./types";
+
+const CARDS = 4,
+  DENSE = 16;
+
+const toggle = (index: number) => look({ gpu: current().view.gpu === index ? null : index });
+
+function doing(g: Gpu, then: boolean): string {
+  const top = [...g.processes].sort(
+    (a, b) => (b.utilization_percent ?? 0) - (a.utilization_percent ?? 0) || (b.memory_mb ?? 0) - (a.memory_mb ?? 0),
+  )[0];
+  if (!top) return g.state === "ok" ? (then ? "No process was using it." : "No process is using it.") : "";
+  const who = [top.user, top.container_name ?? top.container].filter(Boolean).join(", ");
+  return `${top.short_name ?? top.display_name ?? top.name ?? top.pid}${who ? ` (${who})` : ""}`;
+}
+
+/** "44% 1420 rpm", "off", and "stopped" only where the finding says so. */
+function Fan({ g }: { g: Gpu }) {
+  const level = areaLevel(g, "fan"),
+    stopped = g.finding?.code === "fan_stopped";
+  if (g.fan_percent == null && !g.fan_rpm) return value(null, "", g.absent.fan_percent);
+  const still = !g.fan_rpm && !g.fan_percent;
+  return (
+    <span class={level === "good" ? "" : `lv ${level}`}>
+      <Icon name="fan" />{" "}
+      {stopped ? (
+        <b>stopped</b>
+      ) : still ? (
+        "off"
+      ) : (
+        <>
+          {g.fan_percent != null && <b>{percent(g.fan_percent)}</b>}
+          {g.fan_rpm ? <span class={g.fan_percent == null ? "" : "rpm"}> {Math.round(g.fan_rpm)} rpm</span> : null}
+        </>
+      )}
+    </span>
+  );
+}
+
+/** What it is in a word or two: the state that the answer gives it, or its health. */
+function Chip({ g, why, health, level }: { g: Gpu; why?: WhyGpu; health?: HealthVerdict; level: Level }) {
+  const sick =
+    health && health.state !== "healthy" && health.state !== "asleep" && health.state !== "unknown"
+      ? health.state
+      : null;
+  const text = g.state !== "ok" ? g.state : (why?.brief?.state ?? sick ?? g.activity?.words);
+  if (!text) return null;
+  return (
+    <span class={`chip ${level === "bad" || level === "warn" ? level : ""}`} title={health?.reason}>
+      {text}
+    </span>
+  );
+}
+
+function Ring({ g }: { g: Gpu }) {
+  const v = g.utilization_percent,
+    turn = 2 * Math.PI * 30;
+  return (
+    <div class="ring" role="img" aria-label={`Utilization ${percent(v)}`}>
+      <svg viewBox="0 0 72 72" aria-hidden="true">
+        <circle cx="36" cy="36" r="30" class="of" style={{ strokeDasharray: `${0.75 * turn} ${turn}` }} />
+        {v != null && v > 0 && (
+          <circle
+            cx="36"
+            cy="36"
+            r="30"
+            class="is"
+            style={{ strokeDasharray: `${(0.75 * turn * Math.min(100, v)) / 100} ${turn}` }}
+          />
+        )}
+      </svg>
+      <b>{percent(v)}</b>
+      <span>util</span>
+    </div>
+  );
+}
+
+interface Of {
+  g: Gpu;
+  why?: WhyGpu;
+  health?: HealthVerdict;
+  soon?: Forecast["gpus"][number];
+  picked: boolean;
+  then: boolean;
+}
+
+const expected = (soon: Of["soon"]) => (soon?.memory.verdict === "expected" ? soon.memory : null);
+const usualText = (u: Usual | null | undefined) =>
+  u?.temperature_high_celsius == null
+    ? ""
+    : `, usually ${Math.round(u.temperature_low_celsius ?? u.temperature_high_celsius)} to ${celsius(u.temperature_high_celsius)} at this power`;
+
+function Full({ soon }: { soon: Of["soon"] }) {
+  const full = expected(soon);
+  if (full?.seconds == null) return null;
+  return (
+    <p class="lv warn full" title={full.reason}>
+      VRAM full in about {duration(full.seconds)}
+      {full.process ? `: ${full.process}` : ""}
+    </p>
+  );
+}
+
+function Name({ g, picked }: { g: Gpu; picked: boolean }) {
+  return (
+    <h3>
+      <button
+        type="button"
+        class="link"
+        aria-pressed={picked}
+        onClick={() => toggle(g.index)}
+        title="Why, and its charts"
+      >
+        GPU {g.index}
+      </button>{" "}
+      <span class="name" title={g.name ?? ""}>
+        {shortName(g.name, g.vendor)}
+      </span>
+    </h3>
+  );
+}
+
+function Card({ g, why, health, soon, picked, then }: Of) {
+  const level = gpuLevel(g, health),
+    full = expected(soon),
+    heat = areaLevel(g, "heat"),
+    limit = g.temperature_limit_celsius;
+  return (
+    <article class={`tile panel ${level} ${picked ? "picked" : ""}`} aria-label={`GPU ${g.index}`}>
+      <header>
+        <Mark level={level} />
+        <Name g={g} picked={picked} />
+        <Chip g={g} why={why} health={health} level={level} />
+      </header>
+      <p class="doing" title={g.error_message ?? doing(g, then)}>
+        {g.error_message ?? doing(g, then)}
+      </p>
+      <Full soon={soon} />
+      <div class="readings">
+        <Ring g={g} />
+        <dl>
+          <dt>Temp</dt>
+          <dd class="gauge">
+            <Bar
+              value={g.temperature_celsius}
+              limit={(limit ?? 95) + 5}
+              mark={limit}
+              usual={why?.usual?.temperature_high_celsius}
+              level={heat}
+              label={`Temperature against its limit${usualText(why?.usual)}`}
+            />
+          </dd>
+          <dd class={heat === "good" ? "" : `lv ${heat}`}>
+            {value(g.temperature_celsius, celsius(g.temperature_celsius), g.absent.temperature_celsius)}
+          </dd>
+          <dt>Power</dt>
+          <dd class="gauge">
+            <Bar value={g.power_watts} limit={g.power_limit_watts} label="Power against its limit" />
+          </dd>
+          <dd>{value(g.power_watts, wattsOf(g.power_watts, g.power_limit_watts), g.absent.power_watts)}</dd>
+          <dt>VRAM</dt>
+          <dd class="gauge">
+            <Bar
+              value={g.memory_used_mb}
+              limit={g.memory_total_mb}
+              level={full ? "warn" : undefined}
+              label={full ? "VRAM used; hatched: in an hour" : "VRAM used"}
+              soon={
+                full?.growth_mb_per_minute && g.memory_used_mb != null
+                  ? g.memory_used_mb + 60 * full.growth_mb_per_minute
+                  : null
+              }
+            />
+          </dd>
+          <dd>{value(g.memory_used_mb, memoryOf(g.memory_used_mb, g.memory_total_mb), g.absent.memory_used_mb)}</dd>
+          <dt>Fan</dt>
+          <dd class="gauge">
+            <Bar value={g.fan_percent} limit={100} label="Fan" level={areaLevel(g, "fan")} />
+          </dd>
+          <dd>
+            <Fan g={g} />
+          </dd>
+        </dl>
+      </div>
+    </article>
+  );
+}
+
+/** One GPU has the whole width: its readings in a row. */
+function Alone({ g, why, health, soon, then }: Of) {
+  const level = gpuLevel(g, health);
+  return (
+    <article class={`tile alone panel ${level}`} aria-label={`GPU ${g.index}`}>
+      <header>
+        <Mark level={level} />
+        <h3>
+          GPU {g.index} <span class="name">{g.name}</span>
+        </h3>
+        <span class="doing">{g.error_message ?? doing(g, then)}</span>
+        <Chip g={g} why={why} health={health} level={level} />
+      </header>
+      <Full soon={soon} />
+      <dl>
+        {readings(g, why?.usual).map((r) => (
+          <div key={r.name}>
+            <dt>{r.name}</dt>
+            <dd class="dim">{r.note}</dd>
+            <dd class={`figure ${r.level === "good" ? "" : `lv ${r.level}`}`}>
+              {r.name === "Fan" ? <Fan g={g} /> : value(r.value, r.text, g.absent[r.key])}
+            </dd>
+            <dd class="gauge">
+              <Bar value={r.value} limit={r.limit} mark={r.mark} usual={r.usual} level={r.level} label={r.name} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </article>
+  );
+}
+
+/** One of several: two lines. */
+function Small({ g, why, health, soon, picked, then }: Of) {
+  const level = gpuLevel(g, health),
+    heat = areaLevel(g, "heat");
+  return (
+    <article class={`tile small panel ${level} ${picked ? "picked" : ""}`} aria-label={`GPU ${g.index}`}>
+      <header>
+        <Mark level={level} />
+        <Name g={g} picked={picked} />
+        <Chip g={g} why={why} health={health} level={level} />
+      </header>
+      <p class="doing" title={doing(g, then)}>
+        {g.error_message ?? doing(g, then)}
+      </p>
+      <Full soon={soon} />
+      <Bar value={g.utilization_percent} limit={100} label="Utilization" />
+      <p class="line">
+        <b>{percent(g.utilization_percent)}</b>
+        <span class={heat === "good" ? "" : `lv ${heat}`}>{celsius(g.temperature_celsius)}</span>
+        <span>{watts(g.power_watts)}</span>
+        <span>{memory(g.memory_used_mb)}</span>
+      </p>
+    </article>
+  );
+}
+
+const HEAT = {
+  utilization_percent: { name: "Util", text: percent, share: (g: Gpu) => (g.utilization_percent ?? 0) / 100 },
+  temperature_celsius: {
+    name: "Temp",
+    text: celsius,
+    share: (g: Gpu) => ((g.temperature_celsius ?? 30) - 30) / ((g.temperature_limit_celsius ?? 95) - 30),
+  },
+  power_watts: { name: "Power", text: watts, share: (g: Gpu) => (g.power_watts ?? 0) / (g.power_limit_watts || 1) },
+  memory_used_mb: { name: "VRAM", text: memory, share: (g: Gpu) => (g.memory_used_mb ?? 0) / (g.memory_total_mb || 1) },
+};
+type Heat = keyof typeof HEAT;
+const STEPS = 6;
+
+/** One of many: drawn again only when what it says changes. Its title has nothing that changes with a sample. */
+const Cell = memo(function Cell({
+  index,
+  step,
+  level,
+  text,
+  word,
+  title,
+  picked,
+}: {
+  index: number;
+  step: number;
+  level: Level;
+  text: string;
+  word: boolean;
+  title: string;
+  picked: boolean;
+}) {
+  return (
+    <button
+      type="button"
+      class={`cell ${step < 0 ? "none" : `h${step}`} ${level}`}
+      aria-pressed={picked}
+      onClick={() => toggle(index)}
+      title={title}
+    >
+      <span>
+        {index}
+        {level === "bad" || level === "warn" || level === "note" ? <Mark level={level} /> : null}
+      </span>
+      <b class={word ? "word" : undefined}>{text}</b>
+    </button>
+  );
+});
+
+const SETTLE = 15e3; // ms: cells keep their places for a while
+
+function HeatMap({ gpus, levels, picked }: { gpus: Gpu[]; levels: Map<Gpu, Level>; picked: number | null }) {
+  const [metric, setMetric] = useState<Heat>("utilization_percent");
+  const [order, setOrder] = useState<"worst" | "index">("worst");
+  const heat = HEAT[metric],
+    kept = useRef<{ key: string; at: number; order: number[] }>({ key: "", at: 0, order: [] });
+  const key = `${metric}${gpus.map((g) => RANK[levels.get(g)!]).join("")}`,
+    now = Date.now();
+  if (kept.current.key !== key || now - kept.current.at > SETTLE) {
+    const rank = (g: Gpu) => Math.max(1, RANK[levels.get(g)!]);
+    kept.current = {
+      key,
+      at: now,
+      order: [...gpus]
+        .sort((a, b) => rank(b) - rank(a) || heat.share(b) - heat.share(a) || a.index - b.index)
+        .map((g) => g.index),
+    };
+  }
+  const places = new Map(kept.current.order.map((index, i) => [index, i]));
+  const shown =
+    order === "worst" ? [...gpus].sort((a, b) => (places.get(a.index) ?? 0) - (places.get(b.index) ?? 0)) : gpus;
+  const most = (of: Heat) =>
+    gpus.reduce<Gpu | null>((m, g) => (g[of] != null && (m == null || g[of]! > m[of]!) ? g : m), null);
+  const hottest = most("temperature_celsius"),
+    hungriest = most("power_watts"),
+    idle = gpus.filter((g) => levels.get(g) === "idle").length;
+  return (
+    <div class="panel pad" id="heat">
+      <div class="head">
+        <h3>{gpus.length} GPUs</h3>
+        <span class="dim note">
+          {gpus.length - idle} at work, {idle} idle
+          {hottest && (
+            <>
+              {" · "}hottest:{" "}
+              <button type="button" class="link" onClick={() => toggle(hottest.index)}>
+                GPU {hottest.index}
+              </button>
+              , {celsius(hottest.temperature_celsius)}
+            </>
+          )}
+          {hungriest && (
+            <>
+              {" · "}most power: GPU {hungriest.index}, {watts(hungriest.power_watts)}
+            </>
+          )}
+        </span>
+        <span class="grow" />
+        <span class="dim scale" aria-hidden="true">
+          0%{" "}
+          {Array.from({ length: STEPS }, (_, i) => (
+            <i key={i} class={`square h${i}`} />
+          ))}{" "}
+          100%
+        </span>
+        <Choice
+          label="Color by"
+          of={(Object.keys(HEAT) as Heat[]).map((k) => [k, HEAT[k].name])}
+          value={metric}
+          choose={setMetric}
+        />
+        <Choice
+          label="Order"
+          of={[
+            ["worst", "Worst first"],
+            ["index", "By index"],
+          ]}
+          value={order}
+          choose={setOrder}
+        />
+      </div>
+      <div class="heat" role="group" aria-label={`${heat.name} of all GPUs`}>
+        {shown.map((g) => {
+          const known = g[metric] != null,
+            name = `GPU ${g.index} ${g.name ?? ""}`;
+          return (
+            <Cell
+              key={g.index}
+              index={g.index}
+              level={levels.get(g)!}
+              step={known ? Math.max(0, Math.min(STEPS - 1, Math.floor(heat.share(g) * STEPS))) : -1}
+              picked={picked === g.index}
+              text={g.state === "ok" ? heat.text(g[metric]) : g.state}
+              word={g.state !== "ok"}
+              title={known ? name : `${name}: ${absence(g.absent[metric])}`}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+export function Gpus({
+  gpus,
+  why,
+  health,
+  forecast,
+  picked,
+  then,
+}: {
+  gpus: Gpu[];
+  why: Why | null;
+  health: HealthVerdict[];
+  forecast: Forecast | null;
+  picked: number | null;
+  then: boolean;
+}) {
+  // GPUs that are there come first in the list; one that is gone may have had the same index.
+  const verdicts = useMemo(() => new Map([...health].reverse().map((h) => [h.gpu_index, h])), [health]);
+  const levels = useMemo(() => new Map(gpus.map((g) => [g, gpuLevel(g, verdicts.get(g.index))])), [gpus, verdicts]);
+  const of = useCallback(
+    (g: Gpu): Of => ({
+      g,
+      why: why?.gpus.find((w) => w.gpu_index === g.index),
+      health: verdicts.get(g.index),
+      soon: forecast?.gpus.find((f) => f.gpu_index === g.index),
+      picked: picked === g.index,
+      then,
+    }),
+    [why, verdicts, forecast, picked, then],
+  );
+  if (!gpus.length) return null;
+  const one = gpus.find((g) => g.index === picked);
+  return (
+    <section id="gpus" aria-labelledby="gpus-title">
+      <h2 class="sr" id="gpus-title">
+        {gpus.length === 1 ? "GPU" : `${gpus.length} GPUs`}
+      </h2>
+      {gpus.length >= DENSE ? (
+        <>
+          <HeatMap gpus={gpus} levels={levels} picked={picked} />
+          {one && <Alone {...of(one)} />}
+        </>
+      ) : gpus.length === 1 ? (
+        <Alone {...of(gpus[0]!)} />
+      ) : (
+        <div class={`tiles n${gpus.length <= CARDS ? gpus.length : "many"}`}>
+          {gpus.map((g) =>
+            gpus.length <= CARDS ? <Card key={g.index} {...of(g)} /> : <Small key={g.index} {...of(g)} />,
+          )}
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of the whole page.
+import { fullChart } from "./cursor";
+import { current, go, goNow, look } from "./store";
+
+const STEP = 60e3; // ms
+
+/** A minute back or on; from now on, back. */
+export function step(by: number): void {
+  const { place, sampleAt } = current(),
+    now = sampleAt ?? Date.now(),
+    at = (place.at ?? now) + by * STEP;
+  if (at >= now) goNow();
+  else go({ ...place, at }, place.at == null ? "push" : "replace", 150);
+}
+
+function pressed(e: KeyboardEvent): void {
+  const field = e.target instanceof Element && e.target.closest("input, select, textarea");
+  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  const { view, gpus, place, history } = current();
+  if (e.key === "Escape") {
+    if (field) (e.target as HTMLElement).blur();
+    else if (fullChart(null)) return;
+    else if (view.gpu != null || view.pid != null) look({ gpu: null, pid: null });
+    else if (place.at != null || place.from != null) goNow();
+    return;
+  }
+  if (field) return;
+  if (/^\d$/.test(e.key) && gpus?.some((g) => g.index === Number(e.key))) {
+    const gpu = Number(e.key);
+    look({ gpu: view.gpu === gpu ? null : gpu });
+  } else if (e.key === "/" || e.key === "t") {
+    const input = document.querySelector<HTMLInputElement>(e.key === "/" ? "#filter" : "#moment");
+    if (!input) return;
+    e.preventDefault();
+    input.focus();
+    input.select();
+  } else if ((e.key === "," || e.key === ".") && history) step(e.key === "," ? -1 : 1);
+  else if (e.key === "f") fullChart("toggle");
+}
+
+export function keys(): () => void {
+  document.addEventListener("keydown", pressed);
+  return () => document.removeEventListener("keydown", pressed);
+}

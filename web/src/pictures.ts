@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what the history answers, or the page has seen, to what a chart draws. Nothing here touches the document.
+import { DASH } from "./format";
+import { type Level, levelOf } from "./model";
+import type { Lane, Line, Part, Picture } from "./plot";
+import { axis, type Column, type Layer, type Metric, onto, pace, portions, spread, throttled } from "./plots";
+import type { Gpu, History, PastEvent, Series } from "./types";
+
+export const MANY = 8; // GPUs: more are bands
+const COLORS = 8;
+const DASHES = [[6, 3], [], [2, 2], [1, 3], [8, 3, 2, 3], [4, 2], [10, 4], [1, 2]];
+
+export interface Wanted {
+  history: History;
+  metric: Metric;
+  gpus: Gpu[]; // as they are now: limits
+  picked: number | null;
+  worst: number[]; // by index, the worst first
+  compare: number | null; // another GPU
+  layers: Layer[] | null;
+  other: { label: string; history: History } | null;
+  events: PastEvent[];
+  lanes: Lane[];
+  from: number; // seconds
+  to: number;
+  live: boolean;
+  at: number | null;
+  older: string;
+}
+
+const middle = (sorted: number[], share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? null;
+
+/** Median, the middle four fifths, and all. */
+export function bands(columns: Column[], count: number): { mid: Column; bands: [Column, Column][] } {
+  const mid: Column = [],
+    low: Column = [],
+    high: Column = [],
+    least: Column = [],
+    most: Column = [];
+  for (let i = 0; i < count; i++) {
+    const values: number[] = [];
+    for (const c of columns) if (c[i] != null) values.push(c[i]!);
+    values.sort((a, b) => a - b);
+    mid.push(middle(values, 0.5));
+    low.push(middle(values, 0.1));
+    high.push(middle(values, 0.9));
+    least.push(values[0] ?? null);
+    most.push(values.at(-1) ?? null);
+  }
+  return {
+    mid,
+    bands: [
+      [least, most],
+      [low, high],
+    ],
+  };
+}
+
+const seconds = (text: string) => Date.parse(text) / 1000;
+
+/** Findings of the history as marks on the axis of time. */
+export function findingMarks(events: PastEvent[], picked: number | null): Picture["marks"] {
+  return events
+    .filter(
+      (e) =>
+        (e.kind === "finding" || e.kind === "xid") && (picked == null || e.gpu_index == null || e.gpu_index === picked),
+    )
+    .map((e) => ({
+      from: seconds(e.at),
+      to: seconds(e.at) + Number((e.data as { duration_seconds?: number } | null)?.duration_seconds ?? 0),
+      level: (e.severity === "error" ? "bad" : levelOf(e.severity)) as Level,
+      text: e.text ?? e.kind,
+    }));
+}
+
+/** From a list of words over times to stretches of the same word. */
+export function stretches(times: number[], words: (string | null)[], gap: number): Lane["parts"] {
+  const parts: Lane["parts"] = [];
+  times.forEach((t, i) => {
+    const text = words[i];
+    if (!text) return;
+    const last = parts.at(-1);
+    if (last && last.text === text && t - last.to <= gap) last.to = t;
+    else {
+      if (last && t - last.to <= gap) last.to = t; // it lasted until then
+      parts.push({ from: t, to: t, text, level: /thermal|hot|brake/.test(text) ? "bad" : "good" });
+    }
+  });
+  return parts;
+}
+
+/** Heat that throttled, of a stored time. */
+export function heatLanes(history: History, gpus: Gpu[]): Lane[] {
+  return history.series.map((s) => ({
+    label: String(s.gpu_index),
+    parts: throttled(s, history.step_seconds, gpus.find((g) => g.index === s.gpu_index)?.temperature_limit_celsius).map(
+      ([from, to]) => ({ from, to, text: "thermal throttling", level: "bad" as Level }),
+    ),
+  }));
+}
+
+function references(w: Wanted, shown: Series[]): Picture["refs"] {
+  const { metric, gpus } = w;
+  const of = gpus.filter((g) => shown.some((s) => s.gpu_index === g.index));
+  if (metric.name === "temperature_celsius") {
+    const limits = of.map((g) => g.temperature_limit_celsius).filter((v) => v != null),
+      least = Math.min(...limits);
+    return Number.isFinite(least)
+      ? [{ value: least, label: `throttles at ${Math.round(least)} °C`, level: "bad" }]
+      : [];
+  }
+  if (metric.name === "power_watts" && of.length === 1 && of[0]!.power_limit_watts != null)
+    return [
+      { value: of[0]!.power_limit_watts!, label: `limit ${Math.round(of[0]!.power_limit_watts!)} W`, level: "idle" },
+    ];
+  return [];
+}
+
+function stack(w: Wanted, one: Series, times: number[], whole: Column): Pick<Picture, "parts" | "rest"> {
+  const { metric, gpus } = w,
+    raw = w.layers!.map((l) =>
+      spread(
+        times,
+        l.history.series.find((s) => s.gpu_index === one.gpu_index),
+        l.history.step_seconds,
+        metric.process!,
+        metric.scale,
+      ),
+    );
+  const { layers, others } = portions(raw, whole);
+  const parts: Part[] = layers
+    .map((values, i): Part => ({ label: w.layers![i]!.name, values, color: `c${i % COLORS}` }))
+    .filter((p) => p.values.some((v) => v));
+  if (others.some((v) => v && v > 0.05)) parts.push({ label: "others", values: others, color: "dim", faint: true });
+  const total = metric.name === "memory_used_mb" ? gpus.find((g) => g.index === one.gpu_index)?.memory_total_mb : null,
+    full = metric.name === "utilization_percent" ? 100 : total == null ? null : total * metric.scale;
+  const name = metric.name === "utilization_percent" ? "idle" : "free";
+  return {
+    parts,
+    rest: full == null ? null : { label: name, values: whole.map((v) => (v == null ? null : Math.max(0, full - v))) },
+  };
+}
+
+export function pictureOf(w: Wanted): Picture {
+  const { history, metric, picked } = w;
+  const have = history.series.filter((s) => s.metrics.find((m) => m.name === metric.name)?.mean.some((v) => v != null));
+  const only = picked == null ? null : w.compare == null ? [picked] : [picked, w.compare];
+  const step = history.step_seconds;
+  const times = axis(have),
+    column = (s: Series) => onto(times, s, metric.name, "mean", metric.scale);
+  const total =
+    metric.name === "memory_used_mb"
+      ? Math.max(...w.gpus.filter((g) => (only ?? [g.index]).includes(g.index)).map((g) => g.memory_total_mb ?? 0)) *
+        metric.scale
+      : null;
+  const picture: Picture = {
+    times,
+    from: w.from,
+    to: w.to,
+    live: w.live,
+    at: w.at,
+    lines: [],
+    parts: null,
+    rest: null,
+    bands: [],
+    refs: references(w, only ? have.filter((s) => only.includes(s.gpu_index)) : have),
+    marks: w.live && w.to - w.from <= 900 ? [] : findingMarks(w.events, picked),
+    lanes: metric.name === "utilization_percent" ? w.lanes : [],
+    gap: history.level === "live" ? step : Math.max(2.5 * step, have[0] ? pace(have[0], step) * 1.7 : 0),
+    top: metric.top ?? (w.layers && total ? total : null),
+    bottom: metric.name === "temperature_celsius" ? 20 : 0,
+    digits: metric.unit === "GiB" ? 1 : 0,
+    text: (v) => (v == null ? DASH : metric.text(v)),
+    older: w.older,
+  };
+  const single =
+    only?.length === 1 ? have.find((s) => s.gpu_index === only[0]) : have.length === 1 ? have[0] : undefined;
+  if (w.layers && metric.process && single) return { ...picture, ...stack(w, single, times, column(single)) };
+  const line = (s: Series, heavy: boolean): Line => ({
+    label: String(s.gpu_index),
+    values: column(s),
+    color: `c${s.gpu_index % COLORS}`,
+    dash: DASHES[s.gpu_index % COLORS]!,
+    heavy,
+  });
+  if (have.length > MANY) {
+    const all = have.map(column),
+      { mid, bands: around } = bands(all, times.length);
+    picture.bands = around;
+    picture.lines.push({ label: "mid", values: mid, color: "dim", dash: [], heavy: false });
+    for (const gpu of [...new Set([...(only ?? []), ...w.worst])].slice(0, 3)) {
+      const s = have.find((x) => x.gpu_index === gpu);
+      if (s) picture.lines.push(line(s, gpu === (picked ?? w.worst[0])));
+    }
+    return picture;
+  }
+  // Where one is picked its line is heavy, and the others stay to compare with; of a time before, only those that are compared.
+  const heavy = picked ?? (have.length > 1 ? w.worst[0] : have[0]?.gpu_index);
+  const shown = only && (w.other || w.compare != null) ? have.filter((s) => only.includes(s.gpu_index)) : have;
+  picture.lines = shown.map((s) => line(s, s.gpu_index === heavy));
+  if (w.other)
+    for (const s of w.other.history.series.filter((x) => !only || only.includes(x.gpu_index)))
+      picture.lines.push({
+        label: shown.length > 1 ? `${s.gpu_index}′` : w.other.label,
+        values: spread(times, s, pace(s, step), metric.name, metric.scale),
+        color: "dim",
+        dash: [3, 3],
+        heavy: false,
+      });
+  return picture;
+}
