@@ -6,7 +6,7 @@ import { clock, duration } from "./format";
 import { get } from "./live";
 import { gpuLevel, LIVE_SPAN, RANK, windowOf } from "./model";
 import { heatLanes, MANY, pictureOf, stretches } from "./pictures";
-import type { Lane } from "./plot";
+import type { Lane } from "./scale";
 import { joined, type Layer, METRICS, type Metric, shifted } from "./plots";
 import * as ring from "./ring";
 import type { State } from "./store";

@@ -2,7 +2,7 @@
 // From what the history answers, or the page has seen, to what a chart draws. Nothing here touches the document.
 import { DASH } from "./format";
 import { type Level, levelOf } from "./model";
-import type { Lane, Line, Part, Picture } from "./plot";
+import type { Lane, Line, Part, Picture } from "./scale";
 import { axis, type Column, type Layer, type Metric, onto, pace, portions, spread, throttled } from "./plots";
 import type { Gpu, History, PastEvent, Series } from "./types";
 

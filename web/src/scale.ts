@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a chart draws, and where: steps of axes, gaps, places of labels. Nothing here touches the document.
+import type { Level } from "./model";
+import type { Column } from "./plots";
+
+export interface Line {
+  label: string;
+  values: Column;
+  color: string; // of the style sheet
+  dash: number[];
+  heavy: boolean;
+}
+export interface Part {
+  label: string;
+  values: Column; // its own height
+  color: string;
+  faint?: boolean;
+}
+export interface Lane {
+  label: string;
+  parts: { from: number; to: number; text: string; level: Level }[];
+}
+export interface Picture {
+  times: number[]; // seconds
+  from: number;
+  to: number;
+  live: boolean;
+  at: number | null; // a moment that is marked
+  lines: Line[];
+  parts: Part[] | null; // a stack, from below
+  rest: { label: string; values: Column } | null; // what is left of the whole, blank
+  bands: [Column, Column][]; // the widest first
+  refs: { value: number; label: string; level: Level }[];
+  marks: { from: number; to: number; level: Level; text: string }[];
+  lanes: Lane[];
+  gap: number; // seconds: what is further apart was not recorded
+  top: number | null;
+  bottom: number;
+  digits: number;
+  text: (v: number) => string;
+  older: string; // what is said of the time before the first value
+}
+
+/** Steps that people count in, at most `most` of them. */
+export function ticks(low: number, high: number, most: number): number[] {
+  const raw = (high - low) / Math.max(1, most),
+    power = 10 ** Math.floor(Math.log10(raw)),
+    step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= raw)!;
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+const STEPS = [
+  1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600,
+  2592000, 5184000,
+];
+
+/** Whole minutes, hours and days of the reader's clock. */
+export function timeTicks(from: number, to: number, most: number): number[] {
+  const step = STEPS.find((n) => (to - from) / n <= Math.max(1, most)) ?? 7776000,
+    zone = new Date(from * 1000).getTimezoneOffset() * 60;
+  const first = Math.ceil((from - zone) / step);
+  return Array.from(
+    { length: Math.max(0, Math.floor((to - zone) / step) - first + 1) },
+    (_, i) => (first + i) * step + zone,
+  );
+}
+
+/** Highest and lowest of what is drawn, with what limits it. */
+export function range(p: Picture): [number, number] {
+  let low = Infinity,
+    high = -Infinity;
+  const take = (c: Column) => {
+    for (let i = 0; i < c.length; i++) {
+      const v = c[i],
+        t = p.times[i]!;
+      if (v == null || t < p.from || t > p.to) continue;
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
+  };
+  for (const l of p.lines) take(l.values);
+  for (const [a, b] of p.bands) {
+    take(a);
+    take(b);
+  }
+  if (p.parts)
+    take(
+      p.times.map((_, i) =>
+        p.parts!.reduce((n: number | null, x) => (x.values[i] == null ? n : (n ?? 0) + x.values[i]!), null),
+      ),
+    );
+  if (p.top != null) return [p.bottom, Math.max(p.top, high)];
+  for (const r of p.refs) high = Math.max(high, r.value);
+  if (!Number.isFinite(high)) return [p.bottom, p.bottom + 1];
+  const steps = ticks(Math.min(p.bottom, low), Math.max(high * 1.03, p.bottom + 1), 4),
+    step = steps.length > 1 ? steps[1]! - steps[0]! : 1;
+  const floor = p.bottom > 0 ? Math.min(p.bottom, Math.floor(low / step) * step) : 0;
+  return [floor, Math.ceil((high * 1.01) / step) * step];
+}
+
+/** Moves labels apart, as little as needed: places from above, each at least `apart` below the last, none below `end`. */
+export function spreadLabels(places: number[], apart: number, begin: number, end: number): number[] {
+  const order = places.map((y, i) => ({ y, i })).sort((a, b) => a.y - b.y);
+  order.forEach((o, k) => (o.y = Math.max(o.y, k ? order[k - 1]!.y + apart : begin)));
+  for (let k = order.length - 1, low = end; k >= 0; k--, low -= apart) {
+    const o = order[k]!;
+    o.y = Math.min(o.y, low);
+    low = o.y;
+  }
+  const out: number[] = [];
+  for (const o of order) out[o.i] = o.y;
+  return out;
+}
+
+/** Where nothing was recorded between two times. */
+export function gaps(p: Pick<Picture, "times" | "from" | "to" | "gap" | "live">): [number, number][] {
+  const inside = p.times.filter((t) => t >= p.from && t <= p.to),
+    found: [number, number][] = [];
+  let last = p.from;
+  for (const t of inside) {
+    if (t - last > p.gap) found.push([last, t]);
+    last = t;
+  }
+  if (p.to - last > p.gap && (!p.live || !inside.length)) found.push([last, p.to]);
+  return found;
+}
