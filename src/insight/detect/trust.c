@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Utilization that other readings contradict: it only says that some kernel or copy was there. What was done shows in the SMs.
  */
+#include <stdio.h>
+
 #include "insight/detect/detect.h"
+#include "insight/detect/job.h"
 #include "insight/facts/words.h"
 
 enum { BUSY_FROM = 900, WORK_MAX = 30, PIPES_MAX = 50, LASTING_MS = 60000 };
@@ -12,10 +15,17 @@ static void detect_waiting(const struct facts *f, struct collection *c, int64_t 
     if (active > WORK_MAX || reading_or(gpu->dram_active_permille, 0) > PIPES_MAX)
         return;
     int64_t graphics = reading_or(gpu->graphics_active_permille, 1000);
+    const struct job_wait *wait = job_waits_of(f->waits, gpu, false);
+    char what[JOB_GPU_WORDS + 32], target[JOB_GPU_WORDS];
+    snprintf(what, sizeof what, "%s%s",
+             wait                   ? "waiting for "
+             : graphics <= WORK_MAX ? "only with copies"
+                                    : "waiting inside a kernel",
+             wait ? job_wait_target(wait, target) : "");
     int32_t pid = f->workers.count == 1 && f->workers.first ? f->workers.first->pid : 0;
-    collect(c, gpu, FINDING_NO_WORK_DONE, SEVERITY_NOTICE, 0.9, pid, "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work",
-            gpu->index, is(f), percent(util), graphics <= WORK_MAX ? "only with copies" : "waiting inside a kernel",
-            percent(active));
+    /* Once for the job is enough. */
+    collect(c, gpu, FINDING_NO_WORK_DONE, wait ? SEVERITY_INFO : SEVERITY_NOTICE, 0.9, pid,
+            "GPU %d %s busy %lld%% of the time, but %s: %lld%% at work", gpu->index, is(f), percent(util), what, percent(active));
 }
 
 void detect_trust(const struct facts *f, struct collection *c)

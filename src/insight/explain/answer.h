@@ -54,5 +54,7 @@ void answer_usual(struct why_part *part, bool over);              /* a sentence 
 void answer_resume(const struct facts *f, struct why_part *part); /* what a suspend has changed */
 /* Faults that no cause of the explanation is about, as sentences, causes and advice. */
 void answer_findings(const struct facts *f, struct why_part *part);
+/* Evidence, advice and the brief line of a GPU whose job waits. */
+void answer_job(const struct facts *f, struct why_part *part);
 void answer_host(const struct snapshot *now, struct why *why, bool over);
 void suggest(const struct facts *f, struct why_part *part);

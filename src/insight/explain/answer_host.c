@@ -12,6 +12,8 @@ enum answer_kind {
     KIND_FAN,
     KIND_LOST,
     KIND_ERROR,
+    KIND_LATE,
+    KIND_WAITING,
     KIND_BUSY,
     KIND_LIGHT,
     KIND_WARM,
@@ -25,12 +27,25 @@ enum answer_kind {
 };
 
 /* "GPU 1 is ...", in the order in which they are said: what is wrong first. */
-static const char *const states[KIND_COUNT] = {"without a working fan", "lost",    "unreadable",   "busy",
-                                               "lightly loaded",        "warm",    "cooling down", "kept from idling",
-                                               "loud by a setting",     "unclear", "idle",         "asleep"};
+static const char *const states[KIND_COUNT] = {"without a working fan",
+                                               "lost",
+                                               "unreadable",
+                                               "late",
+                                               "waiting",
+                                               "busy",
+                                               "lightly loaded",
+                                               "warm",
+                                               "cooling down",
+                                               "kept from idling",
+                                               "loud by a setting",
+                                               "unclear",
+                                               "idle",
+                                               "asleep"};
 
 static enum answer_kind answer_host_kind_of(const struct why_part *part)
 {
+    if (part->waits)
+        return KIND_WAITING;
     bool light = part->activity.code == ACTIVITY_LIGHTLY_LOADED;
     switch (part->causes[0].code) {
     case FINDING_COMPUTE_LOAD:
@@ -43,6 +58,9 @@ static enum answer_kind answer_host_kind_of(const struct why_part *part)
     case FINDING_POWER_LIMIT:
     case FINDING_HIDDEN_LOAD:
     case FINDING_LOADING: return light ? KIND_LIGHT : KIND_BUSY;
+    case FINDING_NO_WORK_DONE:
+    case FINDING_RANKS_WAIT: return KIND_WAITING;
+    case FINDING_STRAGGLER: return KIND_LATE;
     case FINDING_FAN_STOPPED:
     case FINDING_FAN_FAILING: return KIND_FAN;
     case FINDING_RECENT_LOAD: return KIND_COOLING;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "insight/detect/job.h"
 #include "insight/explain/answer.h"
 
 const char *why_likelihood(const struct why_cause *cause)
@@ -30,16 +31,20 @@ static void answer(const struct facts *f, struct why_part *part)
     answer_resume(f, part);
     suggest(f, part);
     answer_findings(f, part);
+    answer_job(f, part);
 }
 
 struct why *why_judge(const struct snapshot *now, const struct judge_basis *basis)
 {
     struct why *why = calloc(1, sizeof *why + now->gpu_count * sizeof why->gpus[0]);
     AUTO_FREE struct facts *facts = calloc(now->gpu_count + 1, sizeof *facts);
-    if (!why || !facts)
+    AUTO_JOB_WAITS struct job_waits waits = {0};
+    if (!why || !facts || job_waits_find(&waits, now) < 0)
         goto fail;
+    struct judge_basis whole = *basis;
+    whole.waits = &waits;
     why->gpu_count = now->gpu_count;
-    why->verdict = verdict_make(now, basis, &(struct judge_parts){facts, &why->machine, why->gpus});
+    why->verdict = verdict_make(now, &whole, &(struct judge_parts){facts, &why->machine, why->gpus});
     if (!why->verdict)
         goto fail;
     suggest(NULL, &why->machine);

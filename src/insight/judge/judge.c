@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/detect/job.h"
 #include "insight/facts/activity.h"
 #include "insight/judge/health_judge.h"
 #include "insight/judge/verdict.h"
@@ -186,10 +187,17 @@ void judge_take(struct judge *j, struct snapshot *s)
     recent_begin(&j->recent, s);
     recent_follow(&j->recent, j->last, s);
     activity_fill(s, &j->recent);
+    AUTO_JOB_WAITS struct job_waits waits = {0};
+    if (job_waits_find(&waits, s) == 0)
+        job_waits_mark(&waits, s);
     j->health->usual = j->usual;
     judge_parts(j, s);
-    const struct judge_basis basis = {
-        .past = &j->recent, .usual = j->usual, .health = j->last_health, .forecast = j->last_forecast, .log_unread = j->log_unread};
+    const struct judge_basis basis = {.past = &j->recent,
+                                      .usual = j->usual,
+                                      .health = j->last_health,
+                                      .forecast = j->last_forecast,
+                                      .waits = &waits,
+                                      .log_unread = j->log_unread};
     s->verdict = verdict_make(s, &basis, NULL);
     if (s->verdict) {
         note_since(j, s->verdict, s->taken_at);

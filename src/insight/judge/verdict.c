@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "insight/detect/detect.h"
+#include "insight/detect/job.h"
 #include "insight/judge/gather.h"
 
 /* One GPU after the other, where only the list is wanted. */
@@ -45,6 +46,7 @@ static void gather_gpu(struct collection *c, size_t position, const struct facts
     detect_symptoms(f, c); /* first: their headlines are the shortest */
     gather_causes(c, f, part);
     gather_looked(c, position, f->gpu, log_unread);
+    detect_job(f, c);
     if (f->gpu->state != GPU_OK)
         return;
     detect_clocks(f, c);
@@ -60,6 +62,8 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
     AUTO_FREE struct scratch *scratch = keep ? NULL : malloc(sizeof *scratch);
     if ((!keep && !scratch) || collection_init(&c, now) < 0)
         return NULL;
+    AUTO_JOB_WAITS struct job_waits own = {0};
+    const struct job_waits *waits = basis->waits ? basis->waits : job_waits_find(&own, now) < 0 ? NULL : &own;
     struct why_part *host = keep ? keep->host : &scratch->part;
     *host = (struct why_part){.gpu_index = -1};
     rules_machine(now, host);
@@ -69,6 +73,7 @@ struct verdict *verdict_make(const struct snapshot *now, const struct judge_basi
         struct why_part *part = keep ? &keep->gpus[i] : &scratch->part;
         *part = (struct why_part){0};
         judge_gpu(now, &now->gpus[i], basis, f, part);
+        f->waits = waits;
         gather_gpu(&c, i, f, part, basis->log_unread);
     }
     gather_health(&c, basis->health);

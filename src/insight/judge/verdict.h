@@ -18,8 +18,9 @@ struct judge_basis {
     const struct baselines *usual;
     const struct health *health;
     const struct forecast *forecast;
-    bool over;       /* a moment of the past, in the past tense */
-    bool log_unread; /* the kernel log of this host could not be read */
+    const struct job_waits *waits; /* of this snapshot; NULL: they are looked for */
+    bool over;                     /* a moment of the past, in the past tense */
+    bool log_unread;               /* the kernel log of this host could not be read */
 };
 
 /* What an explanation needs beside the list: the causes with their evidence, in the snapshot's order. */

@@ -116,6 +116,25 @@ static bool set_scaled(struct reading *reading, double scale, double value)
     return true;
 }
 
+/* evidence main_disk_percent 90, evidence mount /mnt/data */
+static bool set_evidence(struct process *p, struct str rest)
+{
+    struct str key;
+    double number;
+    str_word(&rest, &key);
+    rest = str_trim(rest);
+    if (!p->host && (p->host = calloc(1, sizeof *p->host)))
+        *p->host = (struct host_evidence){.state = READING_OK, .looks = 10, .over_ms = 5000};
+    if (!p->host)
+        return false;
+    if (str_is(key, "mount"))
+        str_copy(p->host->mount, sizeof p->host->mount, rest);
+    for (size_t i = 0; i < EVIDENCE_COUNT; i++)
+        if (str_is(key, evidence_table[i].json_key) && str_to_double(rest, &number))
+            return set_scaled(&p->host->metric[i], evidence_table[i].json_scale, number);
+    return p->host->mount[0];
+}
+
 static bool set_process_fact(struct builder *b, struct str key, struct str value)
 {
     struct process *p = b->process;
@@ -133,6 +152,12 @@ static bool set_process_fact(struct builder *b, struct str key, struct str value
         str_copy(p->title, sizeof p->title, value);
     else if (str_is(key, "job"))
         str_copy(p->job, sizeof p->job, value);
+    else if (str_is(key, "rank") && str_to_i64(value, &ms))
+        p->rank = reading_ok(ms);
+    else if (str_is(key, "world_size") && str_to_i64(value, &ms))
+        p->world_size = reading_ok(ms);
+    else if (str_is(key, "evidence"))
+        return set_evidence(p, value);
     else if (str_is(key, "outside"))
         p->visible = false;
     else if (str_is(key, "parent") && str_to_i64(value, &ms))

@@ -8,7 +8,7 @@
 #include "model/snapshot.h"
 
 enum {
-    SCENARIO_LINES = 512,
+    SCENARIO_LINES = 1024,
     SCENARIO_BLOCKS = 12,
     SCENARIO_EXPECTATIONS = 24,
     SCENARIO_PATH = 192,

@@ -231,6 +231,12 @@ static void work_of_the_fourth_set_is_named(void **state)
     play("fourth-work.stories", 14);
 }
 
+static void a_late_rank_is_named_and_no_other(void **state)
+{
+    (void)state;
+    play("jobs.stories", 19);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(faults_are_found),
@@ -243,6 +249,8 @@ int main(void)
                                        TEST(faults_of_the_fourth_set_are_found),
                                        TEST(calm_of_the_fourth_set_is_left_alone),
                                        TEST(what_the_fourth_set_cannot_know_is_not_claimed),
-                                       TEST(work_of_the_fourth_set_is_named)};
+                                       TEST(work_of_the_fourth_set_is_named),
+
+                                       TEST(a_late_rank_is_named_and_no_other)};
     return RUN_TESTS(tests);
 }
