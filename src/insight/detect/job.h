@@ -52,7 +52,7 @@ void job_waits_mark(const struct job_waits *w, struct snapshot *now);
 enum { JOB_WORDS = 224, JOB_GPU_WORDS = 64 };
 /* "GPUs 0-2 and 4-7 are waiting for GPU 3, where train.py (alice, job 4711) waits for disk" */
 const char *job_wait_words(const struct job_wait *w, bool over, char out[JOB_WORDS]);
-/* "GPU 3", "rank 3", "another rank": whom the others wait for. */
+/* "GPU 3", "rank 3", "each other", "another host or the network": what is waited for. */
 const char *job_wait_target(const struct job_wait *w, char out[JOB_GPU_WORDS]);
 /* The GPU that stands for a job that waits: of the one that is waited for, else the first. */
 const struct gpu *job_wait_gpu(const struct job_wait *w);

@@ -44,6 +44,12 @@ static const char *words_gpus(const struct job_wait *w, bool waiting, char out[J
     return out;
 }
 
+/* All of its ranks are on this host, as far as they say. */
+static bool is_whole(const struct job *job)
+{
+    return reading_or(job->world_size, 0) <= (int64_t)job->processes;
+}
+
 const char *job_wait_target(const struct job_wait *w, char out[JOB_GPU_WORDS])
 {
     int64_t rank;
@@ -52,7 +58,7 @@ const char *job_wait_target(const struct job_wait *w, char out[JOB_GPU_WORDS])
     if (reading_get(w->ended, &rank))
         snprintf(out, JOB_GPU_WORDS, "rank %lld", (long long)rank);
     else
-        snprintf(out, JOB_GPU_WORDS, "another rank");
+        snprintf(out, JOB_GPU_WORDS, is_whole(w->job) ? "each other" : "another host or the network");
     return out;
 }
 
@@ -78,7 +84,6 @@ static const char *words_late(const struct job_wait *w, bool over)
 static bool say_wait(struct text *s, const struct job_wait *w, bool over, const char *who)
 {
     char gpus[JOB_GPU_WORDS], target[JOB_GPU_WORDS];
-    bool here = reading_or(w->job->world_size, 0) <= (int64_t)w->job->processes;
     const char *are = over ? w->waiting > 1 ? "were" : "was" : w->waiting > 1 ? "are" : "is";
     words_gpus(w, true, gpus);
     job_wait_target(w, target);
@@ -91,7 +96,7 @@ static bool say_wait(struct text *s, const struct job_wait *w, bool over, const 
         return text_append(s, "%s %s waiting for %s, where %s %s", gpus, are, target, who, words_late(w, over));
     if (w->why == LATE_ENDED)
         return text_append(s, "%s %s waiting for %s of %s, which has ended", gpus, are, target, who);
-    if (here)
+    if (is_whole(w->job))
         return text_append(s, "%s %s waiting for each other: no rank of %s %s computing", gpus, are, who, over ? "was" : "is");
     return text_append(s, "%s %s waiting for a rank of %s on another host, or for the network", gpus, are, who);
 }

@@ -39,7 +39,8 @@ static const struct {
     {FINDING_NVLINK, "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back."},
     {FINDING_CLOCKS_LOW, "Reset fixed clocks to their default, and check the power supply or battery."},
     {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
-    {FINDING_RANKS_WAIT, "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL"},
+    {FINDING_RANKS_WAIT,
+     "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
     {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
 };
 

@@ -87,9 +87,13 @@ static void advise(struct why_part *part, const struct job_wait *w)
     case LATE_LINK:
     case LATE_SHARED: snprintf(text, sizeof text, "What slows GPU %d down: whirr why --gpu %d -v", gpu, gpu); break;
     default:
-        if (!w->late)
+        if (!w->late && reading_or(w->job->world_size, 0) <= (int64_t)w->job->processes)
             return;
-        snprintf(text, sizeof text, "What that rank is doing: whirr why --gpu %d -v", gpu);
+        if (w->late)
+            snprintf(text, sizeof text, "What that rank is doing: whirr why --gpu %d -v", gpu);
+        else
+            snprintf(text, sizeof text,
+                     "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL");
         break;
     }
     if (part->suggestion_count < WHY_SUGGESTIONS_MAX)

@@ -87,7 +87,7 @@ struct why_part {
     struct activity activity;     /* of a GPU */
     struct usual usual;           /* of a GPU; days 0: nothing is known */
     char answer[WHY_ANSWER_SIZE]; /* whole sentences */
-    bool waits; /* for another rank of its job */
+    bool waits;                   /* for another rank of its job */
     struct why_brief brief;       /* of a GPU */
     size_t cause_count;           /* most likely first; at least one for a GPU */
     struct why_cause causes[WHY_CAUSES_MAX];

@@ -273,6 +273,24 @@ static void fill_facts(const struct fill *f, struct gpu *g)
     g->display_active = reading_ok((c->abilities & CARD_DISPLAY) && f->gpu == 0);
 }
 
+/* What the program of a scenario does beside the GPU: on GPU 0, and its rank of a job on all of them. */
+static void fill_host_side(const struct fill *f, struct process *p, const char *job)
+{
+    const struct sim_scenario *s = f->world->scenario;
+    if (job) {
+        str_copy(p->job, sizeof p->job, str_from(job));
+        p->rank = reading_ok(f->gpu);
+        p->world_size = reading_ok(f->world->gpus);
+    }
+    if (f->gpu != 0 || !s->evidence_count || !process_evidence(p))
+        return;
+    p->host->state = READING_OK;
+    p->host->looks = 20;
+    p->host->over_ms = 10 * MS_PER_S;
+    for (size_t i = 0; i < s->evidence_count; i++)
+        p->host->metric[s->evidence[i].which] = reading_ok(s->evidence[i].value);
+}
+
 static void fill_process(const struct fill *f, struct gpu *g, const struct sim_share *share)
 {
     const struct sim_job *j = &f->world->scenario->jobs[share->job];
@@ -310,7 +328,10 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
         p->encoder_permille = coarse(share->load.encode * 1000, 10);
         p->decoder_permille = coarse(share->load.decode * 1000, 10);
     }
+    if (p->util_permille.value > reading_or(g->util_permille, 1000)) /* which the scenario sets */
+        p->util_permille.value = g->util_permille.value;
     p->power_mw = reading_absent(READING_UNREAD); /* attributed by the engine */
+    fill_host_side(f, p, program->job);
 }
 
 static void fill_processes(const struct fill *f, struct gpu *g)
@@ -331,11 +352,13 @@ struct wall fill_wall(struct wall origin, const struct sim_world *w, double t)
 static void fill_readings(const struct fill *f, struct gpu *g)
 {
     const struct sim_scenario *s = f->world->scenario;
-    if (f->gpu != 0)
+    const struct sim_reading *list = f->gpu == 0 ? s->readings : s->others;
+    size_t count = f->gpu == 0 ? s->reading_count : s->other_count;
+    if (f->gpu != 0 && !count)
         return;
-    for (size_t i = 0; i < s->reading_count; i++)
-        g->metric[s->readings[i].metric] = reading_ok(s->readings[i].value + (int64_t)((double)s->readings[i].per_second * f->t));
-    if (s->fan_control)
+    for (size_t i = 0; i < count; i++)
+        g->metric[list[i].metric] = reading_ok(list[i].value + (int64_t)((double)list[i].per_second * f->t));
+    if (s->fan_control && f->gpu == 0)
         gpu_set_property(g, PROPERTY_fan_control, s->fan_control);
     /* No more than this card has, whichever it is. */
     int64_t room = reading_or(g->mem_total_bytes, 0) - reading_or(g->mem_reserved_bytes, 0);

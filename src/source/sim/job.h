@@ -51,6 +51,7 @@ struct sim_program {
     int cpu_permille;
     int host_mib;
     const char *launcher; /* what started it, one for all GPUs; NULL: its own */
+    const char *job;      /* of which it has a rank on each GPU; NULL: none */
 };
 
 struct sim_job {

@@ -21,6 +21,8 @@ PROGRAM vllm = {"python3", "svc-llm",
                 "vllm-prod", "mistralai/Mistral-7B-Instruct-v0.3", PROCESS_COMPUTE, 1600, 14200};
 PROGRAM train = {"python3", "alice", "python3 train.py --model meta-llama/Llama-3.1-8B --batch-size 8 --bf16", "train-llama",
                  "meta-llama/Llama-3.1-8B", PROCESS_COMPUTE, 1150, 21000, "torchrun"};
+PROGRAM ranks = {"python3", "alice", "python3 train.py --model meta-llama/Llama-3.1-70B --bf16", "", "meta-llama/Llama-3.1-70B",
+                 PROCESS_COMPUTE, 1010, 24000, "torchrun", "4711"};
 PROGRAM finetune = {"python3", "bob", "python3 finetune.py --config configs/lora.yaml", "", "", PROCESS_COMPUTE, 1020, 9000};
 PROGRAM simulate = {"gmx", "carol", "gmx mdrun -deffnm npt -nb gpu -pme gpu", "", "", PROCESS_COMPUTE, 7800, 2600};
 PROGRAM notebook = {"python3", "dave", "python3 -m ipykernel_launcher -f /home/dave/.local/share/jupyter/runtime/kernel.json",
@@ -301,6 +303,27 @@ static const struct sim_reading waiting_readings[] = {
     {METRIC_power_mw, 122000},      {METRIC_throttle_bits, 0},        {METRIC_temp_mdegc, 41000},
 };
 
+/* Ranks of one job: seven wait in a collective for the one on GPU 0. */
+static const struct sim_job rank_jobs[] = {
+    {.cause = "training", .where = ON_ALL, .program = &ranks, .pattern = LOAD_STEADY, .util = 1.0, .mem_util = 0.4, .power = 1.0, .tensor = 0.5,
+     .vram_share = 0.76, .load_s = 20},
+};
+static const struct sim_reading late_readings[] = {
+    {METRIC_util_permille, 190}, {METRIC_graphics_active_permille, 180}, {METRIC_sm_active_permille, 180}, {METRIC_tensor_active_permille, 0},
+    {METRIC_dram_active_permille, 5}, {METRIC_power_mw, 216000}, {METRIC_throttle_bits, 0}, {METRIC_temp_mdegc, 44000},
+};
+static const struct sim_reading stopped_readings[] = {
+    {METRIC_util_permille, 0}, {METRIC_graphics_active_permille, 0}, {METRIC_sm_active_permille, 0}, {METRIC_tensor_active_permille, 0},
+    {METRIC_dram_active_permille, 0}, {METRIC_power_mw, 118000}, {METRIC_throttle_bits, 0}, {METRIC_temp_mdegc, 40000},
+};
+static const struct sim_evidence python_evidence[] = {
+    {EVIDENCE_main_running_permille, 1000}, {EVIDENCE_main_cpu_permille, 1000}, {EVIDENCE_busiest_thread_permille, 1000},
+    {EVIDENCE_cpu_permille, 1010},
+};
+static const struct sim_evidence stopped_evidence[] = {{EVIDENCE_stopped, 1}, {EVIDENCE_main_cpu_permille, 0}};
+#define OTHERS(table) .others = (table), .other_count = ARRAY_LEN(table)
+#define EVIDENCE_OF(table) .evidence = (table), .evidence_count = ARRAY_LEN(table)
+
 #define JOBS(table) .jobs = (table), .job_count = ARRAY_LEN(table)
 #define CONDITIONS(table) .conditions = (table), .condition_count = ARRAY_LEN(table)
 
@@ -378,6 +401,10 @@ static const struct sim_scenario scenarios[] = {
     {"power-unexplained", "nothing runs, and the GPU draws 380 W", "steady from the start", 1, "h100", 5 * MINUTE, READINGS(unexplained_readings), .finding = FINDING_POWER_UNEXPLAINED},
     {"hidden-load", "full load, and no process is listed", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), .hides = true, .finding = FINDING_HIDDEN_LOAD},
     {"waiting-kernel", "GPU 0 is busy all the time, but only waits", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(waiting_readings), .finding = FINDING_NO_WORK_DONE},
+    {"late-rank", "seven ranks of a job wait for the one on GPU 0, which prepares its data in Python", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(late_readings), OTHERS(waiting_readings), EVIDENCE_OF(python_evidence), .finding = FINDING_STRAGGLER},
+    {"stopped-rank", "seven ranks of a job wait for the one on GPU 0, which is stopped", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(stopped_readings), OTHERS(waiting_readings), EVIDENCE_OF(stopped_evidence), .finding = FINDING_STRAGGLER},
+    {"slowed-rank", "seven ranks of a job wait for the one on GPU 0, which has four PCIe lanes", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), CONDITIONS(link_conditions), OTHERS(waiting_readings), .finding = FINDING_PCIE_LINK},
+    {"waiting-job", "all eight ranks of a job wait for each other", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(waiting_readings), OTHERS(waiting_readings), .finding = FINDING_RANKS_WAIT},
 };
 /* clang-format on */
 

@@ -16,6 +16,11 @@ struct sim_reading {
 };
 
 /* A scripted course of events. */
+struct sim_evidence {
+    enum evidence which;
+    int64_t value;
+};
+
 struct sim_scenario {
     const char *name;
     const char *what;     /* one line */
@@ -29,6 +34,10 @@ struct sim_scenario {
     size_t condition_count;
     const struct sim_reading *readings; /* what GPU 0 shows instead of what follows from its load */
     size_t reading_count;
+    const struct sim_reading *others; /* what all other GPUs show */
+    size_t other_count;
+    const struct sim_evidence *evidence; /* what the program on GPU 0 does on its host */
+    size_t evidence_count;
     const char *fan_control;   /* of GPU 0; NULL: as the card has it */
     bool hides;                /* no process is listed on GPU 0 */
     enum finding_code finding; /* what whirr must find first when it has watched */

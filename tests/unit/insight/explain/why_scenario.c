@@ -123,10 +123,11 @@ static bool set_evidence(struct process *p, struct str rest)
     double number;
     str_word(&rest, &key);
     rest = str_trim(rest);
-    if (!p->host && (p->host = calloc(1, sizeof *p->host)))
-        *p->host = (struct host_evidence){.state = READING_OK, .looks = 10, .over_ms = 5000};
-    if (!p->host)
+    if (!process_evidence(p))
         return false;
+    p->host->state = READING_OK;
+    p->host->looks = 10;
+    p->host->over_ms = 5000;
     if (str_is(key, "mount"))
         str_copy(p->host->mount, sizeof p->host->mount, rest);
     for (size_t i = 0; i < EVIDENCE_COUNT; i++)
