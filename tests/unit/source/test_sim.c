@@ -36,8 +36,14 @@ static void assert_same_gpu(const struct gpu *a, const struct gpu *b)
                      (long long)b->metric[i].value);
     }
     assert_int_equal(a->process_count, b->process_count);
-    for (size_t i = 0; i < a->process_count; i++)
-        assert_memory_equal(&a->processes[i], &b->processes[i], sizeof a->processes[i]);
+    for (size_t i = 0; i < a->process_count; i++) {
+        struct process x = a->processes[i], y = b->processes[i];
+        assert_true(!x.host == !y.host);
+        if (x.host)
+            assert_memory_equal(x.host, y.host, sizeof *x.host);
+        x.host = y.host = NULL;
+        assert_memory_equal(&x, &y, sizeof x);
+    }
 }
 
 static void the_same_moment_reads_the_same_however_often_one_looked(void **state)
