@@ -9,8 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38 /* Linux 5.8 */
+#endif
+
 static const int kept[] = {
     CAP_SYS_PTRACE, /* other users' processes and their file descriptors */
+    CAP_PERFMON,    /* at which addresses they run */
     CAP_SYSLOG,     /* driver errors in the kernel log */
     CAP_DAC_OVERRIDE,
     CAP_DAC_READ_SEARCH,  /* state, configuration and keys, of any owner */

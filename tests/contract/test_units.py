@@ -34,6 +34,8 @@ def test_the_unit_can_not_write_into_other_processes():
     assert {"process_vm_writev", "pidfd_getfd", "@debug"} <= set(denied)
     listed = analyze("syscall-filter", "@debug").stdout
     assert "ptrace" in listed
+    # Of these one is let through again, behind the line that takes them away: the samples of addresses.
+    assert re.findall(r"^SystemCallFilter=(.*)$", SYSTEM.read_text(), re.M)[-1] == "perf_event_open" and "perf_event_open" in listed
 
 
 def exposure(unit):
@@ -42,9 +44,9 @@ def exposure(unit):
 
 
 def test_the_system_unit_is_closed():
-    assert exposure(SYSTEM) < 2.0
+    assert exposure(SYSTEM) <= 2.0
     text = SYSTEM.read_text()
-    assert re.search(r"^CapabilityBoundingSet=CAP_SYS_PTRACE$", text, re.M) and re.search(r"^User=whirr$", text, re.M)
+    assert re.search(r"^CapabilityBoundingSet=CAP_SYS_PTRACE CAP_PERFMON$", text, re.M) and re.search(r"^User=whirr$", text, re.M)
 
 
 def generate(folder, version):
@@ -75,7 +77,7 @@ def test_packages_enable_nothing_and_write_nothing_into_the_administrators_place
     assert (ROOT / "packaging" / "systemd" / "90-whirr.preset").read_text().splitlines()[-1] == "disable whirr.service"
 
 
-@pytest.mark.parametrize("more, most", [("local-only", 1.7), ("kernel-log", 1.8)])
+@pytest.mark.parametrize("more, most", [("local-only", 1.8), ("kernel-log", 2.0)])
 def test_what_may_be_added_to_the_unit_does_not_open_it(more, most, tmp_path):
     unit = tmp_path / "whirr.service"
     added = {"local-only": (ROOT / "packaging" / "systemd" / "local-only.conf").read_text(), "kernel-log": "[Service]\nStandardInput=file:/dev/kmsg\n"}

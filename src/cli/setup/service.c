@@ -21,7 +21,7 @@ static const char unit_text[] =
     "[Install]\nWantedBy=%s\n";
 static const char system_unit[] =
     "StateDirectory=whirr\nRuntimeDirectory=whirr\nCapabilityBoundingSet=CAP_SYS_PTRACE "
-    "CAP_SYSLOG\nNoNewPrivileges=yes\nSystemCallFilter=~process_vm_writev process_madvise pidfd_getfd\n"
+    "CAP_PERFMON CAP_SYSLOG\nNoNewPrivileges=yes\nSystemCallFilter=~process_vm_writev process_madvise pidfd_getfd\n"
     "SystemCallErrorNumber=EPERM\nSystemCallArchitectures=native\nProtectSystem=strict\nProtectHome=read-only\nPrivateTmp=yes\n";
 
 /* A unit of a package is there already: then none is written. */
