@@ -2,6 +2,7 @@
  * whirr why: why is my GPU fan running?
  */
 
+#include "ask/cpu_time.h"
 #include "ask/explain.h"
 #include "ask/past_answer.h"
 #include "base/cleanup.h"
@@ -13,6 +14,20 @@
 static void cleanup_why(struct why **why)
 {
     why_free(*why);
+}
+
+/* With -v, for a second: where the programs that use a CPU spend its time. */
+static void add_cpu_time(struct cli *cli, struct session *session, const struct snapshot *now, int only, struct buf *out)
+{
+    enum { SAMPLE_MS = 1000 };
+    const struct process *list[CPU_TIME_PROCESSES];
+    size_t count = cpu_time_processes(now, only, list);
+    for (size_t i = 0; i < count; i++) {
+        char words[ADDRESS_WORDS];
+        cpu_time_words(cli, session, list[i], SAMPLE_MS / (int64_t)count, words);
+        if (words[0])
+            table_cpu_time(out, &cli->page, list[i], words);
+    }
 }
 
 static int why_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
@@ -32,6 +47,8 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
         table_idle(out, &cli->page, now, why, only);
     } else {
         table_why(out, &cli->page, now, why, only, "whirr why");
+        if (cli->page.verbose)
+            add_cpu_time(cli, session, now, only, out);
     }
     return 0;
 }

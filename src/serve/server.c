@@ -93,7 +93,7 @@ static int start(struct server *s, struct error *err)
     s->data.metrics = &s->options.metrics;
     s->data.fleet = o->fleet;
     if (live_init(&s->live, loop, &s->data, s->site.options.connections_max) || release_init(&s->release, loop, &s->data) ||
-        history_init(&s->history, loop))
+        cpu_samples_init(&s->cpu_samples, loop) || history_init(&s->history, loop))
         return error_set(err, -ENOMEM, "out of memory");
     return site_listen(&s->site, err);
 }
@@ -182,8 +182,10 @@ void server_run(struct server *s)
 
 void server_end_work(struct server *s)
 {
-    if (s)
-        release_end(&s->release);
+    if (!s)
+        return;
+    release_end(&s->release);
+    cpu_samples_end(&s->cpu_samples);
 }
 
 void server_free(struct server *s)
@@ -197,6 +199,7 @@ void server_free(struct server *s)
     site_close_connections(&s->site); /* the clients leave the hub before it goes */
     live_done(&s->live);
     release_done(&s->release);
+    cpu_samples_done(&s->cpu_samples);
     history_done(&s->history);
     site_done(&s->site);
     blob_unref(s->openapi);

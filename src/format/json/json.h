@@ -8,6 +8,7 @@
 
 #include "base/json_writer.h"
 #include "guard/guard.h"
+#include "host/evidence/address_samples.h"
 #include "insight/explain/why.h"
 #include "model/snapshot.h"
 #include "store/query.h"
@@ -23,6 +24,11 @@ struct json_t;
 void activity_from_json(const struct json_t *o, struct activity *a);
 /* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
+
+/* GET /api/why/cpu: where a process spends its CPU time. */
+void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s);
+/* The sentence in such an answer; false: there is none that was permitted. */
+bool json_cpu_samples_words(struct str answer, char words[ADDRESS_WORDS]);
 
 /* GET /api/gpu/devices and GET /api/gpu/driver. */
 void json_devices(struct json_writer *j, const struct snapshot *s, int only);

@@ -178,6 +178,13 @@ static void all_evidence(struct buf *out, const struct page *page, const struct 
         }
 }
 
+void table_cpu_time(struct buf *out, const struct page *page, const struct process *p, const char *words)
+{
+    char name[PROCESS_WORDS], text[PROCESS_WORDS + WHY_TEXT_SIZE];
+    snprintf(text, sizeof text, "%s: %s", process_words(p, WITH_PID, name), words);
+    labelled(out, page, "CPU", INK_PLAIN, text);
+}
+
 /* ---- the short form ---- */
 
 /* What there is to say about the GPU that matters most, or the only one that was asked for. */

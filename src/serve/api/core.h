@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "http/site.h"
+#include "serve/api/cpu_samples.h"
 #include "serve/api/history.h"
 #include "serve/api/options.h"
 #include "serve/api/release.h"
@@ -21,6 +22,7 @@ struct server {
     struct data data;
     struct broadcast live;
     struct release release;
+    struct cpu_samples cpu_samples;
     struct history history;
     struct blob *openapi;                      /* made when first asked for */
     struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */

@@ -243,6 +243,7 @@ const struct route server_routes[] = {
     {"/api/system/gpu-stats", HTTP_GET, JSON, TRUST_READER, get_stats},
     {"/api/system/gpu-stats/history", HTTP_GET, JSON, TRUST_READER, get_stats_history},
     {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
+    {"/api/why/cpu", HTTP_GET, JSON, TRUST_READER, get_why_cpu},
     {"/api/widget", HTTP_GET, JSON, TRUST_READER, get_widget},
     {"/badge.svg", HTTP_GET, NULL, TRUST_READER, get_badge},
     {"/docs", HTTP_GET, NULL, TRUST_READER, get_docs},
