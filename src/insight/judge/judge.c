@@ -10,6 +10,7 @@
 #include "insight/detect/job.h"
 #include "insight/facts/activity.h"
 #include "insight/judge/health_judge.h"
+#include "insight/judge/limit_memory.h"
 #include "insight/judge/verdict.h"
 
 /* Samples for requests come as often as clients ask: the past needs a point a second at most. */
@@ -30,6 +31,7 @@ struct judge {
     const struct snapshot *last; /* the one before: its processes that are gone have ended */
     struct health_history *health;
     struct health *last_health; /* of the last snapshot; NULL before the first */
+    struct limit_memory *limits;
     struct forecast_memory *forecast;
     struct forecast *last_forecast;
     struct baselines *usual; /* NULL: nothing is known */
@@ -47,7 +49,8 @@ struct judge *judge_new(void)
         return NULL;
     j->health = health_history_new();
     j->forecast = forecast_memory_new();
-    if (j->health && j->forecast)
+    j->limits = limit_memory_new();
+    if (j->health && j->forecast && j->limits)
         return j;
     judge_free(j);
     return NULL;
@@ -61,6 +64,7 @@ void judge_free(struct judge *j)
     snapshot_unref(j->last);
     health_free(j->last_health);
     health_history_free(j->health);
+    limit_memory_free(j->limits);
     forecast_free(j->last_forecast);
     forecast_memory_free(j->forecast);
     free(j->usual);
@@ -187,6 +191,7 @@ void judge_take(struct judge *j, struct snapshot *s)
     recent_begin(&j->recent, s);
     recent_follow(&j->recent, j->last, s);
     activity_fill(s, &j->recent);
+    limit_memory_judge(j->limits, s);
     AUTO_JOB_WAITS struct job_waits waits = {0};
     if (job_waits_find(&waits, s) == 0)
         job_waits_mark(&waits, s);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What keeps a program from giving its GPU work: its threads, loaders, files, quota. A thread at 100% proves nothing, since a
+ * program spins while it waits for its GPU; it counts only where the GPU is not busy.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/detect/limit.h"
+
+/* Permille of the looks or of a core */
+enum {
+    WAITS = 250, /* the main thread was found waiting for it in a quarter of the looks */
+    WAITS_MOST = 500,
+    CORE_BUSY = 600, /* of a thread that is the limit */
+    CORE_HALF = 450,
+    CORE_SLEEPS = 150, /* at most, of a program that does nothing */
+    LOADER_BUSY = 300, /* of the busiest child */
+    QUOTA_STOPS = 150,
+    PRESSED = 200,
+    QUEUED = 400,      /* ready to run, and no CPU was free */
+    FAULTS = 100,      /* a second, from a disk */
+    GPU_USED = 5,      /* of the GPU: it was given some work */
+    SMALL_ENGINE = 50, /* the engine was in use for long enough to compare it with the multiprocessors */
+    COMPILE_ENGINE = 200,
+};
+enum { DISK_BYTES = 20000000, DISK_BYTES_MANY = 100000000 };
+
+static struct limit_look look(enum limit code, double confidence)
+{
+    return (struct limit_look){code, confidence};
+}
+
+static int64_t of(struct reading r)
+{
+    return reading_or(r, 0);
+}
+
+/* Waits for its own children or other processes, or for a thread of its own that does. */
+static int64_t waits_for_others(const struct host_evidence *h)
+{
+    return of(h->main_pipe_permille) + of(h->main_poll_permille) + of(h->main_lock_permille) + of(h->main_child_permille);
+}
+
+static bool is_loader(const char *name)
+{
+    static const char *const names[] = {"pt_data_worker", "pt_data_pin", "dali", "tf_data", "loader", "ray::"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool gave_work(const struct limit_facts *f)
+{
+    return of(f->util) >= GPU_USED || of(f->engine) >= GPU_USED;
+}
+
+/* Kernels so small that launching them takes longer: the engine was in use, the multiprocessors hardly. */
+static bool kernels_are_tiny(const struct limit_facts *f)
+{
+    return f->counted && f->alone && of(f->engine) >= SMALL_ENGINE && of(f->sm) * 2 < of(f->engine) &&
+           of(f->dram) * 2 < of(f->engine);
+}
+
+/* ---- what a program waits for ---- */
+
+static struct limit_look limit_of_files(const struct host_evidence *h)
+{
+    int64_t network = of(h->main_network_fs_permille) + of(h->main_fuse_permille), disk = of(h->main_disk_permille);
+    int64_t moves = of(h->read_bytes_per_s) + of(h->write_bytes_per_s), children = of(h->child_count);
+    if (network >= WAITS && network >= disk)
+        return look(LIMIT_NETWORK_FS, 0.85);
+    if (disk >= WAITS)
+        return look(LIMIT_DISK, moves >= DISK_BYTES ? 0.9 : 0.75);
+    /* Between its looks at a disk it copies what it has read, or writes what it saves. */
+    if (disk > 0 && moves >= DISK_BYTES_MANY)
+        return look(LIMIT_DISK, 0.75);
+    if (moves >= DISK_BYTES_MANY && of(h->io_pressure_permille) >= PRESSED && of(h->main_running_permille) < WAITS_MOST)
+        return look(LIMIT_DISK, 0.6);
+    if (children && of(h->child_disk_count) * 2 >= children && waits_for_others(h) >= WAITS_MOST)
+        return look(h->mount[0] ? LIMIT_NETWORK_FS : LIMIT_DISK, 0.8);
+    return look(LIMIT_UNJUDGED, 0);
+}
+
+static struct limit_look limit_of_machine(const struct host_evidence *h)
+{
+    bool swaps = of(h->major_faults_per_s) >= FAULTS && of(h->swap_bytes) > 0;
+    if (of(h->throttled_permille) >= QUOTA_STOPS)
+        return look(LIMIT_CPU_QUOTA, 0.9);
+    if (of(h->mem_pressure_permille) >= PRESSED || swaps)
+        return look(LIMIT_MEMORY_PRESSURE, swaps ? 0.85 : 0.7);
+    return look(LIMIT_UNJUDGED, 0);
+}
+
+static bool compiles(const struct limit_facts *f, const struct host_evidence *h)
+{
+    bool child = h->compiler[0] && strncmp(h->compiler, "lib", 3) != 0;
+    /* The library alone is mapped by many a program that does not use it any more: it counts where kernels hardly run. */
+    return child ||
+           (h->compiler[0] && of(f->engine) <= COMPILE_ENGINE && (!f->counted || of(f->engine) < GPU_USED || kernels_are_tiny(f)));
+}
+
+/* A program that runs, on one thread or several. */
+static struct limit_look limit_of_threads(const struct limit_facts *f, const struct host_evidence *h)
+{
+    int64_t busiest = MAX_OF(of(h->busiest_thread_permille), of(h->main_cpu_permille));
+    bool runs = busiest >= CORE_BUSY || of(h->main_running_permille) >= WAITS_MOST + 100;
+    if (compiles(f, h) && (runs || of(h->child_busiest_permille) >= LOADER_BUSY))
+        return look(LIMIT_COMPILE, strncmp(h->compiler, "lib", 3) == 0 ? 0.65 : 0.85);
+    if (of(h->runqueue_permille) >= QUEUED)
+        return look(LIMIT_HOST_CPU, 0.75);
+    if (!runs)
+        return look(LIMIT_UNJUDGED, 0);
+    return kernels_are_tiny(f) ? look(LIMIT_LAUNCH, 0.8) : look(LIMIT_HOST_CPU, f->counted ? 0.85 : 0.6);
+}
+
+/* A program whose main thread waits for its children: what they do is what it does. */
+static struct limit_look limit_of_children(const struct limit_facts *f, const struct host_evidence *h)
+{
+    bool waits = waits_for_others(h) >= WAITS_MOST && of(h->main_running_permille) < WAITS_MOST;
+    if (!of(h->child_count) || !waits)
+        return look(LIMIT_UNJUDGED, 0);
+    if (of(h->child_busiest_permille) >= LOADER_BUSY)
+        return look(LIMIT_LOADERS, is_loader(h->busiest_child) ? 0.9 : 0.7);
+    /* They wait themselves, for a network or on purpose. */
+    if (is_loader(h->busiest_child))
+        return look(LIMIT_LOADERS, gave_work(f) ? 0.75 : 0.65);
+    return look(LIMIT_UNJUDGED, 0);
+}
+
+/* Nothing is asked of the GPU. */
+static struct limit_look limit_of_rest(const struct limit_facts *f, const struct host_evidence *h)
+{
+    int64_t cpu = MAX_OF(of(h->cpu_permille), of(h->main_cpu_permille));
+    int64_t rests = of(h->main_sleep_permille) + waits_for_others(h);
+    bool serves = of(h->listens) || f->process->tokens_milli.state == READING_OK;
+    if (of(h->stopped))
+        return look(LIMIT_NONE, 0.9);
+    if (rests < WAITS_MOST && cpu > CORE_SLEEPS)
+        return look(LIMIT_CANNOT_TELL, 0.3);
+    if (serves && cpu <= CORE_HALF)
+        return look(LIMIT_NO_REQUESTS, gave_work(f) ? 0.6 : 0.8);
+    if (cpu > CORE_HALF)
+        return look(LIMIT_HOST_CPU, 0.5);
+    return look(LIMIT_NONE, of(h->main_sleep_permille) >= WAITS_MOST || !gave_work(f) ? 0.85 : 0.5);
+}
+
+/* Without a look at the host: the CPU time of the process is known anyway. */
+static struct limit_look limit_without_host(const struct limit_facts *f)
+{
+    int64_t cpu;
+    if (!reading_get(f->process->cpu_permille, &cpu))
+        return look(gave_work(f) || f->util.state != READING_OK ? LIMIT_CANNOT_TELL : LIMIT_NONE, 0.3);
+    if (cpu >= CORE_BUSY)
+        return kernels_are_tiny(f) ? look(LIMIT_LAUNCH, 0.6) : look(LIMIT_HOST_CPU, 0.45);
+    if (f->util.state == READING_OK && !gave_work(f) && cpu <= CORE_SLEEPS)
+        return look(LIMIT_NONE, 0.6);
+    return look(LIMIT_CANNOT_TELL, 0.3);
+}
+
+struct limit_look limit_of_host(const struct limit_facts *f)
+{
+    const struct host_evidence *h = f->process->host;
+    if (!h || h->state != READING_OK)
+        return limit_without_host(f);
+    struct limit_look found = limit_of_machine(h);
+    if (!found.code)
+        found = limit_of_files(h);
+    if (!found.code)
+        found = limit_of_children(f, h);
+    if (!found.code)
+        found = limit_of_threads(f, h);
+    if (!found.code)
+        found = limit_of_rest(f, h);
+    return found;
+}
