@@ -34,6 +34,14 @@ static inline void assert_same_process(const struct process *a, const struct pro
     assert_int_equal(a->container_name_state, b->container_name_state);
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         assert_same_reading(a->metric[i], b->metric[i], process_metric_table[i].field);
+    assert_int_equal(a->limit.code, b->limit.code);
+    assert_int_equal(a->limit.share_permille, b->limit.share_permille);
+    assert_int_equal(a->limit.second, b->limit.second);
+    assert_int_equal(!a->host, !b->host);
+    for (size_t i = 0; a->host && i < EVIDENCE_COUNT; i++)
+        assert_same_reading(a->host->metric[i], b->host->metric[i], evidence_table[i].field);
+    if (a->host)
+        assert_string_equal(a->host->busiest_child, b->host->busiest_child);
 }
 
 static inline void assert_same_gpu(const struct gpu *a, const struct gpu *b)

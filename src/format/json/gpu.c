@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Everything known about GPUs and their processes, by walking over the metric tables.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "format/json/json.h"
@@ -73,6 +74,25 @@ static void number_or_null(struct json_writer *j, const char *key, bool known, i
         jw_null(j);
 }
 
+void json_limit(struct json_writer *j, const struct process_limit *l)
+{
+    jw_key(j, "limit");
+    if (!l->code) {
+        jw_null(j);
+        return;
+    }
+    jw_object(j);
+    jw_key_text(j, "code", limit_name(l->code));
+    jw_key_text(j, "words", limit_words(l->code));
+    jw_key_text(j, "side", limit_side_name(limit_side(l->code)));
+    jw_key_number(j, "share_percent", (double)l->share_permille / 10);
+    jw_key_number(j, "over_seconds", (double)l->over_ms / MS_PER_S);
+    jw_key_number(j, "confidence", round(l->confidence * 100) / 100);
+    jw_key_text(j, "second", limit_name(l->second));
+    jw_key_number(j, "second_percent", (double)l->second_permille / 10);
+    jw_end(j);
+}
+
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p)
 {
     char words[PROCESS_WORDS];
@@ -91,6 +111,7 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
         json_scaled(j, process_metric_table[i].json, p->metric[i], process_metric_table[i].json_scale);
     jw_key_text(j, "power_basis", power_basis_name(p->power_basis));
     jw_key_text(j, "activity", p->activity == PROCESS_ACTIVITY_UNKNOWN ? NULL : process_activity_name(p->activity));
+    json_limit(j, &p->limit);
     json_words(j, "container", p->container);
     json_words(j, "model", p->model);
     json_words(j, "display_name", process_title(p));

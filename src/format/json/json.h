@@ -22,6 +22,8 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only);
 void json_activity(struct json_writer *j, const struct activity *a);
 struct json_t;
 void activity_from_json(const struct json_t *o, struct activity *a);
+/* The key `limit` with its object; null where it was not judged. */
+void json_limit(struct json_writer *j, const struct process_limit *l);
 /* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
 

@@ -75,14 +75,14 @@ static int64_t pipes(const struct gpu *gpu)
     return most;
 }
 
-/* Shares of the others; of a process that only copies the driver shows none, so that what nobody has may be its own. */
+/* A process that only copies has no share in the eyes of the driver: what the others do not have may be its own. */
 static int64_t share_of_others(const struct gpu *gpu, const struct process *p)
 {
     int64_t others = 0;
     for (size_t i = 0; i < gpu->process_count; i++)
         if (gpu->processes[i].pid != p->pid && gpu->processes[i].instance == p->instance)
             others += reading_or(gpu->processes[i].util_permille, 0);
-    return MIN_OF(others, 1000);
+    return MIN_OF(MAX_OF(others, 0), 1000);
 }
 
 /* A process whose share is not known, among several, cannot be told from them. */
@@ -104,6 +104,7 @@ void limit_facts_collect(struct limit_facts *f, const struct gpu *card, const st
     int64_t own = 0, whole;
     *f = (struct limit_facts){.gpu = gpu, .process = p, .others = share_of_others(card, p)};
     bool known = reading_get(p->util_permille, &own);
+    own = MIN_OF(MAX_OF(own, 0), 1000);
     f->counted = gpu->sm_active_permille.state == READING_OK;
     f->alone = f->others < SHARE_LEAST && (known || is_only_candidate(card, p));
     struct reading util = gpu->util_permille.state == READING_OK ? gpu->util_permille : gpu->graphics_active_permille;

@@ -16,7 +16,7 @@ struct moment {
     struct limit_look look;
 };
 
-struct course {
+struct limit_course {
     int gpu_index;
     int32_t pid;
     int64_t start_key;
@@ -28,7 +28,7 @@ struct course {
 struct limit_memory {
     uint64_t turn;
     size_t count, capacity;
-    struct course *courses;
+    struct limit_course *courses;
 };
 
 struct limit_memory *limit_memory_new(void)
@@ -44,20 +44,20 @@ void limit_memory_free(struct limit_memory *m)
     free(m);
 }
 
-static struct course *course_of(struct limit_memory *m, int gpu_index, const struct process *p)
+static struct limit_course *course_of(struct limit_memory *m, int gpu_index, const struct process *p)
 {
     for (size_t i = 0; i < m->count; i++) {
-        struct course *c = &m->courses[i];
+        struct limit_course *c = &m->courses[i];
         if (c->pid == p->pid && c->gpu_index == gpu_index && c->start_key == p->start_key)
             return c;
     }
     if (!ROOM_FOR_ONE(m->courses, m->count, m->capacity, 8))
         return NULL;
-    m->courses[m->count] = (struct course){.gpu_index = gpu_index, .pid = p->pid, .start_key = p->start_key};
+    m->courses[m->count] = (struct limit_course){.gpu_index = gpu_index, .pid = p->pid, .start_key = p->start_key};
     return &m->courses[m->count++];
 }
 
-static void drop_oldest(struct course *c, size_t drop)
+static void drop_oldest(struct limit_course *c, size_t drop)
 {
     c->count -= drop;
     for (size_t i = 0; i < c->count; i++)
@@ -65,7 +65,7 @@ static void drop_oldest(struct course *c, size_t drop)
 }
 
 /* A look stands for the time since the one before it; the first, and one after a gap, for one interval. */
-static void note(struct course *c, int64_t now_ms, int64_t interval_ms, struct limit_look look)
+static void note(struct limit_course *c, int64_t now_ms, int64_t interval_ms, struct limit_look look)
 {
     int64_t since = c->count ? now_ms - c->moments[c->count - 1].at_ms : 0;
     size_t old = 0;
@@ -82,14 +82,14 @@ static void note(struct course *c, int64_t now_ms, int64_t interval_ms, struct l
 
 /* ---- the answer ---- */
 
-struct tally {
+struct limit_tally {
     int64_t ms[LIMIT_COUNT];
     double sure_ms[LIMIT_COUNT]; /* weighted by confidence */
     int64_t all_ms;
 };
 
 /* Among equals the one that was seen last. */
-static enum limit most_of(const struct course *c, const struct tally *t, enum limit but)
+static enum limit most_of(const struct limit_course *c, const struct limit_tally *t, enum limit but)
 {
     enum limit best = LIMIT_UNJUDGED;
     for (size_t i = c->count; i-- > 0;) {
@@ -100,9 +100,9 @@ static enum limit most_of(const struct course *c, const struct tally *t, enum li
     return best;
 }
 
-static struct process_limit conclude(const struct course *c)
+static struct process_limit conclude(const struct limit_course *c)
 {
-    struct tally t = {0};
+    struct limit_tally t = {0};
     for (size_t i = 0; i < c->count; i++) {
         const struct moment *m = &c->moments[i];
         t.ms[m->look.code] += m->lasts_ms;
@@ -128,7 +128,7 @@ static struct process_limit conclude(const struct course *c)
 
 static void judge_process(struct limit_memory *m, const struct snapshot *s, const struct gpu *gpu, struct process *p)
 {
-    struct course *c = course_of(m, gpu->index, p);
+    struct limit_course *c = course_of(m, gpu->index, p);
     if (!c)
         return;
     if (c->seen != m->turn) /* one process may be listed twice: in two instances */

@@ -29,7 +29,7 @@ struct column_map {
 };
 
 struct recorded_columns {
-    struct column_map metrics, properties, process_metrics, host;
+    struct column_map metrics, properties, process_metrics, host, evidence; /* the last is new: empty in older files */
 };
 
 /* The names that this program writes, as the payload of a schema frame. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A GPU of a recording with its processes and instances, both ways.
  */
+#include <math.h>
 #include <string.h>
 
 #include "source/replay/coder.h"
@@ -15,7 +16,9 @@ enum {
     PROCESS_PARENT = 64,
     PROCESS_IN_JOB = 128,
     PROCESS_RANK = 256,
-    PROCESS_ALL = 511
+    PROCESS_LIMITED = 512,
+    PROCESS_ON_HOST = 1024,
+    PROCESS_ALL = 2047
 };
 
 static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
@@ -43,6 +46,71 @@ static struct reading code_count(struct coder *c, struct reading r)
     return coded ? reading_ok((int64_t)coded - 1) : (struct reading){0};
 }
 
+static bool limits_same(const struct process_limit *a, const struct process_limit *b)
+{
+    return a->code == b->code && a->share_permille == b->share_permille && a->over_ms == b->over_ms && a->second == b->second &&
+           a->second_permille == b->second_permille && llround(a->confidence * 1000) == llround(b->confidence * 1000);
+}
+
+/* By its name, which other versions know, too. */
+static void code_limit_code(struct coder *c, enum limit *code)
+{
+    char name[48] = "";
+    if (!c->reading)
+        str_copy(name, sizeof name, str_from(*code ? limit_name(*code) : ""));
+    CODE_TEXT(c, name);
+    if (c->reading && !limit_from_name(name, code))
+        *code = name[0] ? LIMIT_CANNOT_TELL : LIMIT_UNJUDGED;
+}
+
+static void code_limit(struct coder *c, struct process_limit *l)
+{
+    code_limit_code(c, &l->code);
+    code_limit_code(c, &l->second);
+    l->share_permille = (int64_t)code_small(c, (uint64_t)l->share_permille, 1000);
+    l->second_permille = (int64_t)code_small(c, (uint64_t)l->second_permille, 1000);
+    l->over_ms = code_i64(c, l->over_ms, 0);
+    l->confidence = (double)code_small(c, (uint64_t)llround(l->confidence * 1000), 1000) / 1000;
+}
+
+static const struct host_evidence *evidence_of(const struct process *p)
+{
+    static const struct host_evidence nothing;
+    return p->host ? p->host : &nothing;
+}
+
+static bool evidence_same(const struct process *one, const struct process *other)
+{
+    const struct host_evidence *a = evidence_of(one), *b = evidence_of(other);
+    return !one->host == !other->host && a->state == b->state && a->looks == b->looks && a->over_ms == b->over_ms &&
+           readings_same(a->metric, b->metric, EVIDENCE_COUNT) && strcmp(a->busiest_thread, b->busiest_thread) == 0 &&
+           strcmp(a->busiest_child, b->busiest_child) == 0 && strcmp(a->compiler, b->compiler) == 0 &&
+           strcmp(a->mount, b->mount) == 0;
+}
+
+static void code_evidence(struct coder *c, struct process *p, const struct process *before)
+{
+    bool there = code_small(c, p->host != NULL, 1);
+    if (c->reading && !there)
+        process_done(p);
+    if (!there || c->failed)
+        return;
+    struct host_evidence *h = process_evidence(p);
+    const struct host_evidence *old = evidence_of(before);
+    if (!h) {
+        c->failed = true;
+        return;
+    }
+    h->state = (enum reading_state)code_small(c, h->state, READING_LAST);
+    h->looks = code_i64(c, h->looks, old->looks);
+    h->over_ms = code_i64(c, h->over_ms, old->over_ms);
+    code_readings(c, h->metric, old->metric, EVIDENCE_COUNT, c->schema ? &c->schema->evidence : NULL);
+    char *const now[] = {h->busiest_thread, h->busiest_child, h->compiler, h->mount};
+    const char *const was[] = {old->busiest_thread, old->busiest_child, old->compiler, old->mount};
+    const size_t sizes[] = {sizeof h->busiest_thread, sizeof h->busiest_child, sizeof h->compiler, sizeof h->mount};
+    code_texts(c, now, was, sizes, ARRAY_LEN(now));
+}
+
 static unsigned process_changes(const struct process *a, const struct process *b)
 {
     unsigned mask = 0;
@@ -67,6 +135,10 @@ static unsigned process_changes(const struct process *a, const struct process *b
         mask |= PROCESS_IN_JOB;
     if (!reading_same(a->rank, b->rank) || !reading_same(a->world_size, b->world_size))
         mask |= PROCESS_RANK;
+    if (!limits_same(&a->limit, &b->limit))
+        mask |= PROCESS_LIMITED;
+    if (!evidence_same(a, b))
+        mask |= PROCESS_ON_HOST;
     return mask;
 }
 
@@ -100,6 +172,10 @@ static void code_process(struct coder *c, struct process *p, const struct proces
         p->rank = code_count(c, p->rank);
         p->world_size = code_count(c, p->world_size);
     }
+    if (mask & PROCESS_LIMITED)
+        code_limit(c, &p->limit);
+    if (mask & PROCESS_ON_HOST)
+        code_evidence(c, p, before);
 }
 
 /* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */

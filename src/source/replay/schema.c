@@ -26,6 +26,11 @@ static const char *host_name(size_t i)
     return i < HOST_METRIC_COUNT ? host_metric_table[i].field : NULL;
 }
 
+static const char *evidence_name(size_t i)
+{
+    return i < EVIDENCE_COUNT ? evidence_table[i].field : NULL;
+}
+
 static void write_names(struct buf *out, const char *(*name)(size_t))
 {
     size_t count = 0;
@@ -44,6 +49,7 @@ void schema_write(struct buf *out)
     write_names(out, property_name);
     write_names(out, process_metric_name);
     write_names(out, host_name);
+    write_names(out, evidence_name);
 }
 
 /* Usually the file was written by the same version: the name is where it was. */
@@ -78,5 +84,8 @@ int schema_read(const unsigned char *payload, size_t len, struct recorded_column
     bool fine =
         read_names(&payload, end, metric_name, &ret->metrics) && read_names(&payload, end, property_name, &ret->properties) &&
         read_names(&payload, end, process_metric_name, &ret->process_metrics) && read_names(&payload, end, host_name, &ret->host);
+    ret->evidence.count = 0;
+    if (fine && payload < end)
+        fine = read_names(&payload, end, evidence_name, &ret->evidence);
     return fine ? 0 : -EBADMSG; /* what a later version puts behind is not ours to judge */
 }

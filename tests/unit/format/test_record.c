@@ -171,6 +171,15 @@ static void any_process(struct process *p)
     any_text(p->model, sizeof p->model);
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
         p->metric[i] = any_reading();
+    p->limit.code = (enum limit)roll(LIMIT_COUNT);
+    p->limit.second = (enum limit)roll(LIMIT_COUNT);
+    p->limit.share_permille = (int64_t)roll(1001);
+    if (roll(2))
+        return;
+    struct host_evidence *h = process_evidence(p);
+    for (size_t i = 0; i < EVIDENCE_COUNT; i++)
+        h->metric[i] = any_reading();
+    any_text(h->busiest_child, sizeof h->busiest_child);
 }
 
 static void any_gpu(struct gpu *g, int index)
