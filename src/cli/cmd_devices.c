@@ -29,7 +29,7 @@ static int run_devices(struct cli *cli)
 
 static int render_driver(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
-    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_FAST, err);
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_STATIC | GROUP_FAST, err);
     if (!s)
         return err->code;
     if (cli->json) {

@@ -310,7 +310,7 @@ void keeper_notice(struct keeper *k, const struct event *e)
 {
     if (!k->spec->health || e->gpu_index < 0 || !has_bit(k->worker.gpus, e->gpu_index) || e->at.ms <= k->noticed.ms)
         return;
-    const struct xid_info *xid = e->kind == EVENT_XID ? xid_find(e->code) : NULL;
+    const struct xid_info *xid = e->kind == EVENT_DRIVER_FAULT ? xid_find(e->code) : NULL;
     char what[192];
     if (xid && (xid->class == XID_RESET || xid->class == XID_REBOOT || xid->class == XID_CABLE)) {
         snprintf(what, sizeof what, "XID %lld: %s", (long long)e->code, xid->what);

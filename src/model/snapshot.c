@@ -98,6 +98,26 @@ int snapshot_find_gpu(const struct snapshot *s, const char *which)
     return found;
 }
 
+static bool driver_is_listed(const struct gpu_driver *drivers, size_t count, const struct gpu_driver *one)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(drivers[i].name, one->name) == 0 && strcmp(drivers[i].version, one->version) == 0)
+            return true;
+    return false;
+}
+
+size_t snapshot_drivers(const struct snapshot *s, struct gpu_driver drivers[DRIVERS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->gpu_count && count < DRIVERS_MAX; i++) {
+        const struct gpu *gpu = &s->gpus[i];
+        const struct gpu_driver one = {gpu->source, gpu->driver.value, gpu->driver_version.value};
+        if (gpu->driver.state == READING_OK && !driver_is_listed(drivers, count, &one))
+            drivers[count++] = one;
+    }
+    return count;
+}
+
 const char *source_state_name(enum source_state state)
 {
     static const char *const names[] = {"off", "ok", "failing", "set aside", "hung", "released", "asleep"};

@@ -43,12 +43,19 @@ struct driver_info {
     char error_message[SOURCE_MESSAGE_SIZE];
 };
 
-enum event_kind { EVENT_XID, EVENT_GPU_LOST, EVENT_GPU_BACK, EVENT_ECC, EVENT_SOURCE, EVENT_OTHER };
+enum event_kind {
+    EVENT_DRIVER_FAULT, /* the driver reports an error by a number of its own: NVIDIA's XIDs */
+    EVENT_GPU_LOST,
+    EVENT_GPU_BACK,
+    EVENT_ECC,
+    EVENT_SOURCE,
+    EVENT_OTHER
+};
 
 struct event {
     enum event_kind kind;
     int gpu_index; /* -1: none */
-    int64_t code;  /* the XID, ... */
+    int64_t code;  /* of a driver fault, the number that the driver gives it */
     struct wall at;
     char text[128];
 };
@@ -88,6 +95,15 @@ enum { ALL_GPUS = -1 };
 
 /* "--gpu": index, UUID (a unique beginning is enough, with or without "GPU-") or PCI address. -1 when none or several match. */
 int snapshot_find_gpu(const struct snapshot *s, const char *which);
+
+/* The drivers behind the GPUs, each once, in the order of the GPUs; texts are the snapshot's. Returns how many. */
+enum { DRIVERS_MAX = 8 };
+struct gpu_driver {
+    const char *source;  /* that reads it */
+    const char *name;    /* "nvidia", "amdgpu", ... */
+    const char *version; /* "" unknown */
+};
+size_t snapshot_drivers(const struct snapshot *s, struct gpu_driver drivers[DRIVERS_MAX]);
 
 const char *source_state_name(enum source_state state);
 const char *event_kind_name(enum event_kind kind);

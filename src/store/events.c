@@ -37,9 +37,9 @@ int put_event(struct store *s, const struct store_event *e, struct error *err)
 
 static const char *event_severity(enum event_kind kind)
 {
-    return kind == EVENT_XID || kind == EVENT_GPU_LOST || kind == EVENT_ECC ? "critical"
-           : kind == EVENT_GPU_BACK                                         ? "info"
-                                                                            : "warning";
+    return kind == EVENT_DRIVER_FAULT || kind == EVENT_GPU_LOST || kind == EVENT_ECC ? "critical"
+           : kind == EVENT_GPU_BACK                                                  ? "info"
+                                                                                     : "warning";
 }
 
 int write_snapshot_events(struct store *s, const struct snapshot *snapshot, struct error *err)

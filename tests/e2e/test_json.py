@@ -96,3 +96,9 @@ def test_watts_of_processes_and_what_is_not_attributed_are_the_gpus_watts(whirr,
         assert "(not attributed)" in done.out
     alone = whirr("--source", f"sim:scenario={scenario}", "ps", "--user", "nobody")
     assert "(not attributed)" not in alone.out
+
+
+def test_a_host_with_gpus_of_several_vendors_names_each_driver(whirr):
+    drivers = whirr("--source", "sim:", "driver", "--json").json()["drivers"]
+    assert {"nvidia", "amdgpu"} <= {d["name"] for d in drivers} and len({(d["name"], d["version"]) for d in drivers}) == len(drivers)
+    assert "amdgpu" in whirr("--source", "sim:", "driver").out

@@ -27,7 +27,7 @@ DEVICE = {
 DEVICES = {"devices": [DEVICE], "count": int}
 DRIVER = {
     "driver_version": Null(str), "cuda_driver_version": Null(str), "nvml_version": Null(str), "cuda_available": bool,
-    "error_message": Null(str),
+    "error_message": Null(str), "drivers": [{"source": str, "name": str, "version": Null(str)}],
 }
 PROCESS = {
     "pid": int, "name": Null(str), "command": Null(str), "user": Null(str), "type": Null(OneOf("compute", "graphics", "both")),

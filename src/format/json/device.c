@@ -55,6 +55,21 @@ static const char *driver_error(const struct snapshot *s)
     return "no NVIDIA driver was found";
 }
 
+static void json_drivers(struct json_writer *j, const struct snapshot *s)
+{
+    struct gpu_driver drivers[DRIVERS_MAX];
+    size_t count = snapshot_drivers(s, drivers);
+    jw_key_array(j, "drivers");
+    for (size_t i = 0; i < count; i++) {
+        jw_object(j);
+        jw_key_text(j, "source", drivers[i].source);
+        jw_key_text(j, "name", drivers[i].name);
+        json_words(j, "version", drivers[i].version);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 void json_driver(struct json_writer *j, const struct snapshot *s)
 {
     const struct driver_info *d = &s->driver;
@@ -68,6 +83,7 @@ void json_driver(struct json_writer *j, const struct snapshot *s)
     json_words(j, "nvml_version", d->nvml_version);
     jw_key_bool(j, "cuda_available", nvidia && d->cuda_version[0]);
     jw_key_text(j, "error_message", driver_error(s));
+    json_drivers(j, s);
     jw_end(j);
 }
 

@@ -65,10 +65,25 @@ static void pair(struct buf *out, const struct page *page, const char *key, cons
     page_wrap(out, page, INK_PLAIN, value[0] ? value : page_dash(page), 16, 16);
 }
 
+/* "Driver  580.95.05", and those of other vendors by name: "Driver  amdgpu 6.12.12". */
+static void table_drivers(struct buf *out, const struct page *page, const struct snapshot *s)
+{
+    struct gpu_driver drivers[DRIVERS_MAX];
+    size_t count = snapshot_drivers(s, drivers);
+    if (s->driver.driver_version[0] || count == 0)
+        pair(out, page, "Driver", s->driver.driver_version);
+    for (size_t i = 0; i < count; i++) {
+        char text[2 * GPU_TEXT_SIZE];
+        snprintf(text, sizeof text, "%s%s%s", drivers[i].name, drivers[i].version[0] ? " " : "", drivers[i].version);
+        if (strcmp(drivers[i].version, s->driver.driver_version) != 0 || !drivers[i].version[0])
+            pair(out, page, "Driver", text);
+    }
+}
+
 void table_driver(struct buf *out, const struct page *page, const struct snapshot *s)
 {
     label_simulated(out, page, s);
-    pair(out, page, "Driver", s->driver.driver_version);
+    table_drivers(out, page, s);
     pair(out, page, "CUDA up to", s->driver.cuda_version);
     pair(out, page, "NVML", s->driver.nvml_version);
     if (s->driver.error_message[0])

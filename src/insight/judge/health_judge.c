@@ -217,7 +217,7 @@ static void judge_listed(const struct health_history *h, struct health_verdict *
         memory_notice_reset(card, gpu);
     for (size_t i = 0; i < MIN_OF(now->event_count, (size_t)EVENTS_MAX); i++) {
         const struct event *event = &now->events[i];
-        if (event->kind == EVENT_XID && event->gpu_index == gpu->index)
+        if (event->kind == EVENT_DRIVER_FAULT && event->gpu_index == gpu->index)
             memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at, h->same_ms);
     }
     health_look_at(gpu, now->taken_at, card, looks);

@@ -74,7 +74,7 @@ static void nvml_events_tell(struct nvml *n, const struct nvml_event *said, stru
     int at = events_card_of(n, said->device);
     *event = (struct event){.kind = EVENT_OTHER, .gpu_index = at, .at = clock_wall(n->env->clock)};
     if (said->type == NVML_EVENT_XID) {
-        event->kind = EVENT_XID;
+        event->kind = EVENT_DRIVER_FAULT;
         event->code = (int64_t)said->data;
         const char *words = xid_words(event->code);
         snprintf(event->text, sizeof event->text, "XID %lld%s%s", (long long)event->code, words ? ": " : "", words ? words : "");

@@ -188,7 +188,7 @@ static size_t sim_events(struct source *source, struct event *events, size_t max
             if (!sim_condition_life(&c, gpu, until, &life) || life.began <= after || life.began < s->world.start_s)
                 continue;
             struct event *e = &events[count++];
-            *e = (struct event){.kind = c.kind == TROUBLE_XID ? EVENT_XID : EVENT_ECC,
+            *e = (struct event){.kind = c.kind == TROUBLE_XID ? EVENT_DRIVER_FAULT : EVENT_ECC,
                                 .gpu_index = gpu,
                                 .code = (int64_t)c.value,
                                 .at = fill_wall(s->origin, &s->world, life.began)};

@@ -306,7 +306,7 @@ static void people_programs_and_settings_from_many_threads(void **state)
         struct capacity_hold holds[WORKERS];
         guard_counts(m.guard, s, &evictions, others);
         assert_true(guard_holds(m.guard, s, holds, WORKERS) <= WORKERS);
-        guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .at = {i + 1}}, 1);
+        guard_tell_events(m.guard, &(struct event){.kind = EVENT_DRIVER_FAULT, .code = 79, .at = {i + 1}}, 1);
         guard_unannounce(m.guard, CLAIMANT);
         if (i % 10 == 0) {
             assert_true(guard_change(m.guard, spec_of(FIRST, i % 20 ? "" : "claim = \"any\"\n")));
@@ -326,11 +326,11 @@ static void an_event_of_a_shared_sample_pauses_where_it_should(void **state)
     start(&m, 1, "pause_on_errors = true\n");
     wait_for(&m, GUARD_RUNNING);
     wait_looks(&m, 2);
-    guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}}, 1);
+    guard_tell_events(m.guard, &(struct event){.kind = EVENT_DRIVER_FAULT, .code = 79, .gpu_index = 0, .at = {1000}}, 1);
     wait_for(&m, GUARD_PAUSED);
     guard_take_command(m.guard, NULL, COMMAND_RESUME);
     wait_for(&m, GUARD_RUNNING);
-    guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 79, .gpu_index = 0, .at = {1000}},
+    guard_tell_events(m.guard, &(struct event){.kind = EVENT_DRIVER_FAULT, .code = 79, .gpu_index = 0, .at = {1000}},
                       1); /* the same again */
     wait_looks(&m, 4);
     assert_true(all_are(&m, GUARD_RUNNING));
@@ -408,7 +408,7 @@ static void a_wish_is_not_lost_among_events(void **state)
     wait_for(&m, GUARD_EVICTING); /* and the keeper is in a call of the driver */
     guard_take_command(m.guard, NULL, COMMAND_HOLD);
     for (int i = 0; i < 200; i++)
-        guard_tell_events(m.guard, &(struct event){.kind = EVENT_XID, .code = 31, .gpu_index = 0, .at = {i + 1}}, 1);
+        guard_tell_events(m.guard, &(struct event){.kind = EVENT_DRIVER_FAULT, .code = 31, .gpu_index = 0, .at = {i + 1}}, 1);
     m.claimed = false;
     m.seen = true;
     assert_true(EVENTUALLY(is_held(&m)));

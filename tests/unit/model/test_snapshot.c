@@ -80,6 +80,25 @@ static void a_gpu_is_found_by_every_name_that_it_has(void **state)
     snapshot_unref(s);
 }
 
+static void a_host_with_gpus_of_two_vendors_has_two_drivers(void **state)
+{
+    (void)state;
+    struct snapshot *s = snapshot_new(4);
+    struct gpu_driver drivers[DRIVERS_MAX];
+    assert_int_equal(snapshot_drivers(s, drivers), 0);
+    gpu_set_property(&s->gpus[0], PROPERTY_driver, "nvidia");
+    gpu_set_property(&s->gpus[0], PROPERTY_driver_version, "580.95.05");
+    gpu_set_property(&s->gpus[1], PROPERTY_driver, "amdgpu");
+    s->gpus[2].driver = s->gpus[0].driver;
+    s->gpus[2].driver_version = s->gpus[0].driver_version;
+    assert_int_equal(snapshot_drivers(s, drivers), 2);
+    assert_string_equal(drivers[0].name, "nvidia");
+    assert_string_equal(drivers[0].version, "580.95.05");
+    assert_string_equal(drivers[1].name, "amdgpu");
+    assert_string_equal(drivers[1].version, "");
+    snapshot_unref(s);
+}
+
 static void reasons_of_absence_have_names_that_are_read_back(void **state)
 {
     (void)state;
@@ -120,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_copy_shares_nothing_with_its_original),
         TEST(a_gpu_is_found_by_every_name_that_it_has),
+        TEST(a_host_with_gpus_of_two_vendors_has_two_drivers),
         TEST(reasons_of_absence_have_names_that_are_read_back),
         TEST(errors_of_the_kernel_become_reasons),
         TEST(an_absent_reading_has_no_number),

@@ -317,7 +317,7 @@ static void critical_errors_arrive_once_and_stay_as_the_last(void **state)
     gpu_done(&g);
     struct event events[8];
     assert_int_equal(nvml_source.events(m.source, events, 8), 2);
-    assert_int_equal(events[0].kind, EVENT_XID);
+    assert_int_equal(events[0].kind, EVENT_DRIVER_FAULT);
     assert_int_equal(events[0].gpu_index, 1);
     assert_int_equal(events[0].code, 79);
     assert_string_equal(events[0].text, "XID 79: the GPU fell off the bus: the host can no longer reach it");

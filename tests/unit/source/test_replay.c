@@ -241,7 +241,7 @@ static void events_come_once_at_the_time_of_playing(void **state)
     clock_manual_advance_ms(&p.clock, 20000);
     replay_source.refresh(p.source, GROUP_ALL, NULL);
     assert_int_equal(replay_source.events(p.source, events, EVENTS_MAX), 2);
-    assert_int_equal(events[0].kind, EVENT_XID);
+    assert_int_equal(events[0].kind, EVENT_DRIVER_FAULT);
     assert_int_equal(events[0].code, 31);
     assert_int_equal(events[0].gpu_index, 1);
     assert_int_equal(events[0].at.ms, played_from_ms + 10000);

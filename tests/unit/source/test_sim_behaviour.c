@@ -402,7 +402,7 @@ static void xids_and_memory_errors_are_told_once(void **state)
     gpu_done(&g);
     pass_s(&m, 6);
     assert_int_equal(sim_source.events(m.source, events, 8), 1);
-    assert_int_equal(events[0].kind, EVENT_XID);
+    assert_int_equal(events[0].kind, EVENT_DRIVER_FAULT);
     assert_int_equal(events[0].code, 79);
     assert_int_equal(events[0].gpu_index, 1);
     assert_int_equal(events[0].at.ms, 1800000000000 + 5000);

@@ -334,7 +334,7 @@ static void events_are_kept_with_their_card(void **state)
     struct snapshot *snapshot = sim_history_next(&h);
     snapshot->event_count = 1;
     snapshot->events[0] =
-        (struct event){.kind = EVENT_XID, .gpu_index = 1, .code = 79, .at = snapshot->taken_at, .text = "fell off"};
+        (struct event){.kind = EVENT_DRIVER_FAULT, .gpu_index = 1, .code = 79, .at = snapshot->taken_at, .text = "fell off"};
     snapshot->source_count = 1;
     snprintf(snapshot->sources[0].name, SOURCE_NAME_SIZE, "nvml");
     snapshot->sources[0].state = SOURCE_OK;

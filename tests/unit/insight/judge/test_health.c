@@ -107,7 +107,7 @@ static bool add_xid(struct course *c, struct str rest)
         return good && health_note_xid(c->history, c->gpus[c->current].id.pci_address, code, (struct wall){c->now.ms - ago});
     }
     c->events[c->event_count++] =
-        (struct event){.kind = EVENT_XID, .gpu_index = c->gpus[c->current].index, .code = code, .at = c->now};
+        (struct event){.kind = EVENT_DRIVER_FAULT, .gpu_index = c->gpus[c->current].index, .code = code, .at = c->now};
     return true;
 }
 
@@ -307,8 +307,8 @@ static void random_courses_give_sound_verdicts(void **state)
                 if (next(&r) % 6 == 0)
                     gpu_mark_state(gpu, (enum gpu_state)(1 + next(&r) % 3), "words");
                 if (next(&r) % 3 == 0 && s->event_count < EVENTS_MAX)
-                    s->events[s->event_count++] =
-                        (struct event){.kind = EVENT_XID, .gpu_index = (int)g, .code = (int64_t)(next(&r) % 200), .at = now};
+                    s->events[s->event_count++] = (struct event){
+                        .kind = EVENT_DRIVER_FAULT, .gpu_index = (int)g, .code = (int64_t)(next(&r) % 200), .at = now};
             }
             struct health *health = health_judge(history, s);
             assert_true(health->count >= s->gpu_count && health->count <= 4);

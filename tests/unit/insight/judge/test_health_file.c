@@ -137,7 +137,7 @@ static void an_error_that_both_driver_and_log_tell_of_is_one_however_rarely_they
     judge(HEALTH_HEALTHY);
     machine->taken_at.ms += 60000;
     health_note_xid(history, "0000:05:00.0", 95, (struct wall){machine->taken_at.ms - 50000});
-    machine->events[0] = (struct event){.kind = EVENT_XID, .gpu_index = 0, .code = 95, .at = machine->taken_at};
+    machine->events[0] = (struct event){.kind = EVENT_DRIVER_FAULT, .gpu_index = 0, .code = 95, .at = machine->taken_at};
     machine->event_count = 1;
     judge(HEALTH_FAILING);
     assert_int_equal(history->cards[0].faults[0].times, 1);
