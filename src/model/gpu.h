@@ -23,6 +23,8 @@ enum {
     GPU_ERROR_SIZE = 192,
     SOURCE_NAME_SIZE = 16,
 };
+/* Tachometers of resting fans show a little: 5 on a Vega 56, 29 on an RX 5700 XT. */
+enum { FAN_TURNS_FROM_RPM = 100 };
 
 /* What a GPU keeps while the program runs. */
 struct gpu_id {

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/json/json.h"
-#include "model/fan.h"
+#include "insight/facts/fan.h"
 #include "tui/draw_gpus.h"
 
 const struct gpu_metric gpu_metrics[TRAIL_COUNT] = {

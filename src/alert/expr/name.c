@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "model/fan.h"
+#include "insight/facts/fan.h"
 
 _Static_assert(FINDING_CODE_COUNT <= 64, "a set of findings has a bit for each");
 

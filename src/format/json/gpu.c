@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "format/json/json.h"
-#include "model/fan.h"
+#include "insight/facts/fan.h"
 
 static void throttle_words(struct json_writer *j, int64_t bits)
 {

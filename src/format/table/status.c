@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/table/table.h"
+#include "insight/facts/fan.h"
 #include "insight/facts/words.h"
-#include "model/fan.h"
 
 enum column { COLUMN_UTIL, COLUMN_VRAM, COLUMN_TEMP, COLUMN_HOTSPOT, COLUMN_MEMORY_TEMP, COLUMN_POWER, COLUMN_FAN, COLUMN_COUNT };
 

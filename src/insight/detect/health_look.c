@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "insight/facts/fan.h"
 #include "insight/facts/words.h"
-#include "model/fan.h"
 
 static void clear(struct health_look *l)
 {
@@ -204,7 +204,7 @@ static void look_nvlink(const struct gpu *gpu, struct health_card *card, struct 
     card->nvlinks_most = MAX_OF(card->nvlinks_most, active);
 }
 
-/* What a fan may and may not be blamed for is decided in model/fan.h. */
+/* What a fan may and may not be blamed for is decided in insight/facts/fan.h. */
 static void look_fan(const struct gpu *gpu, struct health_look *l)
 {
     struct fan fan = fan_judge(gpu);

@@ -15,7 +15,7 @@ static void weigh_heat(struct facts *f)
     f->heat = heat_level(gpu);
 }
 
-/* How loud it is by its readings; whether it rests, is missing or failing is judged in model/fan.h. */
+/* How loud it is by its readings; whether it rests, is missing or failing is judged in insight/facts/fan.h. */
 static void weigh_fan(struct facts *f)
 {
     int64_t speed = 0;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "insight/facts/activity.h"
-#include "model/fan.h"
+#include "insight/facts/fan.h"
 #include "model/recent.h"
 #include "model/snapshot.h"
 

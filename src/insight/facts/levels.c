@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "model/fan.h"
+#include "insight/facts/fan.h"
 
 struct reading heat_margin(const struct gpu *gpu)
 {
@@ -46,7 +46,7 @@ enum heat_level heat_level(const struct gpu *gpu)
     return temp >= HEAT_WARM_FROM ? HEAT_WARM : temp < HEAT_COOL_BELOW ? HEAT_COOL : HEAT_LUKEWARM;
 }
 
-/* How loud it is by its readings; whether it rests, is missing or failing is judged in model/fan.h. */
+/* How loud it is by its readings; whether it rests, is missing or failing is judged in insight/facts/fan.h. */
 enum fan_level fan_level(const struct gpu *gpu)
 {
     int64_t speed;

@@ -12,9 +12,9 @@
 #include "base/str.h"
 #include "insight/detect/driver_fault.h"
 #include "insight/detect/xid.h"
+#include "insight/facts/fan.h"
 #include "insight/facts/words.h"
 #include "insight/judge/health_memory.h"
-#include "model/fan.h"
 
 /* ---- findings ---- */
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "model/fan.h"
 #include "source/sysfs/card.h"
 
 static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which reading of a fan is believed when.
  */
-#include "model/fan.h"
+#include "insight/facts/fan.h"
 
 #include <stdio.h>
 #include <string.h>

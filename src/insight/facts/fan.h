@@ -10,7 +10,6 @@
 #include "model/gpu.h"
 
 enum {
-    FAN_TURNS_FROM_RPM = 100,      /* tachometers of resting fans show a little: 5 on a Vega 56, 29 on an RX 5700 XT */
     FAN_NEEDED_FROM_MDEGC = 75000, /* zero-rpm modes end below this, unless the card says where */
     FAN_FAULT_MS = 30000,
 };
