@@ -8,17 +8,17 @@
 
 #include "base/cleanup.h"
 #include "insight/explain/idle_audit.h"
+#include "insight/facts/levels.h"
 #include "source/source.h"
 #include "source/sysfs/idle_audit.h"
 
-enum { SAMPLES = 4, PAUSE_MS = 350, WARM_CPU_MDEGC = 75000 };
+enum { SAMPLES = 4, PAUSE_MS = 350 };
 
 /* The drivers kept the last seconds themselves: nothing has to be waited for. A warm CPU may be the answer, and what it does is
  * only known by watching. */
 static bool knows_enough(const struct snapshot *now)
 {
-    int64_t cpu;
-    if (reading_get(now->host.cpu_temp_mdegc, &cpu) && cpu >= WARM_CPU_MDEGC)
+    if (cpu_is_warm(&now->host))
         return false;
     for (size_t i = 0; i < now->gpu_count; i++)
         if (now->gpus[i].state == GPU_OK && !now->gpus[i].before_count)

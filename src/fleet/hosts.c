@@ -333,7 +333,7 @@ static int tightest_first(const void *a, const void *b)
     bool x_judged = x->said.code[0], y_judged = y->said.code[0];
     if (x_judged != y_judged)
         return x_judged ? -1 : 1;
-    bool x_busy = reading_or(x->util_permille, 0) > AWAKE_MAX, y_busy = reading_or(y->util_permille, 0) > AWAKE_MAX;
+    bool x_busy = load_is_work(x->util_permille), y_busy = load_is_work(y->util_permille);
     if (x_busy != y_busy)
         return x_busy ? 1 : -1;
     int64_t x_room = fleet_room(x).value, y_room = fleet_room(y).value;

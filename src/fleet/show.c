@@ -10,6 +10,7 @@
 #include "fleet/fleet.h"
 #include "format/json/reading.h"
 #include "format/table/grid.h"
+#include "insight/facts/levels.h"
 
 static enum ink show_ink_of(const struct fleet_host *h)
 {
@@ -259,6 +260,7 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
     fleet_headline(g, headline, sizeof headline);
     text_or_null(j, "headline", headline);
     jw_key_bool(j, "work_may_go_there", fleet_is_usable(g));
+    jw_key_bool(j, "working", load_is_work(g->util_permille));
     json_key_reading(j, "utilization_percent", g->util_permille, 0.1);
     json_key_reading(j, "memory_used_mb", g->used_bytes, PER_MIB);
     json_key_reading(j, "memory_total_mb", g->total_bytes, PER_MIB);

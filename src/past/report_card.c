@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "insight/facts/levels.h"
 #include "past/report.h"
 
 /* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/facts/levels.h"
 #include "past/presence.h"
 #include "past/report.h"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/facts/levels.h"
 
 /* ---- cells ---- */
 
@@ -144,6 +145,8 @@ static void write_run(struct row_writer *r, const struct store_process_run *run)
     row_reading(r, "utilization_mean_percent", run->sm_mean_permille, 0.1);
     row_number(r, "energy_joules", (double)run->energy_mj * 1e-3);
     row_text(r, "short_name", process_words(p, SHORT_NAME, words));
+    row_bool(r, "held_idle",
+             run_was_held_idle(p->type, life->last_seen.ms - life->first_seen.ms, life->sm_mean_permille, life->memory_peak_bytes));
     row_end(r);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/facts/levels.h"
 #include "past/span.h"
 #include "past/usual.h"
 
@@ -90,8 +91,7 @@ static int is_gone(const struct span *p, const struct explained_episode *e, stru
 /* What ended it: the process that did the work is gone, or there is less of it, or nothing is known about what came then. */
 static int find_end(const struct span *p, struct explained_episode *e, struct error *err)
 {
-    enum { FELL_LEAST = 100 };
-    int64_t step_ms = p->told->step_ms, util;
+    int64_t step_ms = p->told->step_ms;
     size_t next = 0;
     while (next < p->count && p->points[next].at_ms < e->until.ms)
         next++;
@@ -113,9 +113,9 @@ static int find_end(const struct span *p, struct explained_episode *e, struct er
             return 0;
         }
     }
-    if (reading_get(p->points[next].util_permille, &util) && util + FELL_LEAST < reading_or(e->util_permille, 0)) {
+    if (load_has_fallen(e->util_permille, p->points[next].util_permille)) {
         e->end = EPISODE_END_LOAD;
-        e->end_util_permille = reading_ok(util);
+        e->end_util_permille = p->points[next].util_permille;
     }
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "insight/facts/levels.h"
 #include "store/internal.h"
 #include "store/query.h"
 

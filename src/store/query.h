@@ -146,9 +146,6 @@ typedef int store_process_run_fn(void *user, const struct store_process_run *run
 /* Runs that overlap the time, most energy first, or in order. */
 int store_process_runs(struct store *s, const struct store_span *span, store_process_run_fn *each, void *user, struct error *err);
 
-/* What counts as computing, and as doing nothing, in a minute of a process; what is held from here on is worth naming. */
-enum { PROCESS_IDLE_MAX = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
-
 /* Minutes of processes and energy by what they are read from: hours where a long time is asked about, minutes at its edges and
  * where the hours are not summed up yet. In order, without gaps. */
 enum { HOUR_SEGMENTS_MAX = 64, HOURS_WORTH = 14 * 24, HOURS_WORTH_OF_MANY = 2 };

@@ -8,6 +8,7 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "format/json/json.h"
+#include "insight/facts/levels.h"
 #include "tui/draw.h"
 #include "tui/keys/signals.h"
 
@@ -194,7 +195,7 @@ static struct host_line add_up_host(const struct snapshot *s)
         const struct gpu *gpu = &s->gpus[i];
         line.gpus++;
         line.known += gpu->util_permille.state == READING_OK;
-        line.busy += reading_or(gpu->util_permille, 0) >= 100;
+        line.busy += load_is_work(gpu->util_permille);
         draw_tabs_add_up(&line.power_mw, gpu->power_mw);
         draw_tabs_add_up(&line.used_bytes, gpu->mem_used_bytes);
         draw_tabs_add_up(&line.total_bytes, gpu->mem_total_bytes);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
+#include "insight/facts/levels.h"
 #include "store/query.h"
 #include "tui/fleet_rows.h"
 #include "tui/top.h"
@@ -66,7 +67,7 @@ void top_watch_busy(struct top *t, const struct snapshot *s)
                 (double)reading_or(p->power_mw, 0) * (double)MAX_OF(s->taken_at.ms - busy->last_ms, (int64_t)0) / MS_PER_S;
             busy->last_ms = s->taken_at.ms;
             /* A share that is not known is no proof of idleness. */
-            if (p->util_permille.state != READING_OK || p->util_permille.value >= PROCESS_IDLE_MAX)
+            if (!process_is_idle(p))
                 busy->since_ms = s->taken_at.ms;
         }
     size_t kept = 0;

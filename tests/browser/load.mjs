@@ -169,6 +169,7 @@ export function fleetOf(count) {
     process: "python3",
     headline: null,
     work_may_go_there: true,
+    working: true,
     utilization_percent: 80,
     memory_used_mb: 71680,
     memory_total_mb: 81920,

@@ -164,7 +164,7 @@ def test_where_do_60_gib_fit(fleet, ask):
     assert found["fits"] and {g["host"] for g in found["gpus"]} == {"gpu200"} and len(found["gpus"]) == 4
     assert {k: v for k, v in found["gpus"][0].items() if k not in ("uuid", "name")} == {
         "host": "gpu200", "gpu_index": 0, "up": True, "trouble": "fine", "severity": "info", "code": "compute_load", "process": "python3",
-        "headline": "GPU 0: one process is computing on the GPU (python3)", "work_may_go_there": True, "utilization_percent": 60, "memory_used_mb": 10 * 1024,
+        "headline": "GPU 0: one process is computing on the GPU (python3)", "work_may_go_there": True, "working": True, "utilization_percent": 60, "memory_used_mb": 10 * 1024,
         "memory_total_mb": 80 * 1024, "memory_free_mb": 70 * 1024, "memory_room_mb": 70 * 1024, "temperature_celsius": 60, "power_watts": 400}
     # What is not judged comes last.
     places = json.loads(ask("fit", "10GiB", "--fleet", fleet.url, "--json").stdout)["gpus"]

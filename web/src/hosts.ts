@@ -13,6 +13,7 @@ export interface FleetGpu {
   severity: string | null;
   headline: string | null;
   work_may_go_there: boolean;
+  working: boolean;
   utilization_percent: Num;
   memory_used_mb: Num;
   memory_total_mb: Num;
@@ -66,7 +67,7 @@ function withRoom(hosts: FleetHost[]): FleetGpu[] {
 
 /** GPUs with so much free, idle ones first, then the tightest fit: as `whirr fit --fleet`. */
 export function fitting(hosts: FleetHost[], mb: number): FleetGpu[] {
-  const busy = (g: FleetGpu) => Number((g.utilization_percent ?? 0) > 10);
+  const busy = (g: FleetGpu) => Number(g.working);
   return withRoom(hosts)
     .filter((g) => g.memory_room_mb! >= mb)
     .sort((a, b) => busy(a) - busy(b) || a.memory_room_mb! - b.memory_room_mb!);

@@ -83,7 +83,7 @@ export function gpuLevel(gpu: Gpu, health?: HealthVerdict): Level {
   if (found !== "good") return found;
   if (gpu.state === "lost" || gpu.state === "error") return "bad";
   if (gpu.finding === undefined && health?.state && health.state in HEALTH) return HEALTH[health.state]!;
-  return gpu.state === "asleep" || (gpu.activity ? gpu.activity.code === "idle" : (gpu.utilization_percent ?? 0) < 5)
+  return gpu.state === "asleep" || (gpu.activity ? gpu.activity.code === "idle" : !gpu.utilization_percent)
     ? "idle"
     : "good";
 }
@@ -257,13 +257,7 @@ export function lanes(lives: Life[], from: number, to: number): Lane[] {
       energy: 0,
       spans: [],
     };
-    const idle =
-      span.to - span.from >= 1800e3 &&
-      l.utilization_mean_percent != null &&
-      l.utilization_mean_percent < 0.5 &&
-      (l.memory_peak_mb ?? 0) >= 512 &&
-      l.type !== "graphics";
-    lane.spans.push({ ...span, idle, util: l.utilization_mean_percent, memory: l.memory_peak_mb });
+    lane.spans.push({ ...span, idle: l.held_idle, util: l.utilization_mean_percent, memory: l.memory_peak_mb });
     lane.energy += l.energy_joules ?? 0;
     found.set(key, lane);
   }

@@ -34,15 +34,9 @@ const FEW = 12,
   VIRTUAL = 80,
   MARGIN = 12;
 
-/** Held VRAM and did nothing for long: the daemon's own finding says it, or the last hour does. */
-function idleFor(r: Row, life: Life | undefined): number | null {
-  const seen = life ? (Date.parse(life.last_seen) - Date.parse(life.first_seen)) / 1000 : 0;
-  return seen >= 1800 &&
-    (life?.utilization_mean_percent ?? 1) < 0.5 &&
-    (r.memory_mb ?? 0) >= 512 &&
-    r.type !== "graphics"
-    ? seen
-    : null;
+/** Held VRAM and did nothing for long, as the daemon judges it: for how many seconds. */
+function idleFor(life: Life | undefined): number | null {
+  return life?.held_idle ? (Date.parse(life.last_seen) - Date.parse(life.first_seen)) / 1000 : null;
 }
 
 const WORDS: Record<string, string> = {
@@ -53,7 +47,7 @@ const WORDS: Record<string, string> = {
 
 /** What keeps it from being faster, or what was found about it. */
 function Limit({ r, life, finding }: { r: Row; life?: Life; finding?: Finding }) {
-  const idle = idleFor(r, life);
+  const idle = idleFor(life);
   if (finding && finding.severity !== "info") {
     const level = levelOf(finding.severity);
     return (

@@ -240,6 +240,7 @@ export interface Life {
   utilization_mean_percent: Num;
   memory_peak_mb: Num;
   energy_joules: Num;
+  held_idle: boolean; // as the daemon judges it
 }
 
 export interface Report {

@@ -385,6 +385,8 @@ test("lives of processes become lines, and who did nothing is marked", () => {
     utilization_mean_percent: util,
     memory_peak_mb: 4096,
     energy_joules: energy,
+    short_name: user === "bob" ? "train.py · Llama-3.1-8B" : "main.py",
+    held_idle: util < 1 && last - first > 1800e3,
   });
   const found = lanes(
     [
@@ -397,10 +399,10 @@ test("lives of processes become lines, and who did nothing is marked", () => {
     9000e3,
   );
   assert.deepEqual(
-    found.map((l) => [l.user, l.spans.map((s) => s.idle)]),
+    found.map((l) => [l.name, l.user, l.spans.map((s) => s.idle)]),
     [
-      ["bob", [false]],
-      ["alice", [false, true]],
+      ["train.py · Llama-3.1-8B", "bob", [false]],
+      ["main.py", "alice", [false, true]],
     ],
   );
 });
@@ -629,6 +631,7 @@ test("hosts are found by what is wrong, by name, and by the room they have", () 
         severity,
         headline: "GPU 0 needs a reset",
         work_may_go_there: work,
+        working: util > 0,
         utilization_percent: util,
         memory_used_mb: 0,
         memory_total_mb: 0,

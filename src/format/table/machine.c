@@ -8,6 +8,7 @@
 #include "format/resources.h"
 #include "format/table/grid.h"
 #include "format/table/table.h"
+#include "insight/facts/levels.h"
 
 static void label_simulated(struct buf *out, const struct page *page, const struct snapshot *s)
 {
@@ -124,7 +125,6 @@ static struct reading permille_of(struct reading part, struct reading whole)
 /* "cores wait 12 %, memory 3 %, disks 40 %": where work had to wait within the last ten seconds; nothing when nothing did. */
 static void pressure_line(struct buf *out, const struct page *page, const struct host *host)
 {
-    enum { WORTH_SAYING_PERMILLE = 50 };
     const struct {
         const char *what;
         struct reading permille;
@@ -132,7 +132,7 @@ static void pressure_line(struct buf *out, const struct page *page, const struct
         {"CPU", host->cpu_pressure_permille}, {"memory", host->mem_pressure_permille}, {"disks", host->io_pressure_permille}};
     AUTO_BUF struct buf text = BUF(256);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        if (reading_or(parts[i].permille, 0) >= WORTH_SAYING_PERMILLE)
+        if (pressure_is_felt(parts[i].permille))
             buf_printf(&text, "%s%lld%% of the time for %s", text.len ? ", " : "work waits ",
                        (long long)(parts[i].permille.value / 10), parts[i].what);
     if (!text.len || text.failed)

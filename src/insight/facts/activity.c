@@ -14,7 +14,7 @@ enum { LIGHT_UP = 80, LIGHT_DOWN = 50, LIGHT_FIRST = 65, BUSY_UP = 450, BUSY_DOW
 enum { SATURATED_UP = 950, SATURATED_DOWN = 900, BURST_LOW = 100, BURST_HIGH = 200 };
 /* A first spell of work counts as a burst when it was no longer than this, as far as it was seen. */
 enum { LOOKBACK_MS = 120000, BURST_MAX_MS = 30000 };
-enum { LOADING_BYTES = 256 << 20, LOADING_CPU_PERMILLE = 300, WORKING_PERMILLE = 20 };
+enum { LOADING_BYTES = 256 << 20, LOADING_CPU_PERMILLE = 300 };
 /* A loading screen is drawn, too: so much work is still loading where memory fills fast. */
 enum { LOADING_SHARE_MAX = 150, LOADING_FAST_BYTES = 1 << 30 };
 #define LOADING_DISK_BYTES_PER_S 50000000
@@ -232,7 +232,7 @@ static bool is_kept(const struct gpu *gpu)
 static bool is_deserted(const struct gpu *gpu, int64_t load)
 {
     return gpu->processes_state == READING_OK && !gpu->process_count && !gpu->processes_hidden && !gpu->instance_count &&
-           load < WORKING_PERMILLE;
+           load < PROCESS_IDLE_MAX;
 }
 
 static void judge_load(struct activity *a, const struct gpu *gpu, struct minute minute)
@@ -410,7 +410,7 @@ enum process_activity activity_of_process(const struct snapshot *now, const stru
         return PROCESS_LOADING;
     if (!known)
         return PROCESS_ACTIVITY_UNKNOWN;
-    return share >= WORKING_PERMILLE ? PROCESS_WORKING : PROCESS_HOLDING;
+    return share >= PROCESS_IDLE_MAX ? PROCESS_WORKING : PROCESS_HOLDING;
 }
 
 void activity_fill(struct snapshot *now, const struct recent *past)

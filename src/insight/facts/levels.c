@@ -193,3 +193,34 @@ bool heat_is_unusual(const struct gpu *gpu)
     return cooled && !cooling_is_shared(gpu) && temp >= UNUSUAL_HEAT_FROM && heat_level(gpu) >= HEAT_HOT &&
            share <= UNUSUAL_POWER_PERMILLE;
 }
+
+bool load_is_work(struct reading permille)
+{
+    return reading_or(permille, 0) > AWAKE_MAX;
+}
+
+bool load_has_fallen(struct reading before, struct reading after)
+{
+    return after.state == READING_OK && after.value + LOAD_FELL_LEAST < reading_or(before, 0);
+}
+
+bool process_is_idle(const struct process *p)
+{
+    return p->util_permille.state == READING_OK && p->util_permille.value < PROCESS_IDLE_MAX;
+}
+
+bool run_was_held_idle(enum process_type type, int64_t ms, struct reading mean_util_permille, struct reading peak_bytes)
+{
+    return type != PROCESS_GRAPHICS && ms >= HELD_IDLE_MS && reading_or(mean_util_permille, HELD_IDLE_MEAN) < HELD_IDLE_MEAN &&
+           reading_or(peak_bytes, 0) >= HELD_IDLE_BYTES;
+}
+
+bool pressure_is_felt(struct reading permille)
+{
+    return reading_or(permille, 0) >= PRESSURE_LEAST;
+}
+
+bool cpu_is_warm(const struct host *host)
+{
+    return reading_or(host->cpu_temp_mdegc, 0) >= CPU_WARM_FROM;
+}

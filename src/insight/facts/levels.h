@@ -5,9 +5,16 @@
 #pragma once
 
 #include "model/gpu.h"
+#include "model/host.h"
 
 /* Load in permille of the GPU's time */
 enum { IDLE_MAX = 50, LIGHT_MAX = 200, STEADY_LEAST = 950, SHARE_LEAST = 50, VIDEO_LEAST = 200, AWAKE_MAX = 100 };
+/* A process below this does nothing, from that on it computes; and from how much memory on it is said to hold some. */
+enum { PROCESS_IDLE_MAX = 20, PROCESS_BUSY_LEAST = 50, PROCESS_HELD_LEAST_BYTES = 64 << 20 };
+/* A whole run that did nothing: so long, with so much memory, and less than this on average. */
+enum { HELD_IDLE_MS = 1800000, HELD_IDLE_BYTES = 512 << 20, HELD_IDLE_MEAN = 5 };
+/* Work that waits for the host's CPU, memory or disks for so much of the time; a fall of the load by so much. */
+enum { PRESSURE_LEAST = 50, LOAD_FELL_LEAST = 100 };
 /* Fans of idle cards turn at up to 41 % (the reference cooler of an RTX 2080 Ti); small fans at up to about 1300 turns a minute.
  * Fans that a GPU shares with the CPU are small and fast: laptops idle at up to 3000. */
 enum {
@@ -35,6 +42,7 @@ enum {
     HOTSPOT_FROM = 90000,
     HOTSPOT_GAP = 30000,
     CPU_HOT_FROM = 80000,
+    CPU_WARM_FROM = 75000,
 };
 /* Small cards idle at a large part of their limit (a T4 at 32 W of 70 W), so a raised draw must also be one in watts. */
 enum {
@@ -71,6 +79,16 @@ struct reading power_share_permille(const struct gpu *gpu);
 bool clocks_are_high(const struct gpu *gpu, bool *by_state);
 /* Utilization, else what the units inside or the processes add up to; *direct: not summed up. */
 struct reading load_permille(const struct gpu *gpu, bool *direct);
+/* It works, more than a display or a driver that counts itself would. */
+bool load_is_work(struct reading permille);
+bool load_has_fallen(struct reading before, struct reading after);
+/* The process does nothing; one whose share is not known may work. */
+bool process_is_idle(const struct process *p);
+/* A run of `ms` that took memory and did nothing with it; a display server's is no such thing. */
+bool run_was_held_idle(enum process_type type, int64_t ms, struct reading mean_util_permille, struct reading peak_bytes);
+bool pressure_is_felt(struct reading permille);
+/* Warm enough to be a reason for what is found. */
+bool cpu_is_warm(const struct host *host);
 /* It hardly cools itself: the fan, or the heat, is shared with the CPU (laptops, processors with graphics). */
 bool cooling_is_shared(const struct gpu *gpu);
 /* What is wrong with a GPU that still answers: it has lost memory for good, or its driver asks for a reset or a reboot. */

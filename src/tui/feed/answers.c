@@ -14,6 +14,7 @@
 #include "base/moment.h"
 #include "base/units.h"
 #include "host/identity.h"
+#include "insight/facts/levels.h"
 #include "store/query.h"
 
 enum { SEEN_WITHIN_MS = 10000 };

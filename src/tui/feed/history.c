@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "format/json/json.h"
 #include "host/identity.h"
+#include "insight/facts/levels.h"
 #include "store/query.h"
 #include "tui/feed/answers.h"
 #include "tui/feed/internal.h"
@@ -42,7 +43,7 @@ static void ask_idle(struct feed *f)
         for (size_t i = 0; i < f->last->gpus[g].process_count && asked < IDLE_ASKED; i++) {
             const struct process *p = &f->last->gpus[g].processes[i];
             char target[128];
-            if (p->util_permille.state != READING_OK || p->util_permille.value >= PROCESS_IDLE_MAX)
+            if (!process_is_idle(p))
                 continue;
             snprintf(target, sizeof target, "/api/history?pid=%d&gpu=%d&since=-24h&points=288", p->pid, f->last->gpus[g].index);
             json_t *history = feed_get(f, target);
