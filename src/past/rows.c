@@ -146,7 +146,7 @@ static void write_run(struct row_writer *r, const struct store_process_run *run)
     row_number(r, "energy_joules", (double)run->energy_mj * 1e-3);
     row_text(r, "short_name", process_words(p, SHORT_NAME, words));
     row_bool(r, "held_idle",
-             run_was_held_idle(p->type, life->last_seen.ms - life->first_seen.ms, life->sm_mean_permille, life->memory_peak_bytes));
+             run_was_held_idle(p->type, run->last_seen.ms - run->first_seen.ms, run->sm_mean_permille, run->memory_peak_bytes));
     row_end(r);
 }
 

@@ -129,6 +129,7 @@ static void write_findings(const struct store *s, int64_t now_ms, struct buf *sq
     (void)s;
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, g.uuid, e.code, e.severity_now, e.confidence_permille, %lld - e.since_ms, p.name, "
+               "p.title, p.model, "
                "e.headline FROM finding_episodes e JOIN hosts h ON h.id = e.host_id LEFT JOIN gpus g ON g.id = e.gpu_id LEFT JOIN "
                "processes p ON p.id = e.process_id WHERE e.ended = 0 AND h.last_seen_ms > %lld",
                (long long)now_ms, (long long)(now_ms - HOST_ALIVE_MS));
@@ -143,8 +144,13 @@ static void read_finding(struct db_statement *q, struct host_finding *f)
     f->severity = (enum severity)MIN_OF(MAX_OF(db_i64(q, 4), (int64_t)SEVERITY_INFO), (int64_t)SEVERITY_CRITICAL);
     f->confidence = (double)db_i64(q, 5) / 1000;
     f->since_ms = db_i64(q, 6);
-    str_copy(f->process, sizeof f->process, db_text(q, 7));
-    str_copy(f->headline, sizeof f->headline, db_text(q, 8));
+    struct process about = {0};
+    str_copy(about.name, sizeof about.name, db_text(q, 7));
+    str_copy(about.title, sizeof about.title, db_text(q, 8));
+    str_copy(about.model, sizeof about.model, db_text(q, 9));
+    if (about.name[0])
+        process_words(&about, SHORT_NAME, f->process);
+    str_copy(f->headline, sizeof f->headline, db_text(q, 10));
 }
 
 int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struct error *err)

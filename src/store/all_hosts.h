@@ -31,10 +31,11 @@ int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct e
 /* What a host that is there finds at this moment, within half a minute: the episodes that have not ended. */
 struct host_finding {
     char host[HOST_NAME_SIZE];
-    int gpu_index;                             /* -1: about the host */
-    char uuid[GPU_UUID_SIZE];                  /* "" about the host */
-    char code[32], process[PROCESS_NAME_SIZE]; /* a later version has codes of its own; "" about no process */
-    char headline[FINDING_HEADLINE_SIZE];      /* of the worst moment */
+    int gpu_index;                        /* -1: about the host */
+    char uuid[GPU_UUID_SIZE];             /* "" about the host */
+    char code[32];                        /* a later version has codes of its own */
+    char process[PROCESS_WORDS];          /* its short name; "" about no process */
+    char headline[FINDING_HEADLINE_SIZE]; /* of the worst moment */
     enum severity severity;
     double confidence;
     int64_t since_ms; /* for how long, up to now */

@@ -59,7 +59,9 @@ static void read_run(struct db_statement *q, struct store_process_run *run)
     copy_column(q, 23, run->gpu_uuid, sizeof run->gpu_uuid);
     copy_column(q, 24, p->container_name, sizeof p->container_name);
     copy_column(q, 25, p->job, sizeof p->job);
-    process_find_title(p);
+    copy_column(q, 26, p->title, sizeof p->title);
+    if (!p->title[0]) /* of a history that did not keep it, or its name says it */
+        process_find_title(p);
     p->mem_bytes = run->memory_mean_bytes;
     p->util_permille = run->sm_mean_permille;
 }
@@ -122,18 +124,19 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
-                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job FROM ");
+                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job, p.title FROM ");
     if (span->within && (rc = within(s, span, &sql, err)) < 0)
         return rc;
     if (span->within)
         buf_text(&sql, " AS m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = "
                        "g.host_id WHERE m.minute >= $1 AND m.minute < $2");
     else
-        buf_text(&sql, ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
-                       " p.energy_mj AS energy, h.name, g.uuid, p.container_name, p.job FROM processes p JOIN gpus g ON g.id = "
-                       "p.gpu_id JOIN hosts h ON "
-                       "h.id = g.host_id"
-                       " WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
+        buf_text(&sql,
+                 ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
+                 " p.energy_mj AS energy, h.name, g.uuid, p.container_name, p.job, p.title FROM processes p JOIN gpus g ON g.id = "
+                 "p.gpu_id JOIN hosts h ON "
+                 "h.id = g.host_id"
+                 " WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
     store_which_runs(s->db->ops->kind, span, 3, &sql);
     if (span->within && span->gpu_id && s->db->ops->kind == DB_POSTGRES)
         write_around(span, &sql);

@@ -50,7 +50,8 @@ static int insert_run(struct store *s, const struct process *p, const struct kno
     db_bind_text(q, 10, process_type_name(p->type));
     db_bind_word(q, 11, p->container_name);
     db_bind_word(q, 12, p->job);
-    db_bind_i64(q, 13, at_ms);
+    db_bind_word(q, 13, p->title);
+    db_bind_i64(q, 14, at_ms);
     int rc = db_step(q, err);
     if (rc != 1)
         return rc < 0 ? rc : error_set(err, -EIO, "the database gave a process no number");

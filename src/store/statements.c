@@ -55,9 +55,9 @@ static const char *const texts[ST_COUNT] = {
                     "ORDER BY last_seen_ms DESC LIMIT 1",
     [ST_RUN_INSERT] =
         "INSERT INTO processes (gpu_id, pid, start_key, started_at_ms, name, user_name, command, container, model, type, "
-        "container_name, job, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count, sm_sum_permille, "
+        "container_name, job, title, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count, sm_sum_permille, "
         "sm_count, energy_mj) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 0, 0, 0, 0, 0, 0, 0) RETURNING id",
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, 0, 0, 0, 0, 0, 0, 0) RETURNING id",
     [ST_RUN_UPDATE] =
         "UPDATE processes SET last_seen_ms = $1, ended = 0, samples = samples + $2, "
         "memory_peak_bytes = CASE WHEN memory_peak_bytes IS NULL OR $3 > memory_peak_bytes THEN $3 ELSE memory_peak_bytes END, "

@@ -13,7 +13,10 @@
 enum { SQL_MAX = 1 << 18 };
 
 /* From each version to the next; schema SCHEMA_FIRST is the first one that was released. */
-static const struct migration migrations[] = {{0, NULL}};
+static const struct migration migrations[] = {
+    {13, "ALTER TABLE processes ADD COLUMN title TEXT;"}, /* what people call it, which takes its working directory to know */
+    {0, NULL},
+};
 
 static int table_exists(struct db *db, const char *table, bool *ret, struct error *err)
 {

@@ -44,7 +44,7 @@ static const char tables[] =
     " name TEXT, user_name TEXT, command TEXT, container TEXT, model TEXT, type TEXT, first_seen_ms @INT NOT NULL,"
     " last_seen_ms @INT NOT NULL, ended @INT NOT NULL, samples @INT NOT NULL, memory_peak_bytes @INT,"
     " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
-    " energy_mj @INT NOT NULL, container_name TEXT, job TEXT);"
+    " energy_mj @INT NOT NULL, container_name TEXT, job TEXT, title TEXT);"
     "CREATE INDEX processes_by_time ON processes (last_seen_ms);"
     /* Which processes were on a GPU at a moment long ago is found without a look at all those that came later. */
     "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);"

@@ -338,8 +338,8 @@ static void add_use(struct view *v, const char *peak_name, const char *peak)
 
 static int view_of_processes(const struct schema *schema, struct error *err)
 {
-    static const char *const words[] = {"pid", "name",  "user_name", "command", "container", "container_name",
-                                        "job", "model", "type"};
+    static const char *const words[] = {"pid",       "name",           "title", "user_name", "command",
+                                        "container", "container_name", "job",   "model",     "type"};
     CLEANUP(view_free) struct view *v = view_new(schema, "process_stats");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");

@@ -189,6 +189,32 @@ static void who_used_the_card_at_a_moment(void **state)
     sim_history_close(&h);
 }
 
+static int see_comfy(void *user, const struct store_process_run *run)
+{
+    struct seen *seen = user;
+    seen->count += strcmp(run->process.title, "ComfyUI") == 0;
+    return 0;
+}
+
+/* A working directory, which says that a main.py is ComfyUI, is known only while the process runs. */
+static void what_people_call_a_process_is_kept(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=training");
+    struct store *s = open_store("title.db");
+    write_samples(s, &h, 20);
+    assert_true(sql_i64("title.db", "SELECT COUNT(*) FROM processes WHERE title = 'train.py'") > 0);
+    sql_run("title.db", "UPDATE processes SET title = 'ComfyUI'");
+    struct seen seen = {0};
+    struct store_span span = {.since_ms = HISTORY_BEGIN.ms, .until_ms = h.clock.today.ms, .limit = 100};
+    struct error err;
+    assert_int_equal(store_process_runs(s, &span, see_comfy, &seen, &err), 0);
+    assert_true(seen.count > 0);
+    store_close(s);
+    sim_history_close(&h);
+}
+
 static int see_event(void *user, const struct store_event_row *event)
 {
     struct seen *seen = user;
@@ -345,6 +371,7 @@ int main(void)
         TEST(a_plot_says_the_same_from_every_level),
         TEST(any_range_has_at_most_a_few_thousand_points),
         TEST(who_used_the_card_at_a_moment),
+        TEST(what_people_call_a_process_is_kept),
         TEST(events_come_page_by_page),
         TEST(a_card_is_found_by_index_uuid_or_place),
     };
