@@ -56,6 +56,7 @@ struct guard_status {
     size_t others;       /* foreign processes on its GPUs */
     uint64_t gpus[GPU_MAX / 64];
     bool held, throttled, hot, fault, gave_up, not_freed, dry_run, gated;
+    bool simulated;            /* what it goes by are GPUs of a simulator */
     bool blind;                /* its profile needs to know who else is on its GPUs, and that cannot be seen */
     bool idle;                 /* off the GPU because no client asked for it */
     int64_t idle_ms;           /* after which it is; 0: never */

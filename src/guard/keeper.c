@@ -50,6 +50,7 @@ static void keeper_publish(struct keeper *k)
     s->idle_ms = k->spec->limits.idle_ms;
     int64_t unasked = k->asked_at.ns ? mono_since_ms(clock_mono(k->env->clock), k->asked_at) : 0;
     s->asked_at = (struct wall){k->asked_at.ns && s->idle_ms ? clock_wall(k->env->clock).ms - unasked : 0};
+    s->simulated = k->snapshot && k->snapshot->gpu_count && k->snapshot->gpus[0].simulated;
     s->hot = k->hot;
     s->fault = k->fault;
     s->blind = (k->spec->lists_processes || k->unsure) && k->claim.verdict == CLAIM_UNKNOWN && k->policy.state != GUARD_ABSENT;

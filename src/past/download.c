@@ -75,6 +75,8 @@ static void write_raw(struct history_stream *t, const struct store_row *row)
         row_number(r, t->q.metrics[i].name,
                    value.state == READING_OK ? (double)value.value * t->q.metrics[i].scale : __builtin_nan(""));
     }
+    if (series_of(t) == SERIES_GPU)
+        row_bool(r, "simulated", row->gpu && row->gpu->simulated);
     row_end(r);
 }
 
@@ -101,6 +103,8 @@ static void write_step(struct history_stream *t, const struct history_subject *s
         snprintf(key, sizeof key, "%s_max", m->name);
         row_number(r, key, v.max);
     }
+    if (t->q.metrics[0].of != OF_HOST)
+        row_bool(r, "simulated", subject && subject->gpu.simulated);
     row_end(r);
 }
 

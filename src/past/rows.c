@@ -96,7 +96,7 @@ void row_int(struct row_writer *r, const char *key, int64_t value)
         jw_int(json_of(r), value);
 }
 
-static void row_bool(struct row_writer *r, const char *key, bool value)
+void row_bool(struct row_writer *r, const char *key, bool value)
 {
     if (key_only(r, key))
         return;
@@ -147,6 +147,7 @@ static void write_run(struct row_writer *r, const struct store_process_run *run)
     row_text(r, "short_name", process_words(p, SHORT_NAME, words));
     row_bool(r, "held_idle",
              run_was_held_idle(p->type, run->last_seen.ms - run->first_seen.ms, run->sm_mean_permille, run->memory_peak_bytes));
+    row_bool(r, "simulated", run->simulated);
     row_end(r);
 }
 

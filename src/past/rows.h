@@ -19,6 +19,7 @@ struct row_writer {
 void row_begin(struct row_writer *r);
 void row_end(struct row_writer *r);
 void row_text(struct row_writer *r, const char *key, const char *text); /* NULL or "": null */
+void row_bool(struct row_writer *r, const char *key, bool value);
 void row_int(struct row_writer *r, const char *key, int64_t value);
 void row_number(struct row_writer *r, const char *key, double value); /* NAN: null */
 void row_time(struct row_writer *r, const char *key, struct wall at);

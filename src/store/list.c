@@ -60,6 +60,7 @@ static void read_run(struct db_statement *q, struct store_process_run *run)
     copy_column(q, 24, p->container_name, sizeof p->container_name);
     copy_column(q, 25, p->job, sizeof p->job);
     copy_column(q, 26, p->title, sizeof p->title);
+    run->simulated = db_i64(q, 27) != 0;
     if (!p->title[0]) /* of a history that did not keep it, or its name says it */
         process_find_title(p);
     p->mem_bytes = run->memory_mean_bytes;
@@ -124,7 +125,8 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
-                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job, p.title FROM ");
+                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated "
+                 "FROM ");
     if (span->within && (rc = within(s, span, &sql, err)) < 0)
         return rc;
     if (span->within)
@@ -133,15 +135,13 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
     else
         buf_text(&sql,
                  ", p.samples, p.memory_peak_bytes, p.memory_sum_bytes, p.memory_count, p.sm_sum_permille, p.sm_count,"
-                 " p.energy_mj AS energy, h.name, g.uuid, p.container_name, p.job, p.title FROM processes p JOIN gpus g ON g.id = "
-                 "p.gpu_id JOIN hosts h ON "
-                 "h.id = g.host_id"
-                 " WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
+                 " p.energy_mj AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated FROM processes p JOIN gpus "
+                 "g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
     store_which_runs(s->db->ops->kind, span, 3, &sql);
     if (span->within && span->gpu_id && s->db->ops->kind == DB_POSTGRES)
         write_around(span, &sql);
     if (span->within)
-        buf_text(&sql, " GROUP BY p.id, g.gpu_index, h.name, g.uuid");
+        buf_text(&sql, " GROUP BY p.id, g.gpu_index, h.name, g.uuid, g.simulated");
     buf_printf(&sql, " ORDER BY %s LIMIT %zu", span->in_order ? "p.id" : "energy DESC, p.id",
                MIN_OF(span->limit, (size_t)INT32_MAX));
     rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);

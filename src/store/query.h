@@ -123,7 +123,7 @@ struct store_process_run {
     char host[HOST_NAME_SIZE], gpu_uuid[GPU_UUID_SIZE];
     struct process process; /* identity; the readings are means */
     struct wall first_seen, last_seen;
-    bool ended;
+    bool ended, simulated;
     int64_t samples;
     struct reading memory_peak_bytes, memory_mean_bytes, sm_mean_permille;
     int64_t energy_mj;

@@ -84,6 +84,14 @@ def test_a_driver_that_hangs_does_not_delay_the_stop(nvml, tmp_path):
     assert d.lines[-1].endswith("stopped")
 
 
+def test_a_guard_that_goes_by_simulated_gpus_says_so(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text('[guard.worker.model]\nmatch = { name = "no-such-worker" }\nmethods = ["signal"]\n')
+    d = start("--interval", "0.2", "--config", str(config))
+    eventually(lambda: d.whirr("guard", "status").stdout.startswith("SIMULATED\nmodel  absent"), explain=lambda: d.whirr("guard", "status").stdout)
+    assert json.loads(d.whirr("guard", "status", "--json").stdout)["workers"][0]["simulated"] is True
+
+
 def test_a_socket_left_behind_by_a_crash_is_replaced(start):
     d = start()
     d.process.kill()

@@ -46,6 +46,9 @@ def test_it_begins_where_the_history_begins_and_says_that_it_is_simulated(kept):
     for args in ([], ["--events"], ["--processes"]):
         assert good(history(kept.folder, *args)).startswith("SIMULATED"), args
         assert json.loads(good(history(kept.folder, *args, "--json")))["simulated"] is True, args
+    for args in ([], ["--processes"], ["--step", "raw"]):
+        header, *rows = good(history(kept.folder, *args, "--csv")).splitlines()
+        assert header.endswith(",simulated") and rows and all(row.endswith(",true") for row in rows), args
     begin, end = re.match(r"SIMULATED  (?:\w+ +\d+ )?(\d\d:\d\d) to (?:\w+ +\d+ )?(\d\d:\d\d)", good(history(kept.folder))).groups()
     minutes = [60 * int(t[:2]) + int(t[3:]) for t in (begin, end)]
     assert (minutes[1] - minutes[0]) % 1440 < 120, "not six hours"

@@ -46,6 +46,7 @@ static void json_worker(struct json_writer *j, const struct guard_status *s)
     jw_key_bool(j, "gave_up", s->gave_up);
     jw_key_bool(j, "memory_still_held", s->not_freed);
     jw_key_bool(j, "dry_run", s->dry_run);
+    jw_key_bool(j, "simulated", s->simulated);
     jw_key_bool(j, "idle", s->idle);
     seconds_or_null(j, "idle_after_seconds", s->idle_ms);
     json_time(j, "last_asked_at", s->asked_at);
