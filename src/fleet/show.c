@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The fleet as tables and as JSON.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -127,8 +128,9 @@ void fleet_table_why(struct buf *out, const struct page *page, const struct flee
         page_ink(out, page, INK_FAINT, str_from(text));
         buf_char(out, '\n');
     }
+    const char *calm = calm_words(false); /* what a host could not look at is not known here */
     if (!bad)
-        buf_text(out, "No trouble seen.\n"); /* what a host could not look at is not known here */
+        buf_printf(out, "%c%s.\n", toupper((unsigned char)calm[0]), calm + 1);
     rest(out, page, bad - shown, "hosts with something unusual");
 }
 

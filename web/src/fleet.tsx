@@ -207,7 +207,7 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
         </p>
       )}
       {small.length > 0 && (
-        <ul class="map" style={roomFor(small)} aria-label="Hosts with nothing unusual, the busiest first">
+        <ul class="map" style={roomFor(small)} aria-label="Hosts with no trouble seen, the busiest first">
           {small.map((h) => (
             <Small key={h.host} h={h} />
           ))}
