@@ -103,6 +103,8 @@ int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall s
     drop_absent(ret);
     if (rc == 0)
         rc = read_gaps(s, host, ret, err);
+    if (rc == 0)
+        rc = report_findings(s, host, gpu_id, ret, err);
     qsort(ret->hot, ret->hot_count, sizeof ret->hot[0], by_length);
     if (rc < 0)
         report_done(ret);

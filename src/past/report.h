@@ -15,6 +15,7 @@ enum {
     REPORT_RUNS_MAX = 65536, /* processes in the time; further ones are summed up as one group */
     REPORT_HELD_MAX = 20,
     REPORT_HOT_MAX = 20,
+    REPORT_FINDINGS_MAX = 256,
     REPORT_NAME_SIZE = 128,
 };
 
@@ -72,6 +73,18 @@ struct report_hot {
     char process[PROCESS_WORDS], user[PROCESS_USER_SIZE]; /* of the process that was given most of the energy; "": none */
 };
 
+/* What was found of one kind on one GPU. */
+struct report_finding {
+    int64_t gpu_id; /* 0: about the host */
+    int gpu_index;  /* -1: about the host */
+    enum finding_code code;
+    enum severity severity; /* at its worst */
+    size_t times;
+    int64_t total_ms;
+    struct wall since, until; /* the first of them, and the end of the last */
+    char headline[FINDING_HEADLINE_SIZE];
+};
+
 struct report {
     struct wall since, until;
     int64_t hot_mdegc;
@@ -83,6 +96,8 @@ struct report {
     size_t held_count;
     struct report_hot hot[REPORT_HOT_MAX]; /* longest first */
     size_t hot_count;
+    struct report_finding findings[REPORT_FINDINGS_MAX]; /* worst first */
+    size_t finding_count;
     struct history_gap gaps[EXPLAIN_GAPS_MAX];
     size_t gap_count;
     int64_t missing_ms;
@@ -104,5 +119,7 @@ static inline int64_t report_watched_from(const struct report *r, const struct r
 {
     return gpu->first_seen.ms > r->since.ms ? gpu->first_seen.ms : r->since.ms;
 }
+/* What was found, from notice on. */
+int report_findings(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
 /* Hours, load and hot spells. */
 int report_cards(struct store *s, struct report *r, struct error *err);

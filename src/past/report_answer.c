@@ -184,6 +184,29 @@ static void hot(struct json_writer *j, const struct report *r)
     jw_end(j);
 }
 
+static void findings(struct json_writer *j, const struct report *r)
+{
+    jw_key_array(j, "findings");
+    for (size_t i = 0; i < r->finding_count; i++) {
+        const struct report_finding *f = &r->findings[i];
+        jw_object(j);
+        jw_key_text(j, "code", finding_code_name(f->code));
+        jw_key(j, "gpu_index");
+        if (f->gpu_index >= 0)
+            jw_int(j, f->gpu_index);
+        else
+            jw_null(j);
+        jw_key_text(j, "severity", severity_text(f->severity));
+        jw_key_text(j, "headline", f->headline);
+        jw_key_int(j, "times", (int64_t)f->times);
+        jw_key_number(j, "duration_seconds", (double)f->total_ms / 1000);
+        json_time(j, "since", f->since);
+        json_time(j, "until", f->until);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 static void report_sentence(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
@@ -240,6 +263,7 @@ static void body(struct json_writer *j, const struct past_question *q, const str
     groups(j, q, r, REPORT_BY_MODEL, "models", t.energy_mj);
     held(j, q, r);
     hot(j, r);
+    findings(j, r);
     json_time(j, "processes_from", r->processes_from);
     jw_key_number(j, "missing_seconds", (double)r->missing_ms / 1000);
     jw_key_array(j, "gaps");

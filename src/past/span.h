@@ -40,6 +40,8 @@ void span_keep(struct explained_span *told, const struct explained_episode *e);
 
 /* ---- stored_findings.c: what was found at the time, where the rows did not give it. */
 int span_add_findings(struct span *p, struct error *err);
+/* "GPU 0 is throttling" was said while it was so. */
+void span_past_tense(const char *headline, char *out, size_t size);
 
 /* ---- span_episodes.c */
 

@@ -98,8 +98,7 @@ int stored_verdict(struct store *s, const char *host, const struct snapshot *the
 
 /* ---- a span ---- */
 
-/* "GPU 0 is throttling" was said while it was so. */
-static void write_past_tense(const char *headline, char *out, size_t size)
+void span_past_tense(const char *headline, char *out, size_t size)
 {
     static const char *const verbs[][2] = {
         {" is ", " was "},         {" are ", " were "},          {" has ", " had "},    {" have ", " had "},
@@ -162,7 +161,7 @@ static void begin_episode(const struct span *p, const struct store_finding *f, s
     str_copy(e->process, sizeof e->process, str_from(f->process));
     str_copy(e->user, sizeof e->user, str_from(f->user));
     str_copy(e->container, sizeof e->container, str_from(f->container));
-    write_past_tense(f->headline, e->headline, sizeof e->headline);
+    span_past_tense(f->headline, e->headline, sizeof e->headline);
     e->part.gpu_index = f->gpu_index;
     e->part.severity = f->severity;
     e->part.cause_count = 1;

@@ -193,6 +193,23 @@ def test_trouble_of_the_past_has_its_own_times_and_numbers(start, tmp_path):
     assert live["code"] in json.dumps(json.loads(d.whirr("why", "--since", "-2m", "--json").stdout)["episodes"][0]["causes"])
 
 
+def test_a_report_lists_what_was_found(start, tmp_path):
+    file = tmp_path / "h.db"
+    d = start("--interval", "0.5", "--store", f"sqlite:{file}", source="sim:scenario=ecc-errors,start=300")
+
+    def listed():
+        body = json.loads(d.whirr("report", "--json").stdout)
+        return {(f["code"], f["gpu_index"], f["severity"]): f for f in body["findings"] if f["duration_seconds"] > 1}
+
+    eventually(lambda: {("driver_verdict", 0, "critical"), ("row_remap", 0, "warning")} <= set(listed()), explain=listed)
+    found = listed()
+    worst = found["driver_verdict", 0, "critical"]
+    assert next(iter(found.values())) == worst and worst["times"] == 1 and worst["headline"].startswith("GPU 0 ")
+    assert all(f["severity"] != "info" for f in found.values())
+    text = d.whirr("report").stdout
+    assert "What was found" in text and "(critical): " in text
+
+
 def test_a_history_without_findings_is_judged_again(start, tmp_path):
     file = tmp_path / "h.db"
     d = start("--interval", "0.5", "--store", f"sqlite:{file}", source="sim:scenario=overheat,start=600")

@@ -194,6 +194,24 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
     }
 }
 
+static void findings(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *rows = json_object_get(body, "findings");
+    for (size_t i = 0; i < json_array_size(rows) && i < LISTED; i++) {
+        const json_t *row = json_array_get(rows, i);
+        char line[512], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], lasted[WORDS_SIZE], often[32] = "";
+        if (i == 0)
+            title(out, page, "What was found");
+        show_time(row, "since", page, since);
+        show_time(row, "until", page, until);
+        if (report_number_of(row, "times") > 1)
+            snprintf(often, sizeof often, "%.0f times, ", report_number_of(row, "times"));
+        snprintf(line, sizeof line, "%s (%s): %s%s in all, %s %s %s", json_text(row, "headline"), json_text(row, "severity"), often,
+                 words_duration(llround(report_number_of(row, "duration_seconds")) * 1000, lasted), since, page_dash(page), until);
+        bullet(out, page, line);
+    }
+}
+
 static void energy_origin(struct buf *out, const struct page *page, const json_t *body)
 {
     const json_t *t = json_object_get(body, "totals");
@@ -266,6 +284,7 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
             groups(out, page, body, kinds[i].key, kinds[i].title, by ? ROWS_OF_ONE : ROWS_OF_ALL);
     idle_memory(out, page, body);
     hot_spells(out, page, body);
+    findings(out, page, body);
     notes(out, page, body);
     return 0;
 }
