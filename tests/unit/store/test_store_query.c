@@ -365,14 +365,10 @@ int main(void)
 {
     make_store_folder();
     const struct CMUnitTest tests[] = {
-        TEST(a_statement_is_kept_for_the_next_question),
-        TEST(hours_are_not_read_once_for_each_process),
-        TEST(pages_are_stable_while_rows_are_added),
-        TEST(a_plot_says_the_same_from_every_level),
-        TEST(any_range_has_at_most_a_few_thousand_points),
-        TEST(who_used_the_card_at_a_moment),
-        TEST(what_people_call_a_process_is_kept),
-        TEST(events_come_page_by_page),
+        TEST(a_statement_is_kept_for_the_next_question),   TEST(hours_are_not_read_once_for_each_process),
+        TEST(pages_are_stable_while_rows_are_added),       TEST(a_plot_says_the_same_from_every_level),
+        TEST(any_range_has_at_most_a_few_thousand_points), TEST(who_used_the_card_at_a_moment),
+        TEST(what_people_call_a_process_is_kept),          TEST(events_come_page_by_page),
         TEST(a_card_is_found_by_index_uuid_or_place),
     };
     int failed = RUN_TESTS(tests);
