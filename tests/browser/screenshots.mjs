@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of the dashboard, for looking at and for the README: node tests/browser/screenshots.mjs FOLDER [NAME...]
-// What it shows is simulated. docs/images/ has the two of the README: node tests/browser/screenshots.mjs docs/images dashboard dashboard-dark
+// What it shows is simulated. docs/images/ has those whose names begin with "dashboard"; the README and docs/dashboard.md show them.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { fleetOf } from "./load.mjs";
 import { Daemon, maker, openBrowser } from "./support.mjs";
 
-const WIDE = { width: 1280, height: 900 },
-  PHONE = { width: 390, height: 844 },
-  README = { width: 1280, height: 740 };
-const MIXED = { source: "sim:gpus=4,scenario=mixed", past: ["600", "gpus=4,scenario=mixed", "30"] };
+const WIDE = { width: 1440, height: 900 },
+  TALL = { width: 1440, height: 2200 },
+  PHONE = { width: 390, height: 844 };
+const MIXED = { source: "sim:gpus=4,scenario=mixed", past: ["1440", "gpus=4,scenario=mixed", "60"] };
 const OVERHEAT = { source: "sim:gpus=2,scenario=overheat,start=600", past: ["130", "gpus=2,scenario=overheat", "20"] };
-const clickGpu = async (page) => {
-  await page.getByRole("button", { name: "GPU 0", exact: true }).click();
-};
+
+/** Charts by process of one GPU, over an hour. */
 const charts = async (page) => {
-  await page.locator("#time select").selectOption("3600");
-  await clickGpu(page);
-  await page.locator("#charts").scrollIntoViewIfNeeded();
-  await page.locator("#charts canvas").nth(4).waitFor();
+  await page.getByRole("button", { name: "1h", exact: true }).click();
+  await page.getByRole("button", { name: "By process" }).click();
+  await page.waitForFunction(() => performance.getEntriesByName("charts", "measure").length > 1);
+};
+
+/** The pointer in one chart, its moment in all of them. */
+const hover = async (page) => {
+  const plot = page.locator(".chart .plot").first();
+  await plot.hover({ position: { x: 420, y: 90 } });
 };
 
 /** Alerts with a silence, what fits, settings: what a person opens. */
@@ -77,34 +81,37 @@ const guarded = (page) =>
 const FLEET = { WHIRR_FLEET_URL: "http://127.0.0.1:1" };
 const fleet = (page) => page.route("**/api/fleet", (route) => route.fulfill({ json: fleetOf(200) }));
 
-/** In the page: the answer is of the same sample as the tile it is about. On a busy machine one may be newer. */
-const agree = () => {
-  const [, gpu, util] = /GPU (\d+)[^%]*?(\d+%)/.exec(document.querySelector(".sentence").textContent) ?? [];
-  return gpu != null && document.querySelector(`.tile[aria-label="GPU ${gpu}"] dd`)?.textContent === util;
-};
-
+const NIGHT = { source: "sim:gpus=4,scenario=idle", past: ["180", "scenario=night,start=16200", "20"] };
+const LOST = "sim:gpus=64,scenario=training,fault=lost@9";
 const PICTURES = {
-  light: { ...MIXED, full: true, then: charts },
-  dark: { ...OVERHEAT, scheme: "dark", full: true, then: charts },
-  phone: { ...MIXED, size: PHONE, full: true },
-  "phone-dark": { ...OVERHEAT, size: { width: 360, height: 740 }, scheme: "dark", full: true },
-  "gpus-64": { source: "sim:gpus=64,scenario=training,fault=lost@9" },
-  "gpus-64-phone": { source: "sim:gpus=64,scenario=training,fault=lost@9", size: PHONE },
-  "gpus-8-4k": { source: "sim:gpus=8,scenario=training", size: { width: 3840, height: 2160 } },
+  light: { ...MIXED, then: hover },
+  dark: { ...OVERHEAT, scheme: "dark" },
+  full: { ...OVERHEAT, size: TALL, then: charts },
+  "full-dark": { ...MIXED, size: TALL, scheme: "dark" },
+  phone: { ...MIXED, size: { width: 390, height: 2600 } },
+  "phone-dark": { ...OVERHEAT, size: { width: 360, height: 740 }, scheme: "dark" },
+  wide: { ...MIXED, size: { width: 2560, height: 1440 }, scheme: "dark" },
+  one: { source: "sim:scenario=game-start,start=400", past: ["60", "scenario=game-start", "20"], scheme: "dark" },
+  "gpus-8": { source: "sim:gpus=8,scenario=training,fault=lost@3", past: ["30", "gpus=8,scenario=training", "10"] },
+  "gpus-64": { source: LOST },
+  "gpus-64-phone": { source: LOST, size: PHONE },
+  "no-history": { source: MIXED.source, scheme: "dark" },
   "no-gpu": { source: "drm", env: { WHIRR_ROOT: "/nonexistent" } },
   "all-failed": { source: "sim:gpus=2,fault=error" },
   "lost-gpu": { source: "sim:gpus=2,scenario=training,fault=lost@1" },
-  past: { source: "sim:gpus=4,scenario=idle", past: ["180", "scenario=night,start=16200", "20"], query: "?at=-2h" },
-  range: {
+  "fan-stopped": { source: "sim:gpus=2,scenario=fan-stopped,start=300" },
+  past: { ...NIGHT, query: "?at=-2h" },
+  range: { ...NIGHT, query: "?from=-3h&to=-1h" },
+  gap: {
     source: "sim:gpus=4,scenario=idle",
-    past: ["180", "scenario=night,start=16200", "20"],
-    query: "?from=-3h&to=-1h",
-    full: true,
+    past: ["120", "gpus=4,scenario=mixed", "20"],
+    end: 7200,
+    query: "?at=-1h",
   },
-  leak: { source: "sim:scenario=vram-leak,start=500", past: ["20", "scenario=vram-leak", "5"] },
+  leak: { source: "sim:scenario=vram-leak,start=850,speed=10", past: ["20", "scenario=vram-leak", "5"] },
   settings: {
     source: "sim:gpus=2,scenario=training,fault=lost@1",
-    full: true,
+    size: TALL,
     env: { WHIRR_ENERGY_PRICE_PER_KWH: "0.31" },
     then: panels,
   },
@@ -115,9 +122,16 @@ const PICTURES = {
     env: { WHIRR_ENERGY_PRICE_PER_KWH: "0.31" },
     then: panels,
   },
-  guard: { source: "sim:gpus=4,scenario=mixed", full: true, stub: guarded },
+  guard: { source: "sim:gpus=4,scenario=mixed", size: TALL, stub: guarded },
+  "forced-colors": { ...OVERHEAT, forced: true },
   fleet: { source: "sim", page: "/fleet", env: FLEET, stub: fleet },
   "fleet-dark": { source: "sim", page: "/fleet", env: FLEET, stub: fleet, scheme: "dark" },
+  "fleet-few": {
+    source: "sim",
+    page: "/fleet",
+    env: FLEET,
+    stub: (page) => page.route("**/api/fleet", (route) => route.fulfill({ json: fleetOf(14) })),
+  },
   "fleet-phone": {
     source: "sim",
     page: "/fleet",
@@ -138,8 +152,18 @@ const PICTURES = {
   login: { source: "sim", page: "/login" },
   "docs-dark": { source: "sim", page: "/docs", scheme: "dark" },
   plain: { source: MIXED.source, page: "/plain", soon: true }, // it loads itself again
-  dashboard: { ...MIXED, size: README, webp: true },
-  "dashboard-dark": { ...OVERHEAT, size: README, scheme: "dark", webp: true },
+  dashboard: { ...MIXED, webp: true, then: hover },
+  "dashboard-dark": { ...OVERHEAT, scheme: "dark", webp: true },
+  "dashboard-past": { ...NIGHT, query: "?at=-2h", webp: true },
+  "dashboard-64": { source: LOST, webp: true, minutes: 1 },
+  "dashboard-phone": { ...OVERHEAT, size: PHONE, webp: true },
+  "dashboard-fleet": {
+    source: "sim",
+    page: "/fleet",
+    env: FLEET,
+    stub: (page) => page.route("**/api/fleet", (route) => route.fulfill({ json: fleetOf(14) })),
+    webp: true,
+  },
 };
 
 const [folder = ".", ...names] = process.argv.slice(2);
@@ -150,26 +174,24 @@ for (const name of names.length ? names : Object.keys(PICTURES)) {
     d = new Daemon();
   try {
     const store = `sqlite:${d.folder}/past.db`;
-    if (p.past) execFileSync(maker, [store, ...p.past], { timeout: 120000 });
+    const env = p.end
+      ? { ...process.env, MAKE_HISTORY_END: String(Math.floor(Date.now() / 1000) - p.end) }
+      : process.env;
+    if (p.past) execFileSync(maker, [store, ...p.past], { timeout: 120000, env });
     await d.start(p.source, p.past ? ["--store", store] : [], { WHIRR_STORE_HOST: "box", ...p.env });
     const context = await browser.newContext({
       viewport: p.size ?? WIDE,
       colorScheme: p.scheme ?? "light",
       deviceScaleFactor: p.webp ? 1.5 : 1,
+      forcedColors: p.forced ? "active" : "none",
       timezoneId: "UTC",
     });
     const page = await context.newPage();
     await p.stub?.(page);
     await page.goto(d.url + (p.page ?? "/") + (p.query ?? ""));
     await page.waitForFunction((ms) => performance.now() > ms, p.soon ? 200 : 4000); // after a few samples
-    if (p.webp) await page.waitForFunction(agree, undefined, { polling: 50 });
     await p.then?.(page, d);
-    if (p.then === charts)
-      await page.waitForFunction(() =>
-        performance
-          .getEntriesByName("charts", "measure")
-          .some((m) => performance.now() > m.startTime + m.duration + 1500),
-      );
+    if (p.minutes) await page.waitForFunction((ms) => performance.now() > ms, 60e3 * p.minutes, { timeout: 0 });
     await page.evaluate(() => {
       const host = document.querySelector(".host");
       if (host) host.textContent = "desk";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Daemons on ports and in folders of the test's own, and Debian's Chromium.
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +10,7 @@ import path from "node:path";
 const root = path.resolve(path.dirname(new URL(import.meta.url).pathname), "../..");
 const web = createRequire(path.join(root, "web/package.json"));
 const { chromium } = web("playwright-core");
-export const axe = web.resolve("axe-core/axe.min.js");
+const axe = web.resolve("axe-core/axe.min.js");
 const whirr = process.env.WHIRR_BIN ?? path.join(root, "build/whirr");
 export const maker = path.join(process.env.WHIRR_BUILD ?? path.join(root, "build"), "tests/fakes/history/make_history");
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -242,4 +243,54 @@ export class Prometheus {
     await over;
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A page of a browser without a past; whatever goes wrong in it fails the test. */
+export async function visit(browser, t, url, { before: script, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  page.problems = [];
+  page.on("pageerror", (e) => page.problems.push(e.stack || String(e)));
+  page.on("console", (m) => {
+    if (/Content Security Policy|TypeError/.test(m.text())) page.problems.push(m.text());
+  });
+  page.on("request", (r) => {
+    if (!/^(blob:|http:\/\/127\.0\.0\.1:)/.test(r.url())) page.problems.push(`asked elsewhere: ${r.url()}`);
+  });
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(page.problems, []);
+  });
+  if (script) await page.addInitScript(script);
+  await page.goto(url);
+  return page;
+}
+
+export async function daemon(t, source, args, env) {
+  const d = new Daemon();
+  t.after(() => d.remove());
+  return d.start(source, args, env);
+}
+
+export async function eventually(look) {
+  for (const end = Date.now() + patience; Date.now() < end; await new Promise((r) => setTimeout(r, 200))) {
+    const found = await look();
+    if (found) return found;
+  }
+  assert.fail("it did not happen");
+}
+
+/** What axe-core finds on a page, as text. */
+export async function violations(page) {
+  await page.addScriptTag({ path: axe });
+  return page.evaluate(async () =>
+    (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .slice(0, 3)
+          .map((n) => `${n.html.slice(0, 200)} ${n.failureSummary}`)
+          .join(" | ")}`,
+    ),
+  );
 }

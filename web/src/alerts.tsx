@@ -85,7 +85,7 @@ export function AlertsPanel({ s }: { s: State }) {
       title="Findings"
       note={loud.length ? `${loud.filter((i) => i.alert && !i.alert.silenced).length} notify` : undefined}
       side={
-        all.some((i) => i.alert && !i.alert.silenced) && (
+        loud.some((i) => i.alert && !i.alert.silenced) && (
           <label class="control">
             Silence for{" "}
             <select value={seconds} onChange={(e) => setSeconds(Number(e.currentTarget.value))}>

@@ -128,7 +128,7 @@ function Tabs({ s, why, gpus }: { s: State; why: Why; gpus: Gpu[] }) {
   const groups = new Map<string, Finding[]>();
   for (const f of s.findings)
     if (f.severity !== "info" && f.gpu_index != null) groups.set(f.code, [...(groups.get(f.code) ?? []), f]);
-  if (!groups.size || then) return null;
+  if (groups.size < 2 || then) return null;
   const text = (list: Finding[]) =>
     list.length === 1 ? plainly(list[0]!.headline) : `${list.length} GPUs: ${list[0]!.code.replaceAll("_", " ")}`;
   return (

@@ -2,7 +2,7 @@
 // The page of all hosts: worst first, a square for each GPU, so that hundreds fit on a screen.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { celsius, clock, DASH, energy, memory, memoryOf, parseSize, percent, watts } from "./format";
+import { celsius, clock, DASH, energy, memory, memoryOf, parseSize, percent, shortName, tied, watts } from "./format";
 import { get, Refused } from "./live";
 import { memo } from "./memo";
 import {
@@ -10,13 +10,17 @@ import {
   type FleetHost,
   fitting,
   freest,
+  hasRoom,
+  type HostOrder,
   hostsShown,
+  pageOf,
   troubleLevel,
   troubleText,
   type TroubleFilter,
 } from "./hosts";
 import { sum } from "./model";
-import { Icon, Mark, Scroll, Section } from "./parts";
+import { Choice, Icon, Mark, Scroll, Section } from "./parts";
+import { useSlice } from "./slice";
 import "./style.css";
 import { isDark, toggleTheme } from "./theme";
 import type { Num } from "./types";
@@ -82,22 +86,34 @@ function Square({ g }: { g: FleetGpu }) {
 }
 
 const Host = memo(function Host({ h }: { h: FleetHost }) {
-  const level = troubleLevel(h);
+  const level = troubleLevel(h),
+    silent = h.trouble === "silent";
+  const models = [...new Set(h.gpus.map((g) => g.name).filter(Boolean))];
   return (
     <tr>
       <th scope="row">
-        {level !== "good" && <Mark level={level} label={h.trouble.replace("_", " ")} />} {h.host}
+        <Mark level={level} label={h.trouble.replace("_", " ")} />{" "}
+        <a href={pageOf(h.host, location)} title="Its own page">
+          {h.host}
+        </a>
       </th>
-      <td class="squares" role="img" aria-label={`${h.gpus.length} GPUs, ${percent(h.utilization_percent)} on average`}>
-        {h.gpus.map((g) => (
-          <Square key={g.uuid ?? g.gpu_index} g={g} />
-        ))}
+      <td class="squares">
+        <span role="img" aria-label={`${h.gpus.length} GPUs, ${percent(h.utilization_percent)} on average`}>
+          {h.gpus.map((g) => (
+            <Square key={g.uuid ?? g.gpu_index} g={g} />
+          ))}
+        </span>
+        <span class="dim models">
+          {h.gpus.length > 0 && `${h.gpus.length} × ${models.length === 1 ? shortName(models[0]!, "NVIDIA") : "mixed"}`}
+        </span>
+      </td>
+      <td class={silent || level === "bad" || level === "warn" ? `lv ${level}` : ""}>
+        {tied(h.note ?? (silent ? "Silent" : (h.headline ?? "")))}
       </td>
       <td class="n">{percent(h.utilization_percent)}</td>
       <td class="n">{memoryOf(h.memory_used_mb, h.memory_total_mb)}</td>
       <td class="n">{celsius(h.temperature_celsius)}</td>
       <td class="n">{watts(h.power_watts)}</td>
-      <td class={level === "good" ? "dim" : `lv ${level}`}>{h.note ?? ""}</td>
     </tr>
   );
 });
@@ -108,9 +124,9 @@ const Small = memo(function Small({ h }: { h: FleetHost }) {
   return (
     <li title={text}>
       <span class="sr">{text}</span>
-      <span class="who" aria-hidden="true">
+      <a class="who" href={pageOf(h.host, location)} aria-hidden="true" tabIndex={-1}>
         {h.host}
-      </span>
+      </a>
       <span class="squares" aria-hidden="true">
         {h.gpus.map((g) => (
           <Square key={g.uuid ?? g.gpu_index} g={g} />
@@ -127,42 +143,87 @@ function roomFor(hosts: FleetHost[]): Record<string, string> {
   return { "--name": `${most((h) => h.host.length, 24)}ch`, "--gpus": String(most((h) => h.gpus.length, 16)) };
 }
 
-const SHOWN = 40,
-  PLACES = 10;
+const PLACES = 10,
+  FEW = 60, // hosts: more are squares unless something is unusual
+  VIRTUAL = 80;
+
+const COLUMNS: [HostOrder, string][] = [
+  ["utilization_percent", "Util"],
+  ["memory_used_mb", "VRAM"],
+  ["temperature_celsius", "Hottest"],
+  ["power_watts", "Power"],
+];
+
+function Sorted({
+  name,
+  by,
+  order,
+  sort,
+  n,
+}: {
+  name: string;
+  by: HostOrder;
+  order: HostOrder;
+  sort: (o: HostOrder) => void;
+  n?: boolean;
+}) {
+  const on = order === by;
+  return (
+    <th scope="col" class={n ? "n" : ""} aria-sort={on ? (n ? "descending" : "ascending") : "none"}>
+      <button type="button" class="link" onClick={() => sort(on ? "" : by)}>
+        {name}
+        <span aria-hidden="true">{on ? (n ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
+  );
+}
 
 function Hosts({ hosts }: { hosts: FleetHost[] }) {
   const [only, setOnly] = useState<TroubleFilter>("");
   const [query, setQuery] = useState("");
-  const [figures, setFigures] = useState(false);
-  const [all, setAll] = useState(false);
-  const list = hostsShown(hosts, only, query),
-    rows = figures ? list : list.filter((h) => h.trouble !== "fine"),
-    small = figures ? [] : list.filter((h) => h.trouble === "fine");
-  const rest = all ? 0 : Math.max(0, rows.length - SHOWN);
+  const [order, setOrder] = useState<HostOrder>("");
+  const [figures, setFigures] = useState<boolean | null>(null);
+  const every = figures ?? (hosts.length <= FEW || order !== "");
+  const list = hostsShown(hosts, only, query, order),
+    rows = every ? list : list.filter((h) => h.trouble !== "fine"),
+    small = every ? [] : list.filter((h) => h.trouble === "fine");
+  const slice = useSlice(rows.length > VIRTUAL, rows.length, 45);
+  const sort = (o: HostOrder) => setOrder(o);
   return (
     <Section
       id="hosts"
-      title={`${list.length} host${list.length === 1 ? "" : "s"}${list.length < hosts.length ? ` of ${hosts.length}` : ""}, worst first`}
+      title={`${list.length} host${list.length === 1 ? "" : "s"}${list.length < hosts.length ? ` of ${hosts.length}` : ""}`}
+      note={order ? "" : "worst first"}
       side={
         <div class="controls">
+          <span class="dim scale" aria-hidden="true">
+            util 0%{" "}
+            {[0, 1, 2, 3, 4, 5].map((n) => (
+              <i key={n} class={`square h${n}`} />
+            ))}{" "}
+            100%
+          </span>
+          <Choice<TroubleFilter>
+            label="Which hosts"
+            of={[
+              ["", `All ${hosts.length}`],
+              ["trouble", `Needs you ${hosts.filter((h) => h.trouble !== "fine").length}`],
+              ["room", `Has room ${hosts.filter(hasRoom).length}`],
+            ]}
+            value={only}
+            choose={setOnly}
+          />
           <label class="control">
-            <input type="checkbox" checked={figures} onChange={(e) => setFigures(e.currentTarget.checked)} /> Figures
-            for all
+            <input type="checkbox" checked={every} onChange={(e) => setFigures(e.currentTarget.checked)} /> Figures for
+            all
           </label>
-          <label class="control">
-            Show{" "}
-            <select value={only} onChange={(e) => setOnly(e.currentTarget.value as TroubleFilter)}>
-              <option value="">all</option>
-              <option value="trouble">anything unusual</option>
-              <option value="held">held but idle</option>
-            </select>
-          </label>
-          <label class="control">
-            Filter{" "}
+          <label class="field search">
+            <Icon name="search" />
             <input
               type="search"
               value={query}
               placeholder="gpu17 H100"
+              aria-label="Filter hosts"
               onInput={(e) => setQuery(e.currentTarget.value)}
             />
           </label>
@@ -170,41 +231,27 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
       }
     >
       {rows.length > 0 && (
-        <Scroll label="Hosts">
-          <table class="hosts">
+        <Scroll label="Table of hosts">
+          <table class="hosts" aria-rowcount={rows.length + 1}>
             <thead>
               <tr>
-                <th scope="col">Host</th>
+                <Sorted name="Host" by="host" order={order} sort={sort} />
                 <th scope="col">GPUs</th>
-                <th scope="col" class="n">
-                  Util
-                </th>
-                <th scope="col" class="n">
-                  VRAM
-                </th>
-                <th scope="col" class="n">
-                  Hottest
-                </th>
-                <th scope="col" class="n">
-                  Power
-                </th>
-                <th scope="col">Note</th>
+                <th scope="col">What it says</th>
+                {COLUMNS.map(([by, name]) => (
+                  <Sorted key={by} name={name} by={by} order={order} sort={sort} n />
+                ))}
               </tr>
             </thead>
-            <tbody>
-              {rows.slice(0, rows.length - rest).map((h) => (
+            <tbody ref={slice.box}>
+              {slice.above > 0 && <tr style={{ height: `${slice.above}px` }} aria-hidden="true" />}
+              {rows.slice(slice.start, slice.end).map((h) => (
                 <Host key={h.host} h={h} />
               ))}
+              {slice.below > 0 && <tr style={{ height: `${slice.below}px` }} aria-hidden="true" />}
             </tbody>
           </table>
         </Scroll>
-      )}
-      {rest > 0 && (
-        <p>
-          <button type="button" onClick={() => setAll(true)}>
-            Show {rest} more
-          </button>
-        </p>
       )}
       {small.length > 0 && (
         <ul class="map" style={roomFor(small)} aria-label="Hosts with no trouble seen, the busiest first">
@@ -214,15 +261,6 @@ function Hosts({ hosts }: { hosts: FleetHost[] }) {
         </ul>
       )}
       {!list.length && <p class="dim">No host matches.</p>}
-      {list.length > 0 && (
-        <p class="dim legend" aria-hidden="true">
-          Utilization: 0%{" "}
-          {[0, 1, 2, 3, 4, 5].map((n) => (
-            <i key={n} class={`square h${n}`} />
-          ))}{" "}
-          100%
-        </p>
-      )}
     </Section>
   );
 }
@@ -442,6 +480,7 @@ function App() {
   const fleet = answer?.fleet ?? null,
     wrong = problem ?? (answer?.error ? `The fleet's database can't be asked: ${answer.error}.` : null);
   const power = sum(fleet?.status.hosts.map((h) => h.power_watts) ?? []);
+  const silent = fleet?.status.hosts.filter((h) => h.trouble === "silent") ?? [];
   const worst = fleet?.status.hosts[0],
     level = !fleet ? "idle" : worst ? troubleLevel(worst) : "good";
   return (
@@ -497,12 +536,27 @@ function App() {
             {fleet ? (
               <>
                 <Mark level={level} />{" "}
-                {fleet.status.gpu_count ? fleet.status.answer : "No whirr metrics in this database."}
+                {!fleet.status.gpu_count
+                  ? "No whirr metrics in this database."
+                  : worst && worst.trouble !== "fine"
+                    ? `${worst.host}: ${tied(worst.note ?? worst.trouble.replace("_", " "))}`
+                    : fleet.status.answer}
               </>
             ) : (
               <span class="dim">{wrong ? "Nothing is known about the fleet." : "Loading…"}</span>
             )}
           </p>
+          {fleet && worst && worst.trouble !== "fine" && <p class="rest">{tied(fleet.status.answer)}</p>}
+          {silent.length > 0 && (
+            <p class="rest lv bad">
+              Silent:{" "}
+              {silent
+                .slice(0, 12)
+                .map((h) => h.host)
+                .join(", ")}
+              {silent.length > 12 && ` and ${silent.length - 12} more`}
+            </p>
+          )}
           {wrong && (
             <p class="lv bad" role="alert">
               {wrong}

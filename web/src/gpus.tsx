@@ -213,7 +213,7 @@ function Alone({ g, why, health, soon, then }: Of) {
         {readings(g, why?.usual).map((r) => (
           <div key={r.name}>
             <dt>{r.name}</dt>
-            <dd class="dim">{r.note}</dd>
+            <dd class="dim">{r.name === "Fan" ? "" : r.note}</dd>
             <dd class={`figure ${r.level === "good" ? "" : `lv ${r.level}`}`}>
               {r.name === "Fan" ? <Fan g={g} /> : value(r.value, r.text, g.absent[r.key])}
             </dd>

@@ -27,6 +27,7 @@ export interface FleetHost {
   trouble: string;
   severity: string | null;
   note: string | null;
+  headline?: string | null;
   utilization_percent: Num;
   memory_used_mb: Num;
   memory_total_mb: Num;
@@ -35,7 +36,8 @@ export interface FleetHost {
   gpus: FleetGpu[];
 }
 
-export type TroubleFilter = "" | "trouble" | "held";
+export type TroubleFilter = "" | "trouble" | "room";
+export type HostOrder = "" | "host" | "utilization_percent" | "memory_used_mb" | "temperature_celsius" | "power_watts";
 
 /** As `whirr status --fleet` colors it: by the severity that the host gave it. Of a silent host, and of a GPU that an older whirr calls lost, nothing else is known. */
 export function troubleLevel({ trouble, severity }: { trouble: string; severity: string | null }): Level {
@@ -45,12 +47,17 @@ export function troubleLevel({ trouble, severity }: { trouble: string; severity:
   return severity === "warning" ? "warn" : severity === "notice" ? "note" : "idle";
 }
 
-/** In the order of the daemon, which is worst first. */
-export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: string): FleetHost[] {
+const ROOM = 8192; // MiB: worth a look
+
+/** Has one of its GPUs room for work? */
+export const hasRoom = (h: FleetHost) => h.gpus.some((g) => g.work_may_go_there && (g.memory_room_mb ?? 0) >= ROOM);
+
+/** In the order of the daemon, which is worst first, or by a column. */
+export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: string, order: HostOrder = ""): FleetHost[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  return hosts.filter(
+  const list = hosts.filter(
     (h) =>
-      (only === "" || (only === "trouble" ? h.trouble !== "fine" : h.gpus.some((g) => g.trouble === "held"))) &&
+      (only === "" || (only === "trouble" ? h.trouble !== "fine" : hasRoom(h))) &&
       words.every(
         (w) =>
           h.host.toLowerCase().includes(w) ||
@@ -58,7 +65,13 @@ export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: strin
           h.gpus.some((g) => g.name?.toLowerCase().includes(w)),
       ),
   );
+  if (order === "host") return list.sort((a, b) => a.host.localeCompare(b.host, "en", { numeric: true }));
+  return order ? list.sort((a, b) => (b[order] ?? -1) - (a[order] ?? -1)) : list;
 }
+
+/** Where a host has its own page: where this one is, by its name. The one that answers is here. */
+export const pageOf = (host: string, here: { protocol: string; port: string }) =>
+  `${here.protocol}//${encodeURIComponent(host)}${here.port ? `:${here.port}` : ""}/`;
 
 /** Those that work and whose room is known. */
 function withRoom(hosts: FleetHost[]): FleetGpu[] {

@@ -22,6 +22,8 @@ const LEVELS: Record<Level, string> = {
   idle: "faint",
 };
 
+let family = ""; // asked for once: every question makes the browser look at all styles
+
 export class Plot {
   private p: Picture | null = null;
   private w = 0;
@@ -86,7 +88,7 @@ export class Plot {
     const ctx = c.getContext("2d")!;
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     ctx.clearRect(0, 0, this.w, this.h);
-    ctx.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+    ctx.font = `11px ${(family ||= getComputedStyle(document.body).fontFamily)}`;
     ctx.textBaseline = "middle";
     return ctx;
   }
@@ -157,9 +159,11 @@ export class Plot {
     ctx.textAlign = "center";
     const span = p.to - p.from,
       end = LEFT + this.plotW;
-    for (const t of timeTicks(p.from, p.to, Math.floor(this.plotW / (span > 172800 ? 90 : 62)))) {
+    const steps = timeTicks(p.from, p.to, Math.floor(this.plotW / (span > 172800 ? 90 : 62))),
+      seconds = steps.length > 1 && steps[1]! - steps[0]! < 60;
+    for (const t of steps) {
       const x = this.x(t),
-        text = span < 180 ? clock(t * 1000, t * 1000, true) : tickText(t * 1000, span);
+        text = seconds ? clock(t * 1000, t * 1000, true) : tickText(t * 1000, span);
       const half = ctx.measureText(text).width / 2;
       if (x - half < LEFT - 20 || x + half > end - (p.live ? 26 : -16)) continue;
       ctx.fillText(text, x, bottom + 12);
@@ -402,7 +406,6 @@ export class Plot {
       (m) => at >= m.from - 1 && at <= Math.max(m.to, m.from + 0.01 * (this.p!.to - this.p!.from)),
     );
     if (!mark) return;
-    ctx.font = ctx.font.replace(/^/, "");
     const said = mark.text.length > 60 ? `${mark.text.slice(0, 58)}…` : mark.text,
       w = Math.min(ctx.measureText(said).width + 10, this.plotW),
       at2 = Math.max(LEFT, Math.min(LEFT + this.plotW - w, x - w / 2));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is on the GPUs: the twelve that matter, all on demand, in groups, filtered; a row opens its why below itself.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Because, Do } from "./answer";
 import { DASH, duration, memory, percent, plainly, tied, watts } from "./format";
 import { memo } from "./memo";
@@ -18,6 +18,7 @@ import {
 } from "./model";
 import { Bar, Choice, Icon, Mark, Scroll, Section, value } from "./parts";
 import * as ring from "./ring";
+import { useSlice } from "./slice";
 import { look, type State } from "./store";
 import type { Finding, Gpu, Life, Why } from "./types";
 
@@ -30,9 +31,7 @@ const COLUMNS: { key: SortKey; name: string; number?: boolean; wide?: boolean }[
   { key: "power_watts", name: "Power", number: true },
 ];
 const FEW = 12,
-  HEIGHT = 37, // px: of a row, where only those in view are drawn
-  VIRTUAL = 80,
-  MARGIN = 12;
+  VIRTUAL = 80;
 
 /** Held VRAM and did nothing for long, as the daemon judges it: for how many seconds. */
 function idleFor(life: Life | undefined): number | null {
@@ -40,7 +39,7 @@ function idleFor(life: Life | undefined): number | null {
 }
 
 const WORDS: Record<string, string> = {
-  vram_leak: "VRAM growing",
+  vram_full_soon: "VRAM growing",
   context_held: "holds VRAM, idle",
   vram_held: "holds VRAM, idle",
 };
@@ -187,7 +186,7 @@ const Line = memo(
               value={r.memory_mb}
               limit={total}
               label="Share of the VRAM"
-              level={finding?.code === "vram_leak" ? "warn" : undefined}
+              level={finding?.code === "vram_full_soon" ? "warn" : undefined}
             />
             {value(r.memory_mb, memory(r.memory_mb), r.absent?.memory_mb)}
           </td>
@@ -226,33 +225,6 @@ const Line = memo(
     Math.floor(a.now / 5e3) === Math.floor(b.now / 5e3),
 );
 
-/** Hundreds of rows: only those in view are in the document. */
-function useSlice(on: boolean, count: number) {
-  const box = useRef<HTMLTableSectionElement>(null);
-  const [first, setFirst] = useState(0);
-  useEffect(() => {
-    if (!on) return;
-    let waiting = 0;
-    const where = () => {
-      waiting = 0;
-      const top = box.current?.getBoundingClientRect().top ?? 0;
-      setFirst(Math.max(0, Math.floor(-top / HEIGHT) - MARGIN));
-    };
-    const moved = () => (waiting ||= requestAnimationFrame(where));
-    addEventListener("scroll", moved, { passive: true });
-    addEventListener("resize", moved);
-    where();
-    return () => {
-      removeEventListener("scroll", moved);
-      removeEventListener("resize", moved);
-    };
-  }, [on]);
-  const shown = Math.ceil(innerHeight / HEIGHT) + 2 * MARGIN,
-    start = on ? Math.min(first, Math.max(0, count - shown)) : 0,
-    end = on ? Math.min(count, start + shown) : count;
-  return { box, start, end, above: start * HEIGHT, below: (count - end) * HEIGHT };
-}
-
 function List({
   s,
   gpus,
@@ -290,7 +262,7 @@ function List({
   for (const f of findings) if (f.pid && !found.has(f.pid)) found.set(f.pid, f);
   const few = !all && !view.q && list.length > FEW + 1;
   const some = few ? [...list.slice(0, FEW), ...list.slice(FEW).filter((r) => r.pid === view.pid)] : list;
-  const slice = useSlice(!groups && some.length > VIRTUAL, some.length);
+  const slice = useSlice(!groups && some.length > VIRTUAL, some.length, 37);
   const tokens = list.some((r) => r.tokens_per_second != null);
   const rest = few ? list.slice(FEW) : [];
   const total = new Map(gpus.map((g) => [g.index, g.memory_total_mb ?? null]));

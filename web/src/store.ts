@@ -353,7 +353,11 @@ export async function start(): Promise<void> {
     why = embedded<Why>("first-why");
   const health = embedded<{ gpus: HealthVerdict[] }>("first-health"),
     forecast = embedded<Forecast>("first-forecast");
-  if (metrics) set(known(metrics));
+  if (metrics) {
+    set(known(metrics));
+    ring.push(state.sampleAt!, state.gpus!, state.interval);
+    ring.pushProcesses(state.sampleAt!, state.gpus!);
+  }
   if (why) set({ why });
   if (health) set({ health: health.gpus });
   if (forecast) set({ forecast });

@@ -291,7 +291,7 @@ test("what needs attention is counted, listed with its alert, and comes first am
   });
   const list = [
     finding({}),
-    finding({ code: "vram_leak", severity: "warning", pid: 7, headline: "a process keeps taking more VRAM" }),
+    finding({ code: "vram_full_soon", severity: "warning", pid: 7, headline: "a process keeps taking more VRAM" }),
     finding({ code: "x", severity: "warning", muted: true }),
     finding({ code: "compute_load", severity: "info", pid: 8 }),
   ];

@@ -40,7 +40,7 @@ import {
   withFindings,
   writePlace,
 } from "../src/model";
-import { type FleetHost, fitting, freest, hostsShown, troubleLevel, troubleText } from "../src/hosts";
+import { type FleetHost, fitting, freest, hostsShown, pageOf, troubleLevel, troubleText } from "../src/hosts";
 import { axis, grid, onto, pace, portions, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
@@ -650,7 +650,14 @@ test("hosts are found by what is wrong, by name, and by the room they have", () 
   ];
   const names = (list: { host: string }[]) => list.map((h) => h.host).join("");
   assert.equal(names(hostsShown(hosts, "trouble", "")), "ab");
-  assert.equal(names(hostsShown(hosts, "held", "")), "b");
+  assert.equal(names(hostsShown(hosts, "", "", "utilization_percent")), "cdabe", "by a column");
+  assert.equal(names(hostsShown([...hosts].reverse(), "", "", "host")), "abcde");
+  assert.equal(
+    pageOf("gpu17", { protocol: "https:", port: "9447" }) + pageOf("a/b", { protocol: "http:", port: "" }),
+    "https://gpu17:9447/http://a%2Fb/",
+  );
+  const roomy = of("r", "fine", "info", 9000, 0);
+  assert.equal(names(hostsShown([...hosts, roomy], "room", "")), "r");
   assert.equal(names(hostsShown(hosts, "", "h100 E")), "e");
   assert.equal(names(fitting(hosts, 40)), "edc", "idle ones first, then the tightest; not what is lost");
   assert.deepEqual(hosts.map(troubleLevel), ["bad", "idle", "good", "good", "good"]);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people come to the page for, each with the number of actions it takes; and the page for different eyes, hands and places.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fakeFeed } from "./load.mjs";
+import {
+  Daemon,
+  daemon,
+  eventually,
+  maker,
+  missing,
+  openBrowser,
+  patience,
+  violations,
+  visit as visitWith,
+} from "./support.mjs";
+
+const skip = missing,
+  stored = skip || (!existsSync(maker) && "make_history is not built");
+let browser;
+before(async () => {
+  if (!skip) browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+});
+const SIZE = { width: 1440, height: 900 };
+const visit = (t, url, options) => visitWith(browser, t, url, { viewport: SIZE, ...options });
+const ask = async (d, path) => (await fetch(d.url + path)).json();
+
+/** A daemon with a past. */
+async function withPast(t, source, past, env) {
+  const d = new Daemon(),
+    store = `sqlite:${d.folder}/past.db`;
+  t.after(() => d.remove());
+  execFileSync(maker, [store, ...past], { timeout: patience, env: { ...process.env, ...env } });
+  return d.start(source, ["--store", store], { WHIRR_STORE_HOST: "box" });
+}
+
+/** Counts what a person does. */
+function hand(page) {
+  const me = {
+    actions: 0,
+    click: async (what) => {
+      me.actions++;
+      await what.click();
+    },
+  };
+  return me;
+}
+
+const onScreen = (what) =>
+  what.evaluate((e) => {
+    const r = e.getBoundingClientRect();
+    return r.top >= 0 && r.top < innerHeight && r.bottom <= innerHeight + 1;
+  });
+
+test("which process leaks: no action, it is on the first screen", { skip }, async (t) => {
+  const d = await daemon(t, "sim:scenario=vram-leak,start=850,speed=10");
+  const leak = await eventually(async () =>
+    (await ask(d, "/api/gpu/metrics")).findings.find((f) => f.code === "vram_full_soon"),
+  );
+  const { short_name } = (await ask(d, "/api/processes")).processes.find((p) => p.pid === leak.pid);
+  const page = await visit(t, d.url);
+  const said = page.locator("#answer").getByText(short_name.split(" · ")[0]).first();
+  await said.waitFor();
+  assert.ok(await onScreen(said));
+  assert.match(await page.locator("header .verdict").innerText(), /will run out of memory|memory was full/);
+});
+
+test("which of 64 GPUs is the hottest: no action", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=64,scenario=training,fault=lost@9,speed=0.001");
+  const page = await visit(t, d.url);
+  const line = page.locator("#heat .note");
+  await line.getByText("hottest").waitFor();
+  assert.ok(await onScreen(line));
+  assert.ok(await onScreen(page.locator(".cell").last()), "all of them on one screen");
+  assert.match(await page.locator(".cell").first().innerText(), /^9\s+lost$/, "the worst first");
+  const { gpus } = await ask(d, "/api/gpu/summary");
+  const most = Math.max(...gpus.map((g) => g.temperature_celsius ?? 0));
+  await eventually(async () => (await line.innerText()).includes(`, ${Math.round(most)} °C`));
+});
+
+test("who used most energy today: one action", { skip: stored }, async (t) => {
+  const d = await withPast(t, "sim:gpus=4,scenario=mixed", ["60", "gpus=4,scenario=mixed", "30"]);
+  const page = await visit(t, d.url),
+    me = hand(page);
+  await page.locator("#energy tbody th").first().waitFor({ state: "attached" });
+  await me.click(page.locator(".tabs").getByRole("link", { name: "Energy" }));
+  await eventually(() => onScreen(page.locator("#energy tbody tr").first()));
+  assert.equal(await page.locator("#energy tbody th").first().innerText(), "alice");
+  assert.equal(me.actions, 1);
+});
+
+test("silence an alert: two actions, with a token at hand", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const page = await visit(t, `${d.url}/login`);
+  await page.getByLabel("Sign in with a token").fill(token);
+  await page.keyboard.press("Enter");
+  const me = hand(page);
+  await page
+    .locator("#findings")
+    .getByRole("button", { name: /^Silence \d/ })
+    .first()
+    .waitFor({ state: "attached" });
+  await me.click(page.locator(".tabs").getByRole("link", { name: "Findings" }));
+  await me.click(
+    page
+      .locator("#findings")
+      .getByRole("button", { name: /^Silence \d/ })
+      .first(),
+  );
+  await page.locator("#findings").getByText("Silenced until").waitFor();
+  assert.equal(me.actions, 2);
+});
+
+test(
+  "a moment at which nothing was recorded claims nothing, and offers the nearest samples",
+  { skip: stored },
+  async (t) => {
+    const end = Math.floor(Date.now() / 1000) - 7200;
+    const d = await withPast(t, "sim:gpus=2,scenario=idle", ["60", "gpus=2,scenario=overheat", "20"], {
+      MAKE_HISTORY_END: String(end),
+    });
+    const page = await visit(t, `${d.url}/?at=-1h`);
+    await page.locator("#answer .sentence").getByText("Nothing was recorded at").waitFor();
+    assert.equal(await page.locator(".tile").count(), 0);
+    assert.match(await page.locator(".verdict").innerText(), /not recorded/);
+    assert.deepEqual(await page.locator(".verdict .count").count(), 0);
+    await page.getByRole("button", { name: /^Last sample before/ }).click();
+    await page.locator("#answer .sentence").getByText("was thermal throttling").waitFor();
+    assert.equal(await page.locator(".tile").count(), 2);
+  },
+);
+
+test("a burst of events is asked about once", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=2,scenario=idle");
+  const page = await visit(t, d.url, { before: fakeFeed });
+  await page.waitForFunction(() => window.feed && document.querySelector("footer"));
+  await page.waitForLoadState("networkidle");
+  const asked = [];
+  page.on("request", (r) => asked.push(new URL(r.url()).pathname));
+  await page.evaluate(() => {
+    for (let i = 0; i < 64; i++) window.read(JSON.stringify({ type: "alert", data: { gpu_index: i } }));
+  });
+  await eventually(() => asked.includes("/api/alerts"));
+  await page.waitForLoadState("networkidle");
+  assert.equal(asked.filter((p) => p === "/api/alerts").length, 1, asked.join());
+  assert.ok(!asked.includes("/api/notifiers") && !asked.includes("/api/guard"), asked.join());
+});
+
+test("hundreds of processes: twelve at first, and only those in view of all", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=1,scenario=idle");
+  const page = await visit(t, "about:blank");
+  await page.route("**/api/gpu/metrics", async (route) => {
+    const reply = await route.fetch(),
+      body = await reply.json();
+    body.gpus[0].processes = Array.from({ length: 400 }, (_, i) => ({
+      pid: 1000 + i,
+      name: `job${i}`,
+      short_name: `job${i}.py`,
+      command: "",
+      user: "alice",
+      memory_mb: 5000 - i,
+      utilization_percent: 0,
+      container: null,
+    }));
+    await route.fulfill({ response: reply, json: body });
+  });
+  await page.goto(d.url);
+  const rows = page.locator("#processes tbody tr:not([aria-hidden])");
+  await page.getByRole("button", { name: "Show all 400" }).waitFor();
+  assert.equal(await rows.count(), 12);
+  await page.getByRole("button", { name: "Show all 400" }).click();
+  await eventually(async () => (await rows.count()) > 12);
+  assert.ok((await rows.count()) < 80);
+  await page.locator("#timeline, footer").last().scrollIntoViewIfNeeded();
+  await page.locator("#processes").getByText("job399.py").waitFor();
+  assert.ok((await rows.count()) < 80);
+});
+
+for (const [locale, timezoneId] of [
+  ["de-DE", "Europe/Berlin"],
+  ["zh-CN", "Asia/Shanghai"],
+])
+  test(`the same words and numbers in ${locale}`, { skip: stored }, async (t) => {
+    const d = await withPast(t, "sim:gpus=2,scenario=overheat,start=600", ["30", "gpus=2,scenario=overheat", "20"]);
+    const page = await visit(t, `${d.url}/?at=-10m`, { locale, timezoneId });
+    await page.locator("#answer .sentence").getByText("was thermal throttling").waitFor();
+    assert.match(await page.locator(".pastbar").innerText(), /You are looking at \w+day, \w{3} \d+, \d\d:\d\d:\d\d/);
+    assert.match(await page.locator(".tile").first().innerText(), /\d+ °C[\s\S]*\d+\/450 W[\s\S]*\d+\.\d\/24\.0 GiB/);
+    assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= SIZE.width);
+  });
+
+test("200% zoom, forced colors and a button for dark", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=4,scenario=mixed,fault=lost@1");
+  const page = await visit(t, d.url, {
+    viewport: { width: 720, height: 450 },
+    deviceScaleFactor: 2,
+    forcedColors: "active",
+    bypassCSP: true,
+  });
+  await page.locator("#charts canvas").first().waitFor();
+  assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= 720, "scrolls sideways");
+  const [bar, track, on, off] = await page.evaluate(() => {
+    const color = (what, of) => getComputedStyle(document.querySelector(what))[of];
+    return [
+      color(".readings .fill", "backgroundColor"),
+      color(".readings .track", "backgroundColor"),
+      color(".seg button[aria-pressed=true]", "outlineStyle"),
+      color(".seg button[aria-pressed=false]", "outlineStyle"),
+    ];
+  });
+  assert.notEqual(bar, track, "a bar is seen");
+  assert.notEqual(on, off, "what is chosen is seen");
+  assert.deepEqual(await violations(page), []);
+  await page.emulateMedia({ forcedColors: "none" });
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  await page.getByRole("button", { name: "Dark colors" }).click();
+  assert.notEqual(await paper(), light);
+  await page.reload();
+  await page.locator("#answer .sentence").waitFor();
+  assert.notEqual(await paper(), light, "it stays so");
+});
