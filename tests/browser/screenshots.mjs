@@ -194,7 +194,7 @@ for (const name of names.length ? names : Object.keys(PICTURES)) {
     if (p.minutes) await page.waitForFunction((ms) => performance.now() > ms, 60e3 * p.minutes, { timeout: 0 });
     await page.evaluate(() => {
       const host = document.querySelector(".host");
-      if (host) host.textContent = "desk";
+      if (host && location.pathname === "/") host.textContent = "desk";
     }); // whoever makes them
     const file = path.join(folder, `${name}.${p.webp ? "webp" : "png"}`);
     if (p.webp) {

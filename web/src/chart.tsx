@@ -275,9 +275,7 @@ export function Chart({
         <canvas aria-hidden="true" />
         <canvas aria-hidden="true" />
         <div class="selection" ref={selection} hidden />
-        {picture && empty && (
-          <p class="nothing dim">{picture.live ? "Not reported by these GPUs." : "Nothing was stored in this time."}</p>
-        )}
+        {picture?.live && empty && picture.times.length > 0 && <p class="nothing dim">Not reported by these GPUs.</p>}
         {!picture && <p class="nothing dim">Loading…</p>}
       </div>
     </figure>

@@ -182,7 +182,7 @@ export function Charts({ s }: { s: State }) {
   const then = place.at != null ? (s.past?.why.gpu_index ?? null) : (s.why?.gpu_index ?? null);
   const live = fromRing ? s.sampleAt : 0; // draws with every sample
   const pictures = useMemo(() => {
-    const history = fromRing ? ring.recent() : stored?.history;
+    const history = fromRing ? ring.recent(window.from / 1000) : stored?.history;
     if (!history) return null;
     let { from, to } = { from: window.from / 1000, to: window.to / 1000 };
     if (!fromRing && window.live) {

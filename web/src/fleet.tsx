@@ -104,11 +104,12 @@ const Host = memo(function Host({ h }: { h: FleetHost }) {
           ))}
         </span>
         <span class="dim models">
-          {h.gpus.length > 0 && `${h.gpus.length} × ${models.length === 1 ? shortName(models[0]!, "NVIDIA") : "mixed"}`}
+          {h.gpus.length > 0 &&
+            `${h.gpus.length} × ${models.length === 1 ? shortName(models[0]!, models[0]!.split(" ")[0]!) : "mixed"}`}
         </span>
       </td>
       <td class={silent || level === "bad" || level === "warn" ? `lv ${level}` : ""}>
-        {tied(h.note ?? (silent ? "Silent" : (h.headline ?? "")))}
+        {tied(h.note ?? (silent ? "Silent" : (h.gpus.find((g) => g.headline)?.headline ?? "")))}
       </td>
       <td class="n">{percent(h.utilization_percent)}</td>
       <td class="n">{memoryOf(h.memory_used_mb, h.memory_total_mb)}</td>

@@ -27,7 +27,6 @@ export interface FleetHost {
   trouble: string;
   severity: string | null;
   note: string | null;
-  headline?: string | null;
   utilization_percent: Num;
   memory_used_mb: Num;
   memory_total_mb: Num;

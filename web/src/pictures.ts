@@ -146,7 +146,7 @@ export function pictureOf(w: Wanted): Picture {
   const have = history.series.filter((s) => s.metrics.find((m) => m.name === metric.name)?.mean.some((v) => v != null));
   const only = picked == null ? null : w.compare == null ? [picked] : [picked, w.compare];
   const step = history.step_seconds;
-  const times = axis(have),
+  const times = axis(have.length ? have : history.series),
     column = (s: Series) => onto(times, s, metric.name, "mean", metric.scale);
   const total =
     metric.name === "memory_used_mb"

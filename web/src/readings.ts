@@ -65,7 +65,12 @@ export function readings(g: Gpu, usual: Usual | null | undefined): Reading[] {
     {
       name: "Fan",
       key: "fan_percent",
-      text: g.fan_percent == null && g.fan_rpm ? `${Math.round(g.fan_rpm)} rpm` : percent(g.fan_percent),
+      text:
+        g.finding?.code === "fan_stopped"
+          ? "stopped"
+          : g.fan_percent == null && g.fan_rpm
+            ? `${Math.round(g.fan_rpm)} rpm`
+            : percent(g.fan_percent),
       value: g.fan_percent ?? (g.fan_rpm || null),
       limit: g.fan_percent == null ? null : 100,
       usual: fan,

@@ -2,7 +2,7 @@
 // What the page has seen itself: the last quarter of an hour of every GPU and process, in the shape that the history answers with. It works
 // without a history, and with one it is filled with what was before the page was opened.
 import { limitOf } from "./model";
-import type { Column, Layer } from "./plots";
+import { type Column, type Layer, pace } from "./plots";
 import type { Gpu, History, Num, Series } from "./types";
 
 export const KEPT = 900; // seconds
@@ -72,7 +72,8 @@ class Book {
 const gpus = new Book(),
   processes = new Book();
 let step = 1, // seconds between samples
-  coarse = 0; // of what was filled in
+  coarse = 0, // the same of what was filled in
+  filledTo = 0; // until when that was
 export let opened = 0; // seconds: when the page saw its first sample
 
 const gpuRows = (list: Gpu[]) =>
@@ -128,7 +129,8 @@ export function fill(h: History): void {
       at.set(s.gpu_index, Object.fromEntries(s.metrics.map((m) => [m.name, m.mean[i]])));
       points.set(t, at);
     });
-  coarse = h.step_seconds;
+  coarse = h.series[0] ? pace(h.series[0], h.step_seconds) : h.step_seconds;
+  for (const t of points.keys()) filledTo = Math.max(filledTo, t);
   if (!points.size) return;
   const names = new Map<number, string>([...h.series.map((s) => [s.gpu_index, s.gpu_name] as [number, string])]);
   const old = seen.map((t, i) => ({
@@ -158,13 +160,13 @@ export function fill(h: History): void {
   for (const { t, rows } of all) gpus.add(t, rows);
 }
 
-/** A pause that is longer was a gap. */
-export const apart = () => Math.max(3.5 * step + 1, 2.5 * coarse);
+/** A pause that is longer was a gap, in what is seen from a time on. */
+export const apart = (from = -Infinity) => Math.max(3.5 * step + 1, filledTo > from ? 2.5 * coarse : 0);
 
-const history = (book: Book, of: Track[]): History => ({
+const history = (book: Book, of: Track[], from?: number): History => ({
   since: "",
   until: "",
-  step_seconds: apart(),
+  step_seconds: apart(from),
   level: "live",
   series: of.map((track): Series => ({
     gpu_index: track.gpu,
@@ -175,10 +177,11 @@ const history = (book: Book, of: Track[]): History => ({
 });
 
 /** Everything of the GPUs. Its columns grow: what draws it draws it again with each sample. */
-export const recent = (): History =>
+export const recent = (from?: number): History =>
   history(
     gpus,
     [...gpus.tracks.values()].sort((a, b) => a.gpu - b.gpu),
+    from,
   );
 
 /** What limited a GPU, over the times of `recent`. */

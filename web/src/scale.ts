@@ -92,7 +92,7 @@ export function range(p: Picture): [number, number] {
     );
   if (p.top != null) return [p.bottom, Math.max(p.top, high)];
   for (const r of p.refs) high = Math.max(high, r.value);
-  if (!Number.isFinite(high)) return [p.bottom, p.bottom + 1];
+  if (!Number.isFinite(high)) return [0, 100];
   const steps = ticks(Math.min(p.bottom, low), Math.max(high * 1.03, p.bottom + 1), 4),
     step = steps.length > 1 ? steps[1]! - steps[0]! : 1;
   const floor = p.bottom > 0 ? Math.min(p.bottom, Math.floor(low / step) * step) : 0;
