@@ -72,6 +72,7 @@ export function AlertsPanel({ s }: { s: State }) {
   const all = items(s.findings, s.alerts.alerts, s.sampleAt ?? Date.now());
   const loud = all.filter((i) => !i.over && i.severity !== "info"),
     quiet = all.filter((i) => i.over || i.severity === "info");
+  const notify = loud.filter((i) => i.alert && !i.alert.silenced).length;
   const silence = (a: Alert) =>
     act.run("/api/alerts/silence", {
       matchers: { alert: a.alert, ...(a.gpu_index == null ? {} : { gpu: String(a.gpu_index) }) },
@@ -83,7 +84,7 @@ export function AlertsPanel({ s }: { s: State }) {
     <Section
       id="findings"
       title="Findings"
-      note={loud.length ? `${loud.filter((i) => i.alert && !i.alert.silenced).length} notify` : undefined}
+      note={notify ? `${notify} notif${notify === 1 ? "ies" : "y"}` : undefined}
       side={
         loud.some((i) => i.alert && !i.alert.silenced) && (
           <label class="control">

@@ -231,7 +231,7 @@ export function Chart({
         </details>
       </figcaption>
       <div
-        class="plot"
+        class={`plot ${big ? "tall" : ""}`}
         ref={box}
         role="slider"
         tabIndex={0}

@@ -327,13 +327,15 @@ function HeatMap({ gpus, levels, picked }: { gpus: Gpu[]; levels: Map<Gpu, Level
     gpus.reduce<Gpu | null>((m, g) => (g[of] != null && (m == null || g[of]! > m[of]!) ? g : m), null);
   const hottest = most("temperature_celsius"),
     hungriest = most("power_watts"),
-    idle = gpus.filter((g) => levels.get(g) === "idle").length;
+    idle = gpus.filter((g) => levels.get(g) === "idle").length,
+    work = gpus.filter((g) => levels.get(g) !== "idle" && g.state === "ok").length;
   return (
     <div class="panel pad" id="heat">
       <div class="head">
         <h3>{gpus.length} GPUs</h3>
         <span class="dim note">
-          {gpus.length - idle} at work, {idle} idle
+          {work} at work, {idle} idle
+          {gpus.length - work - idle > 0 && `, ${gpus.length - work - idle} not readable`}
           {hottest && (
             <>
               {" · "}hottest:{" "}

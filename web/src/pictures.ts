@@ -93,9 +93,11 @@ export function stretches(times: number[], words: (string | null)[], gap: number
 export function heatLanes(history: History, gpus: Gpu[]): Lane[] {
   return history.series.map((s) => ({
     label: String(s.gpu_index),
-    parts: throttled(s, history.step_seconds, gpus.find((g) => g.index === s.gpu_index)?.temperature_limit_celsius).map(
-      ([from, to]) => ({ from, to, text: "thermal throttling", level: "bad" as Level }),
-    ),
+    parts: throttled(
+      s,
+      pace(s, history.step_seconds),
+      gpus.find((g) => g.index === s.gpu_index)?.temperature_limit_celsius,
+    ).map(([from, to]) => ({ from, to, text: "thermal throttling", level: "bad" as Level })),
   }));
 }
 
