@@ -35,6 +35,8 @@ struct video_work video_work(const struct facts *f);
 /* "ffmpeg (jellyfin) is encoding video", with these parts of a name (enum process_part). */
 bool say_video(struct text *s, const struct facts *f, unsigned with);
 
+/* How bad a bit of thermal throttling is: on a cool GPU without work it slows nothing. */
+enum severity throttling_severity(const struct facts *f);
 void detect_symptoms(const struct facts *f, struct collection *c); /* what a person would notice */
 void detect_clocks(const struct facts *f, struct collection *c);   /* far too low under load */
 void detect_fan(const struct facts *f, struct collection *c);      /* set by hand, and too slow for the heat */

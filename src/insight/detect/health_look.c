@@ -118,7 +118,7 @@ static void look_slowdown(const struct gpu *gpu, struct health_look *l)
     if (!reading_get(gpu->throttle_bits, &bits))
         return;
     clear(l);
-    if (!(bits & slowed))
+    if (!(bits & slowed) || (!(bits & slowed & ~THROTTLE_HOT) && heat_bit_is_left(gpu)))
         return;
     char words[96] = "";
     struct text s = TEXT(words);

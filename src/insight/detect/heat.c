@@ -177,21 +177,30 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
     if (reading_get(f->gpu->temp_mdegc, &chip) && chip + 15000 <= temp)
         support(&d, 0.3, "the chip only at %lld °C", words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, "Its memory %s hot (%lld °C), and the fan cools it too.", is(f), words_whole(temp, 1000));
+    cause_end(&d, f->fan == FAN_NONE ? "Its memory %s hot (%lld °C)." : "Its memory %s hot (%lld °C), and the fan cools it too.",
+              is(f), words_whole(temp, 1000));
 }
 
 static void rule_hotspot(const struct facts *f, struct why_part *part)
 {
-    int64_t spot, chip;
+    int64_t spot, chip = 0;
     struct cause_draft d;
-    if (!reading_get(f->gpu->temp_hotspot_mdegc, &spot) || !reading_get(f->gpu->temp_mdegc, &chip) || spot < HOTSPOT_FROM ||
-        spot - chip < HOTSPOT_GAP)
+    if (!reading_get(f->gpu->temp_hotspot_mdegc, &spot))
+        return;
+    bool known = reading_get(f->gpu->temp_mdegc, &chip), apart = known && spot >= HOTSPOT_FROM && spot - chip >= HOTSPOT_GAP;
+    if (!apart && spot < HOTSPOT_AT_LIMIT)
         return;
     cause_begin(&d, part, FINDING_HOTSPOT, 0.7);
-    support(&d, 0.5, "hot spot at %lld °C, the chip as a whole at %lld °C", words_whole(spot, 1000), words_whole(chip, 1000));
+    if (known)
+        support(&d, 0.5, "hot spot at %lld °C, the chip as a whole at %lld °C", words_whole(spot, 1000), words_whole(chip, 1000));
+    else
+        support(&d, 0.5, "hot spot at %lld °C", words_whole(spot, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, "Its hot spot %s much hotter than the rest (%lld °C): the cooler may not sit well.", is(f),
-              words_whole(spot, 1000));
+    if (apart)
+        cause_end(&d, "Its hot spot %s much hotter than the rest (%lld °C): the cooler may not sit well.", is(f),
+                  words_whole(spot, 1000));
+    else
+        cause_end(&d, "Its hot spot %s at %lld °C, about where it throttles.", is(f), words_whole(spot, 1000));
 }
 
 static void rule_fan_stopped(const struct facts *f, struct why_part *part)

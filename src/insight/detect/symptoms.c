@@ -44,6 +44,11 @@ static void detect_failure(struct collection *c, const struct facts *f)
     }
 }
 
+enum severity throttling_severity(const struct facts *f)
+{
+    return f->load != LOAD_IDLE ? SEVERITY_CRITICAL : heat_bit_is_left(f->gpu) ? SEVERITY_NOTICE : SEVERITY_WARNING;
+}
+
 void detect_symptoms(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
@@ -62,7 +67,7 @@ void detect_symptoms(const struct facts *f, struct collection *c)
         collect(c, gpu, FINDING_FAN_STOPPED, SEVERITY_CRITICAL, 0.95, 0, "GPU %d: its fan %s stopped%s", gpu->index, has(f),
                 heat_words(gpu, number));
     if (a->throttled_by & THROTTLE_HOT)
-        collect(c, gpu, FINDING_HEAT_LIMIT, SEVERITY_CRITICAL, 0.95, 0, "GPU %d %s throttling%s", gpu->index, is(f),
+        collect(c, gpu, FINDING_HEAT_LIMIT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling%s", gpu->index, is(f),
                 heat_words(gpu, number));
     if (slowed)
         collect(c, gpu, FINDING_SLOWDOWN, SEVERITY_WARNING, 0.95, 0, "GPU %d %s throttling (%s)", gpu->index, is(f),

@@ -67,6 +67,12 @@ enum fan_level fan_level(const struct gpu *gpu)
     return speed <= low ? FAN_LOW : speed <= FAN_RAISED_RPM_MAX ? FAN_RAISED : FAN_LOUD;
 }
 
+bool heat_bit_is_left(const struct gpu *gpu)
+{
+    enum heat_level heat = heat_level(gpu);
+    return (heat == HEAT_COOL || heat == HEAT_LUKEWARM) && reading_or(gpu->util_permille, 1000) <= IDLE_MAX;
+}
+
 struct reading power_share_permille(const struct gpu *gpu)
 {
     int64_t power, limit;

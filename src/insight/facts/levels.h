@@ -41,6 +41,7 @@ enum {
     MEMORY_HOT_FROM = 95000, /* where the card gives no limit */
     HOTSPOT_FROM = 90000,
     HOTSPOT_GAP = 30000,
+    HOTSPOT_AT_LIMIT = 105000, /* chips throttle at a hot spot of 105 to 115, however warm the rest is */
     CPU_HOT_FROM = 80000,
     CPU_WARM_FROM = 75000,
 };
@@ -65,6 +66,8 @@ enum power_level { POWER_UNKNOWN, POWER_LOW, POWER_RAISED, POWER_WORK };
 struct reading heat_margin(const struct gpu *gpu);
 /* From which temperature on it is hot. */
 int64_t heat_hot_from(const struct gpu *gpu);
+/* Thermal throttling of a cool GPU that does nothing: drivers leave the bit set at times, and it slows nothing. */
+bool heat_bit_is_left(const struct gpu *gpu);
 enum heat_level heat_level(const struct gpu *gpu);
 enum fan_level fan_level(const struct gpu *gpu);
 enum power_level power_level(const struct gpu *gpu);

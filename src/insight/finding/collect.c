@@ -60,7 +60,19 @@ void collect(struct collection *c, const struct gpu *gpu, enum finding_code code
     collect_add(c, &f);
 }
 
-/* "The fan has stopped." becomes "GPU 1: the fan has stopped"; names like XID and PCIe keep their capitals. */
+/* Words that whirr's own sentences begin with: others are names of programs, or like XID and PCIe. */
+static bool begins_sentence(const char *text)
+{
+    static const char *const words[] = {"A",    "All",     "An",   "At",  "Displays", "Fan",  "It", "Its",
+                                        "None", "Nothing", "Some", "The", "Thermal",  "Work", "No", "Video"};
+    size_t len = strcspn(text, " ");
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strlen(words[i]) == len && strncmp(words[i], text, len) == 0)
+            return true;
+    return false;
+}
+
+/* "The fan has stopped." becomes "GPU 1: the fan has stopped". */
 void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index, struct finding f, const char *text)
 {
     char sentence[FINDING_HEADLINE_SIZE - 16];
@@ -69,11 +81,10 @@ void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index
     while (len && text[len - 1] == '.')
         len--;
     str_copy(sentence, sizeof sentence, (struct str){text, len});
-    bool word = sentence[0] >= 'A' && sentence[0] <= 'Z' && sentence[1] >= 'a' && sentence[1] <= 'z';
     if (gpu_index < 0)
         snprintf(f.headline, sizeof f.headline, "%s", sentence);
     else {
-        if (word)
+        if (begins_sentence(sentence))
             sentence[0] = (char)(sentence[0] - 'A' + 'a');
         snprintf(f.headline, sizeof f.headline, "GPU %d: %s", gpu_index, sentence);
     }

@@ -4,6 +4,7 @@
 #include "insight/judge/gather.h"
 
 #include "base/cleanup.h"
+#include "insight/detect/detect.h"
 #include "insight/finding/cause.h"
 
 /* ---- an explanation's causes ---- */
@@ -13,8 +14,7 @@ static enum severity severity_of_cause(const struct facts *f, const struct why_p
 {
     enum severity usual = finding_kind(cause->code)->severity;
     switch (cause->code) {
-    case FINDING_HEAT_LIMIT:
-        return f->activity.throttled_by & THROTTLE_HOT && f->load != LOAD_IDLE ? SEVERITY_CRITICAL : SEVERITY_WARNING;
+    case FINDING_HEAT_LIMIT: return f->activity.throttled_by & THROTTLE_HOT ? throttling_severity(f) : SEVERITY_WARNING;
     case FINDING_AIRFLOW: /* where something else explains the heat better, dust is a guess */
         return cause->confidence >= 0.6 ? usual : cause == &part->causes[0] ? SEVERITY_NOTICE : SEVERITY_INFO;
     case FINDING_HIDDEN_LOAD: /* where processes cannot be listed at all, that none is seen says nothing */

@@ -82,14 +82,17 @@ enum sim_trouble_kind {
     TROUBLE_POWER_LIMIT, /* value: limit against the default */
     TROUBLE_ASLEEP,
     TROUBLE_LOST,
-    TROUBLE_XID,    /* value: its number */
-    TROUBLE_ECC,    /* an uncorrectable error at once, then corrected ones every 10 s */
-    TROUBLE_ERROR,  /* the GPU answers with an error; on all GPUs: the source itself fails */
-    TROUBLE_DENIED, /* privileges are missing */
-    TROUBLE_SLOW,   /* each reading takes value seconds */
-    TROUBLE_HANG,   /* the driver does not come back */
-    TROUBLE_LINK,   /* the PCIe link has only `value` lanes */
-    TROUBLE_MIG,    /* divided into instances */
+    TROUBLE_XID,      /* value: its number */
+    TROUBLE_ECC,      /* an uncorrectable error at once, then corrected ones every 10 s */
+    TROUBLE_ERROR,    /* the GPU answers with an error; on all GPUs: the source itself fails */
+    TROUBLE_DENIED,   /* privileges are missing */
+    TROUBLE_SLOW,     /* each reading takes value seconds */
+    TROUBLE_HANG,     /* the driver does not come back */
+    TROUBLE_LINK,     /* the PCIe link has only `value` lanes */
+    TROUBLE_MIG,      /* divided into instances */
+    TROUBLE_MISMATCH, /* the driver can't be opened: it was upgraded and not loaded anew, is not loaded, may not be used */
+    TROUBLE_NO_DRIVER,
+    TROUBLE_NO_PERMISSION,
 };
 
 struct sim_condition {

@@ -33,6 +33,9 @@ static const struct fault_name fault_names[] = {
     {"airflow", TROUBLE_AIRFLOW, true, 0.35},
     {"power", TROUBLE_POWER_LIMIT, true, 0.5},
     {"link", TROUBLE_LINK, true, 4},
+    {"mismatch", TROUBLE_MISMATCH, false, 0},
+    {"nodriver", TROUBLE_NO_DRIVER, false, 0},
+    {"nopermission", TROUBLE_NO_PERMISSION, false, 0},
 };
 
 /* "unknown scenario 'trainnig' (did you mean 'training'?); known: ..." */

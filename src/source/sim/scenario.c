@@ -323,6 +323,10 @@ static const struct sim_evidence python_evidence[] = {
 static const struct sim_evidence stopped_evidence[] = {{EVIDENCE_stopped, 1}, {EVIDENCE_main_cpu_permille, 0}};
 #define OTHERS(table) .others = (table), .other_count = ARRAY_LEN(table)
 #define EVIDENCE_OF(table) .evidence = (table), .evidence_count = ARRAY_LEN(table)
+static const struct sim_reading warmed_readings[] = {{METRIC_temp_mdegc, 61000}};
+static const struct sim_job neighbour_jobs[] = {
+    {.where = ON_GPU(1), FULL_TRAINING},
+};
 
 #define JOBS(table) .jobs = (table), .job_count = ARRAY_LEN(table)
 #define CONDITIONS(table) .conditions = (table), .condition_count = ARRAY_LEN(table)
@@ -340,13 +344,13 @@ static const struct sim_scenario scenarios[] = {
     {"vram-leak", "a server loses memory until the GPU is full", "full after about 22 minutes (other seeds: from 14), then it dies and starts again",
      1, "rtx4090", 2 * MINUTE, JOBS(leak_jobs), .finding = FINDING_VRAM_FULL_SOON, .shows_after_s = 10 * MINUTE},
     {"slow-leak", "a server loses memory slowly, under a noisy load", "full after about 45 minutes", 1, "rtx4090", 2 * MINUTE,
-     JOBS(slow_leak_jobs), .finding = FINDING_COMPUTE_LOAD, .shows_after_s = MINUTE},
+     JOBS(slow_leak_jobs), .finding = FINDING_VRAM_FULL_SOON, .shows_after_s = 15 * MINUTE},
     {"leak-beside", "a server loses memory while other programs come and go", "full after about 20 minutes", 1, "rtx4090",
-     2 * MINUTE, JOBS(leak_beside_jobs), .finding = FINDING_COMPUTE_LOAD},
+     2 * MINUTE, JOBS(leak_beside_jobs), .finding = FINDING_VRAM_FULL_SOON, .shows_after_s = 10 * MINUTE},
     {"vram-sawtooth", "memory is gained bit by bit and freed at once, repeatedly: no leak",
      "a tooth about every 2 minutes", 1, "rtx4090", 3 * MINUTE, JOBS(saw_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"leaky-sawtooth", "the same with a leak: each tooth ends higher", "a tooth every 80 s, full after some 20 minutes", 1,
-     "rtx4090", 2 * MINUTE, JOBS(leaky_saw_jobs), .finding = FINDING_COMPUTE_LOAD},
+     "rtx4090", 2 * MINUTE, JOBS(leaky_saw_jobs), .finding = FINDING_VRAM_FULL_SOON, .shows_after_s = 10 * MINUTE},
     {"model-swap", "models are loaded and unloaded all the time", "steady from the start", 1, "rtx4090", 0, JOBS(swap_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"overheat", "full load while the air stops flowing: GPU 0 throttles", "training from 0 s, air gone at 2 minutes",
      1, "rtx4090", 10 * MINUTE, JOBS(overheat_jobs), CONDITIONS(overheat_conditions), .finding = FINDING_HEAT_LIMIT},
@@ -405,6 +409,8 @@ static const struct sim_scenario scenarios[] = {
     {"stopped-rank", "seven ranks of a job wait for the one on GPU 0, which is stopped", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(stopped_readings), OTHERS(waiting_readings), EVIDENCE_OF(stopped_evidence), .finding = FINDING_STRAGGLER},
     {"slowed-rank", "seven ranks of a job wait for the one on GPU 0, which has four PCIe lanes", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), CONDITIONS(link_conditions), OTHERS(waiting_readings), .finding = FINDING_PCIE_LINK},
     {"waiting-job", "all eight ranks of a job wait for each other", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(waiting_readings), OTHERS(waiting_readings), .finding = FINDING_RANKS_WAIT},
+    {"heating-up", "full load, and the air stops flowing: GPU 0 is on its way to its limit", "air gone at 20 s, throttling at about 2 minutes", 1, "a100", 100, JOBS(overheat_jobs), CONDITIONS(overheat_conditions), .finding = FINDING_THROTTLE_SOON, .shows_after_s = 90},
+    {"neighbor-heat", "nothing runs on GPU 0, and GPU 1 beside it warms it", "steady from the start", 2, "h100", 5 * MINUTE, JOBS(neighbour_jobs), READINGS(warmed_readings), .finding = FINDING_NEIGHBOUR_HEAT},
 };
 /* clang-format on */
 

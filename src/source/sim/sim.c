@@ -18,12 +18,26 @@ static int sim_check(const char *params, struct error *err)
     return sim_world_parse(params, &world, err);
 }
 
+/* The words with which a driver can't be opened; NULL: it can. */
+static const char *refusal(enum sim_trouble_kind kind)
+{
+    switch (kind) {
+    case TROUBLE_MISMATCH: return "Driver/library version mismatch";
+    case TROUBLE_NO_DRIVER: return "Driver Not Loaded";
+    case TROUBLE_NO_PERMISSION: return "Insufficient Permissions";
+    default: return NULL;
+    }
+}
+
 static int sim_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     struct sim_world world;
     int r = sim_world_parse(params ? params : "", &world, err);
     if (r < 0)
         return r;
+    for (size_t i = 0; i < world.fault_count; i++)
+        if (refusal(world.faults[i].kind))
+            return error_set(err, -ENODEV, "%s", refusal(world.faults[i].kind));
     struct sim *s = calloc(1, sizeof *s + (size_t)world.gpus * sizeof s->bodies[0]);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");

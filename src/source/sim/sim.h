@@ -40,7 +40,7 @@ struct sim_scenario {
     size_t evidence_count;
     const char *fan_control;   /* of GPU 0; NULL: as the card has it */
     bool hides;                /* no process is listed on GPU 0 */
-    enum finding_code finding; /* what whirr must find first when it has watched */
+    enum finding_code finding; /* what whirr must find first when it has watched, on the host or on GPU 0 */
     double shows_after_s;      /* for so long; 0: two minutes */
 };
 

@@ -324,6 +324,32 @@ static void the_engine_shows_the_recorded_machine(void **state)
     forget_recorded();
 }
 
+/* What a recording holds before the moment that is looked at is in the judgement, as if it had been watched. */
+static void the_engine_judges_a_moment_by_what_came_before(void **state)
+{
+    (void)state;
+    static const struct {
+        int at;
+        enum finding_code code;
+    } moments[] = {{2, FINDING_CANNOT_KNOW}, {80, FINDING_AIRFLOW}};
+    record("scenario=hot-idle");
+    struct env env;
+    struct error err = {0};
+    char source[160];
+    env_init_system(&env);
+    for (size_t i = 0; i < ARRAY_LEN(moments); i++) {
+        snprintf(source, sizeof source, "replay:%s,at=%d", path, moments[i].at);
+        const char *sources[] = {source};
+        struct engine *e = engine_new(&(struct engine_options){.env = &env, .sources = sources, .source_count = 1}, &err);
+        assert_non_null(e);
+        AUTO_SNAPSHOT const struct snapshot *s = engine_sample(e, GROUP_ALL, 0, 5000);
+        assert_non_null(s);
+        assert_string_equal(finding_code_name(verdict_main(s->verdict)->code), finding_code_name(moments[i].code));
+        engine_free(e);
+    }
+    forget_recorded();
+}
+
 static void wrong_parameters_are_refused(void **state)
 {
     (void)state;
@@ -375,6 +401,7 @@ int main(void)
         REPLAY_TEST(a_changed_set_of_cards_is_noticed),
         REPLAY_TEST(a_folder_with_a_recording_inside_will_do),
         REPLAY_TEST(the_engine_shows_the_recorded_machine),
+        REPLAY_TEST(the_engine_judges_a_moment_by_what_came_before),
         REPLAY_TEST(wrong_parameters_are_refused),
         REPLAY_TEST(a_recording_without_a_sample_says_so),
     };

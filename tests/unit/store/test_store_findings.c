@@ -149,7 +149,7 @@ static void check_a_sample_without_it_is_no_end(const char *url)
     struct finding loud = found(FINDING_LOUD, SEVERITY_WARNING, 0, "GPU 0 is loud");
     for (int i = 0; i < 30; i++) {
         samples(&c, 3, &loud);
-        samples(&c, 2, NULL);
+        samples(&c, 4, NULL); /* 25 seconds between two that had it */
     }
     assert_int_equal(read_all(&c)->count, 1);
     samples(&c, 20, NULL);
@@ -188,7 +188,7 @@ static void check_a_restart_goes_on_or_ends(const char *url)
     for (int i = 0; i < 12; i++)
         sample(&c, 5000, both, 2);
     restart(&c);
-    sample(&c, 20000, &hot, 1);
+    sample(&c, 100000, &hot, 1); /* longer than a gap may be while the daemon runs */
     samples(&c, 60, &hot);
     const struct episodes *all = read_all(&c);
     assert_int_equal(all->count, 2);
@@ -226,6 +226,21 @@ static void check_severity_is_the_worst_and_the_present_one(const char *url)
     course_close(&c);
 }
 
+/* The row of a long episode is touched once a minute, but what gets worse is there at once. */
+static void check_a_change_is_written_at_once(const char *url)
+{
+    struct course c;
+    course_open(&c, url);
+    struct finding mild = found(FINDING_HEAT_LIMIT, SEVERITY_WARNING, 0, "GPU 0 is near its limit");
+    struct finding grave = found(FINDING_HEAT_LIMIT, SEVERITY_CRITICAL, 0, "GPU 0 is throttling");
+    samples(&c, 120, &mild);
+    samples(&c, 1, &grave);
+    assert_int_equal(read_all(&c)->list[0].severity_now, SEVERITY_CRITICAL);
+    samples(&c, 1, &mild);
+    assert_int_equal(read_all(&c)->list[0].severity_now, SEVERITY_WARNING);
+    course_close(&c);
+}
+
 /* A reading that wavers around a limit for a day leaves no row for each time. */
 static void check_rows_are_bounded(const char *url)
 {
@@ -244,6 +259,24 @@ static void check_rows_are_bounded(const char *url)
     c.snapshot->interval_s = 5;
     assert_int_equal(store_findings(c.store, &page, note, &all, &err), 0);
     assert_true(all.count < 64);
+    course_close(&c);
+}
+
+/* Nor does a hundred processes that each are something for a moment. */
+static void check_an_hour_has_room_for_so_many(const char *url)
+{
+    struct course c;
+    course_open(&c, url);
+    for (int i = 0; i < 100; i++) {
+        struct finding held = found(FINDING_VRAM_HELD, SEVERITY_INFO, 1000 + i, "a process holds memory");
+        sample(&c, 20000, &held, 1);
+    }
+    struct error err = {0};
+    static struct episodes all;
+    const struct store_finding_page page = {.until_ms = INT64_MAX, .limit = 64};
+    all.count = 0;
+    assert_int_equal(store_findings(c.store, &page, note, &all, &err), 0);
+    assert_int_equal(all.count, 60); /* 30 for the host, 30 for its GPU */
     course_close(&c);
 }
 
@@ -281,6 +314,8 @@ BOTH(processes_are_told_apart)
 BOTH(a_restart_goes_on_or_ends)
 BOTH(severity_is_the_worst_and_the_present_one)
 BOTH(rows_are_bounded)
+BOTH(a_change_is_written_at_once)
+BOTH(an_hour_has_room_for_so_many)
 
 static void old_episodes_go_as_events_do(void **state)
 {
@@ -332,6 +367,10 @@ int main(void)
         TEST(severity_is_the_worst_and_the_present_one_in_a_server),
         TEST(rows_are_bounded_in_a_file),
         TEST(rows_are_bounded_in_a_server),
+        TEST(a_change_is_written_at_once_in_a_file),
+        TEST(a_change_is_written_at_once_in_a_server),
+        TEST(an_hour_has_room_for_so_many_in_a_file),
+        TEST(an_hour_has_room_for_so_many_in_a_server),
         TEST(old_episodes_go_as_events_do),
         TEST(people_read_them_in_a_view),
     };

@@ -250,6 +250,39 @@ static void a_gpu_outside_of_the_fabric_is_found(void **state)
     assert_null(found(&l, detect_link, FINDING_NVLINK));
 }
 
+/* The links of GPU 0 and of a second GPU beside it. */
+static struct look linked(int64_t its, int64_t others, const char *other_name)
+{
+    struct look one = busy(), l = {.s = snapshot_new(2)};
+    assert_non_null(l.s);
+    l.s->taken_at = one.s->taken_at;
+    l.gpu = &l.s->gpus[0];
+    memcpy(l.s->gpus[0].metric, one.gpu->metric, sizeof one.gpu->metric);
+    l.s->gpus[0].id = l.s->gpus[1].id = one.gpu->id;
+    l.s->gpus[0].processes_state = l.s->gpus[1].processes_state = READING_OK;
+    snprintf(l.s->gpus[1].id.name, sizeof l.s->gpus[1].id.name, "%s", other_name);
+    l.s->gpus[1].index = 1;
+    l.s->gpus[0].nvlink_links_active = reading_ok(its);
+    l.s->gpus[1].nvlink_links_active = reading_ok(others);
+    snapshot_unref(one.s);
+    return l;
+}
+
+static void fewer_links_than_a_sibling_are_found(void **state)
+{
+    (void)state;
+    struct look l = linked(17, 18, "NVIDIA H200");
+    FINDS(&l, detect_link, FINDING_NVLINK, "17 of 18 links");
+    l = linked(18, 18, "NVIDIA H200");
+    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    l = linked(18, 17, "NVIDIA H200"); /* that is the other one's finding */
+    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    l = linked(0, 4, "NVIDIA H200"); /* without a bridge */
+    assert_null(found(&l, detect_link, FINDING_NVLINK));
+    l = linked(12, 18, "NVIDIA A100"); /* of another kind */
+    assert_null(found(&l, detect_link, FINDING_NVLINK));
+}
+
 /* ---- trust ---- */
 
 static void utilization_without_work_is_found(void **state)
@@ -270,6 +303,31 @@ static void utilization_without_work_is_found(void **state)
     l = busy();
     l.gpu->sm_active_permille = reading_ok(10);
     l.gpu->encoder_permille = reading_ok(800);
+    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+}
+
+/* Full utilization at little power, for so long; no counter tells what the units do. */
+static struct look cheap_load(int64_t lasted_ms, int64_t power_mw)
+{
+    struct look l = busy();
+    l.gpu->power_mw = reading_ok(power_mw);
+    recent_begin(&l.past, l.s);
+    struct recent_gpu *past = &l.past.gpus[0];
+    past->id = l.gpu->id;
+    for (int64_t ago = lasted_ms; ago >= 0; ago -= 2000)
+        past->points[past->count++] = (struct recent_point){
+            .at = {l.s->taken_at.ms - ago}, .util_permille = reading_ok(990), .power_mw = reading_ok(power_mw)};
+    return l;
+}
+
+static void power_that_contradicts_the_utilization_is_found(void **state)
+{
+    (void)state;
+    struct look l = cheap_load(120000, 90000);
+    FINDS(&l, detect_trust, FINDING_NO_WORK_DONE, "only 90 W");
+    l = cheap_load(20000, 90000); /* drivers average power: it may still follow */
+    assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
+    l = cheap_load(120000, 300000);
     assert_null(found(&l, detect_trust, FINDING_NO_WORK_DONE));
 }
 
@@ -364,6 +422,8 @@ int main(void)
         TEST(a_narrow_link_is_found_under_load),
         TEST(a_gpu_outside_of_the_fabric_is_found),
         TEST(utilization_without_work_is_found),
+        TEST(fewer_links_than_a_sibling_are_found),
+        TEST(power_that_contradicts_the_utilization_is_found),
         TEST(video_has_a_name_where_one_program_could_do_it),
         TEST(servers_of_others_stand_for_clients),
     };
