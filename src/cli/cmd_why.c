@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr why: why is my GPU fan running?
  */
+#include <errno.h>
 
 #include "ask/cpu_time.h"
 #include "ask/explain.h"
@@ -30,11 +31,31 @@ static void add_cpu_time(struct cli *cli, struct session *session, const struct 
     }
 }
 
+static int keep_job(const struct snapshot **now, struct why **why, const char *job, struct error *err)
+{
+    const struct snapshot *part;
+    struct why *own;
+    int rc = why_of_job(*now, *why, job, &part, &own);
+    if (rc < 0)
+        return error_set(err, rc,
+                         rc == -ENOENT ? "no process of job '%s' is on a GPU of this host; whirr ps --by job lists the jobs"
+                                       : "out of memory (job '%s')",
+                         job);
+    snapshot_unref(*now);
+    why_free(*why);
+    *now = part;
+    *why = own;
+    return 0;
+}
+
 static int why_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     AUTO_SNAPSHOT const struct snapshot *now = NULL;
     __attribute__((cleanup(cleanup_why))) struct why *why = NULL;
     if (explain_now(cli, session, &now, &why, err) < 0)
+        return err->code;
+    const char *job = options_value(cli->options, "job", NULL);
+    if (job && keep_job(&now, &why, job, err) < 0)
         return err->code;
     int only;
     if (session_only(session, now, &only, err) < 0)
@@ -85,6 +106,8 @@ static int why_run(struct cli *cli)
     }
     if (options_has(o, "watch") || options_has(o, "idle"))
         return cli_usage(cli, "--%s can't be combined with --at or --since", options_has(o, "watch") ? "watch" : "idle");
+    if (options_has(o, "job"))
+        return cli_usage(cli, "--job can't be combined with --at or --since");
     if (options_has(o, "source") || options_has(o, "sysroot"))
         return cli_usage(cli, "the past comes from the history, not from a source; for another history: --store");
     int rc = past_question_read(&q, options_parameter, cli->options, clock_wall(cli->env.clock), MOMENT_LOCAL, &err);
@@ -93,6 +116,7 @@ static int why_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "idle", .help = "List what keeps each GPU from idling, and who has it open; wakes no GPU"},
+    {.name = "job", .argument = "ID", .help = "Explain only the GPUs of this job: a Slurm job, a run of torchrun, a pod"},
     {.name = "codes", .help = "List every code of a finding with its severity and meaning"},
     {.name = "at",
      .argument = "TIME",

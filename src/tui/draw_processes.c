@@ -17,6 +17,14 @@ static bool has_idle_process(const struct top *t)
     return false;
 }
 
+static bool has_limit(const struct top *t)
+{
+    for (size_t i = 0; i < t->row_count; i++)
+        if (t->rows[i].process && t->rows[i].process->limit.code != LIMIT_UNJUDGED)
+            return true;
+    return false;
+}
+
 static bool has_job(const struct top *t)
 {
     for (size_t i = 0; i < t->row_count; i++)
@@ -31,6 +39,8 @@ static unsigned choose_columns(const struct top *t, int width)
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
+    if (!has_limit(t))
+        chosen &= ~(1U << COL_LIMIT);
     if (!has_job(t))
         chosen &= ~(1U << COL_JOB);
     return draw_columns_that_fit(top_columns, COL_COUNT, chosen, width - COMMAND_LEAST);
@@ -110,6 +120,10 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
         }
         break;
     case COL_CONTAINER: process_container_words(text, size, p); break;
+    case COL_LIMIT:
+        if (row->process && p->limit.code != LIMIT_UNJUDGED)
+            str_copy(text, size, str_from(limit_doing(p->limit.code)));
+        break;
     case COL_JOB: job_text(text, size, p); break;
     case COL_BY: str_copy(text, size, str_from(process_basis_word(p->power_basis))); break;
     case COL_NAME: str_copy(text, size, str_from(process_title(p))); break;

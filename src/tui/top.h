@@ -84,6 +84,7 @@ enum top_column {
     COL_IDLE,
     COL_CONTAINER,
     COL_JOB,
+    COL_LIMIT,
     COL_MODEL,
     COL_NAME,
     COL_COMMAND,

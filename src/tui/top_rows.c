@@ -17,16 +17,27 @@ enum { BUSY_MAX = 4096 };
 const char *const top_group_names[GROUPED_COUNT] = {"none", "tree", "user", "container", "job", "model"};
 
 const struct top_column_info top_columns[COL_COUNT] = {
-    [COL_GPU] = {"gpu", "GPU", "gpu", 4, true, 0},         [COL_PID] = {"pid", "PID", "pid", 8, true, 1},
-    [COL_USER] = {"user", "USER", "user", 10, false, 2},   [COL_TYPE] = {"type", "TYPE", "type", 8, false, 9},
-    [COL_VRAM] = {"vram", "VRAM", "memory", 9, true, 0},   [COL_SM] = {"sm", "SM", "utilization", 5, true, 1},
-    [COL_MEM] = {"mem", "MEM", "mem", 5, true, 11},        [COL_ENC] = {"enc", "ENC", "enc", 5, true, 13},
-    [COL_DEC] = {"dec", "DEC", "dec", 5, true, 13},        [COL_WATTS] = {"watts", "WATTS", "power", 6, true, 4},
-    [COL_BY] = {"by", "BY", NULL, 6, false, 14},           [COL_CPU] = {"cpu", "CPU", "cpu", 6, true, 5},
-    [COL_RAM] = {"ram", "RAM", "host-memory", 9, true, 8}, [COL_AGE] = {"age", "AGE", "age", 7, true, 6},
-    [COL_IDLE] = {"idle", "IDLE", NULL, 7, true, 10},      [COL_CONTAINER] = {"container", "CONTAINER", "container", 14, false, 11},
-    [COL_JOB] = {"job", "JOB", "job", 18, false, 10},      [COL_MODEL] = {"model", "MODEL", "model", 22, false, 12},
-    [COL_NAME] = {"name", "NAME", "name", 14, false, 13},  [COL_COMMAND] = {"command", "COMMAND", "command", 0, false, 0},
+    [COL_GPU] = {"gpu", "GPU", "gpu", 4, true, 0},
+    [COL_PID] = {"pid", "PID", "pid", 8, true, 1},
+    [COL_USER] = {"user", "USER", "user", 10, false, 2},
+    [COL_TYPE] = {"type", "TYPE", "type", 8, false, 9},
+    [COL_VRAM] = {"vram", "VRAM", "memory", 9, true, 0},
+    [COL_SM] = {"sm", "SM", "utilization", 5, true, 1},
+    [COL_MEM] = {"mem", "MEM", "mem", 5, true, 11},
+    [COL_ENC] = {"enc", "ENC", "enc", 5, true, 13},
+    [COL_DEC] = {"dec", "DEC", "dec", 5, true, 13},
+    [COL_WATTS] = {"watts", "WATTS", "power", 6, true, 4},
+    [COL_BY] = {"by", "BY", NULL, 6, false, 14},
+    [COL_CPU] = {"cpu", "CPU", "cpu", 6, true, 5},
+    [COL_RAM] = {"ram", "RAM", "host-memory", 9, true, 8},
+    [COL_AGE] = {"age", "AGE", "age", 7, true, 6},
+    [COL_IDLE] = {"idle", "IDLE", NULL, 7, true, 10},
+    [COL_CONTAINER] = {"container", "CONTAINER", "container", 14, false, 11},
+    [COL_JOB] = {"job", "JOB", "job", 18, false, 10},
+    [COL_LIMIT] = {"limit", "LIMIT", NULL, 24, false, 7},
+    [COL_MODEL] = {"model", "MODEL", "model", 22, false, 12},
+    [COL_NAME] = {"name", "NAME", "name", 14, false, 13},
+    [COL_COMMAND] = {"command", "COMMAND", "command", 0, false, 0},
 };
 
 /* ---- idle holders ---- */

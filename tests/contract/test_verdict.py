@@ -47,6 +47,20 @@ def test_every_surface_says_the_same(start, scenario):
     eventually(agree, explain=lambda: json.dumps(said, indent=1) + d.log())  # a sample may lie between two questions
 
 
+def test_a_late_rank_leads_everywhere_and_a_job_can_be_asked_about(start):
+    d = start("--interval", "0.5", source="sim:scenario=late-rank")
+    d.wait_sampled()
+    eventually(lambda: set(answers(d).values()) == {("notice", "straggler", 0)}, explain=d.log)
+    said = d.json("/api/why?job=4711")
+    assert len(said["gpus"]) == 8 and "GPUs 1-7 are waiting for GPU 0" in said["answer"]
+    assert "7 of 8 wait" in d.whirr("why", "--job", "4711", "-v").stdout
+    assert d.get("/api/why?job=4712").status == 404
+    refused = run_whirr("why", "--job", "4712", "--source", "sim:scenario=late-rank")
+    assert refused.returncode == 1 and "whirr ps --by job" in refused.stderr
+    other = run_whirr("why", "--job", "4711", "--source", "sim:scenario=late-rank,gpus=2", "--json")
+    assert [g["gpu_index"] for g in json.loads(other.stdout)["gpus"]] == [0, 1]
+
+
 def test_metrics_have_the_findings_that_matter(start):
     """What is more than information, what keeps an idle GPU from resting, and the first of each GPU."""
     d = start("--interval", "0.5", source="sim:scenario=overheat,start=600")

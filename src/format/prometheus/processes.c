@@ -35,6 +35,8 @@ struct process_sum {
     struct prometheus_who who;
     int64_t count;
     struct reading value[EXPORTED];
+    int64_t judged;               /* processes of which it is known what limits them */
+    int64_t limited[LIMIT_COUNT]; /* permille of their time, added up */
 };
 
 struct sums {
@@ -95,6 +97,9 @@ static int by_weight(const void *a, const void *b)
 static void processes_add(struct process_sum *to, const struct process_sum *from)
 {
     to->count += from->count;
+    to->judged += from->judged;
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        to->limited[i] += from->limited[i];
     for (size_t i = 0; i < EXPORTED; i++)
         if (from->value[i].state == READING_OK)
             to->value[i] = reading_ok(reading_or(to->value[i], 0) + from->value[i].value);
@@ -155,6 +160,10 @@ static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prom
         sum->who.pid = o->pids ? p->pid : 0;
         for (size_t k = 0; k < EXPORTED; k++)
             sum->value[k] = p->metric[exported[k].metric];
+        sum->judged = p->limit.code != LIMIT_UNJUDGED;
+        sum->limited[p->limit.code] = p->limit.share_permille;
+        if (p->limit.second != LIMIT_UNJUDGED)
+            sum->limited[p->limit.second] += p->limit.second_permille;
     }
     qsort(sums, count, sizeof *sums, by_who);
     count = merge(sums, count);
@@ -175,7 +184,7 @@ static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prom
     return count;
 }
 
-static void processes_series(struct buf *out, const char *name, const struct process_sum *sum, double value)
+static void processes_series(struct buf *out, const char *name, const struct process_sum *sum, const char *limit, double value)
 {
     const struct prometheus_who *who = &sum->who;
     buf_text(out, name);
@@ -195,6 +204,8 @@ static void processes_series(struct buf *out, const char *name, const struct pro
         snprintf(pid, sizeof pid, "%d", (int)who->pid);
         prometheus_label(out, false, "pid", pid);
     }
+    if (limit)
+        prometheus_label(out, false, "limit", limit);
     buf_char(out, '}');
     prometheus_value(out, value);
 }
@@ -206,7 +217,7 @@ static void counts(struct buf *out, const struct sums *sums, const char *name, c
         if (!sums->list[i].count)
             continue;
         prometheus_head_once(out, &headed, name, "gauge", help);
-        processes_series(out, name, &sums->list[i], (double)sums->list[i].count);
+        processes_series(out, name, &sums->list[i], NULL, (double)sums->list[i].count);
     }
 }
 
@@ -218,8 +229,24 @@ static void values(struct buf *out, const struct sums *sums, size_t k)
         if (r.state != READING_OK)
             continue;
         prometheus_head_once(out, &headed, exported[k].name, "gauge", exported[k].help);
-        processes_series(out, exported[k].name, &sums->list[i], (double)r.value * exported[k].scale);
+        processes_series(out, exported[k].name, &sums->list[i], NULL, (double)r.value * exported[k].scale);
     }
+}
+
+/* Of several processes of one name the mean. */
+static void limits(struct buf *out, const struct sums *sums)
+{
+    static const char name[] = "gpu_process_limit";
+    bool headed = false;
+    for (size_t i = 0; i < sums->count; i++)
+        for (size_t k = LIMIT_UNJUDGED + 1; k < LIMIT_COUNT; k++) {
+            const struct process_sum *sum = &sums->list[i];
+            if (!sum->judged || !sum->limited[k])
+                continue;
+            prometheus_head_once(out, &headed, name, "gauge",
+                                 "Share of the time, 0 to 1, in which this limited the processes of this name, over the last 10 s");
+            processes_series(out, name, sum, limit_name((enum limit)k), (double)sum->limited[k] / (double)sum->judged * 1e-3);
+        }
 }
 
 static void left_out(struct buf *out, const struct snapshot *s, const size_t *folded)
@@ -252,5 +279,6 @@ void prometheus_processes(struct buf *out, const struct snapshot *s, const struc
         counts(out, &sums, "gpu_process_count", "Old name of gpu_processes, until 0.3");
     for (size_t k = 0; k < EXPORTED; k++)
         values(out, &sums, k);
+    limits(out, &sums);
     left_out(out, s, folded);
 }

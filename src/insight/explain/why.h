@@ -36,5 +36,10 @@ struct why *why_explain_past(const struct snapshot *then, const struct recent *p
 bool resume_changes(const struct recent_settings *before, const struct gpu *gpu, char *out, size_t size);
 void why_free(struct why *why); /* NULL is fine */
 
+/* The same about the GPUs of one job alone, with the snapshot that has only these; both are the caller's. -ENOENT: there is no
+ * such job. */
+int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now,
+               struct why **ret);
+
 enum severity why_severity(const struct why *why);         /* of the first finding */
 const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */

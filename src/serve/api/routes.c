@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Every path of the server, and the handlers of those that only read.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -94,10 +95,37 @@ static void write_why_of(struct exchange *x, int gpu)
     ready_reply(x, body, "application/json");
 }
 
+static void write_why_of_job(struct exchange *x, const char *id)
+{
+    const struct why *why = data_why(&x->server->data);
+    AUTO_SNAPSHOT const struct snapshot *part = NULL;
+    struct why *own = NULL;
+    int rc = why ? why_of_job(x->server->data.latest, why, id, &part, &own) : -ENOMEM;
+    if (rc < 0) {
+        if (rc == -ENOENT)
+            exchange_error(x, 404, "no_such_job", "No process of job '%s' is on a GPU here.", id);
+        else
+            exchange_error(x, 503, "out_of_memory", "Out of memory.");
+        return;
+    }
+    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
+    struct json_writer j = JSON_WRITER(&out);
+    json_why(&j, part, own, ALL_GPUS);
+    buf_char(&out, '\n');
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    ready_reply(x, body, "application/json");
+    why_free(own);
+}
+
 static void get_why(struct exchange *x)
 {
+    char job[PROCESS_CONTAINER_NAME_SIZE];
     if (past_handles(x) || !ready_young_enough(x, -1))
         return;
+    if (http_query(x->request, "job", job, sizeof job)) {
+        write_why_of_job(x, job);
+        return;
+    }
     int gpu = ready_which_gpu(x);
     if (gpu == ALL_GPUS)
         reply_kind(x, BODY_WHY);

@@ -131,6 +131,30 @@ static void processes_of_one_name_are_added_up(void **state)
     snapshot_unref(s);
 }
 
+/* Of two processes of one name the mean; one that was not judged has no part in it. */
+static void what_limits_a_program_has_its_share(void **state)
+{
+    (void)state;
+    struct snapshot *s = snapshot_new(1);
+    assert_non_null(s);
+    for (int32_t pid = 1; pid <= 3; pid++) {
+        struct process *p = gpu_add_process(&s->gpus[0], pid);
+        p->instance = -1;
+        str_copy(p->name, sizeof p->name, STR("python3"));
+        str_copy(p->job, sizeof p->job, STR("4711"));
+        if (pid < 3)
+            p->limit = (struct process_limit){.code = LIMIT_DISK,
+                                              .share_permille = pid == 1 ? 900 : 500,
+                                              .second = pid == 1 ? LIMIT_COMPUTE : LIMIT_UNJUDGED,
+                                              .second_permille = 100};
+    }
+    AUTO_BUF struct buf out = exposition(s, NULL);
+    assert_has(&out, "process=\"python3\",user=\"\",container=\"\",hpc_job=\"4711\",limit=\"disk\"} 0.7\n");
+    assert_has(&out, "limit=\"compute\"} 0.05\n");
+    assert_lacks(&out, "limit=\"\"");
+    snapshot_unref(s);
+}
+
 static void containers_and_pods_have_their_names(void **state)
 {
     (void)state;
@@ -227,6 +251,7 @@ int main(void)
         TEST(help_and_type_stand_once_before_all_series_of_a_name),
         TEST(labels_are_escaped),
         TEST(processes_of_one_name_are_added_up),
+        TEST(what_limits_a_program_has_its_share),
         TEST(containers_and_pods_have_their_names),
         TEST(series_of_other_exporters_are_not_doubled),
         TEST(labels_of_all_series_are_put_in),
