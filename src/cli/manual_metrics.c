@@ -73,7 +73,8 @@ void manual_metrics_markdown(struct buf *out)
         buf_printf(out, "| `%s` | %s |\n", property_table[i].json, property_table[i].help);
     buf_text(out, "\n## Of a process on a GPU\n\n"
                   "In Prometheus, processes of the same name, user and container are added up: `gpu_processes`, "
-                  "`gpu_process_memory_bytes`, `gpu_process_utilization_percent`, `gpu_process_power_watts`. `gpu_process_limit` is the share "
+                  "`gpu_process_memory_bytes`, `gpu_process_utilization_percent`, `gpu_process_power_watts`. `gpu_process_limit` "
+                  "is the share "
                   "of the time, 0 to 1, in which what its label `limit` names limited them.\n\n"
                   "| JSON | meaning |\n|---|---|\n");
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
