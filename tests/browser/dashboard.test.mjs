@@ -149,6 +149,7 @@ test(
     await page.mouse.up();
     await page.waitForFunction(() => /^\?from=.*&to=/.test(location.search));
     await page.locator(".episodes li").first().waitFor();
+    assert.equal(await page.locator(".tile").count(), 0, "nothing of now");
     assert.match(await page.locator("#answer").innerText(), /What happened from[\s\S]*kworkerds[\s\S]*k(Wh|J)/);
     assert.equal(await page.getByText("The host is in").count(), 0, "its zone is ours");
     const elsewhere = await visit(t, page.url(), {

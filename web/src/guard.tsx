@@ -64,11 +64,6 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
           {!off && act("Evict", "takes it off the GPU until you resume it")}
           {!w.held && act("Hold", "keeps it off the GPU")}
           {off && act("Resume", "brings it back now")}
-          <span class="dim">
-            {off
-              ? "Resume brings it back now."
-              : `Evict takes it off the GPU until you resume it${w.memory_mb > 0 ? `, which frees ${memory(w.memory_mb)}` : ""}. Hold keeps it off.`}
-          </span>
         </div>
       )}
     </li>
@@ -87,6 +82,11 @@ export function GuardPanel({ s }: { s: State }) {
         </ul>
       ) : (
         <p class="dim">No workers under guard.</p>
+      )}
+      {s.workers.length > 0 && (
+        <p class="dim">
+          Evict takes a worker off the GPU until you resume it. Hold keeps it off. Resume brings it back now.
+        </p>
       )}
       {act.form}
       {act.note && (

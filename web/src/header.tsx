@@ -8,6 +8,7 @@ import { answerLevel, counts, levelOf, LIVE_SPAN, NOW, SPANS, sum } from "./mode
 import { Icon, Mark } from "./parts";
 import { go, goNow, look, type State } from "./store";
 import { isDark, toggleTheme } from "./theme";
+import type { Severity } from "./types";
 
 /** How old the figures are. The only thing here that changes without new data. */
 function Age({ s }: { s: State }) {
@@ -45,21 +46,29 @@ function Age({ s }: { s: State }) {
 
 /** Findings by severity, and the first of them in a few words. */
 function Verdict({ s }: { s: State }) {
-  const then = s.place.at != null,
-    why = then ? (s.past?.why ?? null) : s.why;
-  const list = then ? (why?.gpus.flatMap((g) => g.findings ?? []) ?? []) : s.findings;
+  const range = s.place.from != null && s.place.at == null,
+    then = s.place.at != null || range,
+    why = range ? null : then ? (s.past?.why ?? null) : s.why;
+  // Of a range, what was worth explaining in it.
+  const list: { severity: Severity; headline: string; muted?: boolean }[] = range
+    ? (s.span?.why.episodes.map((e) => ({ severity: e.severity, headline: e.answer })) ?? [])
+    : then
+      ? (why?.gpus.flatMap((g) => g.findings ?? []) ?? [])
+      : s.findings;
   const numbers = counts(list),
     level = answerLevel(why),
     first = list.find((f) => !f.muted && f.severity !== "info");
-  const text = then
-    ? why?.gap
-      ? "not recorded"
-      : `at ${clock(s.place.at!)}`
-    : first
-      ? plainly(first.headline)
-      : why
-        ? "No warnings"
-        : "";
+  const text = range
+    ? "in this time"
+    : then
+      ? why?.gap
+        ? "not recorded"
+        : `at ${clock(s.place.at!)}`
+      : first
+        ? plainly(first.headline)
+        : why
+          ? "No warnings"
+          : "";
   useEffect(() => {
     const marks = then
       ? ""
@@ -319,7 +328,7 @@ function Zones({ s }: { s: State }) {
 export function Header({ s }: { s: State }) {
   const [, redraw] = useState(0);
   const then = s.place.at != null,
-    gpus = then ? s.past?.gpus : s.gpus;
+    gpus = then ? s.past?.gpus : s.place.from == null ? s.gpus : null;
   const power = sum(gpus?.map((g) => g.power_watts) ?? []);
   return (
     <header class="topbar">

@@ -78,14 +78,16 @@ function App() {
           )}
           <Answer s={s} />
           {s.gpus && <Sources list={failed} none={!found} />}
-          <Gpus
-            gpus={gpus}
-            why={then ? (s.past?.why ?? null) : s.why}
-            health={then ? (s.past?.health ?? NONE) : s.health}
-            forecast={then ? null : s.forecast}
-            picked={s.view.gpu}
-            then={then}
-          />
+          {(then || s.place.from == null) && (
+            <Gpus
+              gpus={gpus}
+              why={then ? (s.past?.why ?? null) : s.why}
+              health={then ? (s.past?.health ?? NONE) : s.health}
+              forecast={then ? null : s.forecast}
+              picked={s.view.gpu}
+              then={then}
+            />
+          )}
           {parts && <parts.Below s={s} gpus={gpus} />}
         </main>
         {parts && found && <parts.Side s={s} />}

@@ -69,7 +69,7 @@ const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", 
 export const levelOf = (severity: string | null | undefined): Level => SEVERITIES[severity as Severity] ?? "good";
 
 /** How many findings there are of each level that asks for attention; what is muted asks for none. */
-export function counts(findings: Finding[]): [Level, number][] {
+export function counts(findings: { severity: Severity; muted?: boolean }[]): [Level, number][] {
   const all: [Level, number][] = (["bad", "warn", "note"] as Level[]).map((level) => [
     level,
     findings.filter((f) => !f.muted && levelOf(f.severity) === level).length,
