@@ -106,7 +106,7 @@ async function firstPaint(url) {
         (!stored ||
           (document.querySelector("#energy table") &&
             document.querySelector("#lifelines li") &&
-            document.querySelector("#time .load")?.getAttribute("d"))),
+            document.querySelector("#rail .load")?.getAttribute("d"))),
       made,
     );
     while (under.size) await page.waitForTimeout(20);

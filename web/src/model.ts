@@ -7,6 +7,7 @@ import type {
   HealthVerdict,
   History,
   Life,
+  Limit,
   Num,
   PastEvent,
   Process,
@@ -61,7 +62,15 @@ export function limitOf(gpu: Gpu): string | null {
   if (gpu.state !== "ok") return gpu.state;
   const slow = throttling(slowedBy(gpu));
   if (slow) return slow;
-  return gpu.activity?.code === "idle" ? "idle" : null;
+  if (gpu.activity?.code === "idle") return "idle";
+  const first = [...gpu.processes].sort((a, b) => (b.utilization_percent ?? 0) - (a.utilization_percent ?? 0))[0];
+  return first ? limitWords(first.limit) : null;
+}
+
+/** In words, where something is known to limit it. */
+export function limitWords(limit: Limit | null | undefined): string | null {
+  if (!limit || limit.code === "none" || limit.code === "cannot_tell") return null;
+  return limit.side === "host" || limit.code === "no_requests" ? `waits: ${limit.words}` : limit.words;
 }
 
 const SEVERITIES: Record<Severity, Level> = { critical: "bad", warning: "warn", notice: "note", info: "good" };

@@ -10,6 +10,7 @@ import {
   grouped,
   type GroupKey,
   levelOf,
+  limitWords,
   type Row,
   rows,
   sorted,
@@ -44,8 +45,11 @@ const WORDS: Record<string, string> = {
   vram_held: "holds VRAM, idle",
 };
 
+const limitTitle = (r: Row) =>
+  `Limited by ${r.limit!.words}, ${percent(r.limit!.share_percent)} of the time${r.limit!.second && r.limit!.second_percent ? `; then by ${r.limit!.second.replaceAll("_", " ")}, ${percent(r.limit!.second_percent)}` : ""}`;
+
 /** What keeps it from being faster, or what was found about it. */
-function Limit({ r, life, finding }: { r: Row; life?: Life; finding?: Finding }) {
+function Limiting({ r, life, finding }: { r: Row; life?: Life; finding?: Finding }) {
   const idle = idleFor(life);
   if (finding && finding.severity !== "info") {
     const level = levelOf(finding.severity);
@@ -55,15 +59,11 @@ function Limit({ r, life, finding }: { r: Row; life?: Life; finding?: Finding })
       </span>
     );
   }
-  if (r.limit?.code)
+  const words = limitWords(r.limit);
+  if (words)
     return (
-      <span
-        class="chip"
-        title={
-          r.limit.share == null ? undefined : `${percent(r.limit.share * (r.limit.share <= 1 ? 100 : 1))} of the time`
-        }
-      >
-        {r.limit.code.replaceAll("_", " ")}
+      <span class="chip" title={limitTitle(r)}>
+        {words}
       </span>
     );
   return idle == null ? null : (
@@ -128,6 +128,12 @@ function Why1({
               <div class="cause">
                 <dt>Findings</dt>
                 <dd>None about this process.</dd>
+              </div>
+            )}
+            {limitWords(r.limit) && (
+              <div class="cause">
+                <dt>Limit</dt>
+                <dd>{limitTitle(r)}.</dd>
               </div>
             )}
             {r.command && (
@@ -198,7 +204,7 @@ const Line = memo(
             {value(r.power_watts, watts(r.power_watts), r.absent?.power_watts ?? (r.absent ? undefined : "not stored"))}
           </td>
           <td data-name="">
-            <Limit r={r} life={life} finding={finding} />
+            <Limiting r={r} life={life} finding={finding} />
           </td>
           {tokens && (
             <td class="n" data-name="Tokens/s">

@@ -21,8 +21,18 @@ export interface Process {
   model?: string | null;
   started_at?: string | null;
   tokens_per_second?: Num;
-  limit?: { code: string; share?: Num } | null; // what keeps it from being faster
+  limit?: Limit | null;
   absent?: Record<string, string>;
+}
+
+/** What keeps a process from being faster. */
+export interface Limit {
+  code: string;
+  words: string; // behind "limited by"
+  side: string; // gpu, link, host, others, none
+  share_percent: number;
+  second?: string | null;
+  second_percent?: number;
 }
 
 export interface Activity {

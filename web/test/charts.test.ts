@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { items } from "../src/findings";
 import { firstSentence, parseMoment, plainly } from "../src/format";
-import { byWeight, counts, NOW, readPlace, readView, windowOf, writePlace, type Row } from "../src/model";
+import { byWeight, counts, limitOf, NOW, readPlace, readView, windowOf, writePlace, type Row } from "../src/model";
 import { bands, findingMarks, pictureOf, stretches } from "../src/pictures";
 import { gaps, range, spreadLabels, ticks, timeTicks } from "../src/scale";
 import { joined, METRICS } from "../src/plots";
@@ -327,6 +327,28 @@ test("what needs attention is counted, listed with its alert, and comes first am
     byWeight([row(1, 0, 900), row(2, 90, 5), row(7, 1, 1), row(8, 0, 950)], list).map((r) => r.pid),
     [7, 2, 8, 1],
   );
+});
+
+test("a GPU is limited by what throttles it, else by what limits its busiest process", () => {
+  const limit = (code: string, side: string, words: string) => ({ code, side, words, share_percent: 80 });
+  const on = (g: Partial<Gpu>, ...limits: ReturnType<typeof limit>[]) =>
+    limitOf(
+      gpu(0, {
+        processes: limits.map((l, i) => ({ pid: i, utilization_percent: 90 - i, limit: l })) as Gpu["processes"],
+        ...g,
+      }),
+    );
+  assert.equal(
+    on({}, limit("loaders", "host", "its loader processes"), limit("compute", "gpu", "compute")),
+    "waits: its loader processes",
+  );
+  assert.equal(on({}, limit("compute", "gpu", "compute")), "compute");
+  assert.equal(on({}, limit("cannot_tell", "none", "something that does not show")), null);
+  assert.equal(
+    on({ throttle_reasons: ["hardware thermal slowdown"] }, limit("compute", "gpu", "compute")),
+    "thermal throttling",
+  );
+  assert.equal(on({ state: "lost" }), "lost");
 });
 
 test("the readings that matter for what was found come first", () => {
