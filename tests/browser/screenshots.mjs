@@ -10,7 +10,7 @@ import { Daemon, maker, openBrowser } from "./support.mjs";
 const WIDE = { width: 1440, height: 900 },
   TALL = { width: 1440, height: 2200 },
   PHONE = { width: 390, height: 844 };
-const MIXED = { source: "sim:gpus=4,scenario=mixed", past: ["1440", "gpus=4,scenario=mixed", "60"] };
+const MIXED = { source: "sim:gpus=4,scenario=mixed", past: ["1440", "gpus=4,scenario=mixed", "20"] };
 const OVERHEAT = { source: "sim:gpus=2,scenario=overheat,start=600", past: ["130", "gpus=2,scenario=overheat", "20"] };
 
 /** Charts by process of one GPU, over an hour. */
@@ -152,8 +152,8 @@ const PICTURES = {
   login: { source: "sim", page: "/login" },
   "docs-dark": { source: "sim", page: "/docs", scheme: "dark" },
   plain: { source: MIXED.source, page: "/plain", soon: true }, // it loads itself again
-  dashboard: { ...MIXED, webp: true, then: hover },
-  "dashboard-dark": { ...OVERHEAT, scheme: "dark", webp: true },
+  dashboard: { ...MIXED, query: "?span=1h", webp: true, then: hover },
+  "dashboard-dark": { ...OVERHEAT, query: "?span=15m", scheme: "dark", webp: true },
   "dashboard-past": { ...NIGHT, query: "?at=-2h", webp: true },
   "dashboard-64": { source: LOST, webp: true, minutes: 1 },
   "dashboard-phone": { ...OVERHEAT, size: PHONE, webp: true },
