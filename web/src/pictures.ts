@@ -118,17 +118,23 @@ function references(w: Wanted, shown: Series[]): Picture["refs"] {
   return [];
 }
 
+const UNFINISHED = 180; // seconds
+
+/** The minute that is not over is not stored yet: until then the last one counts, where it was just now. */
+export function continued(column: Column, times: number[], s: Series, to: number): Column {
+  if ((s.times.at(-1) ?? -Infinity) < to - UNFINISHED) return column;
+  let last = column.length - 1;
+  while (last >= 0 && column[last] == null) last--;
+  return column.map((v, i) => (i > last && last >= 0 && times[i]! <= to ? column[last]! : v));
+}
+
 function stack(w: Wanted, one: Series, times: number[], whole: Column): Pick<Picture, "parts" | "rest"> {
   const { metric, gpus } = w,
-    raw = w.layers!.map((l) =>
-      spread(
-        times,
-        l.history.series.find((s) => s.gpu_index === one.gpu_index),
-        l.history.step_seconds,
-        metric.process!,
-        metric.scale,
-      ),
-    );
+    raw = w.layers!.map((l) => {
+      const own = l.history.series.find((x) => x.gpu_index === one.gpu_index),
+        column = spread(times, own, l.history.step_seconds, metric.process!, metric.scale);
+      return w.live && own ? continued(column, times, own, w.to) : column;
+    });
   const { layers, others } = portions(raw, whole);
   const parts: Part[] = layers
     .map((values, i): Part => ({ label: w.layers![i]!.name, values, color: `c${i % COLORS}` }))

@@ -5,7 +5,7 @@ import test from "node:test";
 import { items } from "../src/findings";
 import { firstSentence, parseMoment, plainly } from "../src/format";
 import { byWeight, counts, limitOf, NOW, readPlace, readView, windowOf, writePlace, type Row } from "../src/model";
-import { bands, findingMarks, pictureOf, stretches } from "../src/pictures";
+import { bands, continued, findingMarks, pictureOf, stretches } from "../src/pictures";
 import { gaps, range, spreadLabels, ticks, timeTicks } from "../src/scale";
 import { joined, METRICS } from "../src/plots";
 import { mattering, readings } from "../src/readings";
@@ -195,6 +195,13 @@ test("a stack is the GPU: processes, others, and what is left by name", () => {
     ],
   );
   assert.deepEqual(p.rest, { label: "idle", values: [40, 40, null] });
+});
+
+test("the minute that is not over is as the last one; what ended before is not", () => {
+  const times = [0, 60, 120, 180];
+  assert.deepEqual(continued([5, 6, null, null], times, series(0, [0, 60], [5, 6]), 180), [5, 6, 6, 6]);
+  assert.deepEqual(continued([5, null, null, null], times, series(0, [0], [5]), 200), [5, null, null, null]);
+  assert.deepEqual(continued([null, null], [0, 60], series(0, [0], [null]), 60), [null, null]);
 });
 
 test("what was before the page was opened comes from the history", () => {
