@@ -28,12 +28,12 @@ static void write_process(struct buf *out, const struct subject *s)
         buf_text(out, process_words(p, LONG_NAME | WITH_PID, words));
 }
 
-static void write_words(struct buf *out, const struct alert_name *name, uint64_t words)
+static void write_words(struct buf *out, const struct alert_name *name, word_set words)
 {
     bool first = true;
     const char *word;
     for (size_t i = 0; (word = name_word(name, i)); i++)
-        if (words & UINT64_C(1) << i) {
+        if (words & WORD_BIT(i)) {
             buf_printf(out, "%s%s", first ? "" : ", ", word);
             first = false;
         }

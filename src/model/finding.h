@@ -25,6 +25,7 @@ enum finding_area {
     AREA_IDLE,
     AREA_TRUST,
     AREA_HOST,
+    AREA_LIMIT,
     AREA_COUNT
 };
 

@@ -93,7 +93,7 @@ static struct value eval_words(const struct expr *e, const struct expr_node *n, 
     for (size_t i = 0; (one = name_word(name, i)); i++) {
         struct str word = str_from(one);
         bool fits = n->op == OP_MATCHES ? glob_matches(b.text, word) : whole ? same_text(word, b.text) : holds_text(word, b.text);
-        if (a.words & UINT64_C(1) << i && fits)
+        if (a.words & WORD_BIT(i) && fits)
             return truth_value(TRUTH_TRUE);
     }
     return truth_value(TRUTH_FALSE);

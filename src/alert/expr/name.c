@@ -10,7 +10,7 @@
 #include "base/words.h"
 #include "insight/facts/fan.h"
 
-_Static_assert(FINDING_CODE_COUNT <= 64, "a set of findings has a bit for each");
+_Static_assert(FINDING_CODE_COUNT <= 128, "a set of findings has a bit for each");
 
 /* What is not a row of another table. The order is that of enum other_* below. */
 struct other_info {
@@ -318,7 +318,7 @@ static struct value gpu_metric(const struct gpu *g, size_t i)
     case KIND_NUMBER: return name_number((double)r.value * metric_table[i].json_scale);
     case KIND_BOOL: return truth(r.value != 0);
     case KIND_PSTATE: return text(pstate_name(r.value));
-    case KIND_THROTTLE: return (struct value){.type = VALUE_WORDS, .words = (uint64_t)r.value};
+    case KIND_THROTTLE: return (struct value){.type = VALUE_WORDS, .words = (word_set)(uint64_t)r.value};
     case KIND_COMPUTE_MODE: return text(compute_mode_name(r.value));
     case KIND_RECOVERY: return text(recovery_action_name(r.value));
     }
@@ -352,7 +352,7 @@ static struct value codes_of(const struct verdict *v, int gpu_index)
     struct value codes = {.type = VALUE_WORDS};
     for (size_t i = 0; i < v->count; i++)
         if (v->findings[i].gpu_index == gpu_index)
-            codes.words |= UINT64_C(1) << v->findings[i].code;
+            codes.words |= WORD_BIT(v->findings[i].code);
     return codes;
 }
 

@@ -23,12 +23,16 @@ enum value_type {
     VALUE_WORDS, /* a set: throttle_reasons, findings */
 };
 
+/* A bit each, in the order of name_word(). */
+typedef unsigned __int128 word_set;
+#define WORD_BIT(i) ((word_set)1 << (i))
+
 struct value {
     enum value_type type;
     bool truth;
     double number;   /* in the unit of its name */
     struct str text; /* points into the subject */
-    uint64_t words;  /* a bit each, in the order of name_word() */
+    word_set words;
 };
 
 enum name_kind {

@@ -16,6 +16,7 @@ void rules_idle(const struct facts *f, struct why_part *part);  /* it is not, an
 void rules_heat(const struct facts *f, struct why_part *part);  /* the heat, the fan and the limits */
 void rules_usual(const struct facts *f, struct why_part *part); /* hotter or louder than this GPU usually is */
 void rules_calm(const struct facts *f, struct why_part *part);  /* nothing unusual, or nothing that can be known */
+void rules_limit(const struct facts *f, struct why_part *part); /* what limits its processes */
 void rules_state(const struct facts *f, struct why_part *part); /* asleep, lost, in error: instead of all others */
 void rules_machine(const struct snapshot *now, struct why_part *part);
 

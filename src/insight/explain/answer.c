@@ -51,6 +51,30 @@ static void say_failure(struct text *s, const struct facts *f, const char *name)
         text_append(s, "%s %s failing memory. ", name, f->over ? "had" : "has");
 }
 
+static void answer_cause(struct text *s, const struct facts *f, struct why_part *part)
+{
+    switch (part->causes[0].code) {
+    case FINDING_COMPUTE_LOAD:
+    case FINDING_GRAPHICS_LOAD:
+    case FINDING_VIDEO_LOAD:
+    case FINDING_SHARED_LOAD:
+    case FINDING_MINING:
+    case FINDING_HIDDEN_LOAD:
+    case FINDING_INSTANCE_LOAD:
+    case FINDING_HEAT_LIMIT:
+    case FINDING_HOTSPOT:
+    case FINDING_POWER_LIMIT:
+    case FINDING_MEMORY_TRAFFIC: answer_work(s, f, part); break;
+    case FINDING_AIRFLOW:
+        if (f->load == LOAD_IDLE)
+            answer_airflow(s, f, part);
+        else
+            answer_work(s, f, part);
+        break;
+    default: answer_idle(s, f, part); break;
+    }
+}
+
 void answer_gpu(const struct facts *f, struct why_part *part)
 {
     struct text s = TEXT(part->answer);
@@ -65,33 +89,17 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     char name[SHORT_WORDS];
     if (broken)
         say_failure(&s, f, words_gpu(f->gpu, true, name));
-    switch (first->code) {
-    case FINDING_COMPUTE_LOAD:
-    case FINDING_GRAPHICS_LOAD:
-    case FINDING_VIDEO_LOAD:
-    case FINDING_SHARED_LOAD:
-    case FINDING_MINING:
-    case FINDING_HIDDEN_LOAD:
-    case FINDING_INSTANCE_LOAD:
-    case FINDING_HEAT_LIMIT:
-    case FINDING_HOTSPOT:
-    case FINDING_POWER_LIMIT:
-    case FINDING_MEMORY_TRAFFIC: answer_work(&s, f, part); break;
-    case FINDING_AIRFLOW:
-        if (f->load == LOAD_IDLE)
-            answer_airflow(&s, f, part);
-        else
-            answer_work(&s, f, part);
-        break;
-    default: answer_idle(&s, f, part); break;
-    }
+    bool limited = !broken && answer_limit(&s, f, part);
+    if (!limited)
+        answer_cause(&s, f, part);
     text_stop(&s);
     for (size_t i = first->code == FINDING_HOTSPOT || first->code == FINDING_HEAT_LIMIT ? 0 : 1, more = 0;
          i < part->cause_count && more < 2; i++)
         more += say_also(&s, f, part, &part->causes[i]);
     if (has_symptom(f, SYMPTOM_MEMORY_FULL))
         text_append(&s, " Its memory %s full.", is(f));
-    answer_brief(f, part);
+    if (!limited)
+        answer_brief(f, part);
     if (broken) {
         str_copy(part->brief.state, sizeof part->brief.state,
                  gpu_failure(f->gpu) == FAILURE_RESET    ? STR("needs a reset")

@@ -58,3 +58,10 @@ void answer_findings(const struct facts *f, struct why_part *part);
 void answer_job(const struct facts *f, struct why_part *part);
 void answer_host(const struct snapshot *now, struct why *why, bool over);
 void suggest(const struct facts *f, struct why_part *part);
+void suggest_add(struct why_part *part, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- what limits its programs ---- */
+
+/* "GPU 0 is mostly waiting: train.py (alice) prepares its data in one Python thread. 19%, 216 W"; false: nothing to say. */
+bool answer_limit(struct text *s, const struct facts *f, struct why_part *part);
+void suggest_limits(const struct facts *f, struct why_part *part);

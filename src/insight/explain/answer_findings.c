@@ -97,7 +97,9 @@ static bool is_said(const struct facts *f, const struct why_part *part, const st
 {
     bool broken = f->activity.code == ACTIVITY_FAILING &&
                   (found->code == FINDING_DRIVER_VERDICT || found->code == FINDING_ROW_REMAP || found->code == FINDING_REPAIR);
-    return broken || !advice_for(found) || strstr(part->answer, found->headline);
+    /* What a program waits for, and what to do, is said already. */
+    bool limits = found->code == FINDING_NO_WORK_DONE && find_cause(part, FINDING_NO_WORK_DONE);
+    return broken || limits || !advice_for(found) || strstr(part->answer, found->headline);
 }
 
 /* How much of the text are sentences that fit into so many bytes; all of it where not even one does. */

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "insight/explain/answer.h"
 
-static void suggest_add(struct why_part *part, const char *format, ...)
+void suggest_add(struct why_part *part, const char *format, ...)
 {
     if (part->suggestion_count == WHY_SUGGESTIONS_MAX)
         return;
@@ -212,7 +212,7 @@ static bool may_be_closed(const struct facts *f, int32_t pid)
     enum { YOUNG_MS = 60000, AT_WORK = 20 };
     const struct process *p = gpu_find_process(f->gpu, pid);
     if (!p || reading_or(p->util_permille, 0) >= AT_WORK || reading_or(p->tokens_milli, 0) > 0 || sister_works(f, p) ||
-        words_stands_for(p))
+        words_stands_for(p) || limit_side(p->limit.code) >= LIMIT_SIDE_LINK)
         return false;
     return p->started_at.ms <= 0 || f->now->taken_at.ms - p->started_at.ms >= YOUNG_MS;
 }
@@ -306,6 +306,8 @@ void suggest(const struct facts *f, struct why_part *part)
                           : gpu_failure(f->gpu) == FAILURE_REBOOT
                               ? "Let the work on it finish, then reboot the host; what is wrong: whirr health"
                               : "Have the GPU checked and replaced; what is wrong: whirr health");
+    if (f && f->gpu->state == GPU_OK && !f->over)
+        suggest_limits(f, part);
     for (size_t i = 0; i < part->cause_count; i++) {
         const struct why_cause *cause = &part->causes[i];
         if (!f || f->gpu->state != GPU_OK)

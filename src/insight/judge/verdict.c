@@ -28,6 +28,7 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
         rules_work(f, part);
         rules_idle(f, part);
         rules_heat(f, part);
+        rules_limit(f, part);
         rules_usual(f, part);
         if (part->usual.too_hot)
             f->activity.symptoms |= 1u << SYMPTOM_UNUSUAL;

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Limits as people would say them, and their finding.
+ */
+#include "insight/detect/limit_words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "insight/detect/detect.h"
+
+static bool is_python(const struct process *p)
+{
+    return strncmp(p->name, "python", 6) == 0;
+}
+
+static int64_t of_host(const struct process *p, enum evidence what)
+{
+    return p->host && p->host->state == READING_OK ? reading_or(p->host->metric[what], 0) : 0;
+}
+
+/* "1.2 GB/s" */
+static const char *rate(int64_t bytes_per_s, char out[SHORT_WORDS])
+{
+    struct text s = {.at = out, .size = SHORT_WORDS};
+    if (bytes_per_s >= 10000000000)
+        text_append(&s, "%lld GB/s", words_whole(bytes_per_s, 1000000000));
+    else if (bytes_per_s >= 1000000000)
+        text_append(&s, "%.1f GB/s", (double)bytes_per_s / 1e9);
+    else
+        text_append(&s, "%lld MB/s", words_whole(bytes_per_s, 1000000));
+    return out;
+}
+
+/* ---- what it does ---- */
+
+static bool say_thread(struct text *s, const struct process *p)
+{
+    if (of_host(p, EVIDENCE_runqueue_permille) >= 400)
+        return text_append(s, "waits for a free CPU core");
+    return text_append(s, is_python(p) ? "prepares its data in one Python thread" : "is busy in one CPU thread");
+}
+
+static bool say_loaders(struct text *s, const struct process *p)
+{
+    bool busy = of_host(p, EVIDENCE_child_busiest_permille) >= 300;
+    long long count = (long long)of_host(p, EVIDENCE_child_count);
+    return text_append(s, "waits for its %lld loader process%s, %s", count, count == 1 ? "" : "es",
+                       busy ? "which can't keep up" : "which wait themselves");
+}
+
+static bool say_disk(struct text *s, const struct process *p)
+{
+    int64_t reads = of_host(p, EVIDENCE_read_bytes_per_s), writes = of_host(p, EVIDENCE_write_bytes_per_s);
+    char amount[SHORT_WORDS];
+    if (MAX_OF(reads, writes) < 1000000)
+        return text_append(s, "waits for the disk");
+    return text_append(s, writes > reads ? "saves to disk (%s)" : "reads from disk (%s)", rate(MAX_OF(reads, writes), amount));
+}
+
+static bool say_quota(struct text *s, const struct process *p)
+{
+    int64_t quota = of_host(p, EVIDENCE_quota_millicores);
+    text_append(s, "is held by its container's CPU quota");
+    if (quota)
+        text_append(s, " of %.1f cores", (double)quota / 1000);
+    return text_append(s, " for %lld%% of the time", percent(of_host(p, EVIDENCE_throttled_permille)));
+}
+
+static bool say_copies(struct text *s, const struct gpu *gpu, enum limit code)
+{
+    enum { LINK_FULL = 850 };
+    int64_t capacity = limit_link_capacity(gpu), width, generation;
+    int64_t bytes = reading_or(code == LIMIT_PCIE_IN ? gpu->pcie_rx_bytes_per_s : gpu->pcie_tx_bytes_per_s, 0);
+    char amount[SHORT_WORDS];
+    text_append(s, "moves %s %s the GPU", rate(bytes, amount), code == LIMIT_PCIE_IN ? "to" : "from");
+    if (capacity && bytes * 1000 >= capacity * LINK_FULL && reading_get(gpu->pcie_width, &width) &&
+        reading_get(gpu->pcie_generation_max, &generation))
+        text_append(s, ", all that PCIe %lld.0 x%lld can carry", (long long)generation, (long long)width);
+    return true;
+}
+
+static bool say_of_gpu(struct text *s, const struct gpu *gpu, const struct process *p)
+{
+    int64_t dram = reading_or(gpu->dram_active_permille, 0), power = reading_or(gpu->power_limit_mw, 0);
+    switch (p->limit.code) {
+    case LIMIT_BANDWIDTH:
+        return dram ? text_append(s, "uses %lld%% of the GPU's memory bandwidth", percent(dram))
+                    : text_append(s, "is limited by memory bandwidth");
+    case LIMIT_POWER:
+        return power ? text_append(s, "is limited by the power limit of %lld W", words_whole(power, 1000))
+                     : text_append(s, "is limited by power");
+    case LIMIT_NO_TENSOR: return text_append(s, "computes in single precision (FP32), without tensor cores");
+    case LIMIT_COMPUTE: return text_append(s, "keeps the GPU computing");
+    case LIMIT_HEAT: return text_append(s, "is slowed down by heat");
+    case LIMIT_CLOCKS: return text_append(s, "is slowed down by low clocks");
+    case LIMIT_VIDEO: return text_append(s, "keeps the video engine busy");
+    default: return text_append(s, "is limited by %s", limit_words(p->limit.code));
+    }
+}
+
+bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
+{
+    char bytes[SHORT_WORDS];
+    const struct host_evidence *h = p->host;
+    switch (p->limit.code) {
+    case LIMIT_HOST_CPU: return say_thread(s, p);
+    case LIMIT_LOADERS: return say_loaders(s, p);
+    case LIMIT_DISK: return say_disk(s, p);
+    case LIMIT_CPU_QUOTA: return say_quota(s, p);
+    case LIMIT_NETWORK_FS:
+        return h && h->mount[0] ? text_append(s, "waits for a network file system (%s)", h->mount)
+                                : text_append(s, "waits for a network file system");
+    case LIMIT_MEMORY_PRESSURE: return text_append(s, "waits for memory of the host");
+    case LIMIT_LAUNCH: return text_append(s, "launches kernels that are far too small for the GPU");
+    case LIMIT_COMPILE:
+        return text_append(s, "compiles kernels%s%s%s", h && h->compiler[0] ? " (" : "", h ? h->compiler : "",
+                           h && h->compiler[0] ? ")" : "");
+    case LIMIT_NUMA: return text_append(s, "copies through a NUMA node that the GPU is not connected to");
+    case LIMIT_PCIE_IN:
+    case LIMIT_PCIE_OUT: return say_copies(s, gpu, p->limit.code);
+    case LIMIT_NVLINK: return text_append(s, "is limited by NVLink");
+    case LIMIT_SPILL: return text_append(s, "uses memory that has moved to the host");
+    case LIMIT_KERNEL_WAIT: return text_append(s, "waits inside a kernel, as a collective does for a late rank");
+    case LIMIT_STRAGGLER_WAIT: return text_append(s, "waits for another rank of its job");
+    case LIMIT_OTHERS: return text_append(s, "shares the GPU with other programs");
+    case LIMIT_NO_REQUESTS: return text_append(s, "waits for requests");
+    case LIMIT_NONE:
+        return p->mem_bytes.state == READING_OK
+                   ? text_append(s, "holds %s and does nothing", words_bytes(p->mem_bytes.value, bytes))
+                   : text_append(s, "does nothing on the GPU");
+    case LIMIT_CANNOT_TELL: return text_append(s, "is not limited by the GPU; what limits it can't be told");
+    default: return say_of_gpu(s, gpu, p);
+    }
+}
+
+bool limit_say_work(struct text *s, const struct gpu *gpu)
+{
+    enum { APART = 200 };
+    int64_t util, work;
+    if (!reading_get(gpu->util_permille, &util) || !reading_get(gpu->sm_active_permille, &work) || util - work < APART)
+        return false;
+    return text_append(s, "%lld%% busy, %lld%% at work", percent(util), percent(work));
+}
+
+/* ---- evidence ---- */
+
+struct evidence_lines {
+    size_t count;
+    char (*lines)[WHY_LINE_SIZE];
+};
+
+__attribute__((format(printf, 2, 3))) static void line(struct evidence_lines *l, const char *format, ...)
+{
+    va_list args;
+    if (l->count == WHY_EVIDENCE_MAX)
+        return;
+    va_start(args, format);
+    vsnprintf(l->lines[l->count++], WHY_LINE_SIZE, format, args);
+    va_end(args);
+}
+
+static void gpu_lines(struct evidence_lines *l, const struct gpu *gpu, const struct process *p)
+{
+    int64_t util, sm, tensor, dram, rx, tx;
+    char in[SHORT_WORDS], out[SHORT_WORDS];
+    if (reading_get(gpu->util_permille, &util) && reading_get(gpu->sm_active_permille, &sm))
+        line(l, "the GPU was busy %lld%% of the time, its multiprocessors %lld%%", percent(util), percent(sm));
+    else if (reading_get(gpu->util_permille, &util))
+        line(l, "the GPU was busy %lld%% of the time", percent(util));
+    if (reading_get(gpu->tensor_active_permille, &tensor) && reading_get(gpu->dram_active_permille, &dram))
+        line(l, "tensor cores %lld%%, FP32 %lld%%, memory bandwidth %lld%%", percent(tensor),
+             percent(reading_or(gpu->fp32_active_permille, 0)), percent(dram));
+    if (reading_get(gpu->pcie_rx_bytes_per_s, &rx) && reading_get(gpu->pcie_tx_bytes_per_s, &tx) && MAX_OF(rx, tx) >= 1000000000)
+        line(l, "PCIe: %s to the GPU, %s from it", rate(rx, in), rate(tx, out));
+    if (p->limit.code == LIMIT_OTHERS && p->util_permille.state == READING_OK)
+        line(l, "its share of the GPU is %lld%%", percent(p->util_permille.value));
+}
+
+static void wait_line(struct evidence_lines *l, const struct process *p)
+{
+    static const struct {
+        enum evidence what;
+        const char *words;
+    } waits[] = {
+        {EVIDENCE_main_running_permille, "runs"},
+        {EVIDENCE_main_disk_permille, "waits for a disk"},
+        {EVIDENCE_main_network_fs_permille, "waits for a network file system"},
+        {EVIDENCE_main_fuse_permille, "waits for a FUSE file system"},
+        {EVIDENCE_main_pipe_permille, "waits for a pipe or socket"},
+        {EVIDENCE_main_poll_permille, "waits in poll"},
+        {EVIDENCE_main_lock_permille, "waits for a lock or another thread"},
+        {EVIDENCE_main_sleep_permille, "sleeps"},
+        {EVIDENCE_main_child_permille, "waits for a child"},
+    };
+    char text[WHY_LINE_SIZE] = "";
+    struct text s = TEXT(text);
+    for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
+        int64_t share = of_host(p, waits[i].what);
+        if (share >= 100)
+            text_append(&s, "%s%s %lld%%", s.len ? ", " : "", waits[i].words, percent(share));
+    }
+    if (s.len)
+        line(l, "its main thread: %s of the time", text);
+}
+
+static void host_lines(struct evidence_lines *l, const struct process *p)
+{
+    const struct host_evidence *h = p->host;
+    int64_t value;
+    char amount[SHORT_WORDS], other[SHORT_WORDS];
+    if (!h || h->state != READING_OK)
+        return;
+    wait_line(l, p);
+    if (reading_get(h->busiest_thread_permille, &value))
+        line(l, "its busiest thread%s%s used %lld%% of a core", h->busiest_thread[0] ? " " : "", h->busiest_thread, percent(value));
+    if (of_host(p, EVIDENCE_child_count))
+        line(l, "%lld children used %lld%% of a core, the busiest%s%s %lld%%", (long long)of_host(p, EVIDENCE_child_count),
+             percent(of_host(p, EVIDENCE_child_cpu_permille)), h->busiest_child[0] ? " " : "", h->busiest_child,
+             percent(of_host(p, EVIDENCE_child_busiest_permille)));
+    if (of_host(p, EVIDENCE_read_bytes_per_s) + of_host(p, EVIDENCE_write_bytes_per_s) >= 1000000)
+        line(l, "disk: %s read, %s written", rate(of_host(p, EVIDENCE_read_bytes_per_s), amount),
+             rate(of_host(p, EVIDENCE_write_bytes_per_s), other));
+    if (of_host(p, EVIDENCE_throttled_permille) >= 10)
+        line(l, "its container was stopped by the CPU quota for %lld%% of the time",
+             percent(of_host(p, EVIDENCE_throttled_permille)));
+    if (of_host(p, EVIDENCE_swap_bytes))
+        line(l, "%s of its memory are in swap, %lld page faults a second", words_bytes(of_host(p, EVIDENCE_swap_bytes), amount),
+             (long long)of_host(p, EVIDENCE_major_faults_per_s));
+}
+
+size_t limit_evidence(const struct gpu *gpu, const struct process *p, char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE])
+{
+    struct evidence_lines l = {0, lines};
+    gpu_lines(&l, gpu, p);
+    host_lines(&l, p);
+    return l.count;
+}
+
+/* ---- findings ---- */
+
+bool limit_finding(enum limit limit, enum finding_code *ret)
+{
+    switch (limit) {
+    case LIMIT_HOST_CPU: *ret = FINDING_WAITS_FOR_HOST; return true;
+    case LIMIT_LOADERS: *ret = FINDING_WAITS_FOR_LOADERS; return true;
+    case LIMIT_CPU_QUOTA: *ret = FINDING_CPU_QUOTA; return true;
+    case LIMIT_DISK: *ret = FINDING_WAITS_FOR_DISK; return true;
+    case LIMIT_NETWORK_FS: *ret = FINDING_WAITS_FOR_NETWORK_FS; return true;
+    case LIMIT_MEMORY_PRESSURE: *ret = FINDING_WAITS_FOR_MEMORY; return true;
+    case LIMIT_LAUNCH: *ret = FINDING_SMALL_KERNELS; return true;
+    case LIMIT_COMPILE: *ret = FINDING_COMPILES; return true;
+    case LIMIT_NUMA: *ret = FINDING_REMOTE_NODE; return true;
+    case LIMIT_PCIE_IN:
+    case LIMIT_PCIE_OUT: *ret = FINDING_COPIES; return true;
+    case LIMIT_NVLINK: *ret = FINDING_NVLINK_TRAFFIC; return true;
+    case LIMIT_NO_TENSOR: *ret = FINDING_NO_TENSOR_CORES; return true;
+    case LIMIT_SPILL: *ret = FINDING_MEMORY_SPILLED; return true;
+    case LIMIT_KERNEL_WAIT: *ret = FINDING_NO_WORK_DONE; return true;
+    default: return false;
+    }
+}
+
+static bool is_said(const struct process *p)
+{
+    return p->limit.confidence >= LIMIT_SAID && p->limit.share_permille >= LIMIT_SAID_PERMILLE;
+}
+
+const struct process *limit_waiting(const struct gpu *gpu)
+{
+    const struct process *found = NULL;
+    enum finding_code code;
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        if (limit_side(p->limit.code) == LIMIT_SIDE_GPU && p->limit.code != LIMIT_NO_TENSOR)
+            return NULL;
+        if (is_said(p) && limit_finding(p->limit.code, &code) && (!found || gpu_process_order(p, found) < 0))
+            found = p;
+    }
+    return found;
+}
+
+void rules_limit(const struct facts *f, struct why_part *part)
+{
+    char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], text[WHY_TEXT_SIZE] = "", who[PROCESS_WORDS];
+    enum finding_code code;
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (!is_said(p) || !limit_finding(p->limit.code, &code) || find_cause(part, code))
+            continue;
+        struct cause_draft d;
+        struct text s = TEXT(text);
+        size_t count = limit_evidence(f->gpu, p, lines);
+        cause_begin(&d, part, code, p->limit.confidence);
+        cause_process(&d, p);
+        for (size_t k = 0; k < count; k++)
+            support(&d, k == 0 ? p->limit.confidence : 0, "%s", lines[k]);
+        limit_say(&s, f->gpu, p);
+        cause_end(&d, "%s %s.", process_words(p, LONG_NAME, who), text);
+    }
+}

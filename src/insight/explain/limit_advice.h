@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What to do about a limit.
+ */
+#pragma once
+
+#include "insight/detect/limit_words.h"
+
+enum { LIMIT_ADVICE_MAX = 3 };
+
+/* How many lines; each only where its evidence is. `cores` of the host; 0 unknown. */
+size_t limit_advice(const struct gpu *gpu, const struct process *p, int64_t cores, char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE]);
