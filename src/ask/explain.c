@@ -47,6 +47,18 @@ static int look_around(struct cli *cli, const struct snapshot *now, struct why *
     return 0;
 }
 
+const struct snapshot *sample_watched(struct session *session, struct error *err)
+{
+    bool watched = session_has_sampled(session);
+    const struct snapshot *now = session_sample(session, GROUP_ALL, err);
+    for (int i = 1; i < SAMPLES && now && !watched && !session_asks_daemon(session); i++) {
+        pause_ms(PAUSE_MS);
+        snapshot_unref(now);
+        now = session_sample(session, GROUP_ALL, err);
+    }
+    return now;
+}
+
 int explain_now(struct cli *cli, struct session *session, const struct snapshot **ret_now, struct why **ret, struct error *err)
 {
     bool watched = session_has_sampled(session);

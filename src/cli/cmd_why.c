@@ -3,6 +3,9 @@
  */
 #include <errno.h>
 
+#include <errno.h>
+#include <string.h>
+
 #include "ask/cpu_time.h"
 #include "ask/explain.h"
 #include "ask/past_answer.h"
@@ -10,6 +13,7 @@
 #include "cli/fleet.h"
 #include "cli/show.h"
 #include "format/json/json.h"
+#include "format/process_rows.h"
 #include "format/table/table.h"
 
 static void cleanup_why(struct why **why)
@@ -74,6 +78,49 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     return 0;
 }
 
+/* ---- one process ---- */
+
+static bool is_asked_for(const struct process *p, const char *asked)
+{
+    char words[PROCESS_WORDS];
+    return strcasecmp(p->name, asked) == 0 || strcasestr(process_words(p, SHORT_NAME, words), asked) || strstr(p->command, asked);
+}
+
+/* By its PID, or by a part of its name or command. */
+static int find_processes(const struct snapshot *now, const char *asked, int only, struct process_rows *rows, struct error *err)
+{
+    int64_t pid = 0;
+    bool number = str_to_i64(str_from(asked), &pid) && pid > 0 && pid <= INT32_MAX;
+    int rc = process_rows_init(rows, now, &(struct process_filter){.only = only, .pid = number ? (int32_t)pid : 0});
+    size_t kept = 0;
+    if (rc < 0)
+        return error_set(err, rc, "out of memory");
+    for (size_t i = 0; i < rows->count; i++)
+        if (number || is_asked_for(rows->rows[i].process, asked))
+            rows->rows[kept++] = rows->rows[i];
+    rows->count = kept;
+    if (!kept)
+        return error_set(err, -ESRCH, number ? "no process %s is on a GPU" : "no process on a GPU is called '%s'", asked);
+    return 0;
+}
+
+static int why_process_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
+{
+    AUTO_SNAPSHOT const struct snapshot *now = sample_watched(session, err);
+    AUTO_PROCESS_ROWS struct process_rows rows = {0};
+    int only, rc = now ? session_only(session, now, &only, err) : err->code;
+    if (rc < 0 || (rc = find_processes(now, cli->options->arguments[0], only, &rows, err)) < 0)
+        return rc;
+    if (cli->json) {
+        struct json_writer j = show_json(cli, out);
+        json_limits(&j, now, &rows, "");
+        buf_char(out, '\n');
+    } else {
+        table_limits(out, &cli->page, now, &rows, "");
+    }
+    return 0;
+}
+
 static int show_codes(struct cli *cli)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
@@ -102,8 +149,10 @@ static int why_run(struct cli *cli)
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
         if (options_has(o, "store") || options_has(o, "host"))
             return cli_usage(cli, "--store and --host need --at or --since");
-        return show(cli, why_render);
+        return show(cli, o->argument_count ? why_process_render : why_render);
     }
+    if (o->argument_count)
+        return cli_usage(cli, "a process can't be combined with --at or --since; the history names the processes of each time");
     if (options_has(o, "watch") || options_has(o, "idle"))
         return cli_usage(cli, "--%s can't be combined with --at or --since", options_has(o, "watch") ? "watch" : "idle");
     if (options_has(o, "job"))
@@ -132,6 +181,7 @@ static const struct option_spec options[] = {
 
 static const struct example examples[] = {
     {"whirr why", "why is the fan loud, why is it hot, why is it slow"},
+    {"whirr why train.py", "what limits this program, and what to do (also by PID)"},
     {"whirr why --idle", "why doesn't it idle, and who has it open"},
     {"whirr why --at 03:10", "why was it loud at ten past three last night"},
 };
@@ -142,7 +192,9 @@ const struct command command_why = {
     .summary = "Explain why a GPU is loud, hot, slow or busy",
     .details =
         "Compares fan, temperature, power, clocks, utilization and processes with each other and with the GPU's own limits. "
-        "If the driver doesn't keep the last seconds itself, it samples for about one second.\n\nWith --at and --since it "
+        "If the driver doesn't keep the last seconds itself, it samples for about one second.\n\nWith a PID, or a part of a "
+        "program's name, it says what limits that program: its GPU, copies, its own threads and "
+        "loaders, disks, a CPU quota, other programs.\n\nWith --at and --since it "
         "answers from the history that `whirr serve` keeps: "
         "who was using the GPU then, and what happened as a result. Times without a zone are in this host's time zone. If "
         "only summaries are left, or nothing was stored, the answer says so.\n\nWith --idle it checks what can keep a GPU from "
@@ -150,6 +202,8 @@ const struct command command_why = {
         "displays, a pinned memory clock, compute contexts, loaded models, browsers, video decode, other monitors, PCIe power "
         "saving, runtime power management, persistence mode. `whirr why` does the same for a GPU that draws more than it "
         "usually does when idle. What other users' programs have open is visible to root only.",
+    .arguments = "[PID|NAME]",
+    .arguments_max = 1,
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

@@ -17,7 +17,7 @@ PROGRAMS = {
     "copies in its memory": ("a = torch.empty(4 << 30, dtype=torch.uint8, device='cuda')\nb = torch.empty_like(a)\n"
                              "while time.monotonic() < end:\n    for _ in range(20): b.copy_(a)\n    torch.cuda.synchronize()\n", {"memory_bandwidth", "power"}),
     "copies over PCIe": ("a = torch.empty(2 << 30, dtype=torch.uint8).pin_memory()\nb = torch.empty(2 << 30, dtype=torch.uint8, device='cuda')\n"
-                         "while time.monotonic() < end:\n    b.copy_(a, non_blocking=True)\n    torch.cuda.synchronize()\n", {"pcie"}),
+                         "while time.monotonic() < end:\n    b.copy_(a, non_blocking=True)\n    torch.cuda.synchronize()\n", {"pcie_in", "pcie_out"}),
     "computes on the CPU": ("a = torch.empty(1 << 30, dtype=torch.uint8, device='cuda')\nx = 0\n"
                             "while time.monotonic() < end:\n    x = sum(range(100000))\n", {"host_cpu"}),
     "waits": ("a = torch.empty(1 << 30, dtype=torch.uint8, device='cuda')\ntorch.cuda.synchronize()\ntime.sleep({seconds})\n", {"none"}),

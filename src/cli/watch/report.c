@@ -55,7 +55,7 @@ static void put_headline(struct buf *out, const struct page *page, const struct 
 {
     AUTO_BUF struct buf line = BUF(LIST_MAX);
     char title[TITLE_SIZE], duration[WORDS_SIZE];
-    enum course_limit limit = course_limited_by(&w->usage.course);
+    enum limit limit = course_limited_by(&w->usage.course);
     title_of(w, title);
     buf_printf(&line, "%s ran for %s", title, words_duration(llround(w->seconds * 1000), duration));
     if (w->blind)
@@ -66,8 +66,8 @@ static void put_headline(struct buf *out, const struct page *page, const struct 
         buf_text(&line, "; no GPU use was seen.");
     else {
         list_gpus(&line, w);
-        buf_printf(&line, "%s%s.", limit == COURSE_LIMIT_NONE ? ", mostly waiting" : ", mostly limited by ",
-                   limit == COURSE_LIMIT_NONE ? "" : course_limit_words(limit));
+        buf_printf(&line, "%s%s.", limit == LIMIT_NONE ? ", mostly waiting" : ", mostly limited by ",
+                   limit == LIMIT_NONE ? "" : limit_words(limit));
     }
     page_ink(out, page, INK_STRONG, buf_view(&line));
     buf_char(out, '\n');
@@ -132,17 +132,18 @@ static void put_phases(struct buf *out, const struct page *page, const struct ru
 static void put_limits(struct buf *out, const struct page *page, const struct run_course *c)
 {
     AUTO_BUF struct buf text = BUF(LIST_MAX);
-    bool said[COURSE_LIMIT_COUNT] = {false};
+    bool said[LIMIT_COUNT] = {false};
     char share[WORDS_SIZE];
     for (;;) {
         int best = -1;
-        for (int l = COURSE_LIMIT_NONE + 1; l < COURSE_LIMIT_COUNT; l++)
-            if (!said[l] && c->limited_s[l] > 0 && (best < 0 || c->limited_s[l] > c->limited_s[best]))
+        for (int l = LIMIT_UNJUDGED + 1; l < LIMIT_COUNT; l++)
+            if (!said[l] && l != LIMIT_NONE && l != LIMIT_CANNOT_TELL && c->limited_s[l] > 0 &&
+                (best < 0 || c->limited_s[l] > c->limited_s[best]))
                 best = l;
         if (best < 0)
             break;
         said[best] = true;
-        buf_printf(&text, "%s%s %s", text.len ? ", " : "", course_limit_words((enum course_limit)best),
+        buf_printf(&text, "%s%s %s", text.len ? ", " : "", limit_words((enum limit)best),
                    words_percent(llround(c->limited_s[best] / MAX_OF(c->seconds, 1e-9) * 1000), share));
     }
     if (text.len)
@@ -231,14 +232,14 @@ static void json_phases(struct json_writer *j, const struct run_course *c)
         key_number(j, "utilization_percent", (double)p->util_permille.value / 10, p->util_permille.state == READING_OK);
         key_number(j, "power_watts", (double)p->power_mw.value / 1000, p->power_mw.state == READING_OK);
         key_number(j, "memory_peak_bytes", (double)p->vram_peak_bytes.value, p->vram_peak_bytes.state == READING_OK);
-        jw_key_text(j, "limited_by", course_limit_name(p->limit));
+        jw_key_text(j, "limited_by", limit_name(p->limit));
         jw_end(j);
     }
     jw_end(j);
     jw_key_object(j, "limits");
-    for (int l = COURSE_LIMIT_NONE + 1; l < COURSE_LIMIT_COUNT; l++) {
+    for (int l = LIMIT_UNJUDGED + 1; l < LIMIT_COUNT; l++) {
         char key[64];
-        snprintf(key, sizeof key, "%s_seconds", course_limit_name((enum course_limit)l));
+        snprintf(key, sizeof key, "%s_seconds", limit_name((enum limit)l));
         key_number(j, key, c->limited_s[l], true);
     }
     jw_end(j);
@@ -279,7 +280,7 @@ void watch_json(struct buf *out, const struct watched *w)
     key_number(&j, "cost", known ? cost_of(w) : 0, known && w->price_per_kwh > 0);
     jw_key_text(&j, "currency", w->price_per_kwh > 0 ? w->currency : NULL);
     key_number(&j, "throttled_total_seconds", c->slowed_s, !w->blind);
-    jw_key_text(&j, "limited_by", course_limit_name(course_limited_by(c)));
+    jw_key_text(&j, "limited_by", limit_name(course_limited_by(c)));
     json_phases(&j, c);
     json_gpus(&j, &w->usage);
     jw_end(&j);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Everything known about GPUs and their processes, by walking over the metric tables.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "format/json/json.h"
@@ -74,34 +73,9 @@ static void number_or_null(struct json_writer *j, const char *key, bool known, i
         jw_null(j);
 }
 
-void json_limit(struct json_writer *j, const struct process_limit *l)
-{
-    jw_key(j, "limit");
-    if (!l->code) {
-        jw_null(j);
-        return;
-    }
-    jw_object(j);
-    jw_key_text(j, "code", limit_name(l->code));
-    jw_key_text(j, "words", limit_words(l->code));
-    jw_key_text(j, "side", limit_side_name(limit_side(l->code)));
-    jw_key_number(j, "share_percent", (double)l->share_permille / 10);
-    jw_key_number(j, "over_seconds", (double)l->over_ms / MS_PER_S);
-    jw_key_number(j, "confidence", round(l->confidence * 100) / 100);
-    jw_key_text(j, "second", limit_name(l->second));
-    jw_key_number(j, "second_percent", (double)l->second_permille / 10);
-    jw_end(j);
-}
-
-void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p)
+void json_process_keys(struct json_writer *j, const struct process *p)
 {
     char words[PROCESS_WORDS];
-    jw_object(j);
-    if (gpu) {
-        jw_key_int(j, "gpu_index", gpu->index);
-        json_words(j, "gpu_name", gpu->id.name);
-        jw_key_bool(j, "simulated", gpu->simulated);
-    }
     jw_key_int(j, "pid", p->pid);
     json_words(j, "name", p->name);
     json_words(j, "command", p->command);
@@ -131,6 +105,17 @@ void json_process(struct json_writer *j, const struct gpu *gpu, const struct pro
     if (p->container[0])
         absent_key(j, "container_name", p->container_name_state);
     jw_end(j);
+}
+
+void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p)
+{
+    jw_object(j);
+    if (gpu) {
+        jw_key_int(j, "gpu_index", gpu->index);
+        json_words(j, "gpu_name", gpu->id.name);
+        jw_key_bool(j, "simulated", gpu->simulated);
+    }
+    json_process_keys(j, p);
     jw_end(j);
 }
 

@@ -24,6 +24,11 @@ struct json_t;
 void activity_from_json(const struct json_t *o, struct activity *a);
 /* The key `limit` with its object; null where it was not judged. */
 void json_limit(struct json_writer *j, const struct process_limit *l);
+struct process_rows;
+/* `whirr why PID`: these processes with what limits them, evidence and advice. cpu_time: where the CPU time of the first goes, in
+ * words; "" unknown. */
+void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const char *cpu_time);
+void json_process_keys(struct json_writer *j, const struct process *p);
 /* One process; gpu may be NULL, else gpu_index and gpu_name are added. */
 void json_process(struct json_writer *j, const struct gpu *gpu, const struct process *p);
 

@@ -23,6 +23,9 @@ void table_full(struct buf *out, const struct page *page, const struct snapshot 
 void table_ps(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows);
 /* Where a process spends its CPU time, below an explanation. */
 void table_cpu_time(struct buf *out, const struct page *page, const struct process *p, const char *words);
+/* `whirr why PID`: what limits these processes. cpu_time: where the CPU time of the first goes; "" unknown. */
+void table_limits(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows,
+                  const char *cpu_time);
 /* At most 12 lines, worst first, equal GPUs on one line; a verbose page has all evidence. command: what the hints of the last line
  * begin with; NULL: none. */
 void table_why(struct buf *out, const struct page *page, const struct snapshot *s, const struct why *why, int only,

@@ -9,8 +9,8 @@
  *   starting, ending    it held no VRAM, before and after the others
  *   waiting             none of that: it held VRAM and did nothing
  *
- * What limits a moment is the first of: heat and power (the GPU is slowed down), PCIe, then with the GPU busy memory bandwidth or
- * compute, else other programs on the GPU, disk, host CPU; otherwise nothing.
+ * What limits a moment is what detect/limit finds of its processes on their GPUs, as everywhere else; a program that is not on a
+ * GPU is limited by nothing that counts here.
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/limit.h"
 #include "model/reading.h"
 
 /* One look; shares and rates are those since the look before. Readings of several GPUs are put together (usage.c). */
@@ -27,30 +28,13 @@ struct course_moment {
     struct reading vram_bytes;    /* of all its processes on all GPUs */
     struct reading util_permille; /* its own, mean of the GPUs that it uses */
     struct reading gpu_util_permille;
-    struct reading bandwidth_permille; /* of the GPU's memory */
-    bool bandwidth_is_rough;           /* only the share of time in which the memory was in use at all */
-    struct reading pcie_permille;      /* the busier direction against what the link carries */
-    struct reading power_mw;           /* of these GPUs together */
-    struct reading power_limit_mw;
+    struct reading power_mw;      /* of these GPUs together */
     struct reading temp_mdegc;    /* the hottest */
     int64_t throttle;             /* THROTTLE_ bits of any of them */
     int64_t cpu_permille;         /* of all its processes; 1000 is one core */
     int64_t cpu_busiest_permille; /* of the busiest of them */
     int64_t read_bytes_per_s, write_bytes_per_s;
-    struct reading disk_busy_permille, io_pressure_permille;
-};
-
-enum course_limit {
-    COURSE_LIMIT_NONE,
-    COURSE_LIMIT_COMPUTE,
-    COURSE_LIMIT_BANDWIDTH,
-    COURSE_LIMIT_PCIE,
-    COURSE_LIMIT_CPU,
-    COURSE_LIMIT_DISK,
-    COURSE_LIMIT_POWER,
-    COURSE_LIMIT_HEAT,
-    COURSE_LIMIT_OTHERS, /* other programs on the same GPU */
-    COURSE_LIMIT_COUNT
+    enum limit limit; /* of the process that matters most */
 };
 
 enum course_kind { COURSE_STARTING, COURSE_LOADING, COURSE_COMPUTING, COURSE_SAVING, COURSE_WAITING, COURSE_ENDING };
@@ -60,7 +44,7 @@ enum { COURSE_MOMENTS_MAX = 4096, COURSE_PHASES_MAX = 24 };
 struct course_phase {
     enum course_kind kind;
     double from_s, seconds;
-    enum course_limit limit;                /* of most of it */
+    enum limit limit;                       /* of most of it */
     struct reading util_permille, power_mw; /* means */
     struct reading vram_peak_bytes;
 };
@@ -77,9 +61,9 @@ struct run_course {
     size_t seen;
     bool on_gpu; /* at any time */
     struct course_level vram_bytes, util_permille, power_mw, temp_mdegc, cpu_permille;
-    double throttled_s[14]; /* by THROTTLE_ bit */
-    double slowed_s;        /* any of those that slow a GPU down */
-    double limited_s[COURSE_LIMIT_COUNT];
+    double throttled_s[14];        /* by THROTTLE_ bit */
+    double slowed_s;               /* any of those that slow a GPU down */
+    double limited_s[LIMIT_COUNT]; /* while it was on a GPU */
     double read_bytes, written_bytes;
     /* The moments, thinned out by half whenever there are too many. */
     struct course_moment *moments;
@@ -91,9 +75,8 @@ void course_done(struct run_course *c);
 void course_see(struct run_course *c, const struct course_moment *m);
 /* How many; at most COURSE_PHASES_MAX. */
 size_t course_phases(const struct run_course *c, struct course_phase *phases);
-/* What limited it for most of the time in which anything did. */
-enum course_limit course_limited_by(const struct run_course *c);
-enum course_limit course_limit_of(const struct course_moment *m);
+/* What limited it for most of its time on GPUs; LIMIT_NONE: nothing did. */
+enum limit course_limited_by(const struct run_course *c);
 
 void course_note(struct course_level *l, struct reading r, double seconds);
 static inline double course_mean(const struct course_level *l)
@@ -101,6 +84,4 @@ static inline double course_mean(const struct course_level *l)
     return l->seconds > 0 ? l->area / l->seconds : (double)l->peak;
 }
 
-const char *course_limit_name(enum course_limit limit);  /* "memory_bandwidth": the API's */
-const char *course_limit_words(enum course_limit limit); /* "memory bandwidth" */
-const char *course_kind_name(enum course_kind kind);     /* "computing" */
+const char *course_kind_name(enum course_kind kind); /* "computing" */

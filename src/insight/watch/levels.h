@@ -4,12 +4,7 @@
 #pragma once
 
 /* Permille of the GPU's time */
-enum { GPU_BUSY = 800, COMPUTING_LEAST = 100, SHARES_GPU = 100, OTHERS_LEAST = 200 };
-/* Of bandwidth: counters of the memory itself read about 900 at most; the driver's share of time is rougher. */
-enum { BANDWIDTH_FULL = 600, BANDWIDTH_FULL_ROUGH = 750, PCIE_FULL = 600, AT_POWER_LIMIT = 970 };
-/* CPU in permille of a core */
-enum { CORE_FULL = 900, CORE_HALF = 500 };
-enum { DISK_FULL = 700, IO_PRESSED = 300, DISK_MOVES = 5000000 };
+enum { COMPUTING_LEAST = 100 };
 /* What counts as loading or saving, a second */
 enum { READS_LEAST = 20000000, WRITES_LEAST = 20000000, GROWS_LEAST = 64 << 20 };
 

@@ -107,13 +107,13 @@ static size_t drop_short(const struct run_course *c, struct phase_span *spans, s
 
 static void phases_fill(const struct run_course *c, const struct phase_span *s, struct course_phase *p)
 {
-    double limited[COURSE_LIMIT_COUNT] = {0}, util = 0, util_s = 0, power = 0, power_s = 0;
+    double limited[LIMIT_COUNT] = {0}, util = 0, util_s = 0, power = 0, power_s = 0;
     *p = (struct course_phase){.kind = s->kind, .from_s = begin_of(c, s->first), .seconds = seconds_of(c, s)};
     for (size_t i = s->first; i <= s->last; i++) {
         const struct course_moment *m = &c->moments[i];
         double step = m->at_s - begin_of(c, i);
         int64_t value;
-        limited[course_limit_of(m)] += step;
+        limited[m->on_gpu && m->limit ? m->limit : LIMIT_NONE] += step;
         if (reading_get(m->util_permille, &value)) {
             util += (double)value * step;
             util_s += step;
@@ -125,9 +125,10 @@ static void phases_fill(const struct run_course *c, const struct phase_span *s, 
         if (reading_get(m->vram_bytes, &value))
             p->vram_peak_bytes = reading_ok(MAX_OF(reading_or(p->vram_peak_bytes, 0), value));
     }
-    for (int l = 0; l < COURSE_LIMIT_COUNT; l++)
+    p->limit = LIMIT_NONE;
+    for (int l = 0; l < LIMIT_COUNT; l++)
         if (limited[l] > limited[p->limit])
-            p->limit = (enum course_limit)l;
+            p->limit = (enum limit)l;
     if (util_s > 0)
         p->util_permille = reading_ok(llround(util / util_s));
     if (power_s > 0)

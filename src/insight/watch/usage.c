@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "insight/detect/limit.h"
 
 enum { GAP_MS = 60000 };
 
@@ -85,21 +86,14 @@ static struct own_part whole_gpu(const struct gpu *g, const struct run_gpu *r)
     return own;
 }
 
-/* Bytes a second that a lane carries, by generation. */
-static int64_t link_capacity(const struct gpu *g)
+/* Of the program's process that matters most on this GPU; of a GPU that counts as a whole, for any user, its own. */
+static enum limit limit_here(const struct gpu *g, const struct process_tree *tree, bool whole)
 {
-    static const int64_t lane[] = {0, 250000000, 500000000, 985000000, 1969000000, 3938000000, 7563000000};
-    int64_t generation = reading_or(g->pcie_generation, reading_or(g->pcie_generation_max, 0));
-    int64_t width = reading_or(g->pcie_width, reading_or(g->pcie_width_max, 0));
-    return generation > 0 && generation < (int64_t)ARRAY_LEN(lane) ? lane[generation] * width : 0;
-}
-
-static struct reading pcie_share(const struct gpu *g)
-{
-    int64_t capacity = link_capacity(g), rx, tx;
-    if (!capacity || !reading_get(g->pcie_rx_bytes_per_s, &rx) || !reading_get(g->pcie_tx_bytes_per_s, &tx))
-        return reading_absent(READING_UNSUPPORTED);
-    return reading_ok(MAX_OF(rx, tx) * 1000 / capacity);
+    const struct process any = {.instance = -1, .visible = true}, *first = whole && !g->process_count ? &any : NULL;
+    for (size_t i = 0; i < g->process_count; i++)
+        if ((whole || tree_has(tree, g->processes[i].pid)) && (!first || gpu_process_order(&g->processes[i], first) < 0))
+            first = &g->processes[i];
+    return first ? limit_detect(g, first).code : LIMIT_UNJUDGED;
 }
 
 static void raise_to(struct reading *r, struct reading by)
@@ -111,16 +105,11 @@ static void raise_to(struct reading *r, struct reading by)
 /* Sums for now; means are made when all GPUs are in. */
 static void add_gpu(struct course_moment *m, const struct gpu *g, const struct own_part *own)
 {
-    bool rough = g->dram_active_permille.state != READING_OK;
     m->on_gpu = true;
     usage_add(&m->vram_bytes, own->vram_bytes);
     usage_add(&m->util_permille, own->util_permille);
     usage_add(&m->gpu_util_permille, g->util_permille);
-    usage_add(&m->bandwidth_permille, rough ? g->mem_util_permille : g->dram_active_permille);
-    m->bandwidth_is_rough |= rough;
-    raise_to(&m->pcie_permille, pcie_share(g));
     usage_add(&m->power_mw, g->power_mw);
-    usage_add(&m->power_limit_mw, g->power_limit_mw);
     raise_to(&m->temp_mdegc, g->temp_mdegc);
     m->throttle |= reading_or(g->throttle_bits, 0);
 }
@@ -155,6 +144,10 @@ static void see_gpu(struct run_usage *u, size_t i, const struct gpu *g, const st
     ++*on;
     note_part(r, &own, seconds);
     add_gpu(m, g, &own);
+    /* Of several GPUs the one where the program keeps its GPU waiting: the others wait for it. */
+    enum limit limit = limit_here(g, tree, u->only == (int)i);
+    if (!m->limit || limit_side(limit) == LIMIT_SIDE_HOST)
+        m->limit = limit;
 }
 
 void usage_see(struct run_usage *u, const struct snapshot *s, struct mono now, const struct process_tree *tree,
@@ -166,8 +159,6 @@ void usage_see(struct run_usage *u, const struct snapshot *s, struct mono now, c
         .cpu_busiest_permille = use->cpu_busiest_permille,
         .read_bytes_per_s = use->read_bytes_per_s,
         .write_bytes_per_s = use->write_bytes_per_s,
-        .disk_busy_permille = s->host.disk_busy_permille,
-        .io_pressure_permille = s->host.io_pressure_permille,
     };
     double seconds = MAX_OF(m.at_s - u->course.seconds, 0.0);
     int on = 0;
@@ -178,7 +169,7 @@ void usage_see(struct run_usage *u, const struct snapshot *s, struct mono now, c
     if (!on) {
         m.vram_bytes = m.util_permille = reading_ok(0);
     } else {
-        struct reading *means[] = {&m.util_permille, &m.gpu_util_permille, &m.bandwidth_permille};
+        struct reading *means[] = {&m.util_permille, &m.gpu_util_permille};
         for (size_t i = 0; i < ARRAY_LEN(means); i++)
             means[i]->value /= on;
     }

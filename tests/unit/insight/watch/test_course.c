@@ -11,16 +11,14 @@
 #include "test.h"
 
 /* One look of a program that has the GPU for itself. */
-static struct course_moment working(int util, int bandwidth)
+static struct course_moment working(int util)
 {
     return (struct course_moment){.on_gpu = true,
                                   .vram_bytes = reading_ok(8 * GIB_BYTES),
                                   .util_permille = reading_ok(util),
                                   .gpu_util_permille = reading_ok(util),
-                                  .bandwidth_permille = reading_ok(bandwidth),
-                                  .pcie_permille = reading_ok(20),
                                   .power_mw = reading_ok(200000),
-                                  .power_limit_mw = reading_ok(450000),
+                                  .limit = util ? LIMIT_COMPUTE : LIMIT_NONE,
                                   .temp_mdegc = reading_ok(60000),
                                   .cpu_permille = 300,
                                   .cpu_busiest_permille = 300};
@@ -40,55 +38,21 @@ static void last(struct run_course *c, struct course_moment m, double seconds, d
     }
 }
 
-static void each_limit_is_named(void **state)
+static void what_limits_most_of_its_time_on_a_gpu_is_named(void **state)
 {
     (void)state;
-    struct course_moment m[COURSE_LIMIT_COUNT];
-    for (size_t i = 0; i < ARRAY_LEN(m); i++)
-        m[i] = working(990, 300);
-    m[COURSE_LIMIT_NONE] = working(0, 0);
-    m[COURSE_LIMIT_BANDWIDTH] = working(990, 850);
-    m[COURSE_LIMIT_PCIE] = working(300, 100);
-    m[COURSE_LIMIT_PCIE].pcie_permille = reading_ok(800);
-    m[COURSE_LIMIT_CPU] = working(350, 100);
-    m[COURSE_LIMIT_CPU].cpu_permille = m[COURSE_LIMIT_CPU].cpu_busiest_permille = 1000;
-    m[COURSE_LIMIT_DISK] = working(50, 10);
-    m[COURSE_LIMIT_DISK].read_bytes_per_s = 400000000;
-    m[COURSE_LIMIT_DISK].disk_busy_permille = reading_ok(990);
-    m[COURSE_LIMIT_POWER].throttle = THROTTLE_POWER_CAP;
-    m[COURSE_LIMIT_HEAT].throttle = THROTTLE_POWER_CAP | THROTTLE_SW_THERMAL; /* the hotter one counts */
-    m[COURSE_LIMIT_OTHERS] = working(400, 300);
-    m[COURSE_LIMIT_OTHERS].gpu_util_permille = reading_ok(1000);
-    for (int i = 0; i < COURSE_LIMIT_COUNT; i++) {
-        if (course_limit_of(&m[i]) != (enum course_limit)i)
-            fail_msg("%s is called %s", course_limit_name((enum course_limit)i), course_limit_name(course_limit_of(&m[i])));
+    for (int l = LIMIT_UNJUDGED + 1; l < LIMIT_COUNT; l++) {
         struct run_course c;
         assert_int_equal(course_init(&c), 0);
-        last(&c, m[i], 60, 1);
-        assert_int_equal(course_limited_by(&c), i);
+        last(&c, nothing_yet(), 60, 1); /* not on a GPU: nothing that counts */
+        struct course_moment m = working(500);
+        m.limit = (enum limit)l;
+        last(&c, m, 20, 1);
+        m.limit = LIMIT_HEAT;
+        last(&c, m, 5, 1);
+        assert_int_equal(course_limited_by(&c), l);
         course_done(&c);
     }
-}
-
-static void what_is_not_known_is_not_blamed(void **state)
-{
-    (void)state;
-    struct course_moment m = {.on_gpu = true, .gpu_util_permille = reading_ok(990)};
-    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_COMPUTE); /* the GPU is busy, and no other process is known to be there */
-    m.gpu_util_permille = reading_absent(READING_UNSUPPORTED);
-    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_NONE);
-    /* A driver that tells only whether memory was in use at all needs more for the same. */
-    m = working(990, 650);
-    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_BANDWIDTH);
-    m.bandwidth_is_rough = true;
-    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_COMPUTE);
-    /* At the limit by its watts, though no reason is given. */
-    m.power_mw = reading_ok(445000);
-    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_POWER);
-    /* A busy disk is busy for another program while the program reads nothing. */
-    m = working(50, 10);
-    m.disk_busy_permille = reading_ok(990);
-    assert_int_equal(course_limit_of(&m), COURSE_LIMIT_NONE);
 }
 
 static void assert_phases(const struct run_course *c, const enum course_kind *kinds, size_t count)
@@ -113,17 +77,17 @@ static void a_training_run_is_told_in_its_phases(void **state)
     struct run_course c;
     assert_int_equal(course_init(&c), 0);
     last(&c, nothing_yet(), 4, 1);
-    struct course_moment m = working(0, 0);
+    struct course_moment m = working(0);
     m.read_bytes_per_s = 900000000;
     last(&c, m, 10, 1);
-    last(&c, working(970, 400), 120, 1);
-    m = working(0, 0);
+    last(&c, working(970), 120, 1);
+    m = working(0);
     m.write_bytes_per_s = 500000000;
     last(&c, m, 8, 1);
     last(&c, nothing_yet(), 5, 1);
     const enum course_kind kinds[] = {COURSE_STARTING, COURSE_LOADING, COURSE_COMPUTING, COURSE_SAVING, COURSE_ENDING};
     assert_phases(&c, kinds, ARRAY_LEN(kinds));
-    assert_int_equal(course_limited_by(&c), COURSE_LIMIT_COMPUTE);
+    assert_int_equal(course_limited_by(&c), LIMIT_COMPUTE);
     assert_int_equal(c.vram_bytes.peak, 8 * GIB_BYTES);
     assert_true(course_mean(&c.util_permille) > 780 && course_mean(&c.util_permille) < 810);
     course_done(&c);
@@ -135,15 +99,15 @@ static void a_growing_memory_is_loading_also_without_a_disk(void **state)
     struct run_course c;
     assert_int_equal(course_init(&c), 0);
     for (int i = 1; i <= 10; i++) { /* from the page cache */
-        struct course_moment m = working(0, 0);
+        struct course_moment m = working(0);
         m.at_s = i;
         m.vram_bytes = reading_ok(i * GIB_BYTES);
         course_see(&c, &m);
     }
-    last(&c, working(0, 0), 30, 1); /* 8 GiB held, and no requests */
+    last(&c, working(0), 30, 1); /* 8 GiB held, and no requests */
     const enum course_kind kinds[] = {COURSE_LOADING, COURSE_WAITING};
     assert_phases(&c, kinds, ARRAY_LEN(kinds));
-    assert_int_equal(course_limited_by(&c), COURSE_LIMIT_NONE);
+    assert_int_equal(course_limited_by(&c), LIMIT_NONE);
     course_done(&c);
 }
 
@@ -153,13 +117,13 @@ static void short_bursts_and_pauses_are_one_phase(void **state)
     struct run_course c;
     assert_int_equal(course_init(&c), 0);
     for (int i = 0; i < 200; i++) { /* every second step waits for data */
-        struct course_moment m = working(i % 2 ? 900 : 0, 100);
+        struct course_moment m = working(i % 2 ? 900 : 0);
         m.at_s = (i + 1) * 0.5;
         course_see(&c, &m);
     }
-    struct course_moment blip = working(0, 0);
+    struct course_moment blip = working(0);
     last(&c, blip, 1.5, 0.5); /* one pause of 1.5 s in 100 s is no phase */
-    last(&c, working(900, 100), 50, 0.5);
+    last(&c, working(900), 50, 0.5);
     const enum course_kind kinds[] = {COURSE_COMPUTING};
     assert_phases(&c, kinds, ARRAY_LEN(kinds));
     course_done(&c);
@@ -170,8 +134,8 @@ static void a_week_is_thinned_out_and_stays_true(void **state)
     (void)state;
     struct run_course c;
     assert_int_equal(course_init(&c), 0);
-    last(&c, working(500, 100), 100000, 1);
-    last(&c, working(0, 0), 50000, 1);
+    last(&c, working(500), 100000, 1);
+    last(&c, working(0), 50000, 1);
     assert_true(c.moment_count <= COURSE_MOMENTS_MAX);
     struct course_phase phases[COURSE_PHASES_MAX];
     assert_int_equal(course_phases(&c, phases), 2);
@@ -185,7 +149,7 @@ static void many_changes_stay_within_the_most(void **state)
     struct run_course c;
     assert_int_equal(course_init(&c), 0);
     for (int i = 0; i < 100; i++)
-        last(&c, i % 2 ? working(0, 0) : working(900, 100), 40, 1);
+        last(&c, i % 2 ? working(0) : working(900), 40, 1);
     struct course_phase phases[COURSE_PHASES_MAX];
     assert_true(course_phases(&c, phases) <= COURSE_PHASES_MAX);
     course_done(&c);
@@ -198,15 +162,14 @@ static void a_program_that_was_not_seen_has_no_phases(void **state)
     struct course_phase phases[COURSE_PHASES_MAX];
     assert_int_equal(course_init(&c), 0);
     assert_int_equal(course_phases(&c, phases), 0);
-    assert_int_equal(course_limited_by(&c), COURSE_LIMIT_NONE);
+    assert_int_equal(course_limited_by(&c), LIMIT_NONE);
     course_done(&c);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_limit_is_named),
-        cmocka_unit_test(what_is_not_known_is_not_blamed),
+        cmocka_unit_test(what_limits_most_of_its_time_on_a_gpu_is_named),
         cmocka_unit_test(a_training_run_is_told_in_its_phases),
         cmocka_unit_test(a_growing_memory_is_loading_also_without_a_disk),
         cmocka_unit_test(short_bursts_and_pauses_are_one_phase),

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What limits a process, as data: the key `limit` of every process, and the body of `whirr why PID`.
+ */
+#include <math.h>
+
+#include "format/json/json.h"
+#include "format/process_rows.h"
+#include "insight/explain/limit_advice.h"
+
+void json_limit(struct json_writer *j, const struct process_limit *l)
+{
+    jw_key(j, "limit");
+    if (!l->code) {
+        jw_null(j);
+        return;
+    }
+    jw_object(j);
+    jw_key_text(j, "code", limit_name(l->code));
+    jw_key_text(j, "words", limit_words(l->code));
+    jw_key_text(j, "side", limit_side_name(limit_side(l->code)));
+    jw_key_number(j, "share_percent", (double)l->share_permille / 10);
+    jw_key_number(j, "over_seconds", (double)l->over_ms / MS_PER_S);
+    jw_key_number(j, "confidence", round(l->confidence * 100) / 100);
+    jw_key_text(j, "second", limit_name(l->second));
+    jw_key_number(j, "second_percent", (double)l->second_permille / 10);
+    jw_end(j);
+}
+
+static void host_keys(struct json_writer *j, const struct host_evidence *h)
+{
+    jw_key(j, "host");
+    if (!h || h->state != READING_OK) {
+        jw_null(j);
+        return;
+    }
+    jw_object(j);
+    jw_key_int(j, "looks", h->looks);
+    jw_key_number(j, "over_seconds", (double)h->over_ms / MS_PER_S);
+    for (size_t i = 0; i < EVIDENCE_COUNT; i++)
+        json_scaled(j, evidence_table[i].json_key, h->metric[i], evidence_table[i].json_scale);
+    json_words(j, "busiest_thread", h->busiest_thread);
+    json_words(j, "busiest_child", h->busiest_child);
+    json_words(j, "compiler", h->compiler);
+    json_words(j, "mount", h->mount);
+    jw_end(j);
+}
+
+static void explained(struct json_writer *j, const struct snapshot *s, const struct process_row *row, const char *cpu_time)
+{
+    char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], advice[LIMIT_ADVICE_MAX][WHY_LINE_SIZE], text[WHY_TEXT_SIZE] = "";
+    struct text says = TEXT(text);
+    const struct process *p = row->process;
+    bool judged = p->limit.code != LIMIT_UNJUDGED;
+    if (judged)
+        limit_say(&says, row->gpu, p);
+    jw_object(j);
+    jw_key_int(j, "gpu_index", row->gpu->index);
+    json_words(j, "gpu_name", row->gpu->id.name);
+    json_process_keys(j, p);
+    json_words(j, "answer", text);
+    jw_key_text(j, "likelihood", judged ? likelihood_words(p->limit.confidence) : NULL);
+    jw_key_array(j, "evidence");
+    for (size_t i = 0, count = judged ? limit_evidence(row->gpu, p, lines) : 0; i < count; i++)
+        jw_text(j, lines[i]);
+    jw_end(j);
+    jw_key_text(j, "missing", p->limit.code == LIMIT_CANNOT_TELL ? limit_missing(row->gpu, p) : NULL);
+    jw_key_array(j, "suggestions");
+    for (size_t i = 0, count = limit_advice(row->gpu, p, reading_or(s->host.cpu_count, 0), advice); i < count; i++)
+        jw_text(j, advice[i]);
+    jw_end(j);
+    json_words(j, "cpu_time", cpu_time);
+    host_keys(j, p->host);
+    jw_end(j);
+}
+
+void json_limits(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows, const char *cpu_time)
+{
+    jw_object(j);
+    json_time(j, "timestamp", s->taken_at);
+    jw_key_array(j, "processes");
+    for (size_t i = 0; i < rows->count; i++)
+        explained(j, s, &rows->rows[i], cpu_time);
+    jw_end(j);
+    jw_end(j);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * `whirr why PID`: what limits a process, for people.
+ *
+ *   train.py (pid 4242, alice) on GPU 0 prepares its data in one Python thread.
+ *     Limit    the host's CPU, 100% of the last 10s (very likely)
+ *     Evidence the GPU was busy 19% of the time, its multiprocessors 18%
+ *     Do       Let loader processes prepare the data: DataLoader(num_workers=8, pin_memory=True)
+ */
+#include "base/words.h"
+#include "format/table/table.h"
+#include "insight/explain/limit_advice.h"
+
+enum { LABEL_WIDTH = 12 };
+
+static void labelled(struct buf *out, const struct page *page, const char *label, enum ink ink, const char *text)
+{
+    buf_text(out, "  ");
+    page_cell(out, page, INK_FAINT, LEFT, label, LABEL_WIDTH - 2);
+    page_wrap(out, page, ink, text, LABEL_WIDTH, LABEL_WIDTH);
+}
+
+static void limit_line(struct buf *out, const struct page *page, const struct process_limit *l)
+{
+    char text[WHY_TEXT_SIZE] = "", share[WORDS_SIZE], over[WORDS_SIZE];
+    struct text s = TEXT(text);
+    text_append(&s, "%s", limit_words(l->code));
+    if (l->over_ms)
+        text_append(&s, ", %s of the last %s", words_percent(l->share_permille, share), words_duration(l->over_ms, over));
+    text_append(&s, " (%s)", likelihood_words(l->confidence));
+    if (l->second)
+        text_append(&s, "; %s %s", limit_words(l->second), words_percent(l->second_permille, share));
+    labelled(out, page, "Limit", INK_PLAIN, text);
+}
+
+static void explain_row(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_row *row,
+                        const char *cpu_time)
+{
+    char lines[WHY_EVIDENCE_MAX][WHY_LINE_SIZE], advice[LIMIT_ADVICE_MAX][WHY_LINE_SIZE], text[WHY_TEXT_SIZE] = "";
+    char who[PROCESS_WORDS];
+    const struct process *p = row->process;
+    struct text says = TEXT(text);
+    text_append(&says, "%s on GPU %d ", process_words(p, EXACT_NAME, who), row->gpu->index);
+    if (!p->limit.code) {
+        text_append(&says, "can't be judged.");
+        page_wrap(out, page, INK_STRONG, text, 0, 0);
+        return;
+    }
+    limit_say(&says, row->gpu, p);
+    text_stop(&says);
+    page_wrap(out, page, INK_STRONG, text, 0, 0);
+    limit_line(out, page, &p->limit);
+    size_t count = limit_evidence(row->gpu, p, lines);
+    for (size_t i = 0; i < count; i++)
+        labelled(out, page, i == 0 ? "Evidence" : "", INK_FAINT, lines[i]);
+    if (cpu_time[0])
+        labelled(out, page, count ? "" : "Evidence", INK_FAINT, cpu_time);
+    if (p->limit.code == LIMIT_CANNOT_TELL && limit_missing(row->gpu, p))
+        labelled(out, page, "Missing", INK_FAINT, limit_missing(row->gpu, p));
+    count = limit_advice(row->gpu, p, reading_or(s->host.cpu_count, 0), advice);
+    for (size_t i = 0; i < count; i++)
+        labelled(out, page, i == 0 ? "Do" : "", INK_PLAIN, advice[i]);
+}
+
+void table_limits(struct buf *out, const struct page *page, const struct snapshot *s, const struct process_rows *rows,
+                  const char *cpu_time)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        if (i)
+            buf_char(out, '\n');
+        explain_row(out, page, s, &rows->rows[i], cpu_time);
+    }
+}
