@@ -21,6 +21,7 @@ static void list_json(struct buf *out, const struct sim_scenario *scenarios, siz
         jw_key_int(&j, "gpus", scenarios[i].gpus);
         jw_key_text(&j, "cards", scenarios[i].cards);
         jw_key_text(&j, "finding", finding_code_name(scenarios[i].finding));
+        jw_key_text(&j, "limit", limit_name(scenarios[i].limit));
         jw_end(&j);
     }
     jw_end(&j);
@@ -51,7 +52,8 @@ static void list_text(struct buf *out, const struct page *page, const struct sim
         if (scenarios[i].timeline && scenarios[i].timeline[0]) {
             buf_printf(out, "%*s", width + 4, "");
             char course[256];
-            snprintf(course, sizeof course, "%s; %s", scenarios[i].timeline, finding_code_name(scenarios[i].finding));
+            snprintf(course, sizeof course, "%s; %s%s%s", scenarios[i].timeline, finding_code_name(scenarios[i].finding),
+                     scenarios[i].limit ? ", limited by " : "", limit_words(scenarios[i].limit));
             page_wrap(out, page, INK_FAINT, course, width + 4, width + 4);
         }
     }

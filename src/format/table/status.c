@@ -16,10 +16,20 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/table/table.h"
+#include "insight/detect/limit_words.h"
 #include "insight/facts/fan.h"
-#include "insight/facts/words.h"
 
-enum column { COLUMN_UTIL, COLUMN_VRAM, COLUMN_TEMP, COLUMN_HOTSPOT, COLUMN_MEMORY_TEMP, COLUMN_POWER, COLUMN_FAN, COLUMN_COUNT };
+enum column {
+    COLUMN_UTIL,
+    COLUMN_WORK,
+    COLUMN_VRAM,
+    COLUMN_TEMP,
+    COLUMN_HOTSPOT,
+    COLUMN_MEMORY_TEMP,
+    COLUMN_POWER,
+    COLUMN_FAN,
+    COLUMN_COUNT
+};
 
 static const struct {
     const char *title;
@@ -27,6 +37,7 @@ static const struct {
     bool extra;  /* only where there is room beside the processes */
 } columns[COLUMN_COUNT] = {
     [COLUMN_UTIL] = {.title = "UTIL", .always = true},
+    [COLUMN_WORK] = {.title = "WORK", .extra = true}, /* what the multiprocessors did of it */
     [COLUMN_VRAM] = {.title = "VRAM GiB", .always = true},
     [COLUMN_TEMP] = {.title = "TEMP", .always = true},
     [COLUMN_HOTSPOT] = {.title = "HOTSPOT", .extra = true},
@@ -121,6 +132,7 @@ static void make_cells(struct status_cell cells[COLUMN_COUNT], const struct page
     for (size_t i = 0; i < COLUMN_COUNT; i++)
         snprintf(cells[i].text, NUMBER_SIZE, "%s", page_dash(page));
     show_percent(cells[COLUMN_UTIL].text, page, gpu->util_permille);
+    show_percent(cells[COLUMN_WORK].text, page, gpu->sm_active_permille);
     memory_text(cells[COLUMN_VRAM].text, page, gpu);
     cells[COLUMN_VRAM].ink = memory_ink(gpu);
     show_temperature(cells[COLUMN_TEMP].text, page, gpu->temp_mdegc);
@@ -169,12 +181,15 @@ static const struct finding *first_trouble(const struct status_layout *l, const 
     return first && first->severity > SEVERITY_INFO ? first : NULL;
 }
 
-/* "THERMAL"; a lowered power limit that is reached is no trouble, but explains the speed. */
+/* "THERMAL", "waits for disk"; a lowered power limit that is reached is no trouble, but explains the speed. */
 static const char *label_of(const struct status_layout *l, const struct gpu *gpu, enum ink *ink)
 {
     const struct finding *first = first_trouble(l, gpu);
     const char *label = first && gpu->state == GPU_OK ? finding_kind(first->code)->label : "";
     *ink = first ? severity_ink(first->severity) : INK_FAINT;
+    const struct process *waiting = label[0] || gpu->state != GPU_OK ? NULL : limit_waiting(gpu);
+    if (waiting)
+        return limit_doing(waiting->limit.code);
     if (label[0] || !(gpu->activity.throttled_by & THROTTLE_POWER_CAP))
         return label;
     *ink = INK_FAINT;
@@ -202,7 +217,7 @@ static void measure_row(struct status_layout *l, const struct page *page, const 
 /* The blanks before a column: the numbers stand a little apart where there is room. */
 static int gap_before(const struct status_layout *l, size_t column)
 {
-    return column == COLUMN_UTIL || column == COLUMN_VRAM || (column == COLUMN_FAN && l->rpm) ? 2 : l->gap;
+    return column == COLUMN_UTIL || column == COLUMN_WORK || column == COLUMN_VRAM || (column == COLUMN_FAN && l->rpm) ? 2 : l->gap;
 }
 
 static int width_without_process(const struct status_layout *l)

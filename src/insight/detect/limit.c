@@ -32,7 +32,7 @@ struct limit_look limit_detect(const struct gpu *gpu, const struct process *p)
         return limit_of_host(&f);
     bool copies = found.code == LIMIT_PCIE_IN || found.code == LIMIT_PCIE_OUT;
     if (copies && is_remote(p) && MAX_OF(reading_or(f.in, 0), reading_or(f.out, 0)) < LINK_HALF)
-        return (struct limit_look){LIMIT_NUMA, 0.5};
+        return (struct limit_look){LIMIT_NUMA, 0.65};
     if (found.code != LIMIT_OTHERS)
         return found;
     /* Beside others: one that waits for its own side would not go faster alone. */

@@ -122,7 +122,7 @@ bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
     case LIMIT_PCIE_OUT: return say_copies(s, gpu, p->limit.code);
     case LIMIT_NVLINK: return text_append(s, "is limited by NVLink");
     case LIMIT_SPILL: return text_append(s, "uses memory that has moved to the host");
-    case LIMIT_KERNEL_WAIT: return text_append(s, "waits inside a kernel, as a collective does for a late rank");
+    case LIMIT_KERNEL_WAIT: return text_append(s, "waits inside a kernel");
     case LIMIT_STRAGGLER_WAIT: return text_append(s, "waits for another rank of its job");
     case LIMIT_OTHERS: return text_append(s, "shares the GPU with other programs");
     case LIMIT_NO_REQUESTS: return text_append(s, "waits for requests");
@@ -297,6 +297,9 @@ void rules_limit(const struct facts *f, struct why_part *part)
         for (size_t k = 0; k < count; k++)
             support(&d, k == 0 ? p->limit.confidence : 0, "%s", lines[k]);
         limit_say(&s, f->gpu, p);
+        text_append(&s, ": ");
+        if (!limit_say_work(&s, f->gpu))
+            text[s.len -= 2] = '\0';
         cause_end(&d, "%s %s.", process_words(p, LONG_NAME, who), text);
     }
 }

@@ -10,7 +10,7 @@ static const char *state_of(const struct process *p)
     case LIMIT_PCIE_IN:
     case LIMIT_PCIE_OUT:
     case LIMIT_NUMA: return "copying, not computing";
-    case LIMIT_KERNEL_WAIT: return "waiting inside a kernel";
+    case LIMIT_KERNEL_WAIT: return "busy, but not at work";
     case LIMIT_NO_TENSOR: return "computing without tensor cores";
     case LIMIT_SPILL:
     case LIMIT_NVLINK: return "waiting for data";

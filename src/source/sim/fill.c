@@ -289,6 +289,9 @@ static void fill_host_side(const struct fill *f, struct process *p, const char *
     p->host->over_ms = 10 * MS_PER_S;
     for (size_t i = 0; i < s->evidence_count; i++)
         p->host->metric[s->evidence[i].which] = reading_ok(s->evidence[i].value);
+    str_copy(p->host->busiest_child, sizeof p->host->busiest_child, str_from(s->child ? s->child : ""));
+    str_copy(p->host->compiler, sizeof p->host->compiler, str_from(s->compiler ? s->compiler : ""));
+    str_copy(p->host->mount, sizeof p->host->mount, str_from(s->mount ? s->mount : ""));
 }
 
 static void fill_process(const struct fill *f, struct gpu *g, const struct sim_share *share)

@@ -331,6 +331,18 @@ static const struct sim_job neighbour_jobs[] = {
 #define JOBS(table) .jobs = (table), .job_count = ARRAY_LEN(table)
 #define CONDITIONS(table) .conditions = (table), .condition_count = ARRAY_LEN(table)
 
+/* A program that keeps its GPU busy for so much of the time; memory bandwidth, power. */
+#define LIMITED(busy, bandwidth, watts) \
+    .jobs = (const struct sim_job[]){{.cause = "training", .where = ON_ALL, .program = &train, .pattern = LOAD_STEADY, .util = (busy), \
+                                      .mem_util = (bandwidth), .power = (watts), .vram_mib = 20000, .load_s = 5}}, \
+    .job_count = 1
+#define SHOWS(...) \
+    .readings = (const struct sim_reading[]){__VA_ARGS__}, \
+    .reading_count = sizeof((const struct sim_reading[]){__VA_ARGS__}) / sizeof(struct sim_reading)
+#define DOES(...) \
+    .evidence = (const struct sim_evidence[]){__VA_ARGS__}, \
+    .evidence_count = sizeof((const struct sim_evidence[]){__VA_ARGS__}) / sizeof(struct sim_evidence)
+
 static const struct sim_scenario scenarios[] = {
     {"mixed", "GPUs of three vendors doing different things", "steady from the start", 4, "mixed", 10 * MINUTE + 25,
      JOBS(mixed_jobs), .finding = FINDING_COMPUTE_LOAD},
@@ -404,13 +416,14 @@ static const struct sim_scenario scenarios[] = {
     {"low-clocks", "full load, and the GPU stays at 210 MHz", "steady from the start", 1, "rtx4090", 5 * MINUTE, JOBS(training_jobs), READINGS(low_clock_readings), .finding = FINDING_CLOCKS_LOW},
     {"power-unexplained", "nothing runs, and the GPU draws 380 W", "steady from the start", 1, "h100", 5 * MINUTE, READINGS(unexplained_readings), .finding = FINDING_POWER_UNEXPLAINED},
     {"hidden-load", "full load, and no process is listed", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), .hides = true, .finding = FINDING_HIDDEN_LOAD},
-    {"waiting-kernel", "GPU 0 is busy all the time, but only waits", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(waiting_readings), .finding = FINDING_NO_WORK_DONE},
+    {"waiting-kernel", "GPU 0 is busy all the time, but only waits", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(training_jobs), READINGS(waiting_readings), .finding = FINDING_NO_WORK_DONE, .limit = LIMIT_KERNEL_WAIT},
     {"late-rank", "seven ranks of a job wait for the one on GPU 0, which prepares its data in Python", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(late_readings), OTHERS(waiting_readings), EVIDENCE_OF(python_evidence), .finding = FINDING_STRAGGLER},
     {"stopped-rank", "seven ranks of a job wait for the one on GPU 0, which is stopped", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(stopped_readings), OTHERS(waiting_readings), EVIDENCE_OF(stopped_evidence), .finding = FINDING_STRAGGLER},
     {"slowed-rank", "seven ranks of a job wait for the one on GPU 0, which has four PCIe lanes", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), CONDITIONS(link_conditions), OTHERS(waiting_readings), .finding = FINDING_PCIE_LINK},
     {"waiting-job", "all eight ranks of a job wait for each other", "steady from the start", 8, "h100", 5 * MINUTE, JOBS(rank_jobs), READINGS(waiting_readings), OTHERS(waiting_readings), .finding = FINDING_RANKS_WAIT},
     {"heating-up", "full load, and the air stops flowing: GPU 0 is on its way to its limit", "air gone at 20 s, throttling at about 2 minutes", 1, "a100", 100, JOBS(overheat_jobs), CONDITIONS(overheat_conditions), .finding = FINDING_THROTTLE_SOON, .shows_after_s = 90},
     {"neighbor-heat", "nothing runs on GPU 0, and GPU 1 beside it warms it", "steady from the start", 2, "h100", 5 * MINUTE, JOBS(neighbour_jobs), READINGS(warmed_readings), .finding = FINDING_NEIGHBOUR_HEAT},
+#include "source/sim/scenario_limits.def"
 };
 /* clang-format on */
 

@@ -42,6 +42,11 @@ static void every_scenario_has_its_finding_first(void **state)
         AUTO_SNAPSHOT const struct snapshot *s = watch(&scenarios[i]);
         const struct finding *first = verdict_main(s->verdict);
         assert_non_null(first);
+        enum limit limit = scenarios[i].limit ? gpu_top_process(&s->gpus[0])->limit.code : LIMIT_UNJUDGED;
+        if (limit != scenarios[i].limit) {
+            wrong++;
+            print_message("%s: limited by %s, not %s\n", scenarios[i].name, limit_words(limit), limit_words(scenarios[i].limit));
+        }
         if (first->code == scenarios[i].finding || verdict_first(s->verdict, 0)->code == scenarios[i].finding)
             continue;
         wrong++;
