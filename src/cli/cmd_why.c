@@ -16,6 +16,8 @@
 #include "format/process_rows.h"
 #include "format/table/table.h"
 
+enum { SAMPLE_MS = 1000 };
+
 static void cleanup_why(struct why **why)
 {
     why_free(*why);
@@ -24,7 +26,6 @@ static void cleanup_why(struct why **why)
 /* With -v, for a second: where the programs that use a CPU spend its time. */
 static void add_cpu_time(struct cli *cli, struct session *session, const struct snapshot *now, int only, struct buf *out)
 {
-    enum { SAMPLE_MS = 1000 };
     const struct process *list[CPU_TIME_PROCESSES];
     size_t count = cpu_time_processes(now, only, list);
     for (size_t i = 0; i < count; i++) {
@@ -111,12 +112,16 @@ static int why_process_render(struct cli *cli, struct session *session, struct b
     int only, rc = now ? session_only(session, now, &only, err) : err->code;
     if (rc < 0 || (rc = find_processes(now, cli->options->arguments[0], only, &rows, err)) < 0)
         return rc;
+    char cpu_time[ADDRESS_WORDS] = "";
+    const struct process *first = rows.rows[0].process;
+    if ((cli->page.verbose || !cli->json) && !rows.rows[0].gpu->simulated && limit_side(first->limit.code) >= LIMIT_SIDE_HOST)
+        cpu_time_words(cli, session, first, SAMPLE_MS, cpu_time);
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
-        json_limits(&j, now, &rows, "");
+        json_limits(&j, now, &rows, cpu_time);
         buf_char(out, '\n');
     } else {
-        table_limits(out, &cli->page, now, &rows, "");
+        table_limits(out, &cli->page, now, &rows, cpu_time);
     }
     return 0;
 }

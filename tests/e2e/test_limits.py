@@ -8,7 +8,7 @@ WAITS = {
     "waiting-loaders": ("loaders", "waits for its 2 loader processes, which wait themselves", "prefetch_factor"),
     "slow-disk": ("disk", "reads from disk (1.2 GB/s)", "Read ahead"),
     "checkpoints": ("disk", "saves to disk (400 MB/s)", "Save less often"),
-    "slow-nfs": ("network_fs", "waits for a network file system (/mnt/data)", "local disk"),
+    "slow-nfs": ("network_fs", "waits for /mnt/data, a network file system", "local disk"),
     "cpu-quota": ("cpu_quota", "is held by its container's CPU quota of 1.0 cores for 70% of the time", "Raise the CPU quota"),
     "swapping": ("memory_pressure", "waits for memory of the host", "Free memory"),
     "tiny-kernels": ("launch", "launches kernels that are far too small", "CUDA graphs"),

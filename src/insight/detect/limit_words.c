@@ -110,7 +110,7 @@ bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
     case LIMIT_DISK: return say_disk(s, p);
     case LIMIT_CPU_QUOTA: return say_quota(s, p);
     case LIMIT_NETWORK_FS:
-        return h && h->mount[0] ? text_append(s, "waits for a network file system (%s)", h->mount)
+        return h && h->mount[0] ? text_append(s, "waits for %s, a network file system", h->mount)
                                 : text_append(s, "waits for a network file system");
     case LIMIT_MEMORY_PRESSURE: return text_append(s, "waits for memory of the host");
     case LIMIT_LAUNCH: return text_append(s, "launches kernels that are far too small for the GPU");
@@ -130,7 +130,7 @@ bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
         return p->mem_bytes.state == READING_OK
                    ? text_append(s, "holds %s and does nothing", words_bytes(p->mem_bytes.value, bytes))
                    : text_append(s, "does nothing on the GPU");
-    case LIMIT_CANNOT_TELL: return text_append(s, "is not limited by the GPU; what limits it can't be told");
+    case LIMIT_CANNOT_TELL: return text_append(s, "is not limited by the GPU; nothing shows what limits it");
     default: return say_of_gpu(s, gpu, p);
     }
 }

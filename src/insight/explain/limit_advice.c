@@ -129,7 +129,9 @@ size_t limit_advice(const struct gpu *gpu, const struct process *p, int64_t core
         advise(&a, a.python ? "Allow TF32: torch.backends.cuda.matmul.allow_tf32 = True; or use bfloat16 (autocast)"
                             : "Allow TF32, or use a 16-bit format.");
         break;
-    case LIMIT_KERNEL_WAIT: advise(&a, "A collective waits like that for a late rank: look for it among the processes of the job: whirr ps"); break;
+    case LIMIT_KERNEL_WAIT:
+        advise(&a, "A collective waits like that for a late rank: look for it among the processes of the job: whirr ps");
+        break;
     case LIMIT_OTHERS: advise(&a, "Give it a GPU of its own; who else is on it: whirr ps --gpu %d", gpu->index); break;
     case LIMIT_SPILL: advise(&a, "Use a smaller batch or model, or a GPU with more memory."); break;
     default: break;
