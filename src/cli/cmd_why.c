@@ -187,7 +187,6 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
     {"whirr why", "why is the fan loud, why is it hot, why is it slow"},
     {"whirr why train.py", "what limits this program, and what to do (also by PID)"},
-    {"whirr why --idle", "why doesn't it idle, and who has it open"},
     {"whirr why --at 03:10", "why was it loud at ten past three last night"},
 };
 

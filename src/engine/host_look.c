@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/mailbox.h"
 #include "host/evidence/evidence.h"
+#include "insight/detect/limit.h"
 
 enum {
     ANSWER_MS = 80, /* a round does not wait longer; usually it is less than one */
@@ -202,13 +203,6 @@ void host_look_prepare(struct host_look *h)
 
 /* ---- which processes ---- */
 
-/* Utilization says that anything ran; units that do little are a program's own affair. */
-static bool leaves_time(const struct gpu *gpu)
-{
-    enum { FULL_UTIL = 900, FULL_SM = 500 };
-    return reading_or(gpu->util_permille, 0) < FULL_UTIL || reading_or(gpu->sm_active_permille, FULL_SM) < FULL_SM;
-}
-
 static bool job_has(const struct look_job *job, const struct process *p)
 {
     for (size_t i = 0; i < job->count; i++)
@@ -221,7 +215,7 @@ static void job_add(struct look_job *job, const struct gpu *gpu, bool wanted)
 {
     for (size_t i = 0; i < gpu->process_count && job->count < EVIDENCE_TARGETS_MAX; i++) {
         const struct process *p = &gpu->processes[i];
-        if (!p->visible || p->pid <= 0 || job_has(job, p) || (wanted && !leaves_time(gpu)))
+        if (!p->visible || p->pid <= 0 || job_has(job, p) || (wanted && !limit_wants_host(gpu, p)))
             continue;
         job->targets[job->count++] = (struct evidence_target){p->pid, p->start_key};
         job->wanted += wanted;
