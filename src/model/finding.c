@@ -42,7 +42,7 @@ bool finding_code_from_name(const char *name, enum finding_code *ret)
 const char *finding_area_name(enum finding_area area)
 {
     static const char *const names[AREA_COUNT] = {"errors", "fan",  "heat", "power", "clocks", "link",
-                                                  "memory", "work", "idle", "trust", "host", "limit"};
+                                                  "memory", "work", "idle", "trust", "host",   "limit"};
     return area < AREA_COUNT ? names[area] : "unknown";
 }
 
