@@ -119,8 +119,9 @@ def test_what_could_not_be_looked_at_is_named(tmp_path):
     root = expand("nvidia-odd-cells", tmp_path / "machine")
     unread = [g["not_looked"] for g in json.loads(run_whirr("why", "--json", "--sysroot", root, **answers(root)).stdout)["gpus"]]
     assert all(m.endswith("kernel log") for m in unread)
-    (root / "dev").mkdir(exist_ok=True)
-    (root / "dev/kmsg").write_text("4,0,1000000,-;Linux version 6.1\n")
+    log = tmp_path / "machine/dev/kmsg"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("4,0,1000000,-;Linux version 6.1\n")
     missing = [g["not_looked"] for g in json.loads(run_whirr("why", "--json", "--sysroot", root, **answers(root)).stdout)["gpus"]]
     text = " ".join(run_whirr("why", "-v", "--sysroot", root, **answers(root)).stdout.split())
     assert any(missing) and not all(missing) and text.count("Not at ") == sum(m is not None for m in missing)
