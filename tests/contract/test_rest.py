@@ -60,7 +60,8 @@ def test_driver_versions(nvml):
     d = nvml("driver 535.104.05\nnvml 12.535.104\ncuda 12020\ngpu NVIDIA GeForce RTX 4090\n")
     d.wait_sampled()
     assert d.json("/api/gpu/driver") == {"driver_version": "535.104.05", "cuda_driver_version": "12.2", "nvml_version": "12.535.104",
-                                         "cuda_available": True, "error_message": None}
+                                         "cuda_available": True, "error_message": None,
+                                         "drivers": [{"name": "nvidia", "version": "535.104.05", "source": "nvml"}]}
 
 
 @pytest.mark.parametrize("path", ["/api/gpu/summary", "/api/gpu/metrics", "/api/gpu/devices", "/api/processes"])

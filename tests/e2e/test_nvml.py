@@ -80,7 +80,8 @@ def test_an_average_that_outlives_the_work_is_not_called_calm(nvml):
 def test_driver_body(nvml):
     driver = nvml(TWO, "driver", "--json").json()
     assert driver == {"driver_version": "580.159.04", "cuda_driver_version": "13.0", "nvml_version": "13.580.159.04",
-                      "cuda_available": True, "error_message": None}
+                      "cuda_available": True, "error_message": None,
+                      "drivers": [{"name": "nvidia", "version": "580.159.04", "source": "nvml"}]}
 
 
 def test_a_lost_gpu_stays_listed_and_affects_no_other(nvml):
