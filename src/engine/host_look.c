@@ -4,11 +4,13 @@
 #include "engine/host_look.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/mailbox.h"
 #include "host/evidence/evidence.h"
 #include "insight/detect/limit.h"
@@ -233,18 +235,31 @@ static void job_fill(struct look_job *job, const struct snapshot *s, const bool 
 
 /* ---- into the snapshot ---- */
 
-static void give(struct gpu *gpu, const struct look_answer *a)
+/* Which node a GPU is connected to; a host without nodes says -1. */
+static struct reading node_of(const struct env *env, const struct gpu *gpu)
+{
+    char path[96];
+    int64_t node;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->id.pci_address);
+    if (!gpu->id.pci_address[0] || file_read_i64(env, path, &node) < 0 || node < 0)
+        return reading_absent(READING_UNSUPPORTED);
+    return reading_ok(node);
+}
+
+static void give(struct gpu *gpu, const struct look_answer *a, struct reading node)
 {
     for (size_t i = 0; i < gpu->process_count; i++) {
         struct process *p = &gpu->processes[i];
         for (size_t k = 0; k < a->count; k++) {
             const struct look_item *item = &a->items[k];
-            if (item->target.pid == p->pid && item->target.start_key == p->start_key && process_evidence(p))
+            if (item->target.pid == p->pid && item->target.start_key == p->start_key && process_evidence(p)) {
                 *p->host = item->evidence;
+                p->host->gpu_node = node;
+            }
         }
     }
     for (size_t i = 0; i < gpu->instance_count; i++)
-        give(&gpu->instances[i], a);
+        give(&gpu->instances[i], a, node);
 }
 
 static void keep_answer(struct host_look *h, struct look_answer *a)
@@ -288,5 +303,5 @@ void host_look_add(struct host_look *h, struct snapshot *s, const bool *is_here,
         return;
     for (size_t g = 0; g < s->gpu_count; g++)
         if (is_here[g])
-            give(&s->gpus[g], h->last);
+            give(&s->gpus[g], h->last, node_of(h->env, &s->gpus[g]));
 }

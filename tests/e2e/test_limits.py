@@ -50,6 +50,8 @@ def test_a_process_that_is_not_on_a_gpu_is_not_found(whirr):
 def test_ps_has_the_limit_of_every_process(whirr):
     answer = whirr("ps", "--json", "--source", "sim:scenario=slow-disk", "--direct").json()
     assert answer["processes"][0]["limit"]["code"] == "disk"
+    why = whirr("why", "--json", "--source", "sim:scenario=slow-disk", "--direct").json()["gpus"][0]
+    assert [(p["pid"], p["limit"]["code"]) for p in why["limits"]] == [(p["pid"], "disk") for p in answer["processes"]]
 
 
 def test_status_shows_what_was_at_work_and_what_a_program_waits_for(sim):

@@ -110,6 +110,24 @@ static void idle(struct json_writer *j, const struct idle_audit *a)
     jw_end(j);
 }
 
+/* What limits the processes of a GPU. */
+static void limits(struct json_writer *j, const struct gpu *gpu)
+{
+    char words[PROCESS_WORDS];
+    jw_key_array(j, "limits");
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        if (!p->limit.code)
+            continue;
+        jw_object(j);
+        jw_key_int(j, "pid", p->pid);
+        jw_key_text(j, "process", process_words(p, SHORT_NAME, words));
+        json_limit(j, &p->limit);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct why *why, int only)
 {
     bool simulated = false;
@@ -129,6 +147,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         json_activity(j, &why->gpus[i].activity);
         brief(j, &why->gpus[i].brief);
         json_why_part(j, &why->gpus[i]);
+        limits(j, i < s->gpu_count ? &s->gpus[i] : &(const struct gpu){0});
         json_usual(j, &why->gpus[i].usual);
         idle(j, &why->gpus[i].idle_audit);
         json_words(j, "after_resume", why->gpus[i].after_resume);
