@@ -84,16 +84,15 @@ static void a_program_leaves_nothing_in_the_next_one(void **state)
     struct limit_memory *m = limit_memory_new();
     for (int64_t t = 0; t < 60; t++)
         limit_after(m, t, &copies);
-    struct process_limit limit = limit_after(m, 60, &sleeps);
+    /* The same PID at once is another program. */
+    struct second again = {.pid = copies.pid, .start_key = 9, .sleeps = true};
+    assert_int_equal(limit_after(m, 60, &again).code, LIMIT_NONE);
+    for (int64_t t = 61; t < 120; t++)
+        limit_after(m, t, &copies);
+    struct process_limit limit = limit_after(m, 120, &sleeps);
     assert_int_equal(limit.code, LIMIT_NONE);
     assert_int_equal(limit.share_permille, 1000);
     assert_int_equal(limit.over_ms, 0);
-    /* The same PID again is another program. */
-    struct second again = copies;
-    again.start_key = 9;
-    again.sleeps = true;
-    again.util = again.dram = 0;
-    assert_int_equal(limit_after(m, 61, &again).code, LIMIT_NONE);
     limit_memory_free(m);
 }
 
