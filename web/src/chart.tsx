@@ -142,7 +142,7 @@ export function Chart({
         seen.current = e!.isIntersecting;
         if (seen.current && shown.current) p.show(shown.current);
       },
-      { rootMargin: "300px" },
+      { rootMargin: "100px" },
     );
     sight.observe(place);
     const off = [onPoint(() => seen.current && p.point(pointed())), onTheme(() => p.draw())];

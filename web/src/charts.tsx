@@ -61,9 +61,18 @@ function useStored(s: State, wanted: boolean, one: number | null): Stored | null
     on = wanted && s.link !== "connecting" && s.history;
   const key = `${query}/${view.compare}/${by ? one : ""}`;
   const layers = useRef<{ key: string; layers: Layer[] | null }>({ key: "", layers: null });
+  // One question at a time: a slow answer is waited for, unless something else is wanted by then.
+  const running = useRef<AbortController | null>(null);
+  useEffect(
+    () => () => {
+      running.current?.abort();
+      running.current = null;
+    },
+    [on, key, many],
+  );
   useEffect(() => {
-    if (!on) return;
-    const stop = new AbortController();
+    if (!on || running.current) return;
+    const stop = (running.current = new AbortController());
     const load = async () => {
       const metrics = many ? NAMES.split(",").slice(0, 6).join() : NAMES;
       const [history, events] = await Promise.all([
@@ -100,11 +109,11 @@ function useStored(s: State, wanted: boolean, one: number | null): Stored | null
         },
       });
     };
-    const wait = setTimeout(() => void load().catch(() => undefined), place.at == null ? 0 : 100);
-    return () => {
-      clearTimeout(wait);
-      stop.abort();
-    };
+    void load()
+      .catch(() => undefined)
+      .finally(() => {
+        if (running.current === stop) running.current = null;
+      });
   }, [on, key, tick, by && slow, many]);
   return stored?.key === key || (stored && w.live && stored.key.startsWith("since=-")) ? stored : null;
 }
