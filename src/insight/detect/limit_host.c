@@ -120,7 +120,10 @@ static struct limit_look limit_of_children(const struct limit_facts *f, const st
     bool waits = waits_for_others(h) >= WAITS_MOST && of(h->main_running_permille) < WAITS_MOST;
     if (!of(h->child_count) || !waits)
         return look(LIMIT_UNJUDGED, 0);
-    if (of(h->child_busiest_permille) >= LOADER_BUSY)
+    bool busy = of(h->child_busiest_permille) >= LOADER_BUSY;
+    if (busy && h->compiler[0] && strcmp(h->busiest_child, h->compiler) == 0)
+        return look(LIMIT_COMPILE, 0.85);
+    if (busy)
         return look(LIMIT_LOADERS, is_loader(h->busiest_child) ? 0.9 : 0.7);
     /* They wait themselves, for a network or on purpose. */
     if (is_loader(h->busiest_child))

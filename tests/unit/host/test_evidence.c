@@ -390,7 +390,7 @@ static void a_quota_above_the_own_group_counts(void **state)
     AUTO_SYSROOT struct sysroot s;
     sysroot_init(&s);
     sysroot_write(&s, "/proc/self/mountinfo", v2_mounts);
-    sysroot_write(&s, "/sys/fs/cgroup/pod/one/cpu.max", "max 100000\n");
+    sysroot_write(&s, "/sys/fs/cgroup/pod/one/cpu.max", "300000 100000\n");
     sysroot_write(&s, "/sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
     sysroot_write(&s, "/sys/fs/cgroup/pod/cpu.stat", "nr_throttled 1\nthrottled_usec 1000000\n");
     sysroot_write(&s, "/sys/fs/cgroup/pod/one/cpu.pressure", "some avg10=20.00 avg60=0 avg300=0 total=100000\n");
