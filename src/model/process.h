@@ -48,6 +48,7 @@ struct process {
     char parent_name[PROCESS_NAME_SIZE];              /* "" unknown */
     char job[PROCESS_JOB_SIZE];      /* "4711" of Slurm, "llama-ft" as torchrun was told, "torchrun:4242"; "" none or unknown */
     char launcher[PROCESS_JOB_SIZE]; /* what started it and may have started others of its job: "torchrun:4242"; "" none */
+    struct reading silent_rank;      /* of its job: the first that does not answer the others; absent: not asked, or all answer */
     struct reading rank, world_size; /* its number among the processes of its job, and how many they are */
     enum power_basis power_basis;
     enum process_activity activity;

@@ -163,6 +163,31 @@ static struct reading missing_rank(const struct job *job)
     return missing >= 0 ? reading_ok(missing) : reading_absent(READING_UNREAD);
 }
 
+/* A rank that does not answer is the one, whether it is on this host or not; what else shows of it says why. */
+static void take_silent(struct job_wait *w)
+{
+    int64_t silent, rank;
+    for (size_t i = 0; i < w->job->count; i++) {
+        const struct job_member *m = &w->job->members[i];
+        if (!reading_get(m->process->silent_rank, &silent))
+            continue;
+        for (size_t k = 0; k < w->job->count; k++)
+            if (reading_get(w->job->members[k].process->rank, &rank) && rank == silent && !w->waits[k]) {
+                enum late why = why_late(w, &w->job->members[k]);
+                w->late = &w->job->members[k];
+                w->why = confidence_of(why) > confidence_of(LATE_SHARED) ? why : LATE_SILENT;
+                w->confidence = 0.95;
+                return;
+            }
+        if (w->late)
+            return;
+        w->ended = reading_ok(silent);
+        w->why = LATE_SILENT;
+        w->confidence = 0.95;
+        return;
+    }
+}
+
 /* Of several that are late, one whose reason is known. */
 static void choose_late(struct job_wait *w)
 {
@@ -187,11 +212,13 @@ static bool judge_job(struct job_wait *w)
         return false;
     if (others) {
         choose_late(w);
+        take_silent(w);
         return true;
     }
     w->ended = missing_rank(w->job);
     w->why = w->ended.state == READING_OK ? LATE_ENDED : LATE_UNKNOWN;
     w->confidence = confidence_of(w->why);
+    take_silent(w);
     return true;
 }
 

@@ -27,7 +27,7 @@ struct job_wait {
     size_t waiting;
     const struct job_member *late; /* the first that the others wait for; NULL: none of this host that is there */
     size_t late_count;
-    struct reading ended; /* the rank that is missing here */
+    struct reading ended; /* the rank that is missing here, or does not answer */
     enum late why;
     double confidence;
 };

@@ -94,6 +94,9 @@ static bool say_wait(struct text *s, const struct job_wait *w, bool over, const 
                                                            : "can't be read");
     if (w->late)
         return text_append(s, "%s %s waiting for %s, where %s %s", gpus, are, target, who, words_late(w, over));
+    if (w->why == LATE_SILENT)
+        return text_append(s, "%s %s waiting for %s of %s, which %s", gpus, are, target, who,
+                           over ? "did not answer the others" : "does not answer the others");
     if (w->why == LATE_ENDED)
         return text_append(s, "%s %s waiting for %s of %s, which has ended", gpus, are, target, who);
     if (is_whole(w->job))
@@ -121,6 +124,6 @@ void detect_job(const struct facts *f, struct collection *c)
     /* What does not end by itself. */
     bool lasting = w->why == LATE_GPU || w->why == LATE_STOPPED || w->why == LATE_ENDED || w->why == LATE_SILENT;
     int32_t pid = w->late ? w->late->process->pid : w->job->members[0].process->pid;
-    collect(c, f->gpu, w->late || w->why == LATE_ENDED ? FINDING_STRAGGLER : FINDING_RANKS_WAIT,
+    collect(c, f->gpu, w->late || w->ended.state == READING_OK ? FINDING_STRAGGLER : FINDING_RANKS_WAIT,
             lasting ? SEVERITY_WARNING : SEVERITY_NOTICE, w->confidence, pid, "%s", job_wait_words(w, f->over, words));
 }

@@ -82,6 +82,9 @@ static void advise(struct why_part *part, const struct job_wait *w)
     case LATE_ENDED:
         snprintf(text, sizeof text, "Look into the log of that rank: the job can't go on without it and has to be started again.");
         break;
+    case LATE_SILENT:
+        snprintf(text, sizeof text, "Look at that rank, its host and the network to it: the others get no answer (NCCL RAS).");
+        break;
     case LATE_GPU: snprintf(text, sizeof text, "What is wrong with GPU %d: whirr health", gpu); break;
     case LATE_SLOWED:
     case LATE_LINK:

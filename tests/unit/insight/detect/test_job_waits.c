@@ -145,6 +145,26 @@ static void a_rank_that_has_ended_is_missed_by_the_others(void **state)
     }
 }
 
+static void a_rank_that_does_not_answer_is_the_one(void **state)
+{
+    (void)state;
+    char words[JOB_WORDS];
+    struct snapshot *s = job(16);
+    set_load(&s->gpus[LATE], 1000, 8, 122);
+    s->gpus[0].processes[0].silent_rank = reading_ok(12); /* on another host */
+    AUTO_JOB_WAITS struct job_waits w;
+    assert_int_equal(job_waits_find(&w, s), 0);
+    assert_string_equal(job_wait_words(&w.list[0], false, words),
+                        "GPUs 0-7 are waiting for rank 12 of python3 (job 4711), which does not answer the others");
+    job_waits_done(&w);
+    set_load(&s->gpus[LATE], 0, 0, 118);
+    s->gpus[0].processes[0].silent_rank = reading_ok(LATE);
+    assert_int_equal(job_waits_find(&w, s), 0);
+    assert_int_equal(w.list[0].why, LATE_SILENT);
+    assert_int_equal(w.list[0].late->gpu->index, LATE);
+    snapshot_unref(s);
+}
+
 static void those_that_wait_are_marked(void **state)
 {
     (void)state;
@@ -167,6 +187,7 @@ int main(void)
         TEST(the_reason_that_shows_best_is_named),
         TEST(only_ranks_that_wait_make_another_one_late),
         TEST(a_rank_that_has_ended_is_missed_by_the_others),
+        TEST(a_rank_that_does_not_answer_is_the_one),
         TEST(those_that_wait_are_marked),
     };
     return RUN_TESTS(tests);

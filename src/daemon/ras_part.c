@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the ranks of a job say of each other, as a part of the daemon: while a job seems to wait, one of its processes that listens
+ * on NCCL's own port is asked which ranks do not answer. No other port is ever asked, and a job that computes is left alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "daemon/part.h"
+#include "daemon/poller.h"
+#include "host/listens.h"
+#include "insight/detect/job.h"
+#include "net/ras.h"
+
+enum { JOBS_ASKED = 8, EVERY_MS = 10000, ASK_WITHIN_MS = 6000, ENVIRON_MAX = 128 * 1024, LISTENERS_TRIED = 4 };
+
+struct asked_job {
+    char id[PROCESS_CONTAINER_NAME_SIZE];
+    int64_t rank;
+};
+
+struct ras_part {
+    const struct env *env;
+    struct poller poller;
+    struct asked_job shown[JOBS_ASKED]; /* with the poller's lock */
+    size_t shown_count;
+};
+
+/* NCCL's usual port, or the one that the process was told to use. */
+static uint16_t port_of(const struct ras_part *r, int32_t pid)
+{
+    static const char name[] = "NCCL_RAS_ADDR=";
+    AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
+    char path[64];
+    uint16_t port = RAS_PORT;
+    struct env quiet = *r->env; /* secrets: not for a recording of this host */
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    struct str rest = file_read_all(&quiet, path, &text) >= 0 ? buf_view(&text) : (struct str){0}, one;
+    while (str_cut(&rest, '\0', &one))
+        if (str_starts(one, name))
+            ras_port((struct str){one.at + strlen(name), one.len - strlen(name)}, &port);
+    return port;
+}
+
+/* The first rank that does not answer; false: all do, or none could be asked. */
+static bool ask_job(struct ras_part *r, const struct job *job, int64_t *rank)
+{
+    for (size_t i = 0, tried = 0; i < job->count && tried < LISTENERS_TRIED && !r->poller.stop; i++) {
+        const struct process *p = job->members[i].process;
+        char address[LISTEN_ADDRESS_SIZE];
+        struct ras_report report;
+        struct error err = {0};
+        uint16_t port = p->visible && !job->members[i].gpu->simulated ? port_of(r, p->pid) : 0;
+        if (!port || !process_listens(r->env, p->pid, port, address))
+            continue;
+        tried++;
+        if (ras_ask(address, port, ASK_WITHIN_MS, &r->poller.stop, &report, &err) < 0)
+            continue;
+        if (report.missing_count)
+            *rank = report.missing[0].rank;
+        return report.missing_count > 0;
+    }
+    return false;
+}
+
+static int64_t ras_part_look(void *part)
+{
+    struct ras_part *r = part;
+    struct asked_job found[JOBS_ASKED];
+    size_t count = 0;
+    AUTO_SNAPSHOT const struct snapshot *s = r->poller.wanted ? engine_latest(r->poller.engine) : NULL;
+    AUTO_JOB_WAITS struct job_waits waits = {0};
+    if (s && job_waits_find(&waits, s) == 0)
+        for (size_t i = 0; i < waits.count && count < JOBS_ASKED; i++)
+            if (ask_job(r, waits.list[i].job, &found[count].rank)) {
+                str_copy(found[count].id, sizeof found[count].id, str_from(waits.list[i].job->id));
+                count++;
+            }
+    pthread_mutex_lock(&r->poller.lock);
+    memcpy(r->shown, found, count * sizeof found[0]);
+    r->shown_count = count;
+    pthread_mutex_unlock(&r->poller.lock);
+    return EVERY_MS;
+}
+
+static void ras_part_annotate(void *part, struct snapshot *s)
+{
+    const struct ras_part *r = part;
+    char id[PROCESS_CONTAINER_NAME_SIZE];
+    for (size_t g = 0; r->shown_count && g < s->gpu_count; g++)
+        for (size_t k = 0; k < s->gpus[g].process_count; k++) {
+            struct process *p = &s->gpus[g].processes[k];
+            process_job_id(p, id, sizeof id);
+            for (size_t i = 0; i < r->shown_count; i++)
+                if (strcmp(id, r->shown[i].id) == 0)
+                    p->silent_rank = reading_ok(r->shown[i].rank);
+        }
+}
+
+static void close_ras(void *part)
+{
+    struct ras_part *r = part;
+    if (!r)
+        return;
+    poller_done(&r->poller);
+    free(r);
+}
+
+static const struct poller_ops ask_ranks = {"ranks of jobs are not asked for each other", ras_part_look, ras_part_annotate};
+
+static void *open_ras(const struct part_host *host, struct error *err)
+{
+    struct ras_part *r = calloc(1, sizeof *r);
+    (void)err;
+    if (!r)
+        return NULL;
+    r->env = host->env;
+    if (poller_init(&r->poller, &ask_ranks, r, host->engine, host->config->sampling.model_servers) == 0)
+        return r;
+    close_ras(r);
+    return NULL;
+}
+
+static int ras_part_start(void *part, const struct part_host *host)
+{
+    (void)host;
+    poller_start(&((struct ras_part *)part)->poller);
+    return 0;
+}
+
+static void ras_part_reload(void *part, const struct config *config)
+{
+    poller_want(&((struct ras_part *)part)->poller, config->sampling.model_servers);
+}
+
+static void ras_part_stop(void *part)
+{
+    poller_stop(&((struct ras_part *)part)->poller);
+}
+
+const struct part_ops ras_part_ops = {
+    .name = "nccl_ras",
+    .open = open_ras,
+    .start = ras_part_start,
+    .reload = ras_part_reload,
+    .stop = ras_part_stop,
+    .close = close_ras,
+};

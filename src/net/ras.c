@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * NCCL's RAS protocol: lines of text, and one answer until the connection ends.
+ *
+ *   CLIENT PROTOCOL 2  ─▶  SERVER PROTOCOL 2
+ *   TIMEOUT 3          ─▶  OK
+ *   SET FORMAT json    ─▶  OK, before 2.28.7 ERROR: ...
+ *   STATUS             ─▶  {...}, and it closes
+ */
+#include "net/ras.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+enum { LINE_MAX_LEN = 256, SLICE_MS = 100, RANKS_MAX = 1 << 20 };
+
+/* ---- the answer ---- */
+
+static bool is_true(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_true(value) || json_integer_value(value) != 0;
+}
+
+static void add_missing(struct ras_report *r, const json_t *rank)
+{
+    const json_t *number = json_object_get(rank, "rank"), *status = json_object_get(rank, "status");
+    if (!json_is_integer(number) || json_integer_value(number) < 0 || json_integer_value(number) > RANKS_MAX)
+        return;
+    for (size_t i = 0; i < r->missing_count; i++) /* of another communicator of the job */
+        if (r->missing[i].rank == json_integer_value(number)) {
+            r->missing[i].dead |= is_true(status, "considered_dead");
+            return;
+        }
+    if (r->missing_count == RAS_MISSING_MAX)
+        return;
+    struct ras_rank *m = &r->missing[r->missing_count++];
+    *m = (struct ras_rank){.rank = json_integer_value(number), .dead = is_true(status, "considered_dead")};
+    str_copy_clean(m->host, sizeof m->host, str_from(json_string_value(json_object_get(rank, "host"))));
+}
+
+int ras_parse(struct str text, struct ras_report *ret)
+{
+    *ret = (struct ras_report){0};
+    json_t *root = json_loadb(text.at, text.len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *list = json_object_get(root, "communicators");
+    int rc = json_is_array(list) ? 0 : -EINVAL;
+    size_t i, k;
+    const json_t *communicator, *rank;
+    json_array_foreach(list, i, communicator)
+    {
+        int64_t count = json_integer_value(json_object_get(communicator, "missing_ranks_count"));
+        ret->communicators++;
+        ret->missing_total = MAX_OF(ret->missing_total, count);
+        json_array_foreach(json_object_get(communicator, "missing_ranks"), k, rank) add_missing(ret, rank);
+    }
+    json_decref(root);
+    return rc;
+}
+
+bool ras_port(struct str address, uint16_t *ret)
+{
+    struct str_place place;
+    if (!str_to_place(address, &place) || place.port <= 0 || place.port > UINT16_MAX)
+        return false;
+    *ret = (uint16_t)place.port;
+    return true;
+}
+
+/* ---- the connection ---- */
+
+struct talk {
+    int fd;
+    struct mono until;
+    const _Atomic bool *cancel;
+};
+
+/* 0: ready. In slices, so that a daemon that ends does not wait. */
+static int talk_wait(const struct talk *t, short events)
+{
+    for (;;) {
+        int64_t left = -mono_since_ms(clock_mono(&clock_system), t->until);
+        struct pollfd p = {.fd = t->fd, .events = events};
+        if (t->cancel && atomic_load(t->cancel))
+            return -ECANCELED;
+        if (left <= 0)
+            return -ETIMEDOUT;
+        int rc = poll(&p, 1, (int)MIN_OF(left, (int64_t)SLICE_MS));
+        if (rc > 0)
+            return 0;
+        if (rc < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+static int talk_open(struct talk *t, const char *address, uint16_t port)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    bool is_six = address[0] == '[';
+    if (!is_six && inet_pton(AF_INET, address, &four.sin_addr) != 1)
+        return -EINVAL;
+    t->fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (t->fd < 0)
+        return -errno;
+    const struct sockaddr *to = is_six ? (const struct sockaddr *)&six : (const struct sockaddr *)&four;
+    if (connect(t->fd, to, is_six ? sizeof six : sizeof four) == 0)
+        return 0;
+    if (errno != EINPROGRESS)
+        return -errno;
+    int rc = talk_wait(t, POLLOUT), error = 0;
+    socklen_t size = sizeof error;
+    if (rc == 0 && getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return -errno;
+    return rc ? rc : -error;
+}
+
+static int talk_say(const struct talk *t, const char *line)
+{
+    for (size_t sent = 0, len = strlen(line); sent < len;) {
+        int rc = talk_wait(t, POLLOUT);
+        ssize_t n = rc == 0 ? send(t->fd, line + sent, len - sent, MSG_NOSIGNAL) : rc;
+        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
+            return rc < 0 ? rc : -errno;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* One byte at a time: what is behind the line is the next answer. */
+static int talk_line(const struct talk *t, char line[LINE_MAX_LEN])
+{
+    for (size_t len = 0; len + 1 < LINE_MAX_LEN;) {
+        int rc = talk_wait(t, POLLIN);
+        ssize_t n = rc == 0 ? recv(t->fd, line + len, 1, 0) : rc;
+        if (n == 0)
+            return -ECONNRESET;
+        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
+            return rc < 0 ? rc : -errno;
+        if (n > 0 && line[len] == '\n') {
+            line[len] = '\0';
+            return 0;
+        }
+        len += n > 0;
+    }
+    return -EPROTO;
+}
+
+static int talk_rest(const struct talk *t, struct buf *out)
+{
+    char piece[16384];
+    for (;;) {
+        int rc = talk_wait(t, POLLIN);
+        ssize_t n = rc == 0 ? recv(t->fd, piece, sizeof piece, 0) : rc;
+        if (n == 0)
+            return out->failed ? -EFBIG : 0;
+        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
+            return rc < 0 ? rc : -errno;
+        if (n > 0)
+            buf_str(out, (struct str){piece, (size_t)n});
+        if (out->failed)
+            return -EFBIG;
+    }
+}
+
+/* A question and the beginning of its answer. */
+static int talk_expect(const struct talk *t, const char *question, const char *answer, int otherwise)
+{
+    char line[LINE_MAX_LEN];
+    int rc = talk_say(t, question);
+    rc = rc < 0 ? rc : talk_line(t, line);
+    return rc < 0 ? rc : strncasecmp(line, answer, strlen(answer)) == 0 ? 0 : otherwise;
+}
+
+int ras_ask(const char *address, uint16_t port, int64_t timeout_ms, const _Atomic bool *cancel, struct ras_report *ret,
+            struct error *err)
+{
+    struct mono now = clock_mono(&clock_system);
+    struct talk t = {.fd = -1, .until = {now.ns + timeout_ms * NS_PER_MS}, .cancel = cancel};
+    AUTO_BUF struct buf answer = BUF(RAS_ANSWER_MAX);
+    int rc = talk_open(&t, address, port);
+    rc = rc < 0 ? rc : talk_expect(&t, "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL ", -EPROTO);
+    rc = rc < 0 ? rc : talk_expect(&t, "TIMEOUT 3\n", "OK", -EPROTO);
+    rc = rc < 0 ? rc : talk_expect(&t, "SET FORMAT json\n", "OK", -ENOTSUP);
+    rc = rc < 0 ? rc : talk_say(&t, "STATUS\n");
+    rc = rc < 0 ? rc : talk_rest(&t, &answer);
+    if (t.fd >= 0)
+        close(t.fd);
+    rc = rc < 0 ? rc : ras_parse(buf_view(&answer), ret);
+    return rc < 0 ? error_set(err, rc, "NCCL's RAS at %s:%u: %s", address, port, strerror(-rc)) : 0;
+}
