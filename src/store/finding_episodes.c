@@ -9,6 +9,7 @@
  * again within RESUME_MS of the last sample that had it; otherwise it is over, at that sample.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "store/internal.h"
@@ -38,6 +39,7 @@ static void read_open(struct db_statement *q, struct open_finding *e)
     e->power_sum = db_i64(q, 12);
     e->power_count = db_i64(q, 13);
     e->temp_max_mdegc = db_is_null(q, 14) ? reading_absent(READING_UNREAD) : reading_ok(db_i64(q, 14));
+    e->start_key = db_is_null(q, 15) ? 0 : db_i64(q, 15);
     e->from_before = true;
 }
 
@@ -46,9 +48,10 @@ static int load_open(struct store *s, struct error *err)
 {
     AUTO_STATEMENT struct db_statement *q = NULL;
     int rc = db_prepare(s->db,
-                        "SELECT id, gpu_id, process_id, pid, code, severity, confidence_permille, first_seen_ms, last_seen_ms, "
-                        "samples, util_sum_permille, util_count, power_sum_mw, power_count, temp_max_mdegc FROM finding_episodes "
-                        "WHERE ended = 0 AND host_id = $1 ORDER BY last_seen_ms DESC",
+                        "SELECT f.id, f.gpu_id, f.process_id, f.pid, f.code, f.severity, f.confidence_permille, f.first_seen_ms, "
+                        "f.last_seen_ms, f.samples, f.util_sum_permille, f.util_count, f.power_sum_mw, f.power_count, "
+                        "f.temp_max_mdegc, p.start_key FROM finding_episodes f LEFT JOIN processes p ON p.id = f.process_id WHERE "
+                        "f.ended = 0 AND f.host_id = $1 ORDER BY f.last_seen_ms DESC",
                         &q, err);
     if (rc < 0)
         return rc;
@@ -86,13 +89,28 @@ static struct known_gpu *known_of(struct store *s, int index)
     return NULL;
 }
 
-/* The row of the process that a finding is about; 0: none, or none is stored. */
-static int64_t process_of(const struct store *s, int64_t gpu_id, int32_t pid)
+/* The run of the process that a finding is about; NULL: none, or none is stored. While a number goes from one process to the next,
+ * both have a run: the one in the snapshot at hand is meant. */
+static const struct process_run *run_of(const struct store *s, int64_t gpu_id, int32_t pid)
 {
-    for (size_t i = 0; pid && i < s->run_count; i++)
-        if (s->runs[i].pid == pid && (gpu_id == 0 || s->runs[i].gpu_id == gpu_id))
-            return s->runs[i].id;
-    return 0;
+    const struct process_run *gone = NULL;
+    for (size_t i = 0; pid && i < s->run_count; i++) {
+        const struct process_run *run = &s->runs[i];
+        if (run->pid != pid || (gpu_id != 0 && run->gpu_id != gpu_id))
+            continue;
+        if (run->seen)
+            return run;
+        gone = run;
+    }
+    return gone;
+}
+
+/* Whether the episode is of the process that has its number now. */
+static bool is_same_process(const struct open_finding *e, const struct process_run *run)
+{
+    if (run && e->process_id)
+        return run->start_key == e->start_key;
+    return !e->from_before || (!run && !e->process_id);
 }
 
 static struct open_finding *find_open(struct store *s, const struct finding *f, int64_t gpu_id)
@@ -101,10 +119,7 @@ static struct open_finding *find_open(struct store *s, const struct finding *f, 
     for (size_t i = 0; i < s->open_count; i++) {
         size_t at = (s->open_next + i) % s->open_count;
         struct open_finding *e = &s->open_findings[at];
-        if (e->code != f->code || e->gpu_id != gpu_id || e->pid != f->pid)
-            continue;
-        /* Since the stop, the number may have gone to another process. */
-        if (e->from_before && e->process_id != process_of(s, gpu_id, f->pid))
+        if (e->code != f->code || e->gpu_id != gpu_id || e->pid != f->pid || !is_same_process(e, run_of(s, gpu_id, f->pid)))
             continue;
         s->open_next = at + 1;
         return e;
@@ -233,8 +248,10 @@ static int finding_episodes_begin(struct store *s, const struct finding *f, cons
     if (!may_begin(s, at_ms))
         return 0;
     struct open_finding *e = &s->open_findings[s->open_count];
+    const struct process_run *run = run_of(s, gpu_id, f->pid);
     *e = (struct open_finding){.gpu_id = gpu_id,
-                               .process_id = process_of(s, gpu_id, f->pid),
+                               .process_id = run ? run->id : 0,
+                               .start_key = run ? run->start_key : 0,
                                .pid = f->pid,
                                .code = f->code,
                                .first_ms = at_ms,
@@ -254,8 +271,9 @@ static bool is_over(const struct store *s, const struct open_finding *e, const s
     int64_t slow_ms = (int64_t)(snapshot->interval_s * 3 * MS_PER_S), least = e->from_before ? RESUME_MS : GAP_MS;
     if (s->begun_count * 2 > BEGUN_PER_HOUR * (s->gpu_count + 1))
         least = MAX_OF(least, (int64_t)HURRIED_GAP_MS);
-    /* A clock that was set back lies before the beginning. */
-    return at_ms - e->last_ms > MAX_OF(slow_ms, least) || at_ms < e->first_ms;
+    /* A clock that was set back lies before the last sample, and as far away as after a gap the episode is over, too: it would stay
+     * open until the clock is there again. */
+    return llabs(at_ms - e->last_ms) > MAX_OF(slow_ms, least) || at_ms < e->first_ms;
 }
 
 static int end_missing(struct store *s, const struct snapshot *snapshot, int64_t at_ms, struct error *err)

@@ -100,6 +100,7 @@ struct open_finding {
     int64_t gpu_id;     /* 0: of the host */
     int64_t process_id; /* 0: of no process, or of one that is not stored */
     int32_t pid;
+    int64_t start_key; /* of the process, where it is stored */
     enum finding_code code;
     enum severity worst, now;
     int64_t confidence_permille;                     /* when it was worst */

@@ -210,6 +210,65 @@ static void check_a_restart_goes_on_or_ends(const char *url)
     course_close(&c);
 }
 
+/* The number of a process that ended goes to another one, while the daemon runs or while it does not. */
+static void check_a_number_in_other_hands_is_another_process(const char *url)
+{
+    struct course c;
+    course_open(&c, url);
+    struct finding work = found(FINDING_COMPUTE_LOAD, SEVERITY_INFO, 4711, "GPU 0: train.py is computing");
+    struct process *p = &c.snapshot->gpus[0].processes[0];
+    samples(&c, 12, &work);
+    p->start_key = 100;
+    snprintf(p->name, sizeof p->name, "eval.py");
+    samples(&c, 12, &work);
+    restart(&c);
+    samples(&c, 2, &work); /* the same process as before the restart */
+    assert_int_equal(read_all(&c)->count, 2);
+    restart(&c);
+    p->start_key = 101;
+    snprintf(p->name, sizeof p->name, "test.py");
+    samples(&c, 12, &work);
+    const struct episodes *all = read_all(&c);
+    assert_int_equal(all->count, 3);
+    assert_string_equal(all->list[0].process, "train.py");
+    assert_true(all->list[0].ended);
+    assert_int_equal(since_begin(all->list[0].last_seen), 12 * 5000);
+    assert_string_equal(all->list[1].process, "eval.py");
+    assert_int_equal(since_begin(all->list[1].first_seen), 13 * 5000);
+    assert_true(since_begin(all->list[1].last_seen) <= 26 * 5000);
+    assert_string_equal(all->list[2].process, "test.py");
+    assert_int_equal(since_begin(all->list[2].first_seen), 27 * 5000);
+    course_close(&c);
+}
+
+/* What was found is there with its times by either clock, and nothing ends before it began or stays open for hours. */
+static void check_a_clock_set_back_loses_nothing(const char *url)
+{
+    struct course c;
+    course_open(&c, url);
+    struct finding hot = found(FINDING_HOT, SEVERITY_WARNING, 0, "GPU 0 is hot");
+    samples(&c, 720, &hot);        /* an hour */
+    sample(&c, -10000, &hot, 1);   /* a correction of the clock is no end */
+    sample(&c, -1800000, &hot, 1); /* half an hour back: within the first episode */
+    samples(&c, 12, &hot);
+    sample(&c, -2 * 3600000, &hot, 1); /* and before all of it */
+    samples(&c, 12, &hot);
+    restart(&c);
+    sample(&c, -3600000, &hot, 1);
+    samples(&c, 20, NULL);
+    const struct episodes *all = read_all(&c);
+    assert_int_equal(all->count, 4);
+    for (size_t i = 0; i < all->count; i++) {
+        assert_true(all->list[i].last_seen.ms >= all->list[i].first_seen.ms);
+        assert_true(all->list[i].since.ms <= all->list[i].first_seen.ms);
+        assert_true(all->list[i].ended);
+    }
+    assert_int_equal(since_begin(all->list[0].first_seen), 5000);
+    assert_int_equal(since_begin(all->list[0].last_seen), 720 * 5000);
+    assert_int_equal(all->list[1].last_seen.ms - all->list[1].first_seen.ms, 12 * 5000);
+    course_close(&c);
+}
+
 static void check_severity_is_the_worst_and_the_present_one(const char *url)
 {
     struct course c;
@@ -312,6 +371,8 @@ BOTH(one_row_for_one_stretch)
 BOTH(a_sample_without_it_is_no_end)
 BOTH(processes_are_told_apart)
 BOTH(a_restart_goes_on_or_ends)
+BOTH(a_number_in_other_hands_is_another_process)
+BOTH(a_clock_set_back_loses_nothing)
 BOTH(severity_is_the_worst_and_the_present_one)
 BOTH(rows_are_bounded)
 BOTH(a_change_is_written_at_once)
@@ -363,6 +424,10 @@ int main(void)
         TEST(processes_are_told_apart_in_a_server),
         TEST(a_restart_goes_on_or_ends_in_a_file),
         TEST(a_restart_goes_on_or_ends_in_a_server),
+        TEST(a_number_in_other_hands_is_another_process_in_a_file),
+        TEST(a_number_in_other_hands_is_another_process_in_a_server),
+        TEST(a_clock_set_back_loses_nothing_in_a_file),
+        TEST(a_clock_set_back_loses_nothing_in_a_server),
         TEST(severity_is_the_worst_and_the_present_one_in_a_file),
         TEST(severity_is_the_worst_and_the_present_one_in_a_server),
         TEST(rows_are_bounded_in_a_file),
