@@ -213,6 +213,11 @@ static void write_event(struct row_writer *r, const struct store_event_row *e)
 static int add_event(void *user, const struct store_event_row *event)
 {
     struct history_list *list = user;
+    list->looked++;
+    if (told_already(&list->told, event)) {
+        list->cursor = event->cursor;
+        return 0;
+    }
     if (list->count == list->limit) {
         list->more = true;
         return 1;
@@ -220,6 +225,29 @@ static int add_event(void *user, const struct store_event_row *event)
     write_event(list->rows, event);
     list->cursor = event->cursor;
     return written(list);
+}
+
+/* Where rows were left out, the next ones take their place. */
+static int write_events(struct store *s, struct history_list *list, struct error *err)
+{
+    const struct history_question *q = list->question;
+    struct store_event_page page = {.host = list->host,
+                                    .kind = q->event[0] ? q->event : NULL,
+                                    .gpu_id = list->gpu_id,
+                                    .since_ms = q->since_ms,
+                                    .until_ms = q->until_ms,
+                                    .limit = list->limit + 1};
+    int rc;
+    do {
+        page.cursor = list->cursor;
+        list->looked = 0;
+        rc = page.kind ? 0 : told_findings_read(s, &page, &list->told, err);
+        if (rc == 0)
+            rc = store_events(s, &page, add_event, list, err);
+        told_findings_done(&list->told);
+        list->told = (struct told_findings){0};
+    } while (rc == 0 && !list->more && list->looked == page.limit);
+    return rc;
 }
 
 /* ---- both ---- */
@@ -255,14 +283,7 @@ int history_list_write(struct store *s, struct history_list *list, struct error 
                                         .limit = list->limit + 1};
         rc = store_process_runs(s, &span, add_run, list, err);
     } else {
-        const struct store_event_page page = {.host = list->host,
-                                              .kind = q->event[0] ? q->event : NULL,
-                                              .gpu_id = list->gpu_id,
-                                              .since_ms = q->since_ms,
-                                              .until_ms = q->until_ms,
-                                              .cursor = list->cursor,
-                                              .limit = list->limit + 1};
-        rc = store_events(s, &page, add_event, list, err);
+        rc = write_events(s, list, err);
     }
     if (list->rows == &document)
         list->rows = NULL;

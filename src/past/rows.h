@@ -5,6 +5,7 @@
 #pragma once
 
 #include "past/history_answer.h"
+#include "past/told_once.h"
 
 /* Cells are added in the same order for each row. */
 struct row_writer {
@@ -36,6 +37,8 @@ struct history_list {
     int64_t cursor;   /* in and out: behind the last row */
     size_t count;
     bool more;
+    struct told_findings told; /* events: of the rows at hand */
+    size_t looked;             /* how many of those there were */
 };
 
 int history_list_write(struct store *s, struct history_list *list, struct error *err);

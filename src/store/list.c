@@ -172,7 +172,8 @@ static const char events_query[] =
     "SELECT first_seen_ms * 1048576 + id % 524288 * 2 + 1, id, first_seen_ms, host_id, gpu_id, 'finding', CASE severity WHEN 1 "
     "THEN "
     "'notice' WHEN 2 THEN 'warning' ELSE 'critical' END, headline, '{\"code\":\"' || code || '\",\"duration_seconds\":' || "
-    "((last_seen_ms - first_seen_ms) / 1000) || '}', NULL FROM finding_episodes WHERE severity >= 1 AND last_seen_ms >= $1 AND "
+    "((last_seen_ms - first_seen_ms) / 1000) || ',\"ended\":' || CASE ended WHEN 0 THEN 'false' ELSE 'true' END || '}', NULL FROM "
+    "finding_episodes WHERE severity >= 1 AND last_seen_ms >= $1 AND "
     "first_seen_ms >= $1 AND first_seen_ms < $2) t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id WHERE "
     "t.place > $3 AND ($4 = '' OR t.kind = $4) AND ($5 = '' OR h.name = $5) AND ($6 = 0 OR t.gpu_id = $6) ORDER BY t.place LIMIT "
     "$7";

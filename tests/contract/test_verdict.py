@@ -275,3 +275,30 @@ def test_a_recording_and_its_history_say_the_same(start, tmp_path, scenario):
         return set(said.values()) == {played}
 
     eventually(agree, explain=lambda: f"{played} {said}\n{d.log()}")
+def test_one_trouble_is_one_event(start, tmp_path):
+    """The alert and the change of health of a finding are there by their kind; among all events, its row tells them."""
+    config = tmp_path / "whirr.toml"
+    config.write_text('[finding.fan_stopped]\nhold = "1s"\n')
+    d = start("--interval", "0.1", "--store", f"sqlite:{tmp_path}/h.db", "--config", str(config), source="sim:scenario=fan-stopped")
+
+    def events(query=""):
+        return [e for e in d.json(f"/api/history/events?since=-10m{query}")["events"] if e["gpu_index"] == 0]
+
+    alert = eventually(lambda: [e for e in events("&kind=alert") if e["data"]["code"] == "fan_stopped"], explain=d.log)
+    health = eventually(lambda: events("&kind=health"), explain=d.log)
+    assert len(alert) == 1 and len(health) == 1
+    listed = events()
+    assert {e["kind"] for e in listed} == {"finding"}, listed
+    fan, = [e for e in listed if e["data"]["code"] == "fan_stopped"]
+    assert fan["severity"] == "critical" and fan["data"]["ended"] is False
+    # Pages of one event each are the same events.
+    paged, cursor = [], ""
+    while cursor is not None:
+        page = d.json(f"/api/history/events?since=-10m&limit=1{cursor and '&cursor=' + cursor}")
+        paged += [e["id"] for e in page["events"] if e["gpu_index"] == 0]
+        cursor = page["next_cursor"]
+    assert set(paged) >= {e["id"] for e in listed} and len(paged) == len(set(paged))
+    header, *rows = d.whirr("history", "--events", "--since", "-10m").stdout.splitlines()[1:]
+    assert header.split() == ["FROM", "TO", "GPU", "KIND", "SEVERITY", "WHAT"]
+    told, = [r for r in rows if "fan has stopped" in r]
+    assert "ongoing" in told and "critical" in told, rows

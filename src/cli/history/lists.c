@@ -179,10 +179,27 @@ static void add_remainder(struct grid *g, const struct page *page, const json_t 
     add_text(g, page, INK_PLAIN, "");
 }
 
+/* When it was over; only what was found lasts. */
+static void add_end(struct grid *g, const struct page *page, const json_t *row, struct wall now)
+{
+    const json_t *data = json_object_get(row, "data"), *lasted = json_object_get(data, "duration_seconds");
+    double end = time_of(json_object_get(row, "at")) + json_number_value(lasted);
+    char text[MOMENT_TEXT_SIZE];
+    if (!json_is_number(lasted) || isnan(end)) {
+        grid_add(g, INK_PLAIN, page_dash(page));
+    } else if (json_is_false(json_object_get(data, "ended"))) {
+        grid_add(g, INK_PLAIN, "ongoing");
+    } else {
+        moment_format((struct wall){(int64_t)(end * MS_PER_S)}, now, text);
+        grid_add(g, INK_PLAIN, text);
+    }
+}
+
 static void add_event(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
     int grade = grade_of(row);
     add_time(g, page, row, "at", now);
+    add_end(g, page, row, now);
     lists_add_number(g, page, row, "gpu_index");
     add_text(g, page, INK_PLAIN, json_text(row, "kind"));
     add_text(g, page, grade == 2 ? INK_BAD : grade == 1 ? INK_WARN : INK_PLAIN, json_text(row, "severity"));
@@ -196,8 +213,8 @@ int history_show_list(struct buf *out, const struct page *page, bool events, str
         {"FROM", LEFT, 2}, {"TO", LEFT, 2},      {"PEAK", RIGHT, 0},     {"MEAN", RIGHT, 3},
         {"SM", RIGHT, 1},  {"ENERGY", RIGHT, 0}, {"CONTAINER", LEFT, 5}, {"COMMAND", LEFT, 4},
     };
-    static const struct grid_column event_columns[] = {
-        {"TIME", LEFT, 0}, {"GPU", RIGHT, 0}, {"KIND", LEFT, 0}, {"SEVERITY", LEFT, 1}, {"WHAT", LEFT, 0}};
+    static const struct grid_column event_columns[] = {{"FROM", LEFT, 0}, {"TO", LEFT, 2},       {"GPU", RIGHT, 0},
+                                                       {"KIND", LEFT, 0}, {"SEVERITY", LEFT, 1}, {"WHAT", LEFT, 0}};
     json_t *doc = json_loadb(answer.at, answer.len, 0, NULL);
     if (!doc)
         return error_set(err, -EPROTO, "cannot understand the answer");
