@@ -13,10 +13,18 @@
 
 #define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost"
 #define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,share_percent"
+#define LIMIT_FIELDS "kind,name,words,side,hours,busy_hours,processes,energy_kwh,cost,share_percent"
 
-static const char *const kinds[] = {"user", "container", "pod", "job", "command", "model", NULL};
+static const char *const kinds[] = {"user", "container", "pod", "job", "command", "model", "limit", NULL};
 
-/* For scripts: a row for each GPU, or for each user, container, pod, job, command or model. */
+static const char *fields_of(const char *by)
+{
+    if (!by)
+        return GPU_FIELDS;
+    return strcmp(by, "limit") == 0 ? LIMIT_FIELDS : OWNER_FIELDS;
+}
+
+/* For scripts: a row for each GPU, or for each user, container, pod, job, command, model or limit. */
 static int print_fields(struct cli *cli, struct past_question *q, const char *by)
 {
     char rows[32] = "gpus";
@@ -29,7 +37,7 @@ static int print_fields(struct cli *cli, struct past_question *q, const char *by
     if (by)
         snprintf(rows, sizeof rows, "%ss", by);
     AUTO_BUF struct buf out = BUF(64 << 20);
-    struct fields *f = fields_open(cli, "since,until", by ? OWNER_FIELDS : GPU_FIELDS, &err);
+    struct fields *f = fields_open(cli, "since,until", fields_of(by), &err);
     int rc = f ? 0 : err.code;
     json_array_foreach(json_object_get(body, rows), i, row)
     {
@@ -66,7 +74,7 @@ static const struct option_spec options[] = {
     {.name = "by",
      .argument = "WHAT",
      .values = kinds,
-     .help = "Show only this breakdown, with all rows: user, container, pod, job (Slurm), command or model"},
+     .help = "Show only this breakdown, with all rows: user, container, pod, job (Slurm), command, model or limit"},
     {.name = "price", .argument = "PRICE", .help = "Price per kWh instead of energy.price_per_kwh"},
     {.name = "currency", .argument = "TEXT", .help = "Currency instead of energy.currency"},
     {.name = "hot", .argument = "CELSIUS", .help = "Temperature from which a GPU counts as hot (default: 80)"},
@@ -82,17 +90,19 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
     {"whirr report", "the last seven days: hours, energy, cost, idle memory, hot spells"},
     {"whirr report --since -30d --by user", "a month by user (or container, pod, job, command, model)"},
+    {"whirr report --by limit", "what the programs waited for: hours, energy and cost by what limited them"},
     {"whirr report --since yesterday --until today --price 0.30", "yesterday, with cost"},
 };
 
 const struct command command_report = {
     .name = "report",
     .group = HELP_PAST,
-    .summary = "Report hours, energy and cost by user, container, pod, job or model",
+    .summary = "Report hours, energy and cost by user, container, pod, job, model or limit",
     .details = "Reads the history that `whirr serve` keeps. Hours count the time a process was on a GPU, busy hours the time it "
                "was computing; two processes of one user on the same GPU count once. A GPU's energy comes from its own counter, or "
                "from power over time if it has none; each process gets its share, and what can't be attributed to any process has "
-               "a row of its own. Memory held without computing is listed with its owner.",
+               "a row of its own. Memory held without computing is listed with its owner. "
+               "By limit, each minute of a process counts for what limited it the longest in that minute.",
     .options = options,
     .option_count = ARRAY_LEN(options),
     .examples = examples,

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { LIMIT_NAME_SIZE = 32 };
+
 enum limit {
     LIMIT_UNJUDGED,
 #define LIMIT(name, ...) LIMIT_##name,

@@ -3,7 +3,7 @@
  *
  *   energy of the cards   minute by minute: what each used, and whether its own counter was heeded
  *   process_minutes       minute by minute: what each process held, used and was given of the energy
- *        └─▶ summed up by user, container, pod, job, command and model; what no process was given is a row of its own
+ *        └─▶ summed up by user, container, pod, job, command, model and limit; what no process was given is a row of its own
  */
 #pragma once
 
@@ -26,11 +26,13 @@ enum report_by {
     REPORT_BY_JOB,
     REPORT_BY_COMMAND,
     REPORT_BY_MODEL,
+    REPORT_BY_LIMIT, /* what limited processes, minute by minute; those before it are of whole processes */
     REPORT_BY_COUNT
 };
 
 struct report_group {
     char name[REPORT_NAME_SIZE]; /* "": not known, or none */
+    enum limit limit;            /* of those by limit */
     bool others;                 /* what did not fit into the lists */
     double hours;                /* time in which it was on a GPU; two processes on one card at once count once */
     double busy_hours;           /* ... and computed */

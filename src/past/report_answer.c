@@ -93,13 +93,23 @@ static void gpus(struct json_writer *j, const struct past_question *q, const str
     jw_end(j);
 }
 
+/* In plain words, and where it lies; null: it was not judged. */
+static void limit(struct json_writer *j, enum limit limit)
+{
+    json_words(j, "words", limit_words(limit));
+    jw_key_text(j, "side", limit == LIMIT_UNJUDGED ? NULL : limit_side_name(limit_side(limit)));
+}
+
 /* Energy of no process: the GPU idled, or its user is not known. It is the last row, so that the rows add up to the cards. */
-static void unattributed(struct json_writer *j, const struct past_question *q, int64_t energy_mj, int64_t total_mj)
+static void unattributed(struct json_writer *j, const struct past_question *q, enum report_by by, int64_t energy_mj,
+                         int64_t total_mj)
 {
     jw_object(j);
     jw_key_text(j, "kind", "unattributed");
     jw_key(j, "name");
     jw_null(j);
+    if (by == REPORT_BY_LIMIT)
+        limit(j, LIMIT_UNJUDGED);
     static const char *const none[] = {"hours", "busy_hours", "memory_gib_hours", "idle_gib_hours", "memory_peak_mb", "processes"};
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
         jw_key(j, none[i]);
@@ -121,6 +131,8 @@ static void groups(struct json_writer *j, const struct past_question *q, const s
         jw_object(j);
         jw_key_text(j, "kind", g->others ? "others" : "used");
         json_words(j, "name", g->name);
+        if (by == REPORT_BY_LIMIT)
+            limit(j, g->limit);
         hours(j, "hours", g->hours);
         hours(j, "busy_hours", g->busy_hours);
         hours(j, "memory_gib_hours", g->gib_hours);
@@ -132,7 +144,7 @@ static void groups(struct json_writer *j, const struct past_question *q, const s
         jw_end(j);
     }
     if (r->gpu_count)
-        unattributed(j, q, MAX_OF(total_mj - given_mj, (int64_t)0), total_mj);
+        unattributed(j, q, by, MAX_OF(total_mj - given_mj, (int64_t)0), total_mj);
     jw_end(j);
 }
 
@@ -261,6 +273,7 @@ static void body(struct json_writer *j, const struct past_question *q, const str
     groups(j, q, r, REPORT_BY_JOB, "jobs", t.energy_mj);
     groups(j, q, r, REPORT_BY_COMMAND, "commands", t.energy_mj);
     groups(j, q, r, REPORT_BY_MODEL, "models", t.energy_mj);
+    groups(j, q, r, REPORT_BY_LIMIT, "limits", t.energy_mj);
     held(j, q, r);
     hot(j, r);
     findings(j, r);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The processes' part of the report: every minute of every process, added to its user, container, pod, job, command and model.
+ * The processes' part of the report: every minute of every process, added to its user, container, pod, job, command and model, and
+ * to what limited the process then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ enum { MINUTES_AN_HOUR = 60 };
 /* A process with the groups it belongs to. */
 struct member {
     int64_t id, gpu_id;
-    size_t group[REPORT_BY_COUNT];
+    size_t group[REPORT_BY_LIMIT];
+    uint64_t limited_by; /* a bit for each limit that it had */
     struct process process;
     int gpu_index;
     int64_t from_ms; /* since when its GPU was watched, within the time */
@@ -69,14 +71,38 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
     process_pod(&m->process, pod, sizeof pod);
     if (process_title(&m->process)[0])
         process_words(&m->process, SHORT_NAME, command);
-    const char *names[REPORT_BY_COUNT] = {m->process.user, process_container(&m->process), pod, m->process.job, command,
+    const char *names[REPORT_BY_LIMIT] = {m->process.user, process_container(&m->process), pod, m->process.job, command,
                                           m->process.model};
-    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+    for (int by = 0; by < REPORT_BY_LIMIT; by++) {
         if (find_group(&w->by[by], others ? "" : names[by], others, &m->group[by]) < 0)
             return -ENOMEM;
         w->by[by].list[m->group[by]].group.processes += !others;
     }
     return 0;
+}
+
+/* One for each limit, at its number. */
+static int make_limits(struct group_sums *sums)
+{
+    for (int limit = LIMIT_UNJUDGED; limit < LIMIT_COUNT; limit++) {
+        if (!ROOM_FOR_ONE(sums->list, sums->count, sums->capacity, LIMIT_COUNT))
+            return -ENOMEM;
+        const char *name = limit_name((enum limit)limit);
+        struct sum *sum = &sums->list[sums->count++];
+        *sum = (struct sum){.group.limit = (enum limit)limit};
+        str_copy(sum->group.name, sizeof sum->group.name, str_from(name ? name : ""));
+    }
+    return 0;
+}
+
+/* A process counts once for each limit. */
+static struct sum *sum_of_limit(struct report_work *w, struct member *member, enum limit limit)
+{
+    struct sum *sum = &w->by[REPORT_BY_LIMIT].list[limit];
+    uint64_t bit = UINT64_C(1) << limit;
+    sum->group.processes += !(member->limited_by & bit);
+    member->limited_by |= bit;
+    return sum;
 }
 
 /* The same for a GPU and its processes, or a process would be there for longer than its GPU. */
@@ -129,6 +155,7 @@ struct report_minute {
     int64_t energy_mj;
     bool idle, busy;
     bool card_idle; /* no process computed on the GPU */
+    enum limit limit;
 };
 
 static int add_to_group(struct sum *sum, const struct report_minute *m)
@@ -147,8 +174,10 @@ static int add_to_group(struct sum *sum, const struct report_minute *m)
 static int add_minute(struct report_work *w, struct member *member, const struct report_minute *m)
 {
     int rc = 0;
-    for (int by = 0; rc == 0 && by < REPORT_BY_COUNT; by++)
+    for (int by = 0; rc == 0 && by < REPORT_BY_LIMIT; by++)
         rc = add_to_group(&w->by[by].list[member->group[by]], m);
+    if (rc == 0)
+        rc = add_to_group(sum_of_limit(w, member, m->limit), m);
     if (!m->idle || m->memory < PROCESS_HELD_LEAST_BYTES)
         return rc;
     member->held_hours += m->present / 60;
@@ -164,7 +193,8 @@ static int add_minute(struct report_work *w, struct member *member, const struct
 
 static struct report_minute minute_of(const struct store_process_minute *row)
 {
-    struct report_minute m = {.minute = row->minute, .process = row->process, .gpu_id = row->gpu_id, .energy_mj = row->energy_mj};
+    struct report_minute m = {
+        .minute = row->minute, .process = row->process, .gpu_id = row->gpu_id, .energy_mj = row->energy_mj, .limit = row->limit};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
     m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: only energy of its first moments */
     m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
@@ -205,21 +235,78 @@ static int take_minute(void *user, const struct store_process_minute *row)
     return member ? add_minute(walk->work, member, &m) : 0;
 }
 
-static int add_hour(struct report_work *w, struct member *member, const struct store_process_hour *row)
+static int add_hour_to_group(struct sum *sum, const struct store_process_hour *row, int64_t from_ms)
 {
     const double gib_hours = (double)(1 << 30) * MINUTES_AN_HOUR;
+    sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
+    sum->group.idle_gib_hours += (double)row->idle_byte_minutes / gib_hours;
+    sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
+    sum->group.energy_mj += row->energy_mj;
+    return presence_add_hour(&sum->presence, row, from_ms);
+}
+
+/* "disk:7:1250": cuts the next one off. */
+static bool next_limit(struct str *rest, enum limit *limit, uint64_t *minutes, int64_t *energy_mj)
+{
+    struct str word, part;
+    char name[LIMIT_NAME_SIZE];
+    int64_t bits;
+    while (str_cut(rest, ' ', &word)) {
+        if (!str_cut(&word, ':', &part))
+            continue;
+        str_copy(name, sizeof name, part);
+        if (!limit_from_name(name, limit) || !str_cut(&word, ':', &part) || !str_to_i64(part, &bits) ||
+            !str_to_i64(word, energy_mj))
+            continue;
+        *minutes = (uint64_t)bits;
+        return true;
+    }
+    return false;
+}
+
+/* The part of an hour that these minutes are. What was held is spread over the minutes evenly. */
+static struct store_process_hour part_of_hour(const struct store_process_hour *row, uint64_t minutes, int64_t energy_mj)
+{
+    struct store_process_hour part = *row;
+    int of = MAX_OF(__builtin_popcountll(row->present_minutes), 1);
+    part.present_minutes &= minutes;
+    part.busy_minutes &= minutes;
+    part.byte_minutes = row->byte_minutes / of * __builtin_popcountll(part.present_minutes);
+    part.idle_byte_minutes = row->idle_byte_minutes / of * __builtin_popcountll(part.present_minutes);
+    part.energy_mj = energy_mj;
+    return part;
+}
+
+/* What is left of the hour was not judged. */
+static int add_hour_to_limits(struct report_work *w, struct member *member, const struct store_process_hour *row)
+{
+    struct str rest = row->limits;
+    uint64_t minutes, left = row->present_minutes;
+    int64_t energy_mj, left_mj = row->energy_mj;
+    enum limit limit;
+    int rc = 0;
+    while (rc == 0 && next_limit(&rest, &limit, &minutes, &energy_mj)) {
+        struct store_process_hour part = part_of_hour(row, minutes, energy_mj);
+        rc = add_hour_to_group(sum_of_limit(w, member, limit), &part, member->from_ms);
+        left &= ~minutes;
+        left_mj -= energy_mj;
+    }
+    if (rc < 0 || (left == 0 && left_mj <= 0))
+        return rc;
+    struct store_process_hour part = part_of_hour(row, left, MAX_OF(left_mj, (int64_t)0));
+    return add_hour_to_group(sum_of_limit(w, member, LIMIT_UNJUDGED), &part, member->from_ms);
+}
+
+static int add_hour(struct report_work *w, struct member *member, const struct store_process_hour *row)
+{
     int64_t minute = row->hour * MINUTES_AN_HOUR;
     uint64_t held = row->held_minutes;
-    double idle = (double)row->idle_byte_minutes / gib_hours;
+    double idle = (double)row->idle_byte_minutes / (1 << 30) / MINUTES_AN_HOUR;
     int rc = 0;
-    for (int by = 0; rc == 0 && by < REPORT_BY_COUNT; by++) {
-        struct sum *sum = &w->by[by].list[member->group[by]];
-        rc = presence_add_hour(&sum->presence, row, member->from_ms);
-        sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
-        sum->group.idle_gib_hours += idle;
-        sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
-        sum->group.energy_mj += row->energy_mj;
-    }
+    for (int by = 0; rc == 0 && by < REPORT_BY_LIMIT; by++)
+        rc = add_hour_to_group(&w->by[by].list[member->group[by]], row, member->from_ms);
+    if (rc == 0)
+        rc = add_hour_to_limits(w, member, row);
     if (!held)
         return rc;
     double hours = presence_hours(row, held, member->from_ms);
@@ -270,16 +357,19 @@ static int take_groups(struct report_work *w)
         struct report_group *groups = calloc(sums->count ? sums->count : 1, sizeof *groups);
         if (!groups)
             return -ENOMEM;
+        size_t count = 0;
         for (size_t i = 0; i < sums->count; i++) {
             struct presence *presence = &sums->list[i].presence;
             presence_end(presence);
-            groups[i] = sums->list[i].group;
-            groups[i].hours = presence->hours;
-            groups[i].busy_hours = presence->busy_hours;
+            if (by == REPORT_BY_LIMIT && sums->list[i].group.processes == 0)
+                continue;
+            groups[count] = sums->list[i].group;
+            groups[count].hours = presence->hours;
+            groups[count++].busy_hours = presence->busy_hours;
         }
-        qsort(groups, sums->count, sizeof *groups, by_energy);
+        qsort(groups, count, sizeof *groups, by_energy);
         w->report->groups[by] = groups;
-        w->report->group_count[by] = sums->count;
+        w->report->group_count[by] = count;
     }
     return 0;
 }
@@ -355,7 +445,9 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
                                     .since_ms = r->since.ms - r->since.ms % MINUTE_MS,
                                     .until_ms = r->until.ms,
                                     .limit = REPORT_RUNS_MAX + 1};
-    int rc = store_process_runs(s, &span, note_run, &w, err);
+    int rc = make_limits(&w.by[REPORT_BY_LIMIT]);
+    if (rc == 0)
+        rc = store_process_runs(s, &span, note_run, &w, err);
     if (w.count)
         qsort(w.members, w.count, sizeof *w.members, by_id);
     if (rc == 0 && w.others)

@@ -192,13 +192,23 @@ static int write_of_host(struct store *s, const char *host, struct buf *sql, str
     return rc;
 }
 
+/* Of a later version, or of before there was one: not judged. */
+static enum limit limit_in(struct db_statement *q, int column)
+{
+    char name[LIMIT_NAME_SIZE];
+    enum limit limit = LIMIT_UNJUDGED;
+    str_copy(name, sizeof name, db_text(q, column));
+    return limit_from_name(name, &limit) ? limit : LIMIT_UNJUDGED;
+}
+
 int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
                           void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql,
              "SELECT m.minute, p.gpu_id, m.process_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
-             "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count FROM process_minutes m"
+             "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count, m.limit_code FROM "
+             "process_minutes m"
              " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
     buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2");
@@ -225,7 +235,8 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
                                                  .memory_max_bytes = db_is_null(q, 9) ? 0 : db_i64(q, 9),
                                                  .energy_mj = db_i64(q, 10),
                                                  .gpu_util_sum_permille = or_unknown(q, 11),
-                                                 .gpu_util_count = or_unknown(q, 12)};
+                                                 .gpu_util_count = or_unknown(q, 12),
+                                                 .limit = limit_in(q, 13)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);
@@ -237,11 +248,10 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                         void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
-    buf_text(
-        &sql,
-        "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
-        "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj, m.partial_minutes FROM process_hours m JOIN processes p ON p.id = "
-        "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
+    buf_text(&sql, "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
+                   "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj, m.partial_minutes, m.limits FROM process_hours m JOIN "
+                   "processes p ON p.id = "
+                   "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
     int rc = write_of_host(s, host, &sql, err);
     if (rc < 0)
         return rc;
@@ -263,7 +273,8 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                                                .idle_byte_minutes = db_i64(q, 7),
                                                .memory_max_bytes = db_is_null(q, 8) ? 0 : db_i64(q, 8),
                                                .energy_mj = db_i64(q, 9),
-                                               .partial_minutes = db_text(q, 10)};
+                                               .partial_minutes = db_text(q, 10),
+                                               .limits = db_text(q, 11)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);

@@ -83,6 +83,12 @@ struct run_share {
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
 };
 
+/* What limited a process in how many samples of a minute, of which some may be written already. */
+struct run_limits {
+    int64_t minute;
+    uint16_t samples[LIMIT_COUNT];
+};
+
 struct process_run {
     int64_t id;
     int64_t gpu_id;
@@ -92,6 +98,7 @@ struct process_run {
     bool named, in_job;     /* the name of its container, of its job, is stored */
     struct run_share share; /* of the minute */
     struct run_share whole; /* of those before it in this transaction */
+    struct run_limits limits;
 };
 
 /* A finding that is there, or was a moment ago, and its row; finding_episodes.c. */

@@ -154,6 +154,30 @@ static int put_run(struct store *s, const struct process_run *run, struct error 
     return db_put(q, err);
 }
 
+static void note_limit(struct run_limits *limits, int64_t minute, enum limit code)
+{
+    if (limits->minute != minute)
+        *limits = (struct run_limits){.minute = minute};
+    if (code != LIMIT_UNJUDGED && limits->samples[code] < UINT16_MAX)
+        limits->samples[code]++;
+}
+
+/* What limited it in most samples of this minute; NULL where none was judged. */
+static void bind_limit(struct db_statement *q, int at, const struct run_limits *limits, int64_t minute)
+{
+    enum limit most = LIMIT_UNJUDGED;
+    for (int i = LIMIT_UNJUDGED + 1; limits->minute == minute && i < LIMIT_COUNT; i++)
+        if (limits->samples[i] > limits->samples[most])
+            most = (enum limit)i;
+    if (most == LIMIT_UNJUDGED) {
+        db_bind_null(q, at);
+        db_bind_null(q, at + 1);
+        return;
+    }
+    db_bind_text(q, at, limit_name(most));
+    db_bind_i64(q, at + 1, limits->samples[most]);
+}
+
 static int put_minute(struct store *s, const struct process_run *run, struct error *err)
 {
     const struct run_share *share = &run->share;
@@ -164,6 +188,7 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     db_bind_i64(q, 1, share->minute);
     db_bind_i64(q, 2, run->id);
     bind_share(q, 3, share);
+    bind_limit(q, 10, &run->limits, share->minute);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
@@ -246,6 +271,7 @@ static int add_share(struct store *s, struct process_run *run, const struct proc
         return rc;
     share->last_ms = at_ms;
     share->samples++;
+    note_limit(&run->limits, at_ms / MINUTE_MS, p->limit.code);
     if (reading_get(p->mem_bytes, &value)) {
         share->memory_max = MAX_OF(share->memory_max, value);
         share->memory_sum += value;

@@ -278,11 +278,13 @@ struct store_process_minute {
         energy_mj;
     int64_t gpu_samples;                           /* -1: not known */
     int64_t gpu_util_sum_permille, gpu_util_count; /* -1: not known */
+    enum limit limit;                              /* in most of its samples */
 };
 struct store_process_hour {
     int64_t hour, process, gpu_id;
     uint64_t present_minutes, busy_minutes, held_minutes; /* one bit a minute */
     struct str partial_minutes; /* "17:3/12 18:7/12": was there in 3 of 12 samples of minute 17, ...; all the others wholly */
+    struct str limits; /* "disk:7:1250": limited by disk in the minutes of these bits, in which it used so many millijoules; ... */
     int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
 };
 typedef int store_process_minute_fn(void *user, const struct store_process_minute *m);

@@ -68,14 +68,19 @@ static const char *const texts[ST_COUNT] = {
     [ST_PROCESS_MINUTE] =
         "INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, "
         "sm_sum_permille, "
-        "sm_count, energy_mj) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (minute, process_id) DO UPDATE SET "
+        "sm_count, energy_mj, limit_code, limit_samples) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) "
+        "ON CONFLICT (minute, process_id) DO UPDATE SET "
         "samples = process_minutes.samples + excluded.samples, memory_max_bytes = CASE WHEN process_minutes.memory_max_bytes IS "
         "NULL OR "
         "excluded.memory_max_bytes > process_minutes.memory_max_bytes THEN excluded.memory_max_bytes ELSE "
         "process_minutes.memory_max_bytes END, memory_sum_bytes = process_minutes.memory_sum_bytes + excluded.memory_sum_bytes, "
         "memory_count = process_minutes.memory_count + excluded.memory_count, "
         "sm_sum_permille = process_minutes.sm_sum_permille + excluded.sm_sum_permille, "
-        "sm_count = process_minutes.sm_count + excluded.sm_count, energy_mj = process_minutes.energy_mj + excluded.energy_mj",
+        "sm_count = process_minutes.sm_count + excluded.sm_count, energy_mj = process_minutes.energy_mj + excluded.energy_mj, "
+        /* What is counted is the minute so far: the larger count is the later one, or that of before a restart. */
+        "limit_code = CASE WHEN excluded.limit_samples >= COALESCE(process_minutes.limit_samples, 0) THEN excluded.limit_code ELSE "
+        "process_minutes.limit_code END, limit_samples = CASE WHEN excluded.limit_samples >= "
+        "COALESCE(process_minutes.limit_samples, 0) THEN excluded.limit_samples ELSE process_minutes.limit_samples END",
     [ST_HOURS_MARKS] = "SELECT subject, bucket FROM pending WHERE series = 2 AND level = 2 AND bucket < $1 AND (subject = $2 OR "
                        "bucket < $3) ORDER BY bucket DESC LIMIT $4",
     [ST_ENERGY] = "INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted) VALUES ($1, $2, $3, $4, $5) "

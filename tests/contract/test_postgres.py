@@ -485,7 +485,7 @@ def test_the_past_is_told_from_a_server(tmp_path):
     file = f"sqlite:{tmp_path}/same.db"
     end = int(time.time())  # of both: minutes of one that was made later would hold other samples
     for url in (URL, file):
-        subprocess.run([maker, url, "180", "gpus=3,scenario=night,start=16200", "30"], check=True, env=environment(tmp_path, MAKE_HISTORY_END=str(end)), timeout=600)
+        subprocess.run([maker, url, "180", "gpus=3,scenario=night,start=16200", "30"], check=True, env=environment(tmp_path, MAKE_HISTORY_END=str(end), MAKE_HISTORY_JUDGED="1"), timeout=600)
 
     def ago(minutes):
         return datetime.datetime.fromtimestamp(end - 60 * minutes, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -499,7 +499,7 @@ def test_the_past_is_told_from_a_server(tmp_path):
              ("report", "--since", ago(1440), "--until", ago(0), "--price", "0.3"), ("report", "--since", ago(20 * 1440), "--until", ago(0)))
     for args in asked:
         there, here = ask(URL, *args), ask(file, *args)
-        for key in ("episodes", "gpus", "users", "containers", "commands", "idle_memory", "hot_spells", "processes"):
+        for key in ("episodes", "gpus", "users", "containers", "commands", "limits", "idle_memory", "hot_spells", "processes"):
             there_rows, here_rows = there.get(key, []), here.get(key, [])
             names = [{k: row.get(k) for k in ("gpu_index", "name", "process", "user", "pid", "times")} for row in there_rows]
             assert names == [{k: row.get(k) for k in ("gpu_index", "name", "process", "user", "pid", "times")} for row in here_rows], (args, key)
@@ -508,6 +508,7 @@ def test_the_past_is_told_from_a_server(tmp_path):
                     if isinstance(a.get(number_key), (int, float)):
                         assert a[number_key] == pytest.approx(b[number_key], rel=0.03, abs=0.1), (args, key, number_key)
         assert "answer" in there and (there.get("gpus") or there.get("episodes"))
+        assert args[0] != "report" or any(row["name"] for row in there["limits"]), args
 
     # Half of the work is done on a second connection; who may have only one gets the same answer.
     sql("DROP ROLE IF EXISTS lonely; CREATE ROLE lonely LOGIN CONNECTION LIMIT 1; GRANT pg_read_all_data TO lonely")

@@ -190,6 +190,68 @@ def test_by_model(whirr, night):
     assert "MODEL" in whirr("report", "--store", night).out
 
 
+def limits_of(body):
+    return {row["name"]: row for row in body["limits"] if row["kind"] == "used"}
+
+
+@pytest.mark.parametrize("scenario, code, words, side", [("slow-loaders", "loaders", "its loader processes", "host"), ("slow-disk", "disk", "disk", "host"),
+                                                         ("nvlink-bound", "nvlink", "NVLink", "link"), ("waiting-kernel", "kernel_wait", "waiting inside a kernel", "other programs")])
+def test_by_limit(whirr, tmp_path, scenario, code, words, side):
+    """A machine whose limit is known, minute by minute as a daemon stores it."""
+    url = make(tmp_path, scenario, "12", f"scenario={scenario}", "5", MAKE_HISTORY_JUDGED="1")
+    ask = ("report", "--since", "-1d", "--store", url, "--price", "0.3")
+    body = whirr(*ask, "--json").json()
+    row = limits_of(body)[code]
+    assert row["words"] == words and row["hours"] >= 11 / 60 and row["processes"] >= 1
+    # Energy and cost are those of the processes' minutes with this limit; together the rows are the GPUs'.
+    joules = rows(url, f"SELECT SUM(energy_mj) / 1000.0 FROM process_minutes WHERE limit_code = '{code}'")[0][0]
+    assert row["energy_joules"] == pytest.approx(joules, abs=1) and row["cost"] == pytest.approx(joules / 3.6e6 * 0.3, abs=1e-3)
+    assert sum(row["energy_joules"] for row in body["limits"]) == pytest.approx(body["totals"]["energy_joules"], rel=0.01)
+    # Several transactions wrote most of the minutes: the share is of all their samples.
+    assert rows(url, f"SELECT COUNT(*) FROM process_stats_minute WHERE limited_by = '{code}' AND limited_percent = 100")[0][0] >= 10
+    text = whirr(*ask, "--by", "limit").out
+    assert re.search(f"^{words} .* {side}$", text, re.M) and "USER" not in text, text
+    title, *lines = whirr(*ask, "--by", "limit", "--csv").out.splitlines()
+    assert title.startswith("since,until,kind,name,words,side,hours,") and any(f",{code},{words}," in line for line in lines)
+
+
+def test_limits_outlive_the_minutes(whirr, tmp_path):
+    end = int(time.time()) // 3600 * 3600 + 180  # the hour is summed up, and some of the next one is there
+    url = make(tmp_path, "limits", "63", "gpus=1,scenario=no-tensor-cores", "10", MAKE_HISTORY_END=str(end), MAKE_HISTORY_JUDGED="1")
+    with sqlite3.connect(url.removeprefix("sqlite:")) as db:
+        hour = end // 3600 - 1
+        db.execute(f"UPDATE process_minutes SET limit_code = 'disk' WHERE minute % 60 >= 45 AND minute / 60 = {hour}")
+        db.execute(f"UPDATE process_minutes SET limit_code = NULL, limit_samples = NULL WHERE minute % 60 < 10 AND minute / 60 = {hour}")
+        db.execute("DELETE FROM process_hours")
+        db.execute(f"INSERT OR IGNORE INTO pending VALUES (2, 2, 1, {hour})")
+    # A writer that comes later sums the hour up.
+    make(tmp_path, "limits", "1", "gpus=1,scenario=no-tensor-cores", "10", MAKE_HISTORY_END=str(end + 300), MAKE_HISTORY_JUDGED="1")
+    since, until = (datetime.datetime.fromtimestamp(t, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") for t in (hour * 3600, (hour + 1) * 3600))
+    ask = ("report", "--since", since, "--until", until, "--store", url, "--json")
+    minutes = limits_of(whirr(*ask).json())
+    hours_only(url)
+    coarse = limits_of(whirr(*ask).json())
+    assert {name: row["hours"] for name, row in coarse.items()} == pytest.approx({"compute_no_tensor": 35 / 60, "disk": 15 / 60, None: 10 / 60}, abs=0.01)
+    for name, row in minutes.items():
+        for key in ("hours", "busy_hours", "energy_joules", "processes"):
+            assert coarse[name][key] == pytest.approx(row[key], rel=0.01, abs=0.01), (name, key)
+
+
+def test_a_history_from_before_limits_were_kept_still_answers(whirr, tmp_path):
+    url = make(tmp_path, "before", "5", "gpus=1,scenario=training", "5")
+    with sqlite3.connect(url.removeprefix("sqlite:")) as db:
+        for (view,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+            db.execute(f"DROP VIEW {view}")
+        for table, column in (("process_minutes", "limit_code"), ("process_minutes", "limit_samples"), ("process_hours", "limits")):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        db.execute("UPDATE meta SET value = '13' WHERE key = 'schema_version'")
+    assert whirr("db", "migrate", "--store", url).code == 0
+    body = whirr("report", "--since", "-1d", "--store", url, "--json").json()
+    assert list(limits_of(body)) == [None] and limits_of(body)[None]["hours"] == pytest.approx(5 / 60, abs=0.02)
+    assert limits_of(body)[None]["words"] is None and limits_of(body)[None]["side"] is None
+    assert "(not judged)" in whirr("report", "--since", "-1d", "--store", url, "--by", "limit").out
+
+
 @pytest.mark.parametrize("args, message", [(["--by", "moon"], "invalid value 'moon' for --by"), (["--price", "x"], "--price must be a number"),
                                            (["--since", "never"], "--since must be a time"), (["--since", "-1h", "--until", "-2h"], "before until")])
 def test_wrong_usage(whirr, night, args, message):

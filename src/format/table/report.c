@@ -57,27 +57,46 @@ static void cell(struct grid *g, const struct page *page, const json_t *row, con
     grid_add(g, INK_PLAIN, text);
 }
 
+/* Who or what a row is about. */
+static const char *name_of(const json_t *row, bool limits)
+{
+    const char *kind = json_text(row, "kind"), *name = json_text(row, limits ? "words" : "name");
+    if (strcmp(kind, "unattributed") == 0)
+        return "(not attributed)";
+    if (strcmp(kind, "others") == 0)
+        return "(others)";
+    return name[0] ? name : limits ? "(not judged)" : "(none)";
+}
+
+/* Where a limit lies, for people. */
+static const char *side_of(const struct page *page, const json_t *row)
+{
+    static const char *const words[][2] = {
+        {"gpu", "GPU"}, {"link", "link"}, {"host", "host"}, {"others", "other programs"}, {"none", "nothing asked"}};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcmp(json_text(row, "side"), words[i][0]) == 0)
+            return words[i][1];
+    return page_dash(page);
+}
+
 static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)
 {
-    const struct grid_column columns[] = {{what, LEFT, 0},     {"HOURS", RIGHT, 0},      {"BUSY", RIGHT, 3},
-                                          {"KWH", RIGHT, 0},   {"SHARE", RIGHT, 2},      {"COST", RIGHT, 1},
-                                          {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}};
+    const struct grid_column columns[] = {
+        {what, LEFT, 0},    {"HOURS", RIGHT, 0}, {"BUSY", RIGHT, 3},       {"KWH", RIGHT, 0},       {"SHARE", RIGHT, 2},
+        {"COST", RIGHT, 1}, {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}, {"SIDE", LEFT, 0}};
+    const bool limits = strcmp(key, "limits") == 0;
     const json_t *rows = json_object_get(body, key);
     size_t count = json_array_size(rows);
     AUTO_GRID struct grid g;
-    grid_init(&g, columns, ARRAY_LEN(columns));
+    grid_init(&g, columns, ARRAY_LEN(columns) - !limits);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *name = json_text(row, "name"), *kind = json_text(row, "kind");
-        bool none = strcmp(kind, "unattributed") == 0;
+        const char *name = json_text(row, "name");
+        bool none = strcmp(json_text(row, "kind"), "unattributed") == 0;
         /* The last row says what no process was given: without it the rows would not add up. */
         if (i >= most && !none)
             continue;
-        grid_add(&g, none || !name[0] ? INK_FAINT : INK_PLAIN,
-                 none                          ? "(not attributed)"
-                 : strcmp(kind, "others") == 0 ? "(others)"
-                 : name[0]                     ? name
-                                               : "(none)");
+        grid_add(&g, none || !name[0] ? INK_FAINT : INK_PLAIN, name_of(row, limits));
         cell(&g, page, row, "hours", "hours");
         cell(&g, page, row, "busy_hours", "hours");
         cell(&g, page, row, "energy_kwh", "kwh");
@@ -86,6 +105,8 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
         cell(&g, page, row, "memory_gib_hours", "hours");
         cell(&g, page, row, "idle_gib_hours", "hours");
         cell(&g, page, row, "processes", "");
+        if (limits)
+            grid_add(&g, INK_PLAIN, side_of(page, row));
     }
     buf_char(out, '\n');
     grid_write(out, page, &g);
@@ -262,8 +283,9 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
         const char *by, *key, *title;
         bool seldom;
     } kinds[] = {
-        {"user", "users", "USER", false}, {"container", "containers", "CONTAINER", false}, {"pod", "pods", "POD", true},
-        {"job", "jobs", "JOB", true},     {"command", "commands", "COMMAND", false},       {"model", "models", "MODEL", true}};
+        {"user", "users", "USER", false},       {"container", "containers", "CONTAINER", false}, {"pod", "pods", "POD", true},
+        {"job", "jobs", "JOB", true},           {"command", "commands", "COMMAND", false},       {"model", "models", "MODEL", true},
+        {"limit", "limits", "LIMITED BY", true}};
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], line[200];
     if (!json_is_object(json_object_get(body, "totals")))
         return -EPROTO;

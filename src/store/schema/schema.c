@@ -15,6 +15,9 @@ enum { SQL_MAX = 1 << 18 };
 /* From each version to the next; schema SCHEMA_FIRST is the first one that was released. */
 static const struct migration migrations[] = {
     {13, "ALTER TABLE processes ADD COLUMN title TEXT;"}, /* what people call it, which takes its working directory to know */
+    {14, "ALTER TABLE process_minutes ADD COLUMN limit_code TEXT;" /* what limited it for the longest part of the minute */
+         "ALTER TABLE process_minutes ADD COLUMN limit_samples @INT;"
+         "ALTER TABLE process_hours ADD COLUMN limits TEXT;"},
     {0, NULL},
 };
 

@@ -369,6 +369,10 @@ static int view_of_process_buckets(const struct schema *schema, bool hours, stru
     views_add(v, "user_name", "p.user_name");
     add_use(v, "memory_max_mb", "memory_max_bytes");
     views_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
+    if (!hours) {
+        views_add(v, "limited_by", "t.limit_code");
+        views_add(v, "limited_percent", "CASE WHEN t.samples > 0 THEN 100.0 * t.limit_samples / t.samples END");
+    }
     return make(v,
                 hours ? "process_hours t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
                         "h.id = g.host_id"

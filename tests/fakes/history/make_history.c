@@ -4,9 +4,11 @@
  *   make_history URL MINUTES [PARAMETERS [INTERVAL_S [SKIP_FROM SKIP_TO]]]
  *
  * The history ends now, or at MAKE_HISTORY_END (seconds since 1970), so that two of them can be the same. Between the minutes
- * SKIP_FROM and SKIP_TO nothing is stored, as if the daemon had not run.
+ * SKIP_FROM and SKIP_TO nothing is stored, as if the daemon had not run. With MAKE_HISTORY_JUDGED, samples are judged before they
+ * are stored, as those of a daemon.
  */
 #include "box.h"
+#include "insight/judge/judge.h"
 #include "store/store.h"
 
 enum { BATCH = 64 };
@@ -14,6 +16,7 @@ enum { BATCH = 64 };
 struct maker {
     struct box box;
     struct store *store;
+    struct judge *judge; /* NULL: nothing is judged */
     const struct snapshot *batch[BATCH];
     size_t batched;
 };
@@ -38,12 +41,21 @@ static void tell_start(struct maker *m)
         die(err.text);
 }
 
+static void take_sample(struct maker *m)
+{
+    struct snapshot *s = box_sample(&m->box);
+    if (m->judge)
+        judge_take(m->judge, s);
+    m->batch[m->batched++] = s;
+}
+
 static void open_all(struct maker *m, const char *url, const char *params, int64_t minutes, double interval_s)
 {
     struct error err;
     const char *told = getenv("MAKE_HISTORY_END");
     int64_t end_ms = told ? strtoll(told, NULL, 10) * 1000 : clock_wall(&clock_system).ms;
     box_open(&m->box, params, (struct wall){end_ms - minutes * 60000}, interval_s);
+    m->judge = getenv("MAKE_HISTORY_JUDGED") ? judge_new() : NULL;
     const struct store_options options = {.env = &m->box.env, .url = url, .host = "box", .limits = store_default_limits};
     if (store_open(&options, &m->store, &err) < 0)
         die(err.text);
@@ -71,12 +83,13 @@ int main(int argc, char **argv)
             tell_start(&m);
         runs = !skipped;
         if (runs)
-            m.batch[m.batched++] = box_sample(&m.box);
+            take_sample(&m);
         if (m.batched == BATCH)
             flush(&m);
     }
     flush(&m);
     store_close(m.store);
+    judge_free(m.judge);
     sim_source.close(m.box.source);
     return 0;
 }
