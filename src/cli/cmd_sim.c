@@ -8,6 +8,12 @@
 #include "cli/show.h"
 #include "source/sim/sim.h"
 
+/* NULL: what is found depends on the scenario. */
+static const char *fault_finding(const struct sim_fault *f)
+{
+    return f->finding == SIM_ANY_FINDING ? NULL : finding_code_name(f->finding);
+}
+
 static void list_json(struct buf *out, const struct sim_scenario *scenarios, size_t count)
 {
     struct json_writer j = JSON_WRITER_PRETTY(out);
@@ -25,6 +31,16 @@ static void list_json(struct buf *out, const struct sim_scenario *scenarios, siz
         jw_end(&j);
     }
     jw_end(&j);
+    jw_key_array(&j, "faults");
+    const struct sim_fault *f;
+    for (size_t i = 0; (f = sim_fault(i)) != NULL; i++) {
+        jw_object(&j);
+        jw_key_text(&j, "name", f->name);
+        jw_key_text(&j, "what", f->what);
+        jw_key_text(&j, "finding", fault_finding(f));
+        jw_end(&j);
+    }
+    jw_end(&j);
     jw_key_array(&j, "models");
     const char *name, *full_name;
     for (size_t i = 0; (name = sim_card(i, &full_name)) != NULL; i++) {
@@ -38,6 +54,25 @@ static void list_json(struct buf *out, const struct sim_scenario *scenarios, siz
     buf_char(out, '\n');
 }
 
+/* What a scenario shows and when, for people. */
+static void course_words(const struct sim_scenario *s, char *text, size_t size)
+{
+    snprintf(text, size, "%s; %s%s%s", s->timeline, finding_code_name(s->finding), s->limit ? ", limited by " : "",
+             limit_words(s->limit));
+}
+
+static void list_item(struct buf *out, const struct page *page, int width, const char *name, const char *what, const char *course)
+{
+    buf_text(out, "  ");
+    page_cell(out, page, INK_STRONG, LEFT, name, width);
+    buf_text(out, "  ");
+    page_wrap(out, page, INK_PLAIN, what, width + 4, width + 4);
+    if (!course || !course[0])
+        return;
+    buf_printf(out, "%*s", width + 4, "");
+    page_wrap(out, page, INK_FAINT, course, width + 4, width + 4);
+}
+
 static void list_text(struct buf *out, const struct page *page, const struct sim_scenario *scenarios, size_t count)
 {
     int width = 0;
@@ -45,18 +80,15 @@ static void list_text(struct buf *out, const struct page *page, const struct sim
         width = MAX_OF(width, width_of(scenarios[i].name));
     page_wrap(out, page, INK_PLAIN, "Scenarios of `--source sim:scenario=NAME`:", 0, 0);
     for (size_t i = 0; i < count; i++) {
-        buf_text(out, "  ");
-        page_cell(out, page, INK_STRONG, LEFT, scenarios[i].name, width);
-        buf_text(out, "  ");
-        page_wrap(out, page, INK_PLAIN, scenarios[i].what, width + 4, width + 4);
-        if (scenarios[i].timeline && scenarios[i].timeline[0]) {
-            buf_printf(out, "%*s", width + 4, "");
-            char course[256];
-            snprintf(course, sizeof course, "%s; %s%s%s", scenarios[i].timeline, finding_code_name(scenarios[i].finding),
-                     scenarios[i].limit ? ", limited by " : "", limit_words(scenarios[i].limit));
-            page_wrap(out, page, INK_FAINT, course, width + 4, width + 4);
-        }
+        char course[256] = "";
+        if (scenarios[i].timeline && scenarios[i].timeline[0])
+            course_words(&scenarios[i], course, sizeof course);
+        list_item(out, page, width, scenarios[i].name, scenarios[i].what, course);
     }
+    page_wrap(out, page, INK_PLAIN, "Faults of `fault=KIND[NUMBER][@GPU][:FROM[-UNTIL]]`, beside any scenario:", 0, 0);
+    const struct sim_fault *f;
+    for (size_t i = 0; (f = sim_fault(i)) != NULL; i++)
+        list_item(out, page, width, f->name, f->what, fault_finding(f));
     AUTO_BUF struct buf cards = BUF(8192);
     const char *name;
     buf_text(&cards, "GPUs of `model=NAME`:");
@@ -80,8 +112,28 @@ static int sim_run(struct cli *cli)
     return show_text(&out);
 }
 
+/* The same for the man page. */
+static void sim_manual(struct buf *out)
+{
+    const struct sim_scenario *scenarios;
+    const struct sim_fault *f;
+    size_t count = sim_scenarios(&scenarios);
+    char text[512], course[256];
+    buf_text(out, "# SCENARIOS\n\n");
+    for (size_t i = 0; i < count; i++) {
+        course_words(&scenarios[i], course, sizeof course);
+        snprintf(text, sizeof text, "%s: %s", scenarios[i].what, course);
+        manual_item(out, scenarios[i].name, text);
+    }
+    buf_text(out, "# FAULTS\n\n");
+    for (size_t i = 0; (f = sim_fault(i)) != NULL; i++) {
+        snprintf(text, sizeof text, "%s%s%s", f->what, fault_finding(f) ? "; " : "", fault_finding(f) ? fault_finding(f) : "");
+        manual_item(out, f->name, text);
+    }
+}
+
 static const struct example examples[] = {
-    {"whirr sim list", "the scenarios"},
+    {"whirr sim list", "the scenarios and faults"},
     {"whirr --source sim:scenario=overheat", "show one of them"},
     {"whirr --source sim:gpus=8,model=h100 --watch", "eight GPUs of one model"},
 };
@@ -90,10 +142,15 @@ const struct command command_sim = {
     .alone = true,
     .name = "sim",
     .group = HELP_RUN,
-    .summary = "List the scenarios of the simulator",
+    .summary = "List the scenarios and faults of the simulator",
+    .details =
+        "A scenario is what happens on the simulated GPUs: `--source sim:scenario=NAME`. A fault comes on top of any of them: "
+        "`--source sim:scenario=NAME,fault=KIND[NUMBER][@GPU][:FROM[-UNTIL]]`, in seconds from where the scenario starts. "
+        "Behind each stands the code that `whirr why` must find first.",
     .arguments = "list",
     .arguments_max = 1,
     .examples = examples,
     .example_count = ARRAY_LEN(examples),
+    .manual = sim_manual,
     .run = sim_run,
 };

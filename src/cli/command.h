@@ -29,9 +29,10 @@ struct command {
     const struct example *examples;
     size_t example_count;
     bool hidden;
-    bool remote;                 /* can ask another host (--host) */
-    bool alone;                  /* needs no settings, or reads them in its own way */
-    int (*run)(struct cli *cli); /* returns the exit status */
+    bool remote;                     /* can ask another host (--host) */
+    bool alone;                      /* needs no settings, or reads them in its own way */
+    void (*manual)(struct buf *out); /* more sections of its man page; NULL: none */
+    int (*run)(struct cli *cli);     /* returns the exit status */
 };
 
 #define COMMAND_UNNAMED "status" /* the one that needs no name */
@@ -70,6 +71,8 @@ void help_options(struct buf *out, const struct page *page);
 
 void manual_overview(struct buf *out);
 void manual_command(struct buf *out, const struct command *command);
+/* An item of a list on a man page. */
+void manual_item(struct buf *out, const char *name, const char *text);
 
 void manual_metrics(struct buf *out, const struct page *page);
 void manual_metrics_markdown(struct buf *out);

@@ -36,18 +36,22 @@ static void option_items(struct buf *out, const struct option_spec *specs, size_
     }
 }
 
+void manual_item(struct buf *out, const char *name, const char *text)
+{
+    buf_text(out, "*");
+    plain(out, name);
+    buf_text(out, "*\n\t");
+    plain(out, text);
+    buf_text(out, "\n\n");
+}
+
 static void examples(struct buf *out, const struct command *command)
 {
     if (!command->example_count)
         return;
     buf_text(out, "# EXAMPLES\n\n");
-    for (size_t i = 0; i < command->example_count; i++) {
-        buf_text(out, "*");
-        plain(out, command->examples[i].line);
-        buf_text(out, "*\n\t");
-        plain(out, command->examples[i].what);
-        buf_text(out, "\n\n");
-    }
+    for (size_t i = 0; i < command->example_count; i++)
+        manual_item(out, command->examples[i].line, command->examples[i].what);
 }
 
 void manual_command(struct buf *out, const struct command *command)
@@ -64,6 +68,8 @@ void manual_command(struct buf *out, const struct command *command)
     buf_text(out, "# DESCRIPTION\n\n");
     plain(out, command->details ? command->details : command->summary);
     buf_text(out, command->details ? "\n\n" : ".\n\n");
+    if (command->manual)
+        command->manual(out);
     if (command->option_count) {
         buf_text(out, "# OPTIONS\n\n");
         option_items(out, command->options, command->option_count);

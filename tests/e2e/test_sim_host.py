@@ -13,3 +13,16 @@ import pytest
 def test_a_host_whose_driver_does_not_answer_says_why(whirr, fault, code, severity):
     body = whirr("--source", f"sim:fault={fault}", "why", "--json").json()
     assert [f["code"] for f in body["findings"]] == [code] and body["severity"] == severity
+
+
+def test_the_list_has_the_faults_with_the_code_that_each_must_show(whirr):
+    listed = whirr("sim", "list", "--json").json()
+    faults = {f["name"]: f["finding"] for f in listed["faults"]}
+    assert {name: faults[name] for name in ("hang", "error", "mismatch", "nodriver", "nopermission")} == {
+        "hang": "source_hung", "error": "source_failing", "mismatch": "driver_mismatch", "nodriver": "no_driver", "nopermission": "no_permission"}
+    text = whirr("sim", "list").out.split("Faults of ")[1]
+    for name, code in faults.items():
+        assert f"\n  {name} " in text and (code or "") in text, name
+        if code and name != "hang":  # which takes its time, above
+            body = whirr("--source", f"sim:scenario=training,start=300,fault={name}", "why", "--json").json()
+            assert body["findings"][0]["code"] == code, (name, body["findings"])

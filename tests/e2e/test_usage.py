@@ -135,6 +135,16 @@ def test_sim_list_names_the_scenarios(whirr):
     assert {"idle", "mixed"} <= {s["name"] for s in whirr("sim", "list", "--json").json()["scenarios"]}
 
 
+def test_the_manual_of_sim_has_the_scenarios_and_faults(whirr):
+    listed = whirr("sim", "list", "--json").json()
+    page = whirr("help", "--scdoc", "sim").out
+    scenarios, faults = page.split("# SCENARIOS\n")[1].split("# FAULTS\n")
+    for part, rows in ((scenarios, listed["scenarios"]), (faults, listed["faults"])):
+        for row in rows:
+            item = re.search(rf"^\*{row['name']}\*\n\t(.*)$", part, re.M).group(1).replace("\\", "")
+            assert item.startswith(row["what"]) and (row["finding"] or "") in item, item
+
+
 def test_every_metric_is_explained(whirr):
     out = whirr("help", "metrics").out
     assert "utilization_percent  gpu_utilization_percent" in out and "vbios_version" in out

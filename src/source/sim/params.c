@@ -15,28 +15,36 @@ static const char *const parameter_names[] = {"gpus", "scenario", "seed", "speed
 static const char *const vendor_names[] = {"mixed", "nvidia", "amd", "intel"};
 
 struct fault_name {
-    const char *name;
+    struct sim_fault said;
     enum sim_trouble_kind kind;
     bool one; /* without @GPU it is GPU 0 that has it, not all */
     double value;
 };
 static const struct fault_name fault_names[] = {
-    {"lost", TROUBLE_LOST, true, 0},
-    {"hang", TROUBLE_HANG, false, 0},
-    {"error", TROUBLE_ERROR, false, 0},
-    {"xid", TROUBLE_XID, true, 13},
-    {"ecc", TROUBLE_ECC, true, 0},
-    {"denied", TROUBLE_DENIED, false, 0},
-    {"slow", TROUBLE_SLOW, false, 0.2},
-    {"asleep", TROUBLE_ASLEEP, true, 0},
-    {"fan", TROUBLE_FAN_STOPPED, true, 0},
-    {"airflow", TROUBLE_AIRFLOW, true, 0.35},
-    {"power", TROUBLE_POWER_LIMIT, true, 0.5},
-    {"link", TROUBLE_LINK, true, 4},
-    {"mismatch", TROUBLE_MISMATCH, false, 0},
-    {"nodriver", TROUBLE_NO_DRIVER, false, 0},
-    {"nopermission", TROUBLE_NO_PERMISSION, false, 0},
+    {{"lost", "the GPU is lost: it stays listed, its readings fail", FINDING_LOST}, TROUBLE_LOST, true, 0},
+    {{"error", "the GPU returns an error; if all GPUs do, the source itself fails", FINDING_SOURCE_FAILING},
+     TROUBLE_ERROR,
+     false,
+     0},
+    {{"hang", "the driver doesn't return", FINDING_SOURCE_HUNG}, TROUBLE_HANG, false, 0},
+    {{"mismatch", "the driver was upgraded and not loaded anew", FINDING_DRIVER_MISMATCH}, TROUBLE_MISMATCH, false, 0},
+    {{"nodriver", "the driver is not loaded", FINDING_NO_DRIVER}, TROUBLE_NO_DRIVER, false, 0},
+    {{"nopermission", "the driver may not be used", FINDING_NO_PERMISSION}, TROUBLE_NO_PERMISSION, false, 0},
+    {{"xid", "the driver reports a critical error: xid79", FINDING_XID}, TROUBLE_XID, true, 13},
+    {{"ecc", "memory errors: one uncorrectable at once, corrected ones every 10 s", FINDING_DRIVER_VERDICT}, TROUBLE_ECC, true, 0},
+    {{"link", "the PCIe link has this many lanes: link4", FINDING_PCIE_LINK}, TROUBLE_LINK, true, 4},
+    {{"fan", "the fan has stopped", SIM_ANY_FINDING}, TROUBLE_FAN_STOPPED, true, 0},
+    {{"airflow", "only this share of the cooling is left: airflow0.35", SIM_ANY_FINDING}, TROUBLE_AIRFLOW, true, 0.35},
+    {{"power", "the power limit is set to this share of the default: power0.5", SIM_ANY_FINDING}, TROUBLE_POWER_LIMIT, true, 0.5},
+    {{"asleep", "the GPU sleeps", SIM_ANY_FINDING}, TROUBLE_ASLEEP, true, 0},
+    {{"denied", "privileges are missing: no processes, no profiling counters", SIM_ANY_FINDING}, TROUBLE_DENIED, false, 0},
+    {{"slow", "each reading takes this many seconds: slow0.2", SIM_ANY_FINDING}, TROUBLE_SLOW, false, 0.2},
 };
+
+const struct sim_fault *sim_fault(size_t number)
+{
+    return number < ARRAY_LEN(fault_names) ? &fault_names[number].said : NULL;
+}
 
 /* "unknown scenario 'trainnig' (did you mean 'training'?); known: ..." */
 static int params_refuse(struct error *err, const char *what, struct str given, const char *const *names, size_t count)
@@ -92,8 +100,8 @@ static int add_fault(struct sim_world *w, struct str text, struct error *err)
     const char *names[ARRAY_LEN(fault_names)];
     const struct fault_name *f = NULL;
     for (size_t i = 0; i < ARRAY_LEN(fault_names); i++) {
-        names[i] = fault_names[i].name;
-        if (str_is((struct str){kind.at, letters}, fault_names[i].name))
+        names[i] = fault_names[i].said.name;
+        if (str_is((struct str){kind.at, letters}, fault_names[i].said.name))
             f = &fault_names[i];
     }
     if (!f)
@@ -101,7 +109,7 @@ static int add_fault(struct sim_world *w, struct str text, struct error *err)
 
     struct sim_condition c = {.kind = f->kind, .value = f->value};
     if (letters < kind.len &&
-        sim_params_number(err, f->name, (struct str){kind.at + letters, kind.len - letters}, 0, 10000, &c.value) < 0)
+        sim_params_number(err, f->said.name, (struct str){kind.at + letters, kind.len - letters}, 0, 10000, &c.value) < 0)
         return err ? err->code : -EINVAL;
     double on = 0, until = 0;
     if (gpu.len && sim_params_number(err, "fault GPU", gpu, 0, GPU_MAX - 1, &on) < 0)

@@ -50,6 +50,14 @@ size_t sim_scenarios(const struct sim_scenario **ret);
 /* The cards that `model=` knows, by number: "h100"; NULL behind the last. full_name may be NULL. */
 const char *sim_card(size_t number, const char **full_name);
 
+/* A fault that `fault=` adds to any scenario. */
+#define SIM_ANY_FINDING FINDING_CODE_COUNT /* what is found depends on the scenario, or comes later */
+struct sim_fault {
+    const char *name, *what;
+    enum finding_code finding; /* what whirr must find first on a GPU at work */
+};
+const struct sim_fault *sim_fault(size_t number); /* NULL behind the last */
+
 extern const struct source_ops sim_source;
 
 /* Conditions that explain heat, noise or slowness without a process. Bits. */
