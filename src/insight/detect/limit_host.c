@@ -21,9 +21,12 @@ enum {
     FAULTS = 100,      /* a second, from a disk */
     GPU_USED = 5,      /* of the GPU: it was given some work */
     SMALL_ENGINE = 50, /* the engine was in use for long enough to compare it with the multiprocessors */
-    COMPILE_ENGINE = 200,
+    COMPILE_ENGINE = 150,
+    CORE_FULL = 850,     /* of a thread that has no time left */
+    LOADERS_BUSY = 1500, /* of all loaders together */
 };
 enum { DISK_BYTES = 20000000, DISK_BYTES_MANY = 100000000 };
+enum { LAUNCH_BYTES = 100000000 }; /* a second: launches of tiny kernels move 250 MB, compiling between them 40 */
 
 static struct limit_look look(enum limit code, double confidence)
 {
@@ -92,12 +95,19 @@ static struct limit_look limit_of_machine(const struct host_evidence *h)
     return look(LIMIT_UNJUDGED, 0);
 }
 
-static bool compiles(const struct limit_facts *f, const struct host_evidence *h)
+static bool is_library(const char *compiler)
 {
-    bool child = h->compiler[0] && strncmp(h->compiler, "lib", 3) != 0;
-    /* The library alone is mapped by many a program that does not use it any more: it counts where kernels hardly run. */
-    return child ||
-           (h->compiler[0] && of(f->engine) <= COMPILE_ENGINE && (!f->counted || of(f->engine) < GPU_USED || kernels_are_tiny(f)));
+    return strncmp(compiler, "lib", 3) == 0;
+}
+
+/* The library alone is mapped by many a program that does not use it any more: it counts where kernels hardly run, and where
+ * neither commands for them nor data cross the bus. */
+static bool compiles_inside(const struct limit_facts *f, const struct host_evidence *h)
+{
+    int64_t moves = of(f->gpu->pcie_rx_bytes_per_s) + of(f->gpu->pcie_tx_bytes_per_s);
+    int64_t files = of(h->read_bytes_per_s) + of(h->write_bytes_per_s);
+    bool rests = MAX_OF(of(f->engine), of(f->util)) <= COMPILE_ENGINE && moves < LAUNCH_BYTES && files < DISK_BYTES;
+    return is_library(h->compiler) && rests && (!f->counted || of(f->engine) < GPU_USED || kernels_are_tiny(f));
 }
 
 /* A program that runs, on one thread or several. */
@@ -105,8 +115,11 @@ static struct limit_look limit_of_threads(const struct limit_facts *f, const str
 {
     int64_t busiest = MAX_OF(of(h->busiest_thread_permille), of(h->main_cpu_permille));
     bool runs = busiest >= CORE_BUSY || of(h->main_running_permille) >= WAITS_MOST + 100;
-    if (compiles(f, h) && (runs || of(h->child_busiest_permille) >= LOADER_BUSY))
-        return look(LIMIT_COMPILE, strncmp(h->compiler, "lib", 3) == 0 ? 0.65 : 0.85);
+    bool started = h->compiler[0] && !is_library(h->compiler);
+    if (started && (runs || of(h->child_busiest_permille) >= LOADER_BUSY))
+        return look(LIMIT_COMPILE, 0.85);
+    if (runs && compiles_inside(f, h))
+        return look(LIMIT_COMPILE, 0.65);
     if (of(h->runqueue_permille) >= QUEUED)
         return look(LIMIT_HOST_CPU, 0.75);
     if (!runs)
@@ -114,11 +127,18 @@ static struct limit_look limit_of_threads(const struct limit_facts *f, const str
     return kernels_are_tiny(f) ? look(LIMIT_LAUNCH, 0.8) : look(LIMIT_HOST_CPU, f->counted ? 0.85 : 0.6);
 }
 
+/* Loaders that are busy feed a program that has time left: more of them would feed it faster. */
+static bool is_fed_too_slowly(const struct host_evidence *h)
+{
+    int64_t busiest = MAX_OF(of(h->busiest_thread_permille), of(h->main_cpu_permille));
+    return is_loader(h->busiest_child) && of(h->child_cpu_permille) >= LOADERS_BUSY && busiest < CORE_FULL;
+}
+
 /* A program whose main thread waits for its children: what they do is what it does. */
 static struct limit_look limit_of_children(const struct limit_facts *f, const struct host_evidence *h)
 {
     bool waits = waits_for_others(h) >= WAITS_MOST && of(h->main_running_permille) < WAITS_MOST;
-    if (!of(h->child_count) || !waits)
+    if (!of(h->child_count) || !(waits || is_fed_too_slowly(h)))
         return look(LIMIT_UNJUDGED, 0);
     bool busy = of(h->child_busiest_permille) >= LOADER_BUSY;
     if (busy && h->compiler[0] && strcmp(h->busiest_child, h->compiler) == 0)
