@@ -20,7 +20,7 @@ enum {
     FILES_PER_PROCESS = 8, /* at least: how many processes there are, each is looked at */
     LOOK_LEAST_MS = 300,   /* two looks are so far apart: what is between is answered from the last one */
     QUICK_LEAST_MS = 4,
-    FULL_MS = 4000,
+    FULL_MS = 6000,
     FORGET_MS = 3000, /* so long, and so many rounds: what a program did before its GPU was busy is over */
     FORGET_ROUNDS = 3,
     WINDOW_MS = 4500, /* what was before says nothing about now */

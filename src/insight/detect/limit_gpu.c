@@ -144,7 +144,7 @@ static bool nvlink_is_full(const struct gpu *gpu)
 {
     enum { LINK_GB = 25 }; /* of one link, in one direction */
     int64_t links, most = MAX_OF(reading_or(gpu->nvlink_rx_bytes_per_s, 0), reading_or(gpu->nvlink_tx_bytes_per_s, 0));
-    return reading_get(gpu->nvlink_links_active, &links) && links > 0 && most / (links * LINK_GB * 1000000) >= NVLINK_FULL;
+    return reading_get(gpu->nvlink_links_active, &links) && links > 0 && most / (LINK_GB * 1000000LL) / links >= NVLINK_FULL;
 }
 
 static struct limit_look limit_of_links(const struct limit_facts *f)
