@@ -90,8 +90,7 @@ static const struct option_spec options[] = {
 static const struct example examples[] = {
     {"whirr report", "the last seven days: hours, energy, cost, idle memory, hot spells"},
     {"whirr report --since -30d --by user", "a month by user (or container, pod, job, command, model)"},
-    {"whirr report --by limit", "what the programs waited for: hours, energy and cost by what limited them"},
-    {"whirr report --since yesterday --until today --price 0.30", "yesterday, with cost"},
+    {"whirr report --since yesterday --until today --price 0.30 --by limit", "yesterday with cost, by what limited the programs"},
 };
 
 const struct command command_report = {
