@@ -38,6 +38,11 @@ int cli_usage(const struct cli *cli, const char *format, ...)
     return cli && cli->failure_status ? cli->failure_status : EXIT_USAGE;
 }
 
+int cli_error(const struct cli *cli, const struct error *err)
+{
+    return err->code == -EINVAL ? cli_usage(cli, "%s", err->text) : cli_fail("%s", err->text);
+}
+
 int cli_unknown(const struct cli *cli, const char *kind, const char *word, const char *const *names, size_t count)
 {
     enum { A_FEW = 8 };

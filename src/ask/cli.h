@@ -44,6 +44,8 @@ struct cli {
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* `cli` may be NULL: no command is known yet. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What err says, as wrong usage (-EINVAL) or as a failure. */
+int cli_error(const struct cli *cli, const struct error *err);
 
 /* A name that is not among `names`: with the nearest one, or with all of a few. */
 int cli_unknown(const struct cli *cli, const char *kind, const char *word, const char *const *names, size_t count);

@@ -275,12 +275,6 @@ static int completion_run(struct cli *cli)
     return cli_unknown(cli, "shell", asked, names, ARRAY_LEN(names));
 }
 
-static const struct example examples[] = {
-    {"source <(whirr completion bash)", "for this bash session"},
-    {"whirr completion zsh > \"${fpath[1]}/_whirr\"", "for zsh, permanently"},
-    {"whirr completion fish > ~/.config/fish/completions/whirr.fish", "for fish, permanently"},
-};
-
 const struct command command_completion = {
     .alone = true,
     .name = "completion",
@@ -289,7 +283,8 @@ const struct command command_completion = {
     .arguments = "bash|zsh|fish",
     .arguments_min = 1,
     .arguments_max = 1,
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    .examples = {{"source <(whirr completion bash)", "for this bash session"},
+                 {"whirr completion zsh > \"${fpath[1]}/_whirr\"", "for zsh, permanently"},
+                 {"whirr completion fish > ~/.config/fish/completions/whirr.fish", "for fish, permanently"}},
     .run = completion_run,
 };

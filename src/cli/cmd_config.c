@@ -87,12 +87,6 @@ static const struct option_spec options[] = {
     {.name = "show-secrets", .help = "With `show`: print passwords, tokens and notification addresses, too"},
 };
 
-static const struct example examples[] = {
-    {"whirr config check", "is everything right, and if not, where is the mistake?"},
-    {"whirr config show", "every setting, and the file, variable or default it comes from"},
-    {"whirr config default > ~/.config/whirr/whirr.toml", "a commented file to start with"},
-};
-
 const struct command command_config = {
     .alone = true,
     .exits = "0 fine; 1 check found mistakes; 2 wrong usage, or a configuration that can't be used.",
@@ -105,9 +99,9 @@ const struct command command_config = {
     .arguments = "check|show|default",
     .arguments_min = 1,
     .arguments_max = 1,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr config check", "is everything right, and if not, where is the mistake?"},
+                 {"whirr config show", "every setting, and the file, variable or default it comes from"},
+                 {"whirr config default > ~/.config/whirr/whirr.toml", "a commented file to start with"}},
     .run = config_run,
 };

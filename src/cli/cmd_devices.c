@@ -15,7 +15,6 @@ static int render_devices(struct cli *cli, struct session *session, struct buf *
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_devices(&j, s, only);
-        buf_char(out, '\n');
     } else {
         table_devices(out, &cli->page, s, only);
     }
@@ -35,7 +34,6 @@ static int render_driver(struct cli *cli, struct session *session, struct buf *o
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_driver(&j, s);
-        buf_char(out, '\n');
     } else {
         table_driver(out, &cli->page, s);
     }
@@ -48,38 +46,27 @@ static int run_driver(struct cli *cli)
 }
 
 static const struct option_spec device_options[] = {
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
-};
-
-static const struct example device_examples[] = {
-    {"whirr devices", "the GPUs of this host with index, memory and PCI address"},
-    {"whirr devices --json | jq -r '.devices[].name'", "their names for a script"},
-    {"whirr devices --watch", "see a GPU appear or disappear"},
+    OPTION_WATCH,
 };
 
 const struct command command_devices = {
     .name = "devices",
     .summary = "List the GPUs",
     .details = "A GPU that can't be read stays in the list, with the driver's error.",
-    .options = device_options,
-    .option_count = ARRAY_LEN(device_options),
-    .examples = device_examples,
-    .example_count = ARRAY_LEN(device_examples),
+    OPTIONS(device_options),
+    .examples = {{"whirr devices", "the GPUs of this host with index, memory and PCI address"},
+                 {"whirr devices --json | jq -r '.devices[].name'", "their names for a script"},
+                 {"whirr devices --watch", "see a GPU appear or disappear"}},
     .remote = true,
     .run = run_devices,
-};
-
-static const struct example driver_examples[] = {
-    {"whirr driver", "driver, CUDA and NVML versions"},
-    {"whirr driver --json | jq -r .driver_version", "the driver version for a script"},
-    {"whirr driver --direct", "without asking a running daemon"},
 };
 
 const struct command command_driver = {
     .name = "driver",
     .summary = "Show the driver, CUDA and NVML versions",
-    .examples = driver_examples,
-    .example_count = ARRAY_LEN(driver_examples),
+    .examples = {{"whirr driver", "driver, CUDA and NVML versions"},
+                 {"whirr driver --json | jq -r .driver_version", "the driver version for a script"},
+                 {"whirr driver --direct", "without asking a running daemon"}},
     .remote = true,
     .run = run_driver,
 };

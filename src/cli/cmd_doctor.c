@@ -37,7 +37,6 @@ static int doctor_render(struct cli *cli, struct session *session, struct buf *o
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         doctor_json(&j, facts, s, findings, described.at ? described.at : "");
-        buf_char(out, '\n');
     } else {
         doctor_text(out, &cli->page, facts, s, findings, described.at ? described.at : "");
     }
@@ -75,12 +74,6 @@ static const struct option_spec options[] = {
     {.name = "with-private", .help = "Keep names, command lines, serial numbers and UUIDs in the bundle"},
 };
 
-static const struct example examples[] = {
-    {"whirr doctor", "what works, what doesn't, and how to fix it"},
-    {"whirr doctor --bundle bug.machine", "record this host as one text file, for a bug report"},
-    {"whirr doctor --unpack bug.machine bug && whirr --sysroot bug", "replay such a host"},
-};
-
 const struct command command_doctor = {
     .name = "doctor",
     .group = HELP_EXPLAIN,
@@ -90,9 +83,9 @@ const struct command command_doctor = {
                "--with-private is given. Unpack it to replay it with --sysroot.",
     .arguments = "[DIRECTORY]",
     .arguments_max = 1,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr doctor", "what works, what doesn't, and how to fix it"},
+                 {"whirr doctor --bundle bug.machine", "record this host as one text file, for a bug report"},
+                 {"whirr doctor --unpack bug.machine bug && whirr --sysroot bug", "replay such a host"}},
     .run = doctor_run,
 };

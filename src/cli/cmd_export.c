@@ -109,7 +109,7 @@ static int export_run(struct cli *cli)
         return cli_usage(cli, "export has no JSON form; use `whirr status --json`");
     struct session *session = sd ? NULL : session_open(cli, &err);
     if (!session && !sd)
-        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        return cli_error(cli, &err);
     AUTO_BUF struct buf out = BUF(PROMETHEUS_MAX);
     int rc = sd ? targets(cli, &out, &err) : export(cli, session, &out, &err);
     session_close(session);
@@ -123,20 +123,10 @@ static int export_run(struct cli *cli)
 static const char *const sets[] = {"dcgm", "nvidia_smi", NULL};
 
 static const struct option_spec options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .complete = COMPLETE_FILE,
-     .help = "Write to FILE, whole or not at all, instead of stdout"},
+    OPTION_OUTPUT("Write to FILE, whole or not at all, instead of stdout"),
     {.name = "openmetrics", .help = "Print OpenMetrics instead of Prometheus text"},
     {.name = "targets", .help = "Print the hosts of [hosts.NAME] instead, for file_sd_configs of Prometheus"},
     {.name = "set", .argument = "NAME", .values = sets, .help = "Add the series of another exporter (may be repeated)"},
-};
-
-static const struct example examples[] = {
-    {"whirr export", "all series, as a scrape of /metrics returns them"},
-    {"whirr export -o /var/lib/prometheus/node-exporter/whirr.prom", "for the textfile collector of node_exporter, from a timer"},
-    {"whirr export --set dcgm | grep DCGM", "under the names of dcgm-exporter"},
 };
 
 const struct command command_export = {
@@ -146,9 +136,10 @@ const struct command command_export = {
     .details =
         "Asks the daemon, which also knows health, alerts and the guard; without one, or with --set, samples here. What is in it "
         "is set in [metrics] of the configuration. FILE is replaced in one step, so a collector never sees half of it.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr export", "all series, as a scrape of /metrics returns them"},
+                 {"whirr export -o /var/lib/prometheus/node-exporter/whirr.prom",
+                  "for the textfile collector of node_exporter, from a timer"},
+                 {"whirr export --set dcgm | grep DCGM", "under the names of dcgm-exporter"}},
     .run = export_run,
 };

@@ -193,8 +193,6 @@ static int fit_render(struct cli *cli, struct session *session, struct buf *out,
             page_wrap(out, &cli->page, INK_WARN, "Note: a size says nothing about the context; give the model's file for that.", 2,
                       0);
     }
-    if (cli->json)
-        buf_char(out, '\n');
     return 0;
 }
 
@@ -231,12 +229,6 @@ static const struct option_spec options[] = {
     {.name = "env", .help = "Print only CUDA_VISIBLE_DEVICES=... (or HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK)"},
 };
 
-static const struct example examples[] = {
-    {"whirr fit 24GiB", "which GPU has 24 GiB?"},
-    {"whirr fit llama-70b.Q4_K_M.gguf --context 32768 --kv-type q8_0", "does this model fit, with that context?"},
-    {"env $(whirr fit model.gguf --env) llama-server -m model.gguf", "start it on the GPUs where it fits"},
-};
-
 const struct command command_fit = {
     .exits = "0 it fits, even if workers must be evicted first (not with --now); 1 it doesn't fit, or there is no way to know; 2 "
              "wrong usage or configuration.",
@@ -251,10 +243,10 @@ const struct command command_fit = {
     .arguments = "[SIZE|FILE|DIRECTORY]",
     .arguments_min = 0,
     .arguments_max = 1,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr fit 24GiB", "which GPU has 24 GiB?"},
+                 {"whirr fit llama-70b.Q4_K_M.gguf --context 32768 --kv-type q8_0", "does this model fit, with that context?"},
+                 {"env $(whirr fit model.gguf --env) llama-server -m model.gguf", "start it on the GPUs where it fits"}},
     .remote = true,
     .run = fit_run,
 };

@@ -25,7 +25,6 @@ static void write_answer(struct cli *cli, const struct forecast *f, const struct
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_forecast(&j, f, basis, only);
-        buf_char(out, '\n');
     } else {
         table_forecast(out, &cli->page, f, basis, only);
     }
@@ -154,13 +153,7 @@ static const struct option_spec options[] = {
      .argument = "SECONDS",
      .help = "Without a daemon: watch this long before answering (default: 20, or 0 if recent history is stored)"},
     OPTION_STORE,
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
-};
-
-static const struct example examples[] = {
-    {"whirr forecast", "when memory is full, when a GPU throttles, when the disk is full"},
-    {"whirr forecast --gpu 1 --json | jq .gpus[0].memory.seconds", "one number as data"},
-    {"whirr forecast --direct --watch-for 60", "without the daemon, after watching for a minute"},
+    OPTION_WATCH,
 };
 
 const struct command command_forecast = {
@@ -172,10 +165,10 @@ const struct command command_forecast = {
         "growing; or no trend. Temperature: where it settles under the current load; never, if that is below the GPU's throttle "
         "limit. History database: when it reaches its size limit or the disk is full. A running daemon is asked first: it has more "
         "samples, so it sees further. The interval is meant to hold the truth in four of five cases.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr forecast", "when memory is full, when a GPU throttles, when the disk is full"},
+                 {"whirr forecast --gpu 1 --json | jq .gpus[0].memory.seconds", "one number as data"},
+                 {"whirr forecast --direct --watch-for 60", "without the daemon, after watching for a minute"}},
     .remote = true,
     .run = forecast_run,
 };

@@ -22,7 +22,6 @@ static void write_answer(struct cli *cli, const struct health *health, const str
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_health(&j, health, basis, verdict, only);
-        buf_char(out, '\n');
     } else if (options_has(cli->options, "nagios")) {
         nagios_health(out, health, basis, only);
     } else {
@@ -77,13 +76,7 @@ static int health_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "nagios", .help = "Print one line with performance data for Nagios, Icinga and the like"},
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
-};
-
-static const struct example examples[] = {
-    {"whirr health", "the state of each GPU, the reason, and what to do"},
-    {"whirr health --nagios", "as a check plugin"},
-    {"whirr health --json | jq -r '.gpus[] | select(.state != \"healthy\") | .reason'", "only what is wrong"},
+    OPTION_WATCH,
 };
 
 const struct command command_health = {
@@ -96,10 +89,10 @@ const struct command command_health = {
     .details = "Checks driver errors (XID, including earlier ones in the kernel log), memory errors and repairs, overheating and "
                "throttling, links, fans, and the driver's own verdict. A running daemon is asked first: it knows what lasted, what "
                "came back after a reset, and what is missing. States: healthy, degraded, failing, lost, asleep, unknown.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr health", "the state of each GPU, the reason, and what to do"},
+                 {"whirr health --nagios", "as a check plugin"},
+                 {"whirr health --json | jq -r '.gpus[] | select(.state != \"healthy\") | .reason'", "only what is wrong"}},
     .remote = true,
     .run = health_run,
 };

@@ -45,12 +45,6 @@ static const struct option_spec options[] = {
     {.name = "markdown", .hidden = true, .help = "Print the metrics as docs/metrics.md"},
 };
 
-static const struct example examples[] = {
-    {"whirr help ps", "usage, examples and options of one command; -v for more"},
-    {"whirr help options", "the options that every command accepts"},
-    {"whirr help metrics", "every reading: JSON key, Prometheus name, meaning"},
-};
-
 const struct command command_help = {
     .alone = true,
     .name = "help",
@@ -58,9 +52,9 @@ const struct command command_help = {
     .summary = "Show help for whirr, a command, all options, or all metrics",
     .arguments = "[COMMAND|options|metrics]",
     .arguments_max = 1,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr help ps", "usage, examples and options of one command; -v for more"},
+                 {"whirr help options", "the options that every command accepts"},
+                 {"whirr help metrics", "every reading: JSON key, Prometheus name, meaning"}},
     .run = run_help,
 };

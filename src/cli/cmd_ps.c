@@ -54,7 +54,6 @@ static int render_sums(struct cli *cli, const struct snapshot *s, const struct p
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         fleet_json_ps(&j, &f, &view);
-        buf_char(out, '\n');
     } else {
         if (f.simulated) {
             page_simulated(out, &cli->page);
@@ -102,7 +101,6 @@ static int ps_render(struct cli *cli, struct session *session, struct buf *out, 
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_processes(&j, s, &rows);
-        buf_char(out, '\n');
         return 0;
     }
     if (s->gpu_count == 0) {
@@ -142,13 +140,7 @@ static const struct option_spec options[] = {
     FLEET_OPTION,
     {.name = "by", .argument = "WHAT", .values = fleet_keys, .help = "Add up by user, container, pod, job or host"},
     FLEET_OPTION_ALL,
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
-};
-
-static const struct example examples[] = {
-    {"whirr ps --sort memory", "who is using the most memory"},
-    {"whirr ps --gpu 1 --user alice", "what alice is running on GPU 1"},
-    {"whirr ps --json | jq '.processes[].pid'", "the PIDs for a script"},
+    OPTION_WATCH,
 };
 
 const struct command command_ps = {
@@ -159,10 +151,10 @@ const struct command command_ps = {
                "BY is `util`, or `alone` where shares are unknown and it is the only process. The row `(not attributed)` has the "
                "rest: idle power, hidden processes, unknown shares. Arguments that look like keys, tokens or passwords are masked "
                "unless --show-secrets is given.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr ps --sort memory", "who is using the most memory"},
+                 {"whirr ps --gpu 1 --user alice", "what alice is running on GPU 1"},
+                 {"whirr ps --json | jq '.processes[].pid'", "the PIDs for a script"}},
     .remote = true,
     .run = ps_run,
 };

@@ -69,7 +69,7 @@ static int record_run(struct cli *cli)
     told_to_end((struct mono){0}); /* blocks the signals before threads are started, which inherit it */
     struct session *session = session_open(cli, &err);
     if (!session)
-        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        return cli_error(cli, &err);
     session_set_max_age(session, every_ms / 2);
     struct recorder *recorder = recorder_open(path, &err);
     int status = EXIT_FAILED;
@@ -94,12 +94,6 @@ static const struct option_spec options[] = {
     {.name = "quiet", .letter = 'q', .help = "Don't report progress"},
 };
 
-static const struct example examples[] = {
-    {"whirr record night.whirr", "a sample every second, until Ctrl+C"},
-    {"whirr record run.whirr --interval 0.2 --duration 60", "five samples a second, for a minute"},
-    {"whirr --source replay:night.whirr --watch", "replay it"},
-};
-
 const struct command command_record = {
     .name = "record",
     .group = HELP_RUN,
@@ -109,9 +103,9 @@ const struct command command_record = {
     .arguments = "FILE",
     .arguments_min = 1,
     .arguments_max = 1,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr record night.whirr", "a sample every second, until Ctrl+C"},
+                 {"whirr record run.whirr --interval 0.2 --duration 60", "five samples a second, for a minute"},
+                 {"whirr --source replay:night.whirr --watch", "replay it"}},
     .run = record_run,
 };

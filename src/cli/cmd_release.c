@@ -86,12 +86,8 @@ static int release_run(struct cli *cli)
     struct error err = {0};
     struct client *client = NULL;
     int result = act_open(cli, &client, &err);
-    if (result == -EINVAL)
-        return cli_usage(cli, "%s", err.text);
-    if (result == -ENOENT)
-        return release_not_held(cli, &err);
     if (result)
-        return cli_fail("%s", err.text);
+        return result == -ENOENT ? release_not_held(cli, &err) : cli_error(cli, &err);
     int status = release_ask(cli, client, for_ms);
     client_close(client);
     return status;
@@ -102,12 +98,6 @@ static const struct option_spec options[] = {
     {.name = "end", .help = "Take the driver back now"},
 };
 
-static const struct example examples[] = {
-    {"whirr release --for 20m && apt upgrade nvidia-driver", "while the driver is upgraded"},
-    {"whirr release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset while nothing holds it"},
-    {"whirr release --end", "take it back early"},
-};
-
 const struct command command_release = {
     .exits = "0 the driver is released, or nothing holds it; 1 it failed, or only a daemon that is not yours is running; 2 wrong "
              "usage or configuration.",
@@ -116,10 +106,10 @@ const struct command command_release = {
     .summary = "Release the GPU driver for a while, for an upgrade or a reset",
     .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile, and are read again "
                "automatically. Acts on your own daemon (root: the system's) or the one given with --socket, and on no other.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr release --for 20m && apt upgrade nvidia-driver", "while the driver is upgraded"},
+                 {"whirr release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset while nothing holds it"},
+                 {"whirr release --end", "take it back early"}},
     .remote = true,
     .run = release_run,
 };

@@ -48,7 +48,7 @@ static int print_fields(struct cli *cli, struct past_question *q, const char *by
     }
     fields_close(f);
     json_decref(body);
-    return rc == -EINVAL ? cli_usage(cli, "%s", err.text) : rc < 0 ? cli_fail("%s", err.text) : show_text(&out);
+    return rc < 0 ? cli_error(cli, &err) : show_text(&out);
 }
 
 static int report_run(struct cli *cli)
@@ -87,12 +87,6 @@ static const struct option_spec options[] = {
     FLEET_OPTION_ALL,
 };
 
-static const struct example examples[] = {
-    {"whirr report", "the last seven days: hours, energy, cost, idle memory, hot spells"},
-    {"whirr report --since -30d --by user", "a month by user (or container, pod, job, command, model)"},
-    {"whirr report --since yesterday --until today --price 0.30 --by limit", "yesterday with cost, by what limited the programs"},
-};
-
 const struct command command_report = {
     .name = "report",
     .group = HELP_PAST,
@@ -102,10 +96,11 @@ const struct command command_report = {
                "from power over time if it has none; each process gets its share, and what can't be attributed to any process has "
                "a row of its own. Memory held without computing is listed with its owner. "
                "By limit, each minute of a process counts for what limited it the longest in that minute.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr report", "the last seven days: hours, energy, cost, idle memory, hot spells"},
+                 {"whirr report --since -30d --by user", "a month by user (or container, pod, job, command, model)"},
+                 {"whirr report --since yesterday --until today --price 0.30 --by limit",
+                  "yesterday with cost, by what limited the programs"}},
     .remote = true,
     .run = report_run,
 };

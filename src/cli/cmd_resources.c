@@ -45,7 +45,6 @@ static int resources_render(struct cli *cli, struct session *session, struct buf
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_resources(&j, s, &host);
-        buf_char(out, '\n');
     } else {
         table_resources(out, &cli->page, s, &host);
     }
@@ -61,22 +60,16 @@ static int resources_run(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
-};
-
-static const struct example examples[] = {
-    {"whirr resources", "CPU, memory, GPUs and network of this host"},
-    {"whirr resources --json | jq .gpu_free_vram_gb", "free memory of the GPU with the most available"},
-    {"whirr resources --watch=5", "refresh every 5 seconds"},
+    OPTION_WATCH,
 };
 
 const struct command command_resources = {
     .name = "resources",
     .summary = "Show CPU, memory, network and GPUs of this host in short",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr resources", "CPU, memory, GPUs and network of this host"},
+                 {"whirr resources --json | jq .gpu_free_vram_gb", "free memory of the GPU with the most available"},
+                 {"whirr resources --watch=5", "refresh every 5 seconds"}},
     .remote = true,
     .run = resources_run,
 };

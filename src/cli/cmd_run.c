@@ -119,16 +119,13 @@ static int run_program(const char *const *argv)
 
 static int run_command(struct cli *cli)
 {
-    static const char *argv[ARGUMENTS_MAX + 1];
     struct error err = {0};
     int64_t wait_ms = WAIT_DEFAULT_MS;
     if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    for (size_t i = 0; i < cli->options->argument_count; i++)
-        argv[i] = cli->options->arguments[i];
     size_t guards = announce(cli, "announce", NULL);
     wait_for_room(cli, wait_ms); /* also where none has answered: one may be slow, and has heard of it */
-    int status = run_program(argv);
+    int status = run_program(cli->options->arguments);
     if (guards)
         announce(cli, "unannounce", NULL);
     return status;
@@ -136,12 +133,6 @@ static int run_command(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "wait", .argument = "SECONDS", .help = "Maximum time to wait for room on the GPU (default: 120)"},
-};
-
-static const struct example examples[] = {
-    {"whirr run -- blender -b scene.blend -a", "render with the whole GPU"},
-    {"whirr run -- %command%", "in the launch options of a Steam game"},
-    {"whirr run --wait 10 -- ./benchmark", "wait at most 10 seconds for room"},
 };
 
 const struct command command_run = {
@@ -154,9 +145,9 @@ const struct command command_run = {
     .arguments = "-- COMMAND...",
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr run -- blender -b scene.blend -a", "render with the whole GPU"},
+                 {"whirr run -- %command%", "in the launch options of a Steam game"},
+                 {"whirr run --wait 10 -- ./benchmark", "wait at most 10 seconds for room"}},
     .run = run_command,
 };

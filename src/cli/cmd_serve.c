@@ -118,12 +118,6 @@ static const struct option_spec options[] = {
     {.name = "log-level", .argument = "LEVEL", .values = log_levels, .help = "Least severe messages to log (default: info)"},
 };
 
-static const struct example examples[] = {
-    {"whirr serve", "dashboard and API on http://127.0.0.1:9447"},
-    {"whirr serve --interval 1 --store sqlite:gpu.db", "a sample every second, kept in a file"},
-    {"whirr token new laptop && whirr serve --listen 0.0.0.0:9447", "for other hosts, with a token"},
-};
-
 const struct command command_serve = {
     .alone = true,
     .name = "serve",
@@ -131,9 +125,9 @@ const struct command command_serve = {
     .summary = "Run the daemon: dashboard, API, metrics, history and alerts",
     .details = "Commands of this user ask a running daemon instead of sampling themselves. SIGHUP reloads the configuration; "
                "SIGTERM stops it within two seconds.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr serve", "dashboard and API on http://127.0.0.1:9447"},
+                 {"whirr serve --interval 1 --store sqlite:gpu.db", "a sample every second, kept in a file"},
+                 {"whirr token new laptop && whirr serve --listen 0.0.0.0:9447", "for other hosts, with a token"}},
     .run = serve_run,
 };

@@ -132,12 +132,6 @@ static void sim_manual(struct buf *out)
     }
 }
 
-static const struct example examples[] = {
-    {"whirr sim list", "the scenarios and faults"},
-    {"whirr --source sim:scenario=overheat", "show one of them"},
-    {"whirr --source sim:gpus=8,model=h100 --watch", "eight GPUs of one model"},
-};
-
 const struct command command_sim = {
     .alone = true,
     .name = "sim",
@@ -149,8 +143,9 @@ const struct command command_sim = {
         "Behind each stands the code that `whirr why` must find first.",
     .arguments = "list",
     .arguments_max = 1,
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    .examples = {{"whirr sim list", "the scenarios and faults"},
+                 {"whirr --source sim:scenario=overheat", "show one of them"},
+                 {"whirr --source sim:gpus=8,model=h100 --watch", "eight GPUs of one model"}},
     .manual = sim_manual,
     .run = sim_run,
 };

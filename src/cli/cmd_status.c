@@ -42,7 +42,6 @@ static int status_render(struct cli *cli, struct session *session, struct buf *o
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_metrics(&j, s, only);
-        buf_char(out, '\n');
     } else if (options_has(cli->options, "line")) {
         table_bar(out, &cli->page, s, only, options_value(cli->options, "format", "plain"));
     } else if (full) {
@@ -74,13 +73,7 @@ static const struct option_spec options[] = {
     FIELDS_OPTIONS,
     FLEET_OPTION,
     FLEET_OPTION_ALL,
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
-};
-
-static const struct example examples[] = {
-    {"whirr", "all GPUs at a glance"},
-    {"whirr status --full --gpu 0", "every reading of GPU 0"},
-    {"whirr status --json | jq '.gpus[0].power_watts'", "one number for a script"},
+    OPTION_WATCH,
 };
 
 const struct command command_status = {
@@ -89,10 +82,10 @@ const struct command command_status = {
     .details = "A verdict, then one row per GPU; a mark shows where something is unusual. A reading that the hardware, the driver "
                "or your permissions do not provide is shown as a dash, "
                "and as null in JSON, where `absent` has the reason.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr", "all GPUs at a glance"},
+                 {"whirr status --full --gpu 0", "every reading of GPU 0"},
+                 {"whirr status --json | jq '.gpus[0].power_watts'", "one number for a script"}},
     .remote = true,
     .run = status_run,
 };

@@ -31,7 +31,7 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
     struct error err = {0};
     char text[TOKEN_TEXT_SIZE];
     if (token_file_add(f, name, clock_wall(&clock_system), text, &err))
-        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        return cli_error(cli, &err);
     if (cli->json) {
         AUTO_BUF struct buf out = BUF(4096);
         struct json_writer j = JSON_WRITER_PRETTY(&out);
@@ -104,12 +104,6 @@ static int token_run(struct cli *cli)
     return EXIT_FINE;
 }
 
-static const struct example examples[] = {
-    {"whirr token new laptop", "a token for the laptop, shown once"},
-    {"curl -H \"Authorization: Bearer $TOKEN\" http://box:9447/api/gpu/summary", "use it"},
-    {"whirr token remove laptop", "revoke it immediately"},
-};
-
 const struct command command_token = {
     .name = "token",
     .group = HELP_SETUP,
@@ -119,7 +113,8 @@ const struct command command_token = {
     .arguments = "new [NAME] | list | remove NAME",
     .arguments_min = 1,
     .arguments_max = 2,
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    .examples = {{"whirr token new laptop", "a token for the laptop, shown once"},
+                 {"curl -H \"Authorization: Bearer $TOKEN\" http://box:9447/api/gpu/summary", "use it"},
+                 {"whirr token remove laptop", "revoke it immediately"}},
     .run = token_run,
 };

@@ -110,12 +110,6 @@ static const struct option_spec options[] = {
     {.name = "size", .argument = "WxH", .help = "With --once: the size of the frame (default: the terminal's width, 24 lines)"},
 };
 
-static const struct example examples[] = {
-    {"whirr top", "GPUs, processes and the reason, live"},
-    {"whirr --host gpu1 --host gpu2 top", "several hosts, and one of them from close by"},
-    {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"},
-};
-
 const struct command command_top = {
     .name = "top",
     .summary = "Show GPUs, processes and the reason for what they do, live",
@@ -127,10 +121,10 @@ const struct command command_top = {
                "Nothing is changed unless --allow-signals is given and a dialog is answered; what the guard is asked to do is "
                "confirmed, too. "
                "Theme, order, columns and window are kept in $XDG_CONFIG_HOME/whirr/top.toml.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr top", "GPUs, processes and the reason, live"},
+                 {"whirr --host gpu1 --host gpu2 top", "several hosts, and one of them from close by"},
+                 {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"}},
     .remote = true,
     .run = top_run,
 };

@@ -241,7 +241,7 @@ static int wait_run(struct cli *cli)
     if (session)
         status = watch(&w, session, timeout_ms, every_ms);
     else if (status == EXIT_FINE)
-        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        status = cli_error(cli, &err);
     session_close(session);
     expr_free(w.until);
     return status;
@@ -255,12 +255,6 @@ static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "Check every SECONDS (default: 1)"},
 };
 
-static const struct example examples[] = {
-    {"whirr wait --until \"utilization < 5% for 5m\"", "until all GPUs have been idle for 5 minutes"},
-    {"whirr wait --gpu-free 20GiB", "print the first GPU with room as soon as there is one"},
-    {"whirr wait --gpu 0 --until \"temperature < 60C\" --timeout 10m", "let GPU 0 cool down, 10 minutes at most"},
-};
-
 const struct command command_wait = {
     .exits =
         "0 the condition holds; 1 timed out, no GPU (or none with so much memory), or it failed; 2 wrong usage or configuration.",
@@ -271,10 +265,10 @@ const struct command command_wait = {
                "them. A reading that is not known does not satisfy a condition. With --gpu-free, GPUs that are failing or lost are "
                "passed over, and the room is reserved until it is used, for 2 minutes at most: another wait of the same user gets "
                "other room.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr wait --until \"utilization < 5% for 5m\"", "until all GPUs have been idle for 5 minutes"},
+                 {"whirr wait --gpu-free 20GiB", "print the first GPU with room as soon as there is one"},
+                 {"whirr wait --gpu 0 --until \"temperature < 60C\" --timeout 10m", "let GPU 0 cool down, 10 minutes at most"}},
     .remote = true,
     .run = wait_run,
 };

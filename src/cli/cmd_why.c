@@ -68,7 +68,6 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_why(&j, now, why, only);
-        buf_char(out, '\n');
     } else if (cli->ask.idle) {
         table_idle(out, &cli->page, now, why, only);
     } else {
@@ -119,7 +118,6 @@ static int why_process_render(struct cli *cli, struct session *session, struct b
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_limits(&j, now, &rows, cpu_time);
-        buf_char(out, '\n');
     } else {
         table_limits(out, &cli->page, now, &rows, cpu_time);
     }
@@ -181,13 +179,7 @@ static const struct option_spec options[] = {
     OPTION_STORE,
     FLEET_OPTION,
     FLEET_OPTION_ALL,
-    {.name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)"},
-};
-
-static const struct example examples[] = {
-    {"whirr why", "why is the fan loud, why is it hot, why is it slow"},
-    {"whirr why train.py", "what limits this program, and what to do (also by PID)"},
-    {"whirr why --at 03:10", "why was it loud at ten past three last night"},
+    OPTION_WATCH,
 };
 
 const struct command command_why = {
@@ -208,10 +200,10 @@ const struct command command_why = {
         "usually does when idle. What other users' programs have open is visible to root only.",
     .arguments = "[PID|NAME]",
     .arguments_max = 1,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr why", "why is the fan loud, why is it hot, why is it slow"},
+                 {"whirr why train.py", "what limits this program, and what to do (also by PID)"},
+                 {"whirr why --at 03:10", "why was it loud at ten past three last night"}},
     .remote = true,
     .run = why_run,
 };

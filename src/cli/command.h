@@ -15,6 +15,8 @@ struct example {
 /* What a person wants when they reach for it; --help lists the commands in this order. */
 enum help_group { HELP_LOOK, HELP_EXPLAIN, HELP_PAST, HELP_ACT, HELP_RUN, HELP_SETUP, HELP_COUNT };
 
+enum { EXAMPLES = 3 };
+
 struct command {
     const char *name;
     enum help_group group;
@@ -25,15 +27,16 @@ struct command {
     const char *arguments; /* "FILE", "[COMMAND]"; NULL: none */
     size_t arguments_min, arguments_max;
     const struct option_spec *options;
-    size_t option_count;
-    const struct example *examples;
-    size_t example_count;
+    size_t option_count; /* both: OPTIONS(table) */
+    struct example examples[EXAMPLES];
     bool hidden;
     bool remote;                     /* can ask another host (--host) */
     bool alone;                      /* needs no settings, or reads them in its own way */
     void (*manual)(struct buf *out); /* more sections of its man page; NULL: none */
     int (*run)(struct cli *cli);     /* returns the exit status */
 };
+
+#define OPTIONS(table) .options = (table), .option_count = ARRAY_LEN(table)
 
 #define COMMAND_UNNAMED "status" /* the one that needs no name */
 enum { COMMANDS_MAX = 64 };
@@ -45,6 +48,16 @@ extern const size_t command_count;
 extern const struct option_table global_options;
 /* --host in front of the command, where a command has one of its own. */
 extern const struct option_table host_option;
+
+/* Options of several commands. */
+#define OPTION_WATCH                                                                                                          \
+    {                                                                                                                         \
+        .name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)" \
+    }
+#define OPTION_OUTPUT(text)                                                                            \
+    {                                                                                                  \
+        .name = "output", .letter = 'o', .argument = "FILE", .complete = COMPLETE_FILE, .help = (text) \
+    }
 
 /* Options of the commands that read the history. */
 #define OPTION_STORE                                                                                \

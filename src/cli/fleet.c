@@ -43,7 +43,6 @@ static bool write_json(struct cli *cli, const struct fleet *f, struct buf *out)
     case FLEET_FIT: fits = fleet_json_fit(&j, f, &view); break;
     case FLEET_REPORT: break;
     }
-    buf_char(out, '\n');
     return fits;
 }
 
@@ -55,7 +54,6 @@ static int render_bill(struct cli *cli, const struct fleet_place *place, struct 
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         fleet_json_bill(&j, &bill);
-        buf_char(out, '\n');
     } else {
         fleet_table_bill(out, &cli->page, &bill, view.all);
     }

@@ -62,9 +62,9 @@ void help_command(struct buf *out, const struct page *page, const struct command
     snprintf(line, sizeof line, "Usage: whirr %s [OPTIONS]%s%s", command->name, command->arguments ? " " : "",
              command->arguments ? command->arguments : "");
     paragraph(out, page, line);
-    if (command->example_count)
+    if (command->examples[0].line)
         title(out, page, "Examples");
-    for (size_t i = 0; i < command->example_count; i++)
+    for (size_t i = 0; i < EXAMPLES && command->examples[i].line; i++)
         two_columns(out, page, INK_MEMORY, command->examples[i].line, command->examples[i].what, 32);
     if (full && command->details)
         paragraph(out, page, command->details);

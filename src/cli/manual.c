@@ -47,10 +47,10 @@ void manual_item(struct buf *out, const char *name, const char *text)
 
 static void examples(struct buf *out, const struct command *command)
 {
-    if (!command->example_count)
+    if (!command->examples[0].line)
         return;
     buf_text(out, "# EXAMPLES\n\n");
-    for (size_t i = 0; i < command->example_count; i++)
+    for (size_t i = 0; i < EXAMPLES && command->examples[i].line; i++)
         manual_item(out, command->examples[i].line, command->examples[i].what);
 }
 

@@ -33,7 +33,7 @@ struct options {
         const char *value; /* NULL: without argument */
     } given[OPTIONS_MAX];
     size_t given_count;
-    const char *arguments[ARGUMENTS_MAX];
+    const char *arguments[ARGUMENTS_MAX + 1]; /* NULL behind the last one */
     size_t argument_count;
 };
 

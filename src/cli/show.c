@@ -96,6 +96,15 @@ static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, in
     return rc;
 }
 
+static int draw_frame(struct cli *cli, struct session *session, render_fn *render, struct buf *frame, struct error *err)
+{
+    cli->page.now = clock_wall(cli->env.clock);
+    int rc = render(cli, session, frame, err);
+    if (cli->json && frame->len && frame->at[frame->len - 1] != '\n')
+        buf_char(frame, '\n');
+    return rc;
+}
+
 static int watch(struct cli *cli, struct session *session, render_fn *render, int64_t every_ms)
 {
     bool in_place = cli->terminal && !for_programs(cli);
@@ -106,9 +115,8 @@ static int watch(struct cli *cli, struct session *session, render_fn *render, in
         int rows = 0;
         if (in_place)
             measure_terminal(cli, &rows);
-        cli->page.now = clock_wall(cli->env.clock);
         AUTO_BUF struct buf frame = BUF(FRAME_MAX);
-        if (render(cli, session, &frame, &err) < 0)
+        if (draw_frame(cli, session, render, &frame, &err) < 0)
             return cli_fail("%s", err.text);
         int rc = put_frame(cli, &frame, in_place, rows, &lines_drawn);
         if (rc == -EPIPE)
@@ -152,8 +160,7 @@ static int show_with(struct cli *cli, struct session *session, render_fn *render
     struct error err = {0};
     if (!again) {
         AUTO_BUF struct buf frame = BUF(FRAME_MAX);
-        cli->page.now = clock_wall(cli->env.clock);
-        int status = render(cli, session, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame);
+        int status = draw_frame(cli, session, render, &frame, &err) < 0 ? cli_fail("%s", err.text) : show_text(&frame);
         return leave(cli, session, status == EXIT_FINE ? cli->status : failed(cli, status));
     }
     if (session)

@@ -10,7 +10,7 @@
 
 enum { FRAME_MAX = 512 * 1024 * 1024 };
 
-/* Writes one answer into `out`; is called again for each frame. Returns 0 or -errno with a sentence. */
+/* Writes one answer into `out`; is called again for each frame. JSON need not end its line. Returns 0 or -errno with a sentence. */
 typedef int render_fn(struct cli *cli, struct session *session, struct buf *out, struct error *err);
 
 /* Opens a session, shows what `render` writes, and returns the exit status. */

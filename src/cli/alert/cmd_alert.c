@@ -215,12 +215,6 @@ static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "test with --source sim: time between samples (default: 5)"},
 };
 
-static const struct example examples[] = {
-    {"whirr alert", "firing, pending and silenced alerts"},
-    {"whirr alert test 'memory_used_mb > 20GiB' --since -1d", "when would it have fired since yesterday"},
-    {"whirr alert silence hot gpu=0 --for 2h --comment 'new fans'", "no notifications for two hours"},
-};
-
 const struct command command_alert = {
     .exits = "0 fine, even if alerts are firing; 1 it failed, or check found mistakes; 2 wrong usage or configuration.",
     .name = "alert",
@@ -234,10 +228,10 @@ const struct command command_alert = {
         "docs/alerts.md has the condition language and every built-in rule.",
     .arguments = "[list|rules|names|check|test|silence] [WHAT...]",
     .arguments_max = 16,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr alert", "firing, pending and silenced alerts"},
+                 {"whirr alert test 'memory_used_mb > 20GiB' --since -1d", "when would it have fired since yesterday"},
+                 {"whirr alert silence hot gpu=0 --for 2h --comment 'new fans'", "no notifications for two hours"}},
     .remote = true,
     .run = alert_run,
 };

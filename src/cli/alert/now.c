@@ -184,7 +184,7 @@ int alert_now(struct cli *cli, const struct alert_rules *rules)
     if (s && session_only(session, s, &only, &err) < 0)
         snapshot_unref(TAKE(s));
     if (!s) {
-        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        status = cli_error(cli, &err);
     } else {
         struct rule_look l = {.cli = cli, .out = &out, .json = &j, .single = rules->count == 1, .only = only};
         if (cli->json) {

@@ -93,7 +93,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     jw_end(&j);
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
-        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        return cli_error(cli, &err);
     warn_of_unknown_names(cli, matchers, count);
     if (cli->json) {
         status = alert_print_json(answer);
@@ -120,7 +120,7 @@ static int remove_silence(struct cli *cli, const char *id)
     jw_end(&j);
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
-        return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        return cli_error(cli, &err);
     int status = EXIT_FINE;
     if (cli->json)
         status = alert_print_json(answer);

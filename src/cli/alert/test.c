@@ -222,7 +222,7 @@ static int try_course(struct cli *cli, const struct config *config, const struct
     if (t.which && t.samples && t.only < 0) {
         status = cli_fail("unknown GPU '%s'", t.which);
     } else if (result < 0 && !t.samples) {
-        status = err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        status = cli_error(cli, &err);
     } else {
         if (result < 0)
             fprintf(stderr, "whirr: it could not be read to its end: %s\n", err.text);

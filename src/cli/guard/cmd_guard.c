@@ -185,7 +185,7 @@ static int guard_run(struct cli *cli)
     if (cli->host && (strcmp(word, "run") == 0 || strcmp(word, "attach") == 0 || strcmp(word, "probe") == 0))
         return cli_usage(cli, "'guard %s' works on this host only, not with --host", word);
     if (strcmp(word, "run") == 0)
-        return count > 1 ? guard_front_run(cli, arguments + 1, count - 1) : cli_usage(cli, "'guard run' needs -- COMMAND...");
+        return count > 1 ? guard_front_run(cli, arguments + 1) : cli_usage(cli, "'guard run' needs -- COMMAND...");
     if (count > 2)
         return cli_usage(cli, "'guard %s' does not take '%s'", word, arguments[2]);
     const char *what = count > 1 ? arguments[1] : NULL;
@@ -229,12 +229,6 @@ static const struct option_spec options[] = {
     {.name = "dry-run", .help = "Only show what would be done"},
 };
 
-static const struct example examples[] = {
-    {"whirr guard run --method checkpoint -- llama-server -m model.gguf", "a worker that makes room for games and other jobs"},
-    {"whirr guard attach http://127.0.0.1:11434 --method ollama", "guard an Ollama that is already running"},
-    {"whirr guard evict && render scene.blend; whirr guard resume", "evict it yourself"},
-};
-
 const struct command command_guard = {
     .exits = "0 done; 1 it failed: memory is not free, or a worker is not back; 2 wrong usage or configuration. With run: the "
              "program's own.",
@@ -248,10 +242,11 @@ const struct command command_guard = {
                "survives a failed one. Try `whirr guard probe` first, at a moment when losing the process would not matter.",
     .arguments = "[status|run|attach|hold|release|evict|resume|probe] [WHAT] [-- COMMAND...]",
     .arguments_max = ARGUMENTS_MAX,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr guard run --method checkpoint -- llama-server -m model.gguf",
+                  "a worker that makes room for games and other jobs"},
+                 {"whirr guard attach http://127.0.0.1:11434 --method ollama", "guard an Ollama that is already running"},
+                 {"whirr guard evict && render scene.blend; whirr guard resume", "evict it yourself"}},
     .remote = true,
     .run = guard_run,
 };

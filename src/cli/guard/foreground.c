@@ -260,24 +260,24 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
     return f.left && status == EXIT_FINE ? EXIT_FAILED : status;
 }
 
-static void set_up_log(struct cli *cli)
+static int foreground_begin(struct cli *cli, struct config **ret)
 {
+    int status = guard_load_config(cli, ret);
+    if (status != EXIT_FINE)
+        return status;
     enum log_format format = LOG_FORMAT_TEXT;
     log_format_from_name(options_value(cli->options, "log-format", "text"), &format);
     log_setup(options_has(cli->options, "verbose") ? LOG_DEBUG : LOG_INFO, format, stderr);
+    return EXIT_FINE;
 }
 
-int guard_front_run(struct cli *cli, const char *const *command, size_t count)
+int guard_front_run(struct cli *cli, const char *const *command)
 {
-    static const char *argv[ARGUMENTS_MAX + 1];
     struct error err = {0};
     struct config *config = NULL;
-    int status = guard_load_config(cli, &config);
+    int status = foreground_begin(cli, &config);
     if (status != EXIT_FINE)
         return status;
-    set_up_log(cli);
-    for (size_t i = 0; i < count; i++)
-        argv[i] = command[i];
     struct guard_spec *spec = new_spec(config, options_value(cli->options, "name", base_name(command[0])), &err);
     int rc = spec ? add_options(cli, config, spec, &err) : err.code;
     if (rc == 0 && spec->method_count == 0) /* stopping and starting works for every program */
@@ -288,7 +288,7 @@ int guard_front_run(struct cli *cli, const char *const *command, size_t count)
     }
     config_free(config);
     if (rc == 0)
-        return guard_one(cli, spec, argv);
+        return guard_one(cli, spec, command);
     free_spec(spec);
     return cli_usage(cli, "%s", err.text);
 }
@@ -297,10 +297,9 @@ int guard_front_attach(struct cli *cli, const char *what)
 {
     struct error err = {0};
     struct config *config = NULL;
-    int status = guard_load_config(cli, &config);
+    int status = foreground_begin(cli, &config);
     if (status != EXIT_FINE)
         return status;
-    set_up_log(cli);
     struct guard_spec *spec = guard_spec_of(cli, config, what, &err);
     config_free(config);
     if (spec && spec->match.leader.pid && target_check(&cli->env, spec->match.leader, &err) < 0 && err.code != -EBUSY) {

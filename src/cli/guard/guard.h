@@ -14,7 +14,7 @@
 
 struct engine;
 
-int guard_front_run(struct cli *cli, const char *const *command, size_t count);
+int guard_front_run(struct cli *cli, const char *const *command);
 int guard_front_attach(struct cli *cli, const char *what);
 
 struct engine *guard_open_engine(struct cli *cli, struct error *err);

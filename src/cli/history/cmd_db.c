@@ -250,7 +250,7 @@ static int db_run(struct cli *cli)
     job.url = job.choice.url;
     store_place_text(job.url, job.place, sizeof job.place);
     if (rc < 0)
-        code = rc == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+        code = cli_error(cli, &err);
     else
         code = verbs[which].run(&job);
     db_choice_done(&job.choice);
@@ -262,22 +262,12 @@ static const char *const formats[] = {"csv", "jsonl", NULL};
 static const struct option_spec options[] = {
     OPTION_STORE,
     {.name = "format", .argument = "FORMAT", .values = formats, .help = "export: csv (default) or jsonl"},
-    {.name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .complete = COMPLETE_FILE,
-     .help = "export: write to this file instead of stdout"},
+    OPTION_OUTPUT("export: write to this file instead of stdout"),
     {.name = "force", .help = "export: overwrite an existing file"},
     {.name = "since", .argument = "TIME", .help = "export: start, like -30d (default: all)"},
     {.name = "until", .argument = "TIME", .help = "export: end (default: now)"},
     {.name = "host", .argument = "NAME", .help = "export: only this host (default: all)"},
     {.name = "full", .help = "vacuum, PostgreSQL: return space to the disk; locks each table meanwhile"},
-};
-
-static const struct example examples[] = {
-    {"whirr db status", "what is stored, for which time, and how much space it takes"},
-    {"whirr db export samples --since -30d -o month.csv", "every stored value of a month"},
-    {"whirr db vacuum", "free disk space now"},
 };
 
 const struct command command_db = {
@@ -292,9 +282,9 @@ const struct command command_db = {
     .arguments = "status | migrate | export [WHAT] | vacuum",
     .arguments_min = 1,
     .arguments_max = 2,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr db status", "what is stored, for which time, and how much space it takes"},
+                 {"whirr db export samples --since -30d -o month.csv", "every stored value of a month"},
+                 {"whirr db vacuum", "free disk space now"}},
     .run = db_run,
 };

@@ -253,12 +253,6 @@ static const struct option_spec options[] = {
     OPTION_STORE,
 };
 
-static const struct example examples[] = {
-    {"whirr history", "the last six hours"},
-    {"whirr history power temp --since -1d --gpu 0", "two metrics of one GPU over a day"},
-    {"whirr history --processes --since 03:10 --until 03:20", "who used the GPUs last night"},
-};
-
 const struct command command_history = {
     .name = "history",
     .group = HELP_PAST,
@@ -270,10 +264,10 @@ const struct command command_history = {
         "temp, fan and clock are short names for the usual ones; host metrics begin with `host.`.",
     .arguments = "[METRIC...]",
     .arguments_max = 64,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr history", "the last six hours"},
+                 {"whirr history power temp --since -1d --gpu 0", "two metrics of one GPU over a day"},
+                 {"whirr history --processes --since 03:10 --until 03:20", "who used the GPUs last night"}},
     .remote = true,
     .run = history_run,
 };

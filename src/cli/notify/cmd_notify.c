@@ -201,12 +201,6 @@ static const struct option_spec options[] = {
     {.name = "severity", .argument = "SEVERITY", .values = severities, .help = "test: info, warning (default) or critical"},
 };
 
-static const struct example examples[] = {
-    {"whirr notify", "who is notified, what is queued, what failed"},
-    {"whirr notify add phone ntfy --url https://ntfy.sh/my-topic", "send a test message and add [notify.phone]"},
-    {"whirr notify test phone", "send a test message"},
-};
-
 const struct command command_notify = {
     .alone = true,
     .exits = "0 fine; 1 it failed: the message was not delivered; 2 wrong usage or configuration.",
@@ -224,9 +218,9 @@ const struct command command_notify = {
         "Secret parts of addresses are masked.",
     .arguments = "[list | add NAME TYPE | remove NAME | test NAME]",
     .arguments_max = 3,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr notify", "who is notified, what is queued, what failed"},
+                 {"whirr notify add phone ntfy --url https://ntfy.sh/my-topic", "send a test message and add [notify.phone]"},
+                 {"whirr notify test phone", "send a test message"}},
     .run = notify_run,
 };

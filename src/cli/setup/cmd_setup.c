@@ -370,12 +370,6 @@ static const struct option_spec options[] = {
     {.name = "notify", .argument = "TYPE", .help = "desktop, or with an address: ntfy=https://ntfy.sh/my-topic"},
 };
 
-static const struct example examples[] = {
-    {"whirr setup", "five questions, then what will be done"},
-    {"whirr setup --defaults --dry-run", "show what would be done without questions"},
-    {"whirr setup --undo", "take it back"},
-};
-
 const struct command command_setup = {
     .alone = true,
     .exits = "0 fine; 1 it failed, or you said no; 2 wrong usage.",
@@ -388,9 +382,9 @@ const struct command command_setup = {
         "terminal "
         "nothing is asked: --defaults or --yes is needed, and options give other answers. A configuration that is there keeps all "
         "that is not asked for. --undo restores files that were not changed since and takes commands back.",
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr setup", "five questions, then what will be done"},
+                 {"whirr setup --defaults --dry-run", "show what would be done without questions"},
+                 {"whirr setup --undo", "take it back"}},
     .run = setup_run,
 };

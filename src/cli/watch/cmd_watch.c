@@ -208,27 +208,24 @@ static int end_like_it(int status)
 
 static int watch_run(struct cli *cli)
 {
-    static const char *argv[ARGUMENTS_MAX + 1];
     static struct watched w;
     struct error err = {0};
     struct looker l = {.cli = cli, .w = &w};
     struct rusage spent;
     pid_t pid = -1;
-    w = (struct watched){.argv = argv,
+    w = (struct watched){.argv = cli->options->arguments,
                          .argc = cli->options->argument_count,
                          .interval_ms = INTERVAL_MS,
                          .price_per_kwh = cli->settings->energy.price_per_kwh,
                          .currency = cli->settings->energy.currency};
     if (options_seconds(cli->options, "interval", &w.interval_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    for (size_t i = 0; i < w.argc; i++)
-        argv[i] = cli->options->arguments[i];
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* children that it leaves behind are counted, too */
     int result = watch_begin(&l, &err);
     if (result < 0)
         return result == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("out of memory");
     w.started_at = clock_wall(cli->env.clock);
-    int status = watch_start(argv, &pid);
+    int status = watch_start(w.argv, &pid);
     if (status == 0) {
         follow(&l, pid);
         if (getrusage(RUSAGE_CHILDREN, &spent) == 0)
@@ -246,17 +243,7 @@ static int watch_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "interval", .argument = "SECONDS", .help = "Sample every SECONDS (default: 1)"},
-    {.name = "output",
-     .letter = 'o',
-     .argument = "FILE",
-     .complete = COMPLETE_FILE,
-     .help = "Write the report to FILE instead of stderr"},
-};
-
-static const struct example examples[] = {
-    {"whirr watch -- python3 train.py", "what it used, and what limited it"},
-    {"whirr watch --json -o run.json -- ./benchmark", "the same as data"},
-    {"whirr watch --gpu 0 -- docker run --gpus all IMAGE", "count GPU 0 as a whole, with all its processes"},
+    OPTION_OUTPUT("Write the report to FILE instead of stderr"),
 };
 
 const struct command command_watch = {
@@ -272,9 +259,9 @@ const struct command command_watch = {
     .arguments = "-- COMMAND...",
     .arguments_min = 1,
     .arguments_max = ARGUMENTS_MAX,
-    .options = options,
-    .option_count = ARRAY_LEN(options),
-    .examples = examples,
-    .example_count = ARRAY_LEN(examples),
+    OPTIONS(options),
+    .examples = {{"whirr watch -- python3 train.py", "what it used, and what limited it"},
+                 {"whirr watch --json -o run.json -- ./benchmark", "the same as data"},
+                 {"whirr watch --gpu 0 -- docker run --gpus all IMAGE", "count GPU 0 as a whole, with all its processes"}},
     .run = watch_run,
 };
