@@ -19,7 +19,7 @@ void json_limit(struct json_writer *j, const struct process_limit *l)
     jw_key_text(j, "words", limit_words(l->code));
     jw_key_text(j, "side", limit_side_name(limit_side(l->code)));
     jw_key_number(j, "share_percent", (double)l->share_permille / 10);
-    jw_key_number(j, "over_seconds", (double)l->over_ms / MS_PER_S);
+    jw_key_number(j, "over_seconds", round((double)l->over_ms / MS_PER_S));
     jw_key_number(j, "confidence", round(l->confidence * 100) / 100);
     jw_key_text(j, "second", limit_name(l->second));
     jw_key_number(j, "second_percent", (double)l->second_permille / 10);

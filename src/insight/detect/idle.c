@@ -4,6 +4,9 @@
 #include "base/cleanup.h"
 #include "insight/detect/detect.h"
 
+/* For so long a driver keeps the clocks up after work. */
+enum { CLOCKS_FALL_MS = 30000 };
+
 static bool at_ease(const struct facts *f)
 {
     bool little = f->load == LOAD_IDLE || (f->load_basis == BASIS_UTIL && f->load_permille <= AWAKE_MAX) ||
@@ -81,12 +84,12 @@ static void support_clocks(struct cause_draft *d, const struct facts *f)
         support(d, 0.3, "clocks fixed by the application clocks setting");
 }
 
-/* The holder was there when the load fell a moment ago: it may be pausing. */
-static bool may_go_on(const struct facts *f)
+/* The holder was there when the load fell so lately: it may be pausing. */
+static bool may_go_on(const struct facts *f, int64_t lately_ms)
 {
     const struct process *p = f->workers.holder;
     int64_t fell_at = f->now->taken_at.ms - f->past.fell_ago_ms;
-    return f->past.fell && !f->past.ended && f->past.fell_ago_ms <= COOLING_MS && p->started_at.ms > 0 &&
+    return p && f->past.fell && !f->past.ended && f->past.fell_ago_ms <= lately_ms && p->started_at.ms > 0 &&
            p->started_at.ms < fell_at && activity_may_have_worked(f->now, f->gpu, p, f->recent);
 }
 
@@ -98,6 +101,9 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     struct cause_draft d;
     /* Clocks alone never draw what work draws: that power is of a moment ago, or of work that can't be seen. */
     if (!f->clocks_high || power_is_unexplained(f->gpu))
+        return;
+    /* Clocks stay up for seconds after work: a server between two requests keeps nothing from idling. */
+    if (may_go_on(f, CLOCKS_FALL_MS))
         return;
     cause_begin(&d, part, p ? FINDING_CONTEXT_HELD : FINDING_CLOCKS_HELD, 0.92);
     support_load(&d, f, 0.1);
@@ -119,7 +125,7 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     if (f->workers.on_card > 1)
         doubt(&d, 0.9, "%zu more processes on it", f->workers.on_card - 1);
     /* A job that writes a checkpoint goes on: closing it is no advice. */
-    if (may_go_on(f))
+    if (may_go_on(f, COOLING_MS))
         doubt(&d, 0.35, "but it was working %s %s", words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
     cause_end(&d, "%s %s keeping the GPU from idling.", process_words(p, LONG_NAME, who), is(f));
 }
