@@ -50,7 +50,7 @@ static int choose_fleet(struct cli *cli, struct live_options *live)
     const struct options *o = cli->options;
     if (live->record)
         return cli_usage(cli, "--record takes one host, not --fleet");
-    live->fleet = options_value(o, "fleet", "");
+    live->fleet = fleet_url(cli);
     live->interval_ms = options_has(o, "interval") ? MAX_OF(live->interval_ms, (int64_t)MS_PER_S) : (int64_t)FLEET_INTERVAL_MS;
     return fleet_check_url(cli);
 }

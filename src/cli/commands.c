@@ -27,6 +27,7 @@
     COMMAND(watch)        \
     COMMAND(wait)         \
     COMMAND(serve)        \
+    COMMAND(mcp)          \
     COMMAND(record)       \
     COMMAND(export)       \
     COMMAND(sim)          \

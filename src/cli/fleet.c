@@ -73,8 +73,7 @@ static int fleet_render(struct cli *cli, struct session *session, struct buf *ou
 {
     (void)session;
     struct fleet f;
-    const struct fleet_place place = {
-        .env = &cli->env, .url = options_value(cli->options, "fleet", ""), .timeout_ms = FLEET_TIMEOUT_MS};
+    const struct fleet_place place = {.env = &cli->env, .url = fleet_url(cli), .timeout_ms = FLEET_TIMEOUT_MS};
     if (asked == FLEET_REPORT)
         return render_bill(cli, &place, out, err);
     int rc = fleet_fetch(&place, wants(cli), &f, err);
@@ -115,10 +114,19 @@ static int read_bill(struct cli *cli)
     return EXIT_FINE;
 }
 
+/* As a word it is the one of the settings: a password in it is in no command line then. */
+const char *fleet_url(const struct cli *cli)
+{
+    const char *given = options_value(cli->options, "fleet", "");
+    return strcmp(given, "fleet.url") == 0 && cli->settings ? cli->settings->fleet.url : given;
+}
+
 int fleet_check_url(struct cli *cli)
 {
     const struct options *o = cli->options;
-    struct str url = str_from(options_value(o, "fleet", ""));
+    struct str url = str_from(fleet_url(cli));
+    if (url.len == 0)
+        return cli_usage(cli, "no database of the fleet is configured (fleet.url)");
     const char *about_one = cli->host || cli->host_count ? "host"
                             : options_has(o, "source")   ? "source"
                             : options_has(o, "gpu")      ? "gpu"

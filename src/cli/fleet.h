@@ -13,6 +13,8 @@ extern const char *const fleet_keys[]; /* of --by, in the order of enum fleet_by
 /* FLEET_BY_NONE: there is no such key. */
 enum fleet_by fleet_by(const char *key);
 
+/* Of --fleet, or of the settings where that is "fleet.url"; "": there is none. */
+const char *fleet_url(const struct cli *cli);
 /* EXIT_FINE, or the status after a sentence about what --fleet takes. */
 int fleet_check_url(struct cli *cli);
 /* The exit status. */

@@ -37,7 +37,7 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
         str_copy(value, size, str_from(asked->metrics));
         return asked->metrics[0] != '\0';
     }
-    if (strcmp(key, "points") == 0) {
+    if (strcmp(key, "points") == 0 && !options_has(o, "points")) {
         snprintf(value, size, "%zu", asked->points);
         return true;
     }
@@ -237,6 +237,7 @@ static const struct option_spec options[] = {
     {.name = "since", .argument = "TIME", .help = "Start: -6h (default), 03:10, yesterday, 2026-11-14T03:10, all"},
     {.name = "until", .argument = "TIME", .help = "End (default: now)"},
     {.name = "step", .argument = "DURATION", .help = "auto (default), a duration like 30s or 1h, or raw for --csv and --jsonl"},
+    {.name = "points", .argument = "N", .help = "With --json: points of each series (default: 1000)"},
     {.name = "process", .argument = "NAME|PID", .help = "Show these processes instead of whole GPUs"},
     {.name = "host", .argument = "NAME", .help = "Show this host, * for all (default: this host)"},
     {.name = "each", .help = "Draw one plot per GPU instead of one line each"},

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The arguments of a call: what they may be (the schema), whether they are (the check), and the question that they make.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "mcp/tool.h"
+
+enum { TEXT_MAX = 512 };
+
+/* ---- the table ---- */
+
+static bool is_given(const json_t *arguments, const char *name)
+{
+    const json_t *value = json_object_get(arguments, name);
+    return value && !json_is_null(value);
+}
+
+const struct mcp_shape *mcp_shape_of(const struct mcp_tool *tool, const json_t *arguments)
+{
+    const struct mcp_shape *s = tool->shapes;
+    while (s->when && !is_given(arguments, s->when))
+        s++;
+    return s;
+}
+
+bool mcp_next_field(const char **rest, struct mcp_field *field)
+{
+    struct str word, left = str_from(*rest);
+    if (!str_word(&left, &word))
+        return false;
+    field->kind = word.at[word.len - 1];
+    str_copy(field->name, sizeof field->name, (struct str){word.at, word.len - 2});
+    *rest = left.at;
+    return true;
+}
+
+static const struct mcp_input *find_input(const struct mcp_tool *tool, const char *name, struct nearest *near)
+{
+    const struct mcp_input *const *lists[] = {tool->inputs, mcp_inputs_of_all};
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++)
+        for (const struct mcp_input *const *i = lists[l]; *i; i++) {
+            nearest_try(near, (*i)->name);
+            if (strcmp((*i)->name, name) == 0)
+                return *i;
+        }
+    return NULL;
+}
+
+/* ---- the check ---- */
+
+const char *mcp_argument(const json_t *arguments, const char *name, char text[32])
+{
+    const json_t *value = json_object_get(arguments, name);
+    if (json_is_integer(value)) {
+        snprintf(text, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return text;
+    }
+    return json_is_string(value) ? json_string_value(value) : NULL;
+}
+
+static int check_text(const struct mcp_input *input, const json_t *value, struct error *err)
+{
+    const char *text = json_string_value(value);
+    if (!json_is_string(value) && !(json_is_integer(value) && !input->choices))
+        return error_set(err, -EINVAL, "%s must be a text", input->name);
+    if (!text || !input->choices)
+        return text && (!text[0] || strlen(text) > TEXT_MAX)
+                   ? error_set(err, -EINVAL, "%s must have 1 to %d characters", input->name, TEXT_MAX)
+                   : 0;
+    AUTO_BUF struct buf all = BUF(512);
+    for (size_t i = 0; input->choices[i]; i++) {
+        if (strcmp(input->choices[i], text) == 0)
+            return 0;
+        buf_printf(&all, "%s%s", i ? ", " : "", input->choices[i]);
+    }
+    return error_set(err, -EINVAL, "%s must be one of: %s", input->name, all.at);
+}
+
+static int check_whole(const struct mcp_input *input, const json_t *value, struct error *err)
+{
+    int64_t number = json_integer_value(value);
+    bool whole = json_is_integer(value) || (json_is_string(value) && str_to_i64(str_from(json_string_value(value)), &number));
+    if (!whole || number < input->least || number > input->most)
+        return error_set(err, -EINVAL, "%s must be a whole number from %" PRId64 " to %" PRId64, input->name, input->least,
+                         input->most);
+    return 0;
+}
+
+static int check_one(const struct mcp_input *input, const json_t *value, struct error *err)
+{
+    if (input->kind == INPUT_WHOLE)
+        return check_whole(input, value, err);
+    if (input->kind == INPUT_YES)
+        return json_is_boolean(value) ? 0 : error_set(err, -EINVAL, "%s must be true or false", input->name);
+    return check_text(input, value, err);
+}
+
+/* Some make a question of their own, and some need another. */
+static int check_together(const struct mcp_tool *tool, const json_t *arguments, struct error *err)
+{
+    const char *first = NULL;
+    for (const struct mcp_input *const *i = tool->inputs; *i; i++) {
+        if (!is_given(arguments, (*i)->name))
+            continue;
+        if ((*i)->needs && !is_given(arguments, (*i)->needs))
+            return error_set(err, -EINVAL, "%s needs %s", (*i)->name, (*i)->needs);
+        if ((*i)->alone && first)
+            return error_set(err, -EINVAL, "%s and %s can't be combined", first, (*i)->name);
+        first = (*i)->alone ? (*i)->name : first;
+    }
+    return 0;
+}
+
+int mcp_check_arguments(const struct mcp_tool *tool, const json_t *arguments, struct error *err)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)arguments, key, value)
+    {
+        struct nearest near;
+        char hint[NEAREST_SIZE + 32];
+        nearest_init(&near, key);
+        const struct mcp_input *input = find_input(tool, key, &near);
+        if (!input)
+            return error_set(err, -EINVAL, "%s has no argument '%.64s'%s", tool->name, key, nearest_text(&near, hint, sizeof hint));
+        int rc = json_is_null(value) ? 0 : check_one(input, value, err);
+        if (rc < 0)
+            return rc;
+    }
+    return check_together(tool, arguments, err);
+}
+
+/* ---- the question ---- */
+
+bool mcp_command(const struct mcp_request *r, struct buf *texts, const char *words[MCP_WORDS_MAX + 1])
+{
+    const json_t *arguments = json_object_get(r->params, "arguments");
+    const struct mcp_shape *shape = mcp_shape_of(r->tool, arguments);
+    struct str rest = str_from(shape->command), word;
+    size_t count = 0, starts[MCP_WORDS_MAX];
+    char number[32];
+    while (str_cut(&rest, ' ', &word)) {
+        starts[count++] = texts->len;
+        buf_printf(texts, STR_FMT "%c", STR_ARG(word), '\0');
+    }
+    starts[count++] = texts->len;
+    buf_add(texts, "--json", sizeof "--json");
+    for (const struct mcp_input *const *i = r->tool->inputs; *i; i++) {
+        const char *value = mcp_argument(arguments, (*i)->name, number);
+        if (!value || !(*i)->option || !(*i)->option[0])
+            continue;
+        starts[count++] = texts->len;
+        buf_printf(texts, "--%s=%s%c", (*i)->option, value, '\0');
+    }
+    for (const struct mcp_input *const *i = r->tool->inputs; *i; i++) {
+        const char *value = mcp_argument(arguments, (*i)->name, number);
+        if (!value || !(*i)->option || (*i)->option[0])
+            continue;
+        starts[count++] = texts->len; /* whatever it looks like, it is not an option */
+        buf_add(texts, "--", sizeof "--");
+        starts[count++] = texts->len;
+        buf_add(texts, value, strlen(value) + 1);
+    }
+    for (size_t i = 0; i < count && !texts->failed; i++)
+        words[i] = texts->at + starts[i];
+    words[count] = NULL;
+    return !texts->failed;
+}
+
+bool mcp_target(struct mcp_request *r, struct buf *out)
+{
+    const json_t *arguments = json_object_get(r->params, "arguments");
+    const struct mcp_shape *shape = mcp_shape_of(r->tool, arguments);
+    char number[32];
+    if (!shape->path) {
+        mcp_fail(r, "the files of this host are not read over the network; give a size, or ask `whirr mcp` on that host");
+        return false;
+    }
+    buf_text(out, shape->path);
+    for (const struct mcp_input *const *i = r->tool->inputs; *i; i++) {
+        const char *value = mcp_argument(arguments, (*i)->name, number);
+        if (!value || !(*i)->parameter)
+            continue;
+        buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', (*i)->parameter);
+        buf_percent(out, value);
+    }
+    if (out->failed)
+        mcp_fail(r, "the arguments are too long");
+    return !out->failed;
+}
+
+/* ---- schemas ---- */
+
+static json_t *input_schema(const struct mcp_input *input)
+{
+    static const char *const names[] = {[INPUT_TEXT] = "string", [INPUT_WHOLE] = "integer", [INPUT_YES] = "boolean"};
+    json_t *s = json_pack("{s:s}", "description", input->about);
+    if (input->kind == INPUT_GPU)
+        json_object_set_new(s, "type", json_pack("[s, s]", "integer", "string"));
+    else
+        json_object_set_new(s, "type", json_string(names[input->kind]));
+    if (input->kind == INPUT_WHOLE) {
+        json_object_set_new(s, "minimum", json_integer(input->least));
+        json_object_set_new(s, "maximum", json_integer(input->most));
+    }
+    json_t *choices = input->choices ? json_array() : NULL;
+    for (size_t i = 0; choices && input->choices[i]; i++)
+        json_array_append_new(choices, json_string(input->choices[i]));
+    if (choices)
+        json_object_set_new(s, "enum", choices);
+    return s;
+}
+
+static json_t *inputs_schema(const struct mcp_tool *tool)
+{
+    json_t *properties = json_object();
+    const struct mcp_input *const *lists[] = {tool->inputs, mcp_inputs_of_all};
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++)
+        for (const struct mcp_input *const *i = lists[l]; *i; i++)
+            json_object_set_new(properties, (*i)->name, input_schema(*i));
+    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
+}
+
+static void add_fields(json_t *properties, const char *fields)
+{
+    struct mcp_field f;
+    while (mcp_next_field(&fields, &f)) {
+        static const char *const types[] = {
+            ['s'] = "string",  ['t'] = "string", ['i'] = "integer", ['n'] = "number", ['b'] = "boolean",
+            ['x'] = "boolean", ['a'] = "array",  ['f'] = "array",   ['o'] = "object"};
+        const char *type = types[(unsigned char)f.kind];
+        bool may_be_unknown = f.kind == 'i' || f.kind == 'n';
+        json_object_set_new(properties, f.name,
+                            may_be_unknown ? json_pack("{s:[s, s]}", "type", type, "null") : json_pack("{s:s}", "type", type));
+    }
+}
+
+/* Of all forms that the answer can have. */
+static json_t *output_schema(const struct mcp_tool *tool)
+{
+    json_t *properties = json_object();
+    for (const struct mcp_shape *s = tool->shapes;; s++) {
+        json_t *fields = json_object();
+        add_fields(properties, s->head);
+        add_fields(fields, s->fields);
+        json_object_set_new(properties, s->list ? s->list : s->rows,
+                            json_pack("{s:s, s:{s:s, s:o}}", "type", "array", "items", "type", "object", "properties", fields));
+        if (!s->when)
+            break;
+    }
+    add_fields(properties, "next_cursor:s left_out:i untrusted:a");
+    return json_pack("{s:s, s:o}", "type", "object", "properties", properties);
+}
+
+static json_t *describe(const struct mcp_tool *tool, enum mcp_version version)
+{
+    json_t *t = json_pack("{s:s, s:s, s:o}", "name", tool->name, "description", tool->about, "inputSchema", inputs_schema(tool));
+    if (version >= MCP_2025_03_26)
+        json_object_set_new(
+            t, "annotations",
+            json_pack("{s:b, s:b, s:b, s:b}", "readOnlyHint", 1, "destructiveHint", 0, "idempotentHint", 1, "openWorldHint", 0));
+    if (version >= MCP_2025_06_18) {
+        json_object_set_new(t, "title", json_string(tool->title));
+        json_object_set_new(t, "outputSchema", output_schema(tool));
+    }
+    return t;
+}
+
+json_t *mcp_list_tools(enum mcp_version version)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < mcp_tool_count; i++)
+        json_array_append_new(list, describe(&mcp_tools[i], version));
+    return list;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of tools: questions as commands and paths have them already, with the fields of their answers that an assistant needs.
+ */
+#include "base/cleanup.h"
+#include "mcp/tool.h"
+
+/* ---- what calls may say ---- */
+
+#define TIME_WORDS "03:10, -2h, yesterday or 2026-11-14T03:10:00Z"
+
+static const struct mcp_input gpu = {
+    .name = "gpu", .kind = INPUT_GPU, .about = "Only this GPU: index, UUID or PCI address", .option = "gpu", .parameter = "gpu"};
+static const struct mcp_input at = {
+    .name = "at", .about = "A moment of the past: " TIME_WORDS, .option = "at", .parameter = "at", .alone = true};
+static const struct mcp_input since = {
+    .name = "since", .about = "Begin of a span: " TIME_WORDS ", or all", .option = "since", .parameter = "since"};
+static const struct mcp_input until = {.name = "until", .about = "Its end (default: now)", .option = "until", .parameter = "until"};
+static const struct mcp_input span = {
+    .name = "since", .about = "Begin of a span of the past: " TIME_WORDS, .option = "since", .parameter = "since", .alone = true};
+static const struct mcp_input span_end = {
+    .name = "until", .about = "Its end (default: now)", .option = "until", .parameter = "until", .needs = "since"};
+static const struct mcp_input process = {.name = "process",
+                                         .about = "A PID or a part of a program's name: what limits it",
+                                         .option = "",
+                                         .parameter = "process",
+                                         .alone = true};
+static const struct mcp_input job = {
+    .name = "job", .about = "A Slurm job, run or pod: only its GPUs", .option = "job", .parameter = "job", .alone = true};
+
+static const char *const types[] = {"compute", "graphics", NULL};
+static const char *const orders[] = {"gpu", "memory", "utilization", "power", NULL};
+static const struct mcp_input user = {.name = "user", .about = "Only this user's", .option = "user", .parameter = "user"};
+static const struct mcp_input name = {
+    .name = "name", .about = "Only with this text in name or command", .option = "name", .parameter = "name"};
+static const struct mcp_input type = {
+    .name = "type", .about = "Only these", .choices = types, .option = "type", .parameter = "type"};
+static const struct mcp_input sort = {
+    .name = "sort", .about = "The most first", .choices = orders, .option = "sort", .parameter = "sort"};
+
+static const struct mcp_input metrics = {.name = "metrics",
+                                         .about = "Names with commas, as power_watts or util,vram,power,temp,fan,clock "
+                                                  "(default: util,vram,power,temp); of the host: host.cpu_percent",
+                                         .option = "",
+                                         .parameter = "metric"};
+static const struct mcp_input of_process = {
+    .name = "process", .about = "Of these processes (name or PID) instead of GPUs", .option = "process", .parameter = "process"};
+static const struct mcp_input points = {
+    .name = "points", .kind = INPUT_WHOLE, .about = "Points of each course (default: as many as fit)", .most = 240};
+
+static const char *const owners[] = {"user", "container", "pod", "job", "command", "model", "limit", NULL};
+static const struct mcp_input by = {.name = "by", .about = "Who or what is added up (default: GPUs)", .choices = owners};
+
+static const struct mcp_input size = {
+    .name = "size", .about = "Memory that is wanted, as 24GiB", .option = "", .parameter = "bytes", .alone = true};
+static const struct mcp_input model = {
+    .name = "model", .about = "Path of a GGUF or safetensors model on this host, instead of a size", .option = "", .alone = true};
+static const struct mcp_input gpus = {.name = "gpus",
+                                      .kind = INPUT_WHOLE,
+                                      .about = "Spread over exactly so many GPUs",
+                                      .least = 1,
+                                      .most = 64,
+                                      .option = "gpus",
+                                      .parameter = "gpus"};
+static const struct mcp_input copies = {
+    .name = "count", .kind = INPUT_WHOLE, .about = "Copies", .least = 1, .most = 64, .option = "count", .parameter = "count"};
+static const struct mcp_input code = {.name = "code", .about = "Explain this code, or * for all codes that there are"};
+
+static const struct mcp_input cursor = {.name = "cursor", .about = "The next_cursor of the answer before"};
+static const struct mcp_input max_bytes = {.name = "max_bytes",
+                                           .kind = INPUT_WHOLE,
+                                           .about = "Longest answer (default: 4096)",
+                                           .least = MCP_ANSWER_LEAST,
+                                           .most = MCP_ANSWER_MOST};
+static const struct mcp_input detail = {.name = "detail", .kind = INPUT_YES, .about = "Every field that is known"};
+const struct mcp_input *const mcp_inputs_of_all[] = {&cursor, &max_bytes, &detail, NULL};
+
+#define INPUTS(...)                   \
+    (const struct mcp_input *const[]) \
+    {                                 \
+        __VA_ARGS__, NULL             \
+    }
+#define SHAPES(...)            \
+    (const struct mcp_shape[]) \
+    {                          \
+        __VA_ARGS__            \
+    }
+
+/* ---- what is answered ---- */
+
+#define WHY_FIELDS "gpu_index:i gpu_name:s answer:t severity:s causes:a suggestions:a"
+#define FINDING_FIELDS "code:s severity:s area:s gpu_index:i pid:i since:s muted:b headline:t"
+#define CODE_FIELDS "code:s area:s severity:s muted:b work_may_go_there:b meaning:s"
+
+const struct mcp_tool mcp_tools[] = {
+    {"status", "GPUs now", "All GPUs of this host at a glance: load, memory, temperature, power, fan, and what was found unusual.",
+     INPUTS(&gpu),
+     SHAPES({.command = "status",
+             .path = "/api/gpu/metrics",
+             .head = "timestamp:s host:s severity:s findings:f",
+             .rows = "gpus",
+             .fields =
+                 "index:i name:s simulated:x state:s error_message:t utilization_percent:n memory_used_mb:n memory_total_mb:n "
+                 "temperature_celsius:n power_watts:n power_limit_watts:n fan_percent:n clock_graphics_mhz:n"})},
+    {"why", "Why",
+     "Why a GPU is loud, hot, slow, busy or idle, with causes, evidence and advice: now, at a moment (at), over a span (since, "
+     "until: what happened, most important first), of one program (process: what limits it) or of a job.",
+     INPUTS(&gpu, &at, &span, &span_end, &process, &job),
+     SHAPES({.when = "process",
+             .command = "why",
+             .path = "/api/why",
+             .head = "timestamp:s",
+             .rows = "processes",
+             .fields = "gpu_index:i pid:i short_name:t user:t answer:t likelihood:s evidence:a suggestions:a missing:s"},
+            {.when = "since",
+             .command = "why",
+             .path = "/api/why",
+             .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n",
+             .rows = "episodes",
+             .fields =
+                 "gpu_index:i since:s until:s duration_seconds:n times:i pid:i process:t user:t answer:t severity:s ended_by:t "
+                 "causes:a"},
+            {.command = "why",
+             .path = "/api/why",
+             .head = "timestamp:s at:s host:s answer:t severity:s note:s simulated:x",
+             .rows = "gpus",
+             .fields = WHY_FIELDS})},
+    {"ps", "Processes on the GPUs", "Who is on the GPUs: memory, share of the GPU, watts, what each does.",
+     INPUTS(&gpu, &user, &name, &type, &sort),
+     SHAPES({.command = "ps",
+             .path = "/api/processes",
+             .head = "hidden:i",
+             .rows = "processes",
+             .fields = "gpu_index:i simulated:x pid:i short_name:t user:t type:s memory_mb:n utilization_percent:n power_watts:n "
+                       "tokens_per_second:n activity:s model:t container_name:t job:t started_at:s"})},
+    {"health", "Health of the GPUs",
+     "Whether the GPUs are well: errors of memory, links, driver and heat, the reason and what to do.", INPUTS(&gpu),
+     SHAPES({.command = "health",
+             .path = "/api/gpu/health",
+             .head = "timestamp:s state:s severity:s",
+             .rows = "gpus",
+             .fields = "gpu_index:i gpu_name:s simulated:x state:s reason:s action:s since:s findings:a not_looked:s"})},
+    {"history", "Course of metrics",
+     "Any metric over any time, summed up: mean, least and most of each GPU, host or process, and points of its course.",
+     INPUTS(&metrics, &gpu, &since, &until, &of_process, &points),
+     SHAPES({.command = "history --points=240",
+             .path = "/api/history?points=240",
+             .head = "since:s until:s simulated:x level:s course_since:s course_step_seconds:n",
+             .rows = "series",
+             .fields = "of:s gpu_index:i host:t process:t metrics:o",
+             .sum_up = mcp_sum_up_history,
+             .line = mcp_line_of_history})},
+    {"report", "Hours, energy and cost",
+     "Who used the GPUs, for how long, and what it cost: by GPU, user, container, pod, job, command, model or limit.",
+     INPUTS(&since, &until, &by, &gpu),
+     SHAPES({.when = "by",
+             .command = "report",
+             .path = "/api/report",
+             .head = "since:s until:s answer:t simulated:x currency:s totals:o missing_seconds:n",
+             .rows_by = "by",
+             .list = "rows",
+             .fields =
+                 "kind:s name:t words:s hours:n busy_hours:n memory_gib_hours:n idle_gib_hours:n processes:i energy_kwh:n cost:n "
+                 "share_percent:n"},
+            {.command = "report",
+             .path = "/api/report",
+             .head = "since:s until:s answer:t simulated:x currency:s totals:o missing_seconds:n",
+             .rows = "gpus",
+             .list = "rows",
+             .fields = "gpu_index:i gpu_name:s hours:n busy_hours:n utilization_percent:n temperature_max_celsius:n energy_kwh:n "
+                       "cost:n"})},
+    {"fit", "Where a model fits",
+     "Whether a model or an amount of memory fits, on which GPUs, and what would have to be evicted; without either, what is free.",
+     INPUTS(&size, &model, &gpus, &copies, &gpu),
+     SHAPES({.when = "size",
+             .command = "fit",
+             .path = "/api/placement",
+             .head = "fits:b fits_now:b reason:s missing_mb:n size_mb:n gpus:a would_evict:a",
+             .rows = "placements",
+             .fields = "gpus:a env:o"},
+            {.when = "model",
+             .command = "fit",
+             .head = "fits:b fits_now:b reason:s missing_mb:n size_mb:n gpus:a would_evict:a model:o",
+             .rows = "placements",
+             .fields = "gpus:a env:o"},
+            {.command = "fit",
+             .path = "/api/capacity",
+             .head = "timestamp:s host:s",
+             .rows = "gpus",
+             .list = "capacity",
+             .fields = "gpu_index:i name:s simulated:x usable:b problem:s memory_total_mb:n memory_free_mb:n available_mb:n "
+                       "reclaimable_mb:n free_least_24h_mb:n"})},
+    {"forecast", "What is to come", "When memory will be full, when a GPU will throttle, when the history database is full.",
+     INPUTS(&gpu),
+     SHAPES({.command = "forecast",
+             .path = "/api/forecast",
+             .head = "timestamp:s answer:t simulated:x watched_seconds:n store:o",
+             .rows = "gpus",
+             .fields = "gpu_index:i gpu_name:s memory:o temperature:o"})},
+    {"findings", "Findings and their codes",
+     "What is unusual right now, as codes that last and can be muted; with `code`, what a code means.", INPUTS(&code, &gpu),
+     SHAPES({.when = "code",
+             .command = "why --codes",
+             .path = "/api/findings",
+             .head = "",
+             .rows = "codes",
+             .fields = CODE_FIELDS,
+             .only = "code"},
+            {.command = "status",
+             .path = "/api/gpu/metrics",
+             .head = "timestamp:s host:s severity:s",
+             .rows = "findings",
+             .fields = FINDING_FIELDS})},
+    {"hosts", "All hosts of the fleet", "All hosts whose metrics the database of `fleet.url` has: which are in trouble, or silent.",
+     INPUTS(NULL),
+     SHAPES({.command = "status --fleet=fleet.url",
+             .path = "/api/fleet",
+             .inside = "fleet.status",
+             .head = "answer:t gpu_count:i hosts_not_answering:i",
+             .rows = "hosts",
+             .fields = "host:t trouble:s code:s headline:t note:t utilization_percent:n memory_used_mb:n memory_total_mb:n "
+                       "temperature_celsius:n power_watts:n"})},
+};
+const size_t mcp_tool_count = ARRAY_LEN(mcp_tools);
