@@ -16,6 +16,8 @@
 #define SYSTEM_STATE "/var/lib/whirr"
 #define SYSTEM_RUNTIME "/run/whirr"
 #define SYSTEM_SOCKET SYSTEM_RUNTIME "/whirr.sock"
+#define SYSTEM_LEASES "/var/lib/whirr-leases"
+#define LOCKED_LEASES "/run/lock/whirr-leases"
 
 static bool places_join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
@@ -181,6 +183,38 @@ int place_runtime(char path[PLACE_SIZE], struct error *err)
     if (!is_system() && places_join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
         return 0;
     return place_state(path, err); /* no session: a user from su or cron */
+}
+
+/* All users may put their own files there, and take away only those. */
+static bool make_common(char path[PLACE_SIZE], bool make)
+{
+    struct stat info;
+    if (stat(path, &info) < 0 && make && make_folders(path, NULL) == 0)
+        (void)!chmod(path, 01777);
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && access(path, W_OK | X_OK) == 0;
+}
+
+int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool *own, struct error *err)
+{
+    struct stat info;
+    *own = false;
+    if (strcmp(configured, "auto") != 0) {
+        snprintf(path, PLACE_SIZE, "%s", configured);
+        if (make_common(path, make) || stat(path, &info) == 0)
+            return 0;
+        return error_set(err, make ? -EACCES : -ENOENT, "cannot use the directory of leases '%s'", path);
+    }
+    if ((join_system(path, SYSTEM_LEASES) && make_common(path, false)) ||
+        (join_system(path, LOCKED_LEASES) && make_common(path, make)))
+        return 0;
+    int rc = place_runtime(path, err);
+    if (rc < 0)
+        return rc;
+    *own = true;
+    str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from("/leases"));
+    if (make)
+        rc = make_folders(path, err);
+    return rc < 0 || stat(path, &info) == 0 ? rc : error_set(err, -ENOENT, "there is no directory of leases");
 }
 
 void place_typed(char *path, size_t size, const char *typed)

@@ -40,5 +40,9 @@ bool place_to_act(const char *configured, char path[PLACE_SIZE]);
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);
 /* Folder for the sockets of guards in the foreground; made when it is missing. */
 int place_runtime(char path[PLACE_SIZE], struct error *err);
+/* The directory of leases. `configured` is lease.dir; "auto": that of the host (packages make /var/lib/whirr-leases, else
+ * /run/lock/whirr-leases), which all users may write, or, where that can't be made, one of this user alone (*own). `make`: when it
+ * is missing; else -ENOENT. */
+int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool *own, struct error *err);
 /* A path as people type it: "~/" is their home. */
 void place_typed(char *path, size_t size, const char *typed);

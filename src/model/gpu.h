@@ -47,6 +47,15 @@ struct gpu_moment {
     struct reading util_permille, power_mw;
 };
 
+/* The lease that keeps others off a GPU. */
+struct gpu_lease {
+    char id[LEASE_ID_SIZE]; /* "": there is none */
+    char user[PROCESS_USER_SIZE];
+    char holder[GPU_TEXT_SIZE]; /* for sentences: "alice (train.py)" */
+    bool reserved;              /* for whatever its user runs; else for one program */
+    struct wall until;          /* ms 0: its end is open */
+};
+
 struct gpu {
     struct gpu_id id;
     int index;
@@ -90,6 +99,7 @@ struct gpu {
     struct gpu_moment *before; /* GROUP_PAST: the last seconds, oldest first; not copied */
     size_t before_count;
 
+    struct gpu_lease lease;
     struct activity activity; /* judged when the snapshot is built */
 };
 

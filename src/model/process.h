@@ -27,6 +27,7 @@ enum {
     PROCESS_TITLE_SIZE = 64,
     PROCESS_CONTAINER_NAME_SIZE = 160,
     PROCESS_JOB_SIZE = 64,
+    LEASE_ID_SIZE = 16,
 };
 
 struct process {
@@ -50,6 +51,8 @@ struct process {
     char launcher[PROCESS_JOB_SIZE]; /* what started it and may have started others of its job: "torchrun:4242"; "" none */
     struct reading silent_rank;      /* of its job: the first that does not answer the others; absent: not asked, or all answer */
     struct reading rank, world_size; /* its number among the processes of its job, and how many they are */
+    char lease[LEASE_ID_SIZE];       /* under which it runs; "" none or unknown */
+    bool without_lease;              /* that it runs under none is known */
     enum power_basis power_basis;
     enum process_activity activity;
     struct process_limit limit; /* what limits it; judged when the snapshot is built */

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Leases as files: write, fsync, rename, and a lock for decisions.
+ */
+#include "lease/lease_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "config/places.h"
+
+enum { NAME_SIZE = LEASE_ID_SIZE + 8, LOCK_TRY_MS = 5 };
+#define SUFFIX ".json"
+
+static void file_name(char name[NAME_SIZE], const char *id, bool fresh)
+{
+    snprintf(name, NAME_SIZE, fresh ? ".%s.new" : "%s" SUFFIX, id);
+}
+
+static int dir_open_as(struct lease_dir *d, const char *configured, bool make, struct error *err)
+{
+    *d = LEASE_DIR_CLOSED;
+    int rc = place_leases(configured, make, d->path, &d->own, err);
+    if (rc < 0)
+        return rc;
+    struct stat info;
+    d->fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (d->fd < 0 || fstat(d->fd, &info) < 0)
+        return error_set(err, -errno, "cannot open the directory of leases '%s': %s", d->path, strerror(errno));
+    d->owner = info.st_uid;
+    return 0;
+}
+
+int lease_dir_open(struct lease_dir *d, const char *configured, struct error *err)
+{
+    return dir_open_as(d, configured, true, err);
+}
+
+int lease_dir_find(struct lease_dir *d, const char *configured, struct error *err)
+{
+    return dir_open_as(d, configured, false, err);
+}
+
+void lease_dir_close(struct lease_dir *d)
+{
+    lease_dir_unlock(d);
+    if (d->fd >= 0)
+        close(d->fd);
+    d->fd = -1;
+}
+
+/* ---- the lock ---- */
+
+/* Without O_CREAT first: the kernel refuses that for another user's file in a directory that all may write (protected_regular). */
+static int open_lock(const struct lease_dir *d)
+{
+    int fd = openat(d->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fd = openat(d->fd, "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd >= 0)
+        (void)!fchmod(fd, 0666); /* whatever the umask: all users decide */
+    return fd >= 0 || errno != EEXIST ? fd : openat(d->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Its owner may have taken the file away while we waited for it: then others lock another one. */
+static bool is_the_lock(const struct lease_dir *d, int fd)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && fstatat(d->fd, "lock", &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino &&
+           ours.st_dev == there.st_dev;
+}
+
+static void write_holder(int fd)
+{
+    char text[16];
+    int len = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    /* For people alone: a full disk does not keep us from deciding. */
+    if (ftruncate(fd, 0) == 0)
+        (void)!pwrite(fd, text, (size_t)len, 0);
+}
+
+static int64_t read_holder(int fd)
+{
+    char text[16];
+    int64_t pid = 0;
+    ssize_t len = pread(fd, text, sizeof text, 0);
+    if (len > 0)
+        (void)str_to_i64(str_trim((struct str){text, (size_t)len}), &pid);
+    return pid;
+}
+
+static int say_locked(const struct lease_dir *d, int64_t pid, int64_t within_ms, struct error *err)
+{
+    if (pid > 0)
+        return error_set(err, -EBUSY, "process %lld has locked the leases in '%s' for more than %lld s", (long long)pid, d->path,
+                         (long long)(within_ms / MS_PER_S));
+    return error_set(err, -EBUSY, "the leases in '%s' have been locked for more than %lld s", d->path,
+                     (long long)(within_ms / MS_PER_S));
+}
+
+int lease_dir_lock(struct lease_dir *d, int64_t within_ms, struct error *err)
+{
+    struct mono begin = clock_mono(&clock_system);
+    int64_t holder = 0, before = 0;
+    for (;;) {
+        AUTO_CLOSE int fd = open_lock(d);
+        if (fd < 0)
+            return error_set(err, -errno, "cannot open '%s/lock': %s", d->path, strerror(errno));
+        while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+            if (errno != EWOULDBLOCK && errno != EINTR)
+                return error_set(err, -errno, "cannot lock '%s/lock': %s", d->path, strerror(errno));
+            struct mono now = clock_mono(&clock_system);
+            before = holder;
+            holder = read_holder(fd);
+            if (holder != before)
+                begin = now; /* it goes on, from one to the next */
+            if (mono_since_ms(now, begin) >= within_ms)
+                return say_locked(d, holder, within_ms, err);
+            usleep(LOCK_TRY_MS * 1000);
+        }
+        if (!is_the_lock(d, fd))
+            continue;
+        write_holder(fd);
+        d->lock_fd = fd;
+        fd = -1;
+        return 0;
+    }
+}
+
+void lease_dir_unlock(struct lease_dir *d)
+{
+    if (d->lock_fd >= 0)
+        close(d->lock_fd);
+    d->lock_fd = -1;
+}
+
+/* ---- reading ---- */
+
+void lease_list_done(struct lease_list *l)
+{
+    free(l->at);
+    *l = (struct lease_list){0};
+}
+
+struct lease *lease_list_find(const struct lease_list *l, const char *id)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->at[i].id, id) == 0)
+            return &l->at[i];
+    return NULL;
+}
+
+static void passed_over(struct lease_list *list, const char *name, const char *why)
+{
+    if (list->problem_count < LEASE_PROBLEMS_MAX) {
+        char *to = list->problems[list->problem_count], clean[64];
+        str_copy_clean(clean, sizeof clean, str_from(name));
+        snprintf(to, sizeof list->problems[0], "%s: %.110s", clean, why);
+    }
+    list->problem_count++;
+}
+
+/* A shared lock is only to be had where no process has the lease open. It is given back by closing. */
+static bool is_held(int fd)
+{
+    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+static void end_lease(struct lease *l, const char *why)
+{
+    l->state = LEASE_ENDED;
+    snprintf(l->ended_why, sizeof l->ended_why, "%s", why);
+}
+
+static void judge_life(struct lease *l, bool held, struct wall now)
+{
+    bool bound = l->kind == LEASE_RUN || l->state == LEASE_WAITING;
+    if (l->state == LEASE_ENDED || l->kind == LEASE_SETTING)
+        return;
+    if (bound && !held && !lease_process_alive(l))
+        end_lease(l, "its program has ended");
+    else if (!bound && l->until.ms && l->until.ms <= now.ms)
+        end_lease(l, "its time is over");
+    else if (l->kind == LEASE_WAIT && l->made.ms > now.ms)
+        end_lease(l, "the clock was set back");
+}
+
+/* A setting is undone by root, who must not be told by another user what to write. */
+static const char *wrong_owner(const struct lease *l, const struct stat *file)
+{
+    if (l->uid != (int64_t)file->st_uid)
+        return "it belongs to another user than it says";
+    if (l->kind == LEASE_SETTING && file->st_uid != 0 && file->st_uid != geteuid())
+        return "settings are changed by root alone";
+    return NULL;
+}
+
+/* 0, -ENOENT when it went in the meantime, or why it does not count. */
+static int read_lease(const struct lease_dir *d, const char *name, struct wall now, struct lease *ret, struct error *err)
+{
+    AUTO_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat file;
+    if (fd < 0 || fstat(fd, &file) < 0)
+        return error_set(err, -errno, "%s", strerror(errno));
+    if (!S_ISREG(file.st_mode) || file.st_size > LEASE_BYTES_MAX)
+        return error_set(err, -EBADMSG, "not the file of a lease");
+    AUTO_FREE char *text = malloc((size_t)file.st_size + 1);
+    ssize_t len = text ? read(fd, text, (size_t)file.st_size) : -1;
+    if (len < 0)
+        return error_set(err, text ? -errno : -ENOMEM, "%s", text ? strerror(errno) : "out of memory");
+    json_t *json = json_loadb(text, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
+    int rc = json ? lease_from_json(json, ret, err) : error_set(err, -EBADMSG, "it is broken, or not whole");
+    json_decref(json);
+    const char *wrong = rc == 0 ? wrong_owner(ret, &file) : NULL;
+    if (rc == 0 && strncmp(name, ret->id, strlen(ret->id)) != 0)
+        wrong = "it has another lease's id";
+    if (rc < 0 || wrong)
+        return rc < 0 ? rc : error_set(err, -EPERM, "%s", wrong);
+    ret->file = file.st_ino;
+    judge_life(ret, is_held(fd), now);
+    return 0;
+}
+
+static int by_ticket(const void *a, const void *b)
+{
+    const struct lease *x = a, *y = b;
+    return x->ticket != y->ticket ? (x->ticket < y->ticket ? -1 : 1) : strcmp(x->id, y->id);
+}
+
+static int add_lease(const struct lease_dir *d, const char *name, struct wall now, struct lease_list *list, struct error *err)
+{
+    struct error why = {0};
+    if (list->count == LEASES_MAX) {
+        passed_over(list, name, "there are too many");
+        return 0;
+    }
+    if (!ROOM_FOR_ONE(list->at, list->count, list->capacity, 16))
+        return error_set(err, -ENOMEM, "out of memory");
+    int rc = read_lease(d, name, now, &list->at[list->count], &why);
+    if (rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE)
+        return error_set(err, rc, "cannot read the leases in '%s': %s", d->path, why.text);
+    if (rc < 0 && rc != -ENOENT)
+        passed_over(list, name, why.text);
+    if (rc < 0)
+        return 0;
+    list->next_ticket = MAX_OF(list->next_ticket, list->at[list->count].ticket + 1);
+    list->count++;
+    return 0;
+}
+
+int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list *ret, struct error *err)
+{
+    AUTO_LEASE_LIST struct lease_list list = {.next_ticket = 1};
+    int again = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+    if (!dir) {
+        int code = -errno;
+        if (again >= 0)
+            close(again);
+        return error_set(err, code, "cannot read the leases in '%s': %s", d->path, strerror(-code));
+    }
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        struct str name = str_from(entry->d_name);
+        if (entry->d_name[0] == '.' || str_is(name, "lock"))
+            continue;
+        char id[LEASE_ID_SIZE];
+        str_copy(id, sizeof id, (struct str){name.at, name.len - MIN_OF(name.len, strlen(SUFFIX))});
+        if (!str_ends(name, SUFFIX) || !lease_id_valid(id))
+            passed_over(&list, entry->d_name, "it is no lease");
+        else if (add_lease(d, entry->d_name, now, &list, err) < 0)
+            return err ? err->code : -ENOMEM;
+    }
+    if (list.count)
+        qsort(list.at, list.count, sizeof list.at[0], by_ticket);
+    *ret = list;
+    list = (struct lease_list){0};
+    return 0;
+}
+
+/* Who writes has the lock, and so have we: what is half-written now was left by a process that is gone. */
+static void sweep_halves(const struct lease_dir *d)
+{
+    int again = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+    if (!dir && again >= 0)
+        close(again);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] == '.' && str_ends(str_from(entry->d_name), ".new"))
+            unlinkat(d->fd, entry->d_name, 0);
+}
+
+void lease_dir_sweep(const struct lease_dir *d, const struct lease_list *list)
+{
+    char name[NAME_SIZE];
+    for (size_t i = 0; i < list->count; i++) {
+        file_name(name, list->at[i].id, false);
+        if (list->at[i].state == LEASE_ENDED && list->at[i].kind != LEASE_SETTING)
+            unlinkat(d->fd, name, 0);
+    }
+    sweep_halves(d);
+}
+
+/* ---- writing ---- */
+
+int lease_dir_begin(const struct lease_dir *d, const char *id, int *ret_fd, struct error *err)
+{
+    char name[NAME_SIZE];
+    file_name(name, id, true);
+    unlinkat(d->fd, name, 0);
+    AUTO_CLOSE int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0 || fchmod(fd, 0644) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        int code = -errno;
+        if (fd >= 0)
+            unlinkat(d->fd, name, 0);
+        return error_set(err, code, "cannot write a lease in '%s': %s", d->path, strerror(-code));
+    }
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+static int write_whole(int fd, struct str text)
+{
+    while (text.len) {
+        ssize_t sent = write(fd, text.at, text.len);
+        if (sent < 0 && errno != EINTR)
+            return -errno;
+        if (sent > 0)
+            text = (struct str){text.at + sent, text.len - (size_t)sent};
+    }
+    return fsync(fd) < 0 ? -errno : 0;
+}
+
+int lease_dir_commit(const struct lease_dir *d, const struct lease *l, int fd, struct error *err)
+{
+    char fresh[NAME_SIZE], name[NAME_SIZE];
+    AUTO_BUF struct buf text = BUF(LEASE_BYTES_MAX);
+    struct json_writer j = JSON_WRITER(&text);
+    file_name(fresh, l->id, true);
+    file_name(name, l->id, false);
+    lease_json(&j, l);
+    buf_char(&text, '\n');
+    int rc = text.failed ? (text.no_memory ? -ENOMEM : -EFBIG) : write_whole(fd, buf_view(&text));
+    if (rc == 0 && renameat(d->fd, fresh, d->fd, name) < 0)
+        rc = -errno;
+    if (rc == 0 && fsync(d->fd) < 0 && errno != EINVAL)
+        rc = -errno;
+    return rc == 0 ? 0 : error_set(err, rc, "cannot write a lease in '%s': %s", d->path, strerror(-rc));
+}
+
+void lease_dir_cancel(const struct lease_dir *d, const char *id, int fd)
+{
+    char name[NAME_SIZE];
+    file_name(name, id, true);
+    unlinkat(d->fd, name, 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+int lease_dir_put(const struct lease_dir *d, const struct lease *l, struct error *err)
+{
+    int fd = -1;
+    int rc = lease_dir_begin(d, l->id, &fd, err);
+    if (rc < 0)
+        return rc;
+    rc = lease_dir_commit(d, l, fd, err);
+    if (rc < 0)
+        lease_dir_cancel(d, l->id, fd);
+    else
+        close(fd);
+    return rc;
+}
+
+int lease_dir_remove(const struct lease_dir *d, const char *id, struct error *err)
+{
+    char name[NAME_SIZE];
+    file_name(name, id, false);
+    if (unlinkat(d->fd, name, 0) == 0)
+        return 0;
+    return error_set(err, -errno, "cannot end lease %s: %s", id, errno == ENOENT ? "there is none of this id" : strerror(errno));
+}
+
+/* ---- waiting ---- */
+
+int lease_dir_await(const struct lease_dir *d, const struct lease *listed)
+{
+    char name[NAME_SIZE];
+    struct stat file;
+    file_name(name, listed->id, false);
+    AUTO_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &file) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (file.st_ino != listed->file)
+        return 0;
+    return flock(fd, LOCK_SH) == 0 ? 0 : -errno;
+}
+
+int lease_dir_watch(const struct lease_dir *d)
+{
+    AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0 || inotify_add_watch(fd, d->path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE) < 0)
+        return -errno;
+    int watch = fd;
+    fd = -1;
+    return watch;
+}
+
+bool lease_dir_changed(int watch)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    bool changed = false;
+    for (ssize_t len; (len = read(watch, events, sizeof events)) > 0;)
+        for (ssize_t at = 0; at < len;) {
+            const struct inotify_event *event = (const struct inotify_event *)(events + at);
+            changed |= (event->mask & IN_Q_OVERFLOW) || (event->len && str_ends(str_from(event->name), SUFFIX));
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+    return changed;
+}
