@@ -3,6 +3,7 @@
  */
 #include "base/keep.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +12,21 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 
 enum { KEPT_PATH_SIZE = 4352 };
+
+void keep_path(const char *folder, const char *name, const char *ending, char *path, size_t size)
+{
+    uint8_t digest[SHA256_SIZE];
+    char number[17];
+    bool plain = name[0] != '\0';
+    for (const char *c = name; *c; c++)
+        plain &= isalnum((unsigned char)*c) || *c == '-' || *c == '_';
+    sha256(str_from(name), digest);
+    hex_encode(digest, 8, number);
+    snprintf(path, size, "%s/%s%s", folder, plain ? name : number, ending);
+}
 
 static int write_all(int fd, struct str text)
 {

@@ -7,6 +7,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+/* FOLDER/NAME with `ending` behind it, for a name that people chose. One that is no name of a file gets a number instead, so that
+ * no two names share a file. */
+void keep_path(const char *folder, const char *name, const char *ending, char *path, size_t size);
 /* Into a new file beside it, to the disk, then over the old one. */
 int keep_write(const char *path, struct str text, struct error *err);
 /* Appends the file. -ENOENT: there is none; -EFBIG: longer than `text` may become. */

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "daemon/kubelet.h"
-#include "daemon/part.h"
 #include "daemon/poller.h"
 #include "format/prometheus/prometheus.h"
 
@@ -25,7 +24,6 @@ struct named {
 };
 
 struct pods_part {
-    const struct env *env;
     struct poller poller; /* its lock: of all below `failing` */
     bool failing;         /* the thread's: it was said */
     bool there, answers;  /* a kubelet; it answered the last time */
@@ -41,7 +39,7 @@ static bool pod_of_process(const struct pods_part *k, int32_t pid, char *to, siz
 {
     AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
     char path[64];
-    struct env ignored = *k->env; /* secrets: not for a recording of this host */
+    struct env ignored = *k->poller.env; /* secrets: not for a recording of this host */
     struct str rest, one;
     ignored.on_read = NULL;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
@@ -121,7 +119,7 @@ static int64_t pods_part_look(void *part)
     struct pods_part *k = part;
     struct kubelet_devices devices = {0}, old;
     struct error err = {0};
-    int rc = k->poller.wanted ? kubelet_ask(k->env, &k->poller.stop, &devices, &err) : -ENOENT;
+    int rc = k->poller.wanted ? kubelet_ask(k->poller.env, &k->poller.stop, &devices, &err) : -ENOENT;
     say_change(k, rc, &err);
     AUTO_SNAPSHOT const struct snapshot *s = rc == 0 ? engine_latest(k->poller.engine) : NULL;
     struct named *list = s ? calloc(NAMED_MAX, sizeof *list) : NULL, *before;
@@ -214,48 +212,28 @@ static void close_pods(void *part)
         return;
     kubelet_devices_done(&k->devices);
     free(k->named);
-    poller_done(&k->poller);
-    free(k);
+    poller_close(k);
 }
 
-static const struct poller_ops ask_kubelet = {"the kubelet is not asked for pods", pods_part_look, annotate};
+static bool pods_part_wanted(const struct config *config)
+{
+    return config->sampling.kubernetes;
+}
+
+static const struct poller_ops ask_kubelet = {"the kubelet is not asked for pods", pods_part_wanted, pods_part_look, annotate};
 
 static void *open_pods(const struct part_host *host, struct error *err)
 {
-    struct pods_part *k = calloc(1, sizeof *k);
     (void)err;
-    if (!k)
-        return NULL;
-    k->env = host->env;
-    if (poller_init(&k->poller, &ask_kubelet, k, host->engine, host->config->sampling.kubernetes) == 0)
-        return k;
-    close_pods(k);
-    return NULL;
-}
-
-static int pods_part_start(void *part, const struct part_host *host)
-{
-    (void)host;
-    poller_start(&((struct pods_part *)part)->poller);
-    return 0;
-}
-
-static void pods_part_reload(void *part, const struct config *config)
-{
-    poller_want(&((struct pods_part *)part)->poller, config->sampling.kubernetes);
-}
-
-static void pods_part_stop(void *part)
-{
-    poller_stop(&((struct pods_part *)part)->poller);
+    return poller_open(&ask_kubelet, sizeof(struct pods_part), host);
 }
 
 const struct part_ops pods_part_ops = {
     .name = "kubernetes",
     .open = open_pods,
-    .start = pods_part_start,
-    .reload = pods_part_reload,
+    .start = poller_start,
+    .reload = poller_reload,
     .metrics = pods_part_metrics,
-    .stop = pods_part_stop,
+    .stop = poller_stop,
     .close = close_pods,
 };

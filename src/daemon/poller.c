@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/poller.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -11,7 +10,7 @@ static void *poller_run(void *user)
 {
     struct poller *a = user;
     while (!a->stop)
-        free(mailbox_take(a->wake, a->ops->look(a->part)));
+        free(mailbox_take(a->wake, a->ops->look(a)));
     return NULL;
 }
 
@@ -19,35 +18,45 @@ static void annotate(void *user, struct snapshot *s)
 {
     struct poller *a = user;
     pthread_mutex_lock(&a->lock);
-    a->ops->annotate(a->part, s);
+    a->ops->annotate(a, s);
     pthread_mutex_unlock(&a->lock);
 }
 
-int poller_init(struct poller *a, const struct poller_ops *ops, void *part, struct engine *engine, bool wanted)
+void *poller_open(const struct poller_ops *ops, size_t size, const struct part_host *host)
 {
-    *a = (struct poller){.ops = ops, .part = part, .engine = engine, .wanted = wanted, .wake = mailbox_new(1, free)};
-    if (!a->wake)
-        return -ENOMEM;
+    struct poller *a = calloc(1, size);
+    struct mailbox *wake = a ? mailbox_new(1, free) : NULL;
+    if (!wake) {
+        free(a);
+        return NULL;
+    }
+    *a = (struct poller){.ops = ops, .env = host->env, .engine = host->engine, .wanted = ops->wanted(host->config), .wake = wake};
     pthread_mutex_init(&a->lock, NULL);
-    return 0;
+    return a;
 }
 
-void poller_start(struct poller *a)
+int poller_start(void *part, const struct part_host *host)
 {
+    struct poller *a = part;
+    (void)host;
     engine_add_annotate(a->engine, annotate, a);
     a->runs = pthread_create(&a->thread, NULL, poller_run, a) == 0;
     if (!a->runs)
         log_warn(a->ops->no_thread, LOG_TEXT("error", "no thread"));
+    return 0;
 }
 
-void poller_want(struct poller *a, bool wanted)
+void poller_reload(void *part, const struct config *config)
 {
+    struct poller *a = part;
+    bool wanted = a->ops->wanted(config);
     if (atomic_exchange(&a->wanted, wanted) != wanted)
         mailbox_put(a->wake, calloc(1, 1)); /* without memory it waits for its time */
 }
 
-void poller_stop(struct poller *a)
+void poller_stop(void *part)
 {
+    struct poller *a = part;
     engine_remove_annotate(a->engine, a);
     a->stop = true;
     mailbox_close(a->wake);
@@ -56,11 +65,12 @@ void poller_stop(struct poller *a)
     a->runs = false;
 }
 
-void poller_done(struct poller *a)
+void poller_close(void *part)
 {
-    if (!a->wake)
+    struct poller *a = part;
+    if (!a)
         return;
     mailbox_free(a->wake);
     pthread_mutex_destroy(&a->lock);
-    a->wake = NULL;
+    free(a);
 }

@@ -8,33 +8,38 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "engine/engine.h"
+#include "daemon/part.h"
 
 struct mailbox;
 
 struct poller_ops {
-    const char *no_thread;        /* for the log: what does not happen without one */
-    int64_t (*look)(void *part);  /* in the thread; returns after how many milliseconds it is called again */
-    engine_annotate_fn *annotate; /* with the lock held */
+    const char *no_thread;                       /* for the log: what does not happen without one */
+    bool (*wanted)(const struct config *config); /* by the configuration */
+    int64_t (*look)(void *part);                 /* in the thread; returns after how many milliseconds it is called again */
+    engine_annotate_fn *annotate;                /* with the lock held */
 };
 
+/* What the struct of such a part begins with. */
 struct poller {
     const struct poller_ops *ops;
-    void *part;
+    const struct env *env;
     struct engine *engine;
     struct mailbox *wake; /* anything: look now */
     pthread_t thread;
     bool runs;
-    _Atomic bool wanted;  /* by the configuration */
+    _Atomic bool wanted;
     _Atomic bool stop;    /* ends a request that is under way */
     pthread_mutex_t lock; /* of what the part shows */
 };
 
-int poller_init(struct poller *a, const struct poller_ops *ops, void *part, struct engine *engine, bool wanted); /* 0 or -ENOMEM */
-void poller_start(struct poller *a);
+/* A part of `size` bytes, zero behind its poller. NULL: out of memory. */
+void *poller_open(const struct poller_ops *ops, size_t size, const struct part_host *host);
+
+/* The rest are operations of a part, as struct part_ops has them. */
+int poller_start(void *part, const struct part_host *host);
 /* Another setting takes effect at once. */
-void poller_want(struct poller *a, bool wanted);
+void poller_reload(void *part, const struct config *config);
 /* Waits for the look that is under way; the engine calls no longer. */
-void poller_stop(struct poller *a);
-/* Only after poller_stop(), if it was started; zeroed memory is fine. */
-void poller_done(struct poller *a);
+void poller_stop(void *part);
+/* Only after poller_stop(), if it was started; NULL is fine. */
+void poller_close(void *part);

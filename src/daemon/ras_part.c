@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "daemon/part.h"
 #include "daemon/poller.h"
 #include "host/listens.h"
 #include "insight/detect/job.h"
@@ -22,7 +21,6 @@ struct asked_job {
 };
 
 struct ras_part {
-    const struct env *env;
     struct poller poller;
     struct asked_job shown[JOBS_ASKED]; /* with the poller's lock */
     size_t shown_count;
@@ -35,7 +33,7 @@ static uint16_t port_of(const struct ras_part *r, int32_t pid)
     AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
     char path[64];
     uint16_t port = RAS_PORT;
-    struct env quiet = *r->env; /* secrets: not for a recording of this host */
+    struct env quiet = *r->poller.env; /* secrets: not for a recording of this host */
     quiet.on_read = NULL;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     struct str rest = file_read_all(&quiet, path, &text) >= 0 ? buf_view(&text) : (struct str){0}, one;
@@ -54,7 +52,7 @@ static bool ask_job(struct ras_part *r, const struct job *job, int64_t *rank)
         struct ras_report report;
         struct error err = {0};
         uint16_t port = p->visible && !job->members[i].gpu->simulated ? port_of(r, p->pid) : 0;
-        if (!port || !process_listens(r->env, p->pid, port, address))
+        if (!port || !process_listens(r->poller.env, p->pid, port, address))
             continue;
         tried++;
         if (ras_ask(address, port, ASK_WITHIN_MS, &r->poller.stop, &report, &err) < 0)
@@ -100,52 +98,25 @@ static void ras_part_annotate(void *part, struct snapshot *s)
         }
 }
 
-static void close_ras(void *part)
+static bool ras_part_wanted(const struct config *config)
 {
-    struct ras_part *r = part;
-    if (!r)
-        return;
-    poller_done(&r->poller);
-    free(r);
+    return config->sampling.model_servers;
 }
 
-static const struct poller_ops ask_ranks = {"ranks of jobs are not asked for each other", ras_part_look, ras_part_annotate};
+static const struct poller_ops ask_ranks = {"ranks of jobs are not asked for each other", ras_part_wanted, ras_part_look,
+                                            ras_part_annotate};
 
 static void *open_ras(const struct part_host *host, struct error *err)
 {
-    struct ras_part *r = calloc(1, sizeof *r);
     (void)err;
-    if (!r)
-        return NULL;
-    r->env = host->env;
-    if (poller_init(&r->poller, &ask_ranks, r, host->engine, host->config->sampling.model_servers) == 0)
-        return r;
-    close_ras(r);
-    return NULL;
-}
-
-static int ras_part_start(void *part, const struct part_host *host)
-{
-    (void)host;
-    poller_start(&((struct ras_part *)part)->poller);
-    return 0;
-}
-
-static void ras_part_reload(void *part, const struct config *config)
-{
-    poller_want(&((struct ras_part *)part)->poller, config->sampling.model_servers);
-}
-
-static void ras_part_stop(void *part)
-{
-    poller_stop(&((struct ras_part *)part)->poller);
+    return poller_open(&ask_ranks, sizeof(struct ras_part), host);
 }
 
 const struct part_ops ras_part_ops = {
     .name = "nccl_ras",
     .open = open_ras,
-    .start = ras_part_start,
-    .reload = ras_part_reload,
-    .stop = ras_part_stop,
-    .close = close_ras,
+    .start = poller_start,
+    .reload = poller_reload,
+    .stop = poller_stop,
+    .close = poller_close,
 };

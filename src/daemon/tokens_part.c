@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "daemon/model_server.h"
-#include "daemon/part.h"
 #include "daemon/poller.h"
 #include "host/listens.h"
 #include "host/procfs.h"
@@ -41,7 +40,6 @@ struct served {
 };
 
 struct tokens_part {
-    const struct env *env;
     struct poller poller;
     struct served own[SERVERS_MAX]; /* the thread's */
     size_t own_count;
@@ -90,7 +88,7 @@ static bool ask_page(struct tokens_part *t, const struct served *e, const char *
     snprintf(url, sizeof url, "http://%s:%u/%s", e->address, e->port, page);
     const struct http_request request = {
         .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->poller.stop};
-    return http_call(t->env, &request, answer, &err) == 200;
+    return http_call(t->poller.env, &request, answer, &err) == 200;
 }
 
 /* llama.cpp answers /props also when its model sleeps, and a look at its slots would wake that. */
@@ -125,10 +123,10 @@ static bool find_front(struct tokens_part *t, struct served *e, int32_t pid)
     struct str args[ARGUMENTS_MAX];
     AUTO_BUF struct buf text = BUF(CMDLINE_MAX);
     snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-    if (file_read_all(t->env, path, &text) < 0)
+    if (file_read_all(t->poller.env, path, &text) < 0)
         return false;
     size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
-    if (model_server_port(e->kind, args, count, &e->port) && process_listens(t->env, pid, e->port, e->address))
+    if (model_server_port(e->kind, args, count, &e->port) && process_listens(t->poller.env, pid, e->port, e->address))
         return true;
     e->port = 0;
     return false;
@@ -140,7 +138,7 @@ static void find_server(struct tokens_part *t, struct served *e)
     int32_t pid = e->pid;
     e->wait = e->tried++ < SOON ? 0 : AGAIN; /* it may be starting */
     e->tokens_milli = reading_absent(READING_UNSUPPORTED);
-    for (int up = 0; up < PARENTS_MAX && pid > 1; up++, pid = process_parent(t->env, pid)) {
+    for (int up = 0; up < PARENTS_MAX && pid > 1; up++, pid = process_parent(t->poller.env, pid)) {
         if (is_taken(t, e, pid))
             return;
         if (!find_front(t, e, pid))
@@ -200,52 +198,25 @@ static void annotate(void *part, struct snapshot *s)
 
 /* ---- the part ---- */
 
-static void close_tokens(void *part)
+static bool tokens_part_wanted(const struct config *config)
 {
-    struct tokens_part *t = part;
-    if (!t)
-        return;
-    poller_done(&t->poller);
-    free(t);
+    return config->sampling.model_servers;
 }
 
-static const struct poller_ops ask_servers = {"model servers are not asked for their speed", tokens_part_look, annotate};
+static const struct poller_ops ask_servers = {"model servers are not asked for their speed", tokens_part_wanted, tokens_part_look,
+                                              annotate};
 
 static void *open_tokens(const struct part_host *host, struct error *err)
 {
-    struct tokens_part *t = calloc(1, sizeof *t);
     (void)err;
-    if (!t)
-        return NULL;
-    t->env = host->env;
-    if (poller_init(&t->poller, &ask_servers, t, host->engine, host->config->sampling.model_servers) == 0)
-        return t;
-    close_tokens(t);
-    return NULL;
-}
-
-static int tokens_part_start(void *part, const struct part_host *host)
-{
-    (void)host;
-    poller_start(&((struct tokens_part *)part)->poller);
-    return 0;
-}
-
-static void tokens_part_reload(void *part, const struct config *config)
-{
-    poller_want(&((struct tokens_part *)part)->poller, config->sampling.model_servers);
-}
-
-static void tokens_part_stop(void *part)
-{
-    poller_stop(&((struct tokens_part *)part)->poller);
+    return poller_open(&ask_servers, sizeof(struct tokens_part), host);
 }
 
 const struct part_ops tokens_part_ops = {
     .name = "model_servers",
     .open = open_tokens,
-    .start = tokens_part_start,
-    .reload = tokens_part_reload,
-    .stop = tokens_part_stop,
-    .close = close_tokens,
+    .start = poller_start,
+    .reload = poller_reload,
+    .stop = poller_stop,
+    .close = poller_close,
 };

@@ -4,7 +4,6 @@
  */
 #include "push/sender.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/keep.h"
 #include "base/mailbox.h"
 #include "net/retry.h"
 #include "push/target.h"
@@ -222,16 +222,6 @@ static void *thread_main(void *arg)
 
 /* ---- from outside ---- */
 
-static void set_folder(const struct push_sender *p, char *path, size_t size)
-{
-    char file[PUSH_NAME_SIZE];
-    str_copy(file, sizeof file, str_from(p->name));
-    for (char *c = file; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '-' && *c != '_')
-            *c = '_';
-    snprintf(path, size, "%s/%s", p->setup.folder, file);
-}
-
 struct push_sender *push_sender_new(const struct push_setup *setup, const struct config_push *settings, struct error *err)
 {
     struct push_sender *p = calloc(1, sizeof *p);
@@ -252,7 +242,7 @@ struct push_sender *push_sender_new(const struct push_setup *setup, const struct
     }
     p->retry.seed = retry_seed(p);
     if (setup->folder)
-        set_folder(p, folder, sizeof folder);
+        keep_path(setup->folder, p->name, "", folder, sizeof folder);
     p->mail = mailbox_new(MESSAGES_MAX, drop_message);
     p->queue = push_queue_new(setup->folder ? folder : NULL, settings->queue_bytes);
     if (p->mail && p->queue) {

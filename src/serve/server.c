@@ -184,8 +184,8 @@ void server_end_work(struct server *s)
 {
     if (!s)
         return;
-    release_end(&s->release);
-    cpu_samples_end(&s->cpu_samples);
+    errand_end(&s->release.errand);
+    errand_end(&s->cpu_samples.errand);
 }
 
 void server_free(struct server *s)
@@ -198,8 +198,8 @@ void server_free(struct server *s)
     data_done(&s->data);
     site_close_connections(&s->site); /* the clients leave the hub before it goes */
     live_done(&s->live);
-    release_done(&s->release);
-    cpu_samples_done(&s->cpu_samples);
+    errand_done(&s->release.errand);
+    errand_done(&s->cpu_samples.errand);
     history_done(&s->history);
     site_done(&s->site);
     blob_unref(s->openapi);

@@ -143,7 +143,7 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
     if (w->gpu_id)
         buf_printf(&sql, " WHERE p.gpu_id = %lld", (long long)w->gpu_id);
     buf_text(&sql, workers_end);
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
+    return db_prepare_text(s->db, &sql, ret, err);
 }
 
 int store_workers(struct store *s, const struct store_workers *query, store_worker_fn *each, void *user, struct error *err)
@@ -217,11 +217,9 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
         return rc;
     buf_text(&sql, ORDER_BY_TIME_AND_GPU);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = db_prepare_between(s->db, &sql, from_minute, to_minute, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, from_minute);
-    db_bind_i64(q, 2, to_minute);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_minute row = {.minute = db_i64(q, 0),
                                                  .gpu_id = db_i64(q, 1),
@@ -257,11 +255,9 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
         return rc;
     buf_text(&sql, ORDER_BY_TIME_AND_GPU);
     AUTO_STATEMENT struct db_statement *q = NULL;
-    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = db_prepare_between(s->db, &sql, from_hour, to_hour, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, from_hour);
-    db_bind_i64(q, 2, to_hour);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_process_hour row = {.hour = db_i64(q, 0),
                                                .gpu_id = db_i64(q, 1),

@@ -144,11 +144,10 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
         buf_text(&sql, " GROUP BY p.id, g.gpu_index, h.name, g.uuid, g.simulated");
     buf_printf(&sql, " ORDER BY %s LIMIT %zu", span->in_order ? "p.id" : "energy DESC, p.id",
                MIN_OF(span->limit, (size_t)INT32_MAX));
-    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = db_prepare_between(s->db, &sql, span->within ? span->since_ms / MINUTE_MS : span->since_ms,
+                            span->within ? (span->until_ms + MINUTE_MS - 1) / MINUTE_MS : span->until_ms, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, span->within ? span->since_ms / MINUTE_MS : span->since_ms);
-    db_bind_i64(q, 2, span->within ? (span->until_ms + MINUTE_MS - 1) / MINUTE_MS : span->until_ms);
     store_bind_runs(q, span, 3);
     while ((rc = db_step(q, err)) == 1) {
         struct store_process_run run;

@@ -290,11 +290,10 @@ static int add_energy(struct store *s, const struct hour_segment *g, const struc
     for (size_t i = 0; i < of->count; i++)
         buf_printf(&sql, "%s%lld", i ? ", " : " AND gpu_id IN (", (long long)of->gpu_ids[i]);
     buf_text(&sql, ") GROUP BY gpu_id");
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    int rc = db_prepare_between(s->db, &sql, g->hours ? g->from / MINUTES_AN_HOUR : g->from,
+                                g->hours ? g->to / MINUTES_AN_HOUR : g->to, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, g->hours ? g->from / MINUTES_AN_HOUR : g->from);
-    db_bind_i64(q, 2, g->hours ? g->to / MINUTES_AN_HOUR : g->to);
     while ((rc = db_step(q, err)) == 1)
         take_energy(of, q);
     return rc;
@@ -326,11 +325,9 @@ int store_watched_hours(struct store *s, const int64_t *gpu_ids, size_t count, i
     for (size_t i = 0; i < count; i++)
         buf_printf(&sql, "%s%lld", i ? ", " : "", (long long)gpu_ids[i]);
     buf_char(&sql, ')');
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    int rc = db_prepare_between(s->db, &sql, from_hour, to_hour, &q, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(q, 1, from_hour);
-    db_bind_i64(q, 2, to_hour);
     while ((rc = db_step(q, err)) == 1) {
         const struct store_watched_hour row = {db_i64(q, 0), db_i64(q, 1), db_i64(q, 2), db_i64(q, 3),
                                                db_i64(q, 4), db_i64(q, 5), db_i64(q, 6), db_i64(q, 7)};

@@ -94,7 +94,7 @@ static int which_runs(struct store *s, const struct store_process_plot *plot, st
                    "WHERE p.last_seen_ms >= $1 AND p.first_seen_ms < $2");
     store_which_runs(s->db->ops->kind, &plot->runs, 3, &sql);
     buf_printf(&sql, " LIMIT %d", RUNS_LOOKED_UP + 1);
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    int rc = db_prepare_text(s->db, &sql, &q, err);
     if (rc < 0)
         return rc;
     /* A run may have begun or ended in another part of the first and the last step, or have its first energy in the minute before
@@ -127,11 +127,9 @@ static int prepare_minutes(struct store *s, const struct store_process_plot *plo
         buf_printf(&sql, " AND m.process_id IN (%s)", runs);
     store_which_runs(s->db->ops->kind, &plot->runs, 3, &sql);
     buf_text(&sql, ") AS t GROUP BY minute ORDER BY minute");
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
+    int rc = db_prepare_between(s->db, &sql, from, to, ret, err);
     if (rc < 0)
         return rc;
-    db_bind_i64(*ret, 1, from);
-    db_bind_i64(*ret, 2, to);
     store_bind_runs(*ret, &plot->runs, 3);
     return 0;
 }

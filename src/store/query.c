@@ -206,7 +206,7 @@ static int prepare_rows(struct drawing *d, size_t subjects, enum level level, co
         write_key_ranges(subjects, &sql);
         buf_printf(&sql, "%s ORDER BY id", part ? "" : parts_between(d->s->db->ops->kind, level));
     }
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(d->s->db, sql.at, &d->rows[level], err);
+    return db_prepare_text(d->s->db, &sql, &d->rows[level], err);
 }
 
 static int draw_samples(struct drawing *d, void *of, enum level level, const char *table, int64_t from_ms, int64_t to_ms,

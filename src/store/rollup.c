@@ -57,7 +57,7 @@ static int prepare_writing(struct store *s, enum series series, enum level level
     for (size_t i = 0; i < 4 * s->schema.count[series]; i++)
         buf_printf(&sql, ", $%zu", i + 3);
     buf_text(&sql, ")");
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_bucket[series][level], err);
+    return db_prepare_text(s->db, &sql, &s->insert_bucket[series][level], err);
 }
 
 /* From the very part: a server plans a statement about a table with parts anew each time, to look into no more of them than it has

@@ -72,7 +72,7 @@ static int find_minutes(struct store *s, const char *host, enum series series, s
                                         : "SELECT 1 FROM hosts h WHERE ");
     write_last_minute(ret, &sql);
     buf_printf(&sql, " IS NULL%s LIMIT 1", host ? " AND h.name = $1" : "");
-    int rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    int rc = db_prepare_text(s->db, &sql, &q, err);
     if (rc == 0 && host)
         db_bind_text(q, 1, host);
     if (rc == 0)
@@ -115,7 +115,7 @@ static int list_gpus(struct store *s, const char *host, int64_t gpu_id, bool see
     if (host)
         buf_text(&sql, " AND h.name = $1");
     buf_text(&sql, " ORDER BY h.name, g.gpu_index, g.last_seen_ms DESC");
-    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = db_prepare_text(s->db, &sql, &q, err);
     if (rc < 0)
         return rc;
     if (host)
@@ -226,7 +226,7 @@ static int list_hosts(struct store *s, const char *name, bool seen, store_host_f
     if (seen)
         write_last_seen(&minutes, &sql);
     buf_printf(&sql, "%s FROM hosts h%s ORDER BY h.name", seen ? "" : "NULL, NULL", name ? " WHERE h.name = $1" : "");
-    rc = sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &q, err);
+    rc = db_prepare_text(s->db, &sql, &q, err);
     if (rc == 0 && name)
         db_bind_text(q, 1, name);
     while (rc == 0 && (rc = db_step(q, err)) == 1) {
@@ -323,7 +323,7 @@ static int prepare_page(struct store *s, const struct owners *owners, struct db_
     buf_printf(&sql, " ORDER BY %s", words->order);
     if (page->limit < INT32_MAX)
         buf_printf(&sql, " LIMIT %zu", page->limit);
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, ret, err);
+    return db_prepare_text(s->db, &sql, ret, err);
 }
 
 static const struct store_host *host_named(const struct host_table *t, const char *name)

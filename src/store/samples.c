@@ -43,7 +43,7 @@ static int prepare_insert(struct store *s, enum series series, struct error *err
         buf_printf(&sql, ", $%zu", i + next);
     buf_text(&sql, ") ON CONFLICT DO NOTHING");
     s->bound_count[series] = 0;
-    return sql.failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(s->db, sql.at, &s->insert_sample[series], err);
+    return db_prepare_text(s->db, &sql, &s->insert_sample[series], err);
 }
 
 /* The row, in the order of its columns, and bound to the statement. PostgreSQL's narrow columns hold 32 bits; no sane reading of

@@ -3,7 +3,6 @@
  */
 #include "alert/notify/thread.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/digest.h"
 #include "base/keep.h"
 #include "base/mailbox.h"
 
@@ -65,23 +63,6 @@ static void drop_message(void *item)
 #define notifier_log(n, level, ...) log_through((n)->setup.say, (n)->setup.user, level, __VA_ARGS__)
 
 /* ---- on disk ---- */
-
-/* Names that are no names of files get a number instead. */
-static void set_path(struct notifier *n)
-{
-    char file[80];
-    bool plain = n->name[0] != '\0';
-    for (const char *c = n->name; *c; c++)
-        plain &= isalnum((unsigned char)*c) || *c == '-' || *c == '_';
-    uint8_t digest[SHA256_SIZE];
-    sha256(str_from(n->name), digest);
-    if (plain)
-        str_copy(file, sizeof file, str_from(n->name));
-    else
-        hex_encode(digest, 8, file);
-    if (n->setup.folder)
-        snprintf(n->path, sizeof n->path, "%.4096s/%.80s.json", n->setup.folder, file);
-}
 
 static void thread_load(struct notifier *n)
 {
@@ -337,7 +318,8 @@ struct notifier *notifier_new(const struct notifier_setup *setup, const struct c
     n->view_every_ms = settings->type == CONFIG_NOTIFY_MQTT ? settings->state_interval_ms : 0;
     if (n->mail && n->target) {
         n->outbox.rules = n->target->rules;
-        set_path(n);
+        if (n->setup.folder)
+            keep_path(n->setup.folder, n->name, ".json", n->path, sizeof n->path);
         thread_load(n);
         n->setup.folder = NULL;
         publish(n, n->outbox.count ? NOTIFIER_WAITING : NOTIFIER_IDLE);

@@ -25,16 +25,6 @@ enum {
 
 /* ---- one rank ---- */
 
-static int64_t pipes_of(const struct gpu *gpu)
-{
-    const struct reading of[] = {gpu->tensor_active_permille, gpu->fp64_active_permille, gpu->fp32_active_permille,
-                                 gpu->fp16_active_permille};
-    int64_t most = 0;
-    for (size_t i = 0; i < ARRAY_LEN(of); i++)
-        most = MAX_OF(most, reading_or(of[i], 0));
-    return most;
-}
-
 /* Some kernel is there all the time, and nothing is done. */
 static bool gpu_waits(const struct gpu *gpu)
 {
@@ -47,7 +37,7 @@ static bool gpu_waits(const struct gpu *gpu)
         return saves && (power <= POWER_OF_NO_WORK_PERMILLE || reading_or(gpu->mem_util_permille, 0) <= DRAM_WAITS);
     if (reading_or(gpu->dram_active_permille, 0) > DRAM_WAITS)
         return false;
-    return sm <= SM_WAITS || (sm <= SM_COLLECTIVE && pipes_of(gpu) <= PIPES_WAIT && saves);
+    return sm <= SM_WAITS || (sm <= SM_COLLECTIVE && pipes_permille(gpu) <= PIPES_WAIT && saves);
 }
 
 /* The GPU's time that programs beside the job have. */

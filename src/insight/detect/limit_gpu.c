@@ -65,16 +65,6 @@ static struct reading part_of(struct reading r, int64_t own, int64_t all)
     return all > 0 && reading_get(r, &value) ? reading_ok(value * own / all) : r;
 }
 
-static int64_t pipes(const struct gpu *gpu)
-{
-    const struct reading of[] = {gpu->tensor_active_permille, gpu->fp64_active_permille, gpu->fp32_active_permille,
-                                 gpu->fp16_active_permille};
-    int64_t most = 0;
-    for (size_t i = 0; i < ARRAY_LEN(of); i++)
-        most = MAX_OF(most, reading_or(of[i], 0));
-    return most;
-}
-
 /* A process that only copies has no share in the eyes of the driver: what the others do not have may be its own. */
 static int64_t share_of_others(const struct gpu *gpu, const struct process *p)
 {
@@ -117,7 +107,7 @@ void limit_facts_collect(struct limit_facts *f, const struct gpu *card, const st
     f->dram = part_of(gpu->dram_active_permille, own, all);
     f->tensor = reading_or(part_of(gpu->tensor_active_permille, own, all), 0);
     f->fp32 = reading_or(part_of(gpu->fp32_active_permille, own, all), 0);
-    f->pipe = reading_or(part_of(reading_ok(pipes(gpu)), own, all), 0);
+    f->pipe = reading_or(part_of(reading_ok(pipes_permille(gpu)), own, all), 0);
     f->in = link_share(gpu, gpu->pcie_rx_bytes_per_s);
     f->out = link_share(gpu, gpu->pcie_tx_bytes_per_s);
     f->power = power_share_permille(inside ? card : gpu);

@@ -73,6 +73,16 @@ bool heat_bit_is_left(const struct gpu *gpu)
     return (heat == HEAT_COOL || heat == HEAT_LUKEWARM) && reading_or(gpu->util_permille, 1000) <= IDLE_MAX;
 }
 
+int64_t pipes_permille(const struct gpu *gpu)
+{
+    const struct reading of[] = {gpu->tensor_active_permille, gpu->fp64_active_permille, gpu->fp32_active_permille,
+                                 gpu->fp16_active_permille};
+    int64_t most = 0;
+    for (size_t i = 0; i < ARRAY_LEN(of); i++)
+        most = MAX_OF(most, reading_or(of[i], 0));
+    return most;
+}
+
 struct reading power_share_permille(const struct gpu *gpu)
 {
     int64_t power, limit;

@@ -78,6 +78,8 @@ bool power_is_unexplained(const struct gpu *gpu);
 bool power_contradicts_load(const struct gpu *gpu);
 /* Draw against the limit; absent without one. */
 struct reading power_share_permille(const struct gpu *gpu);
+/* The busiest of the pipes that compute; 0 also where none is known. */
+int64_t pipes_permille(const struct gpu *gpu);
 /* Clocks are up although there may be nothing to do; *by_state: told by the performance state alone. */
 bool clocks_are_high(const struct gpu *gpu, bool *by_state);
 /* Utilization, else what the units inside or the processes add up to; *direct: not summed up. */

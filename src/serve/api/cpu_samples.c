@@ -3,8 +3,6 @@
  */
 #include "serve/api/cpu_samples.h"
 
-#include <errno.h>
-
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "format/json/json.h"
@@ -13,58 +11,19 @@
 
 enum { SAMPLE_MS = 1000 };
 
-static void *cpu_samples_run(void *argument)
+static void cpu_samples_take(void *samples)
 {
-    struct cpu_samples *s = argument;
+    struct cpu_samples *s = samples;
     address_samples_take(&s->env, s->pid, SAMPLE_MS, &s->result);
-    mailbox_put(s->done, s);
-    return NULL;
 }
 
-/* The answer was given, or its client has gone before it could be. */
-static void cpu_samples_forget(void *samples)
-{
-    ((struct cpu_samples *)samples)->finished = false;
-}
-
-static void cpu_samples_taken(void *argument)
-{
-    struct cpu_samples *s = argument;
-    if (!mailbox_take(s->done, 0))
-        return;
-    pthread_join(s->thread, NULL);
-    s->running = false;
-    struct conn *c = TAKE(s->conn);
-    struct http_client *client = c ? http_client_of(c) : NULL;
-    if (!client)
-        return;
-    s->finished = true;
-    client->answer = s;
-    client->drop_answer = cpu_samples_forget;
-    http_unpark(c);
-}
+static const struct errand_ops taking = {.work = cpu_samples_take,
+                                         .busy = "Another process is being sampled; ask again in a second."};
 
 int cpu_samples_init(struct cpu_samples *s, struct loop *loop)
 {
-    *s = (struct cpu_samples){.done = mailbox_new(1, NULL)};
-    if (!s->done)
-        return -ENOMEM;
     env_init_system(&s->env);
-    s->watch = watch_readable(loop->base, mailbox_fd(s->done), cpu_samples_taken, s);
-    return s->watch && watch_on(s->watch, WATCH_NO_TIMEOUT) ? 0 : -ENOMEM;
-}
-
-void cpu_samples_end(struct cpu_samples *s)
-{
-    if (s->running)
-        pthread_join(s->thread, NULL);
-    s->running = false;
-}
-
-void cpu_samples_done(struct cpu_samples *s)
-{
-    watch_free(s->watch);
-    mailbox_free(s->done);
+    return errand_init(&s->errand, &taking, s, loop);
 }
 
 static void cpu_samples_reply(struct exchange *x, const struct cpu_samples *s)
@@ -74,13 +33,6 @@ static void cpu_samples_reply(struct exchange *x, const struct cpu_samples *s)
     json_cpu_samples(&j, s->pid, &s->result);
     buf_char(&out, '\n');
     exchange_json(x, 200, &out);
-}
-
-static void cpu_samples_gone(struct conn *c, void *owner)
-{
-    struct cpu_samples *s = owner;
-    if (s->conn == c)
-        s->conn = NULL;
 }
 
 /* Of this machine: a simulated or recorded process has a number that may be another one's here. */
@@ -113,27 +65,13 @@ static bool read_pid(struct exchange *x, int32_t *ret)
 void get_why_cpu(struct exchange *x)
 {
     struct cpu_samples *s = &x->server->cpu_samples;
-    struct http_client *h = x->conn->state;
-    if (TAKE(h->answer)) {
-        cpu_samples_reply(x, s);
-        cpu_samples_forget(s);
-        return;
-    }
     int32_t pid;
-    if (!read_pid(x, &pid))
-        return;
-    if (s->running || s->finished) {
-        exchange_error(x, 409, "busy", "Another process is being sampled; ask again in a second.");
+    if (errand_is_over(&s->errand, x)) {
+        cpu_samples_reply(x, s);
         return;
     }
+    if (!read_pid(x, &pid) || !errand_is_free(&s->errand, x))
+        return;
     s->pid = pid;
-    if (pthread_create(&s->thread, NULL, cpu_samples_run, s)) {
-        exchange_error(x, 500, "internal", "No thread could be started.");
-        return;
-    }
-    s->running = true;
-    s->conn = x->conn;
-    exchange_park(x);
-    h->parked_gone = cpu_samples_gone;
-    h->parked_owner = s;
+    errand_begin(&s->errand, x);
 }

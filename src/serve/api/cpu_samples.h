@@ -4,33 +4,19 @@
  */
 #pragma once
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/env.h"
-#include "base/mailbox.h"
 #include "host/evidence/address_samples.h"
-#include "http/conn.h"
-
-struct exchange;
-struct loop;
+#include "serve/api/errand.h"
 
 struct cpu_samples {
+    struct errand errand;
     struct env env;
-    struct mailbox *done;
-    struct watch *watch;
-    struct conn *conn; /* who asked, and still waits */
-    pthread_t thread;
-    bool running;
-    bool finished; /* the result is for `conn` */
     int32_t pid;
     struct address_samples result;
 };
 
-int cpu_samples_init(struct cpu_samples *s, struct loop *loop);
-/* Waits for the thread: a second at most. */
-void cpu_samples_end(struct cpu_samples *s);
-void cpu_samples_done(struct cpu_samples *s);
+int cpu_samples_init(struct cpu_samples *s, struct loop *loop); /* ends with its errand, after a second at most */
 
 void get_why_cpu(struct exchange *x);

@@ -3,7 +3,6 @@
  */
 #include "serve/api/release.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -12,64 +11,29 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "format/json/json.h"
-#include "http/http.h"
 #include "serve/api/core.h"
 
 enum { TIMEOUT_MS = 5000, DEFAULT_S = 300, CLAIM_MAX_S = 86400 };
 
-static void *run(void *argument)
+static void release_work(void *release)
 {
-    struct release *r = argument;
+    struct release *r = release;
     r->result = engine_release(r->data->engine, r->for_ms, TIMEOUT_MS);
-    mailbox_put(r->done, r);
-    return NULL;
 }
 
-/* The answer was given, or its client has gone before it could be. */
-static void release_forget(void *release)
+static void release_after(void *release)
 {
-    ((struct release *)release)->finished = false;
-}
-
-static void on_done(void *arg)
-{
-    struct release *r = arg;
-    if (!mailbox_take(r->done, 0))
-        return;
-    pthread_join(r->thread, NULL);
-    r->running = false;
+    struct release *r = release;
     log_info(r->for_ms ? "driver released on request" : "driver in use again on request", LOG_INT("for_seconds", r->for_ms / 1000));
     data_refresh(r->data); /* so that all clients see it */
-    struct conn *c = TAKE(r->conn);
-    struct http_client *client = c ? http_client_of(c) : NULL;
-    if (!client)
-        return;
-    r->finished = true;
-    client->answer = r;
-    client->drop_answer = release_forget;
-    http_unpark(c);
 }
+
+static const struct errand_ops releasing = {release_work, release_after, "Another request to release the driver is under way."};
 
 int release_init(struct release *r, struct loop *loop, struct data *data)
 {
-    *r = (struct release){.data = data, .done = mailbox_new(1, NULL)};
-    if (!r->done)
-        return -ENOMEM;
-    r->watch = watch_readable(loop->base, mailbox_fd(r->done), on_done, r);
-    return r->watch && watch_on(r->watch, WATCH_NO_TIMEOUT) ? 0 : -ENOMEM;
-}
-
-void release_end(struct release *r)
-{
-    if (r->running)
-        pthread_join(r->thread, NULL);
-    r->running = false;
-}
-
-void release_done(struct release *r)
-{
-    watch_free(r->watch);
-    mailbox_free(r->done);
+    r->data = data;
+    return errand_init(&r->errand, &releasing, r, loop);
 }
 
 static void reply(struct exchange *x, const struct release *r)
@@ -108,37 +72,16 @@ static bool read_duration(struct exchange *x, int64_t *ret_ms)
     return true;
 }
 
-static void gone(struct conn *c, void *owner)
-{
-    struct release *r = owner;
-    if (r->conn == c)
-        r->conn = NULL;
-}
-
 void post_release(struct exchange *x)
 {
     struct release *r = &x->server->release;
-    struct http_client *h = x->conn->state;
-    if (TAKE(h->answer)) {
-        reply(x, r);
-        release_forget(r);
-        return;
-    }
     int64_t for_ms;
-    if (!read_duration(x, &for_ms))
-        return;
-    if (r->running || r->finished) {
-        exchange_error(x, 409, "busy", "Another request to release the driver is under way.");
+    if (errand_is_over(&r->errand, x)) {
+        reply(x, r);
         return;
     }
+    if (!read_duration(x, &for_ms) || !errand_is_free(&r->errand, x))
+        return;
     r->for_ms = for_ms;
-    if (pthread_create(&r->thread, NULL, run, r)) {
-        exchange_error(x, 500, "internal", "No thread could be started.");
-        return;
-    }
-    r->running = true;
-    r->conn = x->conn;
-    exchange_park(x);
-    h->parked_gone = gone;
-    h->parked_owner = r;
+    errand_begin(&r->errand, x);
 }

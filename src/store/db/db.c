@@ -52,6 +52,21 @@ int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct
     return rc;
 }
 
+int db_prepare_text(struct db *db, const struct buf *sql, struct db_statement **ret, struct error *err)
+{
+    return sql->failed ? error_set(err, -ENOMEM, "out of memory") : db_prepare(db, sql->at, ret, err);
+}
+
+int db_prepare_between(struct db *db, const struct buf *sql, int64_t from, int64_t to, struct db_statement **ret, struct error *err)
+{
+    int rc = db_prepare_text(db, sql, ret, err);
+    if (rc == 0) {
+        db_bind_i64(*ret, 1, from);
+        db_bind_i64(*ret, 2, to);
+    }
+    return rc;
+}
+
 static void keep(struct db *db, struct db_statement *s)
 {
     db->ops->recycle(s);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
@@ -96,6 +97,11 @@ void db_rollback(struct db *db);
 int db_take_time(struct db *db, struct error *err);
 
 int db_prepare(struct db *db, const char *sql, struct db_statement **ret, struct error *err);
+/* The same of a text that was put together; -ENOMEM where it was not. */
+int db_prepare_text(struct db *db, const struct buf *sql, struct db_statement **ret, struct error *err);
+/* The same with $1 and $2. */
+int db_prepare_between(struct db *db, const struct buf *sql, int64_t from, int64_t to, struct db_statement **ret,
+                       struct error *err);
 void db_finish(struct db_statement **s); /* and sets it to NULL */
 #define AUTO_STATEMENT __attribute__((cleanup(db_finish)))
 

@@ -10,34 +10,6 @@
 
 #include "base/cleanup.h"
 
-static const char *put_text(char **at, const char *text)
-{
-    if (!text)
-        return NULL;
-    size_t len = strlen(text) + 1;
-    const char *copy = memcpy(*at, text, len);
-    *at += len;
-    return copy;
-}
-
-struct kept_event *kept_event_new(const struct store_event *event)
-{
-    const char *const texts[] = {event->kind, event->severity, event->text, event->data};
-    size_t size = 0;
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        size += texts[i] ? strlen(texts[i]) + 1 : 0;
-    struct kept_event *kept = malloc(sizeof *kept + size);
-    if (!kept)
-        return NULL;
-    kept->event = *event;
-    char *at = kept->texts;
-    kept->event.kind = put_text(&at, event->kind);
-    kept->event.severity = put_text(&at, event->severity);
-    kept->event.text = put_text(&at, event->text);
-    kept->event.data = put_text(&at, event->data);
-    return kept;
-}
-
 void backlog_init(struct backlog *b)
 {
     *b = (struct backlog){.next_number = 1};
@@ -95,7 +67,7 @@ void backlog_add_snapshot(struct backlog *b, const struct snapshot *snapshot)
     backlog_add(b, (struct backlog_item){.snapshot = snapshot});
 }
 
-void backlog_add_event(struct backlog *b, struct kept_event *event)
+void backlog_add_event(struct backlog *b, struct store_event *event)
 {
     backlog_add(b, (struct backlog_item){.event = event});
 }
@@ -116,10 +88,8 @@ int backlog_spill(struct backlog *b, struct error *err)
         return 0;
     struct queue_item items[BACKLOG_MEMORY_MAX];
     for (size_t i = 0; i < b->count; i++)
-        items[i] = (struct queue_item){.run = b->run,
-                                       .number = b->items[i].number,
-                                       .snapshot = b->items[i].snapshot,
-                                       .event = b->items[i].event ? &b->items[i].event->event : NULL};
+        items[i] = (struct queue_item){
+            .run = b->run, .number = b->items[i].number, .snapshot = b->items[i].snapshot, .event = b->items[i].event};
     int rc = queue_put(b->queue, items, b->count, err);
     if (rc == 0)
         forget_first(b, b->count);
@@ -132,13 +102,13 @@ static int copy_items(const struct backlog *b, struct queued *items)
     size_t count = MIN_OF(b->count, (size_t)BATCH_MAX);
     for (size_t i = 0; i < count; i++) {
         const struct backlog_item *item = &b->items[i];
-        struct kept_event *event = item->event ? kept_event_new(&item->event->event) : NULL;
+        struct store_event *event = item->event ? store_event_copy(item->event) : NULL;
         if (item->event && !event) {
             for (size_t k = 0; k < i; k++)
                 queued_done(&items[k]);
             return -ENOMEM;
         }
-        items[i] = (struct queued){.run = b->run, .number = item->number, .event = event ? &event->event : NULL};
+        items[i] = (struct queued){.run = b->run, .number = item->number, .event = event};
         items[i].snapshot = item->snapshot ? (struct snapshot *)snapshot_ref(item->snapshot) : NULL;
     }
     return (int)count;

@@ -8,17 +8,10 @@
 
 enum { BACKLOG_MEMORY_MAX = 240, BATCH_MAX = 64 };
 
-/* An event with its texts in one piece of memory. */
-struct kept_event {
-    struct store_event event;
-    char texts[];
-};
-struct kept_event *kept_event_new(const struct store_event *event); /* NULL: out of memory */
-
 struct backlog_item {
     int64_t number;
     const struct snapshot *snapshot; /* or */
-    struct kept_event *event;
+    struct store_event *event;
 };
 
 struct backlog {
@@ -35,7 +28,7 @@ void backlog_done(struct backlog *b);
 
 /* Take what they are given. When memory is full, the oldest is lost. */
 void backlog_add_snapshot(struct backlog *b, const struct snapshot *snapshot);
-void backlog_add_event(struct backlog *b, struct kept_event *event);
+void backlog_add_event(struct backlog *b, struct store_event *event);
 
 /* Entries that wait; how many were lost. */
 int64_t backlog_count(const struct backlog *b);

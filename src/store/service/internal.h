@@ -15,7 +15,7 @@ enum { NOTICE_SIZE = 400 };
 /* What the keeper is told: new limits, or an event. */
 struct order {
     struct store_limits limits;
-    struct kept_event *event; /* NULL: limits */
+    struct store_event *event; /* NULL: limits */
 };
 
 /* What the keeper gives the writer to do, and gets back done. There is one of it, which goes to and fro. */

@@ -30,6 +30,34 @@ static const char tables[] =
     "CREATE TABLE IF NOT EXISTS queue (place INTEGER PRIMARY KEY, run INTEGER NOT NULL, number INTEGER NOT NULL,"
     " kind INTEGER NOT NULL, schema INTEGER, body BLOB);";
 
+static const char *put_text(char **at, const char *text)
+{
+    if (!text)
+        return NULL;
+    size_t len = strlen(text) + 1;
+    const char *copy = memcpy(*at, text, len);
+    *at += len;
+    return copy;
+}
+
+struct store_event *store_event_copy(const struct store_event *event)
+{
+    const char *const texts[] = {event->kind, event->severity, event->text, event->data};
+    size_t size = 0;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        size += texts[i] ? strlen(texts[i]) + 1 : 0;
+    struct store_event *copy = malloc(sizeof *copy + size);
+    if (!copy)
+        return NULL;
+    *copy = *event;
+    char *at = (char *)(copy + 1);
+    copy->kind = put_text(&at, event->kind);
+    copy->severity = put_text(&at, event->severity);
+    copy->text = put_text(&at, event->text);
+    copy->data = put_text(&at, event->data);
+    return copy;
+}
+
 static int know_schema(struct queue *q, struct error *err)
 {
     AUTO_BUF struct buf names = BUF(SCHEMA_SIZE_MAX);
@@ -185,32 +213,24 @@ int queue_put(struct queue *q, const struct queue_item *items, size_t count, str
     return rc;
 }
 
+static const char *decode_text(const json_t *json, const char *key)
+{
+    return json_string_value(json_object_get(json, key));
+}
+
 static struct store_event *decode_event(struct str body)
 {
     json_t *json = json_loadb(body.at, body.len, 0, NULL);
-    const char *texts[4];
-    static const char *const keys[] = {"kind", "severity", "text", "data"};
-    size_t size = 0;
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        texts[i] = json_string_value(json_object_get(json, keys[i]));
-        size += texts[i] ? strlen(texts[i]) + 1 : 1;
-    }
-    struct store_event *e = json && texts[0] && texts[1] && texts[2] ? calloc(1, sizeof *e + size) : NULL;
-    if (e) {
-        char *at = (char *)(e + 1);
-        const char **fields[] = {&e->kind, &e->severity, &e->text, &e->data};
-        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-            if (!texts[i])
-                continue;
-            *fields[i] = strcpy(at, texts[i]); /* NOLINT: measured above */
-            at += strlen(texts[i]) + 1;
-        }
-        e->at.ms = json_integer_value(json_object_get(json, "at"));
-        e->gpu_index = (int)json_integer_value(json_object_get(json, "gpu"));
-        e->code = json_integer_value(json_object_get(json, "code"));
-    }
+    const struct store_event e = {.at.ms = json_integer_value(json_object_get(json, "at")),
+                                  .gpu_index = (int)json_integer_value(json_object_get(json, "gpu")),
+                                  .code = json_integer_value(json_object_get(json, "code")),
+                                  .kind = decode_text(json, "kind"),
+                                  .severity = decode_text(json, "severity"),
+                                  .text = decode_text(json, "text"),
+                                  .data = decode_text(json, "data")};
+    struct store_event *kept = e.kind && e.severity && e.text ? store_event_copy(&e) : NULL;
     json_decref(json);
-    return e;
+    return kept;
 }
 
 int queue_first(struct queue *q, struct queued *items, size_t max, struct error *err)

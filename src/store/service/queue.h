@@ -11,6 +11,9 @@
 
 struct queue;
 
+/* With its texts behind the struct, in one piece of memory; NULL: out of memory. */
+struct store_event *store_event_copy(const struct store_event *event);
+
 int queue_open(const char *path, int64_t max_bytes, struct queue **ret, struct error *err);
 void queue_close(struct queue *q); /* NULL is fine */
 

@@ -141,7 +141,7 @@ static void give_order(struct store_service *v, struct order order)
 
 void store_service_event(struct store_service *v, const struct store_event *event)
 {
-    struct kept_event *kept = kept_event_new(event);
+    struct store_event *kept = store_event_copy(event);
     if (kept)
         give_order(v, (struct order){.event = kept});
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "test.h"
@@ -92,6 +93,19 @@ static void a_damaged_file_is_moved_aside_over_the_one_before(void **state)
     assert_int_equal(keep_aside(in_folder("a"), &err), -ENOENT);
 }
 
+static void each_name_has_a_file_of_its_own(void **state)
+{
+    (void)state;
+    char plain[128], dotted[128], climbing[128];
+    keep_path("/k", "a_b-1", ".json", plain, sizeof plain);
+    keep_path("/k", "a.b-1", ".json", dotted, sizeof dotted);
+    keep_path("/k", "../b", "", climbing, sizeof climbing);
+    assert_string_equal(plain, "/k/a_b-1.json");
+    assert_string_not_equal(dotted, plain);
+    assert_null(strchr(climbing + 3, '/'));
+    assert_null(strchr(climbing, '.'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +114,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_for_which_there_is_no_memory_is_not_called_too_long, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_write_that_cannot_succeed_leaves_nothing_behind, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_moved_aside_over_the_one_before, make_folder, remove_folder),
+        TEST(each_name_has_a_file_of_its_own),
     };
     return RUN_TESTS(tests);
 }

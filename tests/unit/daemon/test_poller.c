@@ -43,27 +43,38 @@ static void annotate(void *part, struct snapshot *s)
         s->gpus[i].temp_mdegc = reading_ok(c->shown);
 }
 
-static const struct poller_ops counts = {"nothing is counted", look, annotate};
+static bool wanted(const struct config *config)
+{
+    return config->sampling.kubernetes;
+}
 
-static void begin(struct counting *c, int64_t again_ms)
+static const struct poller_ops counts = {"nothing is counted", wanted, look, annotate};
+static struct config on = {.sampling = {.kubernetes = true}}, off;
+
+static struct counting *begin(int64_t again_ms)
 {
     const char *sources[] = {"sim:gpus=1,scenario=training"};
     const struct engine_options options = {.env = &env, .sources = sources, .source_count = 1};
     struct error err = {0};
     struct engine *engine = engine_new(&options, &err);
     assert_non_null(engine);
-    *c = (struct counting){.again_ms = again_ms, .looks = mailbox_new(64, ignore)};
+    const struct part_host host = {.env = &env, .engine = engine, .config = &on};
+    struct counting *c = poller_open(&counts, sizeof *c, &host);
+    assert_non_null(c);
+    c->again_ms = again_ms;
+    c->looks = mailbox_new(64, ignore);
     assert_non_null(c->looks);
-    assert_int_equal(poller_init(&c->poller, &counts, c, engine, true), 0);
-    poller_start(&c->poller);
+    poller_start(c, &host);
+    return c;
 }
 
 static void end(struct counting *c)
 {
-    poller_stop(&c->poller);
-    poller_done(&c->poller);
-    engine_free(c->poller.engine);
+    struct engine *engine = c->poller.engine;
+    poller_stop(c);
     mailbox_free(c->looks);
+    poller_close(c);
+    engine_free(engine);
 }
 
 static void await_look(struct counting *c)
@@ -82,59 +93,57 @@ static int64_t sampled(struct counting *c)
 static void it_looks_again_after_the_time_that_a_look_asks_for(void **state)
 {
     (void)state;
-    struct counting c;
-    begin(&c, 1);
+    struct counting *c = begin(1);
     for (int i = 0; i < 5; i++) {
-        await_look(&c);
-        assert_true(sampled(&c) > 0); /* meanwhile it goes on looking */
+        await_look(c);
+        assert_true(sampled(c) > 0); /* meanwhile it goes on looking */
     }
-    end(&c);
-    assert_true(c.own >= 5);
+    poller_stop(c);
+    assert_true(c->own >= 5);
+    end(c);
 }
 
 static void what_it_shows_is_in_each_snapshot_until_it_is_stopped(void **state)
 {
     (void)state;
-    struct counting c;
-    begin(&c, NEVER_MS);
-    await_look(&c);
-    assert_int_equal(sampled(&c), 1);
-    poller_stop(&c.poller);
-    c.shown = 77;
-    assert_int_not_equal(sampled(&c), 77);
-    end(&c);
+    struct counting *c = begin(NEVER_MS);
+    await_look(c);
+    assert_int_equal(sampled(c), 1);
+    poller_stop(c);
+    c->shown = 77;
+    assert_int_not_equal(sampled(c), 77);
+    end(c);
 }
 
 static void another_setting_is_a_look_at_once_and_the_same_one_is_none(void **state)
 {
     (void)state;
-    struct counting c;
-    begin(&c, NEVER_MS);
-    await_look(&c);
-    poller_want(&c.poller, true);
-    poller_want(&c.poller, false);
-    await_look(&c);
-    poller_stop(&c.poller);
-    assert_int_equal(c.own, 2);
-    assert_false(c.seen_wanted);
-    end(&c);
+    struct counting *c = begin(NEVER_MS);
+    await_look(c);
+    poller_reload(c, &on);
+    poller_reload(c, &off);
+    await_look(c);
+    poller_stop(c);
+    assert_int_equal(c->own, 2);
+    assert_false(c->seen_wanted);
+    end(c);
 }
 
 static void stopping_does_not_wait_for_the_next_look(void **state)
 {
     (void)state;
-    struct counting c;
-    begin(&c, NEVER_MS);
-    end(&c); /* hangs otherwise */
-    assert_true(c.own <= 1);
+    struct counting *c = begin(NEVER_MS);
+    poller_stop(c); /* hangs otherwise */
+    assert_true(c->own <= 1);
+    end(c);
 }
 
-static void one_that_was_never_started_is_stopped_and_closed(void **state)
+static void one_that_was_never_started_is_closed(void **state)
 {
     (void)state;
-    struct poller a = {0};
-    poller_done(&a);
-    assert_null(a.wake);
+    const struct part_host host = {.env = &env, .config = &off};
+    poller_close(poller_open(&counts, sizeof(struct counting), &host));
+    poller_close(NULL);
 }
 
 int main(void)
@@ -145,7 +154,7 @@ int main(void)
         TEST(what_it_shows_is_in_each_snapshot_until_it_is_stopped),
         TEST(another_setting_is_a_look_at_once_and_the_same_one_is_none),
         TEST(stopping_does_not_wait_for_the_next_look),
-        TEST(one_that_was_never_started_is_stopped_and_closed),
+        TEST(one_that_was_never_started_is_closed),
     };
     return RUN_TESTS(tests);
 }
