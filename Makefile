@@ -3,7 +3,10 @@ BUILD ?= build
 
 .PHONY: run build web check test bench lint format install uninstall tarball deb rpm wheel release-check soak docs clean
 
-run: build
+# The program alone, without its tests: half of the build. On a terminal ninja shows how far it is.
+run: $(BUILD)/build.ninja
+	@test -x $(BUILD)/whirr || echo "Building whirr; this takes a minute or two the first time."
+	@ninja -C $(BUILD) $$(test -t 1 || echo --quiet) whirr
 	@tools/run $(BUILD)/whirr
 
 build: $(BUILD)/build.ninja
