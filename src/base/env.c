@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,12 @@ void *library_load(const char *name, struct error *err)
         error_set(err, -ENOENT, "%s", said ? said : "dlopen failed");
     }
     return library;
+}
+
+const char *library_path(void *library)
+{
+    struct link_map *map = NULL;
+    return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
 }
 
 int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)

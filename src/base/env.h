@@ -69,6 +69,7 @@ const char *env_gained(void);
 void env_init_system(struct env *env);
 /* The host's own library, or NULL with the reason. Never unloaded: some start threads and register exit handlers. */
 void *library_load(const char *name, struct error *err);
+const char *library_path(void *library); /* of the file that was loaded; "" unknown */
 /* The descriptor that a service manager opened for this process under that name (OpenFile= of systemd), or -1. It stays open, and
  * is not passed on to other programs. */
 int env_handed_over(const char *name);

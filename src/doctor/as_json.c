@@ -46,6 +46,12 @@ static void permissions(struct json_writer *j, const struct doctor_facts *f)
     json_words(j, "runtime", f->container);
     jw_key_bool(j, "own_pid_namespace", f->own_pid_namespace);
     json_words(j, "nvidia_visible_devices", f->visible_devices);
+    jw_key_bool(j, "wsl", f->wsl);
+    jw_end(j);
+    jw_key_array(j, "library_places");
+    struct str rest = str_from(f->places), place;
+    while (str_cut(&rest, ',', &place))
+        jw_str(j, str_trim(place));
     jw_end(j);
 }
 

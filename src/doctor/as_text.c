@@ -41,14 +41,16 @@ static void source_words(char *text, size_t size, const struct source_status *so
     }
 }
 
-static void text_sources(struct buf *out, const struct page *page, const struct snapshot *s)
+static void text_sources(struct buf *out, const struct page *page, const struct doctor_facts *f, const struct snapshot *s)
 {
     title(out, page, "Sources");
+    bool searched = false;
     for (size_t i = 0; i < s->source_count; i++) {
         char text[SOURCE_MESSAGE_SIZE + 64];
         source_words(text, sizeof text, &s->sources[i]);
         enum ink ink = s->sources[i].state == SOURCE_OK ? INK_GOOD : s->sources[i].state == SOURCE_OFF ? INK_FAINT : INK_BAD;
         pair(out, page, ink, s->sources[i].name, text);
+        searched |= s->sources[i].names_driver && s->sources[i].state == SOURCE_OFF;
     }
     for (size_t i = 0; i < source_registry_count; i++) {
         bool tried = false;
@@ -57,6 +59,8 @@ static void text_sources(struct buf *out, const struct page *page, const struct 
         if (!tried)
             pair(out, page, INK_FAINT, source_registry[i]->name, "not asked for");
     }
+    if (searched)
+        pair(out, page, INK_FAINT, "library looked for in", f->places);
 }
 
 /* ---- machine ---- */
@@ -275,7 +279,7 @@ void doctor_text(struct buf *out, const struct page *page, const struct doctor_f
     snprintf(text, sizeof text, "whirr %s on %s%s%s", WHIRR_VERSION, s->host.name[0] ? s->host.name : "this host",
              facts->machine[0] ? ", " : "", facts->machine);
     page_wrap(out, page, INK_STRONG, text, 0, 0);
-    text_sources(out, page, s);
+    text_sources(out, page, facts, s);
     text_versions(out, page, facts, s);
     text_cards(out, page, facts);
     text_rights(out, page, facts);

@@ -45,6 +45,8 @@ struct doctor_facts {
     bool root, cap_ptrace;
     int hidepid;               /* of /proc; 0: processes of others can be seen */
     char container[32];        /* "docker", ...; "" none was recognised */
+    bool wsl;                  /* Linux runs beside Windows, whose driver answers */
+    char places[768];          /* directories where the driver's library was looked for behind the loader's own */
     bool own_pid_namespace;    /* pids of the host are not ours */
     bool guards_nothing;       /* [worker] asks for evictions, and there is no worker */
     char visible_devices[128]; /* NVIDIA_VISIBLE_DEVICES; "" unset */

@@ -77,6 +77,15 @@ static void nvidia_card_without_driver(struct patient *p, const struct doctor_ca
               "The NVIDIA GPU at %s has no driver.", card->pci_address);
 }
 
+static const char *nvidia_container_fix(const struct doctor_facts *f)
+{
+    if (strcmp(f->container, "kubernetes") == 0)
+        return "Give the pod a GPU (`nvidia.com/gpu` in its limits), or `runtimeClassName: nvidia` and NVIDIA_VISIBLE_DEVICES=all.";
+    if (strcmp(f->container, "podman") == 0)
+        return "Start the container with `--device nvidia.com/gpu=all`.";
+    return "Start the container with `--gpus all` (docker) and NVIDIA_DRIVER_CAPABILITIES=utility.";
+}
+
 /* The card is driven by nvidia, and still NVML does not work. */
 static void nvml_does_not_work(struct patient *p, const struct source_status *nvml)
 {
@@ -92,8 +101,7 @@ static void nvml_does_not_work(struct patient *p, const struct source_status *nv
               "The kernel is still running a different driver version (%s) than the installed one: %s.",
               f->nvidia_module[0] ? f->nvidia_module : "unknown", words);
     else if (f->container[0])
-        found(p, URGENT, "Start the container with `--gpus all` (docker) and NVIDIA_DRIVER_CAPABILITIES=utility.",
-              "The driver's library does not work in this container: %s.", words);
+        found(p, URGENT, nvidia_container_fix(f), "The driver's library does not work in this container: %s.", words);
     else if (says(nvml, "cannot open shared object") || says(nvml, "No such file"))
         found(p, URGENT, "Install the driver's library (Debian: libnvidia-ml1), or set WHIRR_NVML_LIBRARY.",
               "The kernel module nvidia %s is loaded, but its library is missing: %s.", f->nvidia_module, words);
@@ -119,9 +127,9 @@ static void nvidia(struct patient *p)
         found(p, USEFUL, "",
               "GPUs are read with the nvidia-smi program because NVML doesn't work: slower, and with fewer readings.");
     const char *visible = p->facts->visible_devices;
-    if (strcmp(visible, "none") == 0 || strcmp(visible, "void") == 0)
+    if (strcmp(visible, "none") == 0)
         found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES=%s hides every NVIDIA GPU.", visible);
-    else if (visible[0] && strcmp(visible, "all") != 0)
+    else if (visible[0] && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0)
         found(p, NOTE, "", "NVIDIA_VISIBLE_DEVICES=%s limits what is shown.", visible);
 }
 
@@ -203,7 +211,9 @@ static void silent_gpus(struct patient *p)
             last = i;
         }
     }
-    if (unlisted)
+    if (unlisted && p->facts->wsl)
+        found(p, NOTE, "", "Windows' driver doesn't list processes in WSL2; its Task Manager does.");
+    else if (unlisted)
         found(p, NOTE, "", "Processes can't be listed on %zu of %zu GPUs: %s (%s).", unlisted, p->s->gpu_count,
               reading_state_name(p->s->gpus[last].processes_state), p->s->gpus[last].source);
 }
@@ -256,6 +266,9 @@ static void no_gpu(struct patient *p)
         return;
     if (p->facts->bus_error)
         found(p, URGENT, "", "The PCI bus can't be looked at: %s.", strerror(p->facts->bus_error));
+    else if (p->facts->wsl)
+        found(p, USEFUL, "Update the GPU's driver in Windows and run `wsl --update` there; WSL2 itself needs no driver.",
+              "Windows passes no GPU into WSL2 that its library shows.");
     else if (p->facts->container[0])
         found(p, USEFUL,
               "Pass one in: `--gpus all` for NVIDIA (podman: `--device nvidia.com/gpu=all`), `--device /dev/kfd --device /dev/dri` "

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "doctor/doctor.h"
+#include "source/sysfs/places.h"
 
 enum { CAP_SYS_PTRACE_BIT = 19 };
 
@@ -26,6 +27,7 @@ static void look_at_kernel(const struct env *env, struct doctor_facts *f)
 {
     struct utsname name;
     look_read_line(env, f->kernel, sizeof f->kernel, "/proc/sys/kernel/osrelease");
+    f->wsl = str_contains(str_from(f->kernel), "icrosoft");
     if (!env_is_recorded(env) && uname(&name) == 0)
         str_copy(f->machine, sizeof f->machine, str_from(name.machine));
     look_read_line(env, f->nvidia_module, sizeof f->nvidia_module, "/sys/module/nvidia/version");
@@ -229,4 +231,7 @@ void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_
     look_at_rights(env, facts);
     look_at_proc(env, facts);
     look_at_container(env, facts);
+    AUTO_BUF struct buf places = BUF(4096);
+    places_list(env, &places);
+    str_copy(facts->places, sizeof facts->places, buf_view(&places));
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/procfs.h"
+#include "source/sysfs/places.h"
 
 enum { LONELY_MS = 5000 };
 
@@ -130,7 +131,8 @@ int cuda_helper_main(const struct env *env, int argc, char **argv)
     if (argc != 4 || !str_to_i64(str_from(argv[2]), &pid) || !str_to_i64(str_from(argv[3]), &timeout_ms))
         return 2;
     struct error err = {0};
-    void *library = env->load_library(env, env->cuda_library, &err);
+    char place[PATH_SIZE];
+    void *library = place_load_library(env, env->cuda_library, place, &err);
     if (!library) {
         printf("missing %s\n", err.text);
         return 1;

@@ -11,6 +11,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "source/nvidia_smi/report.h"
 #include "source/source.h"
@@ -37,6 +38,7 @@ struct smi {
     const struct env *env;
     struct mono deadline; /* of this refresh, for all runs together */
     bool columns_known;
+    char program[PATH_SIZE]; /* name, or path where PATH does not have it */
     enum spelling spelling[COLUMN_COUNT_MAX];
     bool xml_only; /* a driver from before --query-gpu */
     bool changed;

@@ -148,6 +148,7 @@ static int smi_open(const struct env *env, const char *params, struct source **r
         return error_set(err, -ENOMEM, "out of memory");
     s->source.ops = &nvidia_smi_source;
     s->env = env;
+    str_copy(s->program, sizeof s->program, str_from(env->nvidia_smi));
     int rc = visible_kind(env->visible_devices) == VISIBLE_NONE ? 0 : nvidia_smi_start(s, err);
     if (rc < 0) {
         smi_close(&s->source);
@@ -194,7 +195,7 @@ static void smi_driver(struct source *source, struct driver_info *out)
 static void smi_describe(struct source *source, struct buf *out)
 {
     struct smi *s = of(source);
-    buf_printf(out, "program %s, %u runs, the last took %lld ms\n", s->env->nvidia_smi, s->runs, (long long)s->last_run_ms);
+    buf_printf(out, "program %s, %u runs, the last took %lld ms\n", s->program, s->runs, (long long)s->last_run_ms);
     if (s->env->visible_devices && s->hidden)
         buf_printf(out, "NVIDIA_VISIBLE_DEVICES=%s hides %zu GPUs\n", s->env->visible_devices, s->hidden);
     if (s->xml_only)

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "source/nvidia_smi/internal.h"
+#include "source/sysfs/places.h"
 
 enum {
     LIMIT_MS = 4800, /* 5 s are promised, and after 5 s the engine gives a source up: the program must be dead by then */
@@ -25,7 +26,7 @@ void smi_tool_start_clock(struct smi *s)
 static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
 {
     AUTO_BUF struct buf ids = BUF(GPU_MAX * GPU_PCI_SIZE), noise = BUF(64 * 1024);
-    const char *argv[ARGUMENTS] = {s->env->nvidia_smi};
+    const char *argv[ARGUMENTS] = {s->program};
     size_t count = 1;
     while (*args && count < ARGUMENTS - 3)
         argv[count++] = *args++;
@@ -42,6 +43,8 @@ static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_c
         return error_set(err, -ETIMEDOUT, "nvidia-smi takes %lld ms a run and is still being asked", (long long)s->last_run_ms);
     struct launch launch = {.argv = argv, .timeout_ms = left, .out = out, .err = &noise};
     int rc = s->env->launch(s->env, &launch, err);
+    if (rc == -ENOENT && s->runs == 0 && place_find_program(s->env, s->env->nvidia_smi, s->program))
+        rc = s->env->launch(s->env, &launch, err);
     s->runs++;
     s->began = true;
     s->last_run_ms = mono_since_ms(clock_mono(s->env->clock), start);

@@ -3,16 +3,14 @@
  */
 #include "source/nvml/internal.h"
 
-#include <dlfcn.h>
-
 static void describe_library(struct nvml *n, struct buf *out)
 {
-    Dl_info info;
-    const char *path = n->lib.init && dladdr((void *)(uintptr_t)n->lib.init, &info) && info.dli_fname ? info.dli_fname : NULL;
-    buf_printf(out, "library %s", path ? path : n->env->nvml_library);
+    buf_printf(out, "library %s", library_path(n->lib.handle));
     if (n->driver.nvml_version[0])
         buf_printf(out, ", NVML %s, driver %s, CUDA %s", n->driver.nvml_version, n->driver.driver_version, n->driver.cuda_version);
     buf_text(out, "\n");
+    if (n->lib.place[0])
+        buf_text(out, "found in a place that the loader does not know\n");
     int version;
     size_t size = process_entry_size(&n->lib, &version);
     if (size)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "source/sysfs/places.h"
 
 enum { NAMES_MAX = 2, HUGE_PAGE = 2 << 20 };
 
@@ -61,7 +62,8 @@ static void start_faster(const struct nvml_library *lib)
 
 int nvml_library_open(struct nvml_library *lib, const struct env *env, struct error *err)
 {
-    *lib = (struct nvml_library){.handle = env->load_library(env, env->nvml_library, err)};
+    *lib = (struct nvml_library){0};
+    lib->handle = place_load_library(env, env->nvml_library, lib->place, err);
     if (!lib->handle) {
         error_prefix(err, "NVIDIA's library '%s' cannot be loaded", env->nvml_library);
         return err ? (err->code = -ENODEV) : -ENODEV;

@@ -5,10 +5,12 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "source/nvml/abi.h"
 
 struct nvml_library {
     void *handle;
+    char place[PATH_SIZE]; /* where it was found; "" by the loader */
     const char *(*error_string)(int);
 #define CALL(slot, parameters, ...) int(*slot) parameters;
 #include "source/nvml/calls.def"

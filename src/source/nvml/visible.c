@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What NVIDIA_VISIBLE_DEVICES lets us show: all, none, void, indexes, UUIDs, and instances as "INDEX:INSTANCE" or "MIG-...".
+ * What NVIDIA_VISIBLE_DEVICES lets us show: all, none, void (the container runtime has chosen), indexes, UUIDs, and instances as
+ * "INDEX:INSTANCE" or "MIG-...".
  */
 #include "source/nvml/internal.h"
 
@@ -10,10 +11,11 @@ enum nvml_visible_kind visible_kind(const char *list)
     if (!list)
         return VISIBLE_ALL;
     struct str s = str_trim(str_from(list));
-    if (s.len == 0 || str_is(s, "none") || str_is(s, "void"))
+    if (s.len == 0 || str_is(s, "none"))
         return VISIBLE_NONE;
-    /* A path: the container runtime takes the list from mounts and has applied it. */
-    return str_is(s, "all") || s.at[0] == '/' ? VISIBLE_ALL : VISIBLE_LISTED;
+    /* "void": a CDI specification has chosen the devices. A path: the runtime takes the list from mounts. Both have been applied.
+     */
+    return str_is(s, "all") || str_is(s, "void") || s.at[0] == '/' ? VISIBLE_ALL : VISIBLE_LISTED;
 }
 
 static size_t entries_of(const char *list, bool *ret_numbers)

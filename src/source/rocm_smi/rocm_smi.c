@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "source/rocm_smi/parse.h"
+#include "source/sysfs/places.h"
 
 enum { OUTPUT_MAX = 4 * 1024 * 1024, TIME_LIMIT_MS = 10000, FRESH_MS = 1000 };
 
@@ -15,6 +16,7 @@ struct rocm_smi {
     struct source source;
     const struct env *env;
     const char *program;
+    char place[PATH_SIZE]; /* of the program where PATH does not have it */
     bool is_amd_smi;
     struct mono asked;
     struct error failure;       /* of the last run; its code is 0 when it did not fail */
@@ -157,6 +159,10 @@ static int rocm_open(const struct env *env, const char *params, struct source **
         s->program = env->rocm_smi ? env->rocm_smi : programs[i];
         s->is_amd_smi = names_amd_smi(s->program);
         rc = rocm_smi_ask(s, err);
+        if (rc == -ENOENT && place_find_program(env, s->program, s->place)) {
+            s->program = s->place;
+            rc = rocm_smi_ask(s, err);
+        }
     }
     if (rc < 0) {
         rocm_close(&s->source);
