@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads files below the sysroot. Never writes.
+ * Reads files below the sysroot; writes only settings of the kernel that are there.
  */
 #include "base/file.h"
 
@@ -15,7 +15,7 @@ static int call_openat(int dir, const char *path, int flags)
     return openat(dir, path, flags);
 }
 
-const struct file_calls file_calls_system = {.openat = call_openat, .read = read};
+const struct file_calls file_calls_system = {.openat = call_openat, .read = read, .write = write};
 static const struct file_calls *calls = &file_calls_system;
 
 void file_calls_replace(const struct file_calls *with)
@@ -76,6 +76,26 @@ ssize_t file_read_head(const struct env *env, const char *path, char *text, size
     if (len >= 0)
         was_read(env, READ_FILE, path, text, (size_t)len);
     return len;
+}
+
+int file_write(const struct env *env, const char *path, struct str text)
+{
+    char whole[PATH_SIZE];
+    int rc = env_path(env, whole, "%s", path);
+    if (rc < 0)
+        return rc;
+    AUTO_CLOSE int fd = calls->openat(AT_FDCWD, whole, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    ssize_t sent;
+    do
+        sent = calls->write(fd, text.at, text.len);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0 || (size_t)sent != text.len)
+        return sent < 0 ? -errno : -EIO;
+    if (env_is_recorded(env)) /* a copy of such a file keeps what was longer before */
+        (void)!ftruncate(fd, sent);
+    return 0;
 }
 
 ssize_t file_read_at(int dir, const char *name, char *text, size_t size)

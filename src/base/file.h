@@ -11,10 +11,11 @@
 
 enum { PATH_SIZE = 512 };
 
-/* The system calls behind every read of this file, in a table so that tests can make them fail as a driver does. */
+/* The system calls behind every read and write of this file, in a table so that tests can make them fail as a driver does. */
 struct file_calls {
     int (*openat)(int dir, const char *path, int flags);
     ssize_t (*read)(int fd, void *to, size_t size);
+    ssize_t (*write)(int fd, const void *from, size_t size);
 };
 extern const struct file_calls file_calls_system;
 /* Only for tests: NULL brings the real ones back. Not while other threads read. */
@@ -39,6 +40,8 @@ int file_read_i64(const struct env *env, const char *path, int64_t *ret);
 /* The target of a symbolic link, terminated; returns its length or -errno. */
 ssize_t file_read_link(const struct env *env, const char *path, char *target, size_t size);
 bool file_exists(const struct env *env, const char *path);
+/* Into a file that is there, as a whole in one call: the kernel's files take no halves. 0 or -errno. */
+int file_write(const struct env *env, const char *path, struct str text);
 
 /* What a failed read says of a file or a process: that it is not there, or nothing at all (no descriptor, no memory, no right). */
 static inline bool is_gone(ssize_t rc)

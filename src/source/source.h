@@ -14,6 +14,7 @@
 #include "model/snapshot.h"
 
 struct source;
+struct control_ops;
 
 struct source_ops {
     const char *name;
@@ -62,6 +63,8 @@ struct source_ops {
 
     /* Optional: true when list() must be called again (a GPU came or went). */
     bool (*changed)(struct source *s);
+
+    const struct control_ops *control; /* Optional: settings that can be changed, see control.h */
 
     /* Optional: for `whirr doctor`: what was found out about this source, one line each, into `out`. */
     void (*describe)(struct source *s, struct buf *out);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "source/amdgpu/kfd.h"
 #include "source/amdgpu/read.h"
+#include "source/control.h"
 #include "source/drm/scan.h"
 #include "source/sysfs/card.h"
 
@@ -266,6 +267,13 @@ static void amdgpu_describe(struct source *source, struct buf *out)
     }
 }
 
+const struct drm_card *amdgpu_card(struct source *source, size_t gpu, const struct env **ret_env)
+{
+    const struct amdgpu *s = (const struct amdgpu *)source;
+    *ret_env = s->env;
+    return gpu < s->cards.count && s->cards.slots[gpu].present ? &s->cards.slots[gpu].card : NULL;
+}
+
 const struct source_ops amdgpu_source = {
     .name = "amdgpu",
     .what = "AMD GPUs through the kernel's files",
@@ -279,5 +287,6 @@ const struct source_ops amdgpu_source = {
     .sample = amdgpu_sample,
     .changed = amdgpu_changed,
     .describe = amdgpu_describe,
+    .control = &amdgpu_control,
     .close = amdgpu_close,
 };

@@ -18,6 +18,11 @@ struct gt_reading {
 
 void gt_read(const struct drm_card *card, const struct env *env, struct gt_reading *ret);
 
+/* ---- For its settings ---- */
+
+struct source;
+const struct drm_card *intel_card(struct source *source, size_t gpu, const struct env **ret_env); /* NULL: gone */
+
 /* ---- How much memory an Intel card has. No file says it: the driver is asked through the render node. ---- */
 
 /* Opens the render node for a moment. Only for awake cards of the real machine; UNSUPPORTED otherwise. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "source/control.h"
 #include "source/drm/scan.h"
 #include "source/intel/energy.h"
 #include "source/intel/gt.h"
@@ -334,6 +335,13 @@ static void intel_describe(struct source *source, struct buf *out)
     }
 }
 
+const struct drm_card *intel_card(struct source *source, size_t gpu, const struct env **ret_env)
+{
+    const struct intel *s = (const struct intel *)source;
+    *ret_env = s->env;
+    return gpu < s->cards.count && s->cards.slots[gpu].present ? &s->cards.slots[gpu].card : NULL;
+}
+
 const struct source_ops intel_source = {
     .name = "intel",
     .what = "Intel graphics through the kernel's files",
@@ -347,5 +355,6 @@ const struct source_ops intel_source = {
     .sample = intel_sample,
     .changed = intel_changed,
     .describe = intel_describe,
+    .control = &intel_control,
     .close = intel_close,
 };

@@ -56,8 +56,12 @@ enum nvml_threshold {
     NVML_THRESHOLD_SLOWDOWN = 1,
     NVML_THRESHOLD_MEM_MAX = 2,
     NVML_THRESHOLD_GPU_MAX = 3,
+    NVML_THRESHOLD_ACOUSTIC_MIN = 4,
     NVML_THRESHOLD_ACOUSTIC_CURRENT = 5,
+    NVML_THRESHOLD_ACOUSTIC_MAX = 6,
 };
+enum nvml_fan_policy { NVML_FAN_AUTOMATIC, NVML_FAN_MANUAL };
+enum { NVML_ARCHITECTURE_VOLTA = 5, NVML_VIRTUAL_GUEST = 2 /* of nvmlDeviceGetVirtualizationMode: a vGPU */ };
 enum nvml_ecc_error { NVML_ECC_CORRECTED, NVML_ECC_UNCORRECTED };
 enum nvml_ecc_span { NVML_ECC_VOLATILE, NVML_ECC_AGGREGATE };
 enum nvml_memory_location { NVML_LOCATION_DRAM = 2, NVML_LOCATION_SRAM = 7 };

@@ -9,6 +9,7 @@
  *     ├─ sleep.c    sysfs: who is asleep    ├─ process.c  who is on the card; utilization.c: how much each does
  *     ├─ visible.c  NVIDIA_VISIBLE_DEVICES  ├─ mig.c      instances; laptop_fan.c: a fan that is the machine's
  *     ├─ events.c   XIDs                    └─ about.c    names and versions (static properties)
+ *     ├─ control.c  settings: the only file that changes anything
  *     └─ describe.c for doctor
  *
  * A card is known by UUID and PCI address, never by its index: a lost card renumbers the others.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "source/control.h"
 #include "source/nvml/internal.h"
 
 enum { RETRY_LOST_MS = 5000 };
@@ -218,5 +219,6 @@ const struct source_ops nvml_source = {
     .events = nvml_events,
     .changed = nvml_changed,
     .describe = nvml_describe,
+    .control = &nvml_control,
     .close = nvml_close,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads kernel attributes. Knows their formats and failures, not their meaning.
+ * Reads and writes kernel attributes. Knows their formats and failures, not their meaning.
  */
 #include "source/sysfs/attrs.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -101,6 +102,26 @@ bool attrs_exists(const struct attrs *a, const char *name)
 {
     char path[PATH_SIZE];
     return whole_path(a, name, path) == 0 && file_exists(a->env, path);
+}
+
+int attrs_write(const struct attrs *a, const char *name, const char *text)
+{
+    char path[PATH_SIZE];
+    int rc = whole_path(a, name, path);
+    return rc < 0 ? rc : file_write(a->env, path, str_from(text));
+}
+
+int attrs_write_number(const struct attrs *a, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return attrs_write(a, name, text);
+}
+
+bool attrs_writable(const struct attrs *a, const char *name)
+{
+    char path[PATH_SIZE], whole[PATH_SIZE];
+    return whole_path(a, name, path) == 0 && env_path(a->env, whole, "%s", path) == 0 && access(whole, W_OK) == 0;
 }
 
 enum reading_state attrs_state(int error)

@@ -31,6 +31,11 @@ struct reading attrs_reading(struct attrs *a, const char *name, int64_t multiply
 /* Reads several names and takes the first that is there. */
 struct reading attrs_first(struct attrs *a, const char *const *names, size_t count, int64_t multiply, int64_t divide);
 bool attrs_exists(const struct attrs *a, const char *name);
+/* Writes a setting; 0 or -errno. */
+int attrs_write(const struct attrs *a, const char *name, const char *text);
+int attrs_write_number(const struct attrs *a, const char *name, int64_t value);
+/* Whether this process may write it. */
+bool attrs_writable(const struct attrs *a, const char *name);
 
 /* What an errno of an attribute means: drivers say EINVAL and EOPNOTSUPP for "this chip has no such sensor". */
 enum reading_state attrs_state(int error);

@@ -466,13 +466,33 @@ EXPORT int nvmlDeviceGetTemperatureThreshold(nvml_device device, int kind, unsig
     static const enum fake_key keys[] = {FAKE_shutdown, FAKE_slowdown, FAKE_mem_max, FAKE_gpu_max};
     if (kind >= 0 && kind < 4)
         return give(g->value[keys[kind]], ret);
-    return kind == NVML_THRESHOLD_ACOUSTIC_CURRENT ? give(g->value[FAKE_target], ret) : NVML_NOT_SUPPORTED;
+    if (g->value[FAKE_target] == FAKE_NA)
+        return NVML_NOT_SUPPORTED;
+    return kind == NVML_THRESHOLD_ACOUSTIC_CURRENT ? give(fake_setting(gpu_of(device), "target", g->value[FAKE_target]), ret)
+           : kind == NVML_THRESHOLD_ACOUSTIC_MIN   ? give(g->value[FAKE_target_min], ret)
+           : kind == NVML_THRESHOLD_ACOUSTIC_MAX   ? give(g->value[FAKE_target_max], ret)
+                                                   : NVML_NOT_SUPPORTED;
 }
 
 SIMPLE(nvmlDeviceGetFanSpeed, fan)
 SIMPLE(nvmlDeviceGetPowerUsage, power)
-SIMPLE(nvmlDeviceGetEnforcedPowerLimit, power_limit)
-SIMPLE(nvmlDeviceGetPowerManagementLimit, power_limit)
+
+EXPORT int nvmlDeviceGetPowerManagementLimit(nvml_device device, unsigned *ret)
+{
+    ENTER_GPU(device);
+    WHOLE_ONLY(device);
+    return give(fake_setting(gpu_of(device), "power_limit", g->value[FAKE_power_limit]), ret);
+}
+
+/* power_held: what something else keeps it at. */
+EXPORT int nvmlDeviceGetEnforcedPowerLimit(nvml_device device, unsigned *ret)
+{
+    ENTER_GPU(device);
+    WHOLE_ONLY(device);
+    int64_t asked = fake_setting(gpu_of(device), "power_limit", g->value[FAKE_power_limit]), held = g->value[FAKE_power_held];
+    return give(held != FAKE_NA && held < asked ? held : asked, ret);
+}
+
 SIMPLE(nvmlDeviceGetPowerManagementDefaultLimit, power_default)
 SIMPLE(nvmlDeviceGetPerformanceState, pstate)
 SIMPLE(nvmlDeviceGetCurrPcieLinkGeneration, pcie_gen)
@@ -878,8 +898,9 @@ EXPORT int nvmlDeviceGetFanSpeed_v2(nvml_device device, unsigned fan, unsigned *
 EXPORT int nvmlDeviceGetTargetFanSpeed(nvml_device device, unsigned fan, unsigned *ret)
 {
     ENTER_GPU(device);
-    (void)fan;
-    return give(g->value[FAKE_fan], ret);
+    char key[16];
+    snprintf(key, sizeof key, "fan%u", fan);
+    return give(fake_setting(gpu_of(device), key, g->value[FAKE_fan]), ret);
 }
 #endif
 
@@ -1108,5 +1129,108 @@ EXPORT int nvmlDeviceGetPlatformInfo(nvml_device device, struct nvml_platform_v1
     platform->tray = (unsigned char)(g->value[FAKE_slot] + 1);
     platform->host = (unsigned char)(g->value[FAKE_slot] + 2);
     return NVML_OK;
+}
+#endif
+
+/* Settings. settable 0: the right to change anything is missing. */
+
+#define MAY_SET(device)               \
+    if (g->value[FAKE_settable] == 0) \
+        return NVML_NO_PERMISSION;    \
+    if (instance_of(s, (device)))     \
+    return NVML_NOT_SUPPORTED
+
+EXPORT int nvmlDeviceSetPowerManagementLimit(nvml_device device, unsigned mw)
+{
+    ENTER_GPU(device);
+    MAY_SET(device);
+    if (g->value[FAKE_power_limit] == FAKE_NA)
+        return NVML_NOT_SUPPORTED;
+    if (mw < g->value[FAKE_power_min] || mw > g->value[FAKE_power_max])
+        return NVML_INVALID_ARGUMENT;
+    fake_setting_put(gpu_of(device), "power_limit", mw);
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceSetGpuLockedClocks(nvml_device device, unsigned low, unsigned high)
+{
+    ENTER_GPU(device);
+    MAY_SET(device);
+    if (low > high)
+        return NVML_INVALID_ARGUMENT;
+    fake_setting_put(gpu_of(device), "clock_low", low);
+    fake_setting_put(gpu_of(device), "clock_high", high);
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceResetGpuLockedClocks(nvml_device device)
+{
+    ENTER_GPU(device);
+    MAY_SET(device);
+    fake_setting_put(gpu_of(device), "clock_low", 0);
+    fake_setting_put(gpu_of(device), "clock_high", 0);
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceSetTemperatureThreshold(nvml_device device, int kind, int *degrees)
+{
+    ENTER_GPU(device);
+    MAY_SET(device);
+    if (kind != NVML_THRESHOLD_ACOUSTIC_CURRENT || g->value[FAKE_target] == FAKE_NA)
+        return NVML_NOT_SUPPORTED;
+    if (*degrees < g->value[FAKE_target_min] || *degrees > g->value[FAKE_target_max])
+        return NVML_INVALID_ARGUMENT;
+    fake_setting_put(gpu_of(device), "target", *degrees);
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetMinMaxClockOfPState(nvml_device device, int kind, int pstate, unsigned *min, unsigned *max)
+{
+    ENTER_GPU(device);
+    (void)kind, (void)pstate;
+    int code = give(g->value[FAKE_clock_min], min);
+    return code ? code : give(g->value[FAKE_graphics_max], max);
+}
+
+#if FAKE_DRIVER >= 535000
+static void fan_put(nvml_device device, unsigned fan, const char *what, int64_t value)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s%u", what, fan);
+    fake_setting_put(gpu_of(device), key, value);
+}
+
+EXPORT int nvmlDeviceSetFanSpeed_v2(nvml_device device, unsigned fan, unsigned percent)
+{
+    ENTER_GPU(device);
+    MAY_SET(device);
+    if (fan >= (unsigned)g->value[FAKE_fans] || percent < g->value[FAKE_fan_min] || percent > 100)
+        return NVML_INVALID_ARGUMENT;
+    fan_put(device, fan, "fan", percent);
+    fan_put(device, fan, "fan_manual", NVML_FAN_MANUAL);
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceSetDefaultFanSpeed_v2(nvml_device device, unsigned fan)
+{
+    ENTER_GPU(device);
+    MAY_SET(device);
+    fan_put(device, fan, "fan_manual", NVML_FAN_AUTOMATIC);
+    return NVML_OK;
+}
+
+EXPORT int nvmlDeviceGetFanControlPolicy_v2(nvml_device device, unsigned fan, unsigned *policy)
+{
+    ENTER_GPU(device);
+    char key[32];
+    snprintf(key, sizeof key, "fan_manual%u", fan);
+    return give(fake_setting(gpu_of(device), key, NVML_FAN_AUTOMATIC), policy);
+}
+
+EXPORT int nvmlDeviceGetMinMaxFanSpeed(nvml_device device, unsigned *min, unsigned *max)
+{
+    ENTER_GPU(device);
+    *max = 100;
+    return give(g->value[FAKE_fan_min], min);
 }
 #endif

@@ -43,7 +43,8 @@ enum {
     KEY(fps, 0) KEY(latency, 0) KEY(captures, FAKE_NA) KEY(protected_total, FAKE_NA) KEY(protected_used, 0) \
     KEY(encryption, FAKE_NA) KEY(sram, FAKE_NA) KEY(banks, FAKE_NA) KEY(repair, FAKE_NA) KEY(unrepairable, FAKE_NA) \
     KEY(board, 0x100) KEY(multi, 0) KEY(module, FAKE_NA) KEY(slot, FAKE_NA) KEY(accounting, 0) KEY(c2c, FAKE_NA) KEY(fabric, 0) \
-    KEY(clique, 0) KEY(sms, FAKE_NA) KEY(mig_private, 0)
+    KEY(clique, 0) KEY(sms, FAKE_NA) KEY(mig_private, 0) KEY(power_held, FAKE_NA) KEY(target_min, 65) KEY(target_max, 90) \
+    KEY(fan_min, 30) KEY(clock_min, 210) KEY(settable, 1)
 /* clang-format on */
 
 enum fake_key {
@@ -122,3 +123,8 @@ void fake_nvml_reset_calls(void);
 int fake_nvml_open_count(void); /* nvmlInit minus nvmlShutdown */
 
 void fake_count(const char *call);
+
+/* settings.c */
+int64_t fake_setting(int gpu, const char *key, int64_t otherwise);
+void fake_setting_put(int gpu, const char *key, int64_t value);
+void fake_nvml_forget_settings(void); /* as a driver that is loaded anew; for tests in the same process */

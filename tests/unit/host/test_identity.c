@@ -456,7 +456,7 @@ static int no_descriptor(int dir, const char *path, int flags)
 static void a_known_process_stays_who_it_is_while_nothing_can_be_read(void **state)
 {
     (void)state;
-    static const struct file_calls out = {.openat = no_descriptor, .read = read};
+    static const struct file_calls out = {.openat = no_descriptor, .read = read, .write = write};
     AUTO_SYSROOT struct sysroot s;
     set_up(&s);
     struct identity *i = new_identity(&s);

@@ -173,7 +173,12 @@ static ssize_t faulty_read(int fd, void *to, size_t size)
     return got;
 }
 
-static const struct file_calls faulty_calls = {.openat = faulty_openat, .read = faulty_read};
+static ssize_t faulty_write(int fd, const void *from, size_t size)
+{
+    return call_fails() ? -1 : file_calls_system.write(fd, from, size);
+}
+
+static const struct file_calls faulty_calls = {.openat = faulty_openat, .read = faulty_read, .write = faulty_write};
 
 static struct fault *add_fault(enum fault_kind kind, const char *suffix)
 {

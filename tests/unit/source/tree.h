@@ -37,7 +37,7 @@ void fault_open(const char *suffix, int error);
 void fault_short(const char *suffix, size_t length);
 /* Called once, just before a path that ends with `suffix` is opened. */
 void fault_before_open(const char *suffix, void (*action)(void *), void *context);
-/* The n-th open or read from now on fails with `error`; 0: none does. fault_calls says how many there were. */
+/* The n-th open, read or write from now on fails with `error`; 0: none does. fault_calls says how many there were. */
 void fault_call(size_t n, int error);
 size_t fault_calls(void);
 void fault_clear(void);
