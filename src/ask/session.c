@@ -20,6 +20,7 @@
 #include "format/health.h"
 #include "format/json/json.h"
 #include "insight/judge/judge.h"
+#include "lease/lease_use.h"
 #include "source/source.h"
 
 /* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
@@ -85,6 +86,20 @@ static void open_client(struct session *s)
         log_debug("sampling directly", LOG_TEXT("reason", err.text));
 }
 
+/* What a daemon has looked up already. */
+static void add_leases(void *user, struct snapshot *snapshot)
+{
+    const struct cli *cli = user;
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    AUTO_LEASE_LIST struct lease_list list = {0};
+    struct lease_programs programs = {0};
+    struct error err;
+    if (lease_dir_find(&dir, cli->settings->lease.dir, &err) == 0 && lease_dir_list(&dir, snapshot->taken_at, &list, &err) == 0 &&
+        list.count && lease_programs_find(&programs, &list, &cli->env, snapshot) == 0)
+        lease_show(&list, &programs, snapshot);
+    lease_programs_done(&programs);
+}
+
 static int open_engine(struct session *s, struct error *err)
 {
     if (!s->source_count && s->cli->settings && !env_is_recorded(&s->cli->env))
@@ -98,6 +113,8 @@ static int open_engine(struct session *s, struct error *err)
     s->engine = engine_new(&options, err);
     if (s->engine && s->cli->settings)
         engine_set_findings(s->engine, s->cli->settings);
+    if (s->engine && s->cli->settings && !env_is_recorded(&s->cli->env))
+        engine_add_annotate(s->engine, add_leases, s->cli);
     return s->engine ? 0 : err->code ? err->code : -EIO;
 }
 

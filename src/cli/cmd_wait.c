@@ -7,7 +7,7 @@
 
 #include "alert/expr/expr.h"
 #include "ask/fit.h"
-#include "ask/reserve.h"
+#include "ask/lease.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/show.h"
@@ -69,18 +69,16 @@ static bool has_room(const struct wait *w, const struct gpu *gpu)
     return !w->free_bytes || (room.state == READING_OK && room.value >= w->free_bytes);
 }
 
-/* Whether work may be placed there, by the same judgement as `whirr fit`, and no other who waits has got the room. */
-static bool may_have(const struct wait *w, const struct capacity *c, const struct gpu *card, struct wall now)
+/* Whether work may be placed there, by the same judgement as `whirr fit`, and no lease has the room. */
+static bool may_have(const struct wait *w, const struct capacity *c, const struct gpu *card, const struct snapshot *s)
 {
-    char key[RESERVE_KEY_SIZE];
     for (size_t i = 0; i < c->gpu_count; i++) {
-        const struct capacity_gpu *gpu = &c->gpus[i];
-        struct reading room =
-            gpu->instance < 0 ? free_of(gpu->free_bytes, gpu->total_bytes, card->mem_used_bytes) : gpu->free_bytes;
-        if (gpu->index != card->index || !gpu->usable || room.state != READING_OK || room.value < w->free_bytes)
+        struct capacity_gpu gpu = c->gpus[i];
+        if (gpu.instance < 0)
+            gpu.free_bytes = free_of(gpu.free_bytes, gpu.total_bytes, card->mem_used_bytes);
+        if (gpu.index != card->index || !gpu.usable || gpu.free_bytes.state != READING_OK || gpu.free_bytes.value < w->free_bytes)
             continue;
-        snprintf(key, sizeof key, "%s", gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address);
-        if (gpu->simulated || !key[0] || reserve_room(key, w->free_bytes, room.value, now))
+        if (gpu.simulated || lease_give_room(w->cli, s, &gpu, w->free_bytes))
             return true;
     }
     return false;
@@ -94,7 +92,7 @@ static int take_room(const struct wait *w, struct session *session, const bool h
     AUTO_FREE struct capacity *c = s ? fit_capacity(w->cli, session, s, 0) : NULL;
     for (size_t i = 0; c && i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
-        if (gpu->index >= 0 && gpu->index < GPU_MAX && held[gpu->index] && may_have(w, c, gpu, s->taken_at))
+        if (gpu->index >= 0 && gpu->index < GPU_MAX && held[gpu->index] && may_have(w, c, gpu, s))
             return gpu->index;
     }
     return -1;
@@ -263,8 +261,7 @@ const struct command command_wait = {
     .summary = "Wait until GPUs are idle, cool, or have room",
     .details = "Conditions are those of alert rules. They must hold for every GPU, for the one of --gpu, or with --any for one of "
                "them. A reading that is not known does not satisfy a condition. With --gpu-free, GPUs that are failing or lost are "
-               "passed over, and the room is reserved until it is used, for 2 minutes at most: another wait of the same user gets "
-               "other room.",
+               "passed over, and the room is leased until it is used, for 2 minutes at most: another wait or run gets other room.",
     OPTIONS(options),
     .examples = {{"whirr wait --until \"utilization < 5% for 5m\"", "until all GPUs have been idle for 5 minutes"},
                  {"whirr wait --gpu-free 20GiB", "print the first GPU with room as soon as there is one"},

@@ -24,6 +24,8 @@
     COMMAND(notify)       \
     COMMAND(guard)        \
     COMMAND(run)          \
+    COMMAND(reserve)      \
+    COMMAND(lease)        \
     COMMAND(watch)        \
     COMMAND(wait)         \
     COMMAND(serve)        \

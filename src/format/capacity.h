@@ -32,6 +32,10 @@ void json_placement(struct json_writer *j, const struct capacity *c, const struc
 /* "CUDA_VISIBLE_DEVICES=GPU-...,GPU-...", one variable a line, for a program that is to use the GPUs of this copy; false: it is not
  * known how to restrict a program to these. */
 bool placement_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy);
+/* The same with all that a program needs which is started here, whatever it inherits. A later line counts. */
+bool placement_program_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy);
+/* Whether the environment of this process lets a program use that GPU. */
+bool placement_visible(const struct capacity *c, size_t gpu);
 
 void table_capacity(struct buf *out, const struct page *page, const struct capacity *c);
 void table_placement(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_request *request,

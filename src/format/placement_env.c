@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/env.h"
 #include "format/capacity.h"
 
 static bool all_have_uuids(const struct capacity *c, const struct placement_copy *copy)
@@ -61,4 +62,57 @@ bool placement_env(struct buf *out, const struct capacity *c, const struct place
     buf_text(out, variable);
     positions(out, c, copy);
     return true;
+}
+
+/* ---- for a program that is started ---- */
+
+bool placement_program_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy)
+{
+    if (!placement_env(out, c, copy))
+        return false;
+    const char *vendor = c->gpus[copy->shares[0].gpu].id.vendor;
+    if (strcmp(vendor, "nvidia") == 0)
+        buf_text(out, "CUDA_DEVICE_ORDER=PCI_BUS_ID\n");
+    if (strcmp(vendor, "amd") != 0)
+        return true;
+    /* HIP counts what ROCR leaves of the cards: also where ROCR_VISIBLE_DEVICES was set before, both together are right. */
+    buf_text(out, "ROCR_VISIBLE_DEVICES=");
+    positions(out, c, copy);
+    buf_text(out, "HIP_VISIBLE_DEVICES=");
+    for (size_t i = 0; i < copy->share_count; i++)
+        buf_printf(out, "%s%zu", i ? "," : "", i);
+    buf_char(out, '\n');
+    return true;
+}
+
+/* One entry of such a variable: a UUID or the beginning of one, or a position. Level Zero's "0.1" is a part of card 0. */
+static bool names_gpu(const struct capacity *c, size_t gpu, struct str entry)
+{
+    struct str number;
+    int64_t at;
+    if (str_starts(entry, "GPU-") || str_starts(entry, "MIG-"))
+        return strncmp(c->gpus[gpu].id.uuid, entry.at, entry.len) == 0;
+    return str_cut(&entry, '.', &number) && str_to_i64(number, &at) && at == position(c, gpu);
+}
+
+bool placement_visible(const struct capacity *c, size_t gpu)
+{
+    const char *vendor = c->gpus[gpu].id.vendor, *value = NULL;
+    if (strcmp(vendor, "nvidia") == 0)
+        value = env_variable("CUDA_VISIBLE_DEVICES");
+    else if (strcmp(vendor, "intel") == 0)
+        value = env_variable("ZE_AFFINITY_MASK");
+    else if (strcmp(vendor, "amd") == 0 && !(value = env_variable("ROCR_VISIBLE_DEVICES")))
+        value = env_variable("HIP_VISIBLE_DEVICES");
+    if (!value)
+        return true;
+    struct str rest = str_from(value), entry;
+    while (str_cut(&rest, ',', &entry)) {
+        entry = str_trim(entry);
+        if (str_starts(entry, "-"))
+            return false; /* the runtime reads no further */
+        if (names_gpu(c, gpu, entry))
+            return true;
+    }
+    return false;
 }

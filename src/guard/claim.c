@@ -133,6 +133,11 @@ static bool needs_gpu(const struct process *p, const struct claim_limits *l, boo
     return bytes >= l->graphics_bytes || (bytes >= l->graphics_busy_bytes && load >= l->graphics_busy_permille);
 }
 
+bool claim_process_needs(const struct process *p)
+{
+    return needs_gpu(p, &claim_limits_default, false, 0);
+}
+
 static void set(struct claim *c, enum claim_verdict verdict, int gpu, int32_t pid, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

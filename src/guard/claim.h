@@ -80,6 +80,9 @@ void claim_learn(struct claim_baseline *b, const struct snapshot *s, const struc
 struct claim claim_judge(const struct snapshot *s, const struct claim_worker *w, const struct claim_baseline *b,
                          const struct claim_signals *signals, const struct claim_limits *limits);
 
+/* Does a process that was not there before need the GPU, by the default limits? */
+bool claim_process_needs(const struct process *p);
+
 /* Does any source list the processes of a GPU (of one that sleeps: when it wakes)? Profile "desktop" is of no use without. */
 bool guard_can_see(const struct snapshot *s);
 

@@ -140,8 +140,10 @@ int lease_dir_lock(struct lease_dir *d, int64_t within_ms, struct error *err)
 
 void lease_dir_unlock(struct lease_dir *d)
 {
-    if (d->lock_fd >= 0)
+    if (d->lock_fd >= 0) {
+        flock(d->lock_fd, LOCK_UN); /* a program that was started in between has it open as well */
         close(d->lock_fd);
+    }
     d->lock_fd = -1;
 }
 

@@ -36,6 +36,12 @@ void table_resources(struct buf *out, const struct page *page, const struct snap
 void table_devices(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 void table_driver(struct buf *out, const struct page *page, const struct snapshot *s);
 
+struct lease;
+struct lease_list;
+void table_leases(struct buf *out, const struct page *page, const struct lease_list *list, struct wall now);
+/* All of one, a line for each thing. */
+void table_lease(struct buf *out, const struct page *page, const struct lease *l, struct wall now);
+
 /* Answers about the past, from their JSON; -EPROTO when it is not such a body. by: "user", "container", "command", or NULL for all
  * of them. */
 struct json_t;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr reserve: GPUs for a user, from one moment to another.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/units.h"
+#include "base/words.h"
+#include "cli/lease/wish.h"
+
+/* "20:00" is the next time it is so late; "2h" is in two hours. */
+static bool moment_to_come(const char *text, struct wall now, struct wall *ret)
+{
+    int64_t ms;
+    if (duration_parse(str_from(text), &ms)) {
+        ret->ms = now.ms + ms;
+        return true;
+    }
+    return moment_parse(str_from(text), (struct wall){now.ms + DAY_MS}, MOMENT_LOCAL, ret) && ret->ms > now.ms;
+}
+
+static int read_times(struct cli *cli, struct lease *wish, struct wall now)
+{
+    const char *from = options_value(cli->options, "from", NULL), *until = options_value(cli->options, "until", NULL);
+    int64_t for_ms = HOUR_MS;
+    if (until && options_has(cli->options, "for"))
+        return cli_usage(cli, "--for and --until can't be combined");
+    if (from && !moment_to_come(from, now, &wish->from))
+        return cli_usage(
+            cli, "invalid value '%s' for --from; expected a time to come like \"20:00\", \"2h\" or \"2026-11-14T20:00\"", from);
+    if (until && (!moment_to_come(until, now, &wish->until) || wish->until.ms <= wish->from.ms))
+        return cli_usage(cli, "invalid value '%s' for --until; expected a time after the beginning", until);
+    int status = wish_duration(cli, "for", &for_ms);
+    if (status == EXIT_FINE && for_ms == 0)
+        return cli_usage(cli, "--for needs some time");
+    if (!until)
+        wish->until.ms = wish->from.ms + for_ms;
+    return status;
+}
+
+static int tell_reserved(const struct lease_taker *t, struct wall now)
+{
+    AUTO_BUF struct buf out = BUF(LEASE_BYTES_MAX);
+    char gpus[LEASE_WORDS], from[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
+    if (t->cli->json) {
+        struct json_writer j = JSON_WRITER_PRETTY(&out);
+        lease_json(&j, &t->wish);
+        buf_char(&out, '\n');
+        return show_text(&out);
+    }
+    moment_format(t->wish.until, now, until);
+    buf_printf(&out, "%s: %s reserved for %s ", t->wish.id, lease_gpu_words(&t->wish, gpus), t->wish.user);
+    if (t->wish.from.ms > now.ms) {
+        moment_format(t->wish.from, now, from);
+        buf_printf(&out, "from %s ", from);
+    }
+    buf_printf(&out, "until %s%s. To end it: whirr lease end %s\n", until, t->simulated ? " (SIMULATED)" : "", t->wish.id);
+    return show_text(&out);
+}
+
+static int reserve_run(struct cli *cli)
+{
+    struct lease_taker t;
+    struct error err = {0};
+    struct wall now = clock_wall(cli->env.clock);
+    int rc = lease_taker_init(&t, cli, LEASE_RESERVE, &err), status = EXIT_FINE;
+    t.timeout_ms = 0;
+    if (rc == 0 && (status = wish_read(cli, &t)) == EXIT_FINE)
+        status = read_times(cli, &t.wish, now);
+    if (rc == 0 && status == EXIT_FINE)
+        rc = lease_take(&t, &err);
+    if (rc == 0 && status == EXIT_FINE) {
+        rc = lease_dir_put(&t.dir, &t.wish, &err);
+        lease_dir_unlock(&t.dir);
+    }
+    if (rc == 0 && status == EXIT_FINE && t.dir.own)
+        fprintf(stderr, "whirr: only your own programs see this: %s is yours alone\n", t.dir.path);
+    if (rc < 0)
+        status = cli_fail("%s", err.text);
+    else if (status == EXIT_FINE)
+        status = tell_reserved(&t, now);
+    lease_taker_done(&t);
+    return status;
+}
+
+static const struct option_spec options[] = {
+    OPTION_GPUS,
+    OPTION_VRAM,
+    {.name = "for", .argument = "DURATION", .help = "How long (default: 1h)"},
+    {.name = "from", .argument = "TIME", .help = "Begin then: \"20:00\", or \"2h\" from now (default: now)"},
+    {.name = "until", .argument = "TIME", .help = "End then, instead of --for"},
+    OPTION_NOTE,
+    OPTION_TIMEOUT,
+};
+
+const struct command command_reserve = {
+    .exits = "0 reserved; 1 no room (its reason is on stderr), or it failed; 2 wrong usage or configuration.",
+    .name = "reserve",
+    .group = HELP_ACT,
+    .summary = "Reserve GPUs for a time",
+    .details =
+        "Other users' `whirr run`, `reserve` and `wait` get other GPUs in that time; programs of the user who reserved may use "
+        "them, with `whirr run` or without. A reservation ends at its time, or by `whirr lease end`. Programs of others "
+        "that use the GPUs without a lease are shown as a finding (lease_ignored), and are never stopped. Without --timeout it "
+        "does "
+        "not wait for room.",
+    OPTIONS(options),
+    .examples = {{"whirr reserve --gpus 2 --for 4h --note \"paper deadline\"", "two GPUs for the next four hours"},
+                 {"whirr reserve --gpu 0 --from 20:00 --until 08:00", "GPU 0 tonight"},
+                 {"whirr reserve --vram 20GiB", "20 GiB on a GPU for an hour; the rest of it is for others"}},
+    .run = reserve_run,
+};

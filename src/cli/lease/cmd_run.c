@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr run: takes a lease on GPUs where they are asked for, announces a program that needs the GPU, waits until the workers under
+ * guard have made room, runs it, and gives back what it had.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ask/answers.h"
+#include "ask/lease.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/secret/mask.h"
+#include "base/words.h"
+#include "cli/lease/wish.h"
+#include "cli/show.h"
+#include "config/config.h"
+
+enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000, LEASE_FD_FROM = 100 };
+
+/* ---- workers under guard ---- */
+
+static size_t announce(struct cli *cli, const char *what, json_t **workers)
+{
+    char path[64], body[64], problem[512];
+    size_t asked;
+    snprintf(path, sizeof path, "/api/guard/%s", what);
+    snprintf(body, sizeof body, "{\"pid\": %d}", (int)getpid());
+    json_t *list = guard_ask(cli, "POST", path, body, &asked, problem, sizeof problem);
+    if (workers)
+        *workers = list;
+    else
+        json_decref(list);
+    return asked;
+}
+
+/* Off the GPU, or known not to leave it. */
+static bool out_of_the_way(const json_t *worker, bool *stuck)
+{
+    const char *state = json_string_value(json_object_get(worker, "state"));
+    if (json_is_true(json_object_get(worker, "gave_up"))) {
+        *stuck = true;
+        return true;
+    }
+    return state && (strcmp(state, "paused") == 0 || strcmp(state, "absent") == 0 || strcmp(state, "reserving") == 0);
+}
+
+static void wait_for_room(struct cli *cli, int64_t wait_ms)
+{
+    struct mono begin = clock_mono(&clock_system);
+    char problem[512];
+    bool all = false, stuck = false, said = false;
+    for (int64_t waited_ms; !all && (waited_ms = mono_since_ms(clock_mono(&clock_system), begin)) < wait_ms;) {
+        size_t asked, i;
+        json_t *worker, *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+        all = !problem[0];
+        if (!all && !said)
+            fprintf(stderr, "whirr: %s; asking again\n", problem);
+        said |= !all;
+        json_array_foreach(workers, i, worker)
+        {
+            bool out = out_of_the_way(worker, &stuck);
+            const char *name = json_string_value(json_object_get(worker, "name"));
+            if (!out && !said && waited_ms >= SAID_MS)
+                fprintf(stderr, "whirr: waiting until %s is off the GPU\n", name ? name : "the worker");
+            said |= !out && waited_ms >= SAID_MS;
+            all &= out;
+        }
+        json_decref(workers);
+        if (!all)
+            pause_ms(POLL_MS);
+    }
+    if (!all)
+        fprintf(stderr, "whirr: a worker still holds the GPU (`whirr guard status`); starting anyway\n");
+    else if (stuck)
+        fprintf(stderr, "whirr: a worker could not be taken off the GPU (`whirr guard status`); starting anyway\n");
+}
+
+/* ---- the program ---- */
+
+/* Steam's "stop" and a closing session end the program, not only the one that waits for it. */
+static volatile sig_atomic_t program;
+
+static void pass_on(int number)
+{
+    if (program > 0)
+        kill(program, number);
+}
+
+static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+struct run_child {
+    pid_t pid;  /* -1: none was made */
+    int go;     /* written to: it begins; closed: it does not */
+    int failed; /* read from: errno when it could not be started */
+};
+
+/* In the new process. The lease stays open in it, out of the way of the numbers that programs use. */
+static void __attribute__((noreturn)) become(const char *const *argv, int go, int failed, int lease_fd)
+{
+    char byte;
+    if (read(go, &byte, 1) != 1)
+        _exit(EXIT_FAILED);
+    signal(SIGPIPE, SIG_DFL);
+    if (lease_fd >= 0 && fcntl(lease_fd, F_DUPFD, LEASE_FD_FROM) < 0)
+        fcntl(lease_fd, F_SETFD, 0);
+    execvp(argv[0], (char *const *)argv);
+    int code = errno;
+    (void)!write(failed, &code, sizeof code);
+    _exit(code == ENOENT ? 127 : 126);
+}
+
+/* Makes the process, which waits to be told to begin: what it is to hold can be written down with its number. */
+static int start_program(struct run_child *s, const char *const *argv, int lease_fd)
+{
+    int go[2], failed[2];
+    if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
+        return -errno;
+    s->pid = fork();
+    if (s->pid < 0)
+        return -errno;
+    if (s->pid == 0) {
+        close(go[1]);
+        become(argv, go[0], failed[1], lease_fd);
+    }
+    close(go[0]);
+    close(failed[1]);
+    s->go = go[1];
+    s->failed = failed[0];
+    program = s->pid;
+    return 0;
+}
+
+static int wait_for_end(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* What the caller has ignored stays so (nohup). */
+static void handle(int number, void (*how)(int))
+{
+    struct sigaction old;
+    const struct sigaction now = {.sa_handler = how};
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(number, &now, NULL);
+}
+
+/* Lets it begin, and waits for its end. */
+static int run_program(struct run_child *s, const char *name)
+{
+    int code = 0;
+    for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
+        handle(passed_on[i], pass_on);
+    /* The program has the terminal: what is typed is meant for it, and we only wait. */
+    handle(SIGINT, SIG_IGN);
+    handle(SIGQUIT, SIG_IGN);
+    (void)!write(s->go, "", 1);
+    close(s->go);
+    ssize_t len;
+    while ((len = read(s->failed, &code, sizeof code)) < 0 && errno == EINTR)
+        continue;
+    close(s->failed);
+    if (len == (ssize_t)sizeof code)
+        cli_fail("cannot start '%s': %s", name, strerror(code));
+    return wait_for_end(s->pid);
+}
+
+/* With every guard of this user told of it. */
+static int run_announced(struct cli *cli, struct run_child *s, const char *name, int64_t wait_ms)
+{
+    size_t guards = announce(cli, "announce", NULL);
+    wait_for_room(cli, wait_ms); /* also where none has answered: one may be slow, and has heard of it */
+    int status = run_program(s, name);
+    if (guards)
+        announce(cli, "unannounce", NULL);
+    return status;
+}
+
+/* It never began. */
+static int give_up(struct run_child *s, const char *why)
+{
+    if (s->pid > 0) {
+        close(s->go);
+        wait_for_end(s->pid);
+    }
+    return cli_fail("%s", why);
+}
+
+/* ---- the lease ---- */
+
+/* Inside of the program of another lease there is nothing more to take. */
+static bool has_lease_already(struct cli *cli)
+{
+    const char *id = env_variable("WHIRR_LEASE");
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    AUTO_LEASE_LIST struct lease_list list = {0};
+    struct error err;
+    if (!id || lease_dir_find(&dir, cli->settings->lease.dir, &err) < 0 ||
+        lease_dir_list(&dir, clock_wall(cli->env.clock), &list, &err) < 0)
+        return false;
+    const struct lease *l = lease_list_find(&list, id);
+    return l && l->state == LEASE_ACTIVE && l->uid == (int64_t)geteuid();
+}
+
+static void set_variables(const struct lease_taker *t)
+{
+    AUTO_BUF struct buf text = BUF(16384);
+    if (!lease_environment(t, &text))
+        fprintf(stderr, "whirr: there is no variable that limits a program to these GPUs; it has %s\n",
+                lease_gpu_words(&t->wish, (char[LEASE_WORDS]){0}));
+    struct str rest = buf_view(&text), line;
+    while (str_cut(&rest, '\n', &line)) {
+        struct str name, value = line;
+        char key[64];
+        if (!str_cut(&value, '=', &name) || !name.len)
+            continue;
+        str_copy(key, sizeof key, name);
+        char *copy = strndup(value.at, value.len);
+        if (copy)
+            setenv(key, copy, 1);
+        free(copy);
+    }
+    setenv("WHIRR_LEASE", t->wish.id, 1);
+}
+
+/* Writes the lease with the number of the program, and lets others decide again. */
+static int write_lease(struct lease_taker *t, struct run_child *s, const char *const *argv, struct error *err)
+{
+    int fd = -1, rc = lease_dir_begin(&t->dir, t->wish.id, &fd, err);
+    if (rc < 0)
+        return rc;
+    rc = start_program(s, argv, fd);
+    if (rc < 0)
+        error_set(err, rc, "cannot start a process: %s", strerror(-rc));
+    t->wish.pid = s->pid;
+    t->wish.start_key = rc == 0 ? lease_process_start(s->pid) : 0;
+    if (rc == 0)
+        rc = lease_dir_commit(&t->dir, &t->wish, fd, err);
+    lease_dir_unlock(&t->dir);
+    if (rc < 0) {
+        lease_dir_cancel(&t->dir, t->wish.id, fd);
+        return rc;
+    }
+    lease_taker_leave_queue(t);
+    t->fd = fd;
+    return 0;
+}
+
+static int take_lease(struct lease_taker *t, struct run_child *s, const char *const *argv, struct error *err)
+{
+    int rc = lease_take(t, err);
+    if (rc < 0)
+        return rc;
+    set_variables(t);
+    lease_taker_handle_signals(t, false);
+    rc = write_lease(t, s, argv, err);
+    if (rc == 0 && t->simulated)
+        fputs("SIMULATED\n", stderr);
+    return rc;
+}
+
+static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait_ms)
+{
+    struct lease_taker t;
+    struct run_child s = {.pid = -1};
+    struct error err = {0}, ignored;
+    struct str words[ARGUMENTS_MAX];
+    size_t count = 0;
+    int status = EXIT_FINE;
+    int rc = lease_taker_init(&t, cli, LEASE_RUN, &err);
+    if (rc == 0 && (status = wish_read(cli, &t)) == EXIT_FINE)
+        status = wish_duration(cli, "for", &t.plan_ms);
+    for (; argv[count]; count++)
+        words[count] = str_from(argv[count]);
+    mask_arguments(words, count, t.wish.command, sizeof t.wish.command);
+    if (rc == 0 && status == EXIT_FINE)
+        rc = take_lease(&t, &s, argv, &err);
+    if (rc < 0)
+        status = give_up(&s, err.text);
+    else if (status == EXIT_FINE)
+        status = run_announced(cli, &s, argv[0], wait_ms);
+    if (t.fd >= 0)
+        lease_dir_remove(&t.dir, t.wish.id, &ignored);
+    lease_taker_done(&t);
+    return status;
+}
+
+static int run_command(struct cli *cli)
+{
+    const char *const *argv = cli->options->arguments;
+    struct error err = {0};
+    struct run_child s = {.pid = -1};
+    int64_t wait_ms = WAIT_DEFAULT_MS;
+    if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
+        return cli_usage(cli, "%s", err.text);
+    if (wish_given(cli) && !has_lease_already(cli))
+        return run_with_lease(cli, argv, wait_ms);
+    int rc = start_program(&s, argv, -1);
+    return rc < 0 ? cli_fail("cannot start a process: %s", strerror(-rc)) : run_announced(cli, &s, argv[0], wait_ms);
+}
+
+static const struct option_spec options[] = {
+    OPTION_GPUS,
+    OPTION_VRAM,
+    {.name = "exclusive", .help = "With --vram: GPUs that have so much memory, shared with no other lease"},
+    {.name = "for", .argument = "DURATION", .help = "How long it will run at most: it may begin before a reservation does"},
+    OPTION_NOTE,
+    OPTION_TIMEOUT,
+    {.name = "wait", .argument = "SECONDS", .help = "Maximum time to wait for guarded workers to make room (default: 120)"},
+};
+
+const struct command command_run = {
+    .exits =
+        "The program's own, 128 and the number of the signal that ended it; 1 it could not be started, or no room was found; 2 "
+        "wrong usage or configuration; 126, 127 the program can't be run or is not there.",
+    .name = "run",
+    .group = HELP_ACT,
+    .summary = "Run a program on GPUs of its own, after guarded workers have made room",
+    .details =
+        "With --gpus, --vram, --exclusive or --gpu it takes a lease: it waits in a fair queue until there is room, sets the "
+        "variables that limit the program to its GPUs (CUDA_VISIBLE_DEVICES, ROCR_ and HIP_VISIBLE_DEVICES, ZE_AFFINITY_MASK), and "
+        "gives them back when it ends. GPUs that these variables hide already are not taken. Then, and also without a lease, it "
+        "announces the need to every guard of this user, waits until their workers are off the GPU, runs the program, and releases "
+        "them when it ends. A program that is not started with `whirr run` is not kept off a GPU: see `whirr lease`.",
+    .arguments = "-- COMMAND...",
+    .arguments_min = 1,
+    .arguments_max = ARGUMENTS_MAX,
+    OPTIONS(options),
+    .examples = {{"whirr run --gpus 1 --vram 20GiB -- python train.py", "wait for 20 GiB on a GPU, then train there"},
+                 {"whirr run --gpus 4 -- torchrun train.py", "four GPUs that no one else has"},
+                 {"whirr run -- %command%", "in the launch options of a Steam game: guarded workers make room"}},
+    .run = run_command,
+};

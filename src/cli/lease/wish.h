@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What `whirr run` and `whirr reserve` can be asked for.
+ */
+#pragma once
+
+#include "ask/lease.h"
+#include "cli/command.h"
+
+#define OPTION_GPUS                                                            \
+    {                                                                          \
+        .name = "gpus", .argument = "N", .help = "Number of GPUs (default: 1)" \
+    }
+#define OPTION_VRAM                                                                                                  \
+    {                                                                                                                \
+        .name = "vram", .argument = "SIZE", .help = "Memory on each GPU, shared with others; without it, whole GPUs" \
+    }
+#define OPTION_NOTE                                                                   \
+    {                                                                                 \
+        .name = "note", .argument = "TEXT", .help = "What it is for, shown to others" \
+    }
+#define OPTION_TIMEOUT                                                                     \
+    {                                                                                      \
+        .name = "timeout", .argument = "DURATION",                                         \
+        .help = "Give up after waiting so long in the queue, with status 1; 0: don't wait" \
+    }
+
+/* Whether GPUs are asked for at all. */
+bool wish_given(const struct cli *cli);
+/* Into the wish; EXIT_FINE, or what is wrong was said. */
+int wish_read(struct cli *cli, struct lease_taker *t);
+/* The value of an option that is a duration; EXIT_FINE, or what is wrong was said. *ret_ms stays where it was not given. */
+int wish_duration(const struct cli *cli, const char *name, int64_t *ret_ms);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The list of leases.
+ */
+#include "format/lease.h"
+
+#include "base/cleanup.h"
+
+void json_leases(struct json_writer *j, const struct lease_list *list)
+{
+    jw_object(j);
+    jw_key_array(j, "leases");
+    for (size_t i = 0; i < list->count; i++)
+        if (list->at[i].state != LEASE_ENDED)
+            lease_json(j, &list->at[i]);
+    jw_end(j);
+    jw_key_array(j, "problems");
+    for (size_t i = 0; i < MIN_OF(list->problem_count, (size_t)LEASE_PROBLEMS_MAX); i++)
+        jw_text(j, list->problems[i]);
+    jw_end(j);
+    jw_end(j);
+}
