@@ -16,7 +16,7 @@
 /* On some cards the load of a process, or the power, is a rate: measured between two samples. */
 enum { RATE_MS = 300 };
 
-#define USUAL_FIELDS "gpu_index,pid,user,display_name,model,container_name,memory_mb,utilization_percent,power_watts"
+#define USUAL_FIELDS "gpu_index,pid,user,display_name,model,container_name,memory_mb,utilization_percent,power_watts,simulated"
 
 static bool needs_second_look(const struct snapshot *s)
 {

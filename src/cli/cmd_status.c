@@ -13,7 +13,7 @@
 enum { RATE_MS = 1000 };
 
 #define USUAL_FIELDS \
-    "index,name,state,utilization_percent,memory_used_mb,memory_total_mb,temperature_celsius,power_watts,fan_percent"
+    "index,name,state,utilization_percent,memory_used_mb,memory_total_mb,temperature_celsius,power_watts,fan_percent,simulated"
 
 static int status_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {

@@ -216,9 +216,22 @@ static void put_title(struct fields *f, struct buf *out)
     titled = true;
 }
 
+/* Once, and on stderr: the fields that were asked for are for a program, that they are of no real GPU is for people. */
+static void tell_simulated(const struct fields *f, const json_t *row)
+{
+    static bool told;
+    for (size_t i = 0; !f->line && i < f->count; i++)
+        told |= strcmp(f->names[i], "simulated") == 0;
+    if (!told && json_is_true(json_object_get(row, "simulated"))) {
+        fputs("SIMULATED\n", stderr);
+        told = true;
+    }
+}
+
 int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err)
 {
     put_title(f, out);
+    tell_simulated(f, row);
     if (f->cli->host)
         json_object_set_new(row, "host", json_string(f->cli->host));
     return f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);

@@ -186,45 +186,52 @@ void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struc
     }
 }
 
-static void plot_braille(struct canvas *c, int x, int y, int width, int height, enum tint tint, const float *values)
+/* Of `steps` from the bottom, those that this value fills. A little is never nothing: what is known has at least the lowest one. */
+static int plot_level(float value, int steps)
+{
+    return isnan(value) ? 0 : MAX_OF(1, (int)lroundf(MIN_OF(MAX_OF(value, 0.0F), 1.0F) * (float)steps));
+}
+
+static void plot_braille(struct canvas *c, int x, int y, int width, int height, enum tint tint, enum plot_form form,
+                         const float *values)
 {
     static const uint8_t left[] = {0x40, 0x04, 0x02, 0x01}, right[] = {0x80, 0x20, 0x10, 0x08};
-    for (int column = 0; column < width; column++) {
-        for (int row = 0; row < height; row++) {
-            uint32_t dots = 0;
-            for (int half = 0; half < 2; half++) {
-                float value = values[2 * column + half];
-                /* A little is never nothing: what is known has at least its lowest dot. */
-                int level = isnan(value) ? 0 : MAX_OF(1, (int)lroundf(MIN_OF(MAX_OF(value, 0.0F), 1.0F) * (float)(4 * height)));
-                for (int dot = 0; dot < 4; dot++)
-                    if (level > 4 * (height - 1 - row) + dot)
-                        dots |= half ? right[dot] : left[dot];
-            }
-            if (dots)
-                canvas_put(c, x + column, y + row, tint, 0x2800 + dots);
+    int before = 0;
+    for (int slot = 0; slot < 2 * width; slot++) {
+        int level = plot_level(values[slot], 4 * height);
+        int from = form != PLOT_LINE || !level ? 0 : !before ? level - 1 : MIN_OF(level, before) - (level <= before);
+        for (int step = from; step < level || (form == PLOT_LINE && level && step < before); step++) {
+            int row = form == PLOT_DOWN ? step / 4 : height - 1 - step / 4, dot = form == PLOT_DOWN ? 3 - step % 4 : step % 4;
+            struct cell *cell = canvas_cell(c, x + slot / 2, y + row);
+            uint32_t there = cell && cell->glyph >= 0x2800 && cell->glyph < 0x2900 ? cell->glyph : 0x2800;
+            canvas_put(c, x + slot / 2, y + row, tint, there | (slot % 2 ? right[dot] : left[dot]));
         }
+        before = level;
     }
 }
 
-static void plot_ascii(struct canvas *c, int x, int y, int width, int height, enum tint tint, const float *values)
+/* One value in a column, in eighths of a line. From the top down there are no eighths: whole lines from half of one on. */
+static void plot_columns(struct canvas *c, int x, int y, int width, int height, enum tint tint, enum plot_form form,
+                         const float *values)
 {
     static const char parts[] = "_.:-=+*#";
     enum { LEVELS = sizeof parts - 1 };
     for (int column = 0; column < width; column++) {
-        if (isnan(values[column]))
-            continue;
-        int level = (int)lroundf(MIN_OF(MAX_OF(values[column], 0.0F), 1.0F) * (float)(LEVELS * height));
+        int level = plot_level(values[column], LEVELS * height);
         for (int row = 0; row < height; row++) {
-            int filled = MIN_OF(MAX_OF(level, 1) - LEVELS * (height - 1 - row), (int)LEVELS);
-            if (filled > 0)
-                canvas_put(c, x + column, y + row, tint, (uint32_t)parts[filled - 1]);
+            int filled = MIN_OF(level - LEVELS * (form == PLOT_DOWN ? row : height - 1 - row), (int)LEVELS);
+            if (filled <= 0 || (form == PLOT_LINE && filled == LEVELS && level > LEVELS * (height - row)))
+                continue;
+            if (form == PLOT_DOWN)
+                filled = filled < LEVELS / 2 ? 1 : LEVELS;
+            canvas_put(c, x + column, y + row, tint, c->utf8 ? 0x2580U + (uint32_t)filled : (uint32_t)parts[filled - 1]);
         }
     }
 }
 
-void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, const float *values)
+void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, enum plot_form form, const float *values)
 {
-    (c->utf8 ? plot_braille : plot_ascii)(c, x, y, width, height, tint, values);
+    (c->utf8 && !c->blocks ? plot_braille : plot_columns)(c, x, y, width, height, tint, form, values);
 }
 
 void canvas_box(struct canvas *c, int x, int y, int width, int height, const char *title)

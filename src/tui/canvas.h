@@ -41,7 +41,7 @@ struct cell {
 
 struct canvas {
     int width, height;
-    bool utf8;
+    bool utf8, blocks; /* blocks: plots in eighths of a line instead of dots */
     struct cell *cells;
 };
 
@@ -68,11 +68,13 @@ void canvas_flag(struct canvas *c, int x, int y, int width, unsigned flag);
 /* A whole line as the chosen one, whatever its colors were. */
 void canvas_select(struct canvas *c, int x, int y, int width);
 void canvas_bar(struct canvas *c, int x, int y, int width, enum tint tint, struct reading permille);
-/* An area under a line: `values` from 0 to 1, NAN where nothing is known. There are canvas_plot_slots() of them. */
-void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, const float *values);
+/* What flows is an area, what stands is a line; what flows out hangs from the top. */
+enum plot_form { PLOT_AREA, PLOT_LINE, PLOT_DOWN };
+/* `values` from 0 to 1, NAN where nothing is known. There are canvas_plot_slots() of them. */
+void canvas_plot(struct canvas *c, int x, int y, int width, int height, enum tint tint, enum plot_form form, const float *values);
 static inline int canvas_plot_slots(const struct canvas *c, int width)
 {
-    return c->utf8 ? 2 * width : width;
+    return c->utf8 && !c->blocks ? 2 * width : width;
 }
 
 /* A frame of lines, for dialogs; clears what is inside. */

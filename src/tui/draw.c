@@ -129,7 +129,7 @@ static const char *headline(const struct top *t, enum tint *tint)
     return s->gpu_count ? "" : "No GPU was found on this host.";
 }
 
-static int draw_headline(struct top *t, struct canvas *c, int lines)
+static int draw_headline(struct top *t, struct canvas *c, int y, int lines)
 {
     enum tint tint;
     char named[WHY_TEXT_SIZE + 130];
@@ -138,13 +138,26 @@ static int draw_headline(struct top *t, struct canvas *c, int lines)
         snprintf(named, sizeof named, "%s: %s", t->host, text);
         text = named;
     }
-    canvas_text(c, 1, 1, 1, tint, tint == TINT_GOOD || tint == TINT_DIM ? "●" : "▲");
-    int used = canvas_wrap(c, 3, 1, c->width - 4, lines, TINT_STRONG, text);
+    canvas_text(c, 1, y, 1, tint, tint == TINT_GOOD || tint == TINT_DIM ? "●" : "▲");
+    int used = canvas_wrap(c, 3, y, c->width - 4, lines, TINT_STRONG, text);
     used = MAX_OF(used, 1);
     for (int i = 0; i < used; i++)
-        canvas_flag(c, 3, 1 + i, c->width - 4, CELL_BOLD);
+        canvas_flag(c, 3, y + i, c->width - 4, CELL_BOLD);
     if (!t->fleet)
-        top_zone(t, ZONE_HEADLINE, 0, 1, c->width, used, 0);
+        top_zone(t, ZONE_HEADLINE, 0, y, c->width, used, 0);
+    return used;
+}
+
+/* What to do about it, whole: of advice nothing is cut. Returns the lines it took. */
+static int draw_advice(struct top *t, struct canvas *c, int y)
+{
+    const struct why_part *part = top_tab_has_past(t->tab) ? top_why_part(t) : NULL;
+    enum { LABEL = 3 };
+    if (!part || !part->suggestion_count || part->severity <= SEVERITY_INFO || t->tab != TAB_OVERVIEW)
+        return 0;
+    canvas_text(c, 3, y, LABEL, TINT_LABEL, "Do");
+    int used = canvas_wrap(c, 3 + LABEL, y, c->width - 4 - LABEL, c->height / 5, TINT_PLAIN, part->suggestions[0]);
+    top_zone(t, ZONE_HEADLINE, 0, y, c->width, used, 0);
     return used;
 }
 
@@ -290,6 +303,27 @@ void draw_bottom(struct top *t, struct canvas *c, int y)
         draw_keys(t, c, y);
 }
 
+/* Where rows of the GPUs would not fit any more, they are worth more than the line about the host. */
+static bool has_host_line(const struct top *t, const struct canvas *c, int lines)
+{
+    const struct snapshot *s = top_shown(t);
+    int rows = s ? (int)s->gpu_count + 1 : 0, room = c->height - 3 - lines;
+    return s && !t->fleet && c->width >= 50 && c->height >= 18 && (rows + PROCESSES_LEAST <= room || rows > room);
+}
+
+static void draw_overview(struct top *t, struct canvas *c, int y, int bottom)
+{
+    /* Processes keep a heading and three rows, or a third of a low screen. */
+    const struct snapshot *s = top_shown(t);
+    int rest = bottom - y, least = MIN_OF((int)PROCESSES_LEAST, MAX_OF(rest / 3, 2));
+    if (s && (int)s->gpu_count + 1 == rest - least + 1) /* one row less, but no heat map instead of rows */
+        least--;
+    y += draw_gpus(t, c, y, rest - least);
+    if (c->height >= 36 && (int)t->row_count + 2 < bottom - y)
+        y++;
+    draw_processes(t, c, y, bottom - y);
+}
+
 void draw_frame(struct top *t, struct canvas *c)
 {
     canvas_clear(c);
@@ -306,19 +340,20 @@ void draw_frame(struct top *t, struct canvas *c)
     int lines = s && s->gpu_count <= 4 && c->height >= 20 ? 2 : 1;
     if (c->height >= 40)
         lines = 3;
-    int y = 1 + draw_headline(t, c, lines), bottom = c->height - 1;
+    int y = 1, bottom = c->height - 1;
+    if (has_host_line(t, c, lines))
+        draw_host_line(t, c, y++);
+    y += draw_headline(t, c, y, lines);
+    if (!t->fleet && c->height >= 12)
+        y += draw_advice(t, c, y);
     if (c->height >= 30)
         y++;
-    if (t->fleet) {
+    if (t->fleet)
         draw_fleet(t, c, y, bottom - y);
-    } else if (t->tab == TAB_OVERVIEW) {
-        /* Processes keep a heading and three rows, or a third of a low screen. */
-        int rest = bottom - y, least = MIN_OF(4, MAX_OF(rest / 3, 2));
-        y += draw_gpus(t, c, y, rest - least);
-        draw_processes(t, c, y, bottom - y);
-    } else {
+    else if (t->tab == TAB_OVERVIEW)
+        draw_overview(t, c, y, bottom);
+    else
         draw_tab(t, c, y, bottom - y);
-    }
     draw_bottom(t, c, bottom);
     if (t->mode >= MODE_HELP)
         draw_dialog(t, c);

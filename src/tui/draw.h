@@ -7,6 +7,8 @@
 #include "tui/canvas.h"
 #include "tui/top.h"
 
+enum { PROCESSES_LEAST = 4 }; /* a heading and three rows */
+
 /* The canvas has the size of the state already. */
 void draw_frame(struct top *t, struct canvas *c);
 
@@ -16,6 +18,7 @@ void draw_processes(struct top *t, struct canvas *c, int y, int height);
 void draw_tab(struct top *t, struct canvas *c, int y, int height);
 /* Instead of all of them: that the cursor's moment is not stored. */
 void draw_missing(struct top *t, struct canvas *c);
+void draw_host_line(const struct top *t, struct canvas *c, int y);
 void draw_bottom(struct top *t, struct canvas *c, int y);
 void draw_dialog(struct top *t, struct canvas *c);
 void draw_details(struct top *t, struct canvas *c);

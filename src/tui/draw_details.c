@@ -76,7 +76,7 @@ static void put_plot(struct leaf *l, const char *label, enum tint tint, const fl
     for (int i = 0; i < slots; i++)
         shown[i] = values[(size_t)i * count / (size_t)slots];
     canvas_text(&l->canvas, 0, l->line, LABEL - 1, TINT_DIM, label);
-    canvas_plot(&l->canvas, LABEL, l->line, width, RUN_ROWS, tint, shown);
+    canvas_plot(&l->canvas, LABEL, l->line, width, RUN_ROWS, tint, PLOT_AREA, shown);
     l->line += RUN_ROWS;
 }
 

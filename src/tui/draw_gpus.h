@@ -28,9 +28,13 @@ void gpu_process_text(const struct gpu *gpu, char *text, size_t size);
 /* What is usual at this power, from the history; false: nothing is known. */
 bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high);
 void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height);
+/* Two readings that belong together, the first upwards and the one behind it in enum trail_of downwards. */
+void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of up, int x, int y, int width, int height);
 /* "5m ago ... now", with a sign where something happened. */
 void draw_axis(struct top *t, struct canvas *c, int x, int y, int width);
 
-/* Return the lines they took. */
-int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height);
+/* Return the lines they took. `panel`: what is drawn below them has the plots. */
+int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel);
+/* One GPU from close by: what it is, and plots of all that it tells. */
+int draw_panel(struct top *t, struct canvas *c, size_t position, int y, int height);
 int draw_gpu_map(struct top *t, struct canvas *c, int y, int height);

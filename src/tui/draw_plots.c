@@ -58,36 +58,73 @@ static void draw_forecast(const struct top *t, struct canvas *c, size_t gpu, int
     canvas_put(c, x + width - 1, y, TINT_WARN, c->utf8 ? 0x25b8 : '>');
 }
 
-void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height)
+/* The course of a reading, as shares of `full`; 0: of the most that is in it. Returns what it is a share of. */
+static float plot_values(const struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int width, float full, float *values)
 {
-    float values[2 * CANVAS_WIDTH_MAX];
-    const struct gpu *g = &top_shown(t)->gpus[gpu];
-    if (width < 2 || gpu >= t->trail_count)
-        return;
     const struct trail *trail = t->far_until_ms ? &t->far[gpu] : &t->trails[gpu];
     int64_t until = top_until_ms(t), window = t->settings.window_ms;
     size_t slots = (size_t)canvas_plot_slots(c, width);
     int64_t slot = window / (int64_t)slots;
     int64_t hold = MAX_OF(3 * t->interval_ms, MAX_OF(2 * slot, t->daemon ? 16000 : 3000));
     trail_sample(trail, of, until - window, until, hold, slots, values);
-    float full = gpu_full_scale(g, of), most = full;
+    float most = full;
     for (size_t i = 0; i < slots; i++)
         if (!isnan(values[i]) && full <= 0)
             most = MAX_OF(most, values[i]);
     for (size_t i = 0; i < slots; i++)
-        values[i] = most > 0 ? values[i] / most : NAN;
-    canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, values);
+        values[i] = isnan(values[i]) ? NAN : most > 0 ? values[i] / most : 0;
+    return most;
+}
+
+static void draw_cursor(struct top *t, struct canvas *c, int x, int y, int width, int height)
+{
+    int64_t until = top_until_ms(t), window = t->settings.window_ms;
+    top_zone(t, ZONE_TIME, x, y, width, height, 0);
+    if (t->cursor_ms <= until - window || t->cursor_ms > until)
+        return;
+    int at = (int)((t->cursor_ms - (until - window)) * width / window);
+    for (int row = 0; row < height; row++)
+        canvas_flag(c, x + MIN_OF(at, width - 1), y + row, 1, CELL_REVERSE);
+}
+
+void draw_plot(struct top *t, struct canvas *c, size_t gpu, enum trail_of of, int x, int y, int width, int height)
+{
+    float values[2 * CANVAS_WIDTH_MAX];
+    if (width < 2 || gpu >= t->trail_count)
+        return;
+    const struct gpu *g = &top_shown(t)->gpus[gpu];
+    bool worked = of == TRAIL_UTIL && height > 1 && g->sm_active_permille.state == READING_OK;
+    bool stands = of == TRAIL_VRAM || of == TRAIL_TEMP || of == TRAIL_FAN || of == TRAIL_CLOCK || worked;
+    if (worked) { /* what the units did fills the plot, that a kernel ran is the line above: the gap is waiting */
+        plot_values(t, c, gpu, TRAIL_WORK, width, 100, values);
+        canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, PLOT_AREA, values);
+    }
+    float most = plot_values(t, c, gpu, of, width, gpu_full_scale(g, of), values);
+    canvas_plot(c, x, y, width, height, gpu_metrics[of].tint, stands && height > 1 ? PLOT_LINE : PLOT_AREA, values);
     float low, high;
     if (most > 0 && gpu_usual_band(t, gpu, of, &low, &high))
-        draw_band(c, x, y, width, height, low / most, high / most, values, (int)slots / width);
+        draw_band(c, x, y, width, height, low / most, high / most, values, canvas_plot_slots(c, width) / width);
     if (of == TRAIL_VRAM)
         draw_forecast(t, c, gpu, x, y, width);
-    top_zone(t, ZONE_TIME, x, y, width, height, 0);
-    if (t->cursor_ms > until - window && t->cursor_ms <= until) {
-        int at = (int)((t->cursor_ms - (until - window)) * width / window);
-        for (int row = 0; row < height; row++)
-            canvas_flag(c, x + MIN_OF(at, width - 1), y + row, 1, CELL_REVERSE);
+    draw_cursor(t, c, x, y, width, height);
+}
+
+void draw_plot_pair(struct top *t, struct canvas *c, size_t gpu, enum trail_of up, int x, int y, int width, int height)
+{
+    float in[2 * CANVAS_WIDTH_MAX], out[2 * CANVAS_WIDTH_MAX];
+    if (width < 2 || height < 2 || gpu >= t->trail_count)
+        return;
+    enum trail_of down = up + 1;
+    int above = (height + 1) / 2;
+    float full = up == TRAIL_RX ? 0 : 100;
+    float most = plot_values(t, c, gpu, up, width, full, in), other = plot_values(t, c, gpu, down, width, full, out);
+    for (int i = 0; i < canvas_plot_slots(c, width); i++) { /* both by the same measure */
+        in[i] *= most < other && other > 0 ? most / other : 1;
+        out[i] *= other < most && most > 0 ? other / most : 1;
     }
+    canvas_plot(c, x, y, width, above, gpu_metrics[up].tint, PLOT_AREA, in);
+    canvas_plot(c, x, y + above, width, height - above, gpu_metrics[down].tint, PLOT_DOWN, out);
+    draw_cursor(t, c, x, y, width, height);
 }
 
 void draw_axis(struct top *t, struct canvas *c, int x, int y, int width)

@@ -9,75 +9,130 @@
 #include "format/json/json.h"
 #include "tui/draw_gpus.h"
 
-enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5 };
+enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110 };
 
 /* ---- rows ---- */
 
-struct list {
-    int name, bar, vram, temp, power, fan, plot, words;
+enum row_part {
+    ROW_NAME,
+    ROW_BAR,
+    ROW_UTIL,
+    ROW_WORK,
+    ROW_VRAM,
+    ROW_TEMP,
+    ROW_HOTSPOT,
+    ROW_MEMORY_TEMP,
+    ROW_POWER,
+    ROW_FAN,
+    ROW_CLOCK,
+    ROW_MEMORY_CLOCK,
+    ROW_ENCODER,
+    ROW_DECODER,
+    ROW_RX,
+    ROW_TX,
+    ROW_PLOT,
+    ROW_WHY,
+    ROW_COUNT
 };
 
-static int longest_name(const struct snapshot *s)
+struct row_layout {
+    int width[ROW_COUNT]; /* with the blanks in front of it; 0: left out */
+};
+
+static const struct {
+    const char *title, *plain; /* plain: in ASCII; NULL: the same */
+    int width;
+    int metric; /* that some GPU must have; -1: always there */
+} row_parts[ROW_COUNT] = {
+    [ROW_NAME] = {"", NULL, 0, -1},
+    [ROW_BAR] = {"", NULL, 6, METRIC_util_permille},
+    [ROW_UTIL] = {"UTIL", NULL, 5, -1},
+    [ROW_WORK] = {"WORK", NULL, 5, METRIC_sm_active_permille},
+    [ROW_VRAM] = {"VRAM GiB", NULL, 11, -1},
+    [ROW_TEMP] = {"TEMP", NULL, 7, -1},
+    [ROW_HOTSPOT] = {"HOT°", "HOT", 5, METRIC_temp_hotspot_mdegc},
+    [ROW_MEMORY_TEMP] = {"MEM°", "MEM", 5, METRIC_temp_memory_mdegc},
+    [ROW_POWER] = {"POWER W", NULL, 9, -1},
+    [ROW_FAN] = {"FAN", NULL, 9, -1},
+    [ROW_CLOCK] = {"MHz", NULL, 6, METRIC_clock_graphics_khz},
+    [ROW_MEMORY_CLOCK] = {"MEM MHz", NULL, 8, METRIC_clock_memory_khz},
+    [ROW_ENCODER] = {"ENC", NULL, 5, METRIC_encoder_permille},
+    [ROW_DECODER] = {"DEC", NULL, 5, METRIC_decoder_permille},
+    [ROW_RX] = {"PCIe↓", "PCIe in", 8, METRIC_pcie_rx_bytes_per_s},
+    [ROW_TX] = {"↑GB/s", "out", 6, METRIC_pcie_tx_bytes_per_s},
+    [ROW_PLOT] = {"", NULL, 10, -1},
+    [ROW_WHY] = {"WHY", NULL, 19, -1},
+};
+
+/* Without "80GB HBM3" where there is little room: the memory has its own column. */
+static int name_width(const struct gpu *gpu, bool whole)
+{
+    const char *name = draw_gpu_name(gpu);
+    for (const char *at = strchr(name, ' '); at && !whole; at = strchr(at + 1, ' ')) {
+        size_t digits = strspn(at + 1, "0123456789");
+        if (digits && strncmp(at + 1 + digits, "GB", 2) == 0)
+            return (int)(at - name);
+    }
+    return width_of(name);
+}
+
+static int longest_name(const struct snapshot *s, bool whole)
 {
     int most = 4;
     for (size_t i = 0; i < s->gpu_count; i++)
-        most = MAX_OF(most, width_of(draw_gpu_name(&s->gpus[i])));
-    return most;
+        most = MAX_OF(most, name_width(&s->gpus[i], whole));
+    return MIN_OF(most, whole ? 26 : 14);
 }
 
-static bool any_fan(const struct snapshot *s)
+static bool any_has(const struct snapshot *s, enum row_part part)
 {
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if (s->gpus[i].fan_permille.state == READING_OK || s->gpus[i].fan_rpm.state == READING_OK)
-            return true;
-    return false;
+    int metric = row_parts[part].metric;
+    bool found = metric < 0 && part != ROW_FAN;
+    for (size_t i = 0; i < s->gpu_count && !found; i++)
+        found = part == ROW_FAN ? s->gpus[i].fan_permille.state == READING_OK || s->gpus[i].fan_rpm.state == READING_OK
+                                : s->gpus[i].metric[metric].state == READING_OK;
+    return found;
 }
 
-static struct list draw_rows_measure(const struct snapshot *s, int width)
+/* The most useful first, as far as they fit; what is left is the plot's and the reason's. */
+static struct row_layout draw_rows_measure(const struct snapshot *s, int width, bool panel)
 {
-    struct list l = {.bar = 5, .vram = 10, .temp = 6, .power = 6};
-    int left = width - (2 + 3 + l.bar + 6 + l.vram + l.temp + l.power) - 1;
-    if (left >= 20) {
-        l.name = MIN_OF(longest_name(s), left >= 60 ? 26 : 14) + 1;
-        l.power = 11;
-        left -= l.name + 5;
+    static const enum row_part order[] = {
+        ROW_UTIL,  ROW_VRAM, ROW_TEMP, ROW_POWER,   ROW_BAR,     ROW_NAME,        ROW_WORK,    ROW_WHY,  ROW_FAN,         ROW_PLOT,
+        ROW_CLOCK, ROW_RX,   ROW_TX,   ROW_ENCODER, ROW_DECODER, ROW_MEMORY_TEMP, ROW_HOTSPOT, ROW_PLOT, ROW_MEMORY_CLOCK};
+    struct row_layout l = {0};
+    int left = width - 5;
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        int wide = order[i] == ROW_NAME ? longest_name(s, width >= NAMES_WHOLE_FROM) + 1 : row_parts[order[i]].width;
+        bool later = order[i] == ROW_PLOT && panel && order[i + 1] == ROW_CLOCK;
+        if (later || l.width[order[i]] || wide > left || !any_has(s, order[i]))
+            continue;
+        l.width[order[i]] = wide;
+        left -= wide;
     }
-    if (left >= 10 && any_fan(s)) {
-        l.fan = 9;
-        left -= l.fan;
-    }
-    if (left >= 60)
-        l.words = MIN_OF(left / 2, 44);
-    left -= l.words;
-    if (left >= 7)
-        l.plot = MIN_OF(left - 2, 80);
-    if (left - l.plot > 30)
-        l.bar += MIN_OF(left - l.plot - 30, 10);
+    int more = l.width[ROW_PLOT] ? MIN_OF(left, 60) * (l.width[ROW_WHY] ? 2 : 3) / 3 : 0;
+    l.width[ROW_PLOT] += more;
+    l.width[ROW_WHY] += l.width[ROW_WHY] ? left - more : 0;
     return l;
 }
 
-static void list_heading(struct top *t, struct canvas *c, const struct list *l, int y)
+static void list_heading(struct top *t, struct canvas *c, const struct row_layout *l, int y)
 {
     char span[WORDS_SIZE], text[64];
-    int x = 2;
-    canvas_right(c, x, y, 2, TINT_DIM, "#");
-    x += 3;
-    canvas_text(c, x, y, l->name, TINT_DIM, "GPU");
-    x += l->name;
-    canvas_right(c, x, y, l->bar + 5, TINT_DIM, "UTIL");
-    x += l->bar + 6;
-    canvas_right(c, x, y, l->vram, TINT_DIM, "VRAM GiB");
-    x += l->vram;
-    canvas_right(c, x, y, l->temp, TINT_DIM, "TEMP");
-    x += l->temp;
-    canvas_right(c, x, y, l->power, TINT_DIM, "POWER");
-    x += l->power;
-    canvas_right(c, x, y, l->fan, TINT_DIM, "FAN");
-    x += l->fan + 1;
-    duration_exact(t->settings.window_ms, span);
-    snprintf(text, sizeof text, "%s, %s", gpu_metrics[t->settings.metric].label, span);
-    canvas_text(c, x, y, l->plot, TINT_DIM, text);
-    canvas_text(c, x + l->plot + 1, y, l->words, TINT_DIM, "TOP PROCESS");
+    int x = 5;
+    canvas_right(c, 2, y, 2, TINT_DIM, "#");
+    for (enum row_part i = 0; i < ROW_COUNT; x += l->width[i++]) {
+        const char *title = !t->utf8 && row_parts[i].plain ? row_parts[i].plain : row_parts[i].title;
+        if (i == ROW_NAME || i == ROW_WHY)
+            canvas_text(c, x + (i == ROW_WHY), y, l->width[i], TINT_DIM, i == ROW_NAME ? "GPU" : title);
+        else if (i == ROW_PLOT && l->width[i]) {
+            duration_exact(t->settings.window_ms, span);
+            snprintf(text, sizeof text, "%s, %s", gpu_metrics[t->settings.metric].label, span);
+            canvas_text(c, x + 1, y, l->width[i] - 1, TINT_DIM, text);
+        } else {
+            canvas_right(c, x, y, l->width[i], TINT_DIM, title);
+        }
+    }
 }
 
 static void vram_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu)
@@ -90,57 +145,107 @@ static void vram_text(char text[NUMBER_SIZE], const struct page *page, const str
         snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
 }
 
-static void list_row(struct top *t, struct canvas *c, const struct list *l, size_t position, int y)
+static void scaled_text(char text[NUMBER_SIZE], const struct page *page, struct reading r, double scale, int digits)
+{
+    if (r.state == READING_OK)
+        snprintf(text, NUMBER_SIZE, "%.*f", digits, (double)r.value * scale);
+    else
+        snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+}
+
+static void part_text(char text[NUMBER_SIZE], const struct page *page, const struct gpu *gpu, enum row_part part)
+{
+    switch (part) {
+    case ROW_UTIL: show_percent(text, page, gpu->util_permille); break;
+    case ROW_WORK: show_percent(text, page, gpu->sm_active_permille); break;
+    case ROW_VRAM: vram_text(text, page, gpu); break;
+    case ROW_TEMP: show_temperature(text, page, gpu->temp_mdegc); break;
+    case ROW_HOTSPOT: scaled_text(text, page, gpu->temp_hotspot_mdegc, 1e-3, 0); break;
+    case ROW_MEMORY_TEMP: scaled_text(text, page, gpu->temp_memory_mdegc, 1e-3, 0); break;
+    case ROW_POWER:
+        gpu_power_text(text, page, gpu, true);
+        if (strlen(text) > 2 && strcmp(text + strlen(text) - 2, " W") == 0) /* that is in the heading */
+            text[strlen(text) - 2] = '\0';
+        break;
+    case ROW_FAN: gpu_fan_text(text, page, gpu); break;
+    case ROW_CLOCK: scaled_text(text, page, gpu->clock_graphics_khz, 1e-3, 0); break;
+    case ROW_MEMORY_CLOCK: scaled_text(text, page, gpu->clock_memory_khz, 1e-3, 0); break;
+    case ROW_ENCODER: show_percent(text, page, gpu->encoder_permille); break;
+    case ROW_DECODER: show_percent(text, page, gpu->decoder_permille); break;
+    case ROW_RX: scaled_text(text, page, gpu->pcie_rx_bytes_per_s, 1e-9, 1); break;
+    case ROW_TX: scaled_text(text, page, gpu->pcie_tx_bytes_per_s, 1e-9, 1); break;
+    default: text[0] = '\0'; break;
+    }
+}
+
+/* What was found, else what limits its main process, else how busy it is; then who that is, where there is room. */
+static void draw_reason(struct top *t, struct canvas *c, size_t position, int x, int y, int width)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    const struct process *p = gpu_top_process(gpu);
+    char words[GPU_ERROR_SIZE + 64];
+    enum tint tint;
+    gpu_badge_text(t, position, words, sizeof words, &tint);
+    if (words[0]) {
+        canvas_text(c, 0, y, 1, tint, "▲");
+    } else {
+        const struct why *why = top_shown_why(t);
+        bool limited = p && p->limit.code != LIMIT_UNJUDGED && p->limit.code != LIMIT_CANNOT_TELL;
+        enum activity_code doing = why && position < why->gpu_count ? why->gpus[position].activity.code : gpu->activity.code;
+        tint = TINT_PLAIN;
+        str_copy(words, sizeof words,
+                 str_from(limited                     ? limit_doing(p->limit.code)
+                          : doing == ACTIVITY_UNKNOWN ? ""
+                                                      : activity_code_words(doing)));
+    }
+    int used = canvas_text(c, x, y, width, tint, words) + 2;
+    gpu_process_text(gpu, words, sizeof words);
+    if (width - used >= 12)
+        canvas_text(c, x + used, y, width - used, TINT_DIM, words);
+}
+
+static void list_row(struct top *t, struct canvas *c, const struct row_layout *l, size_t position, int y)
 {
     const struct gpu *gpu = &top_shown(t)->gpus[position];
     struct page page = draw_page(t);
     char text[NUMBER_SIZE], words[GPU_ERROR_SIZE + 64];
     enum tint tint, heat = draw_heat_tint(t, gpu);
-    int x = 2;
+    int x = 5;
     snprintf(text, sizeof text, "%d", gpu->index);
-    canvas_right(c, x, y, 2, TINT_STRONG, text);
-    x += 3;
-    canvas_text(c, x, y, l->name - 1, TINT_PLAIN, draw_gpu_name(gpu));
-    x += l->name;
+    canvas_right(c, 2, y, 2, TINT_STRONG, text);
+    str_copy(words, sizeof words, str_from(draw_gpu_name(gpu)));
+    if (c->width <= NAMES_WHOLE_FROM)
+        words[name_width(gpu, false)] = '\0';
+    canvas_text(c, x, y, l->width[ROW_NAME] - 1, TINT_PLAIN, words);
     gpu_trouble_text(gpu, words, sizeof words, &tint);
     if (words[0]) {
+        x += l->width[ROW_NAME];
         canvas_text(c, 0, y, 1, tint, gpu->state == GPU_ASLEEP || gpu->released ? " " : "▲");
         canvas_text(c, x, y, c->width - x - 1, tint, words);
         return;
     }
     if (heat != TINT_PLAIN)
         canvas_text(c, 0, y, 1, heat, "▲");
-    canvas_bar(c, x, y, l->bar, TINT_UTIL, gpu->util_permille);
-    show_percent(text, &page, gpu->util_permille);
-    canvas_right(c, x + l->bar, y, 6, TINT_PLAIN, text);
-    x += l->bar + 6;
-    vram_text(text, &page, gpu);
-    canvas_right(c, x, y, l->vram, TINT_PLAIN, text);
-    x += l->vram;
-    show_temperature(text, &page, gpu->temp_mdegc);
-    canvas_right(c, x, y, l->temp, heat, text);
-    x += l->temp;
-    gpu_power_text(text, &page, gpu, l->power > 6);
-    canvas_right(c, x, y, l->power, TINT_PLAIN, text);
-    x += l->power;
-    gpu_fan_text(text, &page, gpu);
-    canvas_right(c, x, y, l->fan, TINT_PLAIN, text);
-    x += l->fan + 1;
-    draw_plot(t, c, position, t->settings.metric, x, y, l->plot, 1);
-    x += l->plot + 1;
-    gpu_badge_text(t, position, words, sizeof words, &tint);
-    if (words[0])
-        canvas_text(c, 0, y, 1, tint, "▲");
-    if (words[0])
-        x += canvas_text(c, x, y, l->words, tint, words) + 1;
-    gpu_process_text(gpu, words, sizeof words);
-    canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
+    for (enum row_part i = 0; i < ROW_COUNT; x += l->width[i++]) {
+        if (!l->width[i] || i == ROW_NAME)
+            continue;
+        if (i == ROW_BAR) {
+            canvas_bar(c, x, y, l->width[i] - 1, TINT_UTIL, gpu->util_permille);
+        } else if (i == ROW_PLOT) {
+            draw_plot(t, c, position, t->settings.metric, x + 1, y, l->width[i] - 1, 1);
+        } else if (i == ROW_WHY) {
+            draw_reason(t, c, position, x + 1, y, c->width - x - 2);
+        } else {
+            part_text(text, &page, gpu, i);
+            canvas_right(c, x, y, l->width[i], i == ROW_TEMP ? heat : TINT_PLAIN, text);
+        }
+    }
 }
 
-int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height)
+int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel)
 {
     const struct snapshot *s = top_shown(t);
-    struct list l = draw_rows_measure(s, c->width);
+    struct row_layout l = draw_rows_measure(s, c->width - 1, panel);
     list_heading(t, c, &l, y);
     for (size_t i = 0; i < s->gpu_count; i++) {
         int row = y + 1 + (int)i;
@@ -149,9 +254,11 @@ int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height)
         if (t->only == (int)i)
             canvas_select(c, 0, row, c->width);
     }
-    int used = 1 + (int)s->gpu_count, x = 2 + 3 + l.name + l.bar + 6 + l.vram + l.temp + l.power + l.fan + 1;
-    if (used < height && l.plot > 16)
-        draw_axis(t, c, x, y + used++, l.plot);
+    int used = 1 + (int)s->gpu_count, x = 5;
+    for (enum row_part i = 0; i < ROW_PLOT; i++)
+        x += l.width[i];
+    if (used < height && l.width[ROW_PLOT] > 16)
+        draw_axis(t, c, x + 1, y + used++, l.width[ROW_PLOT] - 1);
     return used;
 }
 

@@ -12,8 +12,10 @@
 #include "tui/draw_gpus.h"
 
 const struct gpu_metric gpu_metrics[TRAIL_COUNT] = {
-    [TRAIL_UTIL] = {"Util", TINT_UTIL}, [TRAIL_VRAM] = {"VRAM", TINT_MEMORY}, [TRAIL_POWER] = {"Power", TINT_POWER},
-    [TRAIL_TEMP] = {"Temp", TINT_HEAT}, [TRAIL_FAN] = {"Fan", TINT_FAN},      [TRAIL_CLOCK] = {"Clock", TINT_CLOCK},
+    [TRAIL_UTIL] = {"Util", TINT_UTIL},    [TRAIL_VRAM] = {"VRAM", TINT_MEMORY},  [TRAIL_POWER] = {"Power", TINT_POWER},
+    [TRAIL_TEMP] = {"Temp", TINT_HEAT},    [TRAIL_FAN] = {"Fan", TINT_FAN},       [TRAIL_CLOCK] = {"Clock", TINT_CLOCK},
+    [TRAIL_WORK] = {"Work", TINT_UTIL},    [TRAIL_RX] = {"PCIe", TINT_MEMORY},    [TRAIL_TX] = {"PCIe", TINT_MEMORY},
+    [TRAIL_ENCODER] = {"Codec", TINT_FAN}, [TRAIL_DECODER] = {"Codec", TINT_FAN},
 };
 
 float gpu_full_scale(const struct gpu *gpu, enum trail_of of)
@@ -23,9 +25,7 @@ float gpu_full_scale(const struct gpu *gpu, enum trail_of of)
     case TRAIL_POWER: return (float)reading_or(gpu->power_limit_mw, reading_or(gpu->power_limit_default_mw, 0)) * 1e-3F;
     case TRAIL_TEMP: return 100;
     case TRAIL_CLOCK: return (float)reading_or(gpu->clock_graphics_max_khz, 0) * 1e-3F;
-    case TRAIL_UTIL:
-    case TRAIL_FAN:
-    case TRAIL_COUNT: break;
+    default: break;
     }
     return 100;
 }
@@ -78,7 +78,7 @@ void gpu_value_text(char text[NUMBER_SIZE], const struct page *page, const struc
         else
             snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
         break;
-    case TRAIL_COUNT: text[0] = '\0'; break;
+    default: text[0] = '\0'; break;
     }
 }
 

@@ -17,7 +17,7 @@
 #include "base/words.h"
 #include "tui/theme.h"
 
-static const char *const metric_names[TRAIL_COUNT] = {"util", "vram", "power", "temp", "fan", "clock"};
+static const char *const metric_names[TRAIL_CHOICES] = {"util", "vram", "power", "temp", "fan", "clock"};
 
 static struct str text_of(const struct toml_value *root, const char *key)
 {
@@ -71,7 +71,7 @@ void prefs_read(struct str text, struct top_settings *settings)
     int group = position(top_group_names, GROUPED_COUNT, text_of(root, "group"));
     if (group >= 0)
         settings->group = (enum top_group)group;
-    int metric = position(metric_names, TRAIL_COUNT, text_of(root, "metric"));
+    int metric = position(metric_names, TRAIL_CHOICES, text_of(root, "metric"));
     if (metric >= 0)
         settings->metric = (enum trail_of)metric;
     if (duration_parse(text_of(root, "window"), &window))

@@ -73,6 +73,11 @@ struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms)
             [TRAIL_TEMP] = scaled(gpu->temp_mdegc, 1e-3),
             [TRAIL_FAN] = scaled(gpu->fan_permille, 0.1),
             [TRAIL_CLOCK] = scaled(gpu->clock_graphics_khz, 1e-3),
+            [TRAIL_WORK] = scaled(gpu->sm_active_permille, 0.1),
+            [TRAIL_RX] = scaled(gpu->pcie_rx_bytes_per_s, 1e-9),
+            [TRAIL_TX] = scaled(gpu->pcie_tx_bytes_per_s, 1e-9),
+            [TRAIL_ENCODER] = scaled(gpu->encoder_permille, 0.1),
+            [TRAIL_DECODER] = scaled(gpu->decoder_permille, 0.1),
         },
     };
 }

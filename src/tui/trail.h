@@ -7,11 +7,25 @@
 
 enum { TRAIL_POINTS = 1024 };
 
-enum trail_of { TRAIL_UTIL, TRAIL_VRAM, TRAIL_POWER, TRAIL_TEMP, TRAIL_FAN, TRAIL_CLOCK, TRAIL_COUNT };
+enum trail_of {
+    TRAIL_UTIL,
+    TRAIL_VRAM,
+    TRAIL_POWER,
+    TRAIL_TEMP,
+    TRAIL_FAN,
+    TRAIL_CLOCK,
+    TRAIL_CHOICES, /* of those before it, rows and the heat map show one */
+    TRAIL_WORK = TRAIL_CHOICES,
+    TRAIL_RX,
+    TRAIL_TX,
+    TRAIL_ENCODER,
+    TRAIL_DECODER,
+    TRAIL_COUNT
+};
 
 struct trail_point {
     int64_t at_ms;
-    float value[TRAIL_COUNT]; /* percent, GiB, W, °C, percent, MHz; NAN: not known */
+    float value[TRAIL_COUNT]; /* percent, GiB, W, °C, MHz, GB/s; NAN: not known */
 };
 
 struct trail {

@@ -88,9 +88,20 @@ def test_names_of_cards_are_whole_at_80_columns(sim):
         assert name in out
 
 
-@pytest.mark.parametrize("command", ["status", "ps", "ps --by user", "why", "alert", "health", "forecast", "fit 1GiB", "devices", "driver", "resources"])
+@pytest.mark.parametrize("command", ["status", "ps", "ps --by user", "why", "alert", "health", "forecast", "fit 1GiB", "devices", "driver", "resources",
+                                     "health --nagios", "status --line", "top --once", "alert test temperature>5"])
 def test_simulation_is_always_labelled(sim, command):
     assert "SIMULATED" in sim("mixed", *command.split()).out
+
+
+@pytest.mark.parametrize("command", ["status", "ps"])
+def test_chosen_fields_of_a_simulation_are_labelled_beside_them(sim, command):
+    for chosen in (["--fields", "power_watts"], ["--template", "{{power_watts}} W"], ["--csv", "--fields", "power_watts"]):
+        result = sim("mixed", command, *chosen)
+        assert result.err == "SIMULATED\n" and "SIMULATED" not in result.out
+    result = sim("mixed", command, "--csv")
+    title, first = result.out.splitlines()[:2]
+    assert title.endswith(",simulated") and first.endswith(",true") and result.err == ""
 
 
 @pytest.mark.parametrize("gpus", [1, 4])

@@ -147,16 +147,18 @@ def test_left_goes_back_in_time(terminal):
     t.keys("n")
     t.wait(r"(?m)Guard +\d\d:\d\d:\d\d$")
 
-    def mouse(button, column, end="M"):
-        """On the plot, wherever the headline above it has moved it meanwhile."""
-        row = eventually(lambda: next((i for i, line in enumerate(t.screen().splitlines(), 1) if line.startswith(" Util")), None))
-        t.type(f"\033[<{button};{column};{row}{end}")
+    def mouse(button, before, end="M"):
+        """On the plot, wherever the headline above it has moved it meanwhile; so many columns before its end."""
+        lines = eventually(lambda: (lines := t.screen().splitlines()) and any(line.startswith(" Util") for line in lines) and lines)
+        row = next(i for i, line in enumerate(lines, 1) if line.startswith(" Util"))
+        last = max(line.find("─ now") for line in lines) + 5
+        t.type(f"\033[<{button};{last - before};{row}{end}")
         return t.screen()
 
-    eventually(lambda: "PAST" in mouse(0, 98), explain=t.screen)
-    for column, clock in ((99, r"(?m)Guard +\d\d:\d\d:\d\d$"), (90, "PAST"), (99, r"(?m)Guard +\d\d:\d\d:\d\d$")):  # the end of a plot is now
-        eventually(lambda column=column, clock=clock: re.search(clock, mouse(32, column)), explain=t.screen)
-    mouse(0, 99, "m")
+    eventually(lambda: "PAST" in mouse(0, 1), explain=t.screen)
+    for before, clock in ((0, r"(?m)Guard +\d\d:\d\d:\d\d$"), (9, "PAST"), (0, r"(?m)Guard +\d\d:\d\d:\d\d$")):  # the end of a plot is now
+        eventually(lambda before=before, clock=clock: re.search(clock, mouse(32, before)), explain=t.screen)
+    mouse(0, 0, "m")
     t.keys("q")
     assert t.ended() == 0
 

@@ -72,6 +72,7 @@ struct trial {
     size_t truths[3]; /* of the condition, for every subject and sample; for a single rule */
     struct trial_event *events;
     size_t count, capacity, left_out;
+    bool simulated;
     bool failed; /* memory ran out */
 };
 

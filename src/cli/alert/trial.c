@@ -110,6 +110,7 @@ void trial_see(void *trial, const struct snapshot *s)
     if (!t->samples++)
         t->first = s->taken_at;
     t->last = s->taken_at;
+    t->simulated |= s->gpu_count && s->gpus[0].simulated;
 }
 
 /* ---- the result ---- */
@@ -168,6 +169,10 @@ void trial_text(struct buf *out, const struct page *page, const struct trial *t,
         buf_text(out, "No samples.\n");
         return;
     }
+    if (t->simulated) {
+        page_simulated(out, page);
+        buf_char(out, '\n');
+    }
     show_age(length, page, t->last.ms - t->first.ms);
     events_text(out, page, t, from_start);
     buf_printf(out, "%zu sample%s over %s: ", t->samples, t->samples == 1 ? "" : "s", length);
@@ -188,6 +193,7 @@ void trial_json(struct json_writer *j, const struct trial *t)
     jw_object(j);
     json_time(j, "since", t->first);
     json_time(j, "until", t->last);
+    jw_key_bool(j, "simulated", t->simulated);
     jw_key_int(j, "samples", (int64_t)t->samples);
     jw_key_int(j, "fired", (int64_t)(t->count + t->left_out));
     jw_key_int(j, "too_short", (int64_t)t->pending);

@@ -148,13 +148,12 @@ void nagios_health(struct buf *out, const struct health *health, const struct he
             counts[health->verdicts[i].state]++;
             total++;
         }
-    buf_printf(out, "GPU HEALTH %s - ", words[code]);
+    buf_printf(out, "GPU HEALTH %s - %s", words[code], health->count && health->verdicts[0].simulated ? "SIMULATED, " : "");
     for (size_t i = 0; i < health->count; i++) {
         const struct health_verdict *v = &health->verdicts[i];
         if (!shown(v, only) || health_exit_code(v->state) == 0)
             continue;
-        buf_printf(out, "%s%sGPU %d %s: ", told++ ? " " : "", v->simulated ? "simulated " : "", v->gpu_index,
-                   health_state_name(v->state));
+        buf_printf(out, "%sGPU %d %s: ", told++ ? " " : "", v->gpu_index, health_state_name(v->state));
         plugin_text(out, v->reason);
     }
     if (total == 0)

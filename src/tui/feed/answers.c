@@ -33,9 +33,17 @@ static int trail_named(const char *name, double *scale)
         const char *name;
         double scale;
     } names[TRAIL_COUNT] = {
-        [TRAIL_UTIL] = {"utilization_percent", 1}, [TRAIL_VRAM] = {"memory_used_mb", 1.0 / 1024},
-        [TRAIL_POWER] = {"power_watts", 1},        [TRAIL_TEMP] = {"temperature_celsius", 1},
-        [TRAIL_FAN] = {"fan_percent", 1},          [TRAIL_CLOCK] = {"clock_graphics_mhz", 1},
+        [TRAIL_UTIL] = {"utilization_percent", 1},
+        [TRAIL_VRAM] = {"memory_used_mb", 1.0 / 1024},
+        [TRAIL_POWER] = {"power_watts", 1},
+        [TRAIL_TEMP] = {"temperature_celsius", 1},
+        [TRAIL_FAN] = {"fan_percent", 1},
+        [TRAIL_CLOCK] = {"clock_graphics_mhz", 1},
+        [TRAIL_WORK] = {"sm_active_percent", 1},
+        [TRAIL_RX] = {"pcie_rx_bytes_per_second", 1e-9},
+        [TRAIL_TX] = {"pcie_tx_bytes_per_second", 1e-9},
+        [TRAIL_ENCODER] = {"encoder_percent", 1},
+        [TRAIL_DECODER] = {"decoder_percent", 1},
     };
     for (int i = 0; i < TRAIL_COUNT; i++)
         if (strcmp(names[i].name, name) == 0) {
@@ -147,6 +155,11 @@ static void remember(struct gpu *gpu, const struct trail_point *point)
     gpu->temp_mdegc = scaled_back(point->value[TRAIL_TEMP], 1000);
     gpu->fan_permille = scaled_back(point->value[TRAIL_FAN], 10);
     gpu->clock_graphics_khz = scaled_back(point->value[TRAIL_CLOCK], 1000);
+    gpu->sm_active_permille = scaled_back(point->value[TRAIL_WORK], 10);
+    gpu->pcie_rx_bytes_per_s = scaled_back(point->value[TRAIL_RX], 1e9);
+    gpu->pcie_tx_bytes_per_s = scaled_back(point->value[TRAIL_TX], 1e9);
+    gpu->encoder_permille = scaled_back(point->value[TRAIL_ENCODER], 10);
+    gpu->decoder_permille = scaled_back(point->value[TRAIL_DECODER], 10);
 }
 
 /* The daemon answers by minutes; who came later or had ended was not there. */

@@ -8,7 +8,9 @@
 #include "tui/feed/news.h"
 
 /* The metrics that trails are made of, as /api/history calls them. */
-#define ANSWER_METRICS "utilization_percent,memory_used_mb,power_watts,temperature_celsius,fan_percent,clock_graphics_mhz"
+#define ANSWER_METRICS                                                                                   \
+    "utilization_percent,memory_used_mb,power_watts,temperature_celsius,fan_percent,clock_graphics_mhz," \
+    "sm_active_percent,pcie_rx_bytes_per_second,pcie_tx_bytes_per_second,encoder_percent,decoder_percent"
 
 /* The body of /api/history: a trail for each GPU of the snapshot. */
 int answer_series(const json_t *history, const struct snapshot *s, struct news *n);

@@ -167,7 +167,7 @@ static void key_main(struct top *t, int key)
     case 'w': top_change_window(t, 1); break;
     case 'W': top_change_window(t, -1); break;
     case 'm':
-        t->settings.metric = (t->settings.metric + 1) % TRAIL_COUNT;
+        t->settings.metric = (t->settings.metric + 1) % TRAIL_CHOICES;
         top_want(t, REQUEST_SAVE);
         break;
     case 'C':

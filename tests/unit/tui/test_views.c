@@ -199,7 +199,7 @@ static void test_the_live_view_shows_it(void **state)
         look(&m, &r, n);
         AUTO_BUF struct buf text = BUF(TEXT_MAX);
         draw(&m, &text);
-        const char *headline = strchr(text.at, '\n') + 2;
+        const char *headline = strchr(strchr(text.at, '\n') + 1, '\n') + 2; /* below the tabs and the host */
         bool marked = strncmp(headline, "▲", strlen("▲")) == 0, bad = m.first && m.first->severity > SEVERITY_INFO;
         if (marked != bad)
             fail_msg("machine %d: %s of %s", n, headline, m.first ? m.first->headline : "nothing");

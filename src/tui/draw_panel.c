@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * One GPU from close by: a title with what it is, then a plot of each reading with its number beside "now", in one column or two.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "format/json/json.h"
+#include "tui/draw_gpus.h"
+
+enum { LABEL = 6, TWO_COLUMNS_FROM = 110, ROWS_LEAST = 2, ROWS_MOST = 4, LINE = 96 };
+
+/* The plots of what was found come first. */
+static const enum trail_of usual_order[] = {TRAIL_UTIL,  TRAIL_POWER, TRAIL_VRAM, TRAIL_TEMP,
+                                            TRAIL_CLOCK, TRAIL_FAN,   TRAIL_RX,   TRAIL_ENCODER};
+static const enum trail_of hot_order[] = {TRAIL_TEMP, TRAIL_POWER, TRAIL_FAN, TRAIL_CLOCK,
+                                          TRAIL_UTIL, TRAIL_VRAM,  TRAIL_RX,  TRAIL_ENCODER};
+
+static bool is_pair(enum trail_of of)
+{
+    return of == TRAIL_RX || of == TRAIL_ENCODER;
+}
+
+static bool is_measured(const struct gpu *gpu, enum trail_of of)
+{
+    struct trail_point point = trail_point_of(gpu, 0);
+    return !isnan(point.value[of]) || (is_pair(of) && !isnan(point.value[of + 1])) ||
+           (of == TRAIL_FAN && gpu->fan_rpm.state == READING_OK);
+}
+
+static size_t choose_plots(const struct top *t, const struct gpu *gpu, enum trail_of shown[TRAIL_COUNT], size_t most)
+{
+    const enum trail_of *order = draw_heat_tint(t, gpu) != TINT_PLAIN ? hot_order : usual_order;
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LEN(usual_order) && count < most; i++)
+        if (is_measured(gpu, order[i]))
+            shown[count++] = order[i];
+    return count;
+}
+
+/* ---- words ---- */
+
+/* "memory 10501 MHz" */
+static void add(struct buf *out, const char *label, struct reading r, double scale, const char *unit)
+{
+    if (r.state == READING_OK)
+        buf_printf(out, "%s%s%.*f%s", out->len ? "   " : "", label, scale < 1e-6, (double)r.value * scale, unit);
+}
+
+/* "PCIe 4.0 x16   memory 10501 MHz   P2" */
+static void card_words(const struct gpu *gpu, struct buf *out, const char *degrees)
+{
+    if (gpu->pcie_generation.state == READING_OK && gpu->pcie_width.state == READING_OK)
+        buf_printf(out, "PCIe %lld.0 x%lld", (long long)gpu->pcie_generation.value, (long long)gpu->pcie_width.value);
+    add(out, "memory ", gpu->clock_memory_khz, 1e-3, " MHz");
+    add(out, "P", gpu->pstate, 1, "");
+    add(out, "hotspot ", gpu->temp_hotspot_mdegc, 1e-3, degrees);
+    add(out, "memory ", gpu->temp_memory_mdegc, 1e-3, degrees);
+}
+
+static void draw_title(struct top *t, struct canvas *c, size_t position, int y)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    char text[GPU_NAME_SIZE + 64], words[GPU_ERROR_SIZE];
+    AUTO_BUF struct buf card = BUF(256);
+    enum tint tint;
+    snprintf(text, sizeof text, "GPU %d  %s", gpu->index, draw_gpu_name(gpu));
+    int x = 1 + canvas_text(c, 1, y, c->width - 2, TINT_STRONG, text) + 2;
+    canvas_flag(c, 1, y, x - 3, CELL_BOLD);
+    gpu_trouble_text(gpu, words, sizeof words, &tint);
+    if (!words[0])
+        gpu_badge_text(t, position, words, sizeof words, &tint);
+    if (!words[0] && verdict_find(draw_verdict(t), gpu->index, FINDING_POWER_LIMIT)) {
+        tint = TINT_DIM; /* no trouble: it is what the limit is for */
+        snprintf(words, sizeof words, "at its power limit");
+    }
+    if (words[0])
+        x += canvas_text(c, x, y, c->width - x - 1, tint, words) + 3;
+    card_words(gpu, &card, t->utf8 ? " °C" : " C");
+    if (card.len && width_of(card.at) < c->width - x)
+        x += canvas_text(c, x, y, c->width - x - 1, TINT_DIM, card.at) + 3;
+    gpu_process_text(gpu, words, sizeof words);
+    canvas_text(c, x, y, c->width - x - 1, TINT_DIM, words);
+    top_zone(t, ZONE_GPU, 0, y, c->width, 1, (int64_t)position);
+    if (t->only == (int)position)
+        canvas_select(c, 0, y, c->width);
+}
+
+static void rate_text(char text[24], float value, bool percent, bool utf8)
+{
+    if (isnan(value))
+        snprintf(text, 24, "%s", utf8 ? "–" : "-");
+    else
+        snprintf(text, 24, percent ? "%.0f%%" : "%.1f", (double)value);
+}
+
+static void pair_text(char text[LINE], const struct gpu *gpu, enum trail_of of, bool utf8)
+{
+    struct trail_point p = trail_point_of(gpu, 0);
+    char in[24], out[24];
+    rate_text(in, p.value[of], of == TRAIL_ENCODER, utf8);
+    rate_text(out, p.value[of + 1], of == TRAIL_ENCODER, utf8);
+    if (of == TRAIL_ENCODER)
+        snprintf(text, LINE, "enc %s  dec %s", in, out);
+    else
+        snprintf(text, LINE, utf8 ? "↓ %s  ↑ %s GB/s" : "in %s  out %s GB/s", in, out);
+}
+
+static void value_text(const struct top *t, char text[LINE], const struct gpu *gpu, enum trail_of of)
+{
+    struct page page = draw_page(t);
+    char number[NUMBER_SIZE];
+    int64_t most;
+    if (is_pair(of)) {
+        pair_text(text, gpu, of, t->utf8);
+        return;
+    }
+    gpu_value_text(number, &page, gpu, of);
+    if (of == TRAIL_CLOCK && gpu->clock_graphics_khz.state == READING_OK && reading_get(gpu->clock_graphics_max_khz, &most))
+        snprintf(text, LINE, "%lld/%lld MHz", (long long)(gpu->clock_graphics_khz.value / 1000), (long long)(most / 1000));
+    else
+        str_copy(text, LINE, str_from(number));
+}
+
+/* Below the number: what to make of it. */
+static void remark_text(const struct top *t, char text[LINE], size_t position, enum trail_of of)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    AUTO_BUF struct buf out = BUF(LINE);
+    float low, high;
+    text[0] = '\0';
+    if (of == TRAIL_TEMP && gpu_usual_band(t, position, of, &low, &high))
+        buf_printf(&out, "usual %.0f to %.0f", (double)low, (double)high);
+    else if (of == TRAIL_TEMP)
+        add(&out, "slows at ", gpu->temp_limit_mdegc, 1e-3, "");
+    else if (of == TRAIL_UTIL)
+        add(&out, "work ", gpu->sm_active_permille, 0.1, "%");
+    else if (of == TRAIL_CLOCK)
+        add(&out, "memory ", gpu->clock_memory_khz, 1e-3, " MHz");
+    else if (of == TRAIL_VRAM)
+        add(&out, "", gpu->mem_free_bytes, 1.0 / (1 << 30), " GiB free");
+    else if (of == TRAIL_ENCODER)
+        buf_text(&out, "up enc, down dec");
+    else if (of == TRAIL_FAN && gpu->fan_control.state == READING_OK)
+        buf_text(&out, gpu->fan_control.value);
+    else if (of == TRAIL_POWER && gpu->power_limit_mw.state == READING_OK && gpu->power_limit_default_mw.state == READING_OK &&
+             gpu->power_limit_mw.value == gpu->power_limit_default_mw.value)
+        buf_text(&out, "stock limit");
+    else if (of == TRAIL_POWER)
+        add(&out, "stock limit ", gpu->power_limit_default_mw, 1e-3, " W");
+    str_copy(text, LINE, buf_view(&out));
+}
+
+/* ---- plots ---- */
+
+/* Behind the plot: its number and what to make of it. */
+static int values_width(int width)
+{
+    return width < 50 ? 14 : width < 70 ? 20 : 24;
+}
+
+static void draw_one(struct top *t, struct canvas *c, size_t position, enum trail_of of, int x, int y, int width, int height)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    char text[LINE];
+    int values = values_width(width), plot = width - LABEL - values - 1;
+    canvas_text(c, x, y, LABEL, TINT_DIM, gpu_metrics[of].label);
+    if (plot < 4) { /* no room for a course: a bar */
+        plot = MAX_OF(width - LABEL - values - 1, 0);
+        canvas_bar(c, x + LABEL, y, plot, gpu_metrics[of].tint, gpu_share(gpu, of));
+    } else if (is_pair(of)) {
+        draw_plot_pair(t, c, position, of, x + LABEL, y, plot, height);
+    } else {
+        draw_plot(t, c, position, of, x + LABEL, y, plot, height);
+    }
+    value_text(t, text, gpu, of);
+    canvas_text(c, x + LABEL + plot + 1, y, values, of == TRAIL_TEMP ? draw_heat_tint(t, gpu) : TINT_PLAIN, text);
+    remark_text(t, text, position, of);
+    if (height > 1)
+        canvas_text(c, x + LABEL + plot + 1, y + 1, values, TINT_DIM, text);
+}
+
+/* What has no plot has its number in one line. */
+static void draw_rest(struct top *t, struct canvas *c, const struct gpu *gpu, const enum trail_of *shown, size_t count, int y)
+{
+    struct page page = draw_page(t);
+    int x = 1;
+    for (enum trail_of of = 0; of < TRAIL_COUNT; of++) {
+        bool plotted = of == TRAIL_WORK || of == TRAIL_TX || !is_measured(gpu, of == TRAIL_DECODER ? TRAIL_ENCODER : of);
+        char number[NUMBER_SIZE], text[LINE] = "";
+        for (size_t i = 0; i < count; i++)
+            plotted |= shown[i] == of || (of == TRAIL_DECODER && shown[i] == TRAIL_ENCODER);
+        if (plotted)
+            continue;
+        const char *label = of == TRAIL_ENCODER ? "Enc" : of == TRAIL_DECODER ? "Dec" : gpu_metrics[of].label;
+        if (of == TRAIL_ENCODER || of == TRAIL_DECODER)
+            show_percent(number, &page, of == TRAIL_ENCODER ? gpu->encoder_permille : gpu->decoder_permille);
+        value_text(t, text, gpu, of);
+        bool bar = of == TRAIL_FAN || of == TRAIL_ENCODER || of == TRAIL_DECODER;
+        const char *value = of == TRAIL_ENCODER || of == TRAIL_DECODER ? number : text;
+        if (x + width_of(label) + 1 + 6 * bar + width_of(value) > c->width - 1)
+            break;
+        x += canvas_text(c, x, y, 6, TINT_DIM, label) + 1;
+        if (bar) {
+            canvas_bar(c, x, y, 5, gpu_metrics[of].tint, gpu_share(gpu, of));
+            x += 6;
+        }
+        x += canvas_text(c, x, y, c->width - x - 1, TINT_PLAIN, value) + 3;
+    }
+}
+
+int draw_panel(struct top *t, struct canvas *c, size_t position, int y, int height)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    enum trail_of shown[TRAIL_COUNT];
+    int columns = c->width >= TWO_COLUMNS_FROM ? 2 : 1, start = y, width = (c->width - 2) / columns;
+    bool axis = height >= 6, rest = height >= 5 && columns == 1;
+    int room = MAX_OF(height - 1 - axis - rest, 0);
+    draw_title(t, c, position, y++);
+    size_t count = choose_plots(t, gpu, shown, (size_t)(columns * MAX_OF(room / ROWS_LEAST, room > 0)));
+    int lines = ((int)count + columns - 1) / columns, rows = lines ? MIN_OF(room / lines, (int)ROWS_MOST) : 0;
+    for (size_t i = 0; i < count; i++)
+        draw_one(t, c, position, shown[i], 1 + (int)(i % (size_t)columns) * width, y + (int)i / columns * rows,
+                 width - (columns > 1), rows);
+    y += lines * rows;
+    for (int i = 0; axis && count && i < columns; i++)
+        draw_axis(t, c, 1 + LABEL + i * width, y, width - (columns > 1) - LABEL - values_width(width - (columns > 1)) - 1);
+    y += axis && count;
+    if (rest && gpu->state == GPU_OK)
+        draw_rest(t, c, gpu, shown, count, y++);
+    return y - start;
+}
