@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { clock, duration, tied } from "./format";
 import { type Item, items } from "./findings";
-import { levelOf } from "./model";
+import { levelOf } from "./level";
 import { Mark, Section } from "./parts";
 import { look, type State } from "./store";
 import { useAction } from "./token";

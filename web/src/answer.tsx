@@ -3,7 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { clock, duration, energy, firstSentence, percent, plainly, tied } from "./format";
-import { advice, answerLevel, gpuLevel, type Level, levelOf, likelihood, NOW, RANK, userName } from "./model";
+import { answerLevel, gpuLevel, type Level, levelOf, RANK } from "./level";
+import { advice, likelihood, userName } from "./model";
+import { NOW } from "./place";
 import { Bar, Command, Mark, Scroll } from "./parts";
 import { mattering, readings } from "./readings";
 import { go, look, type State } from "./store";

@@ -10,7 +10,7 @@ import type { Metric } from "./plots";
 import type { Picture } from "./scale";
 import { current, go, goNow, look } from "./store";
 import { ink, onTheme } from "./theme";
-import { NOW, SPANS } from "./model";
+import { NOW, SPANS } from "./place";
 
 const DRAG = 6; // px
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tab's icon says how it stands: the mark of the worst finding beside the icon.
-import type { Level } from "./model";
+import type { Level } from "./level";
 
 const SHAPES: Partial<Record<Level, string>> = {
   bad: `<path d="M23 15l8 16H15z" fill="#d92d2d" stroke="#fff" stroke-width="1.5"/>`,

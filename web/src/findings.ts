@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was found, with the alerts that it became, as one list.
 import { clock, duration, plainly } from "./format";
-import { levelOf, RANK } from "./model";
+import { levelOf, RANK } from "./level";
 import type { Alert, Finding } from "./types";
 
 export interface Item {

@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { absence, celsius, duration, memory, memoryOf, percent, shortName, watts, wattsOf } from "./format";
 import { memo } from "./memo";
-import { areaLevel, gpuLevel, type Level, RANK } from "./model";
+import { areaLevel, gpuLevel, type Level, RANK } from "./level";
 import { Bar, Choice, Icon, Mark, value } from "./parts";
 import { readings } from "./readings";
 import { current, look } from "./store";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page of all hosts shows, worked out of what /api/fleet answers. Nothing here touches the document.
-import type { Level } from "./model";
+import type { Level } from "./level";
 import type { Num } from "./types";
 
 export interface FleetGpu {

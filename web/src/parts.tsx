@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { absence, DASH } from "./format";
-import type { Level } from "./model";
+import type { Level } from "./level";
 import type { Num } from "./types";
 
 const SHAPES: Record<Level, string> = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From what the history answers, or the page has seen, to what a chart draws. Nothing here touches the document.
 import { DASH } from "./format";
-import { type Level, levelOf } from "./model";
+import { type Level, levelOf } from "./level";
 import type { Lane, Line, Part, Picture } from "./scale";
 import { axis, type Column, type Layer, type Metric, onto, pace, portions, spread, throttled } from "./plots";
 import type { Gpu, History, PastEvent, Series } from "./types";

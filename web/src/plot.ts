@@ -2,7 +2,7 @@
 // Draws one chart on two canvases: the picture, which changes with the data, and above it what follows the pointer. Labels stand at the ends of
 // their lines; there is no legend to look up.
 import { clock, tickText } from "./format";
-import type { Level } from "./model";
+import type { Level } from "./level";
 import { nearest } from "./model";
 import type { Column } from "./plots";
 import { gaps, type Picture, range, spreadLabels, ticks, timeTicks } from "./scale";

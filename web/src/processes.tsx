@@ -4,19 +4,10 @@ import { useMemo, useState } from "preact/hooks";
 import { Because, Do } from "./answer";
 import { DASH, duration, memory, percent, plainly, tied, watts } from "./format";
 import { memo } from "./memo";
-import {
-  byWeight,
-  filtered,
-  grouped,
-  type GroupKey,
-  levelOf,
-  limitWords,
-  type Row,
-  rows,
-  sorted,
-  type SortKey,
-  sparkline,
-} from "./model";
+import { levelOf } from "./level";
+import { limitWords } from "./limit";
+import { sparkline } from "./model";
+import { byWeight, filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./rows";
 import { Bar, Choice, Icon, Mark, Scroll, Section, value } from "./parts";
 import * as ring from "./ring";
 import { useSlice } from "./slice";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The six readings of a GPU that people look at, each against its limit and against what is usual here.
 import { celsius, DASH, memory, percent, watts } from "./format";
-import { areaLevel, type Level } from "./model";
+import { areaLevel, type Level } from "./level";
 import type { Gpu, Num, Usual } from "./types";
 
 export interface Reading {

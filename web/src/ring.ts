@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page has seen itself: the last quarter of an hour of every GPU and process, in the shape that the history answers with. It works
 // without a history, and with one it is filled with what was before the page was opened.
-import { limitOf } from "./model";
+import { limitOf } from "./limit";
 import { type Column, type Layer, pace } from "./plots";
 import type { Gpu, History, Num, Series } from "./types";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a chart draws, and where: steps of axes, gaps, places of labels. Nothing here touches the document.
-import type { Level } from "./model";
+import type { Level } from "./level";
 import type { Column } from "./plots";
 
 export interface Line {

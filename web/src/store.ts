@@ -2,18 +2,10 @@
 // The state of the page and everything that changes it. Parts of the page look at it and are drawn again when it changes.
 import { useEffect, useState } from "preact/hooks";
 import { connect, get, type Link, Refused } from "./live";
-import {
-  merge,
-  NOW,
-  pastAt,
-  type Place,
-  readPlace,
-  readView,
-  THEN,
-  type View,
-  withFindings,
-  writePlace,
-} from "./model";
+import { withFindings } from "./level";
+import { merge } from "./model";
+import { pastAt, THEN } from "./moment";
+import { NOW, type Place, readPlace, readView, type View, writePlace } from "./place";
 import * as ring from "./ring";
 import type {
   Alerts,

@@ -3,7 +3,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { celsius, clock, duration, memory, percent, tickText } from "./format";
 import { get } from "./live";
-import { lanes, type Lane, levelOf } from "./model";
+import { levelOf } from "./level";
+import { lanes, type Lane } from "./model";
 import { Choice, Mark, Section } from "./parts";
 import { timeTicks } from "./scale";
 import { throttled } from "./plots";

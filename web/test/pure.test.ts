@@ -15,31 +15,12 @@ import {
   watts,
   wattsOf,
 } from "../src/format";
-import {
-  advice,
-  answerLevel,
-  areaLevel,
-  backoff,
-  filtered,
-  gpuLevel,
-  gpusAt,
-  grouped,
-  healthAt,
-  lanes,
-  likelihood,
-  merge,
-  nearest,
-  pastAt,
-  readPlace,
-  type Row,
-  slowedBy,
-  sorted,
-  sparkline,
-  throttling,
-  timeLeft,
-  withFindings,
-  writePlace,
-} from "../src/model";
+import { answerLevel, areaLevel, gpuLevel, withFindings } from "../src/level";
+import { slowedBy, throttling } from "../src/limit";
+import { advice, backoff, lanes, likelihood, merge, nearest, sparkline, timeLeft } from "../src/model";
+import { gpusAt, healthAt, pastAt } from "../src/moment";
+import { readPlace, writePlace } from "../src/place";
+import { filtered, grouped, type Row, sorted } from "../src/rows";
 import { type FleetHost, fitting, freest, hostsShown, pageOf, troubleLevel, troubleText } from "../src/hosts";
 import { axis, grid, onto, pace, portions, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
