@@ -34,6 +34,10 @@ int history_answer(struct store *s, const struct history_question *q, struct buf
 /* The same for a history in which nothing is. */
 void history_answer_nothing(const struct history_question *q, struct buf *out);
 
+/* What limited processes, as stretches of minutes. `host` NULL: all; gpu_id 0: all. */
+int history_limits_write(struct store *s, const struct history_question *q, const char *host, int64_t gpu_id, struct json_writer *j,
+                         struct error *err);
+
 /* The numbers of a metric in a step, in the API's unit; NAN where there are none. */
 struct history_value {
     double mean, min, max;

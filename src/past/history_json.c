@@ -347,6 +347,11 @@ static int answer_list(struct store *s, const struct history_question *q, struct
     jw_object(j);
     json_time(j, "since", (struct wall){q->since_ms});
     json_time(j, "until", (struct wall){q->until_ms});
+    if (q->kind == HISTORY_LIMITS) {
+        rc = history_limits_write(s, q, list.host, list.gpu_id, j, err);
+        jw_end(j);
+        return rc;
+    }
     if (runs)
         jw_key_text(j, "sums_of", history_list_within(s, q) ? "time" : "life");
     jw_key_array(j, runs ? "processes" : "events");
@@ -385,15 +390,19 @@ void history_answer_nothing(const struct history_question *q, struct buf *out)
         json_time(&j, "until", (struct wall){q->until_ms});
         if (q->kind == HISTORY_PROCESSES)
             jw_key_text(&j, "sums_of", "time");
-        jw_key_array(&j, q->kind == HISTORY_PROCESSES ? "processes" : "events");
+        jw_key_array(&j, q->kind == HISTORY_PROCESSES ? "processes" : q->kind == HISTORY_LIMITS ? "stretches" : "events");
         jw_end(&j);
         if (q->kind == HISTORY_PROCESSES) {
             jw_key_array(&j, "not_attributed");
             jw_end(&j);
         }
         jw_key_int(&j, "count", 0);
-        jw_key_text(&j, "next_cursor", NULL);
-        jw_key_bool(&j, "simulated", false);
+        if (q->kind == HISTORY_LIMITS) {
+            jw_key_bool(&j, "complete", true);
+        } else {
+            jw_key_text(&j, "next_cursor", NULL);
+            jw_key_bool(&j, "simulated", false);
+        }
     }
     jw_end(&j);
     buf_char(out, '\n');

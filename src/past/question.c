@@ -317,6 +317,8 @@ int history_question_read(struct history_question *q, enum history_kind kind, hi
                                    .points = QUESTION_POINTS_DEFAULT,
                                    .limit = QUESTION_LIMIT_DEFAULT};
     int rc = parameter(user, "format", text, sizeof text) ? read_format(q, text, err) : 0;
+    if (rc == 0 && kind == HISTORY_LIMITS && q->format != HISTORY_JSON)
+        rc = error_set(err, -EINVAL, "format must be json: limits are no download");
     if (rc == 0)
         rc = read_who(q, parameter, user, err);
     if (rc == 0)

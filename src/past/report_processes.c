@@ -245,25 +245,6 @@ static int add_hour_to_group(struct sum *sum, const struct store_process_hour *r
     return presence_add_hour(&sum->presence, row, from_ms);
 }
 
-/* "disk:7:1250": cuts the next one off. */
-static bool next_limit(struct str *rest, enum limit *limit, uint64_t *minutes, int64_t *energy_mj)
-{
-    struct str word, part;
-    char name[LIMIT_NAME_SIZE];
-    int64_t bits;
-    while (str_cut(rest, ' ', &word)) {
-        if (!str_cut(&word, ':', &part))
-            continue;
-        str_copy(name, sizeof name, part);
-        if (!limit_from_name(name, limit) || !str_cut(&word, ':', &part) || !str_to_i64(part, &bits) ||
-            !str_to_i64(word, energy_mj))
-            continue;
-        *minutes = (uint64_t)bits;
-        return true;
-    }
-    return false;
-}
-
 /* The part of an hour that these minutes are. What was held is spread over the minutes evenly. */
 static struct store_process_hour part_of_hour(const struct store_process_hour *row, uint64_t minutes, int64_t energy_mj)
 {
@@ -285,7 +266,7 @@ static int add_hour_to_limits(struct report_work *w, struct member *member, cons
     int64_t energy_mj, left_mj = row->energy_mj;
     enum limit limit;
     int rc = 0;
-    while (rc == 0 && next_limit(&rest, &limit, &minutes, &energy_mj)) {
+    while (rc == 0 && store_hour_limit_next(&rest, &limit, &minutes, &energy_mj)) {
         struct store_process_hour part = part_of_hour(row, minutes, energy_mj);
         rc = add_hour_to_group(sum_of_limit(w, member, limit), &part, member->from_ms);
         left &= ~minutes;

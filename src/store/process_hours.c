@@ -313,6 +313,24 @@ int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64
     return rc;
 }
 
+bool store_hour_limit_next(struct str *rest, enum limit *limit, uint64_t *minutes, int64_t *energy_mj)
+{
+    struct str word, part;
+    char name[LIMIT_NAME_SIZE];
+    int64_t bits;
+    while (str_cut(rest, ' ', &word)) {
+        if (!str_cut(&word, ':', &part))
+            continue;
+        str_copy(name, sizeof name, part);
+        if (!limit_from_name(name, limit) || !str_cut(&word, ':', &part) || !str_to_i64(part, &bits) ||
+            !str_to_i64(word, energy_mj))
+            continue;
+        *minutes = (uint64_t)bits;
+        return true;
+    }
+    return false;
+}
+
 int store_watched_hours(struct store *s, const int64_t *gpu_ids, size_t count, int64_t from_hour, int64_t to_hour,
                         store_watched_hour_fn *each, void *user, struct error *err)
 {

@@ -287,6 +287,8 @@ struct store_process_hour {
     struct str limits; /* "disk:7:1250": limited by disk in the minutes of these bits, in which it used so many millijoules; ... */
     int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
 };
+/* Cuts the next one off the limits of an hour. */
+bool store_hour_limit_next(struct str *rest, enum limit *limit, uint64_t *minutes, int64_t *energy_mj);
 typedef int store_process_minute_fn(void *user, const struct store_process_minute *m);
 typedef int store_process_hour_fn(void *user, const struct store_process_hour *h);
 int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,

@@ -129,6 +129,39 @@ def test_processes_over_time(kept):
     assert {p["pid"] for p in kept.json(f"{PATH}/processes?since=-5m&process={pid}")["processes"]} == {pid}
 
 
+def test_minutes_with_the_same_limit_are_one_stretch(keeping):
+    keeping.stop()
+    hour = int(time.time()) // 3600 - 2
+    minutes = {0: "disk", 1: "disk", 2: "compute", 3: None, 4: "compute", 59: "disk", 60: "disk", 61: "from_a_later_version"}
+    with sqlite3.connect(keeping.file) as db:
+        gpu = db.execute("SELECT id FROM gpus WHERE gpu_index = 0").fetchone()[0]
+        lives = []
+        for pid in (101, 102):  # side by side, so that minutes of both come mixed
+            lives += [db.execute("INSERT INTO processes (gpu_id, pid, start_key, name, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count,"
+                                 " sm_sum_permille, sm_count, energy_mj) VALUES (?, ?, 1, 'p', ?, ?, 1, 1, 1048576, 1, 500, 1, 1)",
+                                 (gpu, pid, hour * 3600000, hour * 3600000 + 3700000)).lastrowid]
+            for minute, code in minutes.items():
+                db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, 1, ?, NULL)", (hour * 60 + minute, lives[-1], code))
+    d = keeping.__class__(keeping.folder, ["--interval", "1", "--listen", "127.0.0.1:0", "--source", "sim:gpus=1,scenario=idle", "--store", f"sqlite:{keeping.file}"], {})
+    try:
+        until = datetime.datetime.fromtimestamp(hour * 3600 + 3700, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ask = f"{PATH}/limits?since=-4h&until={until}"
+        found = d.json(ask)
+        shapes.check(found, {"since": str, "until": str, "stretches": [{"life": int, "host": str, "gpu_index": int, "since": str, "until": str, "code": str, "words": str,
+                                                                                   "doing": str, "side": str}], "count": int, "complete": bool})
+        begin = lambda text: int(datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()) // 60 - hour * 60
+        for life in lives:
+            own = [(begin(s["since"]), begin(s["until"]), s["code"]) for s in found["stretches"] if s["life"] == life]
+            assert own == [(0, 2, "disk"), (2, 3, "compute"), (4, 5, "compute"), (59, 61, "disk")]
+        assert {s["life"] for s in d.json(f"{ask}&life={lives[1]}")["stretches"]} == {lives[1]}
+        few = d.json(f"{ask}&limit=3")
+        assert few["count"] == 3 and not few["complete"] and found["complete"]
+        assert found["stretches"][0]["doing"] == "waits for disk" and found["stretches"][0]["side"] == "host"
+        assert d.get(f"{ask}&format=csv").status == 400
+    finally:
+        d.stop()
+
+
 def test_pages_of_processes_and_events(keeping):
     keeping.stop()
     now = int(time.time() * 1000)

@@ -113,6 +113,8 @@ def test_a_cookie_is_a_session_and_not_the_token(guarded):
     assert d.get("/api/gpu/devices", Cookie=f"whirr_token={d.token}").status == 401
     # It is no token either, and ends on the server with the logout; others stay.
     assert d.get("/api/gpu/devices", Authorization="Bearer " + first.split("=")[1]).status == 401
+    assert d.get("/api/session", Cookie=first).json() == {"may_act": True, "signed_in": True}
+    assert d.get("/api/session", Authorization=f"Bearer {d.token}").json() == {"may_act": True, "signed_in": False}
     assert d.ask("POST", "/logout", Cookie=first).status == 303
     assert d.get("/api/gpu/devices", Cookie=first).status == 401
     assert d.get("/api/gpu/devices", Cookie=second).status == 200

@@ -11,6 +11,7 @@ static void cause(struct json_writer *j, const struct why_cause *c)
     jw_key_text(j, "code", finding_code_name(c->code));
     jw_key_text(j, "text", c->text);
     jw_key_number(j, "confidence", c->confidence);
+    jw_key_text(j, "likelihood", why_likelihood(c));
     jw_key_array(j, "evidence");
     for (size_t i = 0; i < c->evidence_count; i++)
         jw_text(j, c->evidence[i]);
@@ -135,6 +136,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         simulated |= s->gpus[i].simulated;
     jw_key_text(j, "answer", only >= 0 && only < (int)why->gpu_count ? why->gpus[only].answer : why->answer);
     about(j, why, only);
+    jw_key_text(j, "calm", why_calm(s, only));
     json_time(j, "timestamp", s->taken_at);
     jw_key_bool(j, "simulated", simulated);
     jw_key_array(j, "gpus");

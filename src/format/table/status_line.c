@@ -43,14 +43,6 @@ static void host_words(char *text, size_t size, const struct page *page, const s
         snprintf(text, size, "%s %s", whole ? "host" : "CPU", watts);
 }
 
-static bool is_calm(const struct snapshot *s, int only)
-{
-    for (size_t i = 0; i < s->gpu_count; i++)
-        if ((only == ALL_GPUS || only == (int)i) && s->gpus[i].state == GPU_OK && !verdict_is_calm(s->verdict, s->gpus[i].index))
-            return false;
-    return true;
-}
-
 /* The worst that is to be seen, and how much more there is: "GPU 1 is throttling (93 °C), 2 more". Its urgency is its ink. */
 static enum ink worst_words(char *text, size_t size, const struct snapshot *s, int only)
 {
@@ -87,7 +79,7 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
              asleep    ? "asleep"
              : resting ? "idle"
              : unread  ? "no readings: whirr doctor"
-                       : calm_words(is_calm(s, only)));
+                       : why_calm(s, only));
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 

@@ -9,6 +9,15 @@
 #include "insight/detect/job.h"
 #include "insight/explain/answer.h"
 
+const char *why_calm(const struct snapshot *s, int only)
+{
+    bool calm = true;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if ((only == ALL_GPUS || only == (int)i) && s->gpus[i].state == GPU_OK)
+            calm &= verdict_is_calm(s->verdict, s->gpus[i].index);
+    return calm_words(calm);
+}
+
 const char *why_likelihood(const struct why_cause *cause)
 {
     double c = cause->confidence;

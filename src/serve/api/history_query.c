@@ -211,3 +211,8 @@ void get_history_events(struct exchange *x)
 {
     answer(x, HISTORY_EVENTS);
 }
+
+void get_history_limits(struct exchange *x)
+{
+    answer(x, HISTORY_LIMITS);
+}

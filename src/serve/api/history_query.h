@@ -8,3 +8,4 @@ struct exchange;
 void get_history(struct exchange *x);
 void get_history_processes(struct exchange *x);
 void get_history_events(struct exchange *x);
+void get_history_limits(struct exchange *x);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_writer.h"
 #include "http/access.h"
 #include "http/site.h"
 #include "serve/data/page.h"
@@ -66,4 +67,16 @@ void post_logout(struct exchange *x)
     if (session.at)
         sessions_close(&x->site->sessions, session);
     go_home(x, "", 0);
+}
+
+void get_session(struct exchange *x)
+{
+    bool may_act = x->trust == TRUST_OWNER;
+    AUTO_BUF struct buf out = BUF(128);
+    struct json_writer j = JSON_WRITER(&out);
+    jw_object(&j);
+    jw_key_bool(&j, "may_act", may_act);
+    jw_key_bool(&j, "signed_in", may_act && http_cookie(x->request, SESSION_COOKIE).at);
+    jw_end(&j);
+    exchange_json(x, 200, &out);
 }
