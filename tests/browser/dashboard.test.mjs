@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { fleetOf } from "./load.mjs";
 import {
@@ -230,7 +231,7 @@ test("another answer moves nothing below it", { skip }, async (t) => {
   // Where there is less room, it may grow once; it does not shrink again.
   await page.setViewportSize({ width: 390, height: 844 });
   const kept = () => page.evaluate(() => parseFloat(document.querySelector("#answer .kept").style.minHeight));
-  await eventually(async () => (await kept()) > 300);
+  await eventually(async () => (await kept()) > 150);
   const tall = await kept();
   await page.evaluate(() => document.querySelector("#answer .do").setAttribute("hidden", "")); // a shorter one
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
@@ -503,6 +504,7 @@ test(
         .evaluate((e) => getComputedStyle(e, "::before").content),
       /VRAM/,
     );
+    await page.locator("#timeline").getByRole("button", { name: "Timeline" }).click(); // folded on a phone
     await page.locator("#lifelines .life.idle").first().waitFor();
     const users = [...new Set((await (await fetch(`${d.url}/api/processes`)).json()).processes.map((p) => p.user))];
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -568,6 +570,8 @@ for (const scheme of ["light", "dark"])
         bypassCSP: true,
         reducedMotion: "reduce",
       });
+      for (const name of ["Timeline", "Findings", "Energy", "Guard", "What fits where", "Settings"])
+        await page.getByRole("button", { name: new RegExp(`^${name}`), expanded: false }).click();
       await page.locator("#findings li").first().waitFor();
       await page.locator("#processes tbody tr").first().waitFor();
       await page.getByText("Show what is set").click();
@@ -622,7 +626,12 @@ test(
   async (t) => {
     const database = await new Prometheus().start();
     t.after(() => database.remove());
-    const one = await daemon(t, "sim:gpus=2,scenario=training", [], { WHIRR_FLEET_URL: database.url });
+    const config = path.join(database.folder, "whirr.toml");
+    writeFileSync(config, '[hosts.gpu42]\naddress = "http://gpu42.lab:9448"\n');
+    const one = await daemon(t, "sim:gpus=2,scenario=training", [], {
+      WHIRR_FLEET_URL: database.url,
+      WHIRR_CONFIG: config,
+    });
     database.scrape({ gpu42: one, gpu17: await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1") });
     await eventually(
       async () =>
@@ -644,8 +653,10 @@ test(
     assert.match(await worst.nth(1).innerText(), /gpu42[\s\S]*\d+%\s+[\d.]+\/[\d.]+ GiB\s+\d+ °C\s+\d+ W/);
     assert.equal(
       await worst.nth(1).getByRole("link", { name: "gpu42" }).getAttribute("href"),
-      `http://gpu42:${new URL(one.url).port}/`,
+      "http://gpu42.lab:9448/",
+      "where the configuration says that it is",
     );
+    assert.equal(await worst.first().getByRole("link").count(), 0, "no guess where nothing says where it is");
     assert.match(await page.locator("#who tbody tr").first().innerText(), /^alice\s+[\d.]+ GiB\s+[\d.]+\s+\d+ W/);
     await page.getByLabel("Needed on one GPU").fill("1 GiB");
     await page

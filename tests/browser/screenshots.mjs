@@ -88,12 +88,15 @@ const PICTURES = {
   dark: { ...OVERHEAT, scheme: "dark" },
   full: { ...OVERHEAT, size: TALL, then: charts },
   "full-dark": { ...MIXED, size: TALL, scheme: "dark" },
-  phone: { ...MIXED, size: { width: 390, height: 2600 } },
+  phone: { ...MIXED, size: { width: 390, height: 2300 } },
   "phone-dark": { ...OVERHEAT, size: { width: 360, height: 740 }, scheme: "dark" },
   wide: { ...MIXED, size: { width: 2560, height: 1440 }, scheme: "dark" },
   one: { source: "sim:scenario=game-start,start=400", past: ["60", "scenario=game-start", "20"], scheme: "dark" },
   "gpus-8": { source: "sim:gpus=8,scenario=training,fault=lost@3", past: ["30", "gpus=8,scenario=training", "10"] },
   "gpus-64": { source: LOST },
+  "gpus-64-waiting": { source: "sim:gpus=64,scenario=late-rank,start=120" },
+  slow: { ...NIGHT, query: "?lanes=slow&span=1h#timeline", size: WIDE },
+  loud: { ...MIXED, query: "?lanes=loud#timeline", size: WIDE },
   "gpus-64-phone": { source: LOST, size: PHONE },
   "no-history": { source: MIXED.source, scheme: "dark" },
   "no-gpu": { source: "drm", env: { WHIRR_ROOT: "/nonexistent" } },
@@ -174,9 +177,8 @@ for (const name of names.length ? names : Object.keys(PICTURES)) {
     d = new Daemon();
   try {
     const store = `sqlite:${d.folder}/past.db`;
-    const env = p.end
-      ? { ...process.env, MAKE_HISTORY_END: String(Math.floor(Date.now() / 1000) - p.end) }
-      : process.env;
+    const env = { ...process.env, MAKE_HISTORY_JUDGED: "1" };
+    if (p.end) env.MAKE_HISTORY_END = String(Math.floor(Date.now() / 1000) - p.end);
     if (p.past) execFileSync(maker, [store, ...p.past], { timeout: 120000, env });
     await d.start(p.source, p.past ? ["--store", store] : [], { WHIRR_STORE_HOST: "box", ...p.env });
     const context = await browser.newContext({
@@ -195,6 +197,7 @@ for (const name of names.length ? names : Object.keys(PICTURES)) {
     await page.evaluate(() => {
       const host = document.querySelector(".host");
       if (host && location.pathname === "/") host.textContent = "desk";
+      document.documentElement.style.scrollbarGutter = "auto"; // there is no bar in a picture
     }); // whoever makes them
     const file = path.join(folder, `${name}.${p.webp ? "webp" : "png"}`);
     if (p.webp) {

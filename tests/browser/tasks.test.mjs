@@ -136,6 +136,88 @@ test(
   },
 );
 
+test("why was it slow: the timeline has what limited each program", { skip: stored }, async (t) => {
+  const d = await withPast(t, "sim:gpus=4,scenario=idle", ["60", "scenario=night,start=16200", "20"], {
+    MAKE_HISTORY_JUDGED: "1",
+  });
+  const page = await visit(t, d.url),
+    me = hand(page);
+  await me.click(page.locator("#timeline").getByRole("button", { name: "Slow" }));
+  const waits = page.locator("#lifelines .life.wait").first();
+  await waits.waitFor();
+  const { stretches } = await ask(d, "/api/history/limits?since=-1d"),
+    wait = stretches.filter((s) => s.side === "host" || s.side === "others" || s.code === "no_requests");
+  assert.ok(wait.some((s) => s.side !== "none"));
+  const title = await waits.getAttribute("title");
+  assert.ok(
+    stretches.some((s) => title.endsWith(`: ${s.doing}`)),
+    title,
+  );
+  await waits.click(); // goes there
+  await page.waitForFunction(() => /[?&]at=/.test(location.search));
+  assert.equal(me.actions, 1);
+});
+
+test("log in at the button that needs it, and log out", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const page = await visit(t, d.url),
+    findings = page.locator("#findings"),
+    silence = findings.getByRole("button", { name: /^Silence \d/ }).first();
+  await findings.getByText("A button asks for a token first.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Log out" }).count(), 0);
+  await silence.click();
+  await findings.getByLabel("This needs a token").fill(token);
+  await page.keyboard.press("Enter");
+  await findings.getByText("Silenced until").waitFor();
+  await page.getByRole("button", { name: "Log out" }).click();
+  await findings.getByText("Silenced until").waitFor();
+  await page.getByRole("button", { name: /^End silence/ }).click();
+  await findings.getByLabel("This needs a token").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Log out" }).count(), 0);
+});
+
+test("compare with a time that is typed, and a section: a reload shows the same", { skip: stored }, async (t) => {
+  const d = await withPast(t, "sim:gpus=2,scenario=training", ["180", "gpus=2,scenario=training", "20"]);
+  const page = await visit(t, `${d.url}/?span=1h`, { timezoneId: "UTC" });
+  await page.getByLabel("Compare with").selectOption("type");
+  await page.getByLabel("Compare with the time from").fill("2h ago");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /compare=at:2/.test(location.search));
+  await page.locator(".tabs").getByRole("link", { name: "Timeline" }).click();
+  const seen = () =>
+    page.evaluate(() => ({
+      search: location.search,
+      hash: location.hash,
+      tab: document.querySelector(".tabs [aria-current]")?.textContent,
+      on: document.querySelector("#timeline")?.getBoundingClientRect().top < innerHeight / 2,
+      compare: document.querySelector("select[aria-label='Compare with']")?.value,
+    }));
+  await eventually(async () => (await seen()).on && (await seen()).tab === "Timeline");
+  const before = await seen();
+  assert.equal(before.hash, "#timeline");
+  assert.match(before.compare, /^at:2/);
+  await page.reload();
+  await eventually(async () => JSON.stringify(await seen()) === JSON.stringify(before));
+  await page.mouse.wheel(0, -9000); // a hand moves the page: the address follows
+  await eventually(async () => (await seen()).hash === "");
+});
+
+test("on a phone the page is short: sections open when they are wanted", { skip: stored }, async (t) => {
+  const d = await withPast(t, "sim:gpus=4,scenario=mixed", ["60", "gpus=4,scenario=mixed", "30"]);
+  const page = await visit(t, d.url, { viewport: { width: 390, height: 844 } });
+  await page.locator("#settings").waitFor();
+  await page.locator("#charts canvas").first().waitFor();
+  assert.equal(await page.locator("#charts figure").count(), 2);
+  const height = await page.evaluate(() => document.scrollingElement.scrollHeight);
+  assert.ok(height < 2700, `${height} px`);
+  assert.equal(await page.locator("#energy table").count(), 0);
+  await page.locator(".tabs").getByRole("link", { name: "Energy" }).click();
+  await page.locator("#energy tbody tr").first().waitFor();
+  await page.getByRole("button", { name: "Power, VRAM, Fan, Clock" }).click();
+  await eventually(async () => (await page.locator("#charts figure").count()) > 2);
+});
+
 test("a burst of events is asked about once", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=2,scenario=idle");
   const page = await visit(t, d.url, { before: fakeFeed });

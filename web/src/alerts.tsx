@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was found: what needs attention first, information folded, what is silenced, and who is notified.
 import { useState } from "preact/hooks";
-import { clock, duration, tied } from "./format";
+import { capital, clock, duration, tied } from "./format";
 import { type Item, items } from "./findings";
 import { levelOf } from "./level";
 import { Mark, Section } from "./parts";
 import { look, type State } from "./store";
-import { useAction } from "./token";
+import { ActNote, useAction } from "./token";
 import type { Alert, Notifier } from "./types";
 
 const SPANS = [3600, 4 * 3600, 8 * 3600, 86400, 7 * 86400];
@@ -84,6 +84,7 @@ export function AlertsPanel({ s }: { s: State }) {
     <Section
       id="findings"
       title="Findings"
+      fold
       note={notify ? `${notify} notif${notify === 1 ? "ies" : "y"}` : undefined}
       side={
         loud.some((i) => i.alert && !i.alert.silenced) && (
@@ -100,7 +101,12 @@ export function AlertsPanel({ s }: { s: State }) {
         )
       }
     >
-      {loud.length ? <ul class="plain found">{loud.map(line)}</ul> : <p class="dim">No warnings.</p>}
+      {loud.length ? (
+        <ul class="plain found">{loud.map(line)}</ul>
+      ) : (
+        <p class="dim">{capital(s.why?.calm ?? "no warnings")}.</p>
+      )}
+      {loud.some((i) => i.alert) && <ActNote may={s.session.may_act} />}
       {act.form}
       {act.note && (
         <p role="alert" class="lv bad">

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer: why, in a sentence, with what it rests on and what to do; of the host, or of the GPU that was picked.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { clock, duration, energy, firstSentence, percent, plainly, tied } from "./format";
 import { answerLevel, gpuLevel, type Level, levelOf, RANK } from "./level";
-import { advice, likelihood, userName } from "./model";
+import { advice, userName } from "./model";
 import { NOW } from "./place";
-import { Bar, Command, Mark, Scroll } from "./parts";
+import { Bar, Command, Icon, Mark, Scroll } from "./parts";
 import { mattering, readings } from "./readings";
 import { go, look, type State } from "./store";
 import type { Cause, Finding, Gpu, Why, WhyGpu, WhyPart } from "./types";
@@ -17,20 +17,35 @@ function spoken(why: Why, level: Level): string {
   return `${level === "bad" ? "Act now: " : level === "warn" ? "Look soon: " : ""}${index == null ? "no GPU" : `GPU ${index}`}${process ? `, ${process}` : ""}`;
 }
 
-/** `said`: evidence that stands above already. */
+/** One line, with as much of its evidence as fits; the rest opens. `said`: evidence that stands above already. */
 export function Because({ cause, name, said = [] }: { cause: Cause; name: string; said?: string[] }) {
+  const [open, setOpen] = useState(false);
   const evidence = cause.evidence.filter((e) => !said.includes(e));
   return (
-    <div class="cause">
+    <div class={`cause ${open ? "open" : ""}`}>
       <dt>{name}</dt>
       <dd>
-        {tied(plainly(cause.text))} <span class="likely">{likelihood(cause.confidence)}</span>
+        <span>
+          {tied(plainly(cause.text))} <span class="likely">{cause.likelihood}</span>
+        </span>
         {evidence.length > 0 && (
-          <ul class="evidence" aria-label="Evidence">
-            {evidence.map((e) => (
-              <li key={e}>{tied(e)}</li>
-            ))}
-          </ul>
+          <>
+            <ul class="evidence" aria-label="Evidence">
+              {evidence.map((e) => (
+                <li key={e}>{tied(e)}</li>
+              ))}
+            </ul>
+            <button
+              type="button"
+              class="quiet more"
+              aria-expanded={open}
+              aria-label={`All evidence: ${cause.text}`}
+              title={open ? "Less" : evidence.join("\n")}
+              onClick={() => setOpen(!open)}
+            >
+              <Icon name="open" />
+            </button>
+          </>
         )}
       </dd>
     </div>

@@ -10,7 +10,8 @@ import { memo } from "./memo";
 import { Processes } from "./processes";
 import { SettingsPanel } from "./settings";
 import type { State } from "./store";
-import { Rail as RailParts, Timeline as TimelineParts } from "./timeline";
+import { Rail as RailParts } from "./strip";
+import { Timeline as TimelineParts } from "./timeline";
 import type { Gpu } from "./types";
 
 /** Not drawn with every sample: only when what it looks at is another thing. */
@@ -40,8 +41,8 @@ function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, .
 
 export const Rail = slowly(RailParts, "place", "link", "history");
 const Past = slowly(TimelineParts, "place", "view", "link", "history"),
-  Alerts = slowly(AlertsPanel, "alerts", "notifiers", "findings"),
-  Guard = slowly(GuardPanel, "workers"),
+  Alerts = slowly(AlertsPanel, "alerts", "notifiers", "findings", "session"),
+  Guard = slowly(GuardPanel, "workers", "session"),
   Capacity = slowly(CapacityPanel, "link"),
   Energy = slowly(EnergyPanel, "place", "link", "history"),
   Settings = memo(SettingsPanel);

@@ -44,7 +44,7 @@ export function CapacityPanel({ s }: { s: State }) {
     }
   };
   return (
-    <Section id="capacity" title="What fits where">
+    <Section id="capacity" title="What fits where" fold>
       <form class="controls" onSubmit={ask}>
         <label class="control">
           Size of the model{" "}

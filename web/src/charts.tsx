@@ -3,19 +3,22 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
 import { clock, duration } from "./format";
+import { limitBands } from "./lanes";
 import { get } from "./live";
 import { gpuLevel, RANK } from "./level";
 import { LIVE_SPAN, windowOf } from "./place";
 import { heatLanes, MANY, pictureOf, stretches } from "./pictures";
+import { useNarrow } from "./parts";
 import type { Lane } from "./scale";
 import { joined, type Layer, METRICS, type Metric, shifted } from "./plots";
 import * as ring from "./ring";
 import type { State } from "./store";
-import type { Gpu, History, Life, PastEvent } from "./types";
+import type { Gpu, History, Life, LimitStretch, PastEvent } from "./types";
 
 const LAYERS = 7,
   POINTS = 600,
-  LANES = 4;
+  LANES = 4,
+  LIMITED = 7 * 86400; // seconds: beyond that, stretches are too short to be seen
 const NAMES = [...METRICS.map((m) => m.name), "throttle_reasons", "throttle_thermal_seconds"].join();
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -45,6 +48,7 @@ interface Stored {
   layers: Layer[] | null;
   other: { label: string; history: History } | null;
   events: PastEvent[];
+  limits: LimitStretch[];
 }
 
 /** What the history has of the window, asked for again as it moves. */
@@ -76,11 +80,16 @@ function useStored(s: State, wanted: boolean, one: number | null): Stored | null
     const stop = (running.current = new AbortController());
     const load = async () => {
       const metrics = many ? NAMES.split(",").slice(0, 6).join() : NAMES;
-      const [history, events] = await Promise.all([
+      const [history, events, limits] = await Promise.all([
         get<History>(`/api/history?metric=${metrics}&${query}&points=${many ? 200 : POINTS}`, stop.signal),
         get<{ events: PastEvent[] }>(`/api/history/events?${query}&limit=500`, stop.signal).catch(() => ({
           events: [],
         })),
+        many || view.span > LIMITED
+          ? { stretches: [] }
+          : get<{ stretches: LimitStretch[] }>(`/api/history/limits?${query}&limit=2000`, stop.signal).catch(() => ({
+              stretches: [],
+            })),
       ]);
       const back = start ? (Date.parse(history.since) - start) / 1000 : ago,
         then = (text: string) => iso(Date.parse(text) - back * 1000);
@@ -104,6 +113,7 @@ function useStored(s: State, wanted: boolean, one: number | null): Stored | null
         history,
         layers: by ? parts : null,
         events: events.events,
+        limits: limits.stretches,
         other: other && {
           label: start ? `from ${clock(start)}` : `${duration(ago)} earlier`,
           history: shifted(other, back),
@@ -135,18 +145,34 @@ function ordered(s: State, by: boolean): Metric[] {
   return [...METRICS].sort((a, b) => Number(first.includes(b.name)) - Number(first.includes(a.name)));
 }
 
-function lanesOf(live: boolean, history: History, gpus: Gpu[], picked: number | null, from: number): Lane[] {
+/** What limited each GPU: as the page saw it, before that as the history has it; heat that throttled stands above the rest. */
+function lanesOf(
+  live: boolean,
+  history: History,
+  gpus: Gpu[],
+  picked: number | null,
+  from: number,
+  stored: LimitStretch[],
+): Lane[] {
   const shown = gpus.filter((g) => picked == null || g.index === picked).slice(0, LANES);
   if (gpus.length > MANY && picked == null) return [];
+  const before = limitBands(stored, live ? ring.opened || undefined : undefined);
   if (!live) {
-    const lanes = heatLanes(history, gpus).filter((l) => shown.some((g) => String(g.index) === l.label));
-    return lanes.some((l) => l.parts.length) ? lanes.slice(0, LANES) : [];
+    const hot = heatLanes(history, gpus),
+      lanes = shown.map((g) => ({
+        label: String(g.index),
+        parts: [...(before.get(g.index) ?? []), ...(hot.find((l) => l.label === String(g.index))?.parts ?? [])],
+      }));
+    return lanes.some((l) => l.parts.length) ? lanes : [];
   }
   const times = history.series[0]?.times ?? [],
     first = times.findIndex((t) => t >= from);
   const lanes = shown.map((g) => ({
     label: String(g.index),
-    parts: stretches(times.slice(Math.max(0, first)), ring.limits(g.index).slice(Math.max(0, first)), ring.apart()),
+    parts: [
+      ...(before.get(g.index) ?? []),
+      ...stretches(times.slice(Math.max(0, first)), ring.limits(g.index).slice(Math.max(0, first)), ring.apart()),
+    ],
   }));
   return lanes.some((l) => l.parts.some((p) => p.text !== "idle")) ? lanes : [];
 }
@@ -180,6 +206,8 @@ const NOTES: Record<string, string> = { utilization_percent: ", and what limits 
 export function Charts({ s }: { s: State }) {
   const gpus = s.gpus ?? [],
     { place, view } = s;
+  const [all, setAll] = useState(false),
+    few = useNarrow() && !all; // the two large ones first
   const now = s.sampleAt ?? Date.now(),
     window = windowOf(place, view.span, now);
   const fromRing = window.live && (view.span <= LIVE_SPAN || !s.history) && !view.compare.match(/^a/);
@@ -216,7 +244,7 @@ export function Charts({ s }: { s: State }) {
         : null,
       other: fromRing ? null : (stored?.other ?? null),
       events: fromRing ? [] : (stored?.events ?? []),
-      lanes: lanesOf(fromRing, history, gpus, one, from),
+      lanes: lanesOf(fromRing, history, gpus, one, from, fromRing ? s.limits : (stored?.limits ?? [])),
       from,
       to,
       live: window.live,
@@ -275,7 +303,7 @@ export function Charts({ s }: { s: State }) {
         </p>
       )}
       <div class="charts">
-        {metrics.map((m, i) => (
+        {(few ? metrics.slice(0, 2) : metrics).map((m, i) => (
           <Chart
             key={m.name}
             metric={m}
@@ -286,6 +314,14 @@ export function Charts({ s }: { s: State }) {
           />
         ))}
       </div>
+      {few && metrics.length > 2 && (
+        <button type="button" class="rest" onClick={() => setAll(true)}>
+          {metrics
+            .slice(2)
+            .map((m) => m.title)
+            .join(", ")}
+        </button>
+      )}
     </section>
   );
 }

@@ -35,6 +35,7 @@ export function EnergyPanel({ s }: { s: State }) {
   return (
     <Section
       id="energy"
+      fold
       title={
         from != null
           ? `Energy, ${clock(from)} to ${clock(to!)}`

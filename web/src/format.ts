@@ -124,6 +124,8 @@ export function tickText(ms: number, spanSeconds: number): string {
 /** Where a daemon simulates all of its GPUs, the page says that once, and not in every sentence. */
 export const plainly = (text: string) => text.replace(/\bsimulated (?=GPU)/gi, "");
 
+export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** A sentence and what follows it. */
 export function firstSentence(text: string): [string, string] {
   const end = /[.!?] (?=[A-Z0-9"“])/.exec(text);

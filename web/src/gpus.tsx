@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPUs: one in full width, up to four as cards, up to fifteen as small ones, more as a heat map with the worst first.
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { absence, celsius, duration, memory, memoryOf, percent, shortName, watts, wattsOf } from "./format";
-import { memo } from "./memo";
-import { areaLevel, gpuLevel, type Level, RANK } from "./level";
-import { Bar, Choice, Icon, Mark, value } from "./parts";
+import { useCallback, useMemo } from "preact/hooks";
+import { celsius, duration, memory, memoryOf, percent, shortName, watts, wattsOf } from "./format";
+import { HeatMap, toggle } from "./heatmap";
+import { areaLevel, gpuLevel, type Level } from "./level";
+import { Bar, Icon, Mark, value } from "./parts";
 import { readings } from "./readings";
-import { current, look } from "./store";
 import type { Forecast, Gpu, HealthVerdict, Usual, Why, WhyGpu } from "./types";
 
 const CARDS = 4,
   DENSE = 16;
-
-const toggle = (index: number) => look({ gpu: current().view.gpu === index ? null : index });
 
 function doing(g: Gpu, then: boolean): string {
   const top = [...g.processes].sort(
@@ -253,150 +250,6 @@ function Small({ g, why, health, soon, picked, then }: Of) {
   );
 }
 
-const HEAT = {
-  utilization_percent: { name: "Util", text: percent, share: (g: Gpu) => (g.utilization_percent ?? 0) / 100 },
-  temperature_celsius: {
-    name: "Temp",
-    text: celsius,
-    share: (g: Gpu) => ((g.temperature_celsius ?? 30) - 30) / ((g.temperature_limit_celsius ?? 95) - 30),
-  },
-  power_watts: { name: "Power", text: watts, share: (g: Gpu) => (g.power_watts ?? 0) / (g.power_limit_watts || 1) },
-  memory_used_mb: { name: "VRAM", text: memory, share: (g: Gpu) => (g.memory_used_mb ?? 0) / (g.memory_total_mb || 1) },
-};
-type Heat = keyof typeof HEAT;
-const STEPS = 6;
-
-/** One of many: drawn again only when what it says changes. Its title has nothing that changes with a sample. */
-const Cell = memo(function Cell({
-  index,
-  step,
-  level,
-  text,
-  word,
-  title,
-  picked,
-}: {
-  index: number;
-  step: number;
-  level: Level;
-  text: string;
-  word: boolean;
-  title: string;
-  picked: boolean;
-}) {
-  return (
-    <button
-      type="button"
-      class={`cell ${step < 0 ? "none" : `h${step}`} ${level}`}
-      aria-pressed={picked}
-      onClick={() => toggle(index)}
-      title={title}
-    >
-      <span>
-        {index}
-        {level === "bad" || level === "warn" || level === "note" ? <Mark level={level} /> : null}
-      </span>
-      <b class={word ? "word" : undefined}>{text}</b>
-    </button>
-  );
-});
-
-const SETTLE = 15e3; // ms: cells keep their places for a while
-
-function HeatMap({ gpus, levels, picked }: { gpus: Gpu[]; levels: Map<Gpu, Level>; picked: number | null }) {
-  const [metric, setMetric] = useState<Heat>("utilization_percent");
-  const [order, setOrder] = useState<"worst" | "index">("worst");
-  const heat = HEAT[metric],
-    kept = useRef<{ key: string; at: number; order: number[] }>({ key: "", at: 0, order: [] });
-  const key = `${metric}${gpus.map((g) => RANK[levels.get(g)!]).join("")}`,
-    now = Date.now();
-  if (kept.current.key !== key || now - kept.current.at > SETTLE) {
-    const rank = (g: Gpu) => Math.max(1, RANK[levels.get(g)!]);
-    kept.current = {
-      key,
-      at: now,
-      order: [...gpus]
-        .sort((a, b) => rank(b) - rank(a) || heat.share(b) - heat.share(a) || a.index - b.index)
-        .map((g) => g.index),
-    };
-  }
-  const places = new Map(kept.current.order.map((index, i) => [index, i]));
-  const shown =
-    order === "worst" ? [...gpus].sort((a, b) => (places.get(a.index) ?? 0) - (places.get(b.index) ?? 0)) : gpus;
-  const most = (of: Heat) =>
-    gpus.reduce<Gpu | null>((m, g) => (g[of] != null && (m == null || g[of]! > m[of]!) ? g : m), null);
-  const hottest = most("temperature_celsius"),
-    hungriest = most("power_watts"),
-    idle = gpus.filter((g) => levels.get(g) === "idle").length,
-    work = gpus.filter((g) => levels.get(g) !== "idle" && g.state === "ok").length;
-  return (
-    <div class="panel pad" id="heat">
-      <div class="head">
-        <h3>{gpus.length} GPUs</h3>
-        <span class="dim note">
-          {work} at work, {idle} idle
-          {gpus.length - work - idle > 0 && `, ${gpus.length - work - idle} not readable`}
-          {hottest && (
-            <>
-              {" · "}hottest:{" "}
-              <button type="button" class="link" onClick={() => toggle(hottest.index)}>
-                GPU {hottest.index}
-              </button>
-              , {celsius(hottest.temperature_celsius)}
-            </>
-          )}
-          {hungriest && (
-            <>
-              {" · "}most power: GPU {hungriest.index}, {watts(hungriest.power_watts)}
-            </>
-          )}
-        </span>
-        <span class="grow" />
-        <span class="dim scale" aria-hidden="true">
-          0%{" "}
-          {Array.from({ length: STEPS }, (_, i) => (
-            <i key={i} class={`square h${i}`} />
-          ))}{" "}
-          100%
-        </span>
-        <Choice
-          label="Color by"
-          of={(Object.keys(HEAT) as Heat[]).map((k) => [k, HEAT[k].name])}
-          value={metric}
-          choose={setMetric}
-        />
-        <Choice
-          label="Order"
-          of={[
-            ["worst", "Worst first"],
-            ["index", "By index"],
-          ]}
-          value={order}
-          choose={setOrder}
-        />
-      </div>
-      <div class="heat" role="group" aria-label={`${heat.name} of all GPUs`}>
-        {shown.map((g) => {
-          const known = g[metric] != null,
-            name = `GPU ${g.index} ${g.name ?? ""}`;
-          return (
-            <Cell
-              key={g.index}
-              index={g.index}
-              level={levels.get(g)!}
-              step={known ? Math.max(0, Math.min(STEPS - 1, Math.floor(heat.share(g) * STEPS))) : -1}
-              picked={picked === g.index}
-              text={g.state === "ok" ? heat.text(g[metric]) : g.state}
-              word={g.state !== "ok"}
-              title={known ? name : `${name}: ${absence(g.absent[metric])}`}
-            />
-          );
-        })}
-      </div>
-    </div>
-  );
-}
-
 export function Gpus({
   gpus,
   why,
@@ -435,7 +288,7 @@ export function Gpus({
       </h2>
       {gpus.length >= DENSE ? (
         <>
-          <HeatMap gpus={gpus} levels={levels} picked={picked} />
+          <HeatMap gpus={gpus} levels={levels} picked={picked} then={then} />
           {one && <Alone {...of(one)} />}
         </>
       ) : gpus.length === 1 ? (

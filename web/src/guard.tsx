@@ -5,7 +5,7 @@ import { duration, memory } from "./format";
 import { timeLeft } from "./model";
 import { Mark, Section } from "./parts";
 import type { State } from "./store";
-import { useAction } from "./token";
+import { ActNote, useAction } from "./token";
 import type { Worker } from "./types";
 
 const STEPS = ["draining", "evicting", "verifying", "reserving", "resuming"];
@@ -73,7 +73,7 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
 export function GuardPanel({ s }: { s: State }) {
   const act = useAction();
   return (
-    <Section id="guard" title="Guard">
+    <Section id="guard" title="Guard" fold>
       {s.workers.length ? (
         <ul class="plain workers">
           {s.workers.map((w) => (
@@ -88,6 +88,7 @@ export function GuardPanel({ s }: { s: State }) {
           Evict takes a worker off the GPU until you resume it. Hold keeps it off. Resume brings it back now.
         </p>
       )}
+      {s.workers.length > 0 && <ActNote may={s.session.may_act} />}
       {act.form}
       {act.note && (
         <p role="alert" class="lv bad">

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What never leaves the screen: host, verdict, time, and the way to each section.
-import { useEffect, useState } from "preact/hooks";
-import { clock, duration, longClock, parseMoment, plainly, utcZone, watts, zone } from "./format";
-import { favicon } from "./favicon";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Brand, ThemeButton, Verdict as VerdictMark } from "./bar";
+import { capital, clock, duration, longClock, parseMoment, plainly, utcZone, watts, zone } from "./format";
 import { step } from "./keys";
+import { onSection } from "./section";
 import { answerLevel, counts, levelOf } from "./level";
 import { sum } from "./model";
 import { LIVE_SPAN, NOW, SPANS } from "./place";
-import { Icon, Mark } from "./parts";
+import { Icon } from "./parts";
 import { go, goNow, look, type State } from "./store";
-import { isDark, toggleTheme } from "./theme";
+import { LogOut } from "./token";
 import type { Severity } from "./types";
 
 /** How old the figures are. The only thing here that changes without new data. */
@@ -68,30 +69,8 @@ function Verdict({ s }: { s: State }) {
         : `at ${clock(s.place.at!)}`
       : first
         ? plainly(first.headline)
-        : why
-          ? "No warnings"
-          : "";
-  useEffect(() => {
-    const marks = then
-      ? ""
-      : numbers.map(([l, n]) => `${{ bad: "▲", warn: "◆", note: "■" }[l as "bad"]}${n}`).join(" ");
-    document.title = `${marks ? `${marks} ` : ""}${s.host ? `${s.host} · ` : ""}whirr`;
-    favicon(then ? "idle" : (numbers[0]?.[0] ?? level));
-  }, [s.host, then, level, numbers.join()]);
-  return (
-    <a class="verdict" href="#answer" title={text}>
-      {numbers.length ? (
-        numbers.map(([l, n]) => (
-          <span key={l} class="count">
-            <Mark level={l} label={`${n} ${{ bad: "critical", warn: "warning", note: "notice" }[l as "bad"]}`} /> {n}
-          </span>
-        ))
-      ) : (
-        <Mark level={level} />
-      )}
-      {text && <span class="text">{text}</span>}
-    </a>
-  );
+        : capital(why?.calm ?? "");
+  return <VerdictMark numbers={numbers} level={level} text={text} host={s.host} quiet={then} />;
 }
 
 function Spans({ s }: { s: State }) {
@@ -119,40 +98,55 @@ function Spans({ s }: { s: State }) {
   );
 }
 
-function Moment({ s }: { s: State }) {
+/** A field for a time as people say it; `take` is given nothing where it was left empty. */
+function Moment({
+  id,
+  label,
+  at,
+  take,
+  disabled = false,
+}: {
+  id: string;
+  label: string;
+  at: number | null;
+  take: (ms: number | null) => void;
+  disabled?: boolean;
+}) {
   const [wrong, setWrong] = useState(false);
-  const { at } = s.place;
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (id === "compare") field.current!.focus();
+  }, []);
   return (
     <form
       class={`field moment ${wrong ? "wrong" : ""}`}
       onSubmit={(e) => {
         e.preventDefault();
-        const field = e.currentTarget.elements.namedItem("moment") as HTMLInputElement;
-        const text = field.value.trim(),
-          ms = parseMoment(text);
-        setWrong(!!text && text !== "now" && ms == null);
-        if (ms != null && ms < Date.now()) go({ ...NOW, at: ms });
-        else if (!text || text === "now") goNow();
-        if (ms != null) field.blur();
+        const text = field.current!.value.trim(),
+          ms = parseMoment(text),
+          none = !text || text === "now";
+        setWrong(!none && (ms == null || ms >= Date.now()));
+        if (none) take(null);
+        else if (ms != null && ms < Date.now()) {
+          field.current!.blur();
+          take(ms);
+        }
       }}
     >
       <Icon name="clock" />
       <input
-        id="moment"
+        id={id}
+        ref={field}
         name="moment"
         key={at ?? "now"}
         defaultValue={at == null ? "" : clock(at)}
         placeholder="03:10, yesterday 22:00"
         autocomplete="off"
         spellcheck={false}
-        aria-label="Go to a moment"
+        aria-label={label}
         aria-invalid={wrong}
-        title={
-          wrong
-            ? "Write a time like 03:10, yesterday 22:00, or 2h ago"
-            : "Go to a moment: 03:10, yesterday 22:00, 2h ago"
-        }
-        disabled={!s.history}
+        title={`${wrong ? "Write a time like" : `${label}:`} 03:10, yesterday 22:00, or 2h ago`}
+        disabled={disabled}
       />
     </form>
   );
@@ -171,18 +165,14 @@ const SECTIONS = [
 function Tabs({ s }: { s: State }) {
   const [here, setHere] = useState("answer");
   const then = s.place.at != null;
-  useEffect(() => {
-    let waiting = 0;
-    const where = () => {
-      waiting = 0;
-      const tops = SECTIONS.map(([id]) => ({ id, top: document.getElementById(id)?.getBoundingClientRect().top }));
-      const seen = tops.filter((t) => t.top != null && t.top < innerHeight / 3).sort((a, b) => b.top! - a.top!)[0];
-      setHere(scrollY < 80 ? "answer" : (seen?.id ?? "answer"));
-    };
-    const scrolled = () => (waiting ||= requestAnimationFrame(where));
-    addEventListener("scroll", scrolled, { passive: true });
-    return () => removeEventListener("scroll", scrolled);
-  }, []);
+  useEffect(
+    () =>
+      onSection(
+        SECTIONS.map(([id]) => id),
+        setHere,
+      ),
+    [],
+  );
   const gpus = then ? (s.past?.gpus ?? []) : (s.gpus ?? []);
   const number: Record<string, number> = {
     processes: gpus.reduce((n, g) => n + g.processes.length, 0),
@@ -204,6 +194,7 @@ function Tabs({ s }: { s: State }) {
 function Choices({ s }: { s: State }) {
   const gpus = s.gpus ?? [],
     { view } = s;
+  const [typing, setTyping] = useState(false);
   if (!gpus.length) return null;
   const worst = () => s.why?.gpu_index ?? gpus[0]!.index;
   const ago = [3600, 86400, 604800].filter((n) => n >= view.span || n === 86400);
@@ -239,11 +230,24 @@ function Choices({ s }: { s: State }) {
           By process
         </button>
       </div>
-      {s.history && (
+      {s.history && typing && (
+        <Moment
+          id="compare"
+          label="Compare with the time from"
+          at={null}
+          take={(ms) => {
+            setTyping(false);
+            if (ms != null) look({ compare: `at:${new Date(ms).toISOString().slice(0, 19)}Z`, by: "gpu" });
+          }}
+        />
+      )}
+      {s.history && !typing && (
         <select
           aria-label="Compare with"
           value={view.compare}
-          onChange={(e) => look({ compare: e.currentTarget.value, by: "gpu" })}
+          onChange={(e) =>
+            e.currentTarget.value === "type" ? setTyping(true) : look({ compare: e.currentTarget.value, by: "gpu" })
+          }
         >
           <option value="">Compare</option>
           {view.gpu != null &&
@@ -260,6 +264,10 @@ function Choices({ s }: { s: State }) {
               {duration(n)} earlier
             </option>
           ))}
+          {view.compare.startsWith("at:") && (
+            <option value={view.compare}>from {clock(Date.parse(view.compare.slice(3)))}</option>
+          )}
+          <option value="type">A time…</option>
         </select>
       )}
     </div>
@@ -328,7 +336,6 @@ function Zones({ s }: { s: State }) {
 }
 
 export function Header({ s }: { s: State }) {
-  const [, redraw] = useState(0);
   const then = s.place.at != null,
     gpus = then ? s.past?.gpus : s.place.from == null ? s.gpus : null;
   const power = sum(gpus?.map((g) => g.power_watts) ?? []);
@@ -338,9 +345,7 @@ export function Header({ s }: { s: State }) {
         Skip to the answer
       </a>
       <div class="row first">
-        <h1>
-          <img src="/icon.svg" alt="" width="22" height="22" /> <span>whirr</span>
-        </h1>
+        <Brand />
         <span class="hostname">
           <b class="host">{s.host}</b>{" "}
           {gpus && gpus.length > 0 && (
@@ -359,20 +364,16 @@ export function Header({ s }: { s: State }) {
         <Verdict s={s} />
         <span class="grow" />
         <Spans s={s} />
-        <Moment s={s} />
+        <Moment
+          id="moment"
+          label="Go to a moment"
+          at={s.place.at}
+          take={(ms) => (ms == null ? goNow() : go({ ...NOW, at: ms }))}
+          disabled={!s.history}
+        />
         {!then && s.place.from == null && <Age s={s} />}
-        <button
-          type="button"
-          class="icon theme"
-          aria-label={isDark() ? "Light colors" : "Dark colors"}
-          title={isDark() ? "Light colors" : "Dark colors"}
-          onClick={() => {
-            toggleTheme();
-            redraw((n) => n + 1);
-          }}
-        >
-          <Icon name="theme" />
-        </button>
+        {s.session.signed_in && <LogOut />}
+        <ThemeButton />
       </div>
       <div class="row second">
         <Tabs s={s} />

@@ -35,6 +35,41 @@ export interface FleetHost {
   gpus: FleetGpu[];
 }
 
+export interface Usage {
+  user?: string | null;
+  container?: string | null;
+  memory_mb: Num;
+  utilization_percent: Num;
+  power_watts: Num;
+}
+export interface Bill {
+  span_seconds: number;
+  energy_joules: number;
+  price_per_kwh: number;
+  currency: string;
+  users?: Billed[];
+  hosts?: Billed[];
+}
+export interface Billed {
+  user?: string | null;
+  host?: string | null;
+  energy_joules: number;
+  cost: Num;
+}
+export interface Fleet {
+  status: { answer: string; gpu_count: number; hosts_not_answering: number; hosts: FleetHost[] };
+  by_user: { users: Usage[] };
+  by_container: { containers: Usage[] };
+  energy_by_host: Bill | null;
+  energy_by_user: Bill | null;
+}
+export interface FleetAnswer {
+  fetched_at: string | null;
+  loading: boolean;
+  error: string | null;
+  fleet: Fleet | null;
+}
+
 export type TroubleFilter = "" | "trouble" | "room";
 export type HostOrder = "" | "host" | "utilization_percent" | "memory_used_mb" | "temperature_celsius" | "power_watts";
 
@@ -68,9 +103,23 @@ export function hostsShown(hosts: FleetHost[], only: TroubleFilter, query: strin
   return order ? list.sort((a, b) => (b[order] ?? -1) - (a[order] ?? -1)) : list;
 }
 
-/** Where a host has its own page: where this one is, by its name. The one that answers is here. */
-export const pageOf = (host: string, here: { protocol: string; port: string }) =>
-  `${here.protocol}//${encodeURIComponent(host)}${here.port ? `:${here.port}` : ""}/`;
+/** As /api/targets lists the hosts of the configuration. */
+export interface Target {
+  targets: string[];
+  labels: { host: string; __scheme__: string };
+}
+
+/** Where hosts have their own pages, as far as that is configured: a guess would lead nowhere. */
+export const pagesOf = (targets: Target[]) =>
+  new Map(targets.map((t) => [t.labels.host, `${t.labels.__scheme__}://${t.targets[0]}/`]));
+
+/** How many hosts there are of each level that asks for attention. */
+export function hostCounts(hosts: FleetHost[]): [Level, number][] {
+  const levels = hosts.map(troubleLevel);
+  return (["silent", "bad", "warn", "note"] as Level[])
+    .map((level): [Level, number] => [level, levels.filter((l) => l === level).length])
+    .filter(([, n]) => n > 0);
+}
 
 /** Those that work and whose room is known. */
 function withRoom(hosts: FleetHost[]): FleetGpu[] {

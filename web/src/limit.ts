@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What keeps a GPU or a process from being faster, in words. Nothing here touches the document.
-import type { Gpu, Limit } from "./types";
+import type { Level } from "./level";
+import type { Gpu, Limit, Process } from "./types";
 
 /** Throttling in words; how bad it is, the finding says. */
 export function throttling(reasons: string[] | null | undefined): string | null {
@@ -39,12 +40,41 @@ export function limitOf(gpu: Gpu): string | null {
   const slow = throttling(slowedBy(gpu));
   if (slow) return slow;
   if (gpu.activity?.code === "idle") return "idle";
-  const first = [...gpu.processes].sort((a, b) => (b.utilization_percent ?? 0) - (a.utilization_percent ?? 0))[0];
+  const first = busiest(gpu);
   return first ? limitWords(first.limit) : null;
 }
 
+const busiest = (gpu: Gpu) =>
+  gpu.processes.reduce<Process | undefined>(
+    (most, p) => ((p.utilization_percent ?? 0) > (most?.utilization_percent ?? -1) ? p : most),
+    undefined,
+  );
+
 /** In words, where something is known to limit it. */
-export function limitWords(limit: Limit | null | undefined): string | null {
+export function limitWords(limit: Pick<Limit, "code" | "side" | "words"> | null | undefined): string | null {
   if (!limit || limit.code === "none" || limit.code === "cannot_tell") return null;
   return limit.side === "host" || limit.code === "no_requests" ? `waits: ${limit.words}` : limit.words;
+}
+
+/** What a GPU does, as a tile among many shows it. */
+export type GpuState = "works" | "waits" | "held" | "idle" | "unreadable";
+export const STATES: Record<GpuState, string> = {
+  works: "at work",
+  waits: "waits, and does next to nothing",
+  held: "held, and idle",
+  idle: "idle",
+  unreadable: "not readable",
+};
+
+const HELD = ["context_held", "vram_held"];
+
+/** As the daemon judges it: what the busiest process waits for is no work, however busy the GPU calls itself. */
+export function shownState(gpu: Gpu, level: Level): GpuState {
+  if (gpu.state !== "ok" && gpu.state !== "asleep") return "unreadable";
+  if (gpu.finding && HELD.includes(gpu.finding.code)) return "held";
+  const first = busiest(gpu),
+    side = first?.limit?.side;
+  if (side === "others" && first!.limit!.code !== "other_programs") return "waits";
+  if (side === "host") return "waits";
+  return level === "idle" ? "idle" : "works";
 }

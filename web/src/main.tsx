@@ -8,6 +8,7 @@ import { Gpus } from "./gpus";
 import { Header } from "./header";
 import { keys } from "./keys";
 import { backoff } from "./model";
+import { toSection } from "./section";
 import { painted, start, useStore } from "./store";
 import "./style.css";
 import "./theme";
@@ -57,7 +58,10 @@ function App() {
   useEffect(() => {
     void painted()
       .then(() => loadBelow())
-      .then((loaded) => setParts(loaded));
+      .then((loaded) => {
+        setParts(loaded);
+        toSection();
+      });
     return keys();
   }, []);
   const past = then || s.place.from != null;

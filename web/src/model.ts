@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What several parts of the page work out of what the API answers. Nothing here touches the document.
 import { duration } from "./format";
-import type { Gpu, Life, Num, Summary, Worker } from "./types";
+import type { Gpu, Num, Summary, Worker } from "./types";
 
 /** Of those that are known; null where none is. */
 export const sum = (list: Num[]): Num => list.reduce((all: Num, v) => (v == null ? all : (all ?? 0) + v), null);
-
-export function likelihood(confidence: number): string {
-  return confidence >= 0.85
-    ? "very likely"
-    : confidence >= 0.6
-      ? "likely"
-      : confidence >= 0.3
-        ? "possible"
-        : "can't tell";
-}
 
 const PROGRAM = /^(?:sudo |whirr |kill |ps |systemctl |docker |podman |[a-z]+-smi )/;
 
@@ -55,37 +45,6 @@ export function merge(gpus: Gpu[], summary: Summary): Gpu[] {
         }
       : g;
   });
-}
-
-export interface Lane {
-  key: string;
-  gpu: number;
-  name: string;
-  user: string | null;
-  energy: number;
-  spans: { from: number; to: number; idle: boolean; util: Num; memory: Num }[];
-}
-
-/** Lives of processes as lines: one for each program of a user on a GPU, those that used most energy first. */
-export function lanes(lives: Life[], from: number, to: number): Lane[] {
-  const found = new Map<string, Lane>();
-  for (const l of lives) {
-    const span = { from: Date.parse(l.first_seen), to: Date.parse(l.last_seen) };
-    if (span.to < from || span.from > to) continue;
-    const key = `${l.gpu_index}/${l.name}/${l.user}`;
-    const lane = found.get(key) ?? {
-      key,
-      gpu: l.gpu_index,
-      name: l.short_name ?? l.name ?? String(l.pid),
-      user: l.user,
-      energy: 0,
-      spans: [],
-    };
-    lane.spans.push({ ...span, idle: l.held_idle, util: l.utilization_mean_percent, memory: l.memory_peak_mb });
-    lane.energy += l.energy_joules ?? 0;
-    found.set(key, lane);
-  }
-  return [...found.values()].sort((a, b) => b.energy - a.energy);
 }
 
 /** How long a worker stays as it is, as far as that can be known; "" where it can't. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts that are used everywhere.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { absence, DASH } from "./format";
 import type { Level } from "./level";
 import type { Num } from "./types";
@@ -40,13 +40,21 @@ const ICONS = {
   more: "M3 8h.01M8 8h.01M13 8h.01",
   copy: "M5.500 5.500h8v8h-8ZM10.500 5V2.500h-8v8H5",
   search: "M7 2.500a4.500 4.500 0 1 0 .01 0ZM10.500 10.500 14 14",
-  fan: "M8 8C5 5 6 1.500 9 2s2 4-1 6ZM8 8c3-3 6.500-2 6 1s-4 2-6-1ZM8 8c3 3 2 6.500-1 6s-2-4 1-6ZM8 8c-3 3-6.500 2-6-1s4-2 6 1Z",
+  fan: "M8 7.200C6 5.500 5.800 1.500 8.800 1.200 12 1 11.800 5 8.800 7.400ZM8.600 8.400c2.500-.9 6.100.9 4.900 3.700-1.300 2.900-4.700.8-5.300-3ZM7.400 8.400c-.4 2.700-3.700 5-5.500 2.600C.2 8.300 3.700 6.500 7.300 7.900Z",
   open: "M4 6l4 4 4-4",
+  wait: "M4 2h8M4 14h8M5 2v2.500l3 3 3-3V2M5 14v-2.500l3-3 3 3V14",
+  lock: "M3.500 7.500h9v6h-9ZM5.500 7.500V5a2.500 2.500 0 0 1 5 0v2.500",
 } as const;
 
-export function Icon({ name }: { name: keyof typeof ICONS }) {
+export function Icon({ name, label }: { name: keyof typeof ICONS; label?: string }) {
   return (
-    <svg class={`i ${name}`} viewBox="0 0 16 16" aria-hidden="true">
+    <svg
+      class={`i ${name}`}
+      viewBox="0 0 16 16"
+      role={label ? "img" : undefined}
+      aria-label={label}
+      aria-hidden={label ? undefined : true}
+    >
       <path d={ICONS[name]} />
     </svg>
   );
@@ -146,29 +154,117 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
+const narrow = matchMedia("(max-width: 48rem)");
+
+/** Whether the page is as narrow as a phone. */
+export function useNarrow(): boolean {
+  const [is, set] = useState(narrow.matches);
+  useEffect(() => {
+    const size = () => set(narrow.matches);
+    narrow.addEventListener("change", size);
+    return () => narrow.removeEventListener("change", size);
+  }, []);
+  return is;
+}
+
+/** On a phone a section is its title until it is wanted: by a tap, or by an address that names it. */
+function useFold(id: string, fold: boolean): { folds: boolean; open: boolean; toggle: () => void } {
+  const folds = useNarrow() && fold;
+  const [open, setOpen] = useState(location.hash === `#${id}`);
+  useEffect(() => {
+    if (!fold) return;
+    const named = () => location.hash === `#${id}` && setOpen(true);
+    addEventListener("hashchange", named);
+    return () => removeEventListener("hashchange", named);
+  }, [fold]);
+  return { folds, open: open || !folds, toggle: () => setOpen(!open) };
+}
+
 export function Section({
   id,
   title,
   note,
   children,
   side,
+  fold = false,
 }: {
   id: string;
   title: string;
   note?: ComponentChildren;
   children: ComponentChildren;
   side?: ComponentChildren;
+  fold?: boolean;
 }) {
+  const f = useFold(id, fold);
   return (
-    <section id={id} class="panel pad" aria-labelledby={`${id}-title`}>
+    <section id={id} class={`panel pad ${f.open ? "" : "folded"}`} aria-labelledby={`${id}-title`}>
       <div class="head">
-        <h2 id={`${id}-title`}>{title}</h2>
+        <h2 id={`${id}-title`}>
+          {f.folds ? (
+            <button type="button" class="link strong fold" aria-expanded={f.open} onClick={f.toggle}>
+              {title} <Icon name="open" />
+            </button>
+          ) : (
+            title
+          )}
+        </h2>
         {note && <span class="dim note">{note}</span>}
         <span class="grow" />
-        {side}
+        {f.open && side}
       </div>
-      {children}
+      {f.open && children}
     </section>
+  );
+}
+
+/** A field that filters while it is typed in. */
+export function Search({
+  id,
+  value,
+  say,
+  label,
+  placeholder,
+}: {
+  id?: string;
+  value: string;
+  say: (text: string) => void;
+  label: string;
+  placeholder: string;
+}) {
+  return (
+    <label class="field search">
+      <Icon name="search" />
+      <input
+        id={id}
+        type="search"
+        value={value}
+        placeholder={placeholder}
+        aria-label={label}
+        onInput={(e) => say(e.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** The head of a column that sorts. */
+export function SortHead({
+  name,
+  sorted,
+  number,
+  sort,
+}: {
+  name: string;
+  sorted: "ascending" | "descending" | "none";
+  number?: boolean;
+  sort: () => void;
+}) {
+  return (
+    <th scope="col" class={number ? "n" : ""} aria-sort={sorted}>
+      <button type="button" class="link" onClick={sort}>
+        {name}
+        <span aria-hidden="true">{{ ascending: " ↑", descending: " ↓", none: "" }[sorted]}</span>
+      </button>
+    </th>
   );
 }
 

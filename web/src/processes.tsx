@@ -8,7 +8,7 @@ import { levelOf } from "./level";
 import { limitWords } from "./limit";
 import { sparkline } from "./model";
 import { byWeight, filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./rows";
-import { Bar, Choice, Icon, Mark, Scroll, Section, value } from "./parts";
+import { Bar, Choice, Mark, Scroll, Search, Section, SortHead, useNarrow, value } from "./parts";
 import * as ring from "./ring";
 import { useSlice } from "./slice";
 import { look, type State } from "./store";
@@ -23,6 +23,7 @@ const COLUMNS: { key: SortKey; name: string; number?: boolean; wide?: boolean }[
   { key: "power_watts", name: "Power", number: true },
 ];
 const FEW = 12,
+  FEW_NARROW = 4,
   VIRTUAL = 80;
 
 /** Held VRAM and did nothing for long, as the daemon judges it: for how many seconds. */
@@ -257,17 +258,18 @@ function List({
   const lived = useMemo(() => new Map(lives.map((l) => [`${l.gpu_index}-${l.pid}`, l])), [lives]);
   const found = new Map<number, Finding>();
   for (const f of findings) if (f.pid && !found.has(f.pid)) found.set(f.pid, f);
-  const few = !all && !view.q && list.length > FEW + 1;
-  const some = few ? [...list.slice(0, FEW), ...list.slice(FEW).filter((r) => r.pid === view.pid)] : list;
+  const first = useNarrow() ? FEW_NARROW : FEW,
+    few = !all && !view.q && list.length > first + 1;
+  const some = few ? [...list.slice(0, first), ...list.slice(first).filter((r) => r.pid === view.pid)] : list;
   const slice = useSlice(!groups && some.length > VIRTUAL, some.length, 37);
   const tokens = list.some((r) => r.tokens_per_second != null);
-  const rest = few ? list.slice(FEW) : [];
+  const rest = few ? list.slice(first) : [];
   const total = new Map(gpus.map((g) => [g.index, g.memory_total_mb ?? null]));
   return (
     <Section
       id="processes"
       title="Processes"
-      note={`${few ? `${FEW} of ` : ""}${list.length}${picked == null ? "" : ` on GPU ${picked}`}${few && !key ? ", what matters first" : ""}`}
+      note={`${few ? `${first} of ` : ""}${list.length}${picked == null ? "" : ` on GPU ${picked}`}${few && !key ? ", what matters first" : ""}`}
       side={
         <div class="controls">
           {picked != null && (
@@ -287,17 +289,13 @@ function List({
             value={view.group}
             choose={(group) => look({ group })}
           />
-          <label class="field search">
-            <Icon name="search" />
-            <input
-              id="filter"
-              type="search"
-              value={view.q}
-              placeholder="user:alice gpu:1 llama"
-              aria-label="Filter processes"
-              onInput={(e) => look({ q: e.currentTarget.value })}
-            />
-          </label>
+          <Search
+            id="filter"
+            value={view.q}
+            say={(q) => look({ q })}
+            label="Filter processes"
+            placeholder="user:alice gpu:1 llama"
+          />
         </div>
       }
     >
@@ -344,17 +342,13 @@ function List({
             <thead>
               <tr>
                 {COLUMNS.map((c) => (
-                  <th
+                  <SortHead
                     key={c.key}
-                    scope="col"
-                    class={c.number ? "n" : ""}
-                    aria-sort={key === c.key ? (down ? "descending" : "ascending") : "none"}
-                  >
-                    <button type="button" class="link" onClick={() => sort(c.key, c.number)}>
-                      {c.name}
-                      <span aria-hidden="true">{key === c.key ? (down ? " ↓" : " ↑") : ""}</span>
-                    </button>
-                  </th>
+                    name={c.name}
+                    number={c.number}
+                    sorted={key === c.key ? (down ? "descending" : "ascending") : "none"}
+                    sort={() => sort(c.key, c.number)}
+                  />
                 ))}
                 <th scope="col">Limit</th>
                 {tokens && (
@@ -392,7 +386,7 @@ function List({
       {!groups && (rest.length > 0 || all) && (
         <p class="footnote">
           <button type="button" onClick={() => setAll(!all)}>
-            {all ? `Show the ${FEW} that matter` : `Show all ${list.length}`}
+            {all ? `Show the ${first} that matter` : `Show all ${list.length}`}
           </button>{" "}
           {rest.length > 0 && (
             <span class="dim">

@@ -30,7 +30,7 @@ export function SettingsPanel() {
   const changed = settings?.settings.filter((s) => s.origin !== "default") ?? [];
   const shown = all ? (settings?.settings ?? []) : changed;
   return (
-    <Section id="settings" title="Settings">
+    <Section id="settings" title="Settings" fold>
       <details onToggle={(e) => load(e.currentTarget.open)}>
         <summary>Show what is set, and where</summary>
         {problem && (

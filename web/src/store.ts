@@ -15,10 +15,12 @@ import type {
   HealthVerdict,
   History,
   Life,
+  LimitStretch,
   Metrics,
   Notifier,
   PastEvent,
   Report,
+  Session,
   SourceStatus,
   Summary,
   Why,
@@ -45,6 +47,7 @@ export interface State {
   workers: Worker[];
   forecast: Forecast | null;
   lives: Life[]; // of the last hour
+  limits: LimitStretch[]; // of the last minutes, as the history has them
   filled: number; // how often the last minutes were taken from the history
   past: { gpus: Gpu[]; why: Why; health: HealthVerdict[] } | null; // the moment of place.at
   span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
@@ -53,6 +56,7 @@ export interface State {
   history: boolean; // is there a history database?
   fleet: boolean; // is there a page of all hosts?
   utcOffset: number | null; // minutes: of the times in the daemon's sentences
+  session: Session;
 }
 
 let state: State = {
@@ -74,6 +78,7 @@ let state: State = {
   workers: [],
   forecast: null,
   lives: [],
+  limits: [],
   filled: 0,
   past: null,
   span: null,
@@ -82,6 +87,7 @@ let state: State = {
   history: true,
   fleet: false,
   utcOffset: null,
+  session: { may_act: false, signed_in: false },
 };
 const watchers = new Set<(s: State) => void>();
 
@@ -195,8 +201,12 @@ const judged = () =>
 
 const alerted = () => quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts })));
 
+/** Whether it may act, and whether it can log out. */
+export const signedIn = () => quiet(get<Session>("/api/session").then((session) => set({ session })));
+
 const told = () =>
   Promise.all([
+    signedIn(),
     alerted(),
     quiet(get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => set({ notifiers: n.notifiers }))),
     guarded(),
@@ -241,6 +251,8 @@ async function backfill(): Promise<void> {
       return set({ history: false });
     ring.fill(recent);
     set({ filled: state.filled + 1 });
+    if (!many)
+      set({ limits: (await get<{ stretches: LimitStretch[] }>(`/api/history/limits?since=-${ring.KEPT}s`)).stretches });
   } catch {
     /* a database that doesn't answer now is still there; the next one may work */
   }

@@ -1,238 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last day in one strip above the answer, and below the charts who used the GPUs, when they were loud, and when they were slow.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { celsius, clock, duration, memory, percent, tickText } from "./format";
+// Below the charts: who used the GPUs, when they were loud, and what made programs slow.
+import { useEffect, useState } from "preact/hooks";
+import { celsius, clock, duration, memory, percent } from "./format";
+import { type Lane, lanes, type Limited, limitLanes, type Stay } from "./lanes";
 import { get } from "./live";
-import { levelOf } from "./level";
-import { lanes, type Lane } from "./model";
-import { Choice, Mark, Section } from "./parts";
-import { timeTicks } from "./scale";
+import { Choice, Section } from "./parts";
 import { throttled } from "./plots";
-import { areaPath, holes, sums } from "./slots";
-import { go, goNow, look, type State } from "./store";
-import type { History, Life, PastEvent } from "./types";
+import { areaPath, sums } from "./slots";
+import { go, look, type State } from "./store";
+import { DAY, dayOf, iso, Marks, SLOTS, Strip, Ticks } from "./strip";
+import type { Gpu, History, Life, LimitStretch, PastEvent } from "./types";
 
-const DAY = 86400,
-  SLOTS = 300,
-  MOST = 10;
-const iso = (ms: number) => new Date(ms).toISOString();
+const MOST = 10,
+  LEAST = 0.4; // %: what has just begun is seen, too
 
-/** The day that the strip shows: the last one, or the one around a moment that is longer ago. */
-function dayOf(s: State): { from: number; to: number; now: boolean } {
-  const now = s.sampleAt ?? Date.now(),
-    at = s.place.at ?? s.place.to;
-  if (at == null || at > now - 0.95 * DAY * 1000) return { from: now - DAY * 1000, to: now, now: true };
-  const to = Math.min(now, at + (DAY / 2) * 1000);
-  return { from: to - DAY * 1000, to, now: false };
-}
-
-function useDay(s: State) {
-  const [day, setDay] = useState<{ history: History; events: PastEvent[] } | null>(null);
-  const { from, to, now } = dayOf(s);
-  const tick = now ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0,
-    on = s.link !== "connecting" && s.history;
-  const query = now ? `since=-${DAY}s` : `since=${iso(from)}&until=${iso(to)}`;
-  useEffect(() => {
-    if (!on) return;
-    const stop = new AbortController();
-    Promise.all([
-      get<History>(
-        `/api/history?metric=power_watts,fan_percent,temperature_celsius&${query}&points=${SLOTS}`,
-        stop.signal,
-      ),
-      get<{ events: PastEvent[] }>(`/api/history/events?${query}&kind=finding&limit=300`, stop.signal).catch(() => ({
-        events: [],
-      })),
-    ])
-      .then(([history, e]) => setDay({ history, events: e.events }))
-      .catch(() => undefined);
-    return () => stop.abort();
-  }, [on, query, tick]);
-  return { day, from, to };
-}
-
-function Marks({ events, from, to, labels }: { events: PastEvent[]; from: number; to: number; labels: boolean }) {
-  const share = (ms: number) => Math.max(0, Math.min(100, (100 * (ms - from)) / (to - from)));
-  const shown = events.filter((e) => e.severity !== "info").slice(-60);
-  return (
-    <div class="marks">
-      {shown.map((e) => {
-        const a = Date.parse(e.at),
-          b = a + 1000 * Number((e.data as { duration_seconds?: number } | null)?.duration_seconds ?? 0),
-          level = levelOf(e.severity),
-          text = `${clock(a)}${b > a + 60e3 ? ` to ${clock(b)}` : ""}: ${e.text ?? e.kind}`;
-        return (
-          <span
-            key={`${e.kind}${e.id}`}
-            class={`m ${level}`}
-            style={{ left: `${share(a)}%`, width: `${Math.max(0, share(b) - share(a))}%` }}
-            title={text}
-          >
-            <Mark level={level} label={text} />
-            {labels && share(b) - share(a) > 12 && <span class="t">{e.text}</span>}
-          </span>
-        );
-      })}
-    </div>
-  );
-}
-
-function Ticks({ from, to, most }: { from: number; to: number; most: number }) {
-  return (
-    <div class="ticks" aria-hidden="true">
-      {timeTicks(from / 1000, to / 1000, most).map((t) => (
-        <span key={t} style={{ left: `${(100 * (t * 1000 - from)) / (to - from)}%` }}>
-          {tickText(t * 1000, (to - from) / 1000)}
-        </span>
-      ))}
-    </div>
-  );
-}
-
-/** A click goes to a moment, dragging to a range; the arrow keys of the slider go on from there. */
-function Strip({
-  s,
-  from,
-  to,
-  children,
-  label,
-}: {
-  s: State;
+interface Window {
   from: number;
   to: number;
-  children: preact.ComponentChildren;
-  label: string;
-}) {
-  const box = useRef<HTMLDivElement>(null);
-  const [drag, setDrag] = useState<[number, number] | null>(null);
-  const [over, setOver] = useState<number | null>(null);
-  const at = (e: PointerEvent) => {
-    const r = box.current!.getBoundingClientRect();
-    return from + Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * (to - from);
-  };
-  const share = (ms: number) => (100 * (ms - from)) / (to - from);
-  const range = drag
-    ? [Math.min(...drag), Math.max(...drag)]
-    : s.place.from != null
-      ? [s.place.from, s.place.to!]
-      : null;
-  const width = () => box.current!.clientWidth;
-  const moment = s.place.at ?? to;
+}
+
+const share = (ms: number, w: Window) => Math.max(0, Math.min(100, (100 * (ms - w.from)) / (w.to - w.from)));
+const placed = (s: Window, w: Window) => ({
+  left: `${Math.min(share(s.from, w), 100 - LEAST)}%`,
+  width: `${Math.max(LEAST, share(s.to, w) - share(s.from, w))}%`,
+});
+const middle = (s: Window, w: Window) =>
+  go({ at: (Math.max(s.from, w.from) + Math.min(s.to, w.to)) / 2, from: null, to: null });
+
+function Who({ lane }: { lane: Lane<Stay> | Lane<Limited> }) {
   return (
-    <div
-      class="strip"
-      ref={box}
-      role="slider"
-      tabIndex={0}
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={1000}
-      aria-valuenow={Math.max(0, Math.min(1000, Math.round(share(moment) * 10)))}
-      aria-valuetext={s.place.at == null ? "now" : clock(s.place.at, undefined, true)}
-      onPointerDown={(e) => {
-        if (e.button === 0) setDrag([at(e), at(e)]);
-      }}
-      onPointerMove={(e) => {
-        setOver(at(e));
-        if (drag) setDrag([drag[0], at(e)]);
-      }}
-      onPointerLeave={() => {
-        setOver(null);
-        setDrag(null);
-      }}
-      onPointerUp={(e) => {
-        if (!drag) return;
-        const [a, b] = [Math.min(drag[0], at(e)), Math.max(drag[0], at(e))];
-        setDrag(null);
-        if (((b - a) / (to - from)) * width() < 8) {
-          if (b < to - 0.002 * (to - from)) go({ at: b, from: null, to: null });
-          else goNow();
-        } else go({ at: null, from: a, to: b });
-      }}
-      onKeyDown={(e) => {
-        const by = { ArrowLeft: -1, ArrowRight: 1, PageDown: -12, PageUp: 12 }[e.key];
-        if (!by) return;
-        e.preventDefault();
-        const next = moment + (by * (to - from)) / 1440;
-        if (next >= to) goNow();
-        else go({ at: next, from: null, to: null }, s.place.at == null ? "push" : "replace", 150);
-      }}
-    >
-      {children}
-      {range && (
-        <div
-          class="window"
-          style={{ left: `${share(range[0]!)}%`, width: `${share(range[1]!) - share(range[0]!)}%` }}
-        />
-      )}
-      {s.place.at != null && <div class="cursor" style={{ left: `${share(s.place.at)}%` }} />}
-      {over != null && (
-        <div class="cursor over" style={{ left: `${share(over)}%` }}>
-          <span>{clock(over)}</span>
-        </div>
-      )}
-    </div>
+    <span class="who" title={`${lane.user ? `${lane.user}: ` : ""}${lane.name}, GPU ${lane.gpu}`}>
+      <b>{lane.first ? (lane.user ?? "") : ""}</b> <span>{lane.name}</span> <span class="dim">GPU {lane.gpu}</span>
+    </span>
   );
 }
 
-export function Rail({ s }: { s: State }) {
-  const { day, from, to } = useDay(s);
-  const shape = useMemo(() => {
-    if (!day) return null;
-    const values = sums(day.history, from / 1000, to / 1000, SLOTS, "sum", "power_watts"),
-      top = values.reduce((n: number, v) => Math.max(n, v ?? 0), 1);
-    return { ...areaPath(values, 1.15 * top), holes: holes(values) };
-  }, [day]);
-  return (
-    <>
-      <h2 id="rail-title">
-        {dayOf(s).now ? "Last 24 h" : clock(from).slice(0, 10)} <span class="dim">power, findings</span>
-      </h2>
-      <Strip s={s} from={from} to={to} label="Moment to show">
-        <Marks events={day?.events ?? []} from={from} to={to} labels={false} />
-        <svg viewBox="0 0 1000 100" preserveAspectRatio="none" aria-hidden="true">
-          {shape && (
-            <>
-              <path class="area" d={shape.area} />
-              <path class="load" d={shape.line} />
-            </>
-          )}
-        </svg>
-        {shape?.holes.map(([a, b]) => (
-          <div key={a} class="hole" style={{ left: `${100 * a}%`, width: `${100 * (b - a)}%` }}>
-            {b - a > 0.12 && <span>Not recorded</span>}
-          </div>
-        ))}
-        <Ticks from={from} to={to} most={9} />
-      </Strip>
-      <a class="button" href="#timeline">
-        Timeline
-      </a>
-    </>
-  );
-}
+const titleOf = (lane: Lane<Stay> | Lane<Limited>) =>
+  `${lane.user ? `${lane.user}: ` : ""}${lane.name}, GPU ${lane.gpu}`;
 
-function LaneRow({ lane, from, to }: { lane: Lane; from: number; to: number }) {
-  const LEAST = 0.4; // %: what has just begun is seen, too
-  const share = (ms: number) => Math.max(0, Math.min(100, (100 * (ms - from)) / (to - from)));
-  const text = `${lane.user ? `${lane.user}: ` : ""}${lane.name}, GPU ${lane.gpu}`;
+function LaneRow({ lane, w }: { lane: Lane; w: Window }) {
   return (
     <li>
-      <span class="who" title={text}>
-        <b>{lane.user ?? ""}</b> {lane.name} · GPU {lane.gpu}
-      </span>
+      <Who lane={lane} />
       <span class="lane">
         {lane.spans.map((s) => (
           <button
             type="button"
             key={s.from}
             class={`life ${s.idle ? "idle" : ""}`}
-            style={{
-              left: `${Math.min(share(s.from), 100 - LEAST)}%`,
-              width: `${Math.max(LEAST, share(s.to) - share(s.from))}%`,
-            }}
-            onClick={() => go({ at: (Math.max(s.from, from) + Math.min(s.to, to)) / 2, from: null, to: null })}
-            aria-label={`${text}, ${clock(s.from)} to ${clock(s.to)}`}
+            style={placed(s, w)}
+            onClick={() => middle(s, w)}
+            aria-label={`${titleOf(lane)}, ${clock(s.from)} to ${clock(s.to)}`}
             title={`${clock(s.from)} to ${clock(s.to)} (${duration((s.to - s.from) / 1000)}), ${percent(s.util)} on average, up to ${memory(s.memory)}${s.idle ? "; did nothing" : ""}`}
           />
         ))}
@@ -241,98 +59,206 @@ function LaneRow({ lane, from, to }: { lane: Lane; from: number; to: number }) {
   );
 }
 
-/** Fan and temperature of each GPU, or when heat throttled it. */
-function Loud({ h, from, to, slow, s }: { h: History; from: number; to: number; slow: boolean; s: State }) {
+/** What limited a program, from when to when. */
+function LimitRow({ lane, w }: { lane: Lane<Limited>; w: Window }) {
   return (
-    <ul class="plain lanes" id="lifelines">
-      {h.series.slice(0, MOST).map((series) => {
-        const one = { ...h, series: [series] };
-        const fan = sums(one, from / 1000, to / 1000, SLOTS, "max", "fan_percent"),
-          heat = sums(one, from / 1000, to / 1000, SLOTS, "max", "temperature_celsius");
-        const limit = s.gpus?.find((g) => g.index === series.gpu_index)?.temperature_limit_celsius;
-        const hot = slow ? throttled(series, h.step_seconds, limit) : [];
-        const share = (sec: number) => Math.max(0, Math.min(100, (100 * (sec * 1000 - from)) / (to - from)));
-        const most = (list: (number | null)[]) =>
-          list.reduce<number | null>((n, v) => (v == null ? n : Math.max(n ?? 0, v)), null);
-        return (
-          <li key={series.gpu_index}>
-            <span class="who">
-              <b>GPU {series.gpu_index}</b>{" "}
-              {slow
-                ? hot.length
-                  ? "thermal throttling"
-                  : "not throttled by heat"
-                : `fan up to ${percent(most(fan))}, ${celsius(most(heat))}`}
-            </span>
-            <span class="lane tall">
-              {slow ? (
-                hot.map(([a, b]) => (
-                  <span
-                    key={a}
-                    class="life hot"
-                    style={{ left: `${share(a)}%`, width: `${Math.max(0.3, share(b) - share(a))}%` }}
-                    title={`${clock(a * 1000)} to ${clock(b * 1000)}: thermal throttling`}
-                  />
-                ))
-              ) : (
-                <svg
-                  viewBox="0 0 1000 100"
-                  preserveAspectRatio="none"
-                  role="img"
-                  aria-label={`Fan and temperature of GPU ${series.gpu_index}`}
-                >
-                  <path class="area" d={areaPath(fan, 105).area} />
-                  <path class="heatline" d={areaPath(heat, 105).line} />
-                </svg>
-              )}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
+    <li>
+      <Who lane={lane} />
+      <span class="lane">
+        {lane.spans.map((s) => (
+          <button
+            type="button"
+            key={s.from}
+            class={`life ${s.kind}`}
+            style={placed(s, w)}
+            onClick={() => middle(s, w)}
+            aria-label={`${titleOf(lane)}, ${clock(s.from)} to ${clock(s.to)}: ${s.text}`}
+            title={`${clock(s.from)} to ${clock(s.to)} (${duration((s.to - s.from) / 1000)}): ${s.text}`}
+          >
+            {share(s.to, w) - share(s.from, w) > 8 ? <span>{s.text}</span> : null}
+          </button>
+        ))}
+      </span>
+    </li>
   );
 }
 
-export function Timeline({ s }: { s: State }) {
-  const [lives, setLives] = useState<Life[] | null>(null);
-  const [loud, setLoud] = useState<History | null>(null);
-  const [events, setEvents] = useState<PastEvent[]>([]);
-  const { place, view } = s,
-    day = dayOf(s);
-  const long = view.span > DAY && place.at == null && place.from == null;
-  const from = place.from ?? (long ? day.to - view.span * 1000 : day.from),
-    to = place.to ?? day.to;
-  const moving = place.from == null && day.now;
-  const query = moving ? `since=-${long ? view.span : DAY}s` : `since=${iso(from)}&until=${iso(to)}`;
-  const tick = moving ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0;
-  const on = s.link !== "connecting" && s.history;
+const most = (list: (number | null)[]) =>
+  list.reduce<number | null>((n, v) => (v == null ? n : Math.max(n ?? 0, v)), null);
+
+/** Fan and temperature of a GPU. */
+function LoudRow({ h, gpu, w }: { h: History; gpu: History["series"][number]; w: Window }) {
+  const one = { ...h, series: [gpu] },
+    of = (metric: string) => sums(one, w.from / 1000, w.to / 1000, SLOTS, "max", metric);
+  const fan = of("fan_percent"),
+    heat = of("temperature_celsius"),
+    blows = most(fan);
+  return (
+    <li>
+      <span class="who">
+        <b>GPU {gpu.gpu_index}</b>{" "}
+        <span>
+          {blows == null ? "no fan reported" : `fan up to ${percent(blows)}`}, {celsius(most(heat))}
+        </span>
+      </span>
+      <span class="lane tall">
+        <svg
+          viewBox="0 0 1000 100"
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`Fan and temperature of GPU ${gpu.gpu_index}`}
+        >
+          <path class="area" d={areaPath(fan, 105).area} />
+          <path class="heatline" d={areaPath(heat, 105).line} />
+        </svg>
+      </span>
+    </li>
+  );
+}
+
+/** When heat throttled a GPU; nothing where it did not. */
+function HotRow({ h, gpu, gpus, w }: { h: History; gpu: History["series"][number]; gpus: Gpu[]; w: Window }) {
+  const limit = gpus.find((g) => g.index === gpu.gpu_index)?.temperature_limit_celsius,
+    hot = throttled(gpu, h.step_seconds, limit);
+  if (!hot.length) return null;
+  return (
+    <li>
+      <span class="who">
+        <b>GPU {gpu.gpu_index}</b> <span>thermal throttling</span>
+      </span>
+      <span class="lane">
+        {hot.map(([a, b]) => (
+          <span
+            key={a}
+            class="life heat"
+            style={placed({ from: a * 1000, to: b * 1000 }, w)}
+            title={`${clock(a * 1000)} to ${clock(b * 1000)}: thermal throttling`}
+          />
+        ))}
+      </span>
+    </li>
+  );
+}
+
+interface Stored {
+  lanes: string; // which of them it is for
+  lives: Life[];
+  limits: LimitStretch[];
+  complete: boolean;
+  history: History | null;
+  events: PastEvent[];
+}
+
+const METRICS = {
+  who: "",
+  loud: "fan_percent,temperature_celsius",
+  slow: "temperature_celsius,throttle_reasons,throttle_thermal_seconds",
+};
+
+/** What the history has for the lanes that are wanted. */
+function useStored(s: State, query: string, tick: number): Stored | null {
+  const [stored, setStored] = useState<Stored | null>(null);
+  const { view } = s,
+    on = s.link !== "connecting" && s.history;
   useEffect(() => {
     if (!on) return;
     const stop = new AbortController(),
-      gpu = view.gpu == null ? "" : `&gpu=${view.gpu}`;
-    if (view.lanes === "who")
-      get<{ processes: Life[] }>(`/api/history/processes?${query}&sort=energy&limit=300${gpu}`, stop.signal)
-        .then((h) => setLives(h.processes))
-        .catch(() => undefined);
-    else
-      get<History>(
-        `/api/history?metric=fan_percent,temperature_celsius,throttle_reasons,throttle_thermal_seconds&${query}&points=${SLOTS}${gpu}`,
-        stop.signal,
+      gpu = view.gpu == null ? "" : `&gpu=${view.gpu}`,
+      ask = <T,>(wanted: boolean, path: string, none: T) =>
+        wanted ? get<T>(`${path}${query}${gpu}`, stop.signal) : Promise.resolve(none);
+    const { lanes } = view,
+      processes = lanes !== "loud";
+    Promise.all([
+      ask(processes, "/api/history/processes?sort=energy&limit=300&", { processes: [] as Life[] }),
+      ask(lanes === "slow", "/api/history/limits?limit=4000&", { stretches: [] as LimitStretch[], complete: true }),
+      ask<History | null>(lanes !== "who", `/api/history?metric=${METRICS[lanes]}&points=${SLOTS}&`, null),
+      ask(true, "/api/history/events?kind=finding&limit=300&", { events: [] as PastEvent[] }),
+    ])
+      .then(([p, l, history, e]) =>
+        setStored({
+          lanes,
+          lives: p.processes,
+          limits: l.stretches,
+          complete: l.complete,
+          history,
+          events: e.events,
+        }),
       )
-        .then(setLoud)
-        .catch(() => undefined);
-    get<{ events: PastEvent[] }>(`/api/history/events?${query}&kind=finding&limit=300${gpu}`, stop.signal)
-      .then((e) => setEvents(e.events))
       .catch(() => undefined);
     return () => stop.abort();
   }, [on, query, tick, view.gpu, view.lanes]);
+  return stored;
+}
+
+function Rows({ stored, w, s }: { stored: Stored; w: Window; s: State }) {
+  const { history } = stored;
+  if (stored.lanes === "loud")
+    return (
+      <>
+        {history?.series.slice(0, MOST).map((x) => (
+          <LoudRow key={x.gpu_index} h={history} gpu={x} w={w} />
+        ))}
+      </>
+    );
+  if (stored.lanes === "who") {
+    const list = lanes(stored.lives, w.from, w.to, MOST);
+    if (!list.length) return <li class="dim">No processes were stored in this time.</li>;
+    return (
+      <>
+        {list.map((lane) => (
+          <LaneRow key={lane.key} lane={lane} w={w} />
+        ))}
+      </>
+    );
+  }
+  const list = limitLanes(stored.limits, stored.lives, MOST);
+  return (
+    <>
+      {history?.series.map((x) => (
+        <HotRow key={x.gpu_index} h={history} gpu={x} gpus={s.gpus ?? []} w={w} />
+      ))}
+      {list.map((lane) => (
+        <LimitRow key={lane.key} lane={lane} w={w} />
+      ))}
+      {!list.length && <li class="dim">What limited programs was not judged in this time.</li>}
+      {!stored.complete && <li class="dim">There is more: look at a shorter time.</li>}
+    </>
+  );
+}
+
+const KEYS: Record<State["view"]["lanes"], [string, string][]> = {
+  who: [
+    ["life", "at work"],
+    ["life idle", "held VRAM, did nothing"],
+  ],
+  loud: [
+    ["life", "fan"],
+    ["heatkey", "temperature"],
+  ],
+  slow: [
+    ["life work", "the GPU"],
+    ["life link", "what connects it"],
+    ["life wait", "waits for host or others"],
+    ["life heat", "heat"],
+  ],
+};
+
+export function Timeline({ s }: { s: State }) {
+  const { place, view } = s,
+    day = dayOf(s);
+  const long = view.span > DAY && place.at == null && place.from == null;
+  const w = { from: place.from ?? (long ? day.to - view.span * 1000 : day.from), to: place.to ?? day.to };
+  const moving = place.from == null && day.now;
+  const query = moving ? `since=-${long ? view.span : DAY}s` : `since=${iso(w.from)}&until=${iso(w.to)}`;
+  const stored = useStored(s, query, moving ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0);
   if (!s.history) return null;
-  const list = lanes(lives ?? [], from, to);
+  const left = stored?.lanes === "who" ? lanes(stored.lives, w.from, w.to).length - MOST : 0;
   return (
     <Section
       id="timeline"
       title={place.at != null || place.from != null ? "What happened" : "Timeline"}
-      note={`${clock(from)} to ${clock(to)}`}
+      fold
+      note={`${clock(w.from)} to ${clock(w.to)}`}
       side={
         <div class="controls">
           <Choice
@@ -346,19 +272,12 @@ export function Timeline({ s }: { s: State }) {
             choose={(l) => look({ lanes: l })}
           />
           <span class="dim key">
-            {view.lanes === "who" ? (
-              <>
-                <i class="life" /> at work <i class="life idle" /> held VRAM, did nothing
-              </>
-            ) : view.lanes === "loud" ? (
-              <>
-                <i class="life" /> fan <i class="heatkey" /> temperature
-              </>
-            ) : (
-              <>
-                <i class="life hot" /> thermal throttling
-              </>
-            )}
+            {view.lanes === "slow" && "limited by: "}
+            {KEYS[view.lanes].map(([kind, text]) => (
+              <span key={kind}>
+                <i class={kind} /> {text}{" "}
+              </span>
+            ))}
           </span>
         </div>
       }
@@ -368,26 +287,19 @@ export function Timeline({ s }: { s: State }) {
           <span class="who">
             <b>Findings</b>
           </span>
-          <Strip s={s} from={from} to={to} label="Moment of the timeline">
-            <Marks events={events} from={from} to={to} labels />
+          <Strip s={s} from={w.from} to={w.to} label="Moment of the timeline">
+            <Marks events={stored?.events ?? []} from={w.from} to={w.to} labels />
           </Strip>
         </div>
-        {view.lanes === "who"
-          ? lives && (
-              <ul class="plain lanes" id="lifelines">
-                {list.slice(0, MOST).map((lane) => (
-                  <LaneRow key={lane.key} lane={lane} from={from} to={to} />
-                ))}
-                {!list.length && <li class="dim">No processes were stored in this time.</li>}
-              </ul>
-            )
-          : loud && <Loud h={loud} from={from} to={to} slow={view.lanes === "slow"} s={s} />}
+        <ul class="plain lanes" id="lifelines">
+          {stored && <Rows stored={stored} w={w} s={s} />}
+        </ul>
         <div class="laneaxis">
           <span class="who" />
-          <Ticks from={from} to={to} most={10} />
+          <Ticks from={w.from} to={w.to} most={10} />
         </div>
       </div>
-      {view.lanes === "who" && list.length > MOST && <p class="dim">{list.length - MOST} more used less energy.</p>}
+      {left > 0 && <p class="dim">{left} more used less energy.</p>}
     </Section>
   );
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { login, post, Refused } from "./live";
-import { refreshSides } from "./store";
+import { refreshSides, signedIn } from "./store";
 
 export const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
 
@@ -43,6 +43,24 @@ export function TokenForm({ done }: { done: () => void }) {
   );
 }
 
+/** Ends the session; where the page itself needs a token, it asks for one then. */
+export function LogOut() {
+  const end = async () => {
+    await fetch("/logout", { method: "POST", redirect: "manual" });
+    location.reload();
+  };
+  return (
+    <button type="button" onClick={() => void end()} title="Ends this browser's session; acting needs a token again">
+      Log out
+    </button>
+  );
+}
+
+/** What to know before a button is pressed: without a token it asks for one first. */
+export function ActNote({ may }: { may: boolean }) {
+  return may ? null : <p class="dim">A button asks for a token first.</p>;
+}
+
 /** Runs what needs the token; asks for it first where it is missing. */
 export function useAction(): { run: (path: string, body: unknown) => void; form: ComponentChildren; note: string } {
   const [wanted, setWanted] = useState<{ path: string; body: unknown } | null>(null);
@@ -61,6 +79,13 @@ export function useAction(): { run: (path: string, body: unknown) => void; form:
   return {
     run: (p, b) => void run(p, b),
     note,
-    form: wanted && <TokenForm done={() => void run(wanted.path, wanted.body)} />,
+    form: wanted && (
+      <TokenForm
+        done={() => {
+          void signedIn();
+          void run(wanted.path, wanted.body);
+        }}
+      />
+    ),
   };
 }

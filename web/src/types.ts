@@ -123,6 +123,7 @@ export interface Cause {
   code: string;
   text: string;
   confidence: number;
+  likelihood: string; // the same in words
   evidence: string[];
   pid: number | null;
   process: string | null;
@@ -171,6 +172,7 @@ export interface Why {
   simulated: boolean;
   severity: Severity;
   gpu_index: number | null; // which GPU the answer is about first
+  calm?: string; // what may be said where nothing was found
   gpus: WhyGpu[];
   machine: WhyPart;
   at?: string;
@@ -238,6 +240,7 @@ export interface ReportRow {
 }
 
 export interface Life {
+  life: number; // a run has one
   pid: number;
   gpu_index: number;
   name: string | null;
@@ -253,6 +256,18 @@ export interface Life {
   held_idle: boolean; // as the daemon judges it
 }
 
+/** Minutes in a row in which the same thing limited a process. */
+export interface LimitStretch {
+  life: number;
+  gpu_index: number;
+  since: string;
+  until: string;
+  code: string;
+  words: string; // behind "limited by"
+  doing: string;
+  side: string;
+}
+
 export interface Report {
   answer: string;
   currency: string | null;
@@ -262,6 +277,11 @@ export interface Report {
   containers: ReportRow[];
   models: ReportRow[];
   commands: ReportRow[];
+}
+
+export interface Session {
+  may_act: boolean;
+  signed_in: boolean; // by a cookie
 }
 
 export interface Setting {

@@ -16,12 +16,22 @@ import {
   wattsOf,
 } from "../src/format";
 import { answerLevel, areaLevel, gpuLevel, withFindings } from "../src/level";
-import { slowedBy, throttling } from "../src/limit";
-import { advice, backoff, lanes, likelihood, merge, nearest, sparkline, timeLeft } from "../src/model";
+import { shownState, slowedBy, throttling } from "../src/limit";
+import { lanes, limitBands, limitLanes } from "../src/lanes";
+import { advice, backoff, merge, nearest, sparkline, timeLeft } from "../src/model";
 import { gpusAt, healthAt, pastAt } from "../src/moment";
 import { readPlace, writePlace } from "../src/place";
 import { filtered, grouped, type Row, sorted } from "../src/rows";
-import { type FleetHost, fitting, freest, hostsShown, pageOf, troubleLevel, troubleText } from "../src/hosts";
+import {
+  type FleetHost,
+  fitting,
+  freest,
+  hostCounts,
+  hostsShown,
+  pagesOf,
+  troubleLevel,
+  troubleText,
+} from "../src/hosts";
 import { axis, grid, onto, pace, portions, shifted, spread, stacked, throttled } from "../src/plots";
 import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
@@ -217,7 +227,6 @@ test("a command is told apart from its advice", () => {
     text: "Reboot the host: nothing else helps.",
     command: null,
   });
-  assert.equal(likelihood(0.9), "very likely");
 });
 
 test("the newest sample goes over what is known", () => {
@@ -355,6 +364,7 @@ test("of a moment that was not stored nothing is claimed", () => {
 
 test("lives of processes become lines, and who did nothing is marked", () => {
   const life = (pid: number, first: number, last: number, util: number, energy: number, user = "alice") => ({
+    life: pid,
     pid,
     gpu_index: 0,
     name: "python3",
@@ -369,6 +379,42 @@ test("lives of processes become lines, and who did nothing is marked", () => {
     short_name: user === "bob" ? "train.py · Llama-3.1-8B" : "main.py",
     held_idle: util < 1 && last - first > 1800e3,
   });
+  const limited = (life: number, from: number, to: number, code: string, side: string) => ({
+    life,
+    gpu_index: 0,
+    since: new Date(from).toISOString(),
+    until: new Date(to).toISOString(),
+    code,
+    words: code,
+    doing: `waits for ${code}`,
+    side,
+  });
+  const limits = [
+    limited(1, 0, 60e3, "compute", "gpu"),
+    limited(3, 0, 120e3, "disk", "host"),
+    limited(3, 120e3, 180e3, "heat", "gpu"),
+    limited(3, 180e3, 240e3, "cannot_tell", "none"),
+    limited(9, 0, 60e3, "disk", "host"),
+  ];
+  const slow = limitLanes(limits, [life(1, 0, 3600e3, 50, 1000), life(3, 0, 3600e3, 80, 100, "bob")]);
+  assert.deepEqual(
+    slow.map((l) => [l.user, l.spans.map((s) => s.kind)]),
+    [
+      ["bob", ["wait", "heat"]],
+      ["alice", ["work"]],
+    ],
+    "who waited longest first; what is not known is left out",
+  );
+  assert.deepEqual(
+    limitBands(limits, 150)
+      .get(0)!
+      .map((b) => [b.from, b.to, b.text, b.level]),
+    [
+      [0, 120, "waits: disk", "good"],
+      [120, 150, "heat", "bad"],
+    ],
+    "of the run that was judged for longest, until the page saw for itself",
+  );
   const found = lanes(
     [
       life(1, 0, 3600e3, 50, 10),
@@ -380,12 +426,39 @@ test("lives of processes become lines, and who did nothing is marked", () => {
     9000e3,
   );
   assert.deepEqual(
-    found.map((l) => [l.name, l.user, l.spans.map((s) => s.idle)]),
+    found.map((l) => [l.name, l.user, l.spans.map((s) => s.idle), l.first]),
     [
-      ["train.py · Llama-3.1-8B", "bob", [false]],
-      ["main.py", "alice", [false, true]],
+      ["train.py · Llama-3.1-8B", "bob", [false], true],
+      ["main.py", "alice", [false, true], true],
     ],
   );
+  const several = [
+    life(1, 0, 3600e3, 50, 60),
+    life(2, 0, 3600e3, 50, 100, "bob"),
+    { ...life(3, 0, 3600e3, 50, 50), name: "b" },
+  ];
+  assert.deepEqual(
+    lanes(several, 0, 3600e3).map((l) => [l.user, l.first]),
+    [
+      ["alice", true],
+      ["alice", false],
+      ["bob", true],
+    ],
+    "users with most energy first, their programs together",
+  );
+});
+
+test("a GPU that waits or is held is no GPU at work", () => {
+  const limit = (code: string, side: string) => ({ code, side, words: code, share_percent: 90 });
+  const with1 = (more: object) =>
+    gpu({ processes: [{ pid: 1, name: "a", utilization_percent: 100, memory_mb: 1, ...more }] as Gpu["processes"] });
+  assert.equal(shownState(with1({ limit: limit("straggler_wait", "others") }), "good"), "waits");
+  assert.equal(shownState(with1({ limit: limit("disk", "host") }), "good"), "waits");
+  assert.equal(shownState(with1({ limit: limit("other_programs", "others") }), "good"), "works", "shared is at work");
+  assert.equal(shownState(with1({ limit: limit("compute", "gpu") }), "good"), "works");
+  assert.equal(shownState(gpu({ finding: { code: "context_held" } as Gpu["finding"] }), "note"), "held");
+  assert.equal(shownState(gpu({ state: "lost" }), "bad"), "unreadable");
+  assert.equal(shownState(gpu(), "idle"), "idle");
 });
 
 test("permalinks say the same in both directions", () => {
@@ -633,10 +706,13 @@ test("hosts are found by what is wrong, by name, and by the room they have", () 
   assert.equal(names(hostsShown(hosts, "trouble", "")), "ab");
   assert.equal(names(hostsShown(hosts, "", "", "utilization_percent")), "cdabe", "by a column");
   assert.equal(names(hostsShown([...hosts].reverse(), "", "", "host")), "abcde");
-  assert.equal(
-    pageOf("gpu17", { protocol: "https:", port: "9447" }) + pageOf("a/b", { protocol: "http:", port: "" }),
-    "https://gpu17:9447/http://a%2Fb/",
-  );
+  assert.deepEqual(hostCounts([...hosts, { ...hosts[0]!, trouble: "silent" }]), [
+    ["silent", 1],
+    ["bad", 1],
+  ]);
+  const pages = pagesOf([{ targets: ["gpu17.lab:9448"], labels: { host: "gpu17", __scheme__: "https" } }]);
+  assert.equal(pages.get("gpu17"), "https://gpu17.lab:9448/");
+  assert.equal(pages.get("gpu18"), undefined, "no guess");
   const roomy = of("r", "fine", "info", 9000, 0);
   assert.equal(names(hostsShown([...hosts, roomy], "room", "")), "r");
   assert.equal(names(hostsShown(hosts, "", "h100 E")), "e");

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which section is looked at: the address has it, so that a reload or a link shows the same.
+const SETTLE = 3000, // ms: what comes late (charts, tables) must not push a section away again
+  GESTURES = ["wheel", "touchmove", "pointerdown", "keydown"];
+let led = location.hash !== ""; // the address leads, until a hand moves the page
+
+addEventListener("hashchange", () => (led = true));
+for (const type of GESTURES) addEventListener(type, () => (led = false), { passive: true, capture: true });
+
+/** Goes where the address points, as soon and as long as that is needed. */
+export function toSection(): void {
+  const end = performance.now() + SETTLE;
+  const look = () => {
+    const place = document.getElementById(location.hash.slice(1));
+    if (!led || performance.now() > end) return;
+    place?.scrollIntoView();
+    setTimeout(look, 100);
+  };
+  look();
+}
+
+/** Says which of some sections is at the top, or was asked for, and keeps the address so. */
+export function onSection(ids: readonly string[], say: (id: string) => void): () => void {
+  let waiting = 0,
+    here = "";
+  const where = () => {
+    waiting = 0;
+    const asked = location.hash.slice(1);
+    const tops = ids.map((id) => ({ id, top: document.getElementById(id)?.getBoundingClientRect().top }));
+    const seen = tops.filter((t) => t.top != null && t.top < innerHeight / 3).sort((a, b) => b.top! - a.top!)[0];
+    const next = led && ids.includes(asked) ? asked : scrollY < 80 ? ids[0]! : (seen?.id ?? ids[0]!);
+    if (next === here) return;
+    here = next;
+    say(here);
+    if (!led) history.replaceState(null, "", location.pathname + location.search + (here === ids[0] ? "" : `#${here}`));
+  };
+  const moved = () => (waiting ||= window.setTimeout(where, 150));
+  where();
+  addEventListener("scroll", moved, { passive: true });
+  addEventListener("hashchange", where);
+  return () => {
+    removeEventListener("scroll", moved);
+    removeEventListener("hashchange", where);
+  };
+}
