@@ -113,7 +113,8 @@ int history_limits_write(struct store *s, const struct history_question *q, cons
     struct hour_segments segments;
     int rc = store_gpus(s, host, note_gpu, &w, err);
     if (rc == 0)
-        rc = store_hour_segments(s, q->since_ms / MINUTE_MS, (q->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
+        rc =
+            store_hour_segments(s, q->since_ms / MINUTE_MS, (q->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH, &segments, err);
     for (size_t i = 0; rc == 0 && !w.full && i < segments.count; i++) {
         const struct hour_segment *g = &segments.list[i];
         rc = g->hours ? store_process_hours(s, host, g->from / MINUTES_AN_HOUR, g->to / MINUTES_AN_HOUR, take_hour, &w, err)

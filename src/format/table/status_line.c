@@ -75,11 +75,7 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
                   s->gpus[i].power_mw.state != READING_OK;
         resting &= s->gpus[i].activity.code == ACTIVITY_ASLEEP || s->gpus[i].activity.code == ACTIVITY_IDLE;
     }
-    snprintf(text, size, "%s",
-             asleep    ? "asleep"
-             : resting ? "idle"
-             : unread  ? "no readings: whirr doctor"
-                       : why_calm(s, only));
+    snprintf(text, size, "%s", asleep ? "asleep" : resting ? "idle" : unread ? "no readings: whirr doctor" : why_calm(s, only));
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 
