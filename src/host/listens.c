@@ -37,12 +37,17 @@ static bool is_stopped(const struct env *env, int32_t pid)
     return !read_stat(env, pid, text, &stat) || stat.state == 'T' || stat.state == 't';
 }
 
+static bool network_of(const struct env *env, int32_t pid, char network[64])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
+    return file_read_link(env, path, network, 64) > 0;
+}
+
 static bool same_network(const struct env *env, int32_t pid)
 {
-    char path[64], its[64], ours[64];
-    snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
-    return file_read_link(env, path, its, sizeof its) > 0 && file_read_link(env, "/proc/self/ns/net", ours, sizeof ours) > 0 &&
-           strcmp(its, ours) == 0;
+    char its[64], ours[64];
+    return network_of(env, pid, its) && file_read_link(env, "/proc/self/ns/net", ours, sizeof ours) > 0 && strcmp(its, ours) == 0;
 }
 
 static size_t list_sockets(const struct env *env, int32_t pid, uint64_t *inodes)
@@ -110,24 +115,26 @@ static bool is_among(const uint64_t *inodes, size_t count, uint64_t inode)
     return false;
 }
 
-/* `address` NULL: any port at any address. */
+/* The lines of sockets in its network. -errno. */
+static ssize_t read_table(const struct env *env, int32_t pid, const char *table, char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/net/%s", pid, table);
+    return file_read_head(env, path, text, TABLE_MAX); /* sockets that listen come first: what is cut off are connections */
+}
+
 static bool is_listed(const struct env *env, int32_t pid, const char *table, const uint64_t *inodes, size_t count, uint16_t wanted,
                       char address[LISTEN_ADDRESS_SIZE])
 {
-    char path[64], reached[LISTEN_ADDRESS_SIZE];
+    char reached[LISTEN_ADDRESS_SIZE];
     AUTO_FREE char *text = malloc(TABLE_MAX);
-    snprintf(path, sizeof path, "/proc/%d/net/%s", pid, table);
-    ssize_t len = text ? file_read_head(env, path, text, TABLE_MAX) : -ENOMEM;
-    if (len < 0)
-        return false;
-    struct str rest = {text, (size_t)len}, line, local; /* sockets that listen come first: what is cut off are connections */
+    ssize_t len = text ? read_table(env, pid, table, text) : -ENOMEM;
+    struct str rest = {text, len > 0 ? (size_t)len : 0}, line, local;
     while (str_cut(&rest, '\n', &line)) {
         uint16_t port;
         uint64_t inode;
         if (!listens_read_line(line, &local, &inode) || !is_among(inodes, count, inode))
             continue;
-        if (!address)
-            return true;
         if (read_local(local, &port, reached) && port == wanted) {
             str_copy(address, LISTEN_ADDRESS_SIZE, str_from(reached));
             return true;
@@ -136,12 +143,34 @@ static bool is_listed(const struct env *env, int32_t pid, const char *table, con
     return false;
 }
 
-bool process_is_server(const struct env *env, int32_t pid)
+static void add_listeners(const struct env *env, int32_t pid, const char *table, struct listeners *ret)
 {
+    AUTO_FREE char *text = malloc(TABLE_MAX);
+    ssize_t len = text ? read_table(env, pid, table, text) : -ENOMEM;
+    struct str rest = {text, len > 0 ? (size_t)len : 0}, line, local;
+    while (ret->count < LISTENERS_MAX && str_cut(&rest, '\n', &line))
+        ret->count += listens_read_line(line, &local, &ret->inodes[ret->count]);
+}
+
+bool process_is_server(const struct env *env, int32_t pid, struct mono now, struct listeners *known)
+{
+    enum { AGAIN_MS = 5000 };
     uint64_t inodes[INODES_MAX];
+    char network[64] = "";
     size_t sockets = list_sockets(env, pid, inodes);
-    return sockets &&
-           (is_listed(env, pid, "tcp", inodes, sockets, 0, NULL) || is_listed(env, pid, "tcp6", inodes, sockets, 0, NULL));
+    if (!sockets)
+        return false;
+    if (!network_of(env, pid, network) || strcmp(network, known->network) != 0 || mono_since_ms(now, known->read_at) >= AGAIN_MS) {
+        str_copy(known->network, sizeof known->network, str_from(network));
+        known->read_at = now;
+        known->count = 0;
+        add_listeners(env, pid, "tcp", known);
+        add_listeners(env, pid, "tcp6", known);
+    }
+    for (size_t i = 0; i < sockets; i++)
+        if (is_among(known->inodes, known->count, inodes[i]))
+            return true;
+    return false;
 }
 
 bool process_listens(const struct env *env, int32_t pid, uint16_t port, char address[LISTEN_ADDRESS_SIZE])

@@ -6,15 +6,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 
-enum { LISTEN_ADDRESS_SIZE = 24 };
+enum { LISTEN_ADDRESS_SIZE = 24, LISTENERS_MAX = 1024 };
+
+/* The sockets that listen in one network, for all its processes: the kernel goes through its whole table of connections,
+ * milliseconds on a large host, whenever that is read. */
+struct listeners {
+    char network[64]; /* "net:[4026531840]"; "": none was read */
+    struct mono read_at;
+    size_t count;
+    uint64_t inodes[LISTENERS_MAX];
+};
 
 /* "127.0.0.1", "[::1]". False: it does not listen there, only on an address of the network or in a network of its own, may not be
  * looked at, or is stopped: connections would pile up in front of it. It counts only if the process itself holds the socket:
  * another server on a usual port, or on another loopback address with the same port, is not taken for it. */
 bool process_listens(const struct env *env, int32_t pid, uint16_t port, char address[LISTEN_ADDRESS_SIZE]);
-/* It listens on a TCP port of its network, whichever. False also where it may not be looked at. */
-bool process_is_server(const struct env *env, int32_t pid);
+/* It listens on a TCP port of its network, whichever. False also where it may not be looked at. `known` is from the last seconds,
+ * or is read. */
+bool process_is_server(const struct env *env, int32_t pid, struct mono now, struct listeners *known);
 /* Its parent; 0 unknown. */
 int32_t process_parent(const struct env *env, int32_t pid);

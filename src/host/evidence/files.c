@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "host/evidence/internal.h"
-#include "host/listens.h"
 
 enum {
     MOUNT_AGAIN_MS = 10 * 1000,
@@ -85,11 +84,12 @@ static void find_library(struct evidence_reader *r, struct evidence_memory *w)
 }
 
 /* A server's engine may be a child of the process that has the port. */
-static bool serves(const struct evidence_reader *r, const struct evidence_memory *w)
+static bool serves(struct evidence_reader *r, const struct evidence_memory *w)
 {
     enum { INIT = 1 };
     int64_t parent = w->look_count ? w->looks[w->look_count - 1].stat.parent : 0;
-    return process_is_server(r->env, w->target.pid) || (parent > INIT && process_is_server(r->env, (int32_t)parent));
+    return process_is_server(r->env, w->target.pid, r->now, &r->listeners) ||
+           (parent > INIT && process_is_server(r->env, (int32_t)parent, r->now, &r->listeners));
 }
 
 static bool is_due(const struct evidence_reader *r, struct mono *at, int64_t again_ms)

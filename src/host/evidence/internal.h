@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "host/evidence/evidence.h"
+#include "host/listens.h"
 #include "host/procfs.h"
 
 enum {
@@ -126,6 +127,7 @@ struct evidence_reader {
     struct buf mounts; /* our own mountinfo */
     struct mono mounts_at;
     struct numa_nodes nodes;
+    struct listeners listeners;
     struct evidence_memory **list;
     size_t count, capacity;
 };
