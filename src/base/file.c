@@ -15,7 +15,7 @@ static int call_openat(int dir, const char *path, int flags)
     return openat(dir, path, flags);
 }
 
-const struct file_calls file_calls_system = {.openat = call_openat, .read = read, .write = write};
+const struct file_calls file_calls_system = {.openat = call_openat, .read = read, .pread = pread, .write = write};
 static const struct file_calls *calls = &file_calls_system;
 
 void file_calls_replace(const struct file_calls *with)
@@ -98,10 +98,29 @@ int file_write(const struct env *env, const char *path, struct str text)
     return 0;
 }
 
+static ssize_t end_text(ssize_t got, char *text)
+{
+    if (got < 0)
+        return -errno;
+    text[got] = '\0';
+    return got;
+}
+
 ssize_t file_read_at(int dir, const char *name, char *text, size_t size)
 {
-    AUTO_CLOSE int fd = calls->openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return fd < 0 ? -errno : read_head(fd, text, size);
+    AUTO_CLOSE int fd = file_open_at(dir, name);
+    return fd < 0 ? fd : end_text(calls->read(fd, text, size - 1), text);
+}
+
+int file_open_at(int dir, const char *name)
+{
+    int fd = calls->openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
+ssize_t file_read_again(int fd, char *text, size_t size)
+{
+    return end_text(calls->pread(fd, text, size - 1, 0), text);
 }
 
 int dir_fd_open_at(int dir, const char *name)

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/env.h"
 
@@ -15,6 +16,7 @@ enum { PATH_SIZE = 512 };
 struct file_calls {
     int (*openat)(int dir, const char *path, int flags);
     ssize_t (*read)(int fd, void *to, size_t size);
+    ssize_t (*pread)(int fd, void *to, size_t size, off_t at);
     ssize_t (*write)(int fd, const void *from, size_t size);
 };
 extern const struct file_calls file_calls_system;
@@ -28,8 +30,11 @@ int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...
 ssize_t file_read(const struct env *env, const char *path, char *text, size_t size);
 /* Like file_read, but cut at size - 1 instead of failing. */
 ssize_t file_read_head(const struct env *env, const char *path, char *text, size_t size);
-/* The same for a file below an open directory. */
+/* The same for a file below an open directory, which is read once: the kernel hands out a small file of /proc in one piece. */
 ssize_t file_read_at(int dir, const char *name, char *text, size_t size);
+/* Opens such a file for file_read_again, which reads it from its beginning each time; a descriptor or -errno. */
+int file_open_at(int dir, const char *name);
+ssize_t file_read_again(int fd, char *text, size_t size);
 /* Opens a directory for file_read_at; a descriptor or -errno. */
 int dir_fd_open(const struct env *env, const char *path);
 int dir_fd_open_at(int dir, const char *name);

@@ -8,7 +8,8 @@
 #include "host/evidence/internal.h"
 
 enum {
-    PARENTS_PER_LOOK = 32,
+    PARENTS_AT_FIRST = 32,
+    PARENTS_PER_LOOK = 8, /* later: a program starts its loaders when it begins, and mostly from its main thread */
     TICKS_LEAST_MS = 300, /* ticks are 10 ms: a shorter span gives noise */
     THREAD_LEAST_MS = 4,
 };
@@ -183,14 +184,18 @@ static void keep_io(const struct child_memory *m, struct child_list *l)
 /* Processes that are known by their number, and threads that may have started others. */
 static int list_children(struct evidence_reader *r, struct evidence_memory *w, bool full, struct child_list *l)
 {
-    int32_t pid = w->target.pid, tids[PARENTS_PER_LOOK];
-    int rc = add_children_of(r, l, pid, pid);
-    size_t parents = full && rc == 0 ? threads_parents(&w->threads, tids, PARENTS_PER_LOOK) : 0;
+    int32_t pid = w->target.pid, tids[PARENTS_AT_FIRST];
+    char text[4096];
+    ssize_t rc = kept_read(r, w, KEPT_CHILDREN, text, sizeof text);
+    if (rc < 0)
+        return (int)rc;
+    add_pids(r, l, (struct str){text, (size_t)rc});
+    size_t parents = full ? threads_parents(&w->threads, tids, w->fulls < 2 ? PARENTS_AT_FIRST : PARENTS_PER_LOOK) : 0;
     for (size_t i = 0; i < parents; i++)
         if (tids[i] != pid)
             add_children_of(r, l, pid, tids[i]);
     add_remembered(l, &w->children, pid);
-    return rc;
+    return 0;
 }
 
 static void find_compiler(struct child_memory *m)

@@ -13,27 +13,28 @@
 
 #include "base/cleanup.h"
 #include "host/evidence/internal.h"
-#include "host/identity.h"
 
 enum {
     FILES_PER_ROUND = 512,
     FILES_PER_PROCESS = 8, /* at least: how many processes there are, each is looked at */
     LOOK_LEAST_MS = 300,   /* two looks are so far apart: what is between is answered from the last one */
     QUICK_LEAST_MS = 4,
+    QUICK_FULL_MS = 40,
     FULL_MS = 6000,
-    FORGET_MS = 3000, /* so long, and so many rounds: what a program did before its GPU was busy is over */
+    THREADS_AGAIN_MS = 30 * 1000, /* at the latest: threads that have begun may have children */
+    KEPT_PROCESSES = 16,          /* the first so many keep their files open */
+    IDLE_PERMILLE = 20,           /* of a core, at most: it does next to nothing, whichever of its threads that is */
+    FORGET_MS = 3000,             /* so long, and so many rounds: what a program did before its GPU was busy is over */
     FORGET_ROUNDS = 3,
     WINDOW_MS = 4500, /* what was before says nothing about now */
     WATCHED_MAX = EVIDENCE_TARGETS_MAX,
     FEW_CHILDREN = 32,
     MOUNTS_MAX = 1 << 20,
     MOUNTS_AGAIN_MS = 60 * 1000,
-    PROCESSES_MAX = 4096,
     BUSY_PERMILLE = 500,
-    CANDIDATES_MAX = 96,
 };
 
-static void open_proc(struct evidence_reader *r)
+void open_proc(struct evidence_reader *r)
 {
     if (r->proc < 0)
         r->proc = dir_fd_open(r->env, "/proc");
@@ -51,25 +52,39 @@ struct evidence_reader *evidence_new(const struct env *env)
     return r;
 }
 
+/* ---- which processes are remembered ---- */
+
+static void close_files(struct evidence_memory *w)
+{
+    for (int i = 0; i < KEPT_FILES; i++) {
+        if (w->kept[i] >= 0)
+            close(w->kept[i]);
+        w->kept[i] = -1;
+    }
+    if (w->directory >= 0)
+        close(w->directory);
+    w->directory = -1;
+}
+
+static void forget(struct evidence_reader *r, size_t i)
+{
+    close_files(r->list[i]);
+    r->keeping -= r->list[i]->keeps;
+    free(r->list[i]);
+    r->list[i] = r->list[--r->count];
+}
+
 void evidence_free(struct evidence_reader *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->count; i++)
-        free(r->list[i]);
+    while (r->count)
+        forget(r, r->count - 1);
     free(r->list);
     buf_done(&r->mounts);
     if (r->proc >= 0)
         close(r->proc);
     free(r);
-}
-
-/* ---- which processes are remembered ---- */
-
-static void forget(struct evidence_reader *r, size_t i)
-{
-    free(r->list[i]);
-    r->list[i] = r->list[--r->count];
 }
 
 static void forget_old(struct evidence_reader *r, int64_t after_ms)
@@ -97,6 +112,10 @@ static struct evidence_memory *find(struct evidence_reader *r, const struct evid
     if (!w)
         return NULL;
     w->target = *target;
+    w->directory = -1;
+    memset(w->kept, -1, sizeof w->kept);
+    w->keeps = r->keeping < KEPT_PROCESSES && !env_is_recorded(r->env); /* there files are replaced */
+    r->keeping += w->keeps;
     return r->list[r->count++] = w;
 }
 
@@ -127,39 +146,56 @@ void evidence_begin(struct evidence_reader *r, const struct evidence_round *roun
     forget_old(r, FORGET_ROUNDS * round->gap_ms + FORGET_MS);
 }
 
+ssize_t kept_read(struct evidence_reader *r, struct evidence_memory *w, enum kept_file file, char *text, size_t size)
+{
+    static const char *const names[KEPT_FILES] = {"stat", "schedstat", "wchan", "io"};
+    char name[40];
+    if (!budget_take(r))
+        return -EAGAIN;
+    if (w->kept[file] < 0) {
+        if (names[file])
+            str_copy(name, sizeof name, str_from(names[file]));
+        else
+            snprintf(name, sizeof name, "task/%d/children", (int)w->target.pid);
+        w->kept[file] = file_open_at(w->directory, name);
+    }
+    return w->kept[file] < 0 ? w->kept[file] : file_read_again(w->kept[file], text, size);
+}
+
 /* ---- the main thread ---- */
 
-static void read_wait(struct evidence_reader *r, int process, struct main_look *l)
+static void read_wait(struct evidence_reader *r, struct evidence_memory *w, struct main_look *l)
 {
     char text[128];
     bool sleeps = l->stat.state == 'S' || l->stat.state == 'D';
-    ssize_t n = sleeps ? budget_read(r, process, "wchan", text, sizeof text) : 0;
+    ssize_t n = sleeps ? kept_read(r, w, KEPT_WCHAN, text, sizeof text) : 0;
     l->kind = wait_kind(l->stat.state, (struct str){text, n > 0 ? (size_t)n : 0});
 }
 
-static void read_io(struct evidence_reader *r, int process, struct main_look *l)
+static void read_io(struct evidence_reader *r, struct evidence_memory *w, struct main_look *l)
 {
     char text[512];
-    ssize_t n = budget_read(r, process, "io", text, sizeof text);
+    ssize_t n = kept_read(r, w, KEPT_IO, text, sizeof text);
     l->io_rc = n < 0 ? (int)n : 0;
     proc_io_parse((struct str){text, n > 0 ? (size_t)n : 0}, &l->read_bytes, &l->write_bytes);
 }
 
 /* 0, or -errno: nothing is read of a process that is not the one that is meant. */
-static int look_at_main(struct evidence_reader *r, struct evidence_memory *w, int process)
+static int look_at_main(struct evidence_reader *r, struct evidence_memory *w)
 {
     char text[1024];
     struct main_look l = {.at = r->now};
-    ssize_t n = budget_read(r, process, "stat", text, sizeof text);
+    ssize_t n = kept_read(r, w, KEPT_STAT, text, sizeof text);
     if (n <= 0 || !proc_stat_parse((struct str){text, (size_t)n}, &l.stat))
         return n < 0 ? (int)n : -ESRCH;
     if (w->target.start_key && l.stat.start_ticks != w->target.start_key)
         return -ESRCH;
+    str_copy_clean(w->name, sizeof w->name, l.stat.comm);
     l.stat.comm = (struct str){0};
-    read_wait(r, process, &l);
-    n = budget_read(r, process, "schedstat", text, sizeof text);
+    read_wait(r, w, &l);
+    n = kept_read(r, w, KEPT_SCHEDSTAT, text, sizeof text);
     l.sched_known = n > 0 && proc_schedstat_parse((struct str){text, (size_t)n}, &l.sched);
-    read_io(r, process, &l);
+    read_io(r, w, &l);
     if (w->look_count == LOOKS_MAX)
         memmove(w->looks, w->looks + 1, --w->look_count * sizeof w->looks[0]);
     w->looks[w->look_count++] = l;
@@ -300,22 +336,48 @@ static bool waits_for_files(const struct evidence_memory *w)
     return false;
 }
 
-static void look_at_rest(struct evidence_reader *r, struct evidence_memory *w, int process)
+/* What all threads used less what the main thread did is known without a look at each: none of them used more than that. */
+static bool main_is_busiest(const struct evidence_reader *r, const struct evidence_memory *w, int64_t *main, int64_t *all)
 {
-    int64_t again_ms = r->quick ? QUICK_LEAST_MS : w->fulls < 2 ? LOOK_LEAST_MS : FULL_MS;
+    const struct main_look *from = &w->looks[window_start(r, w)], *to = &w->looks[w->look_count - 1];
+    int64_t elapsed_ns = to->at.ns - from->at.ns, ticks = to->stat.cpu_ticks - from->stat.cpu_ticks;
+    if (elapsed_ns < LOOK_LEAST_MS * (int64_t)NS_PER_MS || !from->sched_known || !to->sched_known)
+        return false;
+    *main = core_permille(to->sched.run_ns - from->sched.run_ns, elapsed_ns);
+    *all = MAX_OF(core_permille(ticks * (NS_PER_S / r->ticks_per_s), elapsed_ns), *main);
+    return *all <= 2 * *main || *all <= IDLE_PERMILLE;
+}
+
+static void look_at_threads(struct evidence_reader *r, struct evidence_memory *w)
+{
+    int64_t main, all;
+    bool by_main = main_is_busiest(r, w, &main, &all);
+    if (!by_main && w->threads.at.ns < w->full_at.ns) {
+        w->threads.count = 0; /* from before they mattered: the next round has something to compare with */
+        w->fulls = 0;
+    }
+    if (!by_main || mono_since_ms(r->now, w->threads.at) >= THREADS_AGAIN_MS)
+        threads_look(r, &w->threads, w->directory);
+    if (by_main)
+        threads_by_main(&w->threads, w->name, main, all);
+}
+
+static void look_at_rest(struct evidence_reader *r, struct evidence_memory *w)
+{
+    int64_t again_ms = w->fulls < 2 ? r->quick ? QUICK_LEAST_MS : LOOK_LEAST_MS : r->quick ? QUICK_FULL_MS : FULL_MS;
     bool full = !w->full_at.ns || mono_since_ms(r->now, w->full_at) >= again_ms;
     if (full)
-        threads_look(r, &w->threads, process);
+        look_at_threads(r, w);
     if (full || w->children.count <= FEW_CHILDREN)
         children_look(r, w, full);
     if (!full)
         return;
     char text[4096];
     struct proc_status status;
-    ssize_t n = budget_read(r, process, "status", text, sizeof text);
+    ssize_t n = budget_read(r, w->directory, "status", text, sizeof text);
     proc_status_parse((struct str){text, n > 0 ? (size_t)n : 0}, &status);
     w->files.swap_bytes = status.vm_swap_bytes >= 0 ? reading_ok(status.vm_swap_bytes) : reading_absent(READING_UNSUPPORTED);
-    cgroup_look(r, &w->cgroup, process);
+    cgroup_look(r, &w->cgroup, w->directory);
     numa_look(r, w, &status);
     files_look(r, w, reading_or(w->threads.busiest, 0) >= BUSY_PERMILLE, waits_for_files(w));
     w->full_at = r->now;
@@ -331,13 +393,13 @@ static int look(struct evidence_reader *r, struct evidence_memory *w)
 {
     char name[16];
     snprintf(name, sizeof name, "%d", (int)w->target.pid);
-    /* The directory stays that of this process: the number may be given to another one, what is open here may not. */
-    AUTO_CLOSE int process = r->proc >= 0 ? dir_fd_open_at(r->proc, name) : -ENOENT;
-    if (process < 0)
-        return process;
-    int rc = look_at_main(r, w, process);
+    if (w->directory < 0)
+        w->directory = r->proc >= 0 ? dir_fd_open_at(r->proc, name) : -ENOENT;
+    int rc = w->directory < 0 ? w->directory : look_at_main(r, w);
     if (rc == 0)
-        look_at_rest(r, w, process);
+        look_at_rest(r, w);
+    if (!w->keeps)
+        close_files(w);
     return rc;
 }
 
@@ -359,47 +421,4 @@ void evidence_look(struct evidence_reader *r, const struct evidence_target *targ
         return;
     }
     evidence_write(r, w, ret);
-}
-
-/* ---- before a driver has answered ---- */
-
-/* A program that has a GPU reserves gigabytes. */
-#define GPU_VSIZE_LEAST ((uint64_t)1 << 30)
-
-struct large_process {
-    struct evidence_target target;
-    uint64_t vsize_bytes;
-};
-
-static int by_size(const void *a, const void *b)
-{
-    uint64_t x = ((const struct large_process *)a)->vsize_bytes, y = ((const struct large_process *)b)->vsize_bytes;
-    return x > y ? -1 : x < y;
-}
-
-size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *ret, size_t max)
-{
-    AUTO_FREE struct large_process *list = calloc(PROCESSES_MAX, sizeof *list);
-    AUTO_DIR DIR *dir = dir_open(r->env, "/proc");
-    size_t count = 0;
-    const struct dirent *e;
-    open_proc(r);
-    while (list && dir && r->proc >= 0 && count < PROCESSES_MAX && (e = readdir(dir))) {
-        char name[300], text[1024];
-        int64_t pid;
-        struct proc_stat stat;
-        if (!str_to_i64(str_from(e->d_name), &pid) || pid <= 0 || pid > INT32_MAX)
-            continue;
-        snprintf(name, sizeof name, "%s/stat", e->d_name);
-        ssize_t n = file_read_at(r->proc, name, text, sizeof text);
-        if (n > 0 && proc_stat_parse((struct str){text, (size_t)n}, &stat) && stat.vsize_bytes >= GPU_VSIZE_LEAST)
-            list[count++] = (struct large_process){{(int32_t)pid, stat.start_ticks}, stat.vsize_bytes};
-    }
-    if (count)
-        qsort(list, count, sizeof *list, by_size);
-    size_t found = 0;
-    for (size_t i = 0; i < MIN_OF(count, (size_t)CANDIDATES_MAX) && found < max; i++)
-        if (process_holds_gpu(r->env, list[i].target.pid) > 0)
-            ret[found++] = list[i].target;
-    return found;
 }

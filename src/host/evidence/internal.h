@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the files of this directory share: the reader, and what is remembered of a process between two looks.
  *
- *   evidence.c  the reader, its budget, the main thread, the window of the last looks
+ *   evidence.c  the reader, its budget, its open files, the main thread, the window of the last looks
+ *   candidates.c  whose evidence will be asked for
  *   threads.c, children.c, cgroup.c, numa.c, files.c  one part of the evidence each: X_look() reads, X_write() tells
  */
 #pragma once
@@ -93,8 +94,15 @@ struct main_look {
     int64_t read_bytes, write_bytes;
 };
 
+/* Files that are read in every round stay open: then each costs one call instead of three. */
+enum kept_file { KEPT_STAT, KEPT_SCHEDSTAT, KEPT_WCHAN, KEPT_IO, KEPT_CHILDREN, KEPT_FILES };
+
 struct evidence_memory {
     struct evidence_target target;
+    int directory;        /* of the process: it stays that of this one, whichever gets its number; negative: not open */
+    bool keeps;           /* what was opened stays open */
+    int kept[KEPT_FILES]; /* negative: not open */
+    char name[EVIDENCE_NAME_SIZE];
     struct mono full_at;
     int fulls;
     struct main_look looks[LOOKS_MAX]; /* newest last */
@@ -130,6 +138,7 @@ struct evidence_reader {
     struct listeners listeners;
     struct evidence_memory **list;
     size_t count, capacity;
+    size_t keeping; /* so many of them keep their files open */
 };
 
 static inline bool budget_take(struct evidence_reader *r)
@@ -142,6 +151,10 @@ static inline ssize_t budget_read(struct evidence_reader *r, int process, const 
 {
     return budget_take(r) ? file_read_at(process, name, text, size) : -EAGAIN;
 }
+
+void open_proc(struct evidence_reader *r); /* unless it is open */
+/* The same for one that stays open. */
+ssize_t kept_read(struct evidence_reader *r, struct evidence_memory *w, enum kept_file file, char *text, size_t size);
 
 static inline bool is_gpu_process(const struct evidence_reader *r, int32_t pid)
 {
@@ -160,6 +173,8 @@ static inline int64_t core_permille(int64_t used_ns, int64_t elapsed_ns)
 /* ---- the parts; `process` is the directory of the process ---- */
 
 void threads_look(struct evidence_reader *r, struct thread_memory *m, int process);
+/* Instead, where the main thread is the busiest: its share of a core, and that of all. */
+void threads_by_main(struct thread_memory *m, const char *name, int64_t main_permille, int64_t all_permille);
 void threads_write(const struct thread_memory *m, struct host_evidence *ret);
 /* Whose children are asked for in this look, beside those of the main thread. */
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max);

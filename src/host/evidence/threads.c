@@ -109,6 +109,13 @@ void threads_look(struct evidence_reader *r, struct thread_memory *m, int proces
     m->at = r->now;
 }
 
+void threads_by_main(struct thread_memory *m, const char *name, int64_t main_permille, int64_t all_permille)
+{
+    m->busiest = reading_ok(main_permille);
+    m->all = reading_ok(all_permille);
+    str_copy(m->busiest_name, sizeof m->busiest_name, str_from(name));
+}
+
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max)
 {
     size_t count = 0;

@@ -338,6 +338,48 @@ static void a_thread_that_computes_is_named(void **state)
     IS(e.cpu_permille, 1500);
 }
 
+static size_t thread_looks;
+
+static int count_thread(int dir, const char *path, int flags)
+{
+    thread_looks += strcmp(path, "5000/schedstat") == 0;
+    return file_calls_system.openat(dir, path, flags);
+}
+
+/* As long as the main thread used more than all others did together, none of them has to be looked at. */
+static void threads_are_looked_at_once_one_of_them_may_be_the_busiest(void **state)
+{
+    (void)state;
+    enum { BEFORE = 20, AFTER = 9, TICKS = 100 };
+    AUTO_SYSROOT struct sysroot s;
+    sysroot_init(&s);
+    AUTO_READER struct evidence_reader *r = evidence_new(&s.env);
+    struct host_evidence e, before;
+    size_t looks_before = 0;
+    const struct file_calls counting = {count_thread, file_calls_system.read, file_calls_system.pread};
+    thread_looks = 0;
+    file_calls_replace(&counting);
+    put(&s, "pt_autograd_0\n", "/proc/%d/task/5000/comm", PID);
+    for (long long i = 0; i < BEFORE + AFTER; i++) {
+        long long main_s = MIN_OF(i, (long long)BEFORE);
+        char other[64];
+        put_process(&s, PID, (struct task){'R', "python", "0", 1, i * TICKS, START, main_s * NS_PER_S, 0, 0, 0});
+        snprintf(other, sizeof other, "%lld 0 5\n", (i - main_s) * NS_PER_S);
+        put(&s, other, "/proc/%d/task/5000/schedstat", PID);
+        look_after(&s, r, 1000, &e);
+        if (i == BEFORE) {
+            before = e;
+            looks_before = thread_looks;
+        }
+    }
+    file_calls_replace(NULL);
+    IS(before.busiest_thread_permille, 1000);
+    assert_string_equal(before.busiest_thread, "python");
+    assert_int_equal(looks_before, 1);
+    IS(e.busiest_thread_permille, 1000);
+    assert_string_equal(e.busiest_thread, "pt_autograd_0");
+}
+
 static void children_are_counted_and_the_busiest_named(void **state)
 {
     (void)state;
@@ -503,7 +545,7 @@ static void a_round_reads_no_more_than_its_files(void **state)
         buf_printf(&children, "%d ", 20000 + i);
     }
     put(&s, children.at, "/proc/%d/task/%d/children", PID, PID);
-    const struct file_calls counting = {count_open, file_calls_system.read};
+    const struct file_calls counting = {count_open, file_calls_system.read, file_calls_system.pread};
     file_calls_replace(&counting);
     for (int i = 0; i < ROUNDS; i++) {
         opened = 0;
@@ -557,6 +599,7 @@ int main(void)
         TEST(what_another_user_hides_is_absent_with_its_reason),
         TEST(nothing_is_read_of_a_process_with_another_start),
         TEST(a_thread_that_computes_is_named),
+        TEST(threads_are_looked_at_once_one_of_them_may_be_the_busiest),
         TEST(children_are_counted_and_the_busiest_named),
         TEST(a_quota_above_the_own_group_counts),
         TEST(a_quota_of_the_first_version_counts),

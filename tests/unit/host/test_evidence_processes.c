@@ -539,17 +539,68 @@ static void what_may_not_be_read_is_denied_and_the_rest_is_told(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static int opened;
+
+static int count_open(int dir, const char *path, int flags)
+{
+    opened++;
+    return file_calls_system.openat(dir, path, flags);
+}
+
+static void files_of_every_round_stay_open(void **state)
+{
+    (void)state;
+    enum { FULL_LOOKS = 2, FURTHER = 3 };
+    const struct file_calls counting = {count_open, file_calls_system.read, file_calls_system.pread};
+    struct clock_manual clock;
+    enum reading_state last = READING_UNREAD;
+    AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0)
+        sleep_for_ever();
+    clock_manual_init(&clock, (struct wall){1800000000000});
+    s.env.clock = &clock.clock;
+    const struct evidence_target target = {s.pid, start_of(&s.env, s.pid)};
+    file_calls_replace(&counting);
+    for (int i = 0; i < FULL_LOOKS + FURTHER; i++) {
+        clock_manual_advance_ms(&clock, 1000);
+        evidence_begin(s.reader, &(struct evidence_round){.all = &target, .count = 1, .looked_at = 1, .gap_ms = 1000});
+        evidence_look(s.reader, &target, &s.e);
+        if (i == FULL_LOOKS - 1)
+            opened = 0;
+        last = s.e.state;
+    }
+    /* What is open is of the process that was, not of one that gets its number. */
+    kill(s.pid, SIGKILL);
+    waitpid(s.pid, NULL, 0);
+    clock_manual_advance_ms(&clock, 1000);
+    evidence_look(s.reader, &target, &s.e);
+    file_calls_replace(NULL);
+    s.pid = 0;
+    assert_int_equal(last, READING_OK);
+    assert_int_not_equal(s.e.state, READING_OK);
+    assert_int_equal(opened, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_reader_of_a_fifo_waits_for_a_pipe), TEST(a_thread_at_a_futex_waits_for_a_lock),
-        TEST(a_sleeper_sleeps_on_purpose),         TEST(a_thread_in_poll_waits_in_poll),
-        TEST(a_parent_waits_for_its_child),        TEST(a_reader_of_a_network_socket_waits_for_it),
-        TEST(a_stopped_process_is_stopped),        TEST(one_busy_thread_is_named),
-        TEST(busy_loaders_are_counted_and_named),  TEST(a_compiler_below_it_is_named),
-        TEST(a_child_of_another_thread_is_found),  TEST(a_quota_of_the_cpu_is_seen_with_its_throttling),
-        TEST(a_reader_of_a_disk_waits_for_it),     TEST(a_file_system_that_does_not_answer_is_waited_for),
-        TEST(memory_that_went_to_swap_is_counted), TEST(what_may_not_be_read_is_denied_and_the_rest_is_told),
+        TEST(files_of_every_round_stay_open),
+        TEST(a_reader_of_a_fifo_waits_for_a_pipe),
+        TEST(a_thread_at_a_futex_waits_for_a_lock),
+        TEST(a_sleeper_sleeps_on_purpose),
+        TEST(a_thread_in_poll_waits_in_poll),
+        TEST(a_parent_waits_for_its_child),
+        TEST(a_reader_of_a_network_socket_waits_for_it),
+        TEST(a_stopped_process_is_stopped),
+        TEST(one_busy_thread_is_named),
+        TEST(busy_loaders_are_counted_and_named),
+        TEST(a_compiler_below_it_is_named),
+        TEST(a_child_of_another_thread_is_found),
+        TEST(a_quota_of_the_cpu_is_seen_with_its_throttling),
+        TEST(a_reader_of_a_disk_waits_for_it),
+        TEST(a_file_system_that_does_not_answer_is_waited_for),
+        TEST(memory_that_went_to_swap_is_counted),
+        TEST(what_may_not_be_read_is_denied_and_the_rest_is_told),
     };
     return RUN_TESTS(tests);
 }
