@@ -37,6 +37,7 @@ struct gathered {
     int64_t step_ms;
     int64_t last_ms, least_ms; /* of the last point; the shortest way between two */
     int64_t *times;
+    enum limit *limits;       /* of a process; one for each point */
     struct aggregate *values; /* metric_count for each point */
     size_t count, capacity;
 };
@@ -49,7 +50,10 @@ static bool grow(struct gathered *g)
     int64_t *times = realloc(g->times, capacity * sizeof *times);
     if (times)
         g->times = times;
-    struct aggregate *values = times ? realloc(g->values, capacity * g->metric_count * sizeof *values) : NULL;
+    enum limit *limits = times ? realloc(g->limits, capacity * sizeof *limits) : NULL;
+    if (limits)
+        g->limits = limits;
+    struct aggregate *values = limits ? realloc(g->values, capacity * g->metric_count * sizeof *values) : NULL;
     if (values)
         g->values = values;
     if (!values)
@@ -58,7 +62,7 @@ static bool grow(struct gathered *g)
     return true;
 }
 
-static int history_json_put(struct gathered *g, int64_t at_ms, const struct aggregate *values)
+static int history_json_put(struct gathered *g, int64_t at_ms, const struct aggregate *values, enum limit limit)
 {
     if (!grow(g))
         return -ENOMEM;
@@ -67,6 +71,7 @@ static int history_json_put(struct gathered *g, int64_t at_ms, const struct aggr
         size_t from = g->metrics[i].of == OF_PROCESS ? g->metrics[i].column : i;
         to[i] = values ? values[from] : (struct aggregate){0};
     }
+    g->limits[g->count] = limit;
     g->times[g->count++] = at_ms;
     return 0;
 }
@@ -80,13 +85,13 @@ static int history_json_gather(void *user, const struct store_point *point)
         g->least_ms = MIN_OF(g->least_ms, since_last);
         int64_t usual = MAX_OF(g->least_ms, g->step_ms);
         if (since_last > GAP_STEPS * usual && since_last > GAP_LEAST_MS) {
-            int rc = history_json_put(g, g->last_ms + g->step_ms, NULL);
+            int rc = history_json_put(g, g->last_ms + g->step_ms, NULL, LIMIT_UNJUDGED);
             if (rc < 0)
                 return rc;
         }
     }
     g->last_ms = point->at.ms;
-    return history_json_put(g, point->at.ms, point->values);
+    return history_json_put(g, point->at.ms, point->values, point->limit);
 }
 
 static void choose_metrics(struct gathered *g, enum history_of of)
@@ -98,6 +103,7 @@ static void choose_metrics(struct gathered *g, enum history_of of)
             g->columns[g->metric_count++] = g->q->metrics[i].column;
         }
     free(TAKE(g->times));
+    free(TAKE(g->limits));
     free(TAKE(g->values));
     g->count = g->capacity = 0;
     g->least_ms = INT64_MAX;
@@ -170,6 +176,15 @@ static void write_subject(struct json_writer *j, const struct gathered *g, const
     for (size_t i = 0; i < g->count; i++)
         jw_number(j, (double)g->times[i] / MS_PER_S);
     jw_end(j);
+    jw_key(j, "limits");
+    if (subject->of == OF_PROCESS) {
+        jw_array(j);
+        for (size_t i = 0; i < g->count; i++)
+            jw_text(j, limit_name(g->limits[i]));
+        jw_end(j);
+    } else {
+        jw_null(j);
+    }
     jw_key_array(j, "metrics");
     for (size_t i = 0; i < g->metric_count; i++) {
         jw_object(j);
@@ -265,6 +280,7 @@ static int answer_series(struct store *s, const struct history_question *q, stru
             write_subject(j, &g, &subjects.list[i]);
     }
     free(g.times);
+    free(g.limits);
     free(g.values);
     jw_end(j);
     if (rc == 0)

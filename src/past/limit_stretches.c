@@ -63,13 +63,11 @@ static int take_minute(void *user, const struct store_process_minute *row)
 static int take_hour(void *user, const struct store_process_hour *row)
 {
     struct limit_walk *w = user;
-    enum limit limit, limits[MINUTES_AN_HOUR] = {0};
+    enum limit limits[MINUTES_AN_HOUR] = {0};
     struct str rest = row->limits;
-    uint64_t minutes;
-    int64_t energy_mj;
-    while (store_hour_limit_next(&rest, &limit, &minutes, &energy_mj))
+    for (struct store_limit one; store_next_limit(&rest, &one);)
         for (int i = 0; i < MINUTES_AN_HOUR; i++)
-            limits[i] = minutes >> i & 1 ? limit : limits[i];
+            limits[i] = one.minutes >> i & 1 ? one.limit : limits[i];
     w->now = row->hour * MINUTES_AN_HOUR;
     int rc = 0;
     for (int i = 0; rc == 0 && i < MINUTES_AN_HOUR; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The processes' part of the report: every minute of every process, added to its user, container, pod, job, command and model, and
- * to what limited the process then.
+ * to what limited the process then (report_limits.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,7 @@
 
 #include "base/cleanup.h"
 #include "insight/facts/levels.h"
-#include "past/presence.h"
-#include "past/report.h"
+#include "past/report_sums.h"
 
 enum { MINUTES_AN_HOUR = 60 };
 #define HELD_LEAST_GIB_HOURS 0.25
@@ -28,14 +27,8 @@ struct member {
     int64_t held_since, held_until;
 };
 
-/* A group while it is summed up. */
-struct sum {
-    struct report_group group;
-    struct presence presence;
-};
-
 struct group_sums {
-    struct sum *list;
+    struct report_sum *list;
     size_t count, capacity;
 };
 
@@ -44,7 +37,8 @@ struct report_work {
     int64_t only;
     struct member *members;
     size_t count, capacity;
-    struct group_sums by[REPORT_BY_COUNT];
+    struct group_sums by[REPORT_BY_LIMIT];
+    struct report_limits limits;
     bool others; /* runs were left out */
 };
 
@@ -58,8 +52,8 @@ static int find_group(struct group_sums *sums, const char *name, bool others, si
     }
     if (!ROOM_FOR_ONE(sums->list, sums->count, sums->capacity, 64))
         return -ENOMEM;
-    struct sum *sum = &sums->list[sums->count];
-    *sum = (struct sum){.group.others = others};
+    struct report_sum *sum = &sums->list[sums->count];
+    *sum = (struct report_sum){.group.others = others};
     str_copy(sum->group.name, sizeof sum->group.name, str_from(name));
     *ret = sums->count++;
     return 0;
@@ -79,30 +73,6 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
         w->by[by].list[m->group[by]].group.processes += !others;
     }
     return 0;
-}
-
-/* One for each limit, at its number. */
-static int make_limits(struct group_sums *sums)
-{
-    for (int limit = LIMIT_UNJUDGED; limit < LIMIT_COUNT; limit++) {
-        if (!ROOM_FOR_ONE(sums->list, sums->count, sums->capacity, LIMIT_COUNT))
-            return -ENOMEM;
-        const char *name = limit_name((enum limit)limit);
-        struct sum *sum = &sums->list[sums->count++];
-        *sum = (struct sum){.group.limit = (enum limit)limit};
-        str_copy(sum->group.name, sizeof sum->group.name, str_from(name ? name : ""));
-    }
-    return 0;
-}
-
-/* A process counts once for each limit. */
-static struct sum *sum_of_limit(struct report_work *w, struct member *member, enum limit limit)
-{
-    struct sum *sum = &w->by[REPORT_BY_LIMIT].list[limit];
-    uint64_t bit = UINT64_C(1) << limit;
-    sum->group.processes += !(member->limited_by & bit);
-    member->limited_by |= bit;
-    return sum;
 }
 
 /* The same for a GPU and its processes, or a process would be there for longer than its GPU. */
@@ -147,18 +117,7 @@ static struct member *find_member(const struct report_work *w, int64_t id)
     return w->count ? bsearch(&key, w->members, w->count, sizeof key, by_id) : NULL;
 }
 
-/* One minute of one process. */
-struct report_minute {
-    int64_t minute, process, gpu_id;
-    double present;           /* part of the minute in which it was there */
-    int64_t sm, memory, peak; /* means; -1 unknown */
-    int64_t energy_mj;
-    bool idle, busy;
-    bool card_idle; /* no process computed on the GPU */
-    enum limit limit;
-};
-
-static int add_to_group(struct sum *sum, const struct report_minute *m)
+int report_sum_minute(struct report_sum *sum, const struct report_minute *m)
 {
     struct report_group *g = &sum->group;
     g->energy_mj += m->energy_mj;
@@ -175,9 +134,9 @@ static int add_minute(struct report_work *w, struct member *member, const struct
 {
     int rc = 0;
     for (int by = 0; rc == 0 && by < REPORT_BY_LIMIT; by++)
-        rc = add_to_group(&w->by[by].list[member->group[by]], m);
+        rc = report_sum_minute(&w->by[by].list[member->group[by]], m);
     if (rc == 0)
-        rc = add_to_group(sum_of_limit(w, member, m->limit), m);
+        rc = report_limits_minute(&w->limits, m, &member->limited_by);
     if (!m->idle || m->memory < PROCESS_HELD_LEAST_BYTES)
         return rc;
     member->held_hours += m->present / 60;
@@ -193,8 +152,12 @@ static int add_minute(struct report_work *w, struct member *member, const struct
 
 static struct report_minute minute_of(const struct store_process_minute *row)
 {
-    struct report_minute m = {
-        .minute = row->minute, .process = row->process, .gpu_id = row->gpu_id, .energy_mj = row->energy_mj, .limit = row->limit};
+    struct report_minute m = {.minute = row->minute,
+                              .process = row->process,
+                              .gpu_id = row->gpu_id,
+                              .energy_mj = row->energy_mj,
+                              .limit = row->limit,
+                              .unattributed_mj = row->unattributed_mj};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
     m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: only energy of its first moments */
     m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
@@ -235,7 +198,7 @@ static int take_minute(void *user, const struct store_process_minute *row)
     return member ? add_minute(walk->work, member, &m) : 0;
 }
 
-static int add_hour_to_group(struct sum *sum, const struct store_process_hour *row, int64_t from_ms)
+int report_sum_hour(struct report_sum *sum, const struct store_process_hour *row, int64_t from_ms)
 {
     const double gib_hours = (double)(1 << 30) * MINUTES_AN_HOUR;
     sum->group.gib_hours += (double)row->byte_minutes / gib_hours;
@@ -245,39 +208,6 @@ static int add_hour_to_group(struct sum *sum, const struct store_process_hour *r
     return presence_add_hour(&sum->presence, row, from_ms);
 }
 
-/* The part of an hour that these minutes are. What was held is spread over the minutes evenly. */
-static struct store_process_hour part_of_hour(const struct store_process_hour *row, uint64_t minutes, int64_t energy_mj)
-{
-    struct store_process_hour part = *row;
-    int of = MAX_OF(__builtin_popcountll(row->present_minutes), 1);
-    part.present_minutes &= minutes;
-    part.busy_minutes &= minutes;
-    part.byte_minutes = row->byte_minutes / of * __builtin_popcountll(part.present_minutes);
-    part.idle_byte_minutes = row->idle_byte_minutes / of * __builtin_popcountll(part.present_minutes);
-    part.energy_mj = energy_mj;
-    return part;
-}
-
-/* What is left of the hour was not judged. */
-static int add_hour_to_limits(struct report_work *w, struct member *member, const struct store_process_hour *row)
-{
-    struct str rest = row->limits;
-    uint64_t minutes, left = row->present_minutes;
-    int64_t energy_mj, left_mj = row->energy_mj;
-    enum limit limit;
-    int rc = 0;
-    while (rc == 0 && store_hour_limit_next(&rest, &limit, &minutes, &energy_mj)) {
-        struct store_process_hour part = part_of_hour(row, minutes, energy_mj);
-        rc = add_hour_to_group(sum_of_limit(w, member, limit), &part, member->from_ms);
-        left &= ~minutes;
-        left_mj -= energy_mj;
-    }
-    if (rc < 0 || (left == 0 && left_mj <= 0))
-        return rc;
-    struct store_process_hour part = part_of_hour(row, left, MAX_OF(left_mj, (int64_t)0));
-    return add_hour_to_group(sum_of_limit(w, member, LIMIT_UNJUDGED), &part, member->from_ms);
-}
-
 static int add_hour(struct report_work *w, struct member *member, const struct store_process_hour *row)
 {
     int64_t minute = row->hour * MINUTES_AN_HOUR;
@@ -285,9 +215,9 @@ static int add_hour(struct report_work *w, struct member *member, const struct s
     double idle = (double)row->idle_byte_minutes / (1 << 30) / MINUTES_AN_HOUR;
     int rc = 0;
     for (int by = 0; rc == 0 && by < REPORT_BY_LIMIT; by++)
-        rc = add_hour_to_group(&w->by[by].list[member->group[by]], row, member->from_ms);
+        rc = report_sum_hour(&w->by[by].list[member->group[by]], row, member->from_ms);
     if (rc == 0)
-        rc = add_hour_to_limits(w, member, row);
+        rc = report_limits_hour(&w->limits, row, member->from_ms, &member->limited_by);
     if (!held)
         return rc;
     double hours = presence_hours(row, held, member->from_ms);
@@ -331,28 +261,33 @@ static int by_energy(const void *a, const void *b)
     return (left->hours < right->hours) - (left->hours > right->hours);
 }
 
+int report_sums_take(struct report *r, enum report_by by, struct report_sum *list, size_t count)
+{
+    struct report_group *groups = calloc(count ? count : 1, sizeof *groups);
+    size_t taken = 0;
+    if (!groups)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        struct presence *presence = &list[i].presence;
+        presence_end(presence);
+        if (by == REPORT_BY_LIMIT && list[i].group.processes == 0)
+            continue;
+        groups[taken] = list[i].group;
+        groups[taken].hours = presence->hours;
+        groups[taken++].busy_hours = presence->busy_hours;
+    }
+    qsort(groups, taken, sizeof *groups, by_energy);
+    r->groups[by] = groups;
+    r->group_count[by] = taken;
+    return 0;
+}
+
 static int take_groups(struct report_work *w)
 {
-    for (int by = 0; by < REPORT_BY_COUNT; by++) {
-        struct group_sums *sums = &w->by[by];
-        struct report_group *groups = calloc(sums->count ? sums->count : 1, sizeof *groups);
-        if (!groups)
-            return -ENOMEM;
-        size_t count = 0;
-        for (size_t i = 0; i < sums->count; i++) {
-            struct presence *presence = &sums->list[i].presence;
-            presence_end(presence);
-            if (by == REPORT_BY_LIMIT && sums->list[i].group.processes == 0)
-                continue;
-            groups[count] = sums->list[i].group;
-            groups[count].hours = presence->hours;
-            groups[count++].busy_hours = presence->busy_hours;
-        }
-        qsort(groups, count, sizeof *groups, by_energy);
-        w->report->groups[by] = groups;
-        w->report->group_count[by] = count;
-    }
-    return 0;
+    int rc = 0;
+    for (int by = 0; rc == 0 && by < REPORT_BY_LIMIT; by++)
+        rc = report_sums_take(w->report, (enum report_by)by, w->by[by].list, w->by[by].count);
+    return rc < 0 ? rc : report_limits_take(&w->limits, w->report);
 }
 
 /* What a card drew while it only held memory: its idle power for so long. Where several held some at once, each pays by its memory.
@@ -426,9 +361,7 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
                                     .since_ms = r->since.ms - r->since.ms % MINUTE_MS,
                                     .until_ms = r->until.ms,
                                     .limit = REPORT_RUNS_MAX + 1};
-    int rc = make_limits(&w.by[REPORT_BY_LIMIT]);
-    if (rc == 0)
-        rc = store_process_runs(s, &span, note_run, &w, err);
+    int rc = store_process_runs(s, &span, note_run, &w, err);
     if (w.count)
         qsort(w.members, w.count, sizeof *w.members, by_id);
     if (rc == 0 && w.others)
@@ -443,7 +376,8 @@ int report_processes(struct store *s, const char *host, int64_t gpu_id, struct r
         take_held(&w);
         rc = find_horizon(s, r, err);
     }
-    for (int by = 0; by < REPORT_BY_COUNT; by++) {
+    report_limits_done(&w.limits);
+    for (int by = 0; by < REPORT_BY_LIMIT; by++) {
         for (size_t i = 0; i < w.by[by].count; i++)
             presence_done(&w.by[by].list[i].presence);
         free(w.by[by].list);

@@ -120,6 +120,48 @@ static void row_reading(struct row_writer *r, const char *key, struct reading va
 
 /* ---- processes ---- */
 
+/* LIMIT_UNJUDGED: none is left. */
+static int next_limit(const struct store_process_run *run, const bool *done)
+{
+    int most = LIMIT_UNJUDGED;
+    for (int i = LIMIT_UNJUDGED + 1; i < LIMIT_COUNT; i++)
+        if (!done[i] && run->limit_minutes[i] > (most ? run->limit_minutes[most] : 0))
+            most = i;
+    return most;
+}
+
+/* What limited it, the longest first, each with its share of the minutes that were judged. */
+static void write_limits(struct row_writer *r, const struct store_process_run *run)
+{
+    AUTO_BUF struct buf cell = BUF(1024);
+    struct json_writer *j = json_of(r);
+    bool done[LIMIT_COUNT] = {true};
+    double all = 0;
+    for (int i = LIMIT_UNJUDGED + 1; i < LIMIT_COUNT; i++)
+        all += run->limit_minutes[i];
+    if (r->header || !run->limits_known) {
+        row_null(r, "limits");
+        return;
+    }
+    if (r->format != HISTORY_CSV)
+        jw_key_array(j, "limits");
+    for (int most; (most = next_limit(run, done)) > LIMIT_UNJUDGED; done[most] = true) {
+        double share = round(1000 * run->limit_minutes[most] / all) / 10;
+        buf_printf(&cell, "%s%s:%g", cell.len ? " " : "", limit_name((enum limit)most), share);
+        if (r->format == HISTORY_CSV)
+            continue;
+        jw_object(j);
+        jw_key_text(j, "code", limit_name((enum limit)most));
+        jw_key_text(j, "words", limit_words((enum limit)most));
+        jw_key_number(j, "share_percent", share);
+        jw_end(j);
+    }
+    if (r->format != HISTORY_CSV)
+        jw_end(j);
+    else
+        row_text(r, "limits", buf_view(&cell).len ? cell.at : "");
+}
+
 static void write_run(struct row_writer *r, const struct store_process_run *run)
 {
     const struct process *p = &run->process;
@@ -148,6 +190,7 @@ static void write_run(struct row_writer *r, const struct store_process_run *run)
     row_bool(r, "held_idle",
              run_was_held_idle(p->type, run->last_seen.ms - run->first_seen.ms, run->sm_mean_permille, run->memory_peak_bytes));
     row_bool(r, "simulated", run->simulated);
+    write_limits(r, run);
     row_end(r);
 }
 
@@ -275,6 +318,7 @@ int history_list_write(struct store *s, struct history_list *list, struct error 
                                         .since_ms = q->since_ms,
                                         .until_ms = q->until_ms,
                                         .within = history_list_within(s, q),
+                                        .limits = true,
                                         .in_order = !q->by_energy,
                                         .cursor = list->cursor,
                                         .run = q->run,

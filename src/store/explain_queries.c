@@ -135,7 +135,7 @@ static int prepare_workers(struct store *s, const struct store_workers *w, struc
         segments = (struct hour_segments){.list = {{from, to, false}}, .count = 1};
     /* SQLite would read the rows once for each process, unless it has them in a table of its own and makes an index for that. */
     buf_printf(&sql, "WITH m AS %s ", s->db->ops->kind == DB_SQLITE ? "MATERIALIZED" : "NOT MATERIALIZED");
-    if ((rc = store_process_rows(s, &segments, "$2", &sql, err)) < 0)
+    if ((rc = store_process_rows(s, &segments, "$2", false, &sql, err)) < 0)
         return rc;
     buf_text(&sql, workers_sql);
     buf_text(&sql, w->by_program ? workers_by_program : workers_each);
@@ -207,9 +207,10 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
     AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql,
              "SELECT m.minute, p.gpu_id, m.process_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
-             "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count, m.limit_code FROM "
-             "process_minutes m"
-             " JOIN processes p ON p.id = m.process_id LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
+             "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count, m.limit_code, "
+             "COALESCE(e.energy_mj - e.attributed_mj, 0) FROM process_minutes m"
+             " JOIN processes p ON p.id = m.process_id LEFT JOIN energy e ON e.minute = m.minute AND e.gpu_id = p.gpu_id"
+             " LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
     buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2");
     int rc = write_of_host(s, host, &sql, err);
@@ -234,7 +235,8 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
                                                  .energy_mj = db_i64(q, 10),
                                                  .gpu_util_sum_permille = or_unknown(q, 11),
                                                  .gpu_util_count = or_unknown(q, 12),
-                                                 .limit = limit_in(q, 13)};
+                                                 .limit = limit_in(q, 13),
+                                                 .unattributed_mj = db_i64(q, 14)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);
@@ -247,9 +249,10 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql, "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
-                   "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj, m.partial_minutes, m.limits FROM process_hours m JOIN "
-                   "processes p ON p.id = "
-                   "m.process_id WHERE m.hour >= $1 AND m.hour < $2");
+                   "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj, m.partial_minutes, m.limits, "
+                   "COALESCE(e.energy_mj - e.attributed_mj, 0), COALESCE(e.watched_ms, 0) FROM process_hours m JOIN processes p ON "
+                   "p.id = m.process_id LEFT JOIN energy_hours e ON e.hour = m.hour AND e.gpu_id = p.gpu_id WHERE m.hour >= $1 AND "
+                   "m.hour < $2");
     int rc = write_of_host(s, host, &sql, err);
     if (rc < 0)
         return rc;
@@ -270,7 +273,9 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                                                .memory_max_bytes = db_is_null(q, 8) ? 0 : db_i64(q, 8),
                                                .energy_mj = db_i64(q, 9),
                                                .partial_minutes = db_text(q, 10),
-                                               .limits = db_text(q, 11)};
+                                               .limits = db_text(q, 11),
+                                               .unattributed_mj = db_i64(q, 12),
+                                               .watched_ms = db_i64(q, 13)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);

@@ -250,8 +250,9 @@ struct hour_segments;
 struct buf;
 /* "(SELECT minute, process_id, samples, memory_max_bytes, ... )": rows as of process_minutes, those of hours at their first.
  * `host`: the parameter with the name of the host whose processes are meant, as "$2"; NULL: all. A hint: the caller's statement
- * joins the host. */
-int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, struct buf *sql, struct error *err);
+ * joins the host. `with_limits`: and `limits`, for store_next_limit. */
+int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, bool with_limits, struct buf *sql,
+                       struct error *err);
 int rollup_pending(struct store *s, int64_t now_ms, struct error *err);
 /* A row that came after its bucket was summed up and its neighbors were deleted. */
 int rollup_add_late(struct store *s, enum series series, const struct reading *one, int64_t subject_id, int64_t at_ms,

@@ -67,6 +67,14 @@ static void read_run(struct db_statement *q, struct store_process_run *run)
     p->util_permille = run->sm_mean_permille;
 }
 
+static void read_limits(struct str limits, struct store_process_run *run)
+{
+    struct store_limit one;
+    run->limits_known = true;
+    while (store_next_limit(&limits, &one))
+        run->limit_minutes[one.limit] += (uint32_t)__builtin_popcountll(one.minutes);
+}
+
 static const char run_columns[] =
     "SELECT p.id, p.gpu_id, g.gpu_index, p.pid, p.start_key, p.started_at_ms, p.name, p.user_name, p.command,"
     " p.container, p.model, p.type, p.first_seen_ms, p.last_seen_ms, p.ended";
@@ -112,7 +120,7 @@ static int within(struct store *s, const struct store_span *span, struct buf *sq
     int rc = store_hour_segments(s, span->since_ms / MINUTE_MS, (span->until_ms + MINUTE_MS - 1) / MINUTE_MS, HOURS_WORTH,
                                  &segments, err);
     if (rc == 0)
-        rc = store_process_rows(s, &segments, span->host ? "$3" : NULL, sql, err); /* the first of store_which_runs */
+        rc = store_process_rows(s, &segments, span->host ? "$3" : NULL, span->limits, sql, err); /* the first of store_which_runs */
     return rc;
 }
 
@@ -125,8 +133,11 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
     if (span->within)
         buf_text(&sql,
                  ", SUM(m.samples), MAX(m.memory_max_bytes), SUM(m.memory_sum_bytes), SUM(m.memory_count), SUM(m.sm_sum_permille),"
-                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated "
-                 "FROM ");
+                 " SUM(m.sm_count), SUM(m.energy_mj) AS energy, h.name, g.uuid, p.container_name, p.job, p.title, g.simulated");
+    if (span->within && span->limits)
+        buf_printf(&sql, ", %s(m.limits, ' ')", s->db->ops->kind == DB_SQLITE ? "GROUP_CONCAT" : "STRING_AGG");
+    if (span->within)
+        buf_text(&sql, " FROM ");
     if (span->within && (rc = within(s, span, &sql, err)) < 0)
         return rc;
     if (span->within)
@@ -152,6 +163,8 @@ int store_process_runs(struct store *s, const struct store_span *span, store_pro
     while ((rc = db_step(q, err)) == 1) {
         struct store_process_run run;
         read_run(q, &run);
+        if (span->within && span->limits)
+            read_limits(db_text(q, 28), &run);
         rc = each(user, &run);
         if (rc != 0)
             break;

@@ -228,7 +228,8 @@ int store_hour_segments(struct store *s, int64_t from, int64_t to, int64_t worth
     return rc;
 }
 
-int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, struct buf *sql, struct error *err)
+int store_process_rows(struct store *s, const struct hour_segments *segments, const char *host, bool with_limits, struct buf *sql,
+                       struct error *err)
 {
     static const char of_host[] = " AND process_id IN (SELECT p.id FROM processes p JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
                                   "h.id = g.host_id AND h.name = ";
@@ -243,21 +244,39 @@ int store_process_rows(struct store *s, const struct hour_segments *segments, co
     const char *filter = narrow ? of_host : "", *name = narrow ? host : "", *end = narrow ? ")" : "";
     static const char rest[] = "process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, "
                                "energy_mj";
+    const char *of_hour = with_limits ? ", limits" : "", *of_minute = with_limits ? ", limit_code AS limits" : "";
     buf_char(sql, '(');
     if (segments->count == 0)
-        buf_printf(sql, "SELECT minute, %s FROM process_minutes WHERE minute < 0", rest);
+        buf_printf(sql, "SELECT minute, %s%s FROM process_minutes WHERE minute < 0", rest, of_minute);
     for (size_t i = 0; i < segments->count; i++) {
         const struct hour_segment *g = &segments->list[i];
         if (g->hours)
-            buf_printf(sql, "%sSELECT hour * 60 AS minute, %s FROM process_hours WHERE hour >= %lld AND hour < %lld%s%s%s",
-                       i ? " UNION ALL " : "", rest, (long long)g->from / MINUTES_AN_HOUR, (long long)g->to / MINUTES_AN_HOUR,
-                       filter, name, end);
+            buf_printf(sql, "%sSELECT hour * 60 AS minute, %s%s FROM process_hours WHERE hour >= %lld AND hour < %lld%s%s%s",
+                       i ? " UNION ALL " : "", rest, of_hour, (long long)g->from / MINUTES_AN_HOUR,
+                       (long long)g->to / MINUTES_AN_HOUR, filter, name, end);
         else
-            buf_printf(sql, "%sSELECT minute, %s FROM process_minutes WHERE minute >= %lld AND minute < %lld%s%s%s",
-                       i ? " UNION ALL " : "", rest, (long long)g->from, (long long)g->to, filter, name, end);
+            buf_printf(sql, "%sSELECT minute, %s%s FROM process_minutes WHERE minute >= %lld AND minute < %lld%s%s%s",
+                       i ? " UNION ALL " : "", rest, of_minute, (long long)g->from, (long long)g->to, filter, name, end);
     }
     buf_char(sql, ')');
     return 0;
+}
+
+bool store_next_limit(struct str *limits, struct store_limit *ret)
+{
+    struct str word, part;
+    char name[LIMIT_NAME_SIZE];
+    while (str_cut(limits, ' ', &word)) {
+        int64_t bits = 1;
+        *ret = (struct store_limit){0};
+        str_cut(&word, ':', &part);
+        str_copy(name, sizeof name, part);
+        bool whole = !word.len || (str_cut(&word, ':', &part) && str_to_i64(part, &bits) && str_to_i64(word, &ret->energy_mj));
+        ret->minutes = (uint64_t)bits;
+        if (whole && limit_from_name(name, &ret->limit))
+            return true;
+    }
+    return false;
 }
 
 struct energy_of {
@@ -311,24 +330,6 @@ int store_energy_of(struct store *s, const int64_t *gpu_ids, size_t count, int64
     for (size_t i = 0; rc == 0 && i < segments.count; i++)
         rc = add_energy(s, &segments.list[i], &of, err);
     return rc;
-}
-
-bool store_hour_limit_next(struct str *rest, enum limit *limit, uint64_t *minutes, int64_t *energy_mj)
-{
-    struct str word, part;
-    char name[LIMIT_NAME_SIZE];
-    int64_t bits;
-    while (str_cut(rest, ' ', &word)) {
-        if (!str_cut(&word, ':', &part))
-            continue;
-        str_copy(name, sizeof name, part);
-        if (!limit_from_name(name, limit) || !str_cut(&word, ':', &part) || !str_to_i64(part, &bits) ||
-            !str_to_i64(word, energy_mj))
-            continue;
-        *minutes = (uint64_t)bits;
-        return true;
-    }
-    return false;
 }
 
 int store_watched_hours(struct store *s, const int64_t *gpu_ids, size_t count, int64_t from_hour, int64_t to_hour,

@@ -16,15 +16,17 @@ enum { SQL_MAX = 1 << 15, RUNS_LOOKED_UP = 500 };
 /* known: samples of the GPU in that minute, once it is summed up. Of several runs, samples with a reading stand for those without.
  */
 static const char by_minute[] = "SELECT minute, MAX(known), MAX(samples), SUM(memory), SUM(memory_most), SUM(sm), SUM(energy), "
-                                "MAX(seen_ms) FROM (";
-static const char of_gpu[] = "SELECT c.id & 4294967295 AS minute, c.samples AS known, 0 AS samples, NULL AS memory, NULL AS "
-                             "memory_most, NULL AS sm, 0 AS energy, 0 AS seen_ms FROM minutes c WHERE c.id >= %lld AND c.id < "
-                             "%lld";
+                                "MAX(seen_ms), MAX(limit_code) FROM (";
+static const char of_gpu[] =
+    "SELECT c.id & 4294967295 AS minute, c.samples AS known, 0 AS samples, NULL AS memory, NULL AS "
+    "memory_most, NULL AS sm, 0 AS energy, 0 AS seen_ms, NULL AS limit_code FROM minutes c WHERE c.id >= %lld AND c.id < "
+    "%lld";
 static const char of_runs[] =
     "SELECT m.minute AS minute, 0 AS known, m.samples AS samples, CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes * m.samples "
     "/ m.memory_count END AS memory, m.memory_max_bytes AS memory_most, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille * "
     "m.samples "
-    "/ m.sm_count END AS sm, m.energy_mj AS energy, p.last_seen_ms AS seen_ms FROM process_minutes m JOIN processes p ON p.id = "
+    "/ m.sm_count END AS sm, m.energy_mj AS energy, p.last_seen_ms AS seen_ms, m.limit_code FROM process_minutes m JOIN processes "
+    "p ON p.id = "
     "m.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2";
 
 /* A step while its minutes come. */
@@ -33,6 +35,7 @@ struct process_step {
     bool there; /* some run had a minute */
     bool known[PROCESS_COLUMNS];
     struct aggregate values[PROCESS_COLUMNS];
+    uint32_t limits[LIMIT_COUNT]; /* minutes */
 };
 
 /* One minute's mean, which stands for so many samples of the GPU. */
@@ -58,6 +61,9 @@ static void add_minute(struct process_step *step, struct db_statement *q)
     if (samples <= 0)
         return;
     step->there |= there;
+    struct str limits = db_text(q, 8);
+    for (struct store_limit one; store_next_limit(&limits, &one);)
+        step->limits[one.limit]++;
     int64_t held = memory ? db_i64(q, 3) / samples : 0, share = sm ? db_i64(q, 5) / samples : 0;
     add_mean(step, PROCESS_MEMORY_BYTES, held, memory ? db_i64(q, 4) : 0, samples);
     add_mean(step, PROCESS_SM_PERMILLE, share, share, samples);
@@ -81,7 +87,10 @@ static int end_step(struct process_step *step, int64_t step_ms, store_point_fn *
     for (int i = 0; i < PROCESS_COLUMNS; i++)
         if (!step->known[i])
             step->values[i] = (struct aggregate){0};
-    const struct store_point point = {.at = {step->at * step_ms}, .values = step->values};
+    struct store_point point = {.at = {step->at * step_ms}, .values = step->values};
+    for (int i = LIMIT_UNJUDGED + 1; i < LIMIT_COUNT; i++)
+        if (step->limits[i] > step->limits[point.limit])
+            point.limit = (enum limit)i;
     return step->there ? each(user, &point) : 0;
 }
 

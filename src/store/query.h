@@ -90,6 +90,7 @@ struct store_point {
     struct wall at;                 /* beginning of the step */
     size_t place;                   /* of its subject among those of the plot */
     const struct aggregate *values; /* in the order of the columns; count 0 where nothing was known */
+    enum limit limit;               /* of a process: what limited it in most of the step's minutes */
 };
 
 /* What is asked for beside the sum and the count of a column; the other of the two is then its mean. */
@@ -127,6 +128,8 @@ struct store_process_run {
     int64_t samples;
     struct reading memory_peak_bytes, memory_mean_bytes, sm_mean_permille;
     int64_t energy_mj;
+    bool limits_known; /* they were asked for */
+    uint32_t limit_minutes[LIMIT_COUNT];
 };
 
 struct store_span {
@@ -134,6 +137,7 @@ struct store_span {
     int64_t gpu_id; /* 0: all */
     int64_t since_ms, until_ms;
     bool within;      /* count only what happened within the time (to the minute), where that is still known */
+    bool limits;      /* within the time: also in how many minutes what limited it */
     bool in_order;    /* oldest first, for pages that stay as they are while runs are added */
     int64_t cursor;   /* in order: runs behind this one; 0: from the first */
     int64_t run;      /* 0: all */
@@ -279,6 +283,7 @@ struct store_process_minute {
     int64_t gpu_samples;                           /* -1: not known */
     int64_t gpu_util_sum_permille, gpu_util_count; /* -1: not known */
     enum limit limit;                              /* in most of its samples */
+    int64_t unattributed_mj;                       /* what the GPU used in the minute and no process was given */
 };
 struct store_process_hour {
     int64_t hour, process, gpu_id;
@@ -286,9 +291,15 @@ struct store_process_hour {
     struct str partial_minutes; /* "17:3/12 18:7/12": was there in 3 of 12 samples of minute 17, ...; all the others wholly */
     struct str limits; /* "disk:7:1250": limited by disk in the minutes of these bits, in which it used so many millijoules; ... */
     int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
+    int64_t unattributed_mj, watched_ms; /* of the GPU in the hour: used and given to no process; watched for so long */
 };
-/* Cuts the next one off the limits of an hour. */
-bool store_hour_limit_next(struct str *rest, enum limit *limit, uint64_t *minutes, int64_t *energy_mj);
+/* The next of `limits`, or of a list of single minutes, "disk cpu_quota": 0 mJ then. */
+struct store_limit {
+    enum limit limit;
+    uint64_t minutes; /* one bit a minute */
+    int64_t energy_mj;
+};
+bool store_next_limit(struct str *limits, struct store_limit *ret);
 typedef int store_process_minute_fn(void *user, const struct store_process_minute *m);
 typedef int store_process_hour_fn(void *user, const struct store_process_hour *h);
 int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,

@@ -17,7 +17,7 @@ from conftest import PATIENCE, WHIRR, Starter, eventually
 PATH = "/api/history"
 NUMBERS = [shapes.Null(shapes.NUMBER)]
 SERIES = {"of": str, "host": str, "gpu_index": shapes.Null(int), "gpu_name": shapes.Null(str), "gpu_uuid": shapes.Null(str), "process": shapes.Null(str),
-          "pid": shapes.Null(int), "times": [shapes.NUMBER], "metrics": [{"name": str, "unit": shapes.Null(str), "mean": NUMBERS, "min": NUMBERS, "max": NUMBERS}]}
+          "pid": shapes.Null(int), "times": [shapes.NUMBER], "limits": shapes.Null([shapes.Null(str)]), "metrics": [{"name": str, "unit": shapes.Null(str), "mean": NUMBERS, "min": NUMBERS, "max": NUMBERS}]}
 HISTORY = {"since": shapes.Null(str), "until": str, "step_seconds": shapes.Null(shapes.NUMBER), "level": shapes.Null(str), "series": [SERIES]}
 BIG_ROWS = 150_000
 SANITIZED = "libasan" in subprocess.run(["ldd", WHIRR], capture_output=True, text=True).stdout

@@ -203,9 +203,13 @@ def test_by_limit(whirr, tmp_path, scenario, code, words, side):
     body = whirr(*ask, "--json").json()
     row = limits_of(body)[code]
     assert row["words"] == words and row["hours"] >= 11 / 60 and row["processes"] >= 1
-    # Energy and cost are those of the processes' minutes with this limit; together the rows are the GPUs'.
-    joules = rows(url, f"SELECT SUM(energy_mj) / 1000.0 FROM process_minutes WHERE limit_code = '{code}'")[0][0]
-    assert row["energy_joules"] == pytest.approx(joules, abs=1) and row["cost"] == pytest.approx(joules / 3.6e6 * 0.3, abs=1e-3)
+    # Energy and cost are what the processes were given in their minutes with this limit, and what their GPU used beside that, shared by those who were there.
+    joules, waited = rows(url, f"""
+        SELECT SUM(m.energy_mj) / 1000.0, SUM((e.energy_mj - e.attributed_mj) * 1.0 / there.count) / 1000 FROM process_minutes m JOIN processes p ON p.id = m.process_id
+        JOIN energy e ON e.minute = m.minute AND e.gpu_id = p.gpu_id JOIN (SELECT m.minute, p.gpu_id, COUNT(*) AS count FROM process_minutes m JOIN processes p
+        ON p.id = m.process_id WHERE m.samples > 0 GROUP BY 1, 2) there ON there.minute = m.minute AND there.gpu_id = p.gpu_id WHERE m.limit_code = '{code}'""")[0]
+    assert row["energy_joules"] == pytest.approx(joules + waited, rel=0.02) and row["cost"] == pytest.approx((joules + waited) / 3.6e6 * 0.3, rel=0.02, abs=1e-3)
+    assert waited > 0.9 * row["energy_joules"] or scenario != "slow-loaders", "a process that computes nothing is given nothing, but its GPU draws power"
     assert sum(row["energy_joules"] for row in body["limits"]) == pytest.approx(body["totals"]["energy_joules"], rel=0.01)
     # Several transactions wrote most of the minutes: the share is of all their samples.
     assert rows(url, f"SELECT COUNT(*) FROM process_stats_minute WHERE limited_by = '{code}' AND limited_percent = 100")[0][0] >= 10
@@ -213,6 +217,27 @@ def test_by_limit(whirr, tmp_path, scenario, code, words, side):
     assert re.search(f"^{words} .* {side}$", text, re.M) and "USER" not in text, text
     title, *lines = whirr(*ask, "--by", "limit", "--csv").out.splitlines()
     assert title.startswith("since,until,kind,name,words,side,hours,") and any(f",{code},{words}," in line for line in lines)
+
+
+def test_runs_and_plots_say_what_limited_a_process(whirr, tmp_path):
+    url = make(tmp_path, "runs", "40", "gpus=1,scenario=slow-loaders", "5", MAKE_HISTORY_JUDGED="1")
+    with sqlite3.connect(url.removeprefix("sqlite:")) as db:
+        minutes = [minute for (minute,) in db.execute("SELECT DISTINCT minute FROM process_minutes ORDER BY 1")]
+        db.execute("UPDATE process_minutes SET limit_code = 'disk' WHERE minute >= ?", (minutes[-10],))
+    (run,) = whirr("history", "--processes", "--since", "-1h", "--store", url, "--json").json()["processes"]
+    share = 100 * (len(minutes) - 10) / len(minutes)
+    assert [(one["code"], one["words"]) for one in run["limits"]] == [("loaders", "its loader processes"), ("disk", "disk")]
+    assert [one["share_percent"] for one in run["limits"]] == pytest.approx([share, 100 - share], abs=0.2)
+    assert f"its loader processes {share:.0f}%" in whirr("history", "--processes", "--since", "-1h", "--store", url, COLUMNS="240").out
+    assert whirr("history", "--processes", "--since", "-1h", "--store", url, "--csv").out.splitlines()[1].endswith(f"disk:{run['limits'][1]['share_percent']:g}")
+    (series,) = whirr("history", "--process", str(run["pid"]), "--since", "-1h", "--store", url, "--json").json()["series"]
+    assert len(series["limits"]) == len(series["times"]) and {*series["limits"]} == {"loaders", "disk"} and series["limits"].count("disk") == 10
+    assert whirr("history", "power_watts", "--since", "-1h", "--store", url, "--json").json()["series"][0]["limits"] is None
+    plots = whirr("history", "--process", str(run["pid"]), "--since", "-1h", "--store", url, "--width", "90").out
+    assert "limited by: A its loader processes, B disk\n" in plots and re.search(r"^ +A{30,}B{8,16}$", plots, re.M), plots
+    # Of whole lives, which the hours are of, nothing is said.
+    hours_only(url)
+    assert whirr("history", "--processes", "--since", "-1h", "--store", url, "--json").json()["processes"][0]["limits"] is None
 
 
 def test_limits_outlive_the_minutes(whirr, tmp_path):

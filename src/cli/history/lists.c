@@ -146,6 +146,16 @@ static void add_text(struct grid *g, const struct page *page, enum ink ink, cons
     grid_add(g, ink, text[0] ? text : page_dash(page));
 }
 
+/* What limited it for the longest, of several also for which share. */
+static void add_limit(struct grid *g, const struct page *page, const json_t *row)
+{
+    const json_t *limits = json_object_get(row, "limits"), *first = json_array_get(limits, 0);
+    char text[96];
+    snprintf(text, sizeof text, json_array_size(limits) > 1 ? "%s %.0f%%" : "%s", json_text(first, "words"),
+             json_number_value(json_object_get(first, "share_percent")));
+    add_text(g, page, INK_PLAIN, text);
+}
+
 static void lists_add_process(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
     lists_add_number(g, page, row, "gpu_index");
@@ -161,6 +171,7 @@ static void lists_add_process(struct grid *g, const struct page *page, const jso
     add_reading(g, page, row, "memory_mean_mb", 1048576, show_bytes);
     add_reading(g, page, row, "utilization_mean_percent", 10, show_percent);
     add_reading(g, page, row, "energy_joules", 1000, show_energy);
+    add_limit(g, page, row);
     add_text(g, page, INK_PLAIN, json_text(row, "container"));
     add_text(g, page, INK_PLAIN, json_text(row, "command"));
 }
@@ -175,8 +186,8 @@ static void add_remainder(struct grid *g, const struct page *page, const json_t 
     for (int i = 0; i < 5; i++)
         add_text(g, page, INK_PLAIN, "");
     add_reading(g, page, row, "energy_joules", 1000, show_energy);
-    add_text(g, page, INK_PLAIN, "");
-    add_text(g, page, INK_PLAIN, "");
+    for (int i = 0; i < 3; i++)
+        add_text(g, page, INK_PLAIN, "");
 }
 
 /* When it was over; only what was found lasts. */
@@ -209,9 +220,9 @@ static void add_event(struct grid *g, const struct page *page, const json_t *row
 int history_show_list(struct buf *out, const struct page *page, bool events, struct str answer, struct error *err)
 {
     static const struct grid_column process_columns[] = {
-        {"GPU", RIGHT, 0}, {"PID", RIGHT, 0},    {"USER", LEFT, 1},      {"NAME", LEFT, 0},
-        {"FROM", LEFT, 2}, {"TO", LEFT, 2},      {"PEAK", RIGHT, 0},     {"MEAN", RIGHT, 3},
-        {"SM", RIGHT, 1},  {"ENERGY", RIGHT, 0}, {"CONTAINER", LEFT, 5}, {"COMMAND", LEFT, 4},
+        {"GPU", RIGHT, 0},       {"PID", RIGHT, 0},      {"USER", LEFT, 1},    {"NAME", LEFT, 0}, {"FROM", LEFT, 2},
+        {"TO", LEFT, 2},         {"PEAK", RIGHT, 0},     {"MEAN", RIGHT, 3},   {"SM", RIGHT, 1},  {"ENERGY", RIGHT, 0},
+        {"LIMITED BY", LEFT, 3}, {"CONTAINER", LEFT, 5}, {"COMMAND", LEFT, 4},
     };
     static const struct grid_column event_columns[] = {{"FROM", LEFT, 0}, {"TO", LEFT, 2},       {"GPU", RIGHT, 0},
                                                        {"KIND", LEFT, 0}, {"SEVERITY", LEFT, 1}, {"WHAT", LEFT, 0}};

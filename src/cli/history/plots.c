@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
+#include "model/limit.h"
 
 enum { PLOTS_MAX = 256 };
 
@@ -168,7 +169,8 @@ static void write_range(struct buf *out, const struct scene *s, const json_t *do
     buf_char(out, '\n');
 }
 
-static void write_plots(struct buf *out, const struct scene *s, struct plot *plots, const char *const *headings, size_t count)
+/* Returns the width of the axis on their left. */
+static int write_plots(struct buf *out, const struct scene *s, struct plot *plots, const char *const *headings, size_t count)
 {
     int margin = 0;
     for (size_t i = 0; i < count; i++)
@@ -185,6 +187,43 @@ static void write_plots(struct buf *out, const struct scene *s, struct plot *plo
     }
     if (s->left_out)
         buf_printf(out, "%zu more plots are left out; name some GPUs or metrics.\n", s->left_out);
+    return margin;
+}
+
+/* ---- what limited a process ---- */
+
+/* What it was limited by at a moment; LIMIT_UNJUDGED: nothing is known. */
+static enum limit limit_at(const json_t *series, double at, double step)
+{
+    const json_t *times = json_object_get(series, "times"), *limits = json_object_get(series, "limits");
+    enum limit limit = LIMIT_UNJUDGED;
+    for (size_t i = 0; i < json_array_size(limits); i++) {
+        const char *code = json_string_value(json_array_get(limits, i));
+        double since = value_at(times, i);
+        if (code && at >= since && at < since + step)
+            limit_from_name(code, &limit);
+    }
+    return limit;
+}
+
+/* Below the plots: a letter for each column, and which limit it stands for. */
+static void write_limits(struct buf *out, const struct scene *s, const json_t *series, double step, int margin)
+{
+    char letters[LIMIT_COUNT] = {0}, next = 'A';
+    int columns = MAX_OF(s->look->width - margin, 10);
+    AUTO_BUF struct buf band = BUF(4096), legend = BUF(4096);
+    for (int i = 0; i < columns; i++) {
+        enum limit limit = limit_at(series, s->since + (s->until - s->since) * (i + 0.5) / columns, step);
+        if (limit && !letters[limit]) {
+            letters[limit] = next++;
+            buf_printf(&legend, "%s%c %s", legend.len ? ", " : "limited by: ", letters[limit], limit_words(limit));
+        }
+        buf_char(&band, limit ? letters[limit] : ' ');
+    }
+    if (next == 'A')
+        return;
+    page_ink(out, s->page, INK_FAINT, buf_view(&legend));
+    buf_printf(out, "\n%*s%s\n", margin, "", buf_view(&band).at);
 }
 
 /* Of all that ever was, the plot begins where something is. */
@@ -222,7 +261,10 @@ static int show_scene(struct buf *out, struct scene *s, const json_t *doc, struc
     }
     write_range(out, s, doc);
     size_t count = plots_gather(s, plots, headings);
-    write_plots(out, s, plots, headings, count);
+    int margin = write_plots(out, s, plots, headings, count);
+    for (size_t i = 0; i < s->series_count; i++)
+        write_limits(out, s, json_array_get(json_object_get(doc, "series"), i),
+                     json_number_value(json_object_get(doc, "step_seconds")), margin);
     history_marks_legend(out, s->page, &s->marks, s->look->width, s->until);
     return 0;
 }
