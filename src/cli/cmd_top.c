@@ -65,6 +65,7 @@ static int top_run(struct cli *cli)
                                 .record = options_value(o, "record", NULL),
                                 .prefs = prefs,
                                 .allow_signals = options_has(o, "allow-signals"),
+                                .read_only = options_has(o, "read-only"),
                                 .direct_color = has_direct_color(),
                                 .mouse = !options_has(o, "no-mouse"),
                                 .width = cli->page.width,
@@ -103,12 +104,30 @@ static const struct option_spec options[] = {
      .any_case = true,
      .help = "Sort processes by a column, as it is called in the table (default: gpu)"},
     {.name = "theme", .argument = "NAME", .values = theme_names, .help = "Colors: default, blind (color-blind safe), light, mono"},
-    {.name = "allow-signals", .help = "Let x signal processes, after a confirmation"},
+    {.name = "allow-signals", .help = "Don't ask whether x may signal processes at all; each signal is confirmed"},
+    {.name = "read-only", .help = "Let no process be signaled or reniced"},
     {.name = "record", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Write every sample to this recording"},
     FLEET_OPTION,
     {.name = "no-mouse", .help = "Leave the mouse to the terminal"},
     {.name = "size", .argument = "WxH", .help = "With --once: the size of the frame (default: the terminal's width, 24 lines)"},
 };
+
+/* The list that ? shows. */
+static void top_manual(struct buf *out)
+{
+    enum { ABOUT = 9 };
+    buf_text(out, "# KEYS\n\n");
+    for (size_t i = 0; i < top_help_count; i++) {
+        char about[ABOUT + 1];
+        AUTO_BUF struct buf keys = BUF(1024);
+        str_copy(about, sizeof about, (struct str){top_help[i], ABOUT});
+        buf_text(&keys, top_help[i] + ABOUT);
+        for (; i + 1 < top_help_count && top_help[i + 1][0] == ' '; i++)
+            buf_printf(&keys, "; %s", top_help[i + 1] + ABOUT);
+        about[strcspn(about, " ")] = '\0';
+        manual_item(out, about, keys.at ? keys.at : "");
+    }
+}
 
 const struct command command_top = {
     .name = "top",
@@ -118,13 +137,14 @@ const struct command command_top = {
                "the past is there from the first frame: left and right move through it, `g` goes to a time (\"03:10\", \"-2h\"), "
                "`n` comes "
                "back to now. `?` lists all keys.\n\n"
-               "Nothing is changed unless --allow-signals is given and a dialog is answered; what the guard is asked to do is "
-               "confirmed, too. "
+               "Nothing is changed unless a dialog is answered with y; the first time it asks whether processes may be signaled at "
+               "all. "
                "Theme, order, columns and window are kept in $XDG_CONFIG_HOME/whirr/top.toml.",
     OPTIONS(options),
     .examples = {{"whirr top", "GPUs, processes and the reason, live"},
                  {"whirr --host gpu1 --host gpu2 top", "several hosts, and one of them from close by"},
                  {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"}},
     .remote = true,
+    .manual = top_manual,
     .run = top_run,
 };

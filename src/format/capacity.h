@@ -36,6 +36,8 @@ bool placement_env(struct buf *out, const struct capacity *c, const struct place
 bool placement_program_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy);
 /* Whether the environment of this process lets a program use that GPU. */
 bool placement_visible(const struct capacity *c, size_t gpu);
+/* The same for one GPU of a snapshot, in one line for a shell. */
+bool gpu_environment(const struct snapshot *s, size_t gpu, char *text, size_t size);
 
 void table_capacity(struct buf *out, const struct page *page, const struct capacity *c);
 void table_placement(struct buf *out, const struct page *page, const struct capacity *c, const struct placement_request *request,

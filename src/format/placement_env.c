@@ -4,10 +4,17 @@
  * CUDA counts devices by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID, which is the driver's order; UUIDs mean the same card in
  * any order, so they are preferred. HIP and Level Zero count the cards of their maker, in the order of PCI addresses.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/env.h"
 #include "format/capacity.h"
+
+/* By which GPUs of a maker are chosen by their number; NULL: not known. */
+static const char *variable_of(const char *vendor)
+{
+    return strcmp(vendor, "amd") == 0 ? "HIP_VISIBLE_DEVICES=" : strcmp(vendor, "intel") == 0 ? "ZE_AFFINITY_MASK=" : NULL;
+}
 
 static bool all_have_uuids(const struct capacity *c, const struct placement_copy *copy)
 {
@@ -35,6 +42,24 @@ static void positions(struct buf *out, const struct capacity *c, const struct pl
     buf_char(out, '\n');
 }
 
+bool gpu_environment(const struct snapshot *s, size_t gpu, char *text, size_t size)
+{
+    const struct gpu_id *id = &s->gpus[gpu].id;
+    int before = 0;
+    for (size_t i = 0; i < gpu; i++)
+        before += strcmp(s->gpus[i].id.vendor, id->vendor) == 0;
+    bool uuid = strncmp(id->uuid, "GPU-", 4) == 0;
+    if (strcmp(id->vendor, "nvidia") == 0 && uuid)
+        snprintf(text, size, "CUDA_VISIBLE_DEVICES=%s", id->uuid);
+    else if (strcmp(id->vendor, "nvidia") == 0)
+        snprintf(text, size, "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=%d", before);
+    else if (variable_of(id->vendor))
+        snprintf(text, size, "%s%d", variable_of(id->vendor), before);
+    else
+        return false;
+    return true;
+}
+
 bool placement_env(struct buf *out, const struct capacity *c, const struct placement_copy *copy)
 {
     if (copy->share_count == 0)
@@ -54,9 +79,7 @@ bool placement_env(struct buf *out, const struct capacity *c, const struct place
         buf_char(out, '\n');
         return true;
     }
-    const char *variable = strcmp(first->id.vendor, "amd") == 0     ? "HIP_VISIBLE_DEVICES="
-                           : strcmp(first->id.vendor, "intel") == 0 ? "ZE_AFFINITY_MASK="
-                                                                    : NULL;
+    const char *variable = variable_of(first->id.vendor);
     if (!variable || first->instance >= 0)
         return false;
     buf_text(out, variable);

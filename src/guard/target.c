@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
@@ -88,6 +89,19 @@ int target_signal(const struct env *env, struct claim_identity who, int number, 
         return rc;
     if ((fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) : kill(who.pid, number)) < 0) /* before Linux 5.3 */
         return error_set(err, -errno, "cannot signal process %d: %s", who.pid, strerror(errno));
+    return 0;
+}
+
+int target_renice(const struct env *env, struct claim_identity who, int by, int *ret_before, int *ret_after, struct error *err)
+{
+    int rc = target_check(env, who, err);
+    if (rc < 0)
+        return rc;
+    errno = 0;
+    *ret_before = getpriority(PRIO_PROCESS, (id_t)who.pid);
+    if (errno || setpriority(PRIO_PROCESS, (id_t)who.pid, *ret_before + by) < 0)
+        return error_set(err, -errno, "cannot change the nice value of process %d: %s", who.pid, strerror(errno));
+    *ret_after = getpriority(PRIO_PROCESS, (id_t)who.pid);
     return 0;
 }
 

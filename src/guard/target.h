@@ -16,6 +16,9 @@ int target_check(const struct env *env, struct claim_identity who, struct error 
 /* Checks and signals that very process, and no other that gets its pid meanwhile. */
 int target_signal(const struct env *env, struct claim_identity who, int number, struct error *err);
 
+/* Checks that very process and changes its nice value by so much. */
+int target_renice(const struct env *env, struct claim_identity who, int by, int *ret_before, int *ret_after, struct error *err);
+
 /* Is there room in host memory for so many more bytes, on the machine and in the process's control groups? -ENOMEM with how
  * much is missing. Checkpointing moves the GPU's memory there. */
 int target_host_room(const struct env *env, int32_t pid, int64_t bytes, struct error *err);

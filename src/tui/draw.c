@@ -203,7 +203,8 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
 {
     static const struct key_hint always[] = {{'q', "q", "quit"}, {'?', "?", "help"}};
     static const struct key_hint overview[] = {
-        {TOP_KEY_ENTER, "Enter", "why"},
+        {TOP_KEY_ENTER, "Enter", "open"},
+        {'2', "2", "why"},
         {TOP_KEY_LEFT, "←→", "time"},
         {'/', "/", "filter"},
         {'s', "s", "sort"},
@@ -328,6 +329,7 @@ void draw_frame(struct top *t, struct canvas *c)
 {
     canvas_clear(c);
     c->utf8 = t->utf8;
+    c->blocks = t->settings.blocks;
     t->zone_count = 0;
     const struct snapshot *s = top_shown(t);
     draw_header(t, c);

@@ -42,11 +42,13 @@ void draw_column_titles(struct top *t, struct canvas *c, const struct column_tit
 
 void draw_filter_words(const struct top *t, struct canvas *c, int y)
 {
-    char words[sizeof t->filter + 32] = "";
+    char words[sizeof t->filter + 64] = "";
     if (t->filter[0])
         snprintf(words, sizeof words, "filter: %s", t->filter);
     if (t->settings.compute_only && !t->fleet)
         snprintf(words + strlen(words), sizeof words - strlen(words), "%scompute only", words[0] ? ", " : "");
+    if (t->settings.hide_idle && !t->fleet)
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%sidle ones hidden", words[0] ? ", " : "");
     if (words[0] && c->width >= 60)
         canvas_right(c, c->width / 2, y, c->width - c->width / 2 - 1, TINT_WARN, words);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One process from close by, in a box over the table that can be scrolled.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,61 @@ static void put_lifeline(struct leaf *l, const struct top *t, const struct page 
     draw_details_put(l, " ", text);
 }
 
+/* Without a daemon: its course in the samples that top has kept. */
+static const struct process *process_in(const struct snapshot *s, const struct gpu *gpu, const struct process *p)
+{
+    for (size_t g = 0; g < s->gpu_count; g++)
+        for (size_t i = 0; s->gpus[g].index == gpu->index && i < s->gpus[g].process_count; i++)
+            if (s->gpus[g].processes[i].pid == p->pid && s->gpus[g].processes[i].start_key == p->start_key)
+                return &s->gpus[g].processes[i];
+    return NULL;
+}
+
+static void put_course(struct leaf *l, const struct top *t, const struct top_row *row, const char *label, enum tint tint,
+                       enum process_metric metric, double full)
+{
+    float values[TOP_KEPT];
+    for (size_t i = 0; i < t->kept_count; i++) {
+        const struct process *p = process_in(t->kept[i], row->gpu, row->process);
+        struct reading r = p ? p->metric[metric] : reading_absent(READING_UNREAD);
+        values[i] = r.state == READING_OK && full > 0 ? (float)((double)r.value / full) : NAN;
+    }
+    put_plot(l, label, tint, values, t->kept_count);
+}
+
+/* "at the power limit 3m 10s, waits for disk 12s": how long what limited it, in the same samples. */
+static void put_limits(struct leaf *l, const struct top *t, const struct top_row *row)
+{
+    size_t count[LIMIT_COUNT] = {0};
+    AUTO_BUF struct buf out = BUF(512);
+    for (size_t i = 0; i < t->kept_count; i++) {
+        const struct process *p = process_in(t->kept[i], row->gpu, row->process);
+        count[p ? p->limit.code : LIMIT_UNJUDGED]++;
+    }
+    for (int k = LIMIT_UNJUDGED + 1; k < LIMIT_COUNT; k++) {
+        char span[WORDS_SIZE];
+        if (count[k])
+            buf_printf(&out, "%s%s %s", out.len ? ", " : "", limit_doing((enum limit)k),
+                       words_duration((int64_t)count[k] * t->interval_ms, span));
+    }
+    if (out.len)
+        draw_details_put(l, "Limit", out.at);
+}
+
+static void put_kept(struct leaf *l, const struct top *t, const struct page *page, const struct top_row *row)
+{
+    char text[96], at[MOMENT_TEXT_SIZE];
+    if (t->details.slots || t->kept_count < 2 || t->cursor_ms)
+        return;
+    put_course(l, t, row, "Util", TINT_UTIL, PROCESS_METRIC_util_permille, 1000);
+    put_course(l, t, row, "VRAM", TINT_MEMORY, PROCESS_METRIC_mem_bytes, (double)reading_or(row->gpu->mem_total_bytes, 0));
+    put_course(l, t, row, "Power", TINT_POWER, PROCESS_METRIC_power_mw, (double)reading_or(row->gpu->power_limit_mw, 0));
+    put_limits(l, t, row);
+    moment_format(t->kept[0]->taken_at, page->now, at);
+    snprintf(text, sizeof text, "since %s, when top was started or as far back as it keeps", at);
+    draw_details_put(l, " ", text);
+}
+
 /* Lines of "LABEL\tTEXT". */
 static void put_lines(struct leaf *l, const char *text)
 {
@@ -137,6 +193,7 @@ static void put_all(struct leaf *l, const struct top *t, const struct top_row *r
     }
     put_energy(l, t, &page, row);
     put_lifeline(l, t, &page);
+    put_kept(l, t, &page, row);
     if (!t->details.text || !str_starts(str_from(t->details.text), "Command\t"))
         draw_details_put(l, "Command", p->command);
     if (t->details.text)

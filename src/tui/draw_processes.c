@@ -5,9 +5,19 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/facts/levels.h"
 #include "tui/draw.h"
 
-enum { COMMAND_LEAST = 24, IDLE_SHOWN_MS = 60000 };
+enum { COMMAND_LEAST = 16, COMMAND_LEAST_WIDE = 30, WIDE_FROM = 110, IDLE_SHOWN_MS = 60000 };
+
+/* What the units of the GPU did is the work of the one that is busy there; of several it is not known whose it is. */
+static struct reading work_of(const struct gpu *gpu, const struct process *p)
+{
+    for (size_t i = 0; i < gpu->process_count; i++)
+        if (gpu->processes[i].pid != p->pid && !process_is_idle(&gpu->processes[i]))
+            return reading_absent(READING_UNSUPPORTED);
+    return process_is_idle(p) ? reading_absent(READING_UNSUPPORTED) : gpu->sm_active_permille;
+}
 
 static bool has_idle_process(const struct top *t)
 {
@@ -17,18 +27,22 @@ static bool has_idle_process(const struct top *t)
     return false;
 }
 
-static bool has_limit(const struct top *t)
+/* What a column shows in some row; the others are left out. */
+static bool is_filled(const struct process *p, const struct gpu *gpu, enum top_column column)
 {
-    for (size_t i = 0; i < t->row_count; i++)
-        if (t->rows[i].process && t->rows[i].process->limit.code != LIMIT_UNJUDGED)
-            return true;
-    return false;
+    switch (column) {
+    case COL_LIMIT: return p->limit.code != LIMIT_UNJUDGED;
+    case COL_JOB: return p->job[0];
+    case COL_TOKENS: return p->tokens_milli.state == READING_OK;
+    case COL_WORK: return work_of(gpu, p).state == READING_OK;
+    default: return true;
+    }
 }
 
-static bool has_job(const struct top *t)
+static bool any_filled(const struct top *t, enum top_column column)
 {
     for (size_t i = 0; i < t->row_count; i++)
-        if (t->rows[i].process && t->rows[i].process->job[0])
+        if (t->rows[i].process && is_filled(t->rows[i].process, t->rows[i].gpu, column))
             return true;
     return false;
 }
@@ -39,11 +53,11 @@ static unsigned choose_columns(const struct top *t, int width)
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
-    if (!has_limit(t))
-        chosen &= ~(1U << COL_LIMIT);
-    if (!has_job(t))
-        chosen &= ~(1U << COL_JOB);
-    return draw_columns_that_fit(top_columns, COL_COUNT, chosen, width - COMMAND_LEAST);
+    static const enum top_column rare[] = {COL_LIMIT, COL_JOB, COL_TOKENS, COL_WORK};
+    for (size_t i = 0; i < ARRAY_LEN(rare); i++)
+        if (!any_filled(t, rare[i]))
+            chosen &= ~(1U << rare[i]);
+    return draw_columns_that_fit(top_columns, COL_COUNT, chosen, width - (width < WIDE_FROM ? COMMAND_LEAST : COMMAND_LEAST_WIDE));
 }
 
 /* The folder of a program says little, and takes the room of its arguments. */
@@ -58,6 +72,18 @@ static const char *command_of(const struct process *p)
         if (command[i - 1] == '/')
             return command + i;
     return command;
+}
+
+/* What it is called everywhere, then its command line, where that says more. */
+static void name_text(char *text, size_t size, const struct process *p)
+{
+    char words[PROCESS_WORDS];
+    const char *command = command_of(p);
+    process_words(p, SHORT_NAME, words);
+    if (strncmp(command, words, strlen(words)) == 0 || !process_title(p)[0])
+        str_copy(text, size, str_from(command));
+    else
+        snprintf(text, size, "%s  %s", words, command);
 }
 
 static void age_text(char text[NUMBER_SIZE], const struct page *page, int64_t ms)
@@ -84,6 +110,12 @@ static void number_text(char text[NUMBER_SIZE], const struct page *page, const s
     case COL_WATTS: show_watts(text, page, p->power_mw); break;
     case COL_CPU: show_percent(text, page, p->cpu_permille); break;
     case COL_RAM: show_bytes(text, page, p->host_mem_bytes); break;
+    case COL_TOKENS:
+        if (p->tokens_milli.state == READING_OK)
+            snprintf(text, NUMBER_SIZE, "%.0f", (double)p->tokens_milli.value / 1000);
+        else
+            snprintf(text, NUMBER_SIZE, "%s", page_dash(page));
+        break;
     default: text[0] = '\0'; break;
     }
 }
@@ -128,7 +160,13 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
     case COL_BY: str_copy(text, size, str_from(process_basis_word(p->power_basis))); break;
     case COL_NAME: str_copy(text, size, str_from(process_title(p))); break;
     case COL_MODEL: str_copy(text, size, str_from(p->model)); break;
-    case COL_COMMAND: str_copy(text, size, str_from(command_of(p))); break;
+    case COL_COMMAND: name_text(text, size, p); break;
+    case COL_WORK:
+        if (row->process) {
+            show_percent(number, &page, work_of(row->gpu, p));
+            str_copy(text, size, str_from(number));
+        }
+        break;
     default:
         number_text(number, &page, p, column);
         str_copy(text, size, str_from(number));
@@ -143,6 +181,11 @@ static void draw_heading(struct top *t, struct canvas *c, unsigned columns, size
     char words[96] = "";
     if (room && t->row_count > room)
         snprintf(words, sizeof words, "%zu to %zu of %zu", t->first + 1, MIN_OF(t->first + room, t->row_count), t->row_count);
+    int left = c->width - 1, title = width_of(top_columns[COL_COMMAND].title) + 2; /* with the sign of the order */
+    for (int i = 0; i < COL_COMMAND; i++)
+        left -= columns & 1U << i ? top_columns[i].width + 1 : 0;
+    if (words[0] && title + width_of(words) > left) /* the column keeps its name */
+        snprintf(words, sizeof words, "+%zu", t->row_count - room);
     if (words[0])
         canvas_right(c, c->width / 2, y, c->width - c->width / 2 - 1, TINT_DIM, words);
     draw_filter_words(t, c, y);

@@ -61,6 +61,7 @@ static int open_host(struct live *l, size_t i, const struct cli *cli, const stru
     l->tops[i] = &h->top;
     h->top.utf8 = cli->page.utf8;
     h->top.allow_signals = l->options->allow_signals;
+    h->top.read_only = l->options->read_only;
     h->top.interval_ms = l->options->interval_ms;
     h->top.price_per_kwh = cli->settings ? cli->settings->energy.price_per_kwh : 0;
     h->top.currency = cli->settings ? cli->settings->energy.currency : "";
@@ -119,6 +120,19 @@ static void signal_process(struct live_host *h, const struct top_request *w)
     top_note(&h->top, false, text);
 }
 
+static void renice_process(struct live_host *h, const struct top_request *w)
+{
+    struct error err = {0};
+    char text[TOP_NOTE_SIZE];
+    struct claim_identity who = {.pid = w->pid, .start_key = w->start_key};
+    int before = 0, after = 0;
+    if (target_renice(&h->cli.env, who, (int)w->number, &before, &after, &err) < 0)
+        str_copy(text, sizeof text, str_from(err.text));
+    else
+        snprintf(text, sizeof text, "Nice of %s (PID %d): %d, before %d.", w->text, w->pid, after, before);
+    top_note(&h->top, err.code != 0, text);
+}
+
 static void save(struct live *l)
 {
     struct error err = {0};
@@ -153,6 +167,7 @@ static void serve_requests_of(struct live *l, struct live_host *h)
         case REQUEST_COPY: screen_copy(w.text); break;
         case REQUEST_SAVE: save(l); break;
         case REQUEST_SIGNAL: signal_process(h, &w); break;
+        case REQUEST_NICE: renice_process(h, &w); break;
         case REQUEST_HOST: switch_host(l, (size_t)w.number); break;
         default: feed_ask(h->feed, &w); break;
         }

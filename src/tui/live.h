@@ -11,7 +11,7 @@ struct live_options {
     const char *record; /* NULL: not recorded */
     const char *fleet;  /* the database whose hosts are shown; NULL: none */
     const char *prefs;  /* the file of settings; "": none is kept */
-    bool allow_signals, mouse, direct_color;
+    bool read_only, allow_signals, mouse, direct_color;
     int width, height; /* of --once */
 };
 

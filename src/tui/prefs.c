@@ -68,6 +68,9 @@ void prefs_read(struct str text, struct top_settings *settings)
         str_copy(settings->sort, sizeof settings->sort, sort);
     settings->reverse = bool_of(root, "reverse", settings->reverse);
     settings->compute_only = bool_of(root, "compute_only", settings->compute_only);
+    settings->hide_idle = bool_of(root, "hide_idle", settings->hide_idle);
+    settings->blocks = bool_of(root, "blocks", settings->blocks);
+    settings->act = bool_of(root, "act", settings->act);
     int group = position(top_group_names, GROUPED_COUNT, text_of(root, "group"));
     if (group >= 0)
         settings->group = (enum top_group)group;
@@ -90,7 +93,9 @@ void prefs_write(const struct top_settings *settings, struct buf *out)
                settings->reverse ? "true" : "false");
     buf_printf(out, "group = \"%s\"\nmetric = \"%s\"\nwindow = \"%s\"\n", top_group_names[settings->group],
                metric_names[settings->metric], window);
-    buf_printf(out, "compute_only = %s\ncolumns = [", settings->compute_only ? "true" : "false");
+    buf_printf(out, "compute_only = %s\nhide_idle = %s\nblocks = %s\nact = %s\ncolumns = [",
+               settings->compute_only ? "true" : "false", settings->hide_idle ? "true" : "false",
+               settings->blocks ? "true" : "false", settings->act ? "true" : "false");
     const char *comma = "";
     for (int i = 0; i < COL_COUNT; i++)
         if (settings->columns & 1U << i) {

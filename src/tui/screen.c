@@ -276,7 +276,7 @@ static int key_of(wint_t code)
     case KEY_BACKSPACE: return TOP_KEY_BACKSPACE;
     case KEY_ENTER: return TOP_KEY_ENTER;
     case KEY_BTAB: return TOP_KEY_BACK_TAB;
-    default: return 0;
+    default: return code >= KEY_F(1) && code <= KEY_F(10) ? TOP_KEY_F1 + (int)(code - KEY_F(1)) : 0;
     }
 }
 

@@ -319,7 +319,8 @@ void top_miss(struct top *t, const struct top_missing *missing)
     t->waiting = false;
     top_drop_past(t);
     t->missing = *missing;
-    if (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL) /* about a process that is not on screen any more */
+    if (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL ||
+        t->mode == MODE_NICE) /* about a process that is not on screen any more */
         t->mode = MODE_MAIN;
     top_make_rows(t);
 }

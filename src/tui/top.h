@@ -28,6 +28,8 @@ enum {
     TOP_KEY_ESCAPE,
     TOP_KEY_TAB,
     TOP_KEY_BACK_TAB,
+    TOP_KEY_F1, /* up to F10, in a row */
+    TOP_KEY_F10 = TOP_KEY_F1 + 9,
 };
 
 enum top_mouse { TOP_CLICK, TOP_DRAG, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
@@ -60,6 +62,8 @@ enum top_mode {
     MODE_DETAILS,
     MODE_COLUMNS,
     MODE_SIGNAL,
+    MODE_CONSENT, /* whether processes may be signaled at all */
+    MODE_NICE,
     MODE_GUARD,
     MODE_ANSWER
 };
@@ -73,10 +77,12 @@ enum top_column {
     COL_TYPE,
     COL_VRAM,
     COL_SM,
+    COL_WORK,
     COL_MEM,
     COL_ENC,
     COL_DEC,
     COL_WATTS,
+    COL_TOKENS,
     COL_BY,
     COL_CPU,
     COL_RAM,
@@ -100,6 +106,7 @@ enum request_kind {
     REQUEST_SERIES,
     REQUEST_PANE,
     REQUEST_SIGNAL,
+    REQUEST_NICE,
     REQUEST_GUARD,
     REQUEST_DETAILS,
     REQUEST_FIT,
@@ -215,13 +222,16 @@ struct top_settings {
     unsigned columns;     /* bits of enum top_column */
     enum trail_of metric; /* of the heat map and the short plots */
     bool compute_only;
+    bool hide_idle; /* processes that only hold memory */
+    bool blocks;    /* plots in blocks instead of dots */
+    bool act;       /* a person has said once that their processes may be signaled */
 };
 
 struct top_fleet;
 
 struct top {
     int width, height;
-    bool utf8, allow_signals, daemon, paused;
+    bool utf8, allow_signals, read_only, daemon, paused;
     const char *host;               /* another host that is shown; NULL: this one */
     const struct top *const *hosts; /* all that are watched, this one among them; NULL: only one */
     size_t host_count, host_choice;
@@ -258,6 +268,7 @@ struct top {
     size_t dialog_lines, dialog_page; /* of the details, as drawn last */
     char filter[TOP_INPUT_SIZE], input[TOP_INPUT_SIZE];
     size_t choice;   /* in a dialog */
+    int nice;        /* by how much the niceness is to change */
     int32_t subject; /* the process that a dialog is about; 0: none */
     struct top_details details;
     int64_t details_at_ms; /* asked for */
@@ -284,6 +295,9 @@ struct top {
     struct zone scrubbed; /* the plot that the mouse was pressed on: dragging moves through its time; no width: none */
 };
 
+/* Lines of "What     keys": what a key is about in the first eight columns, blank where it goes on. */
+extern const char *const top_help[];
+extern const size_t top_help_count;
 extern const struct top_settings top_defaults;
 extern const char *const top_group_names[GROUPED_COUNT];
 extern const int64_t top_windows_ms[];

@@ -18,15 +18,17 @@ const char *const top_group_names[GROUPED_COUNT] = {"none", "tree", "user", "con
 
 const struct top_column_info top_columns[COL_COUNT] = {
     [COL_GPU] = {"gpu", "GPU", "gpu", 4, true, 0},
-    [COL_PID] = {"pid", "PID", "pid", 8, true, 1},
-    [COL_USER] = {"user", "USER", "user", 10, false, 2},
+    [COL_PID] = {"pid", "PID", "pid", 7, true, 1},
+    [COL_USER] = {"user", "USER", "user", 8, false, 2},
     [COL_TYPE] = {"type", "TYPE", "type", 8, false, 9},
-    [COL_VRAM] = {"vram", "VRAM", "memory", 9, true, 0},
+    [COL_VRAM] = {"vram", "VRAM", "memory", 8, true, 0},
     [COL_SM] = {"sm", "SM", "utilization", 5, true, 1},
+    [COL_WORK] = {"work", "WORK", NULL, 5, true, 5},
     [COL_MEM] = {"mem", "MEM", "mem", 5, true, 11},
     [COL_ENC] = {"enc", "ENC", "enc", 5, true, 13},
     [COL_DEC] = {"dec", "DEC", "dec", 5, true, 13},
     [COL_WATTS] = {"watts", "WATTS", "power", 6, true, 4},
+    [COL_TOKENS] = {"tokens", "TOK/S", NULL, 6, true, 3},
     [COL_BY] = {"by", "BY", NULL, 6, false, 14},
     [COL_CPU] = {"cpu", "CPU", "cpu", 6, true, 5},
     [COL_RAM] = {"ram", "RAM", "host-memory", 9, true, 8},
@@ -34,10 +36,10 @@ const struct top_column_info top_columns[COL_COUNT] = {
     [COL_IDLE] = {"idle", "IDLE", NULL, 7, true, 10},
     [COL_CONTAINER] = {"container", "CONTAINER", "container", 14, false, 11},
     [COL_JOB] = {"job", "JOB", "job", 18, false, 10},
-    [COL_LIMIT] = {"limit", "LIMIT", NULL, 24, false, 7},
-    [COL_MODEL] = {"model", "MODEL", "model", 22, false, 12},
-    [COL_NAME] = {"name", "NAME", "name", 14, false, 13},
-    [COL_COMMAND] = {"command", "COMMAND", "command", 0, false, 0},
+    [COL_LIMIT] = {"limit", "LIMIT", NULL, 18, false, 3},
+    [COL_MODEL] = {"model", "MODEL", "model", 22, false, 15},
+    [COL_NAME] = {"name", "NAME", "name", 14, false, 16},
+    [COL_COMMAND] = {"command", "PROCESS", "command", 0, false, 0},
 };
 
 /* ---- idle holders ---- */
@@ -285,7 +287,7 @@ void top_make_rows(struct top *t)
     t->hidden = all.hidden;
     size_t kept = 0;
     for (size_t i = 0; i < all.count; i++)
-        if (matches(all.rows[i].process, t->filter))
+        if (matches(all.rows[i].process, t->filter) && !(t->settings.hide_idle && process_is_idle(all.rows[i].process)))
             all.rows[kept++] = all.rows[i];
     all.count = kept;
     if (t->settings.group == GROUPED_TREE)
@@ -295,7 +297,7 @@ void top_make_rows(struct top *t)
     else
         for (size_t i = 0; i < all.count; i++)
             top_rows_add_row(t, &all.rows[i]);
-    bool about = (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL) && t->subject;
+    bool about = (t->mode == MODE_DETAILS || t->mode == MODE_SIGNAL || t->mode == MODE_NICE) && t->subject;
     find_again(t, about ? t->subject : t->followed);
     const struct top_row *row = top_selected(t);
     if (about && !(row && row->process && row->process->pid == t->subject)) { /* never about the one that took its row */

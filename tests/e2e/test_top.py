@@ -21,7 +21,7 @@ def test_once_prints_a_frame_of_that_size(sim):
         out = sim("training", "top", "--once", "--size", f"{width}x{height}", gpus=gpus)
         lines = out.out.splitlines()
         assert out.code == 0 and len(lines) == height and max(map(len, lines)) <= width, out.out
-        assert "whirr" in lines[0] and "COMMAND" in out.out
+        assert "whirr" in lines[0] and "PROCESS" in out.out
     plain = sim("training", "top", "--once", LC_ALL="C")
     assert plain.out.isascii() and "##" in plain.out
 
@@ -39,19 +39,28 @@ def test_keys_tabs_filter_and_quit(terminal):
     t.wait("ollama")
     t.keys("/")
     t.type("train.py")
-    t.wait_all(r"Filter: train\.py", gone=[r"COMMAND[\s\S]*ollama"])
+    t.wait_all(r"Filter: train\.py", gone=[r"PROCESS[\s\S]*ollama"])
     t.keys("Enter", "Escape")
     t.wait("ollama")
     t.keys("?")
     t.wait("─ Keys ─")
-    t.keys("x", "Enter")
+    t.keys("x", "2")
     t.wait("likely")
-    t.keys("1", "d")
+    t.keys("1", "Enter")
     t.wait("any other key closes this")
     t.keys("Escape", "x")
-    t.wait("Read-only")
-    t.keys("4")
-    t.wait("needs the daemon")
+    t.wait("Let top signal processes")
+    t.keys("n", "q")
+    assert t.ended() == 0
+
+
+def test_without_a_daemon_tabs_show_what_can_be_known(terminal):
+    t = terminal("--source sim:scenario=overheat top --interval 0.3", width=120, height=40)
+    t.wait("PROCESS")
+    for key, text in (("3", r"critical +GPU 0 is throttling|warning +GPU 0"), ("4", "No fault was found|healthy|degraded"), ("5", "memory"),
+                      ("6", "need a history"), ("7", "Reclaimable|Available")):
+        t.keys(key)
+        t.wait(text)
     t.keys("q")
     assert t.ended() == 0
 
@@ -79,7 +88,7 @@ def seen(screen):
 
 def test_what_is_written_piece_by_piece_is_the_whole_picture(terminal):
     t = terminal("--source sim:scenario=multi-user,gpus=4 top --interval 0.1", width=110, height=36)
-    t.wait("ipykernel")
+    t.wait("Jupyter kernel")
     for keys in (("Down", "Down", "m"), ("t", "t"), ("2",), ("1", "s"), ("?",), ("Escape", "w"), ("d",), ("Escape", "Up", "a")):
         t.keys(*keys)
         t.screen()
@@ -93,7 +102,7 @@ def test_what_is_written_piece_by_piece_is_the_whole_picture(terminal):
                len(lines) == 31 and "q quit" in lines[30], explain=t.screen)
     before = eventually(lambda: (screen := seen(t.screen("-e"))) == seen(t.screen("-e")) and screen)
     t.tmux("send-keys", "-R")  # another program has written over it
-    eventually(lambda: "COMMAND" not in t.screen())
+    eventually(lambda: "PROCESS" not in t.screen())
     t.keys("C-l")
     eventually(lambda: seen(t.screen("-e")) == before, explain=lambda: f"{before}\n{t.screen('-e')}")
     t.keys("q")
@@ -103,7 +112,7 @@ def test_what_is_written_piece_by_piece_is_the_whole_picture(terminal):
 def test_where_a_size_or_a_model_would_fit(terminal, tmp_path):
     model = gguf(tmp_path / "m.gguf", LLAMA, layers())
     t = terminal("--source sim:scenario=idle,gpus=1 top", width=110, height=36)
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     for what, answer in ((model, r"It fits[\s\S]*weights 5\.3 GiB"), (f"{tmp_path}/gone.gguf", "cannot open"),
                          ("2GiB", "It fits|fits on"), ("24", "not a size with its unit")):
         t.keys("f")
@@ -172,7 +181,7 @@ def test_with_a_daemon_the_past_is_there_from_the_first_frame(terminal, tmp_path
         # More than the two seconds that are gone back below.
         eventually(lambda: (s := daemon.json("/api/history?since=-1m")["series"]) and len(s) >= 2 and all(x["times"] and x["times"][-1] - x["times"][0] > 3 for x in s))
         t = terminal(f"--socket {daemon.sock} top", width=120, height=40)
-        t.wait("COMMAND")
+        t.wait("PROCESS")
         t.wait("▲.*now|degraded|failing")  # the mark of an event, or the badge
         t.keys("g")
         t.type("-2s")
@@ -193,7 +202,7 @@ def test_a_moment_that_is_not_stored_shows_nothing_of_now(terminal, tmp_path):
     folder = tmp_path / "daemon"
     folder.mkdir()
     daemon = Daemon(folder, ["--source", "sim:scenario=training,gpus=2", "--interval", "0.2", "--store", f"sqlite:{folder}/h.db"], {})
-    now = ("train.py", r"\d+ W", r"\d+%", "COMMAND")
+    now = ("train.py", r"\d+ W", r"\d+%", "PROCESS")
     try:
         daemon.wait_stored(5)
         t = terminal(f"--socket {daemon.sock} top")
@@ -241,7 +250,7 @@ def test_a_daemon_that_is_restarted_is_asked_again(terminal, tmp_path):
 
 def test_it_follows_every_size(terminal):
     t = terminal("--source sim:scenario=mixed,gpus=16 top", width=120, height=40)
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     for width, height in ((80, 24), (40, 12), (300, 90), (20, 6), (100, 30)):
         t.tmux("resize-window", "-x", str(width), "-y", str(height))
         t.wait(rf"\A whirr.*\n(.*\n){{{height - 2}}}.*q quit")
@@ -252,14 +261,14 @@ def test_it_follows_every_size(terminal):
 @pytest.mark.parametrize("signal,status", [("TERM", 0), ("INT", 0), ("HUP", 0), ("SEGV", 139), ("ABRT", 134)])
 def test_the_terminal_is_restored_whatever_ends_it(terminal, signal, status):
     t = terminal("--source sim:scenario=mixed top")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     os.kill(t.pid(), getattr(__import__("signal"), "SIG" + signal))
     assert t.ended() == status
 
 
 def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(terminal):
     t = terminal("--source sim:scenario=mixed top")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     pid = t.pid()
 
     def state():
@@ -269,7 +278,7 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(terminal):
     eventually(lambda: state() == "T")
     eventually(lambda: t.flags() == "001", explain=t.flags)
     os.kill(pid, 18)
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     assert t.tmux("display", "-p", "#{alternate_on}").strip() == "1"
     t.keys("q")
     assert t.ended() == 0
@@ -277,7 +286,7 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(terminal):
 
 def test_gpu_chooses_one(sim):
     out = sim("mixed", "--gpu", "1", "top", "--once").out
-    assert "train.py" in out and "ollama" not in out.split("COMMAND")[1]
+    assert "train.py" in out and "ollama" not in out.split("PROCESS")[1]
     assert "No single GPU matches" in sim("mixed", "--gpu", "77", "top", "--once").out
 
 
@@ -286,7 +295,7 @@ def test_a_hung_driver_does_not_freeze_the_keys(terminal, tmp_path):
     script, hanging = tmp_path / "script", tmp_path / "script.hanging"
     script.write_text("gpu NVIDIA GeForce RTX 4090\n")
     t = terminal("--source nvml top --interval 0.5", WHIRR_NVML_LIBRARY=str(NVML), WHIRR_FAKE_NVML=str(script))
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     (tmp_path / "new").write_text("hang nvmlDeviceGetTemperature\nhang nvmlDeviceGetTemperatureV\ngpu NVIDIA GeForce RTX 4090\n")
     (tmp_path / "new").rename(script)
     eventually(hanging.exists, explain=t.screen)
@@ -299,7 +308,7 @@ def test_a_hung_driver_does_not_freeze_the_keys(terminal, tmp_path):
 
 def test_what_is_pasted_does_nothing(terminal):
     t = terminal("--source sim:scenario=mixed top")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     t.tmux("set-buffer", "q7?/xyq\nq")
     t.tmux("paste-buffer", "-p")
     t.keys("?")
@@ -311,7 +320,7 @@ def test_what_is_pasted_does_nothing(terminal):
 @pytest.mark.parametrize("env", [{"TERM": "xterm"}, {"TERM": "vt100"}, {"NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "screen"}])
 def test_few_colors_and_plain_letters(terminal, env):
     t = terminal("--source sim:scenario=overheat,gpus=4 top", **env)
-    screen = t.wait("COMMAND")
+    screen = t.wait("PROCESS")
     escaped = t.screen("-e")
     if env.get("LC_ALL") == "C":
         assert screen.isascii()
@@ -325,7 +334,7 @@ def test_settings_are_kept(terminal, tmp_path):
     config = tmp_path / "config"
     for key, expected in (("t", "Tree"), ("t", "Grouped by user"), ("t", "Grouped by container")):
         t = terminal("--source sim:scenario=mixed top", XDG_CONFIG_HOME=str(config))
-        t.wait("COMMAND")
+        t.wait("PROCESS")
         t.keys(key)
         t.wait(expected)
         t.keys("q")
@@ -336,7 +345,7 @@ def test_settings_are_kept(terminal, tmp_path):
 def test_a_recording_is_written_and_played(terminal, tmp_path, whirr):
     path = tmp_path / "recording"
     t = terminal(f"--source sim:scenario=training top --interval 0.2 --record {path}")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     eventually(lambda: path.exists() and path.stat().st_size > 1000)
     t.keys("q")
     assert t.ended() == 0
@@ -348,7 +357,7 @@ def test_no_keys_no_mouse_and_no_size_break_it(terminal):
     """A person who leans on the keyboard."""
     rng = random.Random(7)
     t = terminal("--source sim:scenario=multi-user,gpus=4 top --interval 0.2")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     letters = [chr(c) for c in range(33, 127) if chr(c) not in "q;"]
     special = ["Up", "Down", "Left", "Right", "PPage", "NPage", "Home", "End", "Tab", "BTab", "Enter", "Escape", "BSpace", "F5", "Space"]
     for _ in range(60):
@@ -365,6 +374,6 @@ def test_no_keys_no_mouse_and_no_size_break_it(terminal):
     t.keys("Escape")
     t.keys("Escape")
     t.keys("1")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     t.keys("q")
     assert t.ended() == 0

@@ -37,7 +37,7 @@ def test_evict_hold_release_and_resume_after_a_confirmation(machine, terminal): 
     m = machine
     worker = guarded(m, 'clear_for = "300ms"\n')
     t = top(m, terminal)
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     t.keys("7")
     t.wait_all("llama +running +7.8 GiB +GPU 0", "Available +Reclaimable +Free +Total")  # and what would fit where
     t.keys("e")
@@ -64,7 +64,7 @@ def test_the_time_until_a_worker_comes_back_is_shown(machine, terminal):  # noqa
     m.until("paused")
     assert m.status()["resumes_at"] is None
     t = top(m, terminal)
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     t.keys("7")
     assert "resumes in" not in t.wait(rf"llama +paused .*pid {other.pid}")
     m.end(other)
@@ -80,7 +80,7 @@ def test_where_a_size_fits(machine, terminal):  # noqa: F811
     m = machine
     guarded(m, "")
     t = top(m, terminal)
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     for size, answer in (("10GiB", r"It fits|fits on GPU 0"), ("38GiB", r"llama"), ("100GiB", r"does not fit"), ("24", r"not a size with its unit")):
         t.keys("f")
         t.wait("Fit:")
@@ -95,7 +95,7 @@ def test_where_a_size_fits(machine, terminal):  # noqa: F811
 
 def test_fit_needs_no_daemon(terminal):  # noqa: F811
     t = terminal("--source sim:scenario=mixed top")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     t.keys("f")
     t.type("12GiB")
     t.keys("Enter")

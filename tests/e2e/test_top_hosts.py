@@ -46,10 +46,10 @@ def test_several_hosts_are_rows_and_each_can_be_looked_at(hosts, terminal):  # n
 
 def test_a_process_of_another_host_is_not_signaled(hosts, terminal):  # noqa: F811
     t = terminal(f"--host 127.0.0.1:{hosts[0].port} top --allow-signals")
-    t.wait("COMMAND")
+    t.wait("PROCESS")
     assert "Hosts" not in t.screen()
     t.keys("x")
-    t.wait("can't be signaled from here")
+    t.wait("can't be changed from here")
     t.keys("q")
     assert t.ended() == 0
 

@@ -108,17 +108,55 @@ def test_a_dialog_does_not_outlive_its_process(machine, terminal):  # noqa: F811
     assert t.ended() == 0
 
 
-def test_without_the_option_nothing_can_be_signaled(machine, terminal):  # noqa: F811
+def test_read_only_nothing_can_be_signaled(machine, terminal):  # noqa: F811
     worker = machine.process(3000)
-    t = top(machine, terminal)
+    t = top(machine, terminal, "--read-only")
     t.wait("sleep 600")
     t.keys("x", "y")
     t.keys("d")
     t.wait("PID")
     t.keys("x")
-    t.wait("Read-only. Start with --allow-signals")
+    t.wait("Read-only: top was started with --read-only")
     t.keys("q")
     assert t.ended() == 0 and worker.poll() is None
+
+
+def test_whether_to_signal_at_all_is_asked_once(machine, terminal, tmp_path):  # noqa: F811
+    config = tmp_path / "config"
+    first, second = machine.process(3000), machine.process(2000)
+    t = top(machine, terminal, "--sort memory", XDG_CONFIG_HOME=str(config))
+    t.wait(f"{second.pid} ")
+    t.keys("x")
+    t.wait("Let top signal processes")
+    t.keys("Enter")  # only y agrees
+    t.wait_all("q quit", gone=["Let top signal"])
+    t.keys("x", "y")
+    t.wait("Send a signal")
+    t.keys("y")
+    assert first.wait(PATIENCE) == -15 and second.poll() is None
+    t.keys("q")
+    assert t.ended() == 0 and "act = true" in (config / "whirr/top.toml").read_text()
+    machine.forget(first.pid)
+    t = top(machine, terminal, XDG_CONFIG_HOME=str(config))
+    t.wait(f"{second.pid} ")
+    t.keys("x")
+    t.wait("Send a signal")
+    t.keys("Escape", "q")
+    assert t.ended() == 0
+
+
+def test_the_nice_value_is_changed(machine, terminal):  # noqa: F811
+    worker = machine.process(3000)
+    before = os.getpriority(os.PRIO_PROCESS, worker.pid)
+    t = top(machine, terminal)
+    t.wait("sleep 600")
+    t.keys("F8", "F8", "F8")
+    t.wait(r"by \+3: other programs get the CPU first")
+    t.keys("y")
+    t.wait(rf"Nice of sleep \(PID {worker.pid}\): {before + 3}, before {before}")
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) == before + 3
+    t.keys("F10")
+    assert t.ended() == 0
 
 
 def test_the_tree_joins_processes_to_the_one_that_started_them(machine, terminal):  # noqa: F811
@@ -141,15 +179,15 @@ def test_columns_are_chosen_and_kept(machine, terminal, tmp_path):  # noqa: F811
     machine.process(3000)
     config = str(tmp_path / "config")
     t = top(machine, terminal, width=280, height=30, XDG_CONFIG_HOME=config)
-    heading = next(line for line in t.wait("NAME +COMMAND").splitlines() if "COMMAND" in line).split()
+    heading = next(line for line in t.wait("NAME +PROCESS").splitlines() if "PROCESS" in line).split()
     heading = [name for name in heading if name not in ("LIMIT", "IDLE")]  # only once they are known
-    assert heading == "GPU▼ PID USER TYPE VRAM SM MEM ENC DEC WATTS BY CPU RAM AGE CONTAINER MODEL NAME COMMAND".split()
+    assert heading == "GPU▼ PID USER TYPE VRAM SM MEM ENC DEC WATTS BY CPU RAM AGE CONTAINER MODEL NAME PROCESS".split()
     t.keys("o", "j", "j", "Space", "Enter")  # without USER
     eventually(lambda: "USER" not in t.screen())
     t.keys("q")
     assert t.ended() == 0
     t = top(machine, terminal, width=280, height=30, XDG_CONFIG_HOME=config)
-    assert "USER" not in t.wait("NAME +COMMAND")
+    assert "USER" not in t.wait("NAME +PROCESS")
     t.keys("q")
     assert t.ended() == 0
 

@@ -64,7 +64,7 @@ def test_nothing_that_is_typed_breaks_it(seed):
     env = environment(TERM=TERMS[seed % len(TERMS)], LC_ALL=rng.choice(("C.UTF-8", "C")), **({"NO_COLOR": "1"} if rng.random() < 0.3 else {}))
     t = Pty([WHIRR, "--source", source, "top", "--interval", "0.1"], env, *SIZES[seed % 4])
     try:
-        t.wait_for(b"COMMAND")
+        t.wait_for(b"PROCESS")
         for i in range(STEPS):
             step(rng, t)
             assert t.ended() is None or i == STEPS, f"seed {seed}, step {i}: ended with {t.status}\n{t.output[-3000:]!r}"
@@ -84,7 +84,7 @@ def test_nothing_that_is_typed_breaks_it(seed):
 def test_a_paste_that_never_ends_does_not_take_the_keys_for_ever():
     t = Pty([WHIRR, "--source", "sim:scenario=mixed", "top"], environment(TERM="xterm-256color"), 80, 24)
     try:
-        t.wait_for(b"COMMAND")
+        t.wait_for(b"PROCESS")
         t.write(b"\033[200~xyq?q")
         t.drain(0.1)
         assert t.ended() is None
@@ -103,7 +103,7 @@ def test_a_paste_that_never_ends_does_not_take_the_keys_for_ever():
 
 def test_the_terminal_goes_away():
     t = Pty([WHIRR, "--source", "sim:scenario=mixed", "top"], environment(TERM="xterm-256color"), 80, 24)
-    t.wait_for(b"COMMAND")
+    t.wait_for(b"PROCESS")
     os.close(t.fd)
     _, status = eventually(lambda: (done := os.waitpid(t.pid, os.WNOHANG))[0] and done)
     assert os.waitstatus_to_exitcode(status) in (0, -1), status
@@ -113,7 +113,7 @@ def test_a_frame_is_what_changed_and_no_more():
     """No clearing, no resets, and a digit beside the last one without an address."""
     t = Pty([WHIRR, "--source", "sim:scenario=idle,gpus=1", "top"], environment(TERM="xterm-256color"), 100, 30)
     try:
-        t.wait_for(b"COMMAND")
+        t.wait_for(b"PROCESS")
         eventually(lambda: t.drain(0.05) and re.search(rb"\x08\d", t.output))  # the first one that is no whole picture
         begun = len(t.output)
         eventually(lambda: t.drain(0.05) and len(re.findall(rb"\x08\d", t.output[begun:])) >= 2)
@@ -135,7 +135,7 @@ def test_colors_are_those_of_the_terminal(term, colors):
         pytest.skip(f"no description of {term} is installed")
     t = Pty([WHIRR, "--source", "sim:scenario=overheat,gpus=4", "top"], environment(TERM=term), 100, 30)
     try:
-        t.wait_for(b"COMMAND")
+        t.wait_for(b"PROCESS")
         if colors:
             eventually(lambda: t.drain(0.05) and re.search(colors, t.output), explain=lambda: t.output[:3000])
         else:
@@ -153,7 +153,7 @@ def on_pty():
 
     def start(*args, width=100, height=30, **env):
         opened.append(Pty([WHIRR, *args], environment(**dict({"TERM": "xterm-256color"}, **env)), width, height))
-        opened[-1].wait_for(b"COMMAND")
+        opened[-1].wait_for(b"PROCESS")
         opened[-1].wait_for(b"quit")  # the last line
         return opened[-1]
 

@@ -145,6 +145,12 @@ def test_the_manual_of_sim_has_the_scenarios_and_faults(whirr):
             assert item.startswith(row["what"]) and (row["finding"] or "") in item, item
 
 
+def test_the_manual_of_top_has_the_keys(whirr):
+    keys = whirr("help", "--scdoc", "top").out.split("# KEYS\n")[1]
+    for about, key in (("Move", "PgUp"), ("Time", "go to a time"), ("Table", "F6 sort"), ("Act", "F9 signal"), ("Copy", "chooses this GPU"), ("Mouse", "wheel")):
+        assert key in re.search(rf"^\*{about}\*\n\t(.*)$", keys, re.M).group(1)
+
+
 def test_every_metric_is_explained(whirr):
     out = whirr("help", "metrics").out
     assert "utilization_percent  gpu_utilization_percent" in out and "vbios_version" in out

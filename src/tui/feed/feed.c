@@ -204,6 +204,7 @@ void feed_stop(struct feed *f)
     mailbox_free(f->questions);
     mailbox_free(f->news);
     free(f->fleet);
+    forecast_memory_free(f->forecast);
     snapshot_unref(f->last);
     snapshot_unref(f->explained);
     free(f);

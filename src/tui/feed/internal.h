@@ -10,6 +10,7 @@
 #include "engine/cadence.h"
 #include "format/record.h"
 #include "insight/fit/capacity.h"
+#include "insight/forecast/forecast.h"
 #include "tui/feed/feed.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -26,6 +27,8 @@ struct feed {
     const struct snapshot *last;
     const struct snapshot *explained; /* the one that the daemon explained last */
     struct cadence cadence;
+    struct forecast_memory *forecast; /* of what was seen here; NULL: a daemon knows */
+    struct mono watched_since;
     struct mono judged_at;
     struct mono tried_at;
     bool idle_asked, had_daemon;

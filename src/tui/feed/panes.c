@@ -33,14 +33,18 @@ void feed_ask_badges(struct feed *f)
     mailbox_put(f->news, n);
 }
 
+/* Without a daemon by what was seen since top was started. */
 static void show_health(struct feed *f, struct buf *out, const struct page *page)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX), texts = BUF(65536);
     struct health_basis basis = {0};
-    struct health *health =
-        session_get(f->session, "/api/gpu/health", &answer) == 200 ? health_from_json(buf_view(&answer), &basis, &texts) : NULL;
+    struct health *health = NULL;
+    if (!session_asks_daemon(f->session))
+        health = session_health(f->session, &basis);
+    else if (session_get(f->session, "/api/gpu/health", &answer) == 200)
+        health = health_from_json(buf_view(&answer), &basis, &texts);
     if (health)
-        table_health(out, page, health, &basis, NULL, HEALTH_ALL);
+        table_health(out, page, health, &basis, session_asks_daemon(f->session) || !f->last ? NULL : f->last->verdict, HEALTH_ALL);
     health_free(health);
 }
 
@@ -48,8 +52,14 @@ static void show_forecast(struct feed *f, struct buf *out, const struct page *pa
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);
     struct forecast_basis basis = {0};
-    struct forecast *forecast =
-        session_get(f->session, "/api/forecast", &answer) == 200 ? forecast_from_json(buf_view(&answer), &basis) : NULL;
+    struct forecast *forecast = NULL;
+    if (!session_asks_daemon(f->session) && f->last && f->forecast) {
+        basis = (struct forecast_basis){.host = f->last->host.name,
+                                        .watched_s = (double)mono_since_ms(f->last->taken, f->watched_since) / MS_PER_S};
+        forecast = forecast_make(f->forecast, f->last);
+    } else if (session_get(f->session, "/api/forecast", &answer) == 200) {
+        forecast = forecast_from_json(buf_view(&answer), &basis);
+    }
     if (forecast)
         table_forecast(out, page, forecast, &basis, ALL_GPUS);
     forecast_free(forecast);
@@ -82,6 +92,34 @@ static void show_json(struct feed *f, struct buf *out, const struct page *page, 
     json_decref(json);
 }
 
+/* What can be known without a daemon is shown; what needs its history says so. */
+static void show_alone(struct feed *f, struct buf *out, const struct page *page, enum top_tab tab)
+{
+    const struct verdict *v = f->last ? f->last->verdict : NULL;
+    size_t shown = 0;
+    if (tab == TAB_ENERGY) {
+        buf_text(out, "Energy and cost over time need a history, which the daemon keeps: whirr serve\n\n"
+                      "    Enter on a process shows what it has drawn since top was started.\n");
+        return;
+    }
+    if (tab == TAB_GUARD) {
+        AUTO_FREE struct capacity *c = feed_capacity(f);
+        buf_text(out, "No daemon is running here; `whirr guard status` lists workers under a guard of their own.\n\n");
+        if (c)
+            table_capacity(out, page, c);
+        buf_text(out, "\n    f: where would a size or a model fit?\n");
+        return;
+    }
+    for (size_t i = 0; v && i < v->count; i++)
+        if (v->findings[i].severity > SEVERITY_INFO) {
+            buf_printf(out, "%-8s  %s\n", severity_text(v->findings[i].severity), v->findings[i].headline);
+            shown++;
+        }
+    if (!shown)
+        buf_text(out, "Nothing to alert about now.\n");
+    buf_text(out, "\n    This is now. Alerts over time, silences and notifications need the daemon: whirr serve\n");
+}
+
 void feed_ask_pane(struct feed *f, const struct top_request *w)
 {
     struct news *n = news_new(NEWS_PANE);
@@ -90,16 +128,16 @@ void feed_ask_pane(struct feed *f, const struct top_request *w)
     if (!n)
         return;
     n->number = w->number;
-    if (!session_asks_daemon(f->session))
-        buf_text(&out, "This needs the daemon: whirr serve\n");
-    else if (w->number == TAB_HEALTH)
+    if (w->number == TAB_HEALTH)
         show_health(f, &out, &page);
     else if (w->number == TAB_FORECAST)
         show_forecast(f, &out, &page);
+    else if (!session_asks_daemon(f->session))
+        show_alone(f, &out, &page, (enum top_tab)w->number);
     else
         show_json(f, &out, &page, n);
     if (!out.len)
-        buf_text(&out, "The daemon did not answer.\n");
+        buf_text(&out, session_asks_daemon(f->session) ? "The daemon did not answer.\n" : "Nothing was seen yet.\n");
     n->text = buf_take(&out);
     mailbox_put(f->news, n);
 }

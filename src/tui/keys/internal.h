@@ -31,6 +31,9 @@ void top_open_details(struct top *t);
 void top_key_details(struct top *t, int key);
 void top_open_signals(struct top *t);
 void top_key_signal(struct top *t, int key);
+void top_key_consent(struct top *t, int key);
+void top_open_nice(struct top *t, int by);
+void top_key_nice(struct top *t, int key);
 
 /* ---- guard.c ---- */
 /* False: not a key of that tab. */

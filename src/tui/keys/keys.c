@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "format/capacity.h"
 #include "format/json/json.h"
 #include "tui/keys/internal.h"
 #include "tui/theme.h"
@@ -130,8 +131,68 @@ static void next_host(struct top *t, int by)
             top_show_host(t, (size_t)((i + by + count) % count));
 }
 
+/* A line for a shell that gives a program this GPU alone. */
+static void copy_environment(struct top *t)
+{
+    const struct snapshot *s = top_shown(t);
+    char text[GPU_UUID_SIZE + 64];
+    if (s && s->gpu_count && gpu_environment(s, t->only != ALL_GPUS ? (size_t)t->only : 0, text, sizeof text))
+        top_copy(t, text);
+    else
+        top_note(t, false, "No environment variable is known that chooses this GPU.");
+}
+
+/* The GPU with the worst finding, and the reason. */
+static void show_worst(struct top *t)
+{
+    const struct why_part *part;
+    const struct snapshot *s = top_shown(t);
+    t->only = ALL_GPUS;
+    part = top_why_part(t);
+    for (size_t i = 0; part && s && i < s->gpu_count; i++)
+        if (s->gpus[i].index == part->gpu_index)
+            t->only = (int)i;
+    top_make_rows(t);
+    top_open_tab(t, TAB_WHY);
+}
+
+/* Those of one user, of the selected process; again: all. */
+static void filter_user(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    bool on = t->filter[0];
+    str_copy(t->filter, sizeof t->filter, str_from(!on && row && row->process ? row->process->user : ""));
+    top_make_rows(t);
+}
+
+static void change_and_save(struct top *t, bool *setting)
+{
+    *setting = !*setting;
+    top_want(t, REQUEST_SAVE);
+    top_make_rows(t);
+}
+
+static void open_selected(struct top *t)
+{
+    const struct top_row *row = top_selected(t);
+    if (t->tab == TAB_OVERVIEW && row && row->process)
+        top_open_details(t);
+    else
+        top_open_tab(t, t->tab == TAB_WHY ? TAB_OVERVIEW : TAB_WHY);
+}
+
+/* Keys that others are used to: those of htop and nvtop. */
+static int known_as(int key)
+{
+    static const int functions[] = {'?', 'o', 0, '/', 't', 's', 0, 0, 'x', 'q'};
+    if (key >= TOP_KEY_F1 && key <= TOP_KEY_F10 && functions[key - TOP_KEY_F1])
+        return functions[key - TOP_KEY_F1];
+    return key == '\\' ? '/' : key == ',' ? 'S' : key == '.' ? 's' : key == 'z' ? 'p' : key;
+}
+
 static void key_main(struct top *t, int key)
 {
+    key = known_as(key);
     if (top_key_of_fleet(t, key) || top_key_of_guard(t, key))
         return;
     int tabs = (int)top_tab_count(t);
@@ -146,7 +207,7 @@ static void key_main(struct top *t, int key)
     case '?': t->mode = MODE_HELP; break;
     case TOP_KEY_TAB: top_open_tab(t, (enum top_tab)(((int)t->tab + 1) % tabs)); break;
     case TOP_KEY_BACK_TAB: top_open_tab(t, (enum top_tab)(((int)t->tab + tabs - 1) % tabs)); break;
-    case TOP_KEY_ENTER: top_open_tab(t, t->tab == TAB_WHY ? TAB_OVERVIEW : TAB_WHY); break;
+    case TOP_KEY_ENTER: open_selected(t); break;
     case TOP_KEY_ESCAPE: escape(t); break;
     case 'n': top_go_live(t); break;
     case 'g':
@@ -170,17 +231,20 @@ static void key_main(struct top *t, int key)
         t->settings.metric = (t->settings.metric + 1) % TRAIL_CHOICES;
         top_want(t, REQUEST_SAVE);
         break;
-    case 'C':
-        t->settings.compute_only = !t->settings.compute_only;
-        top_want(t, REQUEST_SAVE);
-        top_make_rows(t);
-        break;
+    case 'C': change_and_save(t, &t->settings.compute_only); break;
+    case 'i': change_and_save(t, &t->settings.hide_idle); break;
+    case 'D': change_and_save(t, &t->settings.blocks); break;
+    case 'u': filter_user(t); break;
+    case 'U': t->tag_count = 0; break;
+    case 'y': copy_environment(t); break;
+    case '!': show_worst(t); break;
+    case TOP_KEY_F1 + 6: top_open_nice(t, -1); break;
+    case TOP_KEY_F1 + 7: top_open_nice(t, 1); break;
     case 'o':
         t->mode = MODE_COLUMNS;
         t->choice = 0;
         break;
-    case 'd':
-    case 'i': top_open_details(t); break;
+    case 'd': top_open_details(t); break;
     case '<': next_host(t, -1); break;
     case '>': next_host(t, 1); break;
     case 'F': top_follow(t); break;
@@ -201,7 +265,7 @@ static void (*const keys[])(struct top *t, int key) = {
     [MODE_MAIN] = key_main,       [MODE_FILTER] = top_key_filter,   [MODE_GOTO] = top_key_goto,
     [MODE_FIT] = top_key_fit,     [MODE_COLUMNS] = top_key_columns, [MODE_SIGNAL] = top_key_signal,
     [MODE_GUARD] = top_key_guard, [MODE_DETAILS] = top_key_details, [MODE_ANSWER] = leave,
-    [MODE_HELP] = leave,
+    [MODE_HELP] = leave,          [MODE_CONSENT] = top_key_consent, [MODE_NICE] = top_key_nice,
 };
 
 void top_key(struct top *t, int key)

@@ -7,7 +7,7 @@
 #include "tui/keys/internal.h"
 #include "tui/keys/signals.h"
 
-enum { DETAILS_MS = 5000 };
+enum { DETAILS_MS = 5000, NICE_MOST = 20 };
 
 const struct top_signal top_signals[] = {
     {SIGTERM, "TERM", "ask it to end"},
@@ -70,23 +70,68 @@ void top_key_details(struct top *t, int key)
     t->choice = (size_t)MAX_OF(MIN_OF((int64_t)t->choice + by, last), (int64_t)0);
 }
 
-void top_open_signals(struct top *t)
+/* Says why not, if nothing can be done to a process now. */
+static bool may_act(struct top *t)
 {
     const struct top_row *row = top_selected(t);
-    if (!t->allow_signals)
-        top_note(t, false, "Read-only. Start with --allow-signals to signal processes.");
-    else if (t->host)
-        top_note(t, true, "Processes of another host can't be signaled from here.");
-    else if (t->cursor_ms)
-        top_note(t, true, "That was in the past: press n to go back to now.");
-    else if (!t->tag_count && !(row && row->process))
-        top_note(t, false, "No process is selected.");
-    else {
-        t->mode = MODE_SIGNAL;
-        t->subject = t->tag_count ? 0 : row->process->pid;
-        t->choice = 0;
-        t->input[0] = '\0';
-    }
+    const char *reason = t->read_only                              ? "Read-only: top was started with --read-only."
+                         : t->host                                 ? "Processes of another host can't be changed from here."
+                         : t->cursor_ms                            ? "That was in the past: press n to go back to now."
+                         : !t->tag_count && !(row && row->process) ? "No process is selected."
+                                                                   : NULL;
+    if (reason)
+        top_note(t, t->host || t->cursor_ms, reason);
+    return !reason;
+}
+
+void top_open_signals(struct top *t)
+{
+    if (!may_act(t))
+        return;
+    t->mode = t->allow_signals || t->settings.act ? MODE_SIGNAL : MODE_CONSENT;
+    t->subject = t->tag_count ? 0 : top_selected(t)->process->pid;
+    t->choice = 0;
+    t->input[0] = '\0';
+}
+
+/* Asked once: a hand on the wrong key must not end a day's work. */
+void top_key_consent(struct top *t, int key)
+{
+    t->mode = MODE_MAIN;
+    if (key != 'y')
+        return;
+    t->settings.act = true;
+    top_want(t, REQUEST_SAVE);
+    top_open_signals(t);
+}
+
+void top_open_nice(struct top *t, int by)
+{
+    const struct top_row *row = top_selected(t);
+    t->tag_count = 0;
+    if (!may_act(t))
+        return;
+    t->mode = MODE_NICE;
+    t->subject = row->process->pid;
+    t->nice = by;
+}
+
+void top_key_nice(struct top *t, int key)
+{
+    const struct top_row *row = top_selected(t);
+    if (key == TOP_KEY_RIGHT || key == TOP_KEY_UP || key == '+' || key == TOP_KEY_F1 + 7)
+        t->nice = MIN_OF(t->nice + 1, (int)NICE_MOST);
+    else if (key == TOP_KEY_LEFT || key == TOP_KEY_DOWN || key == '-' || key == TOP_KEY_F1 + 6)
+        t->nice = MAX_OF(t->nice - 1, -(int)NICE_MOST);
+    else
+        t->mode = MODE_MAIN;
+    if (key != 'y' || !row || !row->process)
+        return;
+    struct top_request *w = top_want(t, REQUEST_NICE);
+    w->pid = row->process->pid;
+    w->start_key = row->process->start_key;
+    w->number = t->nice;
+    str_copy(w->text, sizeof w->text, str_from(row->process->name));
 }
 
 static void send_signal(struct top *t)

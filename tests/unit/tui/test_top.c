@@ -131,8 +131,8 @@ static void test_sixteen_gpus_have_a_row_each_in_80x24(void **state)
         snprintf(row, sizeof row, "\n  %2d H100", i);
         assert_shows(&v, row);
     }
-    assert_shows(&v, "COMMAND");
-    assert_shows(&v, "python3 train.py");
+    assert_shows(&v, "PROCESS");
+    assert_shows(&v, "train.py · Llama");
     close_view(&v);
 }
 
@@ -183,16 +183,72 @@ static void test_the_filter_works_while_it_is_typed(void **state)
     close_view(&v);
 }
 
-static void test_enter_shows_evidence_and_enter_goes_back(void **state)
+static void test_the_worst_finding_has_a_key_and_esc_comes_back(void **state)
 {
     (void)state;
     struct view v;
-    open_view(&v, "gpus=1,scenario=overheat", 120, 40, true);
-    top_key(&v.top, TOP_KEY_ENTER);
+    open_view(&v, "gpus=4,scenario=overheat", 120, 40, true);
+    keys(&v, "!");
     assert_shows(&v, "What you can do");
     assert_shows(&v, "likely");
-    top_key(&v.top, TOP_KEY_ENTER);
+    assert_int_equal(v.top.only, 0); /* the one that is hot */
+    top_key(&v.top, TOP_KEY_ESCAPE);
     assert_hides(&v, "What you can do");
+    close_view(&v);
+}
+
+static void test_enter_opens_the_process_with_its_course_and_limits(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 120, 50, true);
+    for (int i = 0; i < 30; i++) {
+        struct snapshot *s = sim_machine_sample(&v.machine, GROUP_ALL);
+        s->gpus[0].processes[0].limit.code = i < 10 ? LIMIT_DISK : LIMIT_POWER;
+        top_sample(&v.top, s, NULL, false);
+        clock_manual_advance_ms(&v.machine.clock, 1000);
+    }
+    top_key(&v.top, TOP_KEY_ENTER);
+    assert_int_equal(v.top.mode, MODE_DETAILS);
+    assert_shows(&v, "Limit        at the power limit 20s, waits for disk 10s");
+    assert_shows(&v, "since ");
+    static const char *const plots[] = {"Util         ⣿", "VRAM         ", "Power        "};
+    for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++)
+        assert_shows(&v, plots[i]);
+    close_view(&v);
+}
+
+static void test_plots_can_be_blocks(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    sample(&v);
+    assert_shows(&v, "⢸");
+    keys(&v, "D");
+    assert_hides(&v, "⢸");
+    assert_shows(&v, "█ 9"); /* the newest value beside its number */
+    assert_true(v.top.settings.blocks);
+    close_view(&v);
+}
+
+static void test_idle_ones_and_other_users_can_be_hidden(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=mixed", 120, 40, true);
+    assert_shows(&v, "Xorg");
+    size_t all = v.top.row_count;
+    keys(&v, "i");
+    assert_hides(&v, "Xorg");
+    assert_shows(&v, "idle ones hidden");
+    keys(&v, "i");
+    keys(&v, "u"); /* of the first row's user */
+    assert_true(v.top.row_count < all);
+    for (size_t i = 0; i < v.top.row_count; i++)
+        assert_string_equal(v.top.rows[i].process->user, "ollama");
+    keys(&v, "u");
+    assert_int_equal(v.top.row_count, all);
     close_view(&v);
 }
 
@@ -293,10 +349,21 @@ static void test_signals_need_rights_and_a_confirmation(void **state)
     (void)state;
     struct view v;
     open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    v.top.read_only = true;
     keys(&v, "x");
     assert_shows(&v, "Read-only");
     assert_int_equal(v.top.mode, MODE_MAIN);
-    v.top.allow_signals = true;
+    v.top.read_only = false;
+    keys(&v, "x"); /* asked once whether at all */
+    assert_shows(&v, "Let top signal processes?");
+    keys(&v, "n");
+    assert_int_equal(v.top.mode, MODE_MAIN);
+    assert_false(v.top.settings.act);
+    keys(&v, "xy");
+    assert_true(v.top.settings.act);
+    assert_int_equal(find_request(&v, REQUEST_SAVE).kind, REQUEST_SAVE);
+    assert_int_equal(v.top.mode, MODE_SIGNAL);
+    keys(&v, "n");
     keys(&v, "x");
     assert_shows(&v, "alice, train-llama), running for");
     assert_shows(&v, "of VRAM is freed");
@@ -307,6 +374,45 @@ static void test_signals_need_rights_and_a_confirmation(void **state)
     assert_int_equal(w.number, 15);
     assert_int_equal(w.pid, v.top.rows[0].process->pid);
     close_view(&v);
+}
+
+static void test_a_nice_value_is_changed_after_a_confirmation(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=training", 100, 30, true);
+    top_key(&v.top, TOP_KEY_F1 + 7);
+    assert_shows(&v, "by +1: other programs get the CPU first");
+    top_key(&v.top, TOP_KEY_ESCAPE);
+    assert_int_equal(find_request(&v, REQUEST_NICE).kind, REQUEST_NOTHING);
+    for (int i = 0; i < 5; i++)
+        top_key(&v.top, TOP_KEY_F1 + 7);
+    keys(&v, "y");
+    struct top_request w = find_request(&v, REQUEST_NICE);
+    assert_int_equal(w.number, 5);
+    assert_int_equal(w.pid, v.top.rows[0].process->pid);
+    assert_int_equal(v.top.mode, MODE_MAIN);
+    close_view(&v);
+}
+
+static void test_a_line_that_chooses_the_gpu_is_copied(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params, *keys, *line;
+    } all[] = {
+        {"gpus=2,vendor=nvidia", "[y", "CUDA_VISIBLE_DEVICES=GPU-"},
+        {"gpus=4", "[[y", "HIP_VISIBLE_DEVICES=0"},
+        {"gpus=4", "[y", "ZE_AFFINITY_MASK=0"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct view v;
+        open_view(&v, all[i].params, 120, 40, true);
+        keys(&v, all[i].keys);
+        struct top_request w = find_request(&v, REQUEST_COPY);
+        assert_memory_equal(w.text, all[i].line, strlen(all[i].line));
+        close_view(&v);
+    }
 }
 
 static void test_every_tagged_process_is_signaled(void **state)
@@ -417,8 +523,8 @@ static void test_the_tree_has_a_head_for_a_parent_without_a_gpu(void **state)
     open_view(&v, "gpus=4,scenario=training", 120, 40, true);
     keys(&v, "t");
     assert_shows(&v, "torchrun: 4 processes");
-    assert_shows(&v, "├─ python3 train.py");
-    assert_shows(&v, "└─ python3 train.py");
+    assert_shows(&v, "├─ train.py · Llama");
+    assert_shows(&v, "└─ train.py · Llama");
     /* Parents of each other, as a sample between two states may have them: no process is lost. */
     struct snapshot *odd = sim_machine_sample(&v.machine, GROUP_ALL);
     odd->gpus[0].processes[0].parent = odd->gpus[1].processes[0].pid;
@@ -588,7 +694,7 @@ static void test_the_keys_at_the_bottom_are_those_of_the_view(void **state)
     (void)state;
     struct view v;
     open_view(&v, "gpus=1,scenario=training", 120, 40, true);
-    assert_shows(&v, "q quit  ? help  Enter why");
+    assert_shows(&v, "q quit  ? help  Enter open  2 why");
     keys(&v, "2");
     assert_shows(&v, "q quit  ? help  Esc back");
     keys(&v, "7");
@@ -619,10 +725,10 @@ static void test_who_only_holds_memory_is_dim_and_says_how_long(void **state)
     struct view v;
     open_view(&v, "gpus=4,scenario=multi-user", 200, 40, true);
     keys(&v, "k");
-    assert_int_equal(tint_of(&v, "python3 -m ipykernel"), TINT_PLAIN);
+    assert_int_equal(tint_of(&v, "Jupyter kernel  "), TINT_PLAIN);
     for (int i = 0; i < 61; i++)
         sample(&v);
-    assert_int_equal(tint_of(&v, "python3 -m ipykernel"), TINT_DIM);
+    assert_int_equal(tint_of(&v, "Jupyter kernel  "), TINT_DIM);
     assert_shows(&v, "IDLE");
     assert_int_equal(tint_of(&v, "gmx mdrun"), TINT_PLAIN);
     const struct gpu *gpu = &v.top.live->gpus[3];
@@ -690,7 +796,7 @@ static void test_settings_survive_a_round_trip(void **state)
     written.group = GROUPED_MODEL;
     written.metric = TRAIL_TEMP;
     written.columns = 1U << COL_PID | 1U << COL_VRAM;
-    written.reverse = written.compute_only = true;
+    written.reverse = written.compute_only = written.hide_idle = written.blocks = written.act = true;
     struct buf text = BUF(4096);
     prefs_write(&written, &text);
     prefs_read(buf_view(&text), &read);
@@ -752,7 +858,12 @@ int main(void)
         TEST(test_64_gpus_are_a_heat_map),
         TEST(test_a_lost_gpu_keeps_its_row_with_the_reason),
         TEST(test_the_filter_works_while_it_is_typed),
-        TEST(test_enter_shows_evidence_and_enter_goes_back),
+        TEST(test_the_worst_finding_has_a_key_and_esc_comes_back),
+        TEST(test_enter_opens_the_process_with_its_course_and_limits),
+        TEST(test_plots_can_be_blocks),
+        TEST(test_idle_ones_and_other_users_can_be_hidden),
+        TEST(test_a_nice_value_is_changed_after_a_confirmation),
+        TEST(test_a_line_that_chooses_the_gpu_is_copied),
         TEST(test_left_goes_into_the_past_and_n_comes_back),
         TEST(test_with_a_daemon_a_moment_is_asked_for),
         TEST(test_a_moment_that_is_not_stored_is_empty_until_another_is_chosen),
