@@ -26,6 +26,10 @@
     COMMAND(run)          \
     COMMAND(reserve)      \
     COMMAND(lease)        \
+    COMMAND(quiet)        \
+    COMMAND(limit)        \
+    COMMAND(clocks)       \
+    COMMAND(fan)          \
     COMMAND(watch)        \
     COMMAND(wait)         \
     COMMAND(serve)        \
@@ -40,6 +44,7 @@
     COMMAND(completion)   \
     COMMAND(help)         \
     COMMAND(version)      \
+    COMMAND(lease_recover) \
     COMMAND(cuda_helper)
 
 #define COMMAND(name) extern const struct command command_##name;

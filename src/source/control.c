@@ -162,7 +162,7 @@ int control_parse(enum control_kind kind, const char *text, const struct control
     };
     struct control_value v = {0};
     if (!parse_value(kind, str_trim(str_from(text)), s, &v))
-        return error_set(err, -EINVAL, "'%s' is no %s; expected %s", text, kinds[kind].words, forms[kind]);
+        return error_set(err, -EINVAL, "invalid %s '%s'; expected %s", kinds[kind].words, text, forms[kind]);
     if (v.stock && s->exact_stock)
         v = s->stock_value;
     int rc = control_check(kind, s, v, err);
@@ -196,6 +196,21 @@ bool control_quiet(enum control_kind kind, const struct control_state *s, struct
     wanted = MAX_OF(wanted, s->least);
     *ret = (struct control_value){.low = wanted, .high = wanted};
     return wanted < now && wanted <= s->most && wanted > 0;
+}
+
+void control_hints(enum control_kind kind, const struct control_state *s, struct control_value v, struct reading draw_mw,
+                   struct buf *out)
+{
+    char text[WORDS_SIZE];
+    int64_t value;
+    if (kind != CONTROL_POWER || v.stock || !s->now_known)
+        return;
+    if (reading_get(s->in_force, &value) && value < MIN_OF(s->now.low, v.low))
+        buf_printf(out, "  Something else (firmware, BMC) holds it at %s: a higher limit has no effect.\n",
+                   words_power(value, text));
+    if (reading_get(draw_mw, &value) && value < v.low && v.low < s->now.low)
+        buf_printf(out, "  It is drawing %s now, which is below the limit: it acts only when the GPU works harder.\n",
+                   words_power(value, text));
 }
 
 /* ---- GPUs ---- */
@@ -270,4 +285,27 @@ int control_look(const struct control_gpu *gpu, enum control_kind kind, struct c
 int control_write(const struct control_gpu *gpu, enum control_kind kind, struct control_value v, struct error *err)
 {
     return gpu->source->ops->control->set(gpu->source, gpu->at, kind, v, err);
+}
+
+/* ---- a fixed fan speed ---- */
+
+enum { FAN_HOT_MDEGC = 80000, FAN_MARGIN_MDEGC = 8000 };
+
+bool control_fan_safe(const struct control_gpu *gpu, struct error *err)
+{
+    struct gpu now = {0};
+    struct source *s = gpu->source;
+    unsigned groups = GROUP_FAST | GROUP_STATIC;
+    int64_t temperature = 0, limit;
+    if (!s->ops->refresh || s->ops->refresh(s, groups, err) == 0)
+        s->ops->sample(s, gpu->at, groups, &now);
+    bool known = reading_get(now.temp_mdegc, &temperature);
+    int64_t hot =
+        reading_get(now.temp_limit_mdegc, &limit) ? MIN_OF(limit - FAN_MARGIN_MDEGC, (int64_t)FAN_HOT_MDEGC) : FAN_HOT_MDEGC;
+    gpu_done(&now);
+    if (!known)
+        error_set(err, -EIO, "its temperature cannot be read");
+    else if (temperature >= hot)
+        error_set(err, -EOVERFLOW, "it is at %lld °C", words_whole(temperature, 1000));
+    return known && temperature < hot;
 }

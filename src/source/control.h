@@ -33,8 +33,9 @@ struct control_state {
 };
 
 struct control_ops {
-    /* 0, or why this GPU has no such setting, or it is not ours to change, with a sentence: -EOPNOTSUPP, -EACCES, -ENODEV when the
-     * GPU cannot be reached, another -errno when reading failed. Changes nothing. */
+    /* 0, or why not, with a sentence. -EOPNOTSUPP: this GPU has no such setting. -EACCES: this process may not change it; all is
+     * filled in. -EBUSY: another program has given its parts different values; only the range is filled in. -ENODEV: the GPU cannot
+     * be reached. Another -errno: reading failed. Changes nothing. */
     int (*look)(struct source *s, size_t gpu, enum control_kind kind, struct control_state *ret, struct error *err);
     /* The value is in the range that look() gave, or stock. */
     int (*set)(struct source *s, size_t gpu, enum control_kind kind, struct control_value value, struct error *err);
@@ -71,6 +72,10 @@ bool control_quiet(enum control_kind kind, const struct control_state *state, st
 /* For sources whose settings are files: what a failed read or write of one means, in words. */
 int control_file_error(int code, const char *name, struct error *err);
 
+/* What a person should know before: that something else acts, or nothing will. Lines, or nothing. */
+void control_hints(enum control_kind kind, const struct control_state *state, struct control_value v, struct reading draw_mw,
+                   struct buf *out);
+
 /* ---- All GPUs of this host that have settings ---- */
 
 struct control_gpu {
@@ -96,3 +101,5 @@ const struct control_gpu *control_find(const struct control_set *c, const char *
 /* Those of its source, for a GPU; they say so where the source has none. */
 int control_look(const struct control_gpu *gpu, enum control_kind kind, struct control_state *ret, struct error *err);
 int control_write(const struct control_gpu *gpu, enum control_kind kind, struct control_value v, struct error *err);
+/* Whether a GPU whose fan is at a fixed speed is cool enough for that; false and why. */
+bool control_fan_safe(const struct control_gpu *gpu, struct error *err);

@@ -9,6 +9,7 @@
 #include "ask/lease.h"
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "cli/control/change.h"
 #include "cli/show.h"
 #include "config/config.h"
 #include "format/lease.h"
@@ -95,8 +96,10 @@ static int end_lease(struct cli *cli, const char *id)
     const struct lease *l = find_lease(&list, id);
     if (!l)
         return EXIT_FAILED;
-    if (l->kind == LEASE_SETTING)
-        return cli_fail("lease %s is a setting: it is ended by the command that made it", id);
+    if (l->kind == LEASE_SETTING) {
+        lease_dir_unlock(&dir);
+        return change_end(cli, id);
+    }
     if (l->state != LEASE_ENDED && (l->kind == LEASE_RUN || l->state == LEASE_WAITING))
         return end_program(cli, l);
     rc = lease_dir_remove(&dir, id, &err);
@@ -128,9 +131,9 @@ const struct command command_lease = {
     .name = "lease",
     .group = HELP_ACT,
     .summary = "List leases of GPUs, show one, or end one",
-    .details =
-        "A lease is what `whirr run`, `reserve` and `wait --gpu-free` hold. Waiting ones are listed in the order in which they "
-        "will be served. The lease of a program ends with it, however it ends.",
+    .details = "A lease is what `whirr run`, `reserve` and `wait --gpu-free` hold, or what `quiet`, `limit`, `clocks` and `fan` "
+               "have changed. Waiting ones are listed in the order in which they "
+               "will be served. The lease of a program ends with it, however it ends.",
     .exits = "0 fine; 1 there is no such lease, or it can't be ended; 2 wrong usage or configuration.",
     .arguments = "[list|show ID|end ID]",
     .arguments_max = 2,

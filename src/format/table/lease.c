@@ -9,7 +9,7 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "format/table/grid.h"
-#include "lease/lease_dir.h"
+#include "lease/lease_settings.h"
 
 static const struct grid_column columns[] = {
     {"ID", LEFT, 0},    {"USER", LEFT, 0},  {"GPU", LEFT, 0},   {"WHAT", LEFT, 0}, {"MEMORY", RIGHT, 3},
@@ -54,7 +54,7 @@ static void moment_cell(struct grid *g, struct wall at, struct wall now, const c
 
 static void add_row(struct grid *g, const struct lease *l, struct wall now)
 {
-    char text[LEASE_WORDS], size[WORDS_SIZE];
+    char text[LEASE_WORDS], size[WORDS_SIZE], changed[SETTINGS_WORDS];
     grid_add(g, INK_STRONG, l->id);
     grid_add(g, INK_PLAIN, l->user);
     gpu_cell(text, sizeof text, l);
@@ -65,7 +65,8 @@ static void add_row(struct grid *g, const struct lease *l, struct wall now)
     grid_add(g, INK_PLAIN, sum.state == READING_OK ? words_bytes(sum.value, size) : "–");
     moment_cell(g, l->from, now, "–");
     moment_cell(g, l->until, now, "its end");
-    grid_add(g, INK_PLAIN, l->note[0] ? l->note : l->command[0] ? l->command : "–");
+    const char *what_for = l->note[0] ? l->note : l->command[0] ? l->command : "–";
+    grid_add(g, INK_PLAIN, l->kind == LEASE_SETTING && l->setting_count ? lease_set_words(l, changed) : what_for);
 }
 
 void table_leases(struct buf *out, const struct page *page, const struct lease_list *list, struct wall now)
@@ -105,6 +106,10 @@ void table_lease(struct buf *out, const struct page *page, const struct lease *l
     if (l->idle_since.ms) {
         moment_format(l->idle_since, now, text);
         buf_printf(out, "  idle     since %s\n", text);
+    }
+    if (l->setting_count) {
+        char changed[SETTINGS_WORDS];
+        buf_printf(out, "  set      %s\n", lease_set_words(l, changed));
     }
     if (l->pid)
         buf_printf(out, "  process  %d  %s\n", (int)l->pid, l->command);

@@ -90,11 +90,11 @@ static int look_clocks(struct intel_files *f, struct control_state *s, struct er
             rc = -EACCES;
         if (rc < 0)
             return control_file_error(rc, f->names->max, err);
-        if (i > 0 && !control_equal(CONTROL_CLOCKS, v, s->now))
-            return error_set(err, -EOPNOTSUPP, "another program has given its tiles different clocks");
-        s->now = v;
         s->least = least;
         s->most = most;
+        if (i > 0 && !control_equal(CONTROL_CLOCKS, v, s->now))
+            return error_set(err, -EBUSY, "another program has given its tiles different clocks");
+        s->now = v;
     }
     if (f->gt_count == 0)
         return error_set(err, -EOPNOTSUPP, "its driver has no clocks that can be set");
@@ -135,7 +135,7 @@ static int intel_set(struct source *source, size_t gpu, enum control_kind kind, 
     struct control_state s = {0};
     struct intel_files f;
     int rc = intel_look(source, gpu, kind, &s, err);
-    if (rc == 0)
+    if (rc == 0 || rc == -EBUSY)
         rc = control_check(kind, &s, v, err);
     if (rc == 0)
         rc = reach(source, gpu, &f, err);

@@ -64,8 +64,6 @@ static int settable(struct nvml *n, struct nvml_card *card, struct error *err)
         return error_set(err, -EOPNOTSUPP, "this is a virtual GPU: its settings belong to the host");
     if (n->lib.mig_mode && n->lib.mig_mode(card->handle, &mig, &pending) == NVML_OK && mig)
         return error_set(err, -EOPNOTSUPP, "this GPU is divided into MIG instances, whose users would share the change");
-    if (!may_set(n))
-        return error_set(err, -EACCES, "changing it needs root (in a container: the capability SYS_ADMIN)");
     return 0;
 }
 
@@ -125,20 +123,20 @@ static int look_fan(struct nvml *n, struct nvml_card *card, struct control_state
     if (!n->lib.set_fan || !n->lib.set_fan_automatic || !n->lib.fan_policy || !n->lib.fan_range || !n->lib.fan_target)
         return error_set(err, -EOPNOTSUPP, "this driver cannot set fans; 520 and later can");
     int code = n->lib.fan_range(card->handle, &least, &most);
+    s->least = MAX_OF(least, 1U);
+    s->most = most;
     for (unsigned i = 0; i < MIN_OF(fans, FANS_MAX) && code == NVML_OK; i++) {
         struct control_value v = {.stock = true};
         code = n->lib.fan_policy(card->handle, i, &policy);
         if (code == NVML_OK && policy == NVML_FAN_MANUAL && (code = n->lib.fan_target(card->handle, i, &speed)) == NVML_OK)
             v = (struct control_value){.low = speed, .high = speed};
         if (i > 0 && code == NVML_OK && !control_equal(CONTROL_FAN, v, s->now))
-            return error_set(err, -EOPNOTSUPP, "another program has set its fans to different speeds");
+            return error_set(err, -EBUSY, "another program has set its fans to different speeds");
         s->now = v;
     }
     if (code != NVML_OK)
         return refused(n, card, code, "cannot read its fans", err);
     s->now_known = true;
-    s->least = MAX_OF(least, 1U);
-    s->most = most;
     return 0;
 }
 
@@ -158,15 +156,8 @@ static int look_acoustic(struct nvml *n, struct nvml_card *card, struct control_
     return 0;
 }
 
-static int nvml_look(struct source *source, size_t gpu, enum control_kind kind, struct control_state *ret, struct error *err)
+static int look_kind(struct nvml *n, struct nvml_card *card, enum control_kind kind, struct control_state *ret, struct error *err)
 {
-    struct nvml *n = (struct nvml *)source;
-    struct nvml_card *card;
-    int rc = reach(n, gpu, &card, err);
-    if (rc == 0)
-        rc = settable(n, card, err);
-    if (rc < 0)
-        return rc;
     switch (kind) {
     case CONTROL_POWER: return look_power(n, card, ret, err);
     case CONTROL_CLOCKS: return look_clocks(n, card, ret, err);
@@ -174,6 +165,20 @@ static int nvml_look(struct source *source, size_t gpu, enum control_kind kind, 
     case CONTROL_ACOUSTIC: return look_acoustic(n, card, ret, err);
     default: return error_set(err, -EOPNOTSUPP, "it has no performance levels to choose from");
     }
+}
+
+static int nvml_look(struct source *source, size_t gpu, enum control_kind kind, struct control_state *ret, struct error *err)
+{
+    struct nvml *n = (struct nvml *)source;
+    struct nvml_card *card;
+    int rc = reach(n, gpu, &card, err);
+    if (rc == 0)
+        rc = settable(n, card, err);
+    if (rc == 0)
+        rc = look_kind(n, card, kind, ret, err);
+    if (rc == 0 && !may_set(n))
+        rc = error_set(err, -EACCES, "changing it needs root (in a container: the capability SYS_ADMIN)");
+    return rc;
 }
 
 static int set_fans(struct nvml *n, struct nvml_card *card, struct control_value v)
@@ -194,7 +199,7 @@ static int nvml_set(struct source *source, size_t gpu, enum control_kind kind, s
     struct nvml_card *card;
     struct control_state s = {0};
     int rc = nvml_look(source, gpu, kind, &s, err);
-    if (rc == 0)
+    if (rc == 0 || rc == -EBUSY) /* fans at different speeds: none is in the way of one speed for all */
         rc = reach(n, gpu, &card, err);
     if (rc == 0)
         rc = control_check(kind, &s, v, err);

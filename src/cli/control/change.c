@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Plans changes, shows them, and chooses who makes them: the helper, or root right here.
+ */
+#include "cli/control/change.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/moment.h"
+#include "base/words.h"
+#include "config/config.h"
+#include "control/holder.h"
+
+void change_list_done(struct change_list *l)
+{
+    control_close(&l->set);
+}
+
+/* ---- planning ---- */
+
+static int add_change(struct change_list *l, const struct gpu *gpu, enum control_kind kind, const char *text, struct error *err)
+{
+    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    struct change c = {.gpu = control_find(&l->set, key), .draw_mw = gpu->power_mw};
+    if (!c.gpu)
+        return error_set(err, -EOPNOTSUPP, "GPU %d has no settings that whirr can change%s", gpu->index,
+                         gpu->simulated ? ": it is simulated" : "");
+    c.setting = (struct request_setting){.gpu_index = gpu->index, .kind = kind};
+    str_copy(c.setting.gpu, sizeof c.setting.gpu, str_from(key));
+    int rc = control_look(c.gpu, kind, &c.state, err);
+    c.denied = rc == -EACCES;
+    if (rc < 0 && !c.denied)
+        return error_prefix(err, "GPU %d", gpu->index);
+    rc = text ? control_parse(kind, text, &c.state, &c.setting.value, err)
+         : control_quiet(kind, &c.state, gpu->power_mw, &c.setting.value) ? 0
+                                                                          : -ENOENT;
+    if (rc == 0 && l->count < REQUEST_SETTINGS_MAX)
+        l->at[l->count++] = c;
+    return rc == -ERANGE ? error_prefix(err, "GPU %d", gpu->index) : rc;
+}
+
+/* Some GPUs have levels instead of clocks. */
+static int add_named(struct change_list *l, const struct gpu *gpu, enum control_kind kind, const char *text, struct error *err)
+{
+    int rc = add_change(l, gpu, kind, text, err);
+    if (rc == -EOPNOTSUPP && kind == CONTROL_CLOCKS && add_change(l, gpu, CONTROL_LEVEL, text, NULL) == 0)
+        return 0;
+    return rc;
+}
+
+static int add_quiet(struct change_list *l, const struct gpu *gpu, struct error *err)
+{
+    size_t before = l->count;
+    struct error why = {0};
+    int rc = add_change(l, gpu, CONTROL_POWER, NULL, &why);
+    (void)add_change(l, gpu, CONTROL_ACOUSTIC, NULL, NULL);
+    if (l->count > before)
+        return 0;
+    return rc == -ENOENT ? error_set(err, rc, "GPU %d is as quiet as its settings can make it", gpu->index)
+                         : error_set(err, rc, "%s", why.text);
+}
+
+static int plan_of(struct cli *cli, struct session *session, const struct snapshot *s, enum control_kind kind, const char *text,
+                   struct change_list *l, struct error *err)
+{
+    int only = ALL_GPUS, rc = session_only(session, s, &only, err);
+    if (rc < 0)
+        return rc;
+    if (s->gpu_count == 0)
+        return error_set(err, -ENODEV, "no GPU was found");
+    if (text && only == ALL_GPUS && s->gpu_count > 1)
+        return error_set(err, -EINVAL, "this host has %zu GPUs; choose one with --gpu", s->gpu_count);
+    rc = control_open(&cli->env, &l->set, err);
+    if (rc < 0)
+        return s->gpus[0].simulated ? error_set(err, rc, "simulated GPUs have no settings") : rc;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        if (only != ALL_GPUS && (size_t)only != i)
+            continue;
+        rc = text ? add_named(l, &s->gpus[i], kind, text, err) : add_quiet(l, &s->gpus[i], err);
+        if (rc < 0 && (text || only != ALL_GPUS))
+            return rc;
+    }
+    return l->count ? 0 : rc;
+}
+
+int change_plan(struct cli *cli, enum control_kind kind, const char *text, struct change_list *ret)
+{
+    struct error err = {0};
+    *ret = (struct change_list){0};
+    struct session *session = session_open(cli, &err);
+    AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_FAST | GROUP_STATIC, &err) : NULL;
+    int rc = s ? plan_of(cli, session, s, kind, text, ret, &err) : err.code;
+    session_close(session);
+    return rc < 0 ? cli_error(cli, &err) : EXIT_FINE;
+}
+
+/* ---- showing ---- */
+
+static void value_json(struct json_writer *j, const char *key, const struct change *c, struct control_value v, bool known)
+{
+    char text[CONTROL_TEXT_SIZE];
+    jw_key_text(j, key, known ? control_text(c->setting.kind, c->state.unit, v, text) : NULL);
+}
+
+static void changes_json(struct json_writer *j, const struct change_list *l, const struct lease *lease)
+{
+    jw_object(j);
+    jw_key_array(j, "changes");
+    for (size_t i = 0; i < l->count; i++) {
+        const struct change *c = &l->at[i];
+        AUTO_BUF struct buf command = BUF(2048);
+        c->gpu->source->ops->control->command(c->gpu->source, c->gpu->at, c->setting.kind, c->setting.value, &command);
+        jw_object(j);
+        jw_key_int(j, "gpu_index", c->setting.gpu_index);
+        jw_key_text(j, "gpu", c->setting.gpu);
+        jw_key_text(j, "what", control_name(c->setting.kind));
+        value_json(j, "now", c, c->state.now, c->state.now_known);
+        value_json(j, "new", c, c->setting.value, true);
+        value_json(j, "least", c, (struct control_value){.low = c->state.least, .high = c->state.least}, true);
+        value_json(j, "most", c, (struct control_value){.low = c->state.most, .high = c->state.most}, true);
+        jw_key_text(j, "command", command.len ? command.at : NULL);
+        jw_key_bool(j, "permitted", !c->denied);
+        jw_end(j);
+    }
+    jw_end(j);
+    if (lease) {
+        jw_key(j, "lease");
+        lease_json(j, lease);
+    }
+    jw_end(j);
+}
+
+static void show_plan(struct buf *out, const struct change_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct change *c = &l->at[i];
+        const struct request_setting *s = &c->setting;
+        char now[CONTROL_TEXT_SIZE], new[CONTROL_TEXT_SIZE], least[CONTROL_TEXT_SIZE], most[CONTROL_TEXT_SIZE];
+        control_text(s->kind, c->state.unit, c->state.now, now);
+        control_text(s->kind, c->state.unit, s->value, new);
+        control_text(s->kind, c->state.unit, (struct control_value){.low = c->state.least, .high = c->state.least}, least);
+        control_text(s->kind, c->state.unit, (struct control_value){.low = c->state.most, .high = c->state.most}, most);
+        buf_printf(out, "GPU %d  %s  %s -> %s", s->gpu_index, control_words(s->kind), c->state.now_known ? now : "not known", new);
+        if (s->kind != CONTROL_LEVEL)
+            buf_printf(out, "  (range %s to %s)", least, most);
+        buf_char(out, '\n');
+        AUTO_BUF struct buf command = BUF(2048);
+        c->gpu->source->ops->control->command(c->gpu->source, c->gpu->at, s->kind, s->value, &command);
+        if (command.len)
+            buf_printf(out, "  Same as: %s\n", command.at);
+        control_hints(s->kind, &c->state, s->value, c->draw_mw, out);
+    }
+}
+
+static int show_dry_run(struct cli *cli, const struct change_list *l)
+{
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    if (cli->json) {
+        struct json_writer j = show_json(cli, &out);
+        changes_json(&j, l, NULL);
+        buf_char(&out, '\n');
+    } else {
+        show_plan(&out, l);
+        buf_text(&out, l->at[0].denied ? "Nothing was changed (dry run); changing it needs root or whirr-control.\n"
+                                       : "Nothing was changed (dry run).\n");
+    }
+    return show_text(&out);
+}
+
+static int show_made(struct cli *cli, const struct change_list *l, const struct lease *lease)
+{
+    AUTO_BUF struct buf out = BUF(1 << 20);
+    char until[MOMENT_TEXT_SIZE];
+    if (cli->json) {
+        struct json_writer j = show_json(cli, &out);
+        changes_json(&j, l, lease);
+        buf_char(&out, '\n');
+        return show_text(&out);
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        const struct change *c = &l->at[i];
+        char now[CONTROL_TEXT_SIZE], new[CONTROL_TEXT_SIZE];
+        control_text(c->setting.kind, c->state.unit, c->state.now, now);
+        buf_printf(&out, "GPU %d: %s %s (was %s)\n", c->setting.gpu_index, control_words(c->setting.kind),
+                   control_text(c->setting.kind, c->state.unit, c->setting.value, new), c->state.now_known ? now : "stock");
+        control_hints(c->setting.kind, &c->state, c->setting.value, c->draw_mw, &out);
+    }
+    if (lease && lease->until.ms)
+        moment_format(lease->until, clock_wall(cli->env.clock), until);
+    if (lease)
+        buf_printf(&out, "Lease %s%s%s. To undo it: whirr lease end %s\n", lease->id, lease->until.ms ? ", until " : "",
+                   lease->until.ms ? until : "", lease->id);
+    return show_text(&out);
+}
+
+/* ---- making ---- */
+
+/* "08:00" is the next time that it is that late. */
+static bool next_moment(const char *text, struct wall now, struct wall *ret)
+{
+    if (!moment_parse(str_from(text), now, MOMENT_LOCAL, ret))
+        return false;
+    time_t seconds = (time_t)(ret->ms / MS_PER_S);
+    struct tm local;
+    if (ret->ms <= now.ms && strlen(text) <= 8 && strchr(text, ':') && localtime_r(&seconds, &local)) {
+        local.tm_mday++;
+        local.tm_isdst = -1;
+        ret->ms = (int64_t)mktime(&local) * MS_PER_S;
+    }
+    return ret->ms > now.ms;
+}
+
+struct times {
+    struct wall until;  /* ms 0: open */
+    int64_t confirm_ms; /* 0: not asked for */
+};
+
+static int read_times(struct cli *cli, bool command, struct times *ret)
+{
+    const char *span = options_value(cli->options, "for", NULL), *until = options_value(cli->options, "until", NULL);
+    const char *confirm = options_value(cli->options, "confirm", NULL);
+    struct wall now = clock_wall(cli->env.clock);
+    int64_t ms;
+    *ret = (struct times){0};
+    if ((span != NULL) + (until != NULL) + command > 1)
+        return cli_usage(cli, "choose one of --for, --until and a command");
+    if (span && (!duration_parse(str_from(span), &ms) || ms <= 0))
+        return cli_usage(cli, "'--for %s' is not %s", span, DURATION_SYNTAX);
+    if (until && !next_moment(until, now, &ret->until))
+        return cli_usage(cli, "'--until %s' is not a time to come, like \"08:00\"", until);
+    if (confirm && (!duration_parse(str_from(confirm), &ret->confirm_ms) || ret->confirm_ms <= 0))
+        return cli_usage(cli, "'--confirm %s' is not %s", confirm, DURATION_SYNTAX);
+    if (span)
+        ret->until.ms = now.ms + ms;
+    return EXIT_FINE;
+}
+
+static void fill_request(const struct change_list *l, struct request *r)
+{
+    r->count = l->count;
+    for (size_t i = 0; i < l->count; i++)
+        r->settings[i] = l->at[i].setting;
+}
+
+/* Confirmed, or undone. */
+static int confirm_there(struct cli *cli, int fd, const struct lease *l, const struct times *t)
+{
+    struct request *r = calloc(1, sizeof *r);
+    struct error err = {0};
+    char words[SETTINGS_WORDS];
+    if (!r)
+        return cli_fail("out of memory");
+    *r = (struct request){.op = hold_confirmed(t->confirm_ms) ? REQUEST_CONFIRM : REQUEST_END, .until = t->until};
+    memcpy(r->id, l->id, sizeof r->id);
+    int rc = helper_ask(fd, r, NULL, words, &err);
+    bool kept = r->op == REQUEST_CONFIRM;
+    free(r);
+    if (rc < 0)
+        return cli_fail("%s", err.text);
+    (void)cli;
+    puts(kept ? "Kept." : "Not confirmed: the old values are back.");
+    return kept ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int make_there(struct cli *cli, int fd, const struct change_list *l, const struct times *t, const char *const *command)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    AUTO_FREE struct lease *lease = calloc(1, sizeof *lease);
+    struct error err = {0};
+    char words[SETTINGS_WORDS];
+    if (!r || !lease)
+        return cli_fail("out of memory");
+    fill_request(l, r);
+    r->until = t->until;
+    if (t->confirm_ms)
+        r->until.ms = clock_wall(cli->env.clock).ms + t->confirm_ms;
+    r->hold = command != NULL;
+    if (command)
+        str_copy_clean(r->command, sizeof r->command, str_from(command[0]));
+    if (helper_ask(fd, r, lease, words, &err) < 0)
+        return cli_fail("%s", err.text);
+    if (command)
+        return hold_there(cli, fd, lease, command);
+    int status = show_made(cli, l, lease);
+    return t->confirm_ms ? confirm_there(cli, fd, lease, t) : status;
+}
+
+static bool is_fan(const struct change_list *l)
+{
+    return l->count && l->at[0].setting.kind == CONTROL_FAN && !l->at[0].setting.value.stock;
+}
+
+static int make_here(struct cli *cli, struct change_list *l, const struct times *t, const char *const *command)
+{
+    AUTO_FREE struct lease *lease = calloc(1, sizeof *lease);
+    struct error err = {0};
+    if (!lease)
+        return cli_fail("out of memory");
+    lease_init(lease, LEASE_SETTING, 0, clock_wall(cli->env.clock));
+    lease->until = t->until;
+    if (command || t->until.ms || t->confirm_ms || is_fan(l))
+        return hold_here(cli, lease, l, command, t->confirm_ms);
+    struct settings_holder k;
+    int rc = holder_open(&k, &cli->env, cli->settings->lease.dir, &err);
+    if (rc < 0)
+        return cli_fail("%s", err.text);
+    for (size_t i = 0; i < l->count && rc == 0; i++) {
+        const struct request_setting *s = &l->at[i].setting;
+        rc = lease_set_plan(lease, control_find(&k.set, s->gpu), s->gpu_index, s->kind, s->value, &err);
+    }
+    if (rc == 0)
+        rc = holder_begin(&k, lease, false, &err);
+    holder_close(&k);
+    return rc < 0 ? cli_fail("%s", err.text) : show_made(cli, l, lease);
+}
+
+static bool all_stock(const struct change_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct change *c = &l->at[i];
+        struct control_value stock = c->state.exact_stock ? c->state.stock_value : (struct control_value){.stock = true};
+        if (!control_equal(c->setting.kind, c->setting.value, stock))
+            return false;
+    }
+    return true;
+}
+
+/* Back to what the GPU came with: no lease, nothing to put back. */
+static int make_stock(struct cli *cli, const struct change_list *l, int fd)
+{
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    struct error err = {0};
+    char words[SETTINGS_WORDS];
+    struct settings_holder k;
+    int rc = r ? 0 : error_set(&err, -ENOMEM, "out of memory");
+    if (rc == 0)
+        fill_request(l, r);
+    if (rc == 0 && fd >= 0) {
+        r->op = REQUEST_STOCK;
+        rc = helper_ask(fd, r, NULL, words, &err);
+    } else if (rc == 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, &err)) == 0) {
+        rc = lease_dir_lock(&k.dir, LEASE_LOCK_MS, &err);
+        for (size_t i = 0; i < l->count && rc == 0; i++)
+            rc = lease_set_stock(&k.dir, &k.set, control_find(&k.set, l->at[i].setting.gpu), l->at[i].setting.kind, &err);
+        holder_close(&k);
+    }
+    return rc < 0 ? cli_fail("%s", err.text) : show_made(cli, l, NULL);
+}
+
+int change_make(struct cli *cli, struct change_list *l, const char *const *command)
+{
+    struct times t;
+    int status = read_times(cli, command != NULL, &t);
+    if (status != EXIT_FINE)
+        return status;
+    if (options_has(cli->options, "dry-run"))
+        return show_dry_run(cli, l);
+    bool denied = false;
+    for (size_t i = 0; i < l->count; i++)
+        denied |= l->at[i].denied;
+    /* Who may, and stays anyway, needs no helper. */
+    bool stays = command || t.confirm_ms;
+    AUTO_CLOSE int fd = denied || !stays ? helper_connect() : -1;
+    if (fd < 0 && denied)
+        return cli_fail(
+            "changing settings of GPUs needs root\n"
+            "Run it with sudo, or let members of a group do it: [control] allow = true, and sudo systemctl enable --now "
+            "whirr-control.socket");
+    if (!command && !t.until.ms && !t.confirm_ms && all_stock(l))
+        return make_stock(cli, l, fd);
+    return fd >= 0 ? make_there(cli, fd, l, &t, command) : make_here(cli, l, &t, command);
+}
+
+int change_end(struct cli *cli, const char *id)
+{
+    struct error err = {0}, there = {0};
+    char words[SETTINGS_WORDS] = "";
+    struct request *r = calloc(1, sizeof *r);
+    AUTO_CLOSE int fd = r ? helper_connect() : -1;
+    int rc = -ENOENT;
+    if (fd >= 0) {
+        r->op = REQUEST_END;
+        str_copy(r->id, sizeof r->id, str_from(id));
+        rc = helper_ask(fd, r, NULL, words, &there);
+    }
+    free(r);
+    struct settings_holder k;
+    if (rc < 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, &err)) == 0) {
+        AUTO_LEASE_LIST struct lease_list list = {0};
+        rc = lease_dir_lock(&k.dir, LEASE_LOCK_MS, &err);
+        rc = rc < 0 ? rc : lease_dir_list(&k.dir, clock_wall(cli->env.clock), &list, &err);
+        struct lease *l = rc == 0 ? lease_list_find(&list, id) : NULL;
+        rc = l ? lease_set_end(&k.dir, &k.set, l, words, &err) : rc;
+        holder_close(&k);
+    }
+    if (rc < 0)
+        return cli_fail("%s", there.text[0] ? there.text : err.text);
+    printf("Lease %s has ended: %s.\n", id, words[0] ? words : "the old values are back");
+    return EXIT_FINE;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr quiet, limit, clocks, fan: settings of a GPU, changed with a way back.
+ */
+#include "base/cleanup.h"
+#include "cli/control/change.h"
+#include "config/config.h"
+#include "control/holder.h"
+
+#define SETTING_EXITS "0 fine; 1 it failed or was refused; 2 wrong usage or configuration; with a command, the command's own."
+#define WAY_BACK                                                                                                                   \
+    "What was set before is written down first and put back at the end: after --for or --until, when the command ends, with "      \
+    "`whirr lease end ID`, and also when whirr is killed. A value that another program has set in the meantime is left as it is. " \
+    "Without any of these it stays until `whirr lease end ID`, or a reboot. Needs root, or the helper whirr-control with "         \
+    "[control] allow (docs/leases.md)."
+
+static const struct option_spec options[] = {OPTIONS_OF_CHANGES};
+
+static int setting_run(struct cli *cli, enum control_kind kind)
+{
+    const struct options *o = cli->options;
+    AUTO_CHANGES struct change_list changes = {0};
+    int status = change_plan(cli, kind, o->arguments[0], &changes);
+    return status == EXIT_FINE ? change_make(cli, &changes, o->argument_count > 1 ? &o->arguments[1] : NULL) : status;
+}
+
+static int limit_run(struct cli *cli)
+{
+    return setting_run(cli, CONTROL_POWER);
+}
+
+static int clocks_run(struct cli *cli)
+{
+    return setting_run(cli, CONTROL_CLOCKS);
+}
+
+static int fan_run(struct cli *cli)
+{
+    return setting_run(cli, CONTROL_FAN);
+}
+
+static int quiet_run(struct cli *cli)
+{
+    const struct options *o = cli->options;
+    AUTO_CHANGES struct change_list changes = {0};
+    int status = change_plan(cli, CONTROL_POWER, NULL, &changes);
+    return status == EXIT_FINE ? change_make(cli, &changes, o->argument_count ? o->arguments : NULL) : status;
+}
+
+const struct command command_quiet = {
+    .name = "quiet",
+    .group = HELP_ACT,
+    .summary = "Keep GPUs quieter for a time or a command",
+    .details =
+        "Lowers the power limit to 70% of stock, or below what the GPU draws now if that is less, within its range; and, where "
+        "the GPU has one, the target that its own fan control follows. " WAY_BACK,
+    .exits = SETTING_EXITS,
+    .arguments = "[-- COMMAND...]",
+    .arguments_max = ARGUMENTS_MAX,
+    OPTIONS(options),
+    .examples = {{"whirr quiet --for 2h", "two quiet hours"},
+                 {"whirr quiet --gpu 1 --until 08:00", "one GPU, until the morning"},
+                 {"whirr quiet --dry-run", "what would be changed"}},
+    .run = quiet_run,
+};
+
+const struct command command_limit = {
+    .name = "limit",
+    .group = HELP_ACT,
+    .summary = "Set the power limit of a GPU, with a way back",
+    .details = WAY_BACK,
+    .exits = SETTING_EXITS,
+    .arguments = "WATTS|PERCENT|stock [-- COMMAND...]",
+    .arguments_min = 1,
+    .arguments_max = ARGUMENTS_MAX,
+    OPTIONS(options),
+    .examples = {{"whirr limit 330W --for 2h", "at most 330 W for two hours"},
+                 {"whirr limit 75% -- python train.py", "75% of stock while it runs"},
+                 {"whirr limit stock", "what the GPU came with"}},
+    .run = limit_run,
+};
+
+const struct command command_clocks = {
+    .name = "clocks",
+    .group = HELP_ACT,
+    .summary = "Set the clocks of a GPU, with a way back",
+    .details =
+        "In MHz. Works on laptops, too, whose power limit belongs to the firmware. GPUs that have performance levels instead take "
+        "low, high and stock. Where the driver does not say which clocks are locked, whirr remembers, and unlocks them at the "
+        "end. " WAY_BACK,
+    .exits = SETTING_EXITS,
+    .arguments = "MIN-MAX|MAX|stock [-- COMMAND...]",
+    .arguments_min = 1,
+    .arguments_max = ARGUMENTS_MAX,
+    OPTIONS(options),
+    .examples = {{"whirr clocks 1400-1800 --for 1h", "between 1400 and 1800 MHz"},
+                 {"whirr clocks 1800 -- ./render", "at most 1800 MHz while it runs"},
+                 {"whirr clocks stock", "no limit any more"}},
+    .run = clocks_run,
+};
+
+const struct command command_fan = {
+    .name = "fan",
+    .group = HELP_ACT,
+    .summary = "Set a fixed fan speed, watched, or give the fan back",
+    .details =
+        "A fixed speed lasts only while whirr runs and sees the temperature: from 80 °C on, or near the GPU's own limit, or when "
+        "the temperature can't be read, the fan is automatic again. `whirr quiet` is the safer way: it leaves the fan to the "
+        "firmware. " WAY_BACK,
+    .exits = SETTING_EXITS,
+    .arguments = "PERCENT|auto [-- COMMAND...]",
+    .arguments_min = 1,
+    .arguments_max = ARGUMENTS_MAX,
+    OPTIONS(options),
+    .examples = {{"whirr fan 45% --for 30m", "45% for half an hour"},
+                 {"whirr fan 60% -- ./benchmark", "60% while it runs"},
+                 {"whirr fan auto", "back to the firmware"}},
+    .run = fan_run,
+};
+
+/* Of a process that was killed: what it had changed is put back. */
+static int recover_run(struct cli *cli)
+{
+    struct settings_holder h;
+    struct error err = {0};
+    if (holder_open(&h, &cli->env, cli->settings->lease.dir, &err) < 0)
+        return cli_error(cli, &err);
+    holder_close(&h);
+    return EXIT_FINE;
+}
+
+const struct command command_lease_recover = {
+    .name = "lease-recover",
+    .group = HELP_ACT,
+    .summary = "Put back what programs that are gone have set",
+    .hidden = true,
+    .run = recover_run,
+};

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Keeping a change as long as a command runs, or as this one does. A process beside it puts everything back should it be killed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "cli/control/change.h"
+#include "config/config.h"
+#include "control/holder.h"
+
+/* ---- waiting ---- */
+
+static const int awaited[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+
+static void block_signals(sigset_t *set, sigset_t *before)
+{
+    sigemptyset(set);
+    for (size_t i = 0; i < ARRAY_LEN(awaited); i++)
+        sigaddset(set, awaited[i]);
+    sigprocmask(SIG_BLOCK, set, before);
+}
+
+static int64_t ms_until(struct wall until)
+{
+    return until.ms ? until.ms - clock_wall(&clock_system).ms : INT64_MAX;
+}
+
+/* The next signal; 0: none for so long. */
+static int next_signal(const sigset_t *set, int64_t ms)
+{
+    struct timespec wait = {.tv_sec = ms / MS_PER_S, .tv_nsec = ms % MS_PER_S * NS_PER_MS};
+    int number = sigtimedwait(set, NULL, &wait);
+    return number > 0 ? number : 0;
+}
+
+static int start(const char *const *command, const sigset_t *mask, pid_t *ret)
+{
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    posix_spawnattr_init(&attributes);
+    sigfillset(&defaults);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setsigmask(&attributes, mask);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    int rc = posix_spawnp(ret, command[0], NULL, &attributes, (char *const *)command, environ);
+    posix_spawnattr_destroy(&attributes);
+    if (rc)
+        cli_fail("cannot start '%s': %s", command[0], strerror(rc));
+    return rc;
+}
+
+int hold_command(const char *const *command, void (*look)(void *user), void *user)
+{
+    sigset_t set, before;
+    pid_t pid;
+    int status = 0;
+    block_signals(&set, &before);
+    int rc = start(command, &before, &pid);
+    if (rc)
+        return rc == ENOENT ? 127 : 126;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        int number = next_signal(&set, HOLDER_LOOK_MS);
+        /* The program has the terminal: what is typed reaches it without us. */
+        if (number == SIGTERM || number == SIGHUP)
+            kill(pid, number);
+        else if (number == 0 && look)
+            look(user);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool hold_confirmed(int64_t within_ms)
+{
+    struct pollfd typed = {.fd = STDIN_FILENO, .events = POLLIN};
+    char words[WORDS_SIZE], line[64];
+    fprintf(stderr, "Press Enter within %s to keep it: ", words_duration(within_ms, words));
+    bool kept = poll(&typed, 1, (int)MIN_OF(within_ms, (int64_t)INT32_MAX)) > 0 && fgets(line, sizeof line, stdin) != NULL;
+    if (!kept)
+        fputc('\n', stderr);
+    return kept;
+}
+
+/* ---- here ---- */
+
+static void say_ended(void *user, const struct lease *l, const char *why)
+{
+    (void)user;
+    fprintf(stderr, "whirr: lease %s has ended: %s\n", l->id, why);
+}
+
+static void look_after(void *user)
+{
+    holder_look(user, say_ended, NULL);
+}
+
+/* Until its time is over, it is taken, or a signal comes. */
+static int stay(struct settings_holder *k, struct wall until)
+{
+    sigset_t set, before;
+    char left[WORDS_SIZE];
+    block_signals(&set, &before);
+    if (until.ms)
+        fprintf(stderr, "Kept by this command for %s; Ctrl-C puts the old values back.\n", words_duration(ms_until(until), left));
+    else
+        fputs("Kept by this command; Ctrl-C puts the old values back.\n", stderr);
+    int number = 0;
+    while (k->count && number == 0 && ms_until(until) > 0) {
+        number = next_signal(&set, MIN_OF(ms_until(until), (int64_t)HOLDER_LOOK_MS));
+        if (number == 0 || number == SIGCHLD) {
+            number = 0;
+            holder_look(k, say_ended, NULL);
+        }
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return EXIT_FINE;
+}
+
+static int begin_here(struct cli *cli, struct settings_holder *k, struct lease *plan, const struct change_list *l,
+                      struct error *err)
+{
+    int rc = holder_watch_over(cli->env.self_program, cli->settings->lease.dir);
+    if (rc < 0)
+        return error_set(err, rc, "cannot make a process that puts the old values back: %s", strerror(-rc));
+    rc = holder_open(k, &cli->env, cli->settings->lease.dir, err);
+    for (size_t i = 0; i < l->count && rc == 0; i++) {
+        const struct request_setting *s = &l->at[i].setting;
+        rc = lease_set_plan(plan, control_find(&k->set, s->gpu), s->gpu_index, s->kind, s->value, err);
+    }
+    return rc < 0 ? rc : holder_begin(k, plan, true, err);
+}
+
+int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, const char *const *command, int64_t confirm_ms)
+{
+    struct settings_holder k = {.dir = LEASE_DIR_CLOSED};
+    struct error err = {0};
+    if (command)
+        str_copy_clean(plan->command, sizeof plan->command, str_from(command[0]));
+    int status = EXIT_FINE;
+    /* Signals that come between the change and the waiting must not end this process without putting back. */
+    sigset_t set, before;
+    block_signals(&set, &before);
+    int rc = begin_here(cli, &k, plan, l, &err);
+    if (rc < 0)
+        status = cli_fail("%s", err.text);
+    else if (confirm_ms && !hold_confirmed(confirm_ms))
+        status = cli_fail("not confirmed: the old values are back");
+    else
+        status = command ? hold_command(command, look_after, &k) : stay(&k, plan->until);
+    holder_close(&k);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+/* ---- there ---- */
+
+static void look_at_helper(void *user)
+{
+    int *fd = user;
+    struct pollfd said = {.fd = *fd, .events = POLLIN};
+    char why[SETTINGS_WORDS];
+    if (*fd < 0 || poll(&said, 1, 0) <= 0)
+        return;
+    if (helper_ended(*fd, why) < 0)
+        snprintf(why, sizeof why, "whirr-control has ended");
+    fprintf(stderr, "whirr: the old values are back: %s\n", why);
+    *fd = -1;
+}
+
+int hold_there(struct cli *cli, int fd, const struct lease *l, const char *const *command)
+{
+    (void)cli, (void)l;
+    return hold_command(command, look_at_helper, &fd); /* the end of the connection ends the lease */
+}

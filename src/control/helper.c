@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr-control: the one process that may change settings of GPUs for others. It listens on a Unix socket, looks who asks before it
+ * reads a byte, checks every value against the range of the GPU, and puts everything back at its end. It opens no network, runs no
+ * program, and writes to the kernel's device files and the journal alone.
+ */
+#include "control/helper.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "control/holder.h"
+#include "control/request.h"
+
+enum { CLIENTS_MAX = 32, GROUPS_MAX = 1024, IDLE_MS = 30000 };
+
+struct asker {
+    int fd;
+    uid_t uid;
+    char user[PROCESS_USER_SIZE];
+    char holds[LEASE_ID_SIZE]; /* "": none */
+    size_t len;
+    char in[REQUEST_MAX];
+};
+
+struct helper {
+    const struct config *config;
+    struct settings_holder holder;
+    int listener;
+    char quiet_id[LEASE_ID_SIZE]; /* of the quiet hours; "" none now */
+    size_t count;
+    struct asker *clients[CLIENTS_MAX];
+};
+
+/* ---- who may ---- */
+
+static bool in_group(int fd, const char *name)
+{
+    const struct group *wanted = name[0] ? getgrnam(name) : NULL;
+    gid_t groups[GROUPS_MAX];
+    socklen_t size = sizeof groups;
+    struct ucred who;
+    socklen_t len = sizeof who;
+    if (!wanted)
+        return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.gid == wanted->gr_gid)
+        return true;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+        return false;
+    for (size_t i = 0; i < size / sizeof groups[0]; i++)
+        if (groups[i] == wanted->gr_gid)
+            return true;
+    return false;
+}
+
+/* NULL: may; else why not. */
+static const char *refuse_peer(const struct helper *h, int fd, uid_t *ret_uid)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+        return "whirr-control cannot see who asks";
+    *ret_uid = who.uid;
+    if (who.uid == 0 || who.uid == geteuid())
+        return NULL;
+    if (!h->config->control.allow)
+        return "changing settings is off; root can allow it: [control] allow = true in /etc/whirr/whirr.toml";
+    return in_group(fd, h->config->control.group) ? NULL
+                                                  : "only root and members of the group of control.group may change settings";
+}
+
+/* ---- answers ---- */
+
+static void send_line(const struct asker *c, const struct buf *line)
+{
+    if (!line->failed)
+        (void)!send(c->fd, line->at, line->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void answer(const struct asker *c, int rc, const struct lease *l, const char *words, const struct error *err)
+{
+    AUTO_BUF struct buf line = BUF(2 * LEASE_BYTES_MAX);
+    struct json_writer j = JSON_WRITER(&line);
+    jw_object(&j);
+    jw_key_bool(&j, "ok", rc >= 0);
+    if (rc < 0)
+        jw_key_text(&j, "error", err->text);
+    if (rc >= 0 && words)
+        jw_key_text(&j, "words", words);
+    if (rc >= 0 && l) {
+        jw_key(&j, "lease");
+        lease_json(&j, l);
+    }
+    jw_end(&j);
+    buf_char(&line, '\n');
+    send_line(c, &line);
+}
+
+static void tell_ended(void *user, const struct lease *l, const char *why)
+{
+    struct helper *h = user;
+    log_info("a lease of settings has ended", LOG_TEXT("id", l->id), LOG_TEXT("user", l->user), LOG_TEXT("why", why));
+    if (strcmp(h->quiet_id, l->id) == 0)
+        h->quiet_id[0] = '\0';
+    for (size_t i = 0; i < h->count; i++) {
+        struct asker *c = h->clients[i];
+        if (strcmp(c->holds, l->id) != 0)
+            continue;
+        AUTO_BUF struct buf line = BUF(1024);
+        struct json_writer j = JSON_WRITER(&line);
+        jw_object(&j);
+        jw_key_text(&j, "ended", why);
+        jw_end(&j);
+        buf_char(&line, '\n');
+        send_line(c, &line);
+        c->holds[0] = '\0';
+    }
+}
+
+/* ---- requests ---- */
+
+static const struct control_gpu *gpu_of(struct helper *h, const struct request_setting *s, struct error *err)
+{
+    const struct control_gpu *gpu = control_find(&h->holder.set, s->gpu);
+    if (!gpu)
+        error_set(err, -ENODEV, "GPU %d has no settings that can be changed", s->gpu_index);
+    return gpu;
+}
+
+static int do_set(struct helper *h, struct asker *c, const struct request *r, struct lease *l, struct error *err)
+{
+    struct wall now = clock_wall(&clock_system);
+    lease_init(l, LEASE_SETTING, getpid(), now);
+    str_copy(l->user, sizeof l->user, str_from(c->user));
+    str_copy(l->command, sizeof l->command, str_from(r->command));
+    l->until = r->until;
+    if (l->until.ms && l->until.ms <= now.ms)
+        return error_set(err, -EINVAL, "its end lies in the past");
+    for (size_t i = 0; i < r->count; i++) {
+        const struct control_gpu *gpu = gpu_of(h, &r->settings[i], err);
+        int rc = gpu ? lease_set_plan(l, gpu, r->settings[i].gpu_index, r->settings[i].kind, r->settings[i].value, err) : -ENODEV;
+        if (rc < 0)
+            return rc;
+    }
+    int rc = holder_begin(&h->holder, l, true, err);
+    if (rc == 0 && r->hold)
+        memcpy(c->holds, l->id, sizeof c->holds);
+    return rc;
+}
+
+static int do_stock(struct helper *h, const struct request *r, struct error *err)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct request_setting *s = &r->settings[i];
+        const struct control_gpu *gpu = gpu_of(h, s, err);
+        int rc = gpu ? lease_dir_lock(&h->holder.dir, LEASE_LOCK_MS, err) : -ENODEV;
+        if (rc == 0)
+            rc = lease_set_stock(&h->holder.dir, &h->holder.set, gpu, s->kind, err);
+        lease_dir_unlock(&h->holder.dir);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* One's own, and root everyone's. */
+static int may_end(struct helper *h, const struct asker *c, const char *id, struct error *err)
+{
+    const struct lease *l = holder_find(&h->holder, id);
+    if (!l)
+        return error_set(err, -ENOENT, "there is no lease %s of settings", id);
+    return c->uid == 0 || c->uid == geteuid() || strcmp(l->user, c->user) == 0
+               ? 0
+               : error_set(err, -EPERM, "lease %s belongs to %s", id, l->user);
+}
+
+static void handle(struct helper *h, struct asker *c, struct str line)
+{
+    struct error err = {0};
+    char words[SETTINGS_WORDS] = "";
+    AUTO_FREE struct request *r = calloc(1, sizeof *r);
+    AUTO_FREE struct lease *l = calloc(1, sizeof *l);
+    int rc = r && l ? request_read(line, r, &err) : error_set(&err, -ENOMEM, "out of memory");
+    bool made = false;
+    if (rc == 0 && r->op == REQUEST_SET) {
+        rc = do_set(h, c, r, l, &err);
+        made = rc == 0;
+    } else if (rc == 0 && r->op == REQUEST_STOCK) {
+        rc = do_stock(h, r, &err);
+    } else if (rc == 0) {
+        rc = may_end(h, c, r->id, &err);
+        if (rc == 0)
+            rc = r->op == REQUEST_END ? holder_end(&h->holder, r->id, words, &err)
+                                      : holder_prolong(&h->holder, r->id, r->until, &err);
+    }
+    log_info(rc < 0 ? "a request was refused" : "a request was done", LOG_TEXT("user", c->user), LOG_TEXT("why", err.text));
+    answer(c, rc, made ? l : NULL, words, &err);
+}
+
+/* ---- clients ---- */
+
+static void drop_client(struct helper *h, size_t at)
+{
+    struct asker *c = h->clients[at];
+    if (c->holds[0])
+        (void)holder_end(&h->holder, c->holds, NULL, NULL);
+    close(c->fd);
+    free(c);
+    h->clients[at] = h->clients[--h->count];
+}
+
+static void name_user(struct asker *c)
+{
+    const struct passwd *who = getpwuid(c->uid);
+    if (who)
+        str_copy_clean(c->user, sizeof c->user, str_from(who->pw_name));
+    else
+        snprintf(c->user, sizeof c->user, "%u", (unsigned)c->uid);
+}
+
+static void accept_client(struct helper *h)
+{
+    AUTO_CLOSE int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct asker *c = fd >= 0 && h->count < CLIENTS_MAX ? calloc(1, sizeof *c) : NULL;
+    if (!c)
+        return;
+    c->fd = fd;
+    const char *why = refuse_peer(h, fd, &c->uid);
+    if (why) {
+        struct error err = {0};
+        error_set(&err, -EPERM, "%s", why);
+        answer(c, -EPERM, NULL, NULL, &err);
+        free(c);
+        return;
+    }
+    name_user(c);
+    h->clients[h->count++] = c;
+    fd = -1;
+}
+
+/* false: it has gone, or sends what is no request. */
+static bool read_client(struct helper *h, struct asker *c)
+{
+    ssize_t got = recv(c->fd, c->in + c->len, sizeof c->in - c->len, 0);
+    if (got <= 0)
+        return got < 0 && (errno == EAGAIN || errno == EINTR);
+    c->len += (size_t)got;
+    for (char *end; (end = memchr(c->in, '\n', c->len));) {
+        size_t line = (size_t)(end - c->in);
+        handle(h, c, (struct str){c->in, line});
+        c->len -= line + 1;
+        memmove(c->in, end + 1, c->len);
+    }
+    return c->len < sizeof c->in;
+}
+
+/* ---- quiet hours ---- */
+
+static bool quiet_value(const struct helper *h, const struct control_state *s, struct control_value *ret)
+{
+    if (strcmp(h->config->quiet.limit, "auto") == 0)
+        return control_quiet(CONTROL_POWER, s, reading_absent(READING_UNREAD), ret);
+    return control_parse(CONTROL_POWER, h->config->quiet.limit, s, ret, NULL) == 0 && ret->low < s->now.low;
+}
+
+/* GPUs that have no limit, or a lower one already, are left as they are. */
+static void begin_quiet(struct helper *h, struct wall until)
+{
+    AUTO_FREE struct lease *l = calloc(1, sizeof *l);
+    struct error err = {0};
+    if (!l)
+        return;
+    lease_init(l, LEASE_SETTING, getpid(), clock_wall(&clock_system));
+    snprintf(l->note, sizeof l->note, "quiet hours");
+    l->until = until;
+    for (size_t i = 0; i < h->holder.set.gpu_count && l->setting_count < LEASE_SETTINGS_MAX; i++) {
+        const struct control_gpu *gpu = &h->holder.set.gpus[i];
+        struct control_state s;
+        struct control_value v;
+        if (control_look(gpu, CONTROL_POWER, &s, NULL) == 0 && quiet_value(h, &s, &v))
+            (void)lease_set_plan(l, gpu, (int)i, CONTROL_POWER, v, NULL);
+    }
+    if (!l->setting_count)
+        return;
+    if (holder_begin(&h->holder, l, true, &err) < 0)
+        log_warn("quiet hours cannot begin", LOG_TEXT("why", err.text));
+    else
+        memcpy(h->quiet_id, l->id, sizeof h->quiet_id);
+}
+
+/* Once for each time that they come: a lease that was ended by hand stays ended until the next. */
+static void look_at_quiet_hours(struct helper *h)
+{
+    static struct wall done_until;
+    struct wall now = clock_wall(&clock_system), until;
+    if (!quiet_hours_until(h->config->quiet.from, h->config->quiet.until, now, &until) || done_until.ms == until.ms)
+        return;
+    done_until = until;
+    begin_quiet(h, until);
+}
+
+/* ---- running ---- */
+
+static volatile sig_atomic_t stopping;
+
+static void stop(int number)
+{
+    (void)number;
+    stopping = 1;
+}
+
+static void serve_once(struct helper *h, int wait_ms)
+{
+    struct pollfd ready[CLIENTS_MAX + 1] = {{.fd = h->listener, .events = POLLIN}};
+    size_t count = h->count;
+    for (size_t i = 0; i < count; i++)
+        ready[i + 1] = (struct pollfd){.fd = h->clients[i]->fd, .events = POLLIN};
+    if (poll(ready, count + 1, wait_ms) <= 0)
+        return;
+    for (size_t i = count; i-- > 0;)
+        if (ready[i + 1].revents && !read_client(h, h->clients[i]))
+            drop_client(h, i);
+    if (ready[0].revents)
+        accept_client(h);
+}
+
+int helper_run(const struct env *env, const struct config *config, int listener, bool stays, struct error *err)
+{
+    AUTO_FREE struct helper *h = calloc(1, sizeof *h);
+    if (!h)
+        return error_set(err, -ENOMEM, "out of memory");
+    h->config = config;
+    h->listener = listener;
+    int rc = holder_open(&h->holder, env, config->lease.dir, err);
+    if (rc == 0)
+        rc = helper_confine(h->holder.dir.path, err);
+    if (rc < 0) {
+        holder_close(&h->holder);
+        return rc;
+    }
+    const struct sigaction on_stop = {.sa_handler = stop};
+    sigaction(SIGTERM, &on_stop, NULL);
+    sigaction(SIGINT, &on_stop, NULL);
+    stays |= config->quiet.from[0] != '\0';
+    struct mono idle_since = clock_mono(&clock_system), looked = {0};
+    while (!stopping && (stays || mono_since_ms(clock_mono(&clock_system), idle_since) < IDLE_MS)) {
+        serve_once(h, HOLDER_LOOK_MS);
+        struct mono now = clock_mono(&clock_system);
+        if (h->count || h->holder.count)
+            idle_since = now;
+        if (mono_since_ms(now, looked) < HOLDER_LOOK_MS)
+            continue;
+        looked = now;
+        look_at_quiet_hours(h);
+        holder_look(&h->holder, tell_ended, h);
+    }
+    while (h->count)
+        drop_client(h, 0);
+    holder_close(&h->holder);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a command asks of the helper that may change settings: one JSON object a line, over its Unix socket, and one line back.
+ *
+ *   {"op": "set", "settings": [...], "until": "...", "hold": true}   a lease; with "hold" it lasts as long as the connection
+ *   {"op": "stock", "settings": [...]}                               ends leases of these settings, and sets what is stock
+ *   {"op": "confirm", "id": "...", "until": "..."}                   another end
+ *   {"op": "end", "id": "..."}
+ *
+ * Answers: {"ok": true, "lease": {...}, "words": "..."}, {"ok": false, "error": "..."}; later, for one that is held, {"ended":
+ * "why"}.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "lease/lease_settings.h"
+
+enum { REQUEST_MAX = 16384, REQUEST_SETTINGS_MAX = LEASE_SETTINGS_MAX };
+
+enum request_op { REQUEST_SET, REQUEST_STOCK, REQUEST_CONFIRM, REQUEST_END };
+
+struct request_setting {
+    char gpu[GPU_UUID_SIZE];
+    int gpu_index;
+    enum control_kind kind;
+    struct control_value value;
+};
+
+struct request {
+    enum request_op op;
+    char id[LEASE_ID_SIZE];
+    struct wall until; /* ms 0: open */
+    bool hold;
+    char command[PROCESS_COMMAND_SIZE];
+    size_t count;
+    struct request_setting settings[REQUEST_SETTINGS_MAX];
+};
+
+void request_write(const struct request *r, struct buf *out);
+/* -EBADMSG and what is wrong with it. */
+int request_read(struct str text, struct request *ret, struct error *err);
+
+/* Where the helper listens: WHIRR_CONTROL_SOCKET, else /run/whirr-control.sock. */
+enum { CONTROL_SOCKET_SIZE = 108 };
+void control_socket(char path[CONTROL_SOCKET_SIZE]);
+
+/* ---- of a command ---- */
+
+/* A connection, or -errno: -ENOENT or -ECONNREFUSED: there is no helper. */
+int helper_connect(void);
+/* Sends it and waits for the answer; the lease of it, if there is one. */
+int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SETTINGS_WORDS], struct error *err);
+/* The next line of a held lease, which has ended: why. -EPIPE: the helper is gone. */
+int helper_ended(int fd, char why[SETTINGS_WORDS]);

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of GPUs that are changed with a way back: `whirr limit`, `clocks`, `fan`, `quiet`, and the helper whirr-control, on a fake driver that
+keeps what was set when programs end."""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+from isolation import BUILD, WHIRR, environment
+from waiting import eventually
+
+CONTROL = BUILD / "whirr-control"
+FAKE = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
+SCRIPT = "gpu NVIDIA GeForce RTX 4090\n  temperature 55\n  power 280000\n"
+
+
+class Host:
+    def __init__(self, folder):
+        self.folder, self.leases, self.started = folder, folder / "leases", []
+        self.leases.mkdir()
+        self.values = self.leases / ".fake"  # the helper may write below the journal
+        self.script(SCRIPT)
+
+    def script(self, text):
+        (self.folder / "script.new").write_text(text)
+        (self.folder / "script.new").rename(self.folder / "script")
+
+    def env(self, **more):
+        return environment(WHIRR_NVML_LIBRARY=str(FAKE), WHIRR_FAKE_NVML=str(self.folder / "script"), WHIRR_FAKE_NVML_SETTINGS=str(self.values),
+                           WHIRR_LEASE_DIR=str(self.leases), WHIRR_CONTROL_SOCKET=str(self.folder / "sock"), **{name: str(value) for name, value in more.items()})
+
+    def __call__(self, *args, **more):
+        return subprocess.run([WHIRR, "--source", "nvml", *map(str, args)], env=self.env(**more), capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
+
+    def start(self, *args, program=WHIRR, **more):
+        self.started.append(subprocess.Popen([program, *map(str, args)], env=self.env(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True))
+        return self.started[-1]
+
+    def restore(self):
+        done = subprocess.run([CONTROL, "--restore"], env=self.env(), capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+
+    def value(self, key="power_limit", otherwise=450000):
+        """What the driver was last told; a file that is being replaced is read again."""
+        try:
+            rows = [line.split() for line in self.values.read_text().splitlines()]
+        except FileNotFoundError:
+            return otherwise
+        return next((int(value) for gpu, name, value in rows if gpu == "0" and name == key), otherwise)
+
+    def set(self, key, value):
+        (self.folder / "values.new").write_text(f"0 {key} {value}\n")
+        (self.folder / "values.new").rename(self.values)
+
+    def files(self):
+        return sorted(p.name for p in self.leases.glob("*.json"))
+
+    def helper(self):
+        process = self.start("--listen", program=CONTROL)
+        eventually(lambda: (self.folder / "sock").exists() or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
+        return process
+
+    def close(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.terminate()
+            process.communicate(timeout=60)
+
+
+@pytest.fixture
+def host():
+    made = Host(pathlib.Path(environment()["HOME"]))  # short: it has a socket
+    yield made
+    made.close()
+
+
+def test_a_dry_run_shows_everything_and_changes_nothing(host):
+    done = host("limit", "330W", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "450 W -> 330 W  (range 150 W to 600 W)" in done.stdout
+    assert "nvidia-smi -i 0000:01:00.0 -pl 330" in done.stdout
+    assert "drawing 280 W now" in done.stdout
+    answer = json.loads(host("quiet", "--dry-run", "--json").stdout)
+    assert [(c["what"], c["now"], c["new"]) for c in answer["changes"]] == [("power_limit", "450 W", "238 W"), ("acoustic_target", "83 °C", "73 °C")]
+    assert not host.values.exists() and not host.files()
+
+
+def test_what_the_gpu_does_not_take_is_refused_with_its_range(host):
+    done = host("limit", "100W")
+    assert done.returncode == 1 and "150 W to 600 W" in done.stderr
+    assert host("limit", "many").returncode == 2
+    assert host("limit", "330W", "--for", "soon").returncode == 2
+    assert host("limit", "330W", "--for", "1h", "--", "true").returncode == 2
+    assert not host.values.exists() and not host.files()
+
+
+def test_a_limit_stays_until_its_lease_is_ended(host):
+    assert host("limit", "330W").returncode == 0
+    assert host.value() == 330000
+    listed = host("lease")
+    assert "power limit 330 W (was 450 W)" in listed.stdout
+    again = host("limit", "300W")
+    assert again.returncode == 1 and "already" in again.stderr and host.value() == 330000
+    name = host.files()[0].removesuffix(".json")
+    assert host("lease", "end", name).returncode == 0
+    assert host.value() == 450000 and not host.files()
+
+
+def test_stock_ends_the_lease_and_leaves_none(host):
+    host.set("power_limit", 400000)
+    assert host("limit", "330W").returncode == 0
+    assert host("limit", "stock").returncode == 0
+    assert host.value() == 450000 and not host.files()
+
+
+def test_a_limit_of_a_command_ends_with_it(host):
+    done = host("limit", "75%", "--", "sh", "-c", f"cat {host.values}; exit 3")
+    assert done.returncode == 3 and "0 power_limit 337000" in done.stdout
+    assert host.value() == 450000 and not host.files()
+    assert host("limit", "330W", "--", "/no/such/program").returncode == 127
+    assert host.value() == 450000 and not host.files()
+
+
+def test_what_another_program_sets_meanwhile_is_left(host):
+    host.set("power_limit", 420000)
+    done = host("limit", "330W", "--", "sh", "-c", f"echo 0 power_limit 250000 > {host.values}")
+    assert done.returncode == 0
+    assert host.value() == 250000 and not host.files()
+
+
+def test_the_old_value_is_what_was_requested_not_what_is_stock(host):
+    host.set("power_limit", 420000)
+    assert host("limit", "330W", "--", "true").returncode == 0
+    assert host.value() == 420000
+
+
+def test_a_fan_is_given_back_when_it_becomes_hot(host):
+    process = host.start("--source", "nvml", "fan", "45%")
+    eventually(lambda: host.value("fan_manual0", 0) == 1)
+    host.script(SCRIPT.replace("temperature 55", "temperature 86"))
+    eventually(lambda: host.value("fan_manual0", 0) == 0)
+    assert process.wait(30) == 0
+    assert "86 °C" in process.stderr.read()
+    assert host.value("fan_manual1", 0) == 0 and not host.files()
+
+
+def test_a_signal_puts_the_old_value_back(host):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        process = host.start("--source", "nvml", "limit", "330W", "--for", "1h")
+        eventually(lambda: host.value() == 330000)
+        process.send_signal(number)
+        process.wait(30)
+        assert host.value() == 450000 and not host.files()
+
+
+def test_kill_9_is_put_back_without_a_helper(host):
+    process = host.start("--source", "nvml", "limit", "330W", "--for", "1h")
+    eventually(lambda: host.value() == 330000 and host.files())
+    process.kill()
+    process.wait()
+    eventually(lambda: host.value() == 450000 and not host.files())
+
+
+def test_without_confirmation_it_is_undone(host):
+    done = host("limit", "330W", "--confirm", "200ms")
+    assert done.returncode == 1 and "not confirmed" in done.stderr
+    assert host.value() == 450000 and not host.files()
+
+
+@pytest.mark.parametrize("script, words", [("  power_limit na\n", "laptops"), ("  virtualization 2\n", "virtual GPU"), ("  mig 1\n", "MIG"), ("  settable 0\n", "Insufficient Permissions")])
+def test_gpus_that_refuse_say_why(host, script, words):
+    host.script(SCRIPT + script)
+    done = host("limit", "330W")
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+    assert host.value() == 450000 and not host.files()
+
+
+def finished(host, before):
+    """However it ended: after one more command the GPU is as it was, and the journal empty."""
+    host.restore()
+    assert host.value() == before, host.values.read_text()
+    assert [host.value(key, 0) for key in ("fan_manual0", "fan_manual1", "clock_low", "clock_high")] == [0, 0, 0, 0]
+    assert host.value("target", 83) == 83
+    assert host.files() == []
+
+
+@pytest.mark.parametrize("words", [("limit", "330W"), ("fan", "45%"), ("clocks", "1400-1800"), ("quiet",)])
+def test_killed_before_each_call_into_the_driver(host, words):
+    """Also the process that watches over it is killed at that call: the journal alone has to do."""
+    host.set("power_limit", 420000)
+    for call in range(1, 200):
+        done = host(*words, "--", "true", WHIRR_FAKE_NVML_KILL=call)
+        finished(host, 420000)
+        if done.returncode == 0:
+            break
+    assert done.returncode == 0 and call > 20
+
+
+def test_each_call_into_the_driver_fails_in_turn(host):
+    host.set("power_limit", 420000)
+    outcomes = []
+    for call in range(1, 90):
+        host.script(f"fail {call} 999\n" + SCRIPT)
+        outcomes.append(host("limit", "330W", "--", "true").returncode)
+        host.script(SCRIPT)
+        finished(host, 420000)
+    assert 1 in outcomes and outcomes[-1] == 0  # some were felt, and behind the last call there is none to fail
+
+
+def test_killed_at_random(host):
+    """Two hundred times: the final value is always right, the journal never wrong."""
+    host.set("power_limit", 420000)
+    dice = random.Random(32)
+    seen = set()
+    for _ in range(int(os.environ.get("WHIRR_KILLS", "200"))):
+        process = subprocess.Popen([WHIRR, "--source", "nvml", "limit", "330W", "--", "true"], env=host.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + dice.uniform(0, 0.12)
+        while time.monotonic() < deadline and process.poll() is None:
+            seen.add(host.value())
+        process.kill()
+        process.wait()
+        finished(host, 420000)
+    assert seen <= {420000, 330000}
+
+
+# ---- the helper ----
+
+def test_the_helper_keeps_a_lease_and_ends_it_in_time(host):
+    host.helper()
+    done = host("limit", "330W", "--for", "3s")
+    assert done.returncode == 0, done.stderr
+    assert host.value() == 330000 and len(host.files()) == 1
+    eventually(lambda: host.value() == 450000 and not host.files())
+
+
+def test_the_helper_puts_back_when_it_is_stopped(host):
+    helper = host.helper()
+    assert host("limit", "330W", "--for", "1h").returncode == 0
+    helper.terminate()
+    assert helper.wait(30) == 0
+    assert host.value() == 450000 and not host.files()
+
+
+def test_after_kill_9_of_the_helper_its_unit_or_its_next_start_puts_back(host):
+    for again in ("--restore", "--listen"):
+        helper = host.helper()
+        assert host("limit", "330W", "--for", "1h").returncode == 0
+        helper.kill()
+        helper.wait()
+        assert host.value() == 330000
+        if again == "--restore":
+            host.restore()
+        else:
+            (host.folder / "sock").unlink()
+            host.helper()
+        eventually(lambda: host.value() == 450000 and not host.files())
+        (host.folder / "sock").unlink(missing_ok=True)
+
+
+def test_the_helper_sets_again_what_a_lost_gpu_forgot(host):
+    host.helper()
+    assert host("limit", "330W", "--for", "1h").returncode == 0
+    host.script("fail nvmlDeviceGetPowerManagementLimit 15\n" + SCRIPT)
+    host.set("power_limit", 450000)
+    time_of_two_looks = time.monotonic() + 5
+    eventually(lambda: time.monotonic() > time_of_two_looks)
+    host.script(SCRIPT)
+    eventually(lambda: host.value() == 330000)
+    assert len(host.files()) == 1
+
+
+def test_the_helper_yields_to_another_program(host):
+    host.helper()
+    assert host("limit", "330W", "--for", "1h").returncode == 0
+    host.set("power_limit", 300000)
+    eventually(lambda: not host.files())
+    assert host.value() == 300000
+
+
+def test_the_helper_refuses_nonsense_and_goes_on(host):
+    import socket
+    helper = host.helper()
+    for line in (b"{}\n", b"[]\n", b"\xff\xfe\n", b'{"op": "set"}\n', b'{"op": "end", "id": "../../etc"}\n',
+                 b'{"op": "set", "settings": [{"gpu": "x", "gpu_index": 0, "what": "power_limit", "low": 0, "high": 0}]}\n',
+                 b'{"op": "set", "settings": [{"gpu": "GPU-00000000-1111-2222-3333-444444444444", "gpu_index": 0, "what": "power_limit", "low": 1, "high": 1}]}\n'):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(str(host.folder / "sock"))
+            s.settimeout(30)
+            s.sendall(line)
+            assert json.loads(s.makefile().readline())["ok"] is False
+    with socket.socket(socket.AF_UNIX) as s:  # more than a request can have
+        s.connect(str(host.folder / "sock"))
+        s.settimeout(30)
+        try:
+            s.sendall(b"x" * 100000)
+            assert s.recv(1) == b""
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    assert helper.poll() is None and host.value() == 450000
+    assert host("limit", "330W", "--for", "1h").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+def test_other_users_are_refused_until_they_are_allowed(host):
+    import pwd
+    nobody = pwd.getpwnam("nobody").pw_uid
+    host.helper()
+    host.folder.chmod(0o711)
+    for folder in (host.folder, *host.folder.parents):
+        if os.stat(folder).st_mode & 0o001 == 0:
+            pytest.skip("another user cannot reach the folder of the test")
+    ask = ("import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); s.settimeout(30); print(s.makefile().readline())" % (host.folder / "sock"))
+    done = subprocess.run(["/usr/bin/python3", "-c", ask], user=nobody, capture_output=True, text=True, timeout=60)
+    assert "[control] allow" in done.stdout, done.stderr
