@@ -50,7 +50,7 @@ static int note_use(struct report_limits *l, int64_t at, int64_t gpu_id, double 
 int report_limits_minute(struct report_limits *l, const struct report_minute *m, uint64_t *limited_by)
 {
     int rc = report_sum_minute(sum_of(l, m->limit, limited_by), m);
-    const struct limit_use use = {m->limit, 1, m->present};
+    const struct limit_use use = {m->limit, 1, m->there};
     return rc < 0 ? rc : note_use(l, m->minute, m->gpu_id, (double)m->unattributed_mj, use);
 }
 

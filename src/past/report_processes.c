@@ -159,7 +159,7 @@ static struct report_minute minute_of(const struct store_process_minute *row)
                               .limit = row->limit,
                               .unattributed_mj = row->unattributed_mj};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
-    m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: only energy of its first moments */
+    m.there = m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: only energy of its first moments */
     m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
     m.peak = row->memory_max_bytes;
     /* Where its own share is not known, the card's load has to do. A count that is missing is that of all samples. */

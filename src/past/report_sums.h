@@ -16,6 +16,7 @@ struct report_sum {
 /* One minute of one process. */
 struct report_minute {
     int64_t minute, process, gpu_id;
+    double there;             /* part of the GPU's samples of the minute in which it was there */
     double present;           /* part of the minute in which it was there */
     int64_t sm, memory, peak; /* means; -1 unknown */
     int64_t energy_mj;
