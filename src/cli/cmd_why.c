@@ -80,36 +80,12 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
 
 /* ---- one process ---- */
 
-static bool is_asked_for(const struct process *p, const char *asked)
-{
-    char words[PROCESS_WORDS];
-    return strcasecmp(p->name, asked) == 0 || strcasestr(process_words(p, SHORT_NAME, words), asked) || strstr(p->command, asked);
-}
-
-/* By its PID, or by a part of its name or command. */
-static int find_processes(const struct snapshot *now, const char *asked, int only, struct process_rows *rows, struct error *err)
-{
-    int64_t pid = 0;
-    bool number = str_to_i64(str_from(asked), &pid) && pid > 0 && pid <= INT32_MAX;
-    int rc = process_rows_init(rows, now, &(struct process_filter){.only = only, .pid = number ? (int32_t)pid : 0});
-    size_t kept = 0;
-    if (rc < 0)
-        return error_set(err, rc, "out of memory");
-    for (size_t i = 0; i < rows->count; i++)
-        if (number || is_asked_for(rows->rows[i].process, asked))
-            rows->rows[kept++] = rows->rows[i];
-    rows->count = kept;
-    if (!kept)
-        return error_set(err, -ESRCH, number ? "no process %s is on a GPU" : "no process on a GPU is called '%s'", asked);
-    return 0;
-}
-
 static int why_process_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     AUTO_SNAPSHOT const struct snapshot *now = sample_watched(session, err);
     AUTO_PROCESS_ROWS struct process_rows rows = {0};
     int only, rc = now ? session_only(session, now, &only, err) : err->code;
-    if (rc < 0 || (rc = find_processes(now, cli->options->arguments[0], only, &rows, err)) < 0)
+    if (rc < 0 || (rc = process_rows_find(&rows, now, cli->options->arguments[0], only, err)) < 0)
         return rc;
     char cpu_time[ADDRESS_WORDS] = "";
     const struct process *first = rows.rows[0].process;

@@ -164,6 +164,29 @@ int process_rows_init(struct process_rows *rows, const struct snapshot *s, const
     return 0;
 }
 
+static bool is_asked_for(const struct process *p, const char *asked)
+{
+    char words[PROCESS_WORDS];
+    return strcasecmp(p->name, asked) == 0 || strcasestr(process_words(p, SHORT_NAME, words), asked) || strstr(p->command, asked);
+}
+
+int process_rows_find(struct process_rows *rows, const struct snapshot *s, const char *asked, int only, struct error *err)
+{
+    int64_t pid = 0;
+    bool number = str_to_i64(str_from(asked), &pid) && pid > 0 && pid <= INT32_MAX;
+    int rc = process_rows_init(rows, s, &(struct process_filter){.only = only, .pid = number ? (int32_t)pid : 0});
+    size_t kept = 0;
+    if (rc < 0)
+        return error_set(err, rc, "out of memory");
+    for (size_t i = 0; i < rows->count; i++)
+        if (number || is_asked_for(rows->rows[i].process, asked))
+            rows->rows[kept++] = rows->rows[i];
+    rows->count = kept;
+    if (!kept)
+        return error_set(err, -ESRCH, number ? "no process %s is on a GPU" : "no process on a GPU is called '%s'", asked);
+    return 0;
+}
+
 void process_rows_done(struct process_rows *rows)
 {
     free(rows->rows);

@@ -39,6 +39,8 @@ const char *process_sort_key(const char *name);
 
 /* 0 or -ENOMEM. The rows point into the snapshot. */
 int process_rows_init(struct process_rows *rows, const struct snapshot *s, const struct process_filter *filter);
+/* Those that a person means by a PID, or a part of their name or command. -ESRCH and a sentence: there are none. */
+int process_rows_find(struct process_rows *rows, const struct snapshot *s, const char *asked, int only, struct error *err);
 void process_rows_done(struct process_rows *rows);
 #define AUTO_PROCESS_ROWS __attribute__((cleanup(process_rows_done)))
 

@@ -14,6 +14,7 @@ struct server; /* whose handlers these are; opaque in http/ */
 struct site;
 struct exchange;
 struct part_request;
+struct reply;
 
 /* Who is asking. */
 enum trust {
@@ -44,10 +45,11 @@ struct exchange {
     void *owner; /* of the table that the route is in */
     struct str body;
     enum trust trust;
-    bool waited; /* has waited for what it wanted: answers with what there is */
-    bool close;  /* the connection ends with this answer */
-    bool linger; /* ... and the client may still be sending */
-    bool done;   /* answered, parked, or turned into something else */
+    void (*take)(struct exchange *x, const struct reply *r); /* gets the reply instead of the client; NULL: it is sent */
+    bool waited;                                             /* has waited for what it wanted: answers with what there is */
+    bool close;                                              /* the connection ends with this answer */
+    bool linger;                                             /* ... and the client may still be sending */
+    bool done;                                               /* answered, parked, or turned into something else */
 };
 
 struct reply {

@@ -238,6 +238,8 @@ static void http_closed(struct conn *c)
     leave_park(c);
     if (h->answer)
         h->drop_answer(h->answer);
+    if (h->work)
+        h->drop_work(h->work);
     free(h);
     c->state = NULL;
 }

@@ -20,6 +20,8 @@ struct http_client {
     void *parked_owner;
     void *answer; /* what a parked request waited for, for its handler to take */
     void (*drop_answer)(void *answer);
+    void *work; /* what is found so far of a request that is answered in several steps, for the next one; it outlives parking */
+    void (*drop_work)(void *work);
     struct conn *next_waiter, *prev_waiter; /* of the site's list of those that wait */
     int64_t wait_until_ms;
     bool waiting;

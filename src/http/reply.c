@@ -104,6 +104,10 @@ void exchange_reply(struct exchange *x, const struct reply *r)
     if (x->done)
         return;
     x->done = true;
+    if (x->take) {
+        x->take(x, r);
+        return;
+    }
     int status = r->status ? r->status : 200;
     struct blob *body = r->body;
     bool zipped = false;

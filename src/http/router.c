@@ -31,7 +31,8 @@ static void answer_options(struct exchange *x, unsigned methods)
     if (access_cors_origin(x).at && http_field(x->request, "access-control-request-method").at) {
         buf_text(&fields, "Access-Control-Allow-Methods: ");
         list_methods(&fields, methods);
-        buf_text(&fields, "\r\nAccess-Control-Allow-Headers: Authorization, Content-Type, If-None-Match\r\n"
+        buf_text(&fields, "\r\nAccess-Control-Allow-Headers: Authorization, Content-Type, If-None-Match, MCP-Protocol-Version, "
+                          "Mcp-Method, Mcp-Name\r\n"
                           "Access-Control-Max-Age: 600\r\n");
     }
     exchange_reply(x, &(struct reply){.status = 204, .fields = buf_view(&fields).at});

@@ -232,7 +232,7 @@ static void add_fields(json_t *properties, const char *fields)
     while (mcp_next_field(&fields, &f)) {
         static const char *const types[] = {
             ['s'] = "string",  ['t'] = "string", ['i'] = "integer", ['n'] = "number", ['b'] = "boolean",
-            ['x'] = "boolean", ['a'] = "array",  ['f'] = "array",   ['o'] = "object"};
+            ['x'] = "boolean", ['a'] = "array",  ['f'] = "array",   ['u'] = "array",  ['o'] = "object"};
         const char *type = types[(unsigned char)f.kind];
         bool may_be_unknown = f.kind == 'i' || f.kind == 'n';
         json_object_set_new(properties, f.name,

@@ -125,7 +125,7 @@ void mcp_sum_up_history(json_t *object, const json_t *arguments, size_t bytes)
         json_array_foreach(json_object_get(one, "metrics"), k, metric)
             json_object_set_new(summed, json_text(metric, "name"), sum_up(metric, json_object_get(one, "times"), &c));
         json_object_set_new(one, "metrics", summed);
-        json_object_del(one, "times");
+        json_object_set(object, "host", json_object_get(one, "host")); /* of all of them: once is enough */
     }
 }
 
@@ -137,7 +137,7 @@ void mcp_line_of_history(struct buf *out, const json_t *row)
     if (json_is_integer(gpu))
         buf_printf(out, "GPU %" JSON_INTEGER_FORMAT, json_integer_value(gpu));
     else
-        buf_text(out, json_text(row, "host"));
+        buf_text(out, "host");
     json_object_foreach(json_object_get(row, "metrics"), key, value)
     {
         buf_printf(out, ", %s ", key);

@@ -49,6 +49,7 @@ struct mcp_request {
     const json_t *cancels;       /* the id of another request, which is not to be answered any more; NULL: none */
     const struct mcp_tool *tool; /* of a call that was understood */
     bool asked;                  /* the transport's: it is looking for the answer */
+    bool understood;             /* what it says of its version */
     int refused;                 /* the code of an error that is about the message, not about what it asks for; 0: none */
     json_t *reply;               /* NULL: none yet, or none at all */
 };

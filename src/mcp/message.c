@@ -212,7 +212,7 @@ static const struct {
 static bool take_version(struct mcp_request *r)
 {
     const json_t *meta = json_object_get(r->params, "_meta"), *said = json_object_get(meta, META_VERSION);
-    if (!said && strcmp(r->method, "server/discover") != 0)
+    if (!said && !is_modern(r) && strcmp(r->method, "server/discover") != 0)
         return true;
     if (!json_is_string(said)) {
         mcp_refuse(r, MCP_INVALID_PARAMS, NULL, "params._meta[\"" META_VERSION "\"] must be a text");
@@ -229,7 +229,8 @@ static bool take_version(struct mcp_request *r)
 
 static void dispatch(struct mcp_request *r, enum mcp_version *spoken, bool batch)
 {
-    if (!take_version(r))
+    r->understood = take_version(r);
+    if (!r->understood)
         return;
     for (size_t i = 0; i < ARRAY_LEN(methods); i++)
         if (strcmp(methods[i].name, r->method) == 0 && r->version >= methods[i].first && r->version <= methods[i].last) {

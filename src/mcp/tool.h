@@ -25,7 +25,7 @@ struct mcp_input {
 };
 
 /* A question and its answer. Fields are words "name:kind": s text, t text in which programs and users have a say, i whole number,
- * n number, b yes or no, x yes or left out, a list, f findings, o object. */
+ * n number, b yes or no, x yes or left out, a list, u list with such texts, f findings, o object. */
 struct mcp_shape {
     const char *when;    /* the argument that asks for it; NULL: any call */
     const char *command; /* words of it */

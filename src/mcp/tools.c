@@ -87,7 +87,7 @@ const struct mcp_input *const mcp_inputs_of_all[] = {&cursor, &max_bytes, &detai
 
 /* ---- what is answered ---- */
 
-#define WHY_FIELDS "gpu_index:i gpu_name:s answer:t severity:s causes:a suggestions:a"
+#define WHY_FIELDS "gpu_index:i gpu_name:s answer:t severity:s causes:u suggestions:a"
 #define FINDING_FIELDS "code:s severity:s area:s gpu_index:i pid:i since:s muted:b headline:t"
 #define CODE_FIELDS "code:s area:s severity:s muted:b work_may_go_there:b meaning:s"
 
@@ -105,25 +105,25 @@ const struct mcp_tool mcp_tools[] = {
      "Why a GPU is loud, hot, slow, busy or idle, with causes, evidence and advice: now, at a moment (at), over a span (since, "
      "until: what happened, most important first), of one program (process: what limits it) or of a job.",
      INPUTS(&gpu, &at, &span, &span_end, &process, &job),
-     SHAPES({.when = "process",
-             .command = "why",
-             .path = "/api/why",
-             .head = "timestamp:s",
-             .rows = "processes",
-             .fields = "gpu_index:i pid:i short_name:t user:t answer:t likelihood:s evidence:a suggestions:a missing:s"},
-            {.when = "since",
-             .command = "why",
-             .path = "/api/why",
-             .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n",
-             .rows = "episodes",
-             .fields =
-                 "gpu_index:i since:s until:s duration_seconds:n times:i pid:i process:t user:t answer:t severity:s ended_by:t "
-                 "causes:a"},
-            {.command = "why",
-             .path = "/api/why",
-             .head = "timestamp:s at:s host:s answer:t severity:s note:s simulated:x",
-             .rows = "gpus",
-             .fields = WHY_FIELDS})},
+     SHAPES(
+         {.when = "process",
+          .command = "why",
+          .path = "/api/why",
+          .head = "timestamp:s",
+          .rows = "processes",
+          .fields = "gpu_index:i simulated:x pid:i short_name:t user:t answer:t likelihood:s evidence:u suggestions:a missing:s"},
+         {.when = "since",
+          .command = "why",
+          .path = "/api/why",
+          .head = "since:s until:s host:s answer:t note:s simulated:x missing_seconds:n",
+          .rows = "episodes",
+          .fields = "gpu_index:i since:s until:s duration_seconds:n times:i pid:i process:t user:t answer:t severity:s ended_by:t "
+                    "causes:u"},
+         {.command = "why",
+          .path = "/api/why",
+          .head = "timestamp:s at:s host:s answer:t severity:s note:s simulated:x",
+          .rows = "gpus",
+          .fields = WHY_FIELDS})},
     {"ps", "Processes on the GPUs", "Who is on the GPUs: memory, share of the GPU, watts, what each does.",
      INPUTS(&gpu, &user, &name, &type, &sort),
      SHAPES({.command = "ps",
@@ -144,9 +144,9 @@ const struct mcp_tool mcp_tools[] = {
      INPUTS(&metrics, &gpu, &since, &until, &of_process, &points),
      SHAPES({.command = "history --points=240",
              .path = "/api/history?points=240",
-             .head = "since:s until:s simulated:x level:s course_since:s course_step_seconds:n",
+             .head = "since:s until:s host:s simulated:x level:s course_since:s course_step_seconds:n",
              .rows = "series",
-             .fields = "of:s gpu_index:i host:t process:t metrics:o",
+             .fields = "of:s gpu_index:i process:t metrics:o",
              .sum_up = mcp_sum_up_history,
              .line = mcp_line_of_history})},
     {"report", "Hours, energy and cost",

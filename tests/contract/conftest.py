@@ -52,26 +52,27 @@ def nvml(start, tmp_path):
     return run
 
 
-@pytest.fixture(scope="session")
-def node():
-    """Runs a client of clients/ with node; its packages come from the registry, at the versions of package-lock.json."""
+def install(folder):
+    """The packages of a folder with clients, from the registry, at the versions of its package-lock.json."""
     if not shutil.which("node") or not shutil.which("npm"):
         pytest.skip("node and npm are not installed (tools/deps test)")
-    folder = os.open(CLIENTS, os.O_RDONLY)
-    fcntl.flock(folder, fcntl.LOCK_EX)  # tests that run beside these want them as well
+    lock = os.open(folder, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run beside these want them as well
     try:
-        installed, wanted = CLIENTS / "node_modules" / ".package-lock.json", CLIENTS / "package-lock.json"
+        installed, wanted = folder / "node_modules" / ".package-lock.json", folder / "package-lock.json"
         if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
-            done = subprocess.run(["npm", "ci", "--silent"], cwd=CLIENTS, capture_output=True, text=True)
+            done = subprocess.run(["npm", "ci", "--silent"], cwd=folder, capture_output=True, text=True)
             if done.returncode:
                 pytest.skip("npm ci failed: " + (done.stderr or done.stdout).strip()[-300:])
     finally:
-        os.close(folder)
+        os.close(lock)
 
+
+def runner(folder):
     @contextlib.contextmanager
     def run(script, *args):
-        process = subprocess.Popen(["node", str(CLIENTS / script), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, cwd=CLIENTS)
+        process = subprocess.Popen(["node", str(folder / script), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, cwd=folder)
         client = Client(process)
         try:
             yield client
@@ -83,6 +84,23 @@ def node():
             process.stdout.close()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def node():
+    """Runs a client of clients/ with node."""
+    install(CLIENTS)
+    return runner(CLIENTS)
+
+
+@pytest.fixture(scope="session")
+def node20():
+    """The same for packages that need a newer node than Debian 12 has."""
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout if shutil.which("node") else "v0"
+    if int(version[1:].split(".")[0]) < 20:
+        pytest.skip(f"node is {version.strip()}; this package needs 20")
+    install(CLIENTS / "node20")
+    return runner(CLIENTS / "node20")
 
 
 class Client:

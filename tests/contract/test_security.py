@@ -201,7 +201,7 @@ def test_other_sites_cannot_use_a_browser_against_us(daemon):
 def test_secrets_in_command_lines_are_masked(nvml):
     """For everyone without the token; who has it may ask for the whole."""
     with subprocess.Popen(["/usr/bin/python3", "-c", "input()", "--api-key", "sk-verysecretverysecret123456"], stdin=subprocess.PIPE) as worker:
-        d = nvml(f"gpu NVIDIA GeForce RTX 4090\n  process {worker.pid} compute 1000 50 10\n", "--interval", "0.2")
+        d = nvml(f"gpu NVIDIA GeForce RTX 4090\n  process {worker.pid} compute 1000 50 10\n", "--interval", "0.2", WHIRR_SERVER_MCP="true")
         d.wait_sampled()
         process = eventually(lambda: next((p for p in d.json("/api/processes")["processes"] if p["pid"] == worker.pid), None))
         assert "verysecret" not in json.dumps(d.json("/api/gpu/metrics")) and "***" in process["command"]
@@ -211,6 +211,10 @@ def test_secrets_in_command_lines_are_masked(nvml):
         whole = d.json("/api/processes?show_secrets=true", Authorization=f"Bearer {token}")["processes"]
         assert "sk-verysecretverysecret123456" in whole[0]["command"]
         assert "***" in d.json("/api/processes", Authorization=f"Bearer {token}")["processes"][0]["command"]
+        for tool in ("ps", "status", "why"):  # for assistants in any case
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {"detail": True, "max_bytes": 262144}}}
+            answer = d.ask("POST", "/mcp", body=json.dumps(call), Authorization=f"Bearer {token}").body.decode()
+            assert str(worker.pid) in answer and "verysecret" not in answer, tool
         worker.communicate(b"\n")
 
 

@@ -23,7 +23,7 @@ const struct command command_mcp = {
         "status, "
         "why, ps, health, history, report, fit, forecast, findings, hosts; all of them only read, and give what the commands "
         "give, in at most 4 KiB unless more is asked for. Secrets in command lines are masked, and text that comes from "
-        "programs is marked as data.",
+        "programs is marked as data. The daemon has the same at /mcp, if server.mcp is set.",
     .examples = {{"claude mcp add whirr -- whirr mcp", "Claude Code asks this host"},
                  {"codex mcp add gpu2 -- whirr mcp --host ssh://gpu2", "Codex asks another one"},
                  {"claude mcp add whirr -- whirr mcp --source sim:gpus=4", "try it without a GPU"}},

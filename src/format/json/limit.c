@@ -56,6 +56,7 @@ static void explained(struct json_writer *j, const struct snapshot *s, const str
     jw_object(j);
     jw_key_int(j, "gpu_index", row->gpu->index);
     json_words(j, "gpu_name", row->gpu->id.name);
+    jw_key_bool(j, "simulated", row->gpu->simulated);
     json_process_keys(j, p);
     json_words(j, "answer", text);
     jw_key_text(j, "likelihood", judged ? likelihood_words(p->limit.confidence) : NULL);

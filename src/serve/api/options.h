@@ -21,5 +21,6 @@ struct server_options {
     double price_per_kwh;      /* for reports; 0: not known */
     char currency[16];
     bool fleet; /* there is a page of all hosts */
+    bool mcp;   /* assistants may ask */
     struct prometheus_options metrics;
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Every path of the server, and the handlers of those that only read.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "format/json/json.h"
+#include "format/process_rows.h"
 #include "format/prometheus/prometheus.h"
 #include "http/negotiate.h"
 #include "serve/api/assets.h"
@@ -14,6 +16,7 @@
 #include "serve/api/history.h"
 #include "serve/api/history_query.h"
 #include "serve/api/login.h"
+#include "serve/api/mcp.h"
 #include "serve/api/processes.h"
 #include "serve/api/ready.h"
 #include "serve/api/widget.h"
@@ -117,13 +120,37 @@ static void write_why_of_job(struct exchange *x, const char *id)
     why_free(own);
 }
 
+static void write_why_of_process(struct exchange *x, const char *asked)
+{
+    AUTO_PROCESS_ROWS struct process_rows rows = {0};
+    struct error err = {0};
+    int only = ready_which_gpu(x);
+    if (only < ALL_GPUS)
+        return;
+    if (process_rows_find(&rows, x->server->data.latest, asked, only, &err) < 0) {
+        exchange_error(x, err.code == -ESRCH ? 404 : 503, "no_such_process", "%c%s.", toupper((unsigned char)err.text[0]),
+                       err.text + 1);
+        return;
+    }
+    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
+    struct json_writer j = JSON_WRITER(&out);
+    json_limits(&j, x->server->data.latest, &rows, "");
+    buf_char(&out, '\n');
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    ready_reply(x, body, "application/json");
+}
+
 static void get_why(struct exchange *x)
 {
-    char job[PROCESS_CONTAINER_NAME_SIZE];
+    char job[PROCESS_CONTAINER_NAME_SIZE], process[PROCESS_WORDS];
     if (past_handles(x) || !ready_young_enough(x, -1))
         return;
     if (http_query(x->request, "job", job, sizeof job)) {
         write_why_of_job(x, job);
+        return;
+    }
+    if (http_query(x->request, "process", process, sizeof process)) {
+        write_why_of_process(x, process);
         return;
     }
     int gpu = ready_which_gpu(x);
@@ -282,6 +309,7 @@ const struct route server_routes[] = {
     {"/login", HTTP_GET, "text/html", TRUST_NONE, get_login},
     {"/login", HTTP_POST, "text/html", TRUST_NONE, post_login},
     {"/logout", HTTP_POST, "text/html", TRUST_NONE, post_logout},
+    {"/mcp", HTTP_POST, NULL, TRUST_READER, post_mcp},
     {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
     {"/openapi.json", HTTP_GET, JSON, TRUST_READER, get_openapi},
     {"/plain", HTTP_GET, "text/html", TRUST_READER, get_plain},
