@@ -16,8 +16,8 @@ enum { WAITING_MAX = 256, LINES_MAX = 200000 };
 
 /* What the log told of a card that has not been seen yet, or is lost. */
 struct waiting {
-    bool xid; /* else a fault of driver_fault.def */
-    char pci_address[GPU_PCI_SIZE];
+    bool xid;                       /* else a fault of driver_fault.def */
+    char pci_address[GPU_PCI_SIZE]; /* "" of a switch: it concerns all GPUs with links to others */
     int64_t code;
     struct wall at;
 };
@@ -60,7 +60,9 @@ static bool understand(const struct kernel_line *line, struct waiting *ret)
 {
     struct xid_line xid;
     struct driver_fault_line fault;
-    *ret = (struct waiting){.at = line->at};
+    *ret = (struct waiting){.at = line->at, .code = switch_fault_parse(line->text)};
+    if (ret->code)
+        return true;
     ret->xid = xid_parse(line->text, &xid);
     if (!ret->xid && !driver_fault_parse(line->text, &fault))
         return false;
@@ -89,8 +91,10 @@ void fault_log_read(struct fault_log *l)
     }
 }
 
-static bool fault_log_note(struct health_history *h, const struct waiting *x)
+static bool fault_log_note(struct health_history *h, const struct waiting *x, const struct snapshot *s)
 {
+    if (!x->pci_address[0])
+        return health_note_switch_fault(h, s, x->code, x->at);
     return x->xid ? health_note_xid(h, x->pci_address, x->code, x->at)
                   : health_note_driver_fault(h, x->pci_address, x->code, x->at);
 }
@@ -102,7 +106,7 @@ void fault_log_deliver(struct fault_log *l, struct health_history *to, const str
         return;
     health_meet(to, s);
     for (size_t i = 0; i < l->waiting_count; i++)
-        if (!fault_log_note(to, &l->waiting[i]))
+        if (!fault_log_note(to, &l->waiting[i], s))
             l->waiting[kept++] = l->waiting[i];
     l->waiting_count = kept;
 }

@@ -12,6 +12,7 @@
 enum {
     WINDOW_MS = 200,      /* rates over less are noise: the last ones are kept */
     FIRST_WINDOW_MS = 30, /* a coarse rate is better than none */
+    RARE_MS = 30000,      /* what a person or a cable changes */
     SLOW_MS = 4000,       /* averages over ten seconds and heat change slowly, and the kernel asks every core for them */
 };
 
@@ -94,6 +95,18 @@ static void read_slow(struct machine *m, struct host *out, struct mono now)
     m->slow_at = now;
 }
 
+static void read_rare(struct machine *m, struct host *out, struct mono now)
+{
+    static const enum host_metric node[] = {HOST_METRIC_on_battery, HOST_METRIC_cpu_clocks_low, HOST_METRIC_ib_ports_up,
+                                            HOST_METRIC_ib_ports_lost, HOST_METRIC_ib_ports_slow};
+    if (m->node_at.ns && mono_since_ms(now, m->node_at) < RARE_MS) {
+        machine_keep(&m->last, out, node, ARRAY_LEN(node));
+        return;
+    }
+    machine_read_node(m, out);
+    m->node_at = now;
+}
+
 static int64_t left_ms(const struct machine *m, struct mono now)
 {
     bool first = m->last.cpu_permille.state == READING_PENDING;
@@ -116,6 +129,7 @@ void machine_sample(struct machine *m, struct host *out)
     machine_read_memory(m->env, out);
     machine_read_load(m->env, out);
     read_slow(m, out, now);
+    read_rare(m, out, now);
     if (new_window) {
         machine_read_flow(m, out, elapsed_ms);
         machine_read_power(m, out, m->measured ? elapsed_ms : 0);

@@ -23,7 +23,7 @@ void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out);
 
 /* ---- The inside of struct machine: what is remembered between two samples, and the parts that read it. Not for others. */
 
-enum { CORES_MAX = 1024, SENSORS_MAX = 8, ZONES_MAX = 16, SENSOR_PATH_SIZE = 96 };
+enum { CORES_MAX = 1024, SENSORS_MAX = 8, IB_PORTS_MAX = 32, ZONES_MAX = 16, SENSOR_PATH_SIZE = 96 };
 
 /* In the kernel's ticks, since the start of the machine. */
 struct cpu_time {
@@ -36,6 +36,13 @@ struct power_zone {
     bool platform; /* the whole host, rather than a CPU */
     bool seen;
     int64_t last_uj, range_uj;
+};
+
+/* A port of InfiniBand, as it was seen. */
+struct ib_port {
+    char name[48], model[48]; /* "mlx5_0/ports/1", "MT4129" */
+    bool was_up;
+    int64_t rate, best_rate; /* Mbit/s; 0 unknown or without a link */
 };
 
 struct machine {
@@ -54,7 +61,10 @@ struct machine {
     char meter[SENSOR_PATH_SIZE]; /* of the host's power; "" none */
     bool air_known;               /* the sensor was looked for */
     char air[SENSOR_PATH_SIZE];   /* of the air around the host; "" none */
-    struct host last;             /* its rates are given while the window is too short */
+    struct mono node_at;          /* ns 0: not read yet */
+    struct ib_port ib_ports[IB_PORTS_MAX];
+    size_t ib_port_count;
+    struct host last; /* its rates are given while the window is too short */
 };
 
 void machine_read_cpu(struct machine *m, struct host *out, bool new_window);
@@ -66,5 +76,7 @@ void machine_read_load(const struct env *env, struct host *out);
 void machine_read_pressure(const struct env *env, struct host *out);
 /* Network, disks and swapping, since the last call of it. */
 void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms);
+/* Mains, the CPU's governor, InfiniBand. */
+void machine_read_node(struct machine *m, struct host *out);
 /* What the host draws, since the last call of it. */
 void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms);

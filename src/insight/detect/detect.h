@@ -19,6 +19,7 @@ void rules_calm(const struct facts *f, struct why_part *part);  /* nothing unusu
 void rules_limit(const struct facts *f, struct why_part *part); /* what limits its processes */
 void rules_state(const struct facts *f, struct why_part *part); /* asleep, lost, in error: instead of all others */
 void rules_machine(const struct snapshot *now, struct why_part *part);
+void rules_host(const struct snapshot *now, struct why_part *part); /* power, clocks and network of the host */
 
 /* How an unusual temperature is compared */
 static inline const char *words_at_power(const struct usual *u)

@@ -64,3 +64,11 @@ bool driver_fault_parse(struct str line, struct driver_fault_line *ret)
     }
     return false;
 }
+
+int64_t switch_fault_parse(struct str line)
+{
+    enum { SWITCH_FATAL = 12, SWITCH_ERROR = 13 };
+    if (!str_contains(line, ": SXid (PCI:"))
+        return 0;
+    return str_contains(line, ", Fatal") ? SWITCH_FATAL : str_contains(line, ", Non-fatal") ? SWITCH_ERROR : 0;
+}

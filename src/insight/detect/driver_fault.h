@@ -20,5 +20,9 @@ struct driver_fault_line {
     int64_t code;
 };
 
+/* An error of a switch between GPUs, "...: SXid (PCI:ADDRESS): NUMBER, Fatal|Non-fatal, ...": its code, or 0. It is no matter of
+ * one GPU; errors that were corrected are none. */
+int64_t switch_fault_parse(struct str line);
+
 /* One line of the kernel log; false: it tells of no fault, or not of which card. */
 bool driver_fault_parse(struct str line, struct driver_fault_line *ret);

@@ -178,12 +178,14 @@ static void look_link(const struct gpu *gpu, struct health_look *l)
 static void look_replays(const struct gpu *gpu, struct wall now, struct health_card *card, struct health_look *l)
 {
     int64_t count, before, passed = now.ms - card->replays_at.ms;
-    if (!reading_get(gpu->pcie_replays, &count))
+    /* Where a driver does not count replays, the kernel counts errors that were corrected. */
+    struct reading replays = gpu->pcie_replays.state == READING_OK ? gpu->pcie_replays : gpu->pcie_corrected_errors;
+    if (!reading_get(replays, &count))
         return;
     bool counted = reading_get(card->replays, &before) && count >= before && passed > 0;
     if (counted && passed < HEALTH_REPLAYS_WINDOW_MS)
         return; /* too short to be a rate: the window goes on */
-    card->replays = gpu->pcie_replays;
+    card->replays = replays;
     card->replays_at = now;
     clear(l);
     double rate = counted ? (double)(count - before) * 60000 / (double)passed : 0;

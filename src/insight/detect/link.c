@@ -36,6 +36,15 @@ static void detect_generation(const struct facts *f, struct collection *c)
             "GPU %d: its PCIe link runs at generation %lld of %lld under load", gpu->index, (long long)now, (long long)most);
 }
 
+static void detect_errors(const struct facts *f, struct collection *c)
+{
+    int64_t count;
+    if (reading_get(f->gpu->pcie_uncorrected_errors, &count) && count > 0)
+        collect(c, f->gpu, FINDING_PCIE_ERRORS, SEVERITY_WARNING, 0.9, 0,
+                "GPU %d: its PCIe link has had %lld error%s that could not be corrected since the host was started", f->gpu->index,
+                (long long)count, count == 1 ? "" : "s");
+}
+
 /* GPUs of one board have as many links each. A GPU with none may have no bridge. */
 static void detect_nvlink(const struct facts *f, struct collection *c)
 {
@@ -57,5 +66,6 @@ void detect_link(const struct facts *f, struct collection *c)
 {
     detect_lanes(f, c);
     detect_generation(f, c);
+    detect_errors(f, c);
     detect_nvlink(f, c);
 }

@@ -36,6 +36,10 @@ static const struct {
     {FINDING_MEMORY_SPILLED, "Use a smaller model or context, or unload what is not needed: whirr ps"},
     {FINDING_PCIE_LINK, "Power off the host and reseat the GPU and its riser; check the slot and its BIOS settings."},
     {FINDING_PCIE_REPLAYS, "Power off the host and reseat the GPU and its riser."},
+    {FINDING_PCIE_ERRORS, "Power off the host and reseat the GPU and its riser; which errors: aer_dev_* of its PCI device."},
+    {FINDING_INFINIBAND, "Check its cable and the switch: ibstat"},
+    {FINDING_ON_BATTERY, "Connect the power supply: on battery a GPU gets less power."},
+    {FINDING_CPU_CLOCKS_LOW, "Choose another governor: sudo cpupower frequency-set -g schedutil"},
     {FINDING_NVLINK, "Check the bridge or fabric between GPUs and the kernel log; a reset may bring the link back."},
     {FINDING_CLOCKS_LOW, "Reset fixed clocks to their default, and check the power supply or battery."},
     {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
@@ -51,6 +55,8 @@ static const char *advice_for(const struct finding *f)
     const struct xid_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
     if (xid)
         return xid_action(xid->class);
+    if (f->code == FINDING_NVLINK && strstr(f->headline, "fabric"))
+        return "Check that the Fabric Manager is running: systemctl status '*fabricmanager*'";
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
         if (own[i].code == f->code)
             return own[i].advice;

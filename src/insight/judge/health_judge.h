@@ -21,5 +21,7 @@ void health_free(struct health *health);                 /* NULL is fine */
 bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
 /* The same for a fault of driver_fault.def. */
 bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
+/* The same of a switch, for all GPUs with links to others. */
+bool health_note_switch_fault(struct health_history *h, const struct snapshot *s, int64_t code, struct wall at);
 /* The machine was booted since the memory was written: every card was reset. */
 void health_note_boot(struct health_history *h);

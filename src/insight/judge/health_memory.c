@@ -162,3 +162,12 @@ bool health_note_driver_fault(struct health_history *h, const char *pci_address,
 {
     return health_memory_note(h, pci_address, HEALTH_CHECK_DRIVER_FAULT, code, at);
 }
+
+bool health_note_switch_fault(struct health_history *h, const struct snapshot *s, int64_t code, struct wall at)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (reading_or(s->gpus[i].nvlink_links_active, 0) > 0)
+            any |= health_note_driver_fault(h, s->gpus[i].id.pci_address, code, at);
+    return any;
+}

@@ -560,6 +560,78 @@ static void counters_that_only_root_may_read_are_denied(void **state)
     machine_free(m);
 }
 
+static void write_ib_port(struct sysroot *s, const char *device, const char *state, const char *rate)
+{
+    char path[256];
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/hca_type", device);
+    sysroot_write(s, path, "MT4129\n");
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/link_layer", device);
+    sysroot_write(s, path, "InfiniBand\n");
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/state", device);
+    sysroot_write(s, path, state);
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/rate", device);
+    sysroot_write(s, path, rate);
+}
+
+static void infiniband_ports_are_lost_only_after_they_had_a_link(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    write_ib_port(&s, "mlx5_0", "4: ACTIVE\n", "400 Gb/sec (4X NDR)\n");
+    write_ib_port(&s, "mlx5_1", "4: ACTIVE\n", "200 Gb/sec (2X NDR)\n");
+    write_ib_port(&s, "mlx5_2", "1: DOWN\n", "10 Gb/sec (4X SDR)\n");
+    write_ib_port(&s, "mlx5_3", "4: ACTIVE\n", "fast\n");
+    sysroot_write(&s, "/sys/class/infiniband/mlx5_4/ports/1/link_layer", "Ethernet\n");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    assert_int_equal(h.ib_ports_up.value, 2);
+    assert_int_equal(h.ib_ports_slow.value, 1);
+    write_ib_port(&s, "mlx5_0", "1: DOWN\n", "400 Gb/sec (4X NDR)\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.ib_ports_up.value, 2); /* looked at every 30 s */
+    clock_manual_advance_ms(&s.clock, 31000);
+    machine_sample(m, &h);
+    assert_int_equal(h.ib_ports_up.value, 1);
+    assert_int_equal(h.ib_ports_lost.value, 2); /* and the one whose rate makes no sense */
+    assert_int_equal(h.ib_ports_slow.value, 0);
+    machine_free(m);
+}
+
+static void a_host_is_on_battery_when_its_cord_is_out(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    struct host h;
+    struct machine *m = machine_new(&s.env);
+    machine_sample(m, &h);
+    assert_int_equal(h.on_battery.state, READING_UNSUPPORTED);
+    assert_int_equal(h.cpu_clocks_low.state, READING_UNSUPPORTED);
+    sysroot_write(&s, "/sys/class/power_supply/AC/type", "Mains\n");
+    sysroot_write(&s, "/sys/class/power_supply/AC/online", "0\n");
+    sysroot_write(&s, "/sys/class/power_supply/hid-mouse/type", "Battery\n");
+    sysroot_write(&s, "/sys/class/power_supply/hid-mouse/scope", "Device\n");
+    sysroot_write(&s, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "intel_pstate\n");
+    sysroot_write(&s, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n");
+    clock_manual_advance_ms(&s.clock, 31000);
+    machine_sample(m, &h);
+    assert_int_equal(h.on_battery.state, READING_UNSUPPORTED); /* a mouse's battery feeds no host */
+    assert_int_equal(h.cpu_clocks_low.value, 0);
+    sysroot_write(&s, "/sys/class/power_supply/BAT0/type", "Battery\n");
+    sysroot_write(&s, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "acpi-cpufreq\n");
+    clock_manual_advance_ms(&s.clock, 31000);
+    machine_sample(m, &h);
+    assert_int_equal(h.on_battery.value, 1);
+    assert_int_equal(h.cpu_clocks_low.value, 1);
+    sysroot_write(&s, "/sys/class/power_supply/AC/online", "1\n");
+    clock_manual_advance_ms(&s.clock, 31000);
+    machine_sample(m, &h);
+    assert_int_equal(h.on_battery.value, 0);
+    machine_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -585,6 +657,8 @@ int main(void)
         TEST(counters_that_only_root_may_read_are_denied),
         TEST(an_empty_machine_is_absent_not_zero),
         TEST(nonsense_is_absent),
+        TEST(infiniband_ports_are_lost_only_after_they_had_a_link),
+        TEST(a_host_is_on_battery_when_its_cord_is_out),
     };
     return RUN_TESTS(tests);
 }

@@ -168,7 +168,10 @@ static void note_logs(const struct scenario_machine *m, struct health_history *h
         struct driver_fault_line fault;
         if (log->ago_ms >= before || log->ago_ms < ago)
             continue;
-        if (xid_parse(log->text, &xid))
+        int64_t switch_fault = switch_fault_parse(log->text);
+        if (switch_fault)
+            health_note_switch_fault(h, m->now, switch_fault, at);
+        else if (xid_parse(log->text, &xid))
             health_note_xid(h, xid.pci_address, xid.code, at);
         else if (driver_fault_parse(log->text, &fault))
             health_note_driver_fault(h, fault.pci_address, fault.code, at);

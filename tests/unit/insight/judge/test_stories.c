@@ -231,6 +231,12 @@ static void work_of_the_fourth_set_is_named(void **state)
     play("fourth-work.stories", 14);
 }
 
+static void trouble_around_the_gpus_is_found(void **state)
+{
+    (void)state;
+    play("node.stories", 13);
+}
+
 static void a_late_rank_is_named_and_no_other(void **state)
 {
     (void)state;
@@ -250,7 +256,7 @@ int main(void)
                                        TEST(calm_of_the_fourth_set_is_left_alone),
                                        TEST(what_the_fourth_set_cannot_know_is_not_claimed),
                                        TEST(work_of_the_fourth_set_is_named),
-
+                                       TEST(trouble_around_the_gpus_is_found),
                                        TEST(a_late_rank_is_named_and_no_other)};
     return RUN_TESTS(tests);
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a person or a cable changes about the host: mains or battery, the CPU's governor, the ports of InfiniBand.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "host/machine.h"
+
+/* The line of a small file, trimmed; false: there is none. */
+static bool node_line(const struct env *env, char *text, size_t size, struct str *ret, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+static bool node_line(const struct env *env, char *text, size_t size, struct str *ret, const char *format, ...)
+{
+    char path[PATH_SIZE];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(path, sizeof path, format, args);
+    va_end(args);
+    ssize_t got = len > 0 && len < (int)sizeof path ? file_read_head(env, path, text, size) : -ENAMETOOLONG;
+    *ret = str_trim((struct str){text, got > 0 ? (size_t)got : 0});
+    return ret->len > 0;
+}
+
+/* "Mains" and "USB" are what a cord feeds; a host without any (a desktop) is never on battery. Online is 0, 1 or 2. */
+static void read_mains(struct machine *m, struct host *out)
+{
+    AUTO_DIR DIR *supplies = dir_open(m->env, "/sys/class/power_supply");
+    bool any = false, online = false, battery = false;
+    for (struct dirent *entry; supplies && (entry = readdir(supplies));) {
+        char text[64];
+        struct str said;
+        if (entry->d_name[0] == '.' ||
+            !node_line(m->env, text, sizeof text, &said, "/sys/class/power_supply/%s/type", entry->d_name))
+            continue;
+        bool cord = str_starts(said, "Mains") || str_starts(said, "USB");
+        if (str_is(said, "Battery") || str_is(said, "UPS")) /* "Device": of a mouse */
+            battery |= !node_line(m->env, text, sizeof text, &said, "/sys/class/power_supply/%s/scope", entry->d_name) ||
+                       !str_is(said, "Device");
+        if (!cord || !node_line(m->env, text, sizeof text, &said, "/sys/class/power_supply/%s/online", entry->d_name))
+            continue;
+        any = true;
+        online |= !str_is(said, "0");
+    }
+    out->on_battery = any && battery ? reading_ok(!online) : reading_absent(READING_UNSUPPORTED);
+}
+
+/* With intel_pstate and amd-pstate "powersave" is the governor of every day, which scales with the load. */
+static void read_governor(struct machine *m, struct host *out)
+{
+    char text[64];
+    struct str driver, governor;
+    out->cpu_clocks_low = reading_absent(READING_UNSUPPORTED);
+    if (!node_line(m->env, text, sizeof text, &driver, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver"))
+        return;
+    bool scales = str_contains(driver, "pstate");
+    if (node_line(m->env, text, sizeof text, &governor, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"))
+        out->cpu_clocks_low = reading_ok(!scales && str_is(governor, "powersave"));
+}
+
+/* ---- InfiniBand ---- */
+
+static struct ib_port *ib_port_find(struct machine *m, const char *name)
+{
+    for (size_t i = 0; i < m->ib_port_count; i++)
+        if (strcmp(m->ib_ports[i].name, name) == 0)
+            return &m->ib_ports[i];
+    if (m->ib_port_count == IB_PORTS_MAX || strlen(name) >= sizeof m->ib_ports[0].name)
+        return NULL;
+    struct ib_port *port = &m->ib_ports[m->ib_port_count++];
+    *port = (struct ib_port){0};
+    str_copy(port->name, sizeof port->name, str_from(name));
+    return port;
+}
+
+/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" in Mbit/s; 0: none of these. */
+static int64_t rate_of(struct str text)
+{
+    struct str number, unit;
+    int64_t rate;
+    bool known = str_word(&text, &number) && str_word(&text, &unit) && str_is(unit, "Gb/sec") && str_to_scaled(number, 1000, &rate);
+    return known && rate > 0 ? rate : 0;
+}
+
+/* `name` is "mlx5_0/ports/1". Ethernet (RoCE) has its own tools and is often left without a cable. */
+static void read_port(struct machine *m, const char *device, const char *name)
+{
+    char text[64];
+    struct str said;
+    if (!node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/link_layer", name) || !str_is(said, "InfiniBand"))
+        return;
+    struct ib_port *port = ib_port_find(m, name);
+    if (!port)
+        return;
+    if (!port->model[0] && node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/hca_type", device))
+        str_copy(port->model, sizeof port->model, said);
+    bool up = node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/state", name) && str_starts(said, "4:");
+    port->rate = up && node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/rate", name) ? rate_of(said) : 0;
+    port->best_rate = MAX_OF(port->best_rate, port->rate);
+    port->was_up |= up;
+}
+
+/* Ports of one model in one host are cabled alike. */
+static bool is_slow(const struct machine *m, const struct ib_port *port)
+{
+    int64_t best = port->best_rate;
+    for (size_t i = 0; i < m->ib_port_count; i++)
+        if (port->model[0] && strcmp(m->ib_ports[i].model, port->model) == 0)
+            best = MAX_OF(best, m->ib_ports[i].rate);
+    return port->rate > 0 && port->rate < best;
+}
+
+static void read_infiniband(struct machine *m, struct host *out)
+{
+    AUTO_DIR DIR *devices = dir_open(m->env, "/sys/class/infiniband");
+    int64_t up = 0, lost = 0, slow = 0;
+    for (size_t i = 0; i < m->ib_port_count; i++)
+        m->ib_ports[i].rate = 0; /* a device that is gone has no link */
+    for (struct dirent *entry; devices && (entry = readdir(devices));) {
+        char path[PATH_SIZE];
+        if (entry->d_name[0] == '.' || strlen(entry->d_name) > 24)
+            continue;
+        snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports", entry->d_name);
+        AUTO_DIR DIR *ports = dir_open(m->env, path);
+        for (struct dirent *one; ports && (one = readdir(ports));) {
+            if (one->d_name[0] == '.' || strlen(one->d_name) > 4)
+                continue;
+            snprintf(path, sizeof path, "%s/ports/%s", entry->d_name, one->d_name);
+            read_port(m, entry->d_name, path);
+        }
+    }
+    for (size_t i = 0; i < m->ib_port_count; i++) {
+        up += m->ib_ports[i].rate > 0;
+        lost += m->ib_ports[i].was_up && m->ib_ports[i].rate == 0;
+        slow += is_slow(m, &m->ib_ports[i]);
+    }
+    bool any = m->ib_port_count > 0;
+    out->ib_ports_up = any ? reading_ok(up) : reading_absent(READING_UNSUPPORTED);
+    out->ib_ports_lost = any ? reading_ok(lost) : reading_absent(READING_UNSUPPORTED);
+    out->ib_ports_slow = any ? reading_ok(slow) : reading_absent(READING_UNSUPPORTED);
+}
+
+void machine_read_node(struct machine *m, struct host *out)
+{
+    read_mains(m, out);
+    read_governor(m, out);
+    read_infiniband(m, out);
+}
