@@ -20,6 +20,7 @@ struct wait {
     struct expr *until;         /* NULL: room alone */
     int64_t hold_ms;            /* how long it must hold */
     int64_t free_bytes;         /* 0: not asked for */
+    bool named;                 /* --gpu */
     bool any;                   /* one GPU is enough */
     struct mono since[GPU_MAX]; /* since when it holds, by index; ns 0: it does not */
 };
@@ -65,7 +66,9 @@ static struct reading free_of(struct reading free_bytes, struct reading total, s
 
 static bool has_room(const struct wait *w, const struct gpu *gpu)
 {
-    struct reading room = free_of(gpu->mem_free_bytes, gpu->mem_total_bytes, gpu->mem_used_bytes);
+    struct reading room = gpu->mem_free_bytes;
+    if (!gpu_shares_memory(gpu)) /* what the host's programs hold is no part of what is used */
+        room = free_of(room, gpu->mem_total_bytes, gpu->mem_used_bytes);
     return !w->free_bytes || (room.state == READING_OK && room.value >= w->free_bytes);
 }
 
@@ -74,9 +77,10 @@ static bool may_have(const struct wait *w, const struct capacity *c, const struc
 {
     for (size_t i = 0; i < c->gpu_count; i++) {
         struct capacity_gpu gpu = c->gpus[i];
-        if (gpu.instance < 0)
+        if (gpu.instance < 0 && !gpu.shared)
             gpu.free_bytes = free_of(gpu.free_bytes, gpu.total_bytes, card->mem_used_bytes);
-        if (gpu.index != card->index || !gpu.usable || gpu.free_bytes.state != READING_OK || gpu.free_bytes.value < w->free_bytes)
+        if (gpu.index != card->index || !gpu.usable || (gpu.only_if_named && !w->named) || gpu.free_bytes.state != READING_OK ||
+            gpu.free_bytes.value < w->free_bytes)
             continue;
         if (gpu.simulated || lease_give_room(w->cli, s, &gpu, w->free_bytes))
             return true;
@@ -117,7 +121,7 @@ static const struct gpu *too_small(const struct wait *w, const struct snapshot *
     for (size_t i = 0; i < s->gpu_count && w->free_bytes; i++) {
         const struct gpu *gpu = &s->gpus[i];
         int64_t total, most;
-        if (only != ALL_GPUS && only != (int)i)
+        if (only != ALL_GPUS ? only != (int)i : !snapshot_counts_memory(s, gpu))
             continue;
         if (!reading_get(largest_piece(gpu), &total) || total >= w->free_bytes)
             return NULL;
@@ -198,6 +202,7 @@ static int watch(struct wait *w, struct session *session, int64_t timeout_ms, in
             return cli_fail("%s", err.text);
         if (s->gpu_count == 0)
             return cli_fail("no GPU was found on this host");
+        w->named = only != ALL_GPUS;
         int found = wait_look(w, session, s, only);
         if (found >= 0)
             return wait_tell(w, s, found);

@@ -44,7 +44,7 @@ static bool driver_is_replaced(const struct snapshot *s)
     for (size_t i = 0; i < s->source_count; i++) {
         const struct source_ops *ops = source_find(str_from(s->sources[i].name));
         const struct source_ops *first = ops && ops->instead_of ? source_find(str_from(ops->instead_of)) : NULL;
-        if (first && first->names_driver && s->sources[i].state == SOURCE_OK)
+        if (first && first->names_driver && !ops->reads_files && s->sources[i].state == SOURCE_OK)
             return true;
     }
     return false;

@@ -268,7 +268,8 @@ static bool could_ever(const struct room_look *l, size_t at)
     const struct capacity_gpu *gpu = l->gpus[at].card, *next = at + 1 < l->gpu_count ? l->gpus[at + 1].card : NULL;
     bool divided = gpu->instance < 0 && next && next->index == gpu->index && next->instance >= 0;
     int64_t total;
-    return could_use(l->wish, room_key(gpu)) && room_key(gpu)[0] && !divided &&
+    bool meant = !gpu->only_if_named || l->wish->gpu_count > 0;
+    return could_use(l->wish, room_key(gpu)) && room_key(gpu)[0] && !divided && meant &&
            (!reading_get(gpu->total_bytes, &total) || total >= l->wish->mem_bytes);
 }
 

@@ -105,19 +105,22 @@ static void find_family(struct whirr_guard *g, const struct snapshot *s)
     }
 }
 
-static bool is_bound(const struct whirr_guard *g, const struct gpu *gpu)
+/* Not bound to any GPU: those whose memory counts. */
+static bool is_bound(const struct whirr_guard *g, const struct snapshot *s, const struct gpu *gpu)
 {
     bool any = false;
     for (size_t i = 0; i < ARRAY_LEN(g->worker.gpus); i++)
         any |= g->worker.gpus[i] != 0;
-    return !any || (gpu->index < GPU_MAX && g->worker.gpus[gpu->index / 64] & UINT64_C(1) << gpu->index % 64);
+    if (!any)
+        return snapshot_counts_memory(s, gpu);
+    return gpu->index < GPU_MAX && g->worker.gpus[gpu->index / 64] & UINT64_C(1) << gpu->index % 64;
 }
 
 static bool enough_is_free(const struct whirr_guard *g, const struct snapshot *s)
 {
     int64_t free_bytes = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
-        if (is_bound(g, &s->gpus[i]))
+        if (is_bound(g, s, &s->gpus[i]))
             free_bytes += reading_or(s->gpus[i].mem_free_bytes, 0);
     return free_bytes >= g->held_bytes + g->limits.reserve_bytes;
 }

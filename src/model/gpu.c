@@ -140,6 +140,11 @@ bool gpu_is_unread(const struct gpu *gpu)
     return fails;
 }
 
+bool gpu_shares_memory(const struct gpu *gpu)
+{
+    return gpu->memory_kind.state == READING_OK && strcmp(gpu->memory_kind.value, "shared") == 0;
+}
+
 void gpu_set_property(struct gpu *gpu, enum property property, const char *text)
 {
     struct property_text *p = &gpu->property[property];

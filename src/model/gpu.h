@@ -124,6 +124,9 @@ void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message);
 /* It fails, and none of its readings is there: no row is stored or sent of it. */
 bool gpu_is_unread(const struct gpu *gpu);
 
+/* Its memory is the host's. */
+bool gpu_shares_memory(const struct gpu *gpu);
+
 void gpu_set_property(struct gpu *gpu, enum property property, const char *text);
 
 /* Which of two processes on one GPU matters more to a person: the one with a larger share of the GPU, then the one with more

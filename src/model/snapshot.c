@@ -106,6 +106,16 @@ static bool driver_is_listed(const struct gpu_driver *drivers, size_t count, con
     return false;
 }
 
+bool snapshot_counts_memory(const struct snapshot *s, const struct gpu *gpu)
+{
+    if (!gpu_shares_memory(gpu))
+        return true;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (&s->gpus[i] != gpu && (!gpu_shares_memory(&s->gpus[i]) || &s->gpus[i] < gpu))
+            return false;
+    return true;
+}
+
 size_t snapshot_drivers(const struct snapshot *s, struct gpu_driver drivers[DRIVERS_MAX])
 {
     size_t count = 0;

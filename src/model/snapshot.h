@@ -96,6 +96,10 @@ enum { ALL_GPUS = -1 };
 /* "--gpu": index, UUID (a unique beginning is enough, with or without "GPU-") or PCI address. -1 when none or several match. */
 int snapshot_find_gpu(const struct snapshot *s, const char *which);
 
+/* Whether a GPU's memory is part of the host's sum of GPU memory: that of graphics which share the host's is not beside a GPU with
+ * memory of its own, and no pool counts twice. Work goes to other GPUs only where one is named. */
+bool snapshot_counts_memory(const struct snapshot *s, const struct gpu *gpu);
+
 /* The drivers behind the GPUs, each once, in the order of the GPUs; texts are the snapshot's. Returns how many. */
 enum { DRIVERS_MAX = 8 };
 struct gpu_driver {

@@ -196,8 +196,10 @@ static struct host_line add_up_host(const struct snapshot *s)
         line.known += gpu->util_permille.state == READING_OK;
         line.busy += load_is_work(gpu->util_permille);
         draw_tabs_add_up(&line.power_mw, gpu->power_mw);
-        draw_tabs_add_up(&line.used_bytes, gpu->mem_used_bytes);
-        draw_tabs_add_up(&line.total_bytes, gpu->mem_total_bytes);
+        if (snapshot_counts_memory(s, gpu)) {
+            draw_tabs_add_up(&line.used_bytes, gpu->mem_used_bytes);
+            draw_tabs_add_up(&line.total_bytes, gpu->mem_total_bytes);
+        }
         if (reading_or(gpu->temp_mdegc, -1) > reading_or(line.hottest, -1))
             line.hottest = gpu->temp_mdegc;
     }

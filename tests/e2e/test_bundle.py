@@ -184,3 +184,13 @@ def test_unpacking_needs_a_file_and_an_empty_directory(whirr, tmp_path):
     (tmp_path / "mine").write_text("precious")
     result = whirr("doctor", "--unpack", good, str(tmp_path))
     assert result.code == 1 and "is not empty" in result.err
+
+
+@pytest.mark.parametrize("machine", ["jetson-xavier-nx", "jetson-nano-idle", "rk3588-panthor", "strix-halo-apu", "lunarlake-xe"])
+def test_a_board_comes_back_from_its_bundle_with_all_of_its_readings(whirr, tmp_path, machine):
+    path, first, again = tmp_path / "bundle.machine", tmp_path / "first", tmp_path / "again"
+    recorded.expand(machine, first)
+    assert whirr("--sysroot", str(first), "doctor", "--bundle", str(path)).code == 0
+    unpack(path, again)
+    readings = [[{k: v for k, v in gpu.items() if isinstance(v, (int, float))} for gpu in whirr("--sysroot", str(root), "status", "--full", "--json").json()["gpus"]] for root in (first, again)]
+    assert len(readings[0]) == 1 and len(readings[0][0]) > 10 and readings[0] == readings[1]

@@ -80,6 +80,8 @@ void json_capacity(struct json_writer *j, const struct snapshot *s, const struct
         jw_key_bool(j, "simulated", gpu->simulated);
         jw_key_bool(j, "usable", gpu->usable);
         json_words(j, "problem", gpu->problem);
+        jw_key_text(j, "memory_kind", gpu->shared ? "shared" : "dedicated");
+        jw_key_bool(j, "only_if_named", gpu->only_if_named);
         json_scaled(j, "memory_total_mb", gpu->total_bytes, PER_MIB);
         json_scaled(j, "memory_free_mb", gpu->free_bytes, PER_MIB);
         mb(j, "reserve_mb", gpu->reserve_bytes);
@@ -265,6 +267,10 @@ static void read_gpu(struct capacity *c, struct capacity_gpu *gpu, const json_t 
     json_copy_text(json, "problem", gpu->problem, sizeof gpu->problem);
     gpu->simulated = json_is_true(json_object_get(json, "simulated"));
     gpu->usable = json_is_true(json_object_get(json, "usable"));
+    gpu->only_if_named = json_is_true(json_object_get(json, "only_if_named"));
+    char kind[16] = "";
+    json_copy_text(json, "memory_kind", kind, sizeof kind);
+    gpu->shared = strcmp(kind, "shared") == 0;
     gpu->total_bytes = from_mb(json, "memory_total_mb");
     gpu->free_bytes = from_mb(json, "memory_free_mb");
     gpu->reserve_bytes = reading_or(from_mb(json, "reserve_mb"), 0);

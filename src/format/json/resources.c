@@ -10,7 +10,7 @@ static const struct gpu *resources_best_gpu(const struct snapshot *s)
     const struct gpu *best = NULL;
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
-        if (gpu->state == GPU_ERROR || gpu->state == GPU_LOST)
+        if (gpu->state == GPU_ERROR || gpu->state == GPU_LOST || !snapshot_counts_memory(s, gpu))
             continue;
         if (!best || reading_or(gpu->mem_free_bytes, -1) > reading_or(best->mem_free_bytes, -1))
             best = gpu;
@@ -51,6 +51,7 @@ static void gpu_fields(struct json_writer *j, const struct snapshot *s)
     json_scaled_float(j, "gpu_total_vram_gb", best ? best->mem_total_bytes : none, PER_GIB);
     json_scaled_float(j, "gpu_used_vram_gb", best ? best->mem_used_bytes : none, PER_GIB);
     json_scaled_float(j, "gpu_free_vram_gb", best ? best->mem_free_bytes : none, PER_GIB);
+    json_words(j, "gpu_memory_kind", best && best->memory_kind.state == READING_OK ? best->memory_kind.value : "");
     json_scaled_float(j, "gpu_utilization_percent", best ? best->util_permille : none, 0.1);
     json_scaled_float(j, "gpu_temperature_c", best ? best->temp_mdegc : none, 1e-3);
     jw_key_int(j, "gpu_count", (int64_t)s->gpu_count);

@@ -20,11 +20,6 @@ enum {
 #define UNOWNED_BYTES (4LL << 30)
 #define SPILL_BYTES (1LL << 30)
 
-static bool is_shared(const struct gpu *gpu)
-{
-    return gpu->memory_kind.state == READING_OK && strcmp(gpu->memory_kind.value, "shared") == 0;
-}
-
 /* What the listed processes hold; false where the list or a holding is not known. */
 static bool held_bytes(const struct gpu *gpu, int64_t *ret)
 {
@@ -74,7 +69,7 @@ static void detect_unowned(const struct facts *f, struct collection *c)
     int64_t used, total, held;
     char amount[SHORT_WORDS];
     if (!reading_get(gpu->mem_used_bytes, &used) || !reading_get(gpu->mem_total_bytes, &total) || !held_bytes(gpu, &held) ||
-        !lists_processes(f) || is_freeing(f))
+        !lists_processes(f) || is_freeing(f) || gpu_shares_memory(gpu)) /* the host's programs use it, too */
         return;
     int64_t unowned = used_without_reserve(gpu, used, total) - held;
     /* Drivers keep some memory for each context: only what is more than all that the processes hold is worth a word. */
@@ -147,7 +142,7 @@ static void detect_died(const struct facts *f, struct collection *c)
 
 void detect_memory(const struct facts *f, struct collection *c)
 {
-    if (is_shared(f->gpu))
+    if (gpu_shares_memory(f->gpu))
         return;
     detect_died(f, c);
     detect_unowned(f, c);

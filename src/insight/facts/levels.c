@@ -178,7 +178,7 @@ bool cooling_is_shared(const struct gpu *gpu)
 {
     static const char *const mobile[] = {"Laptop", "Max-Q", "Mobile"};
     struct str rest = str_from(gpu->id.name), word;
-    if (gpu->memory_kind.state == READING_OK && strcmp(gpu->memory_kind.value, "shared") == 0)
+    if (gpu_shares_memory(gpu))
         return true;
     for (size_t i = 0; i < ARRAY_LEN(mobile); i++)
         if (strstr(gpu->id.name, mobile[i]))

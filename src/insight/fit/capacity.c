@@ -22,7 +22,7 @@ struct capacity *capacity_alloc(size_t gpu_count)
 const char *capacity_gpu_words(const struct capacity_gpu *gpu, char out[CAPACITY_WORDS])
 {
     if (gpu->instance < 0)
-        snprintf(out, CAPACITY_WORDS, "GPU %d", gpu->index);
+        snprintf(out, CAPACITY_WORDS, "GPU %d%s", gpu->index, gpu->shared ? " (host memory)" : "");
     else
         snprintf(out, CAPACITY_WORDS, "instance %d of GPU %d", gpu->instance, gpu->index);
     return out;
@@ -162,6 +162,8 @@ struct capacity *capacity_new(const struct snapshot *s, const struct capacity_se
         struct capacity_gpu *whole_card = &c->gpus[at++];
         capacity_fill(c, whole_card, card, card, -1, settings);
         obey_verdict(whole_card, s->verdict);
+        whole_card->shared = gpu_shares_memory(card);
+        whole_card->only_if_named = !snapshot_counts_memory(s, card);
         bool divided = card->instance_count || reading_or(card->mig_enabled, 0);
         if (divided && whole_card->usable) {
             whole_card->usable = false;

@@ -31,6 +31,8 @@ struct capacity_gpu {
     int instance; /* -1: the whole card */
     struct gpu_id id;
     bool simulated;
+    bool only_if_named;           /* it shares the host's memory beside others: see snapshot_counts_memory */
+    bool shared;                  /* its memory is the host's */
     bool usable;                  /* it is there, and work can be started on it */
     char problem[CAPACITY_WORDS]; /* why it is not usable, or why its memory is not known; "" otherwise */
     struct reading total_bytes, free_bytes;

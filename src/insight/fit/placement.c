@@ -62,7 +62,7 @@ static void placement_measure(struct search *s)
         const struct capacity_gpu *gpu = &s->c->gpus[i];
         int64_t room;
         s->room.rooms[i] = -1;
-        if (!gpu->usable || (s->request->only >= 0 && s->request->only != gpu->index) || !reading_get(gpu->free_bytes, &room))
+        if (!placement_may_use(s->request, gpu) || !reading_get(gpu->free_bytes, &room))
             continue;
         room -= gpu->reserve_bytes;
         for (size_t h = 0; gpu->instance < 0 && h < s->c->hold_count; h++)
@@ -118,7 +118,7 @@ static bool something_is_unknown(const struct search *s)
 {
     for (size_t i = 0; i < s->c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &s->c->gpus[i];
-        if (gpu->usable && gpu->free_bytes.state != READING_OK && (s->request->only < 0 || s->request->only == gpu->index))
+        if (placement_may_use(s->request, gpu) && gpu->free_bytes.state != READING_OK)
             return true;
     }
     return false;

@@ -53,6 +53,12 @@ struct placement {
 /* NULL with errno: ENOMEM, or ERANGE for a request without sense (negative sizes, too many copies). Free with free(). */
 struct placement *placement_find(const struct capacity *c, const struct placement_request *request);
 
+/* A GPU that shares the host's memory beside others is used only where it is named. */
+static inline bool placement_may_use(const struct placement_request *request, const struct capacity_gpu *gpu)
+{
+    return gpu->usable && (request->only < 0 ? !gpu->only_if_named : request->only == gpu->index);
+}
+
 /* ---- The reason of a placement in words. Not for others. ---- */
 
 void placement_words(const struct capacity *c, const struct placement_request *request, struct placement *p);

@@ -34,7 +34,7 @@ static const struct capacity_gpu *roomiest(const struct capacity *c, const struc
     const struct capacity_gpu *best = NULL;
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
-        if (!gpu->usable || gpu->available_bytes.state != READING_OK || (request->only >= 0 && request->only != gpu->index))
+        if (!placement_may_use(request, gpu) || gpu->available_bytes.state != READING_OK)
             continue;
         if (!best || gpu->available_bytes.value > best->available_bytes.value)
             best = gpu;
@@ -52,7 +52,7 @@ static void say_choice(struct text *t, const struct capacity *c, const struct pl
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
         int64_t room;
-        if (gpu == chosen || !gpu->usable || strcmp(gpu->id.vendor, chosen->id.vendor) != 0 ||
+        if (gpu == chosen || !placement_may_use(request, gpu) || strcmp(gpu->id.vendor, chosen->id.vendor) != 0 ||
             !reading_get(gpu->available_bytes, &room) || room < request->bytes + request->fixed_bytes)
             continue;
         if (reading_or(gpu->util_permille, 0) >= BUSY_PERMILLE && reading_or(chosen->util_permille, 0) < BUSY_PERMILLE) {
@@ -97,7 +97,7 @@ static void say_unknown(struct text *t, const struct capacity *c, const struct p
     const char *before = "it may fit on ";
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
-        if (!gpu->usable || gpu->free_bytes.state == READING_OK || (request->only >= 0 && request->only != gpu->index))
+        if (!placement_may_use(request, gpu) || gpu->free_bytes.state == READING_OK)
             continue;
         text_append(t, "%s%s (%s)", before, capacity_gpu_words(gpu, words), gpu->problem);
         before = ", ";
@@ -113,9 +113,8 @@ static int largest_group(const struct capacity *c, const struct placement_reques
     for (size_t i = 0; i < c->gpu_count; i++) {
         int count = 0;
         for (size_t k = 0; k < c->gpu_count; k++)
-            count += c->gpus[k].usable && c->gpus[k].instance < 0 && c->gpus[k].free_bytes.state == READING_OK &&
-                     (request->only < 0 || request->only == c->gpus[k].index) &&
-                     strcmp(c->gpus[i].id.vendor, c->gpus[k].id.vendor) == 0;
+            count += placement_may_use(request, &c->gpus[k]) && c->gpus[k].instance < 0 &&
+                     c->gpus[k].free_bytes.state == READING_OK && strcmp(c->gpus[i].id.vendor, c->gpus[k].id.vendor) == 0;
         most = MAX_OF(most, count);
     }
     return most;

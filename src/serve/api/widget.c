@@ -52,8 +52,10 @@ static struct extract extract(const struct snapshot *s, int only)
         most(&e.util, g->util_permille);
         most(&e.temp, g->temp_mdegc);
         most(&e.fan, g->fan_permille);
-        sum(&e.used, g->mem_used_bytes);
-        sum(&e.total, g->mem_total_bytes);
+        if (only != ALL_GPUS || snapshot_counts_memory(s, g)) {
+            sum(&e.used, g->mem_used_bytes);
+            sum(&e.total, g->mem_total_bytes);
+        }
         sum(&e.power, g->power_mw);
         e.mood = mood_of(g) > e.mood ? mood_of(g) : e.mood;
         e.count++;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "source/sysfs/card.h"
+#include "source/sysfs/shared_memory.h"
 
 static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
 {
@@ -80,23 +81,17 @@ static void read_load(struct amdgpu_reader *r, struct gpu *out)
     out->jpeg_permille = metric_permille(r, GM_JPEG_ACTIVITY);
 }
 
-static struct reading sum(struct reading a, struct reading b)
-{
-    if (a.state != READING_OK)
-        return a;
-    return b.state == READING_OK ? reading_ok(a.value + b.value) : b;
-}
-
 void amdgpu_read_memory(struct attrs *device, const struct amdgpu_memory *memory, struct gpu *out)
 {
     struct reading total = attrs_reading(device, "mem_info_vram_total", 1, 1);
     struct reading used = attrs_reading(device, "mem_info_vram_used", 1, 1);
     out->gtt_total_bytes = attrs_reading(device, "mem_info_gtt_total", 1, 1);
     out->gtt_used_bytes = attrs_reading(device, "mem_info_gtt_used", 1, 1);
-    if (memory->is_apu) {
-        /* The carve-out is a fixed part of the host's memory; what does not fit into it goes to GTT, which is as fast. */
-        total = sum(total, out->gtt_total_bytes);
-        used = sum(used, out->gtt_used_bytes);
+    if (memory->is_apu && total.state == READING_OK) {
+        /* What does not fit into the carve-out goes to GTT, which is as fast; its limit may exceed what the host has. */
+        struct shared_memory m = {total, used, out->gtt_total_bytes, out->gtt_used_bytes, .used_by_host = false};
+        shared_memory_fill(device->env, &m, out);
+        return;
     }
     out->mem_total_bytes = total;
     out->mem_used_bytes = used;
@@ -298,6 +293,7 @@ static void read_slow(struct amdgpu_reader *r, struct gpu *out)
     int64_t value;
     out->bar1_total_bytes = attrs_reading(&r->device, "mem_info_vis_vram_total", 1, 1);
     out->bar1_used_bytes = attrs_reading(&r->device, "mem_info_vis_vram_used", 1, 1);
+    pcie_errors(r->env, r->card->pci_address, out);
     out->pcie_replays = attrs_reading(&r->device, "pcie_replay_count", 1, 1);
     if (out->pcie_replays.state != READING_OK && r->has_metrics && gpu_metrics_raw(&r->metrics, GM_PCIE_REPLAYS, 0, &value))
         out->pcie_replays = reading_ok(value);

@@ -4,12 +4,15 @@
 #include "source/source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "source/drm/scan.h"
 #include "source/sysfs/card.h"
+#include "source/sysfs/devfreq.h"
 #include "source/sysfs/hwmon.h"
+#include "source/sysfs/shared_memory.h"
 
 struct drm {
     struct source source;
@@ -32,7 +35,7 @@ static bool is_gpu(const struct drm_card *card)
 
 static bool has_no_other_source(const struct drm_card *card)
 {
-    static const char *const others[] = {"amdgpu", "radeon", "i915", "xe", "nvidia", "nvidia-drm"};
+    static const char *const others[] = {"amdgpu", "radeon", "i915", "xe", "nvidia", "nvidia-drm", "tegra", "drm-nvdc"};
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         if (strcmp(card->driver, others[i]) == 0)
             return false;
@@ -100,6 +103,32 @@ static int drm_refresh(struct source *source, unsigned groups, struct error *err
     return 0;
 }
 
+/* A GPU inside of a chip: what the kernel scales and throttles it by. */
+static void read_chip(struct drm *s, const struct drm_card *card, unsigned groups, struct gpu *out)
+{
+    static const char *const zones[] = {"gpu-thermal", "gpu_thermal", "gpu0-thermal", "gpuss*", "gpu-*"}, *const die[] = {
+                                                                                                              "cpu-thermal"};
+    char path[PATH_SIZE], target[PATH_SIZE], basis[GPU_TEXT_SIZE] = "";
+    snprintf(path, sizeof path, "/sys/class/drm/%s/device", card->name);
+    const char *last = file_read_link(s->env, path, target, sizeof target) > 0 ? strrchr(target, '/') : NULL;
+    const char *device = last ? last + 1 : "";
+    struct attrs devfreq;
+    bool display = strncmp(card->driver, "msm", 3) == 0; /* its DRM device is the display's */
+    if ((display || device[0]) && devfreq_find(s->env, device, display ? "adreno" : NULL, &devfreq))
+        devfreq_read(&devfreq, groups, out);
+    if (!(groups & GROUP_FAST) || out->temp_mdegc.state != READING_UNSUPPORTED)
+        return;
+    if (device[0])
+        out->temp_mdegc = thermal_zone_of_device(s->env, device, basis);
+    if (out->temp_mdegc.state == READING_UNSUPPORTED)
+        out->temp_mdegc = thermal_zone_read(s->env, zones, ARRAY_LEN(zones), basis);
+    /* The one sensor of a Raspberry Pi is on the die that both are on. */
+    if (out->temp_mdegc.state == READING_UNSUPPORTED && strcmp(card->driver, "v3d") == 0)
+        out->temp_mdegc = thermal_zone_read(s->env, die, ARRAY_LEN(die), basis);
+    if (out->temp_mdegc.state == READING_OK)
+        gpu_set_property(out, PROPERTY_temperature_basis, basis);
+}
+
 static void read_sensors(struct drm *s, const struct drm_card *card, unsigned groups, struct gpu *out)
 {
     static const char *const powers[] = {"power1_average", "power1_input"};
@@ -116,6 +145,8 @@ static void read_sensors(struct drm *s, const struct drm_card *card, unsigned gr
     }
     if (card->pci_address[0])
         pcie_link(card, s->env, false, groups, out);
+    else
+        read_chip(s, card, groups, out);
     if ((groups & GROUP_FAST) && out->fan_rpm.state == READING_UNSUPPORTED && out->fan_permille.state == READING_UNSUPPORTED) {
         platform_update(&s->platform, s->env);
         platform_fill_fan(&s->platform, out);
@@ -131,6 +162,8 @@ static void read_clients(struct drm *s, const struct drm_card *card, unsigned gr
     for (size_t i = 0; i < out->process_count; i++)
         if (!out->processes[i].type)
             out->processes[i].type = PROCESS_GRAPHICS;
+    if ((groups & GROUP_FAST) && shared)
+        shared_memory_fill(s->env, &(struct shared_memory){0}, out);
     if (!(groups & GROUP_FAST) || load.state != READING_OK)
         return;
     out->util_permille = load.busy_permille;

@@ -14,6 +14,7 @@
 #include "source/intel/gt.h"
 #include "source/sysfs/card.h"
 #include "source/sysfs/hwmon.h"
+#include "source/sysfs/shared_memory.h"
 
 struct intel_memory {
     struct energy energy;
@@ -148,6 +149,15 @@ static void choose_utilization(const struct drm_load *load, const struct intel_m
         gpu_set_property(out, PROPERTY_utilization_basis, basis);
 }
 
+/* Graphics on the processor's die have no memory of their own; that of xe is bounded like that of other drivers with TTM. */
+static void fill_shared(struct intel *s, const struct drm_card *card, struct gpu *out)
+{
+    struct shared_memory m = {0};
+    if (strcmp(card->driver, "xe") == 0)
+        m.limit_bytes = shared_memory_ttm_limit(s->env);
+    shared_memory_fill(s->env, &m, out);
+}
+
 static void read_clients(struct intel *s, size_t at, unsigned groups, struct gpu *out)
 {
     const struct drm_card *card = &s->cards.slots[at].card;
@@ -166,16 +176,22 @@ static void read_clients(struct intel *s, size_t at, unsigned groups, struct gpu
         m->vram_total = intel_vram_total(card, s->env);
     if (discrete)
         out->mem_total_bytes = m->vram_total;
+    else
+        fill_shared(s, card, out);
     if (load.state != READING_OK || (discrete ? !load.has_vram : !load.has_system))
         return;
     if (load.hidden) {
-        out->mem_used_bytes = out->mem_free_bytes = reading_absent(READING_DENIED);
+        out->mem_used_bytes = reading_absent(READING_DENIED);
+        if (discrete)
+            out->mem_free_bytes = out->mem_used_bytes;
         return;
     }
     int64_t used = (int64_t)(load.vram_bytes + (discrete ? 0 : load.system_bytes)), total;
     if (reading_get(out->mem_total_bytes, &total)) {
         used = MIN_OF(used, total);
-        out->mem_free_bytes = reading_ok(total - used);
+        /* Of shared memory at most what is left of the driver's limit. */
+        if (discrete || reading_or(out->mem_free_bytes, 0) > total - used)
+            out->mem_free_bytes = reading_ok(total - used);
     }
     out->mem_used_bytes = reading_ok(used);
 }
@@ -278,6 +294,8 @@ static void read_awake(struct intel *s, size_t at, unsigned groups, struct attrs
         pcie_link(card, s->env, is_discrete(card), groups, out);
         read_fans(h, groups, out);
     }
+    if (groups & GROUP_RARE)
+        pcie_errors(s->env, card->pci_address, out);
     if (groups & (GROUP_FAST | GROUP_RARE))
         read_power(s, at, h, groups, out);
     if (groups & GROUP_FAST) {

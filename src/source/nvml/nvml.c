@@ -9,6 +9,8 @@
 #include "base/cleanup.h"
 #include "source/control.h"
 #include "source/nvml/internal.h"
+#include "source/sysfs/card.h"
+#include "source/tegra/read.h"
 
 enum { RETRY_LOST_MS = 5000 };
 
@@ -128,6 +130,17 @@ static struct reading counted(struct nvml_traffic t)
     return t.counts ? reading_ok(t.bytes) : reading_absent(READING_UNSUPPORTED);
 }
 
+/* A Jetson's driver leaves most questions to the kernel's files. */
+static void read_board_files(struct nvml *n, const struct nvml_card *card, unsigned groups, struct gpu *out)
+{
+    struct attrs devfreq;
+    if (card->shared_memory)
+        gpu_set_property(out, PROPERTY_memory_kind, "shared");
+    bool found = card->shared_memory && tegra_find(n->env, &devfreq);
+    if (found || (card->shared_memory && file_exists(n->env, "/etc/nv_tegra_release")))
+        tegra_fill(n->env, found ? &devfreq : NULL, groups, out);
+}
+
 static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
 {
     if (!mig_update(n, card, groups) || !query_run(n, card, groups, out) || !gpm_run(n, card, groups, out) ||
@@ -135,6 +148,8 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
         return false;
     if (groups & GROUP_STATIC)
         about_run(n, card, out);
+    if (groups & GROUP_RARE)
+        pcie_errors(n->env, card->id.pci_address, out);
     if (groups & GROUP_PAST)
         past_run(n, card, out);
     if ((groups & GROUP_PROCESS) && (!process_run(n, card, out) || !utilization_run(n, card, groups, out)))
@@ -147,6 +162,7 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
         if (out->xid_last.state == READING_UNREAD)
             out->xid_last.state = n->events_refused ? READING_UNSUPPORTED : READING_PENDING; /* none seen yet */
     }
+    read_board_files(n, card, groups, out);
     return true;
 }
 

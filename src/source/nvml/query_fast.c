@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "source/sysfs/shared_memory.h"
 
 enum { PERCENT = 10, DEGREE = 1000, MHZ = 1000 };
 
@@ -35,13 +36,25 @@ static bool is_host_memory(struct nvml *n, uint64_t total)
            total / 1024 == kib;
 }
 
+/* The driver does not count what such a GPU uses: the sum of its processes leaves out what it keeps for itself. */
+static int host_memory(struct nvml *n, int64_t *values)
+{
+    struct gpu out = {0};
+    shared_memory_fill(n->env, &(struct shared_memory){.used_by_host = true}, &out);
+    values[0] = reading_or(out.mem_total_bytes, QUERY_ABSENT);
+    values[1] = reading_or(out.mem_used_bytes, QUERY_ABSENT);
+    values[2] = reading_or(out.mem_free_bytes, QUERY_ABSENT);
+    values[3] = QUERY_ABSENT;
+    return out.mem_total_bytes.state == READING_OK ? NVML_OK : NVML_NOT_SUPPORTED;
+}
+
 static int ask_memory(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
     struct nvml_memory_v2 now = {.version = NVML_VERSION(struct nvml_memory_v2, 2)};
     struct nvml_memory old = {0};
     if (card->shared_memory)
-        return NVML_NOT_SUPPORTED;
+        return host_memory(n, values);
     int code = NVML_FUNCTION_NOT_FOUND;
     if (n->lib.memory_v2 && !card->memory_v1)
         code = n->lib.memory_v2(card->handle, &now);
@@ -58,7 +71,7 @@ static int ask_memory(struct nvml *n, struct nvml_card *card, int kind, int64_t 
         card->memory_checked = true;
         card->shared_memory = is_host_memory(n, now.total);
         if (card->shared_memory)
-            return NVML_NOT_SUPPORTED;
+            return host_memory(n, values);
     }
     values[0] = (int64_t)now.total;
     values[1] = (int64_t)now.used;

@@ -68,6 +68,8 @@ int pcie_generation(struct str speed);
 /* Sets generation and width now (GROUP_FAST) and at most (GROUP_STATIC). A card with a switch of its own shows the link inside
  * itself; the link to the slot is that of the switch's upstream port, which is looked for above the card. `internal_only`: without
  * that port the card's own numbers are known to be wrong and are left out. */
+/* Errors of the link as the kernel counts them (AER), of a PCI address; these files never wake a device. */
+void pcie_errors(const struct env *env, const char *address, struct gpu *out);
 void pcie_link(const struct drm_card *card, const struct env *env, bool internal_only, unsigned groups, struct gpu *out);
 
 /* ---- What a card is called in the shop. ---- */

@@ -106,3 +106,30 @@ void pcie_link(const struct drm_card *card, const struct env *env, bool internal
         out->pcie_width_max = width_of(&port, "max_link_width");
     }
 }
+
+/* "NAME COUNT" lines, the last of them their sum. A device asks others for what they do not have ("UnsupReq") while it is set up.
+ */
+static struct reading error_count(const struct env *env, const char *address, const char *severity)
+{
+    char path[PATH_SIZE], text[2048];
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/aer_dev_%s", address, severity);
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    if (len < 0)
+        return reading_absent(is_gone(len) ? READING_UNSUPPORTED : reading_state_from_errno((int)len));
+    struct str rest = {text, (size_t)len}, line, name, number;
+    int64_t sum = 0, count;
+    while (str_cut(&rest, '\n', &line))
+        if (str_word(&line, &name) && str_word(&line, &number) && str_to_i64(number, &count) && count > 0 && count < INT32_MAX &&
+            !str_starts(name, "TOTAL_") && !str_is(name, "UnsupReq"))
+            sum += count;
+    return reading_ok(sum);
+}
+
+void pcie_errors(const struct env *env, const char *address, struct gpu *out)
+{
+    struct reading fatal = error_count(env, address, "fatal");
+    out->pcie_corrected_errors = error_count(env, address, "correctable");
+    out->pcie_uncorrected_errors = error_count(env, address, "nonfatal");
+    if (out->pcie_uncorrected_errors.state == READING_OK)
+        out->pcie_uncorrected_errors.value += reading_or(fatal, 0);
+}

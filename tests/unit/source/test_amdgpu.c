@@ -486,7 +486,26 @@ static void an_apu_counts_host_memory_as_its_own(void **state)
     assert_string_equal(m->gpu.memory_kind.value, "shared");
     assert_int_equal(m->gpu.mem_total_bytes.value, 17163091968LL + 16786171904LL);
     assert_int_equal(m->gpu.mem_used_bytes.value, 668274688LL + 62369792LL);
+    assert_int_equal(m->gpu.mem_free_bytes.state, READING_UNSUPPORTED); /* without /proc/meminfo nothing is promised */
     assert_int_equal(m->gpu.processes[0].mem_bytes.value, 1064 * 1024); /* VRAM and GTT */
+}
+
+static void errors_of_the_link_are_those_that_the_kernel_counts(void **state)
+{
+    struct machine *m = *state;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/aer_dev_correctable", pci);
+    tree_write(&m->tree, path, "RxErr 2\nBadTLP 3\nTimeout -4\nTOTAL_ERR_COR 5\n");
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/aer_dev_nonfatal", pci);
+    tree_write(&m->tree, path, "CmpltTO 1\nUnsupReq 9\nTOTAL_ERR_NONFATAL 10\n");
+    open_machine(m);
+    sample(m);
+    assert_int_equal(m->gpu.pcie_corrected_errors.value, 5);
+    assert_int_equal(m->gpu.pcie_uncorrected_errors.value, 1); /* requests that are not supported come with every start */
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/aer_dev_fatal", pci);
+    tree_write(&m->tree, path, "DLP 2\nTOTAL_ERR_FATAL 2\n");
+    sample(m);
+    assert_int_equal(m->gpu.pcie_uncorrected_errors.value, 3);
 }
 
 static void a_card_without_a_fan_shows_the_laptops(void **state)
@@ -621,6 +640,7 @@ int main(void)
         MACHINE_TEST(a_card_without_ras_has_no_error_counts),
         MACHINE_TEST(load_comes_from_fdinfo_where_the_chip_cannot_tell_it),
         MACHINE_TEST(an_apu_counts_host_memory_as_its_own),
+        MACHINE_TEST(errors_of_the_link_are_those_that_the_kernel_counts),
         MACHINE_TEST(a_card_without_a_fan_shows_the_laptops),
         MACHINE_TEST(rocm_processes_come_from_kfd),
         MACHINE_TEST(partitions_are_instances_and_know_their_processes),

@@ -213,6 +213,30 @@ static void the_first_card_of_a_vendor_is_found_when_it_is_plugged_in(void **sta
     engine_free(e);
 }
 
+/* Its devfreq has its name, and its zone is the one that throttles it. */
+static void a_gpu_inside_of_a_chip_has_clocks_and_heat_where_they_are_its_own(void **state)
+{
+    struct machine *m = *state;
+    tree_done(&m->tree);
+    tree_machine(&m->tree, "rk3588-panthor");
+    open_machine(m, "");
+    assert_int_equal(m->count, 1);
+    sample(m, 0);
+    assert_int_equal(m->gpu.clock_graphics_khz.value, 700000);
+    assert_int_equal(m->gpu.clock_graphics_max_khz.value, 1000000);
+    assert_int_equal(m->gpu.temp_mdegc.value, 47000);
+    assert_string_equal(m->gpu.temperature_basis.value, "thermal zone gpu-thermal");
+    assert_string_equal(m->gpu.memory_kind.value, "shared");
+    assert_int_equal(m->gpu.mem_total_bytes.value, 16252928LL * 1024);
+    assert_int_equal(m->gpu.mem_free_bytes.value, 12582912LL * 1024 - (512LL << 20));
+    tree_write(&m->tree, "/sys/class/thermal/thermal_zone1/type", "soc-thermal\n");
+    tree_write(&m->tree, "/sys/class/thermal/thermal_zone1/cdev0/type", "devfreq-dmc\n");
+    tree_remove(&m->tree, "/sys/class/devfreq/fb000000.gpu");
+    sample(m, 0);
+    assert_int_not_equal(m->gpu.clock_graphics_khz.state, READING_OK);
+    assert_int_equal(m->gpu.temp_mdegc.state, READING_UNSUPPORTED);
+}
+
 #define MACHINE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -223,6 +247,7 @@ int main(void)
         MACHINE_TEST(displays_and_cards_of_other_sources_are_left_out),
         MACHINE_TEST(a_sleeping_or_missing_card_says_so),
         MACHINE_TEST(several_vendors_share_a_host_and_indices_stay),
+        MACHINE_TEST(a_gpu_inside_of_a_chip_has_clocks_and_heat_where_they_are_its_own),
         MACHINE_TEST(the_first_card_of_a_vendor_is_found_when_it_is_plugged_in),
     };
     return RUN_TESTS(tests);

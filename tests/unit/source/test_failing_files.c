@@ -153,10 +153,18 @@ static void each_read_of_another_driver_fails_in_turn_and_all_is_well_again(void
     fail_each("nouveau", &drm_source, "0000:09:00.0", 20);
 }
 
+static void each_read_of_a_jetson_fails_in_turn_and_all_is_well_again(void **state)
+{
+    (void)state;
+    fail_each_of_machine("jetson-xavier-nx", &tegra_source, "0000:09:00.0");
+    fail_each_of_machine("jetson-nano-idle", &tegra_source, "0000:09:00.0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_read_of_amdgpu_fails_in_turn_and_all_is_well_again),
+        TEST(each_read_of_a_jetson_fails_in_turn_and_all_is_well_again),
         TEST(each_read_of_i915_and_xe_fails_in_turn_and_all_is_well_again),
         TEST(each_read_of_another_driver_fails_in_turn_and_all_is_well_again),
     };

@@ -408,23 +408,28 @@ static void counts_the_reserve_as_used_only_with_the_old_call(void **state)
     end(&g);
 }
 
-static void does_not_show_host_memory_as_the_cards(void **state)
+/* GB10: the pool is the host's, and what can still be had is what the host has available, less a reserve. */
+static void memory_that_is_the_hosts_is_read_from_the_host(void **state)
 {
     (void)state;
     struct gpu g = first_sample("", "gpu NVIDIA GB10\n profile gb10\n total 122000\n", GROUP_FAST | GROUP_STATIC);
-    assert_absent(g.mem_total_bytes, READING_UNSUPPORTED);
+    assert_absent(g.mem_total_bytes, READING_UNSUPPORTED); /* no /proc/meminfo */
     assert_absent(g.mem_used_bytes, READING_UNSUPPORTED);
+    assert_absent(g.mem_free_bytes, READING_UNSUPPORTED);
     assert_string_equal(g.memory_kind.value, "shared");
     end(&g);
 
     /* A name we do not know, but its memory is exactly the host's. */
     fake_machine_init(&m, "", "gpu NVIDIA Something\n total 122000\n reserved 0\n");
-    char meminfo[64];
-    snprintf(meminfo, sizeof meminfo, "MemTotal:  %d kB\nMemFree: 1 kB\n", 122000 * 1024);
+    char meminfo[128];
+    snprintf(meminfo, sizeof meminfo, "MemTotal:  %d kB\nMemFree: 1 kB\nMemAvailable: %d kB\n", 122000 * 1024, 10 << 20);
     fake_machine_file(&m, "/proc/meminfo", meminfo);
     assert_int_equal(fake_machine_open(&m), 0);
     g = fake_machine_sample(&m, 0, GROUP_FAST | GROUP_STATIC);
-    assert_absent(g.mem_total_bytes, READING_UNSUPPORTED);
+    assert_reading(g.mem_total_bytes, 122000LL << 20);
+    assert_reading(g.mem_used_bytes, (122000LL << 20) - (10LL << 30));
+    assert_reading(g.mem_free_bytes, (10LL << 30) - (122000LL << 20) / 64);
+    assert_absent(g.mem_reserved_bytes, READING_UNSUPPORTED);
     assert_string_equal(g.memory_kind.value, "shared");
     end(&g);
 }
@@ -545,7 +550,7 @@ int main(void)
         TEST(drops_numbers_that_cannot_be),
         TEST(shows_reasons_it_does_not_know_as_other),
         TEST(counts_the_reserve_as_used_only_with_the_old_call),
-        TEST(does_not_show_host_memory_as_the_cards),
+        TEST(memory_that_is_the_hosts_is_read_from_the_host),
         TEST(works_with_every_release_of_the_driver),
         TEST(links_count_what_the_card_has),
         TEST(takes_traffic_from_byte_counters_without_gpm),

@@ -38,6 +38,29 @@ static void the_reserve_is_taken_off_and_never_below_nothing(void **state)
     assert_int_not_equal(d->gpus[0].reclaimable_bytes.state, READING_OK); /* no guard was asked */
 }
 
+static void share_memory_of(struct snapshot *s, size_t gpu)
+{
+    gpu_set_property(&s->gpus[gpu], PROPERTY_memory_kind, "shared");
+}
+
+/* Graphics on the processor's die beside a GPU with memory of its own: what is placed there must be meant for it. */
+static void host_memory_is_offered_once_and_not_beside_a_gpus_own(void **state)
+{
+    (void)state;
+    struct snapshot *s = box(3);
+    share_memory_of(s, 0);
+    AUTO_FREE struct capacity *beside = capacity_new(s, &plain, NULL, 0);
+    assert_true(beside->gpus[0].only_if_named && beside->gpus[0].shared && beside->gpus[0].usable);
+    assert_false(beside->gpus[1].only_if_named || beside->gpus[1].shared);
+    share_memory_of(s, 1);
+    share_memory_of(s, 2);
+    AUTO_FREE struct capacity *alone = capacity_new(s, &plain, NULL, 0);
+    assert_false(alone->gpus[0].only_if_named);
+    assert_true(alone->gpus[1].only_if_named && alone->gpus[2].only_if_named); /* the same pool */
+    assert_true(snapshot_counts_memory(s, &s->gpus[0]) && !snapshot_counts_memory(s, &s->gpus[2]));
+    snapshot_unref(s);
+}
+
 static void what_can_be_reclaimed_is_what_can_be_evicted(void **state)
 {
     (void)state;
@@ -233,15 +256,11 @@ static void what_the_daemon_says_is_understood_by_the_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_reserve_is_taken_off_and_never_below_nothing),
-        TEST(what_can_be_reclaimed_is_what_can_be_evicted),
-        TEST(a_gpu_whose_findings_forbid_work_is_not_offered),
-        TEST(what_the_driver_does_not_tell_stays_absent),
-        TEST(a_divided_card_is_used_by_its_instances),
-        TEST(memory_of_a_gpu_instance_is_offered_once),
-        TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
-        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),
-        TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
+        TEST(the_reserve_is_taken_off_and_never_below_nothing),  TEST(host_memory_is_offered_once_and_not_beside_a_gpus_own),
+        TEST(what_can_be_reclaimed_is_what_can_be_evicted),      TEST(a_gpu_whose_findings_forbid_work_is_not_offered),
+        TEST(what_the_driver_does_not_tell_stays_absent),        TEST(a_divided_card_is_used_by_its_instances),
+        TEST(memory_of_a_gpu_instance_is_offered_once),          TEST(programs_are_told_by_uuid_or_by_position_of_the_maker),
+        TEST(the_least_of_an_hour_and_a_day_are_kept_apart),     TEST(yesterdays_minute_gives_way_and_late_ones_do_not_push_it_out),
         TEST(what_the_daemon_says_is_understood_by_the_command),
     };
     return RUN_TESTS(tests);
