@@ -193,4 +193,4 @@ def test_a_board_comes_back_from_its_bundle_with_all_of_its_readings(whirr, tmp_
     assert whirr("--sysroot", str(first), "doctor", "--bundle", str(path)).code == 0
     unpack(path, again)
     readings = [[{k: v for k, v in gpu.items() if isinstance(v, (int, float))} for gpu in whirr("--sysroot", str(root), "status", "--full", "--json").json()["gpus"]] for root in (first, again)]
-    assert len(readings[0]) == 1 and len(readings[0][0]) > 10 and readings[0] == readings[1]
+    assert len(readings[0]) == 1 and len(readings[0][0]) >= 9 and readings[0] == readings[1]
