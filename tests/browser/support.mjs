@@ -9,7 +9,7 @@ import path from "node:path";
 
 const root = path.resolve(path.dirname(new URL(import.meta.url).pathname), "../..");
 const web = createRequire(path.join(root, "web/package.json"));
-const { chromium } = web("playwright-core");
+const { chromium, firefox } = web("playwright-core");
 const axe = web.resolve("axe-core/axe.min.js");
 const whirr = process.env.WHIRR_BIN ?? path.join(root, "build/whirr");
 export const maker = path.join(process.env.WHIRR_BUILD ?? path.join(root, "build"), "tests/fakes/history/make_history");
@@ -63,6 +63,14 @@ export function openBrowser() {
       `--disable-features=${OFF.join()}`,
     ],
   });
+}
+
+const fox = ["/usr/bin/firefox-esr", "/usr/bin/firefox"].find(existsSync);
+export const noFirefox = missing || (!fox && "no firefox (Debian: firefox-esr)");
+
+/** Debian's Firefox as it is, over WebDriver BiDi. */
+export function openFirefox() {
+  return firefox.launch({ timeout: patience, channel: "moz-firefox", executablePath: fox });
 }
 
 export class Daemon {

@@ -155,10 +155,7 @@ export function Chart({
   }, []);
   useEffect(() => {
     if (!picture || !plot.current) return;
-    if (seen.current) {
-      plot.current.show(picture);
-      if (pointed() != null) plot.current.point(pointed());
-    }
+    if (seen.current) plot.current.show(picture);
     if (document.activeElement === box.current || !box.current!.hasAttribute("aria-valuetext")) say();
   }, [picture]);
   const start = useRef<number | null>(null);

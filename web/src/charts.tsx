@@ -315,7 +315,7 @@ export function Charts({ s }: { s: State }) {
         ))}
       </div>
       {few && metrics.length > 2 && (
-        <button type="button" class="rest" onClick={() => setAll(true)}>
+        <button type="button" class="morecharts" onClick={() => setAll(true)}>
           {metrics
             .slice(2)
             .map((m) => m.title)

@@ -111,14 +111,14 @@ export function parseMoment(text: string, now = Date.now()): number | null {
 export const localTime = (ms: number) =>
   new Date(ms - new Date(ms).getTimezoneOffset() * 60e3).toISOString().slice(0, 16);
 
+const DAY = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric" });
+
 /** As short as a tick under an axis has to be. */
 export function tickText(ms: number, spanSeconds: number): string {
-  const t = new Date(ms);
-  const day = t.toLocaleDateString("en-US", { month: "short", day: "numeric" });
-  if (spanSeconds > 40 * 86400) return day;
-  return spanSeconds > 86400 * 1.5
-    ? `${day}, ${two(t.getHours())}:${two(t.getMinutes())}`
-    : `${two(t.getHours())}:${two(t.getMinutes())}`;
+  const t = new Date(ms),
+    time = `${two(t.getHours())}:${two(t.getMinutes())}`;
+  if (spanSeconds <= 86400 * 1.5) return time;
+  return spanSeconds > 40 * 86400 ? DAY.format(t) : `${DAY.format(t)}, ${time}`;
 }
 
 /** Where a daemon simulates all of its GPUs, the page says that once, and not in every sentence. */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws one chart on two canvases: the picture, which changes with the data, and above it what follows the pointer. Labels stand at the ends of
 // their lines; there is no legend to look up.
+import { pointed } from "./cursor";
 import { clock, tickText } from "./format";
 import type { Level } from "./level";
 import { nearest } from "./model";
+import { blank, font, shape, soon, widthOf } from "./canvas";
 import type { Column } from "./plots";
 import { gaps, type Picture, range, spreadLabels, ticks, timeTicks } from "./scale";
 import { ink } from "./theme";
@@ -22,8 +24,6 @@ const LEVELS: Record<Level, string> = {
   idle: "faint",
 };
 
-let family = ""; // asked for once: every question makes the browser look at all styles
-
 export class Plot {
   private p: Picture | null = null;
   private w = 0;
@@ -32,6 +32,7 @@ export class Plot {
   private low = 0;
   private high = 1;
   private sums: Column[] = [];
+  private covered = false; // something is on the second canvas
   constructor(
     public readonly base: HTMLCanvasElement,
     public readonly over: HTMLCanvasElement,
@@ -49,7 +50,7 @@ export class Plot {
       const sum = p.times.map(() => 0);
       this.sums = p.parts.map((x) => x.values.map((v, i) => (v == null ? null : (sum[i] = sum[i]! + v))));
     }
-    this.draw();
+    soon(this);
   }
 
   size(w: number, h: number): void {
@@ -77,20 +78,6 @@ export class Plot {
     if (!this.p || x < LEFT - 8 || x > LEFT + this.plotW + 8) return null;
     const share = Math.max(0, Math.min(1, (x - LEFT) / this.plotW));
     return this.p.from + share * (this.p.to - this.p.from);
-  }
-
-  private canvas(c: HTMLCanvasElement): CanvasRenderingContext2D {
-    const dpr = devicePixelRatio || 1;
-    if (c.width !== Math.round(this.w * dpr) || c.height !== Math.round(this.h * dpr)) {
-      c.width = Math.round(this.w * dpr);
-      c.height = Math.round(this.h * dpr);
-    }
-    const ctx = c.getContext("2d")!;
-    ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
-    ctx.clearRect(0, 0, this.w, this.h);
-    ctx.font = `11px ${(family ||= getComputedStyle(document.body).fontFamily)}`;
-    ctx.textBaseline = "middle";
-    return ctx;
   }
 
   private path(ctx: CanvasRenderingContext2D, values: Column): void {
@@ -164,7 +151,7 @@ export class Plot {
     for (const t of steps) {
       const x = this.x(t),
         text = seconds ? clock(t * 1000, t * 1000, true) : tickText(t * 1000, span);
-      const half = ctx.measureText(text).width / 2;
+      const half = widthOf(ctx, text) / 2;
       if (x - half < LEFT - 20 || x + half > end - (p.live ? 26 : -16)) continue;
       ctx.fillText(text, x, bottom + 12);
     }
@@ -204,7 +191,7 @@ export class Plot {
       ctx.stroke();
       ctx.setLineDash([]);
       ctx.textAlign = "left";
-      const wide = ctx.measureText(r.label).width;
+      const wide = widthOf(ctx, r.label);
       if (wide > this.plotW - 10) continue;
       ctx.globalAlpha = 0.85;
       const text = ctx.fillStyle;
@@ -248,7 +235,7 @@ export class Plot {
         }
         ctx.fillStyle = ink(loud ? LEVELS[part.level] : "dim");
         ctx.textAlign = "left";
-        if (ctx.measureText(part.text).width < b - a - 8) ctx.fillText(part.text, a + 4, y + 5.5);
+        if (widthOf(ctx, part.text) < b - a - 8) ctx.fillText(part.text, a + 4, y + 5.5);
       }
     });
   }
@@ -257,7 +244,7 @@ export class Plot {
     const p = this.p;
     if (!p || !this.w || !this.h) return;
     this.right = p.parts ? (this.w < 380 ? 84 : 116) : p.bands.length ? 84 : 66;
-    const ctx = this.canvas(this.base);
+    const ctx = blank(this.base, this.w, this.h);
     this.axes(ctx);
     this.unrecorded(ctx);
     ctx.save();
@@ -302,7 +289,8 @@ export class Plot {
     this.references(ctx);
     this.findings(ctx);
     this.limits(ctx);
-    this.point(null);
+    this.said(ctx, null);
+    this.point(pointed());
   }
 
   /** The place of the last value that is not after a time and not on the other side of a gap. */
@@ -342,26 +330,26 @@ export class Plot {
     });
   }
 
-  point(at: number | null): void {
-    const p = this.p;
-    if (!p || !this.w) return;
-    const ctx = this.canvas(this.over),
-      bottom = TOP + this.plotH;
-    const inside = at != null && at >= p.from && at <= p.to ? at : null;
-    const line = (t: number, color: string, dash: number[]) => {
-      const x = Math.round(this.x(t)) + 0.5;
-      ctx.strokeStyle = ink(color);
-      ctx.lineWidth = 1;
-      ctx.setLineDash(dash);
-      ctx.beginPath();
-      ctx.moveTo(x, TOP);
-      ctx.lineTo(x, bottom);
-      ctx.stroke();
-      ctx.setLineDash([]);
-      return x;
-    };
-    if (p.at != null && p.at >= p.from && p.at <= p.to) {
-      const x = line(p.at, "text", []);
+  private line(ctx: CanvasRenderingContext2D, t: number, dash: number[]): number {
+    const x = Math.round(this.x(t)) + 0.5;
+    ctx.strokeStyle = ink("text");
+    ctx.lineWidth = 1;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(x, TOP);
+    ctx.lineTo(x, TOP + this.plotH);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    return x;
+  }
+
+  /** The moment that is marked, and the values at the pointer, there, or at the end. */
+  private said(ctx: CanvasRenderingContext2D, inside: number | null): void {
+    const p = this.p!,
+      bottom = TOP + this.plotH,
+      marked = p.at != null && p.at >= p.from && p.at <= p.to ? p.at : null;
+    if (marked != null) {
+      const x = this.line(ctx, marked, []);
       ctx.fillStyle = ink("text");
       ctx.beginPath();
       ctx.moveTo(x - 4, TOP - 6);
@@ -369,9 +357,9 @@ export class Plot {
       ctx.lineTo(x, TOP);
       ctx.fill();
     }
-    const time = inside ?? (p.at != null && p.at >= p.from && p.at <= p.to ? p.at : null),
+    const time = inside ?? marked,
       said = this.values(time);
-    if (inside != null) this.flag(ctx, line(inside, "text", [2, 2]), inside);
+    if (inside != null) this.flag(ctx, this.line(ctx, inside, [2, 2]), inside);
     const x0 = LEFT + this.plotW,
       ys = spreadLabels(
         said.map((s) => s.y),
@@ -393,9 +381,23 @@ export class Plot {
     });
   }
 
+  /** Only while there is a pointer is there anything on the second canvas: it covers the values at the end with those of its moment. */
+  point(at: number | null): void {
+    const p = this.p;
+    if (!p || !this.w) return;
+    const inside = at != null && at >= p.from && at <= p.to ? at : null;
+    if (inside == null && !this.covered) return;
+    const ctx = blank(this.over, this.w, this.h);
+    this.covered = inside != null;
+    if (inside == null) return;
+    ctx.fillStyle = ink("panel");
+    ctx.fillRect(LEFT + this.plotW + 4, 0, this.right, TOP + this.plotH + 8);
+    this.said(ctx, inside);
+  }
+
   private flag(ctx: CanvasRenderingContext2D, x: number, at: number): void {
     const text = clock(at * 1000, this.p!.to - this.p!.from > 172800 ? undefined : at * 1000, true),
-      wide = ctx.measureText(text).width + 10,
+      wide = widthOf(ctx, text) + 10,
       left = Math.max(LEFT, Math.min(LEFT + this.plotW - wide, x - wide / 2));
     ctx.fillStyle = ink("text");
     ctx.fillRect(left, 0, wide, 15);
@@ -407,7 +409,7 @@ export class Plot {
     );
     if (!mark) return;
     const said = mark.text.length > 60 ? `${mark.text.slice(0, 58)}…` : mark.text,
-      w = Math.min(ctx.measureText(said).width + 10, this.plotW),
+      w = Math.min(widthOf(ctx, said) + 10, this.plotW),
       at2 = Math.max(LEFT, Math.min(LEFT + this.plotW - w, x - w / 2));
     ctx.fillStyle = ink("panel");
     ctx.fillRect(at2, 17, w, 15);
@@ -423,8 +425,7 @@ export class Plot {
     x0: number,
     y: number,
   ): void {
-    const p = this.p!,
-      font = ctx.font;
+    const p = this.p!;
     ctx.strokeStyle = ink("line2");
     ctx.lineWidth = 1;
     ctx.beginPath();
@@ -432,33 +433,16 @@ export class Plot {
     ctx.lineTo(x0 + 8, y);
     ctx.stroke();
     ctx.textAlign = "left";
-    ctx.font = `600 ${font}`;
+    ctx.font = font(true);
     const value = s.value == null ? "–" : p.text(s.value),
-      wide = ctx.measureText(value).width;
+      wide = widthOf(ctx, value, true);
     ctx.fillStyle = ink(p.parts ? "dim" : s.color);
     const room = this.right - 14 - wide;
     let name = s.label;
-    while (name.length > 2 && ctx.measureText(name).width > room) name = `${name.replace(/…$/, "").slice(0, -1)}…`;
+    while (name.length > 2 && widthOf(ctx, name, true) > room) name = `${name.replace(/…$/, "").slice(0, -1)}…`;
     ctx.fillText(name, x0 + 10, y);
     ctx.fillStyle = ink("text");
-    ctx.fillText(value, x0 + 14 + ctx.measureText(name).width, y);
-    ctx.font = font;
+    ctx.fillText(value, x0 + 14 + widthOf(ctx, name, true), y);
+    ctx.font = font(false);
   }
-}
-
-/** Severity by shape and color: either is enough. */
-export function shape(ctx: CanvasRenderingContext2D, level: Level, x: number, y: number, r: number): void {
-  ctx.beginPath();
-  if (level === "bad") {
-    ctx.moveTo(x, y - r);
-    ctx.lineTo(x + r, y + r);
-    ctx.lineTo(x - r, y + r);
-  } else if (level === "warn") {
-    ctx.moveTo(x, y - r);
-    ctx.lineTo(x + r, y);
-    ctx.lineTo(x, y + r);
-    ctx.lineTo(x - r, y);
-  } else ctx.rect(x - r + 1, y - r + 1, 2 * r - 2, 2 * r - 2);
-  ctx.closePath();
-  ctx.fill();
 }

@@ -88,11 +88,14 @@ export function Marks({
 export function Ticks({ from, to, most }: { from: number; to: number; most: number }) {
   return (
     <div class="ticks" aria-hidden="true">
-      {timeTicks(from / 1000, to / 1000, most).map((t) => (
-        <span key={t} style={{ left: `${(100 * (t * 1000 - from)) / (to - from)}%` }}>
-          {tickText(t * 1000, (to - from) / 1000)}
-        </span>
-      ))}
+      {timeTicks(from / 1000, to / 1000, most)
+        .map((t) => [t, (100 * (t * 1000 - from)) / (to - from)] as const)
+        .filter(([, left]) => left > 2 && left < 98) // whole
+        .map(([t, left]) => (
+          <span key={t} style={{ left: `${left}%` }}>
+            {tickText(t * 1000, (to - from) / 1000)}
+          </span>
+        ))}
     </div>
   );
 }
