@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "cli/show.h"
+#include "cli/sim_day.h"
 #include "source/sim/sim.h"
 
 /* NULL: what is found depends on the scenario. */
@@ -103,8 +104,13 @@ static int sim_run(struct cli *cli)
     const struct sim_scenario *scenarios;
     size_t count = sim_scenarios(&scenarios);
     const char *what = cli->options->argument_count ? cli->options->arguments[0] : "list";
+    const char *file = cli->options->argument_count > 1 ? cli->options->arguments[1] : NULL;
+    if (strcmp(what, "day") == 0)
+        return file ? sim_day(cli, file) : cli_usage(cli, "'sim day' needs FILE");
     if (strcmp(what, "list") != 0)
-        return cli_unknown(cli, "subcommand", what, (const char *const[]){"list"}, 1);
+        return cli_unknown(cli, "subcommand", what, (const char *const[]){"list", "day"}, 2);
+    if (file)
+        return cli_usage(cli, "'sim list' does not take '%s'", file);
     if (cli->json)
         list_json(&out, scenarios, count);
     else
@@ -136,16 +142,20 @@ const struct command command_sim = {
     .alone = true,
     .name = "sim",
     .group = HELP_RUN,
-    .summary = "List the scenarios and faults of the simulator",
+    .summary = "List the scenarios and faults of the simulator, or write a day of history",
     .details =
         "A scenario is what happens on the simulated GPUs: `--source sim:scenario=NAME`. A fault comes on top of any of them: "
         "`--source sim:scenario=NAME,fault=KIND[NUMBER][@GPU][:FROM[-UNTIL]]`, in seconds from where the scenario starts. "
-        "Behind each stands the code that `whirr why` must find first.",
-    .arguments = "list",
-    .arguments_max = 1,
+        "Behind each stands the code that `whirr why` must find first.\n\n"
+        "`day FILE` writes 24 hours of a simulated machine into a new history database: `history`, `report`, `why --at` and "
+        "`serve` take it "
+        "with `--store FILE`.",
+    .arguments = "list | day FILE",
+    .arguments_max = 2,
     .examples = {{"whirr sim list", "the scenarios and faults"},
                  {"whirr --source sim:scenario=overheat", "show one of them"},
-                 {"whirr --source sim:gpus=8,model=h100 --watch", "eight GPUs of one model"}},
+                 {"whirr sim day day.db && whirr report --store day.db",
+                  "a day of history at once (--source sim:... for another machine)"}},
     .manual = sim_manual,
     .run = sim_run,
 };

@@ -21,11 +21,13 @@ ENDS = [
     (r"whirr alert test .*--since", 1, r"^whirr: cannot open '\S+/whirr.db': No such file"),
     (r"whirr history\b", 1, r"^whirr: no history at '\S+' yet\nTo record one: whirr serve$"),
     (r"whirr report\b", 1, r"^whirr: there is no history yet, `whirr serve` keeps one"),
+    (r"whirr why --at .*--store day\.db", 1, r"^whirr: there is no history yet"),
     (r"whirr wait\b", 1, r"^whirr: no GPU (was found on this host|matches '0')"),
     (r"whirr .*replay:", 1, r"^whirr: cannot open the recording '\S+': No such file"),
     (r"whirr .*--watch\b", RUNS, ""),
     (r"whirr token remove\b", 1, r"^whirr: there is no token 'laptop'$"),
     (r"whirr( --source sim)? top\b(?!.*--once)", 1, r"^whirr: cannot draw on this terminal; `whirr top.*--once` prints one frame$"),
+    (r"whirr fit 24GiB --split even --source sim", 0, ""),
     (r"whirr fit (24GiB|100GiB)\b", 1, r"^$"),
     (r"whirr health --source sim:scenario=fan-stopped$", 2, r"^$"),
 ]
