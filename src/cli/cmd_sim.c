@@ -155,7 +155,7 @@ const struct command command_sim = {
     .examples = {{"whirr sim list", "the scenarios and faults"},
                  {"whirr --source sim:scenario=overheat", "show one of them"},
                  {"whirr sim day day.db && whirr report --store day.db",
-                  "a day of history at once (--source sim:... for another machine)"}},
+                  "a day of history at once (--source sim:... for another scenario)"}},
     .manual = sim_manual,
     .run = sim_run,
 };

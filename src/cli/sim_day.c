@@ -17,7 +17,7 @@
 
 enum { STEP_MS = 60 * 1000, BATCH = 120 };
 
-struct day {
+struct sim_day {
     struct store *store;
     struct judge *judge;
     const struct snapshot *batch[BATCH];
@@ -26,7 +26,7 @@ struct day {
     struct error err;
 };
 
-static void day_flush(struct day *d)
+static void day_flush(struct sim_day *d)
 {
     if (d->count && !d->err.code && store_write(d->store, d->batch, d->count, NULL, 0, &d->err) == 0)
         d->written += d->count;
@@ -37,7 +37,7 @@ static void day_flush(struct day *d)
 
 static void day_see(void *user, const struct snapshot *s)
 {
-    struct day *d = user;
+    struct sim_day *d = user;
     struct snapshot *copy = d->err.code ? NULL : snapshot_copy(s);
     if (!copy)
         return;
@@ -54,13 +54,14 @@ static void day_see(void *user, const struct snapshot *s)
 int sim_day(struct cli *cli, const char *path)
 {
     char url[4096];
-    static struct day d;
+    static struct sim_day d;
     d.judge = judge_new();
     struct clock_manual clock;
     struct env env = cli->env;
-    const char *source = cli->ask.source_count ? cli->ask.sources[0] : "sim";
+    /* The command has the name of its source. */
+    const char *source = cli->ask.source_count ? cli->ask.sources[0] : cli->name;
     if (!course_plays(source))
-        return cli_usage(cli, "'%s' is no simulated machine; try --source sim:scenario=NAME", source);
+        return cli_usage(cli, "'%s' can't be played; try --source sim:scenario=NAME", source);
     snprintf(url, sizeof url, "sqlite:%s", path);
     const struct store_options options = {.env = &cli->env, .url = url, .host = "", .limits = store_default_limits};
     if (access(path, F_OK) == 0)

@@ -16,7 +16,7 @@ const char *const top_help[] = {
     "Views    1 to 8, Tab, Shift-Tab; < > host        Enter open, Esc back",
     "Time     left/right h/l one step, { } ten, ( ) event, g go to a time, n now",
     "Plots    w W window     m metric of rows and map     D dots or blocks",
-    "Table    / F4 \\ filter     u this user     C compute only     i hide idle ones",
+    "Table    / F4 \\ filter     u this user     C compute only     i hide idle",
     "         s S , . F6 sort     r reverse     o F2 columns",
     "         t F5 tree, groups by user, container, job, model",
     "Process  Enter d details and history     Space tag, U untag     F follow",
