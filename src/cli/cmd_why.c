@@ -123,6 +123,9 @@ static int why_run(struct cli *cli)
     const struct options *o = cli->options;
     if (options_has(o, "codes"))
         return show_codes(cli);
+    if (options_has(o, "fleet") && (options_has(o, "job") || o->argument_count))
+        return cli_usage(cli, "a %s is explained on its own host; whirr ps --by job --fleet shows where it runs",
+                         o->argument_count ? "process" : "job");
     if (options_has(o, "fleet"))
         return fleet_run(cli, FLEET_WHY);
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {

@@ -302,3 +302,9 @@ def test_one_trouble_is_one_event(start, tmp_path):
     assert header.split() == ["FROM", "TO", "GPU", "KIND", "SEVERITY", "WHAT"]
     told, = [r for r in rows if "fan has stopped" in r]
     assert "ongoing" in told and "critical" in told, rows
+
+
+def test_all_hosts_and_one_job_is_refused_rather_than_ignored():
+    for what in (["--job", "4711"], ["1234"]):
+        refused = run_whirr("why", "--fleet", "http://127.0.0.1:9/", *what)
+        assert refused.returncode == 2 and "whirr ps --by job --fleet" in refused.stderr, refused.stderr
