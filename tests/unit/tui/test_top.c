@@ -605,8 +605,10 @@ static void test_the_host_is_told_beside_now_only(void **state)
     top_sample(&v.top, s, NULL, false);
     assert_shows(&v, "SIMULATED   4 GPUs   ");
     assert_shows(&v, " W   CPU 31% of 32   RAM 42.0/128.0 GiB   driver nvidia ");
+    struct snapshot *then = snapshot_copy(s); /* as a daemon's answer about a moment is made: of the newest sample */
     sample(&v);
     top_key(&v.top, TOP_KEY_LEFT);
+    top_moment(&v.top, v.top.cursor_ms, then, NULL, "");
     assert_shows(&v, "PAST");
     assert_hides(&v, "CPU 31%");
     assert_hides(&v, "RAM 42");
