@@ -231,10 +231,12 @@ static void tell_simulated(const struct fields *f, const json_t *row)
 int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err)
 {
     put_title(f, out);
-    tell_simulated(f, row);
     if (f->cli->host)
         json_object_set_new(row, "host", json_string(f->cli->host));
-    return f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
+    int rc = f->line ? put_template(f, out, row, err) : put_columns(f, out, row, err);
+    if (rc >= 0)
+        tell_simulated(f, row);
+    return rc;
 }
 
 int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct wall at,

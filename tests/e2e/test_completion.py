@@ -25,7 +25,7 @@ _whirr; printf '%s\\n' "${{COMPREPLY[@]}}" """
     ("whirr --source s", {"sim"}),
     ("whirr --source sim ps --us", {"--user"}),
     ("whirr completion z", {"zsh"}),
-    ("whirr help res", {"resources"}),
+    ("whirr help res", {"reserve", "resources"}),
     ("whirr --log-format j", {"json"}),
     ("whirr status --fu", {"--full"}),
 ])
