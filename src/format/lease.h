@@ -4,6 +4,9 @@
 #pragma once
 
 #include "lease/lease_dir.h"
+#include "model/snapshot.h"
 
-/* {"leases": [...], "problems": [...]} */
-void json_leases(struct json_writer *j, const struct lease_list *list);
+/* {"leases": [...], "problems": [...]}; command lines only for the owner of the daemon and on the host itself. */
+void json_leases(struct json_writer *j, const struct lease_list *list, bool commands);
+
+void prometheus_leases(struct buf *out, const struct snapshot *s, const struct lease_list *list);

@@ -105,6 +105,8 @@ int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall s
         rc = read_gaps(s, host, ret, err);
     if (rc == 0)
         rc = report_findings(s, host, gpu_id, ret, err);
+    if (rc == 0)
+        rc = report_leases(s, host, gpu_id, ret, err);
     qsort(ret->hot, ret->hot_count, sizeof ret->hot[0], by_length);
     if (rc < 0)
         report_done(ret);

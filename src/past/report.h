@@ -16,6 +16,7 @@ enum {
     REPORT_HELD_MAX = 20,
     REPORT_HOT_MAX = 20,
     REPORT_FINDINGS_MAX = 256,
+    REPORT_LEASES_MAX = 64,
     REPORT_NAME_SIZE = 128,
 };
 
@@ -87,6 +88,14 @@ struct report_finding {
     char headline[FINDING_HEADLINE_SIZE];
 };
 
+/* GPUs that a user held by leases. Hours are those of GPUs: two for an hour are two. */
+struct report_lease {
+    char user[PROCESS_USER_SIZE];
+    size_t leases;
+    size_t open; /* of them not ended: for how long their programs ran is not known yet */
+    double hours, used_hours;
+};
+
 struct report {
     struct wall since, until;
     int64_t hot_mdegc;
@@ -100,6 +109,8 @@ struct report {
     size_t hot_count;
     struct report_finding findings[REPORT_FINDINGS_MAX]; /* worst first */
     size_t finding_count;
+    struct report_lease leases[REPORT_LEASES_MAX]; /* most hours first */
+    size_t lease_count;
     struct history_gap gaps[EXPLAIN_GAPS_MAX];
     size_t gap_count;
     int64_t missing_ms;
@@ -123,5 +134,7 @@ static inline int64_t report_watched_from(const struct report *r, const struct r
 }
 /* What was found, from notice on. */
 int report_findings(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
+/* Who held GPUs by leases. */
+int report_leases(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
 /* Hours, load and hot spells. */
 int report_cards(struct store *s, struct report *r, struct error *err);

@@ -219,6 +219,22 @@ static void findings(struct json_writer *j, const struct report *r)
     jw_end(j);
 }
 
+static void leases(struct json_writer *j, const struct report *r)
+{
+    jw_key_array(j, "leases");
+    for (size_t i = 0; i < r->lease_count; i++) {
+        const struct report_lease *l = &r->leases[i];
+        jw_object(j);
+        jw_key_text(j, "user", l->user);
+        jw_key_int(j, "leases", (int64_t)l->leases);
+        jw_key_int(j, "open", (int64_t)l->open);
+        hours(j, "hours", l->hours);
+        hours(j, "used_hours", l->used_hours);
+        jw_end(j);
+    }
+    jw_end(j);
+}
+
 static void report_sentence(const struct past_question *q, const struct report *r, const struct totals *t, char *text, size_t size)
 {
     const struct report_group *first = r->group_count[REPORT_BY_USER] ? &r->groups[REPORT_BY_USER][0] : NULL;
@@ -277,6 +293,7 @@ static void body(struct json_writer *j, const struct past_question *q, const str
     held(j, q, r);
     hot(j, r);
     findings(j, r);
+    leases(j, r);
     json_time(j, "processes_from", r->processes_from);
     jw_key_number(j, "missing_seconds", (double)r->missing_ms / 1000);
     jw_key_array(j, "gaps");

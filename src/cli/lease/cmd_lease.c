@@ -34,7 +34,7 @@ static int list_leases(struct cli *cli)
         return status;
     if (cli->json) {
         struct json_writer j = show_json(cli, &out);
-        json_leases(&j, &list);
+        json_leases(&j, &list, true);
         buf_char(&out, '\n');
     } else
         table_leases(&out, &cli->page, &list, clock_wall(cli->env.clock));

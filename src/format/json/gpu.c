@@ -96,6 +96,7 @@ void json_process_keys(struct json_writer *j, const struct process *p)
     number_or_null(j, "world_size", p->world_size.state == READING_OK, p->world_size.value);
     number_or_null(j, "parent_pid", p->parent > 0, p->parent);
     json_words(j, "parent_name", p->parent_name);
+    json_words(j, "lease", p->lease);
     json_time(j, "started_at", p->started_at);
     number_or_null(j, "instance", p->instance >= 0, p->instance);
     jw_key_bool(j, "visible", p->visible);
@@ -151,6 +152,21 @@ void json_activity(struct json_writer *j, const struct activity *a)
     jw_end(j);
 }
 
+static void gpu_lease(struct json_writer *j, const struct gpu_lease *l)
+{
+    jw_key(j, "lease");
+    if (!l->id[0]) {
+        jw_null(j);
+        return;
+    }
+    jw_object(j);
+    jw_key_text(j, "id", l->id);
+    jw_key_text(j, "user", l->user);
+    jw_key_bool(j, "reserved", l->reserved);
+    json_time(j, "until", l->until);
+    jw_end(j);
+}
+
 static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_instance)
 {
     jw_object(j);
@@ -167,6 +183,7 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
     json_words(j, "error_message", gpu->error_message);
     jw_key_text(j, "fan_state", fan_state_name(fan_judge(gpu).state));
     json_activity(j, &gpu->activity);
+    gpu_lease(j, &gpu->lease);
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         jw_key(j, metric_table[i].json);
         metric_value(j, &metric_table[i], gpu->metric[i]);

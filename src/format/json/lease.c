@@ -2,16 +2,19 @@
  * The list of leases.
  */
 #include "format/lease.h"
-
 #include "base/cleanup.h"
 
-void json_leases(struct json_writer *j, const struct lease_list *list)
+void json_leases(struct json_writer *j, const struct lease_list *list, bool commands)
 {
     jw_object(j);
     jw_key_array(j, "leases");
-    for (size_t i = 0; i < list->count; i++)
-        if (list->at[i].state != LEASE_ENDED)
-            lease_json(j, &list->at[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        struct lease l = list->at[i];
+        if (!commands)
+            l.command[0] = '\0';
+        if (l.state != LEASE_ENDED)
+            lease_json(j, &l);
+    }
     jw_end(j);
     jw_key_array(j, "problems");
     for (size_t i = 0; i < MIN_OF(list->problem_count, (size_t)LEASE_PROBLEMS_MAX); i++)

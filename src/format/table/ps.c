@@ -8,10 +8,10 @@
 #include "format/table/table.h"
 
 static const struct grid_column columns[] = {
-    {"GPU", RIGHT, 0},  {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},   {"VRAM", RIGHT, 0}, {"SM", RIGHT, 0},
-    {"MEM", RIGHT, 8},  {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3}, {"BY", LEFT, 11},   {"CPU", RIGHT, 4},
-    {"RAM", RIGHT, 7},  {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"JOB", LEFT, 8},    {"RANK", RIGHT, 9}, {"LIMIT", LEFT, 7},
-    {"MODEL", LEFT, 9}, {"NAME", LEFT, 6},  {"COMMAND", LEFT, 0},
+    {"GPU", RIGHT, 0},  {"PID", RIGHT, 0},  {"USER", LEFT, 2},      {"TYPE", LEFT, 6},    {"VRAM", RIGHT, 0}, {"SM", RIGHT, 0},
+    {"MEM", RIGHT, 8},  {"ENC", RIGHT, 10}, {"DEC", RIGHT, 10},     {"WATTS", RIGHT, 3},  {"BY", LEFT, 11},   {"CPU", RIGHT, 4},
+    {"RAM", RIGHT, 7},  {"AGE", RIGHT, 5},  {"CONTAINER", LEFT, 9}, {"JOB", LEFT, 8},     {"RANK", RIGHT, 9}, {"LEASE", LEFT, 7},
+    {"LIMIT", LEFT, 7}, {"MODEL", LEFT, 9}, {"NAME", LEFT, 6},      {"COMMAND", LEFT, 0},
 };
 
 enum { COLUMN_GPU = 0, COLUMN_WATTS = 9, REMAINDER_SHOWN_MW = 500 };
@@ -79,6 +79,7 @@ static void ps_add_row(struct grid *g, const struct page *page, const struct pro
     char rank[RANK_WORDS];
     add_words(g, page, p->job);
     add_words(g, page, process_rank_words(p, rank));
+    add_words(g, page, p->lease);
     add_words(g, page, p->limit.code == LIMIT_UNJUDGED ? "" : limit_doing(p->limit.code));
     char model[PROCESS_MODEL_SIZE + 32];
     add_words(g, page, model_words(model, sizeof model, p));

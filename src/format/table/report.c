@@ -233,6 +233,23 @@ static void findings(struct buf *out, const struct page *page, const json_t *bod
     }
 }
 
+static void held_by_leases(struct buf *out, const struct page *page, const json_t *body)
+{
+    const json_t *rows = json_object_get(body, "leases");
+    for (size_t i = 0; i < json_array_size(rows) && i < LISTED; i++) {
+        const json_t *row = json_array_get(rows, i);
+        char line[256], held[WORDS_SIZE], used[WORDS_SIZE];
+        if (i == 0)
+            title(out, page, "GPUs held by leases");
+        words_duration(llround(report_number_of(row, "hours") * 3600) * 1000, held);
+        words_duration(llround(report_number_of(row, "used_hours") * 3600) * 1000, used);
+        snprintf(line, sizeof line, "%s: %s of GPU time in %.0f %s, used for %s%s", json_text(row, "user"), held,
+                 report_number_of(row, "leases"), report_number_of(row, "leases") == 1 ? "lease" : "leases", used,
+                 report_number_of(row, "open") > 0 ? " so far as they have ended" : "");
+        bullet(out, page, line);
+    }
+}
+
 static void energy_origin(struct buf *out, const struct page *page, const json_t *body)
 {
     const json_t *t = json_object_get(body, "totals");
@@ -307,6 +324,7 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
     idle_memory(out, page, body);
     hot_spells(out, page, body);
     findings(out, page, body);
+    held_by_leases(out, page, body);
     notes(out, page, body);
     return 0;
 }

@@ -55,6 +55,7 @@ static void gather_gpu(struct collection *c, size_t position, const struct facts
     detect_link(f, c);
     detect_memory(f, c);
     detect_trust(f, c);
+    detect_lease(f, c);
 }
 
 struct verdict *verdict_make(const struct snapshot *now, const struct judge_basis *basis, const struct judge_parts *keep)

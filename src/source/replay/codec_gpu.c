@@ -18,7 +18,8 @@ enum {
     PROCESS_RANK = 256,
     PROCESS_LIMITED = 512,
     PROCESS_ON_HOST = 1024,
-    PROCESS_ALL = 2047
+    PROCESS_LEASED = 2048,
+    PROCESS_ALL = 4095
 };
 
 static void code_process_texts(struct coder *c, struct process *p, const struct process *before)
@@ -139,6 +140,8 @@ static unsigned process_changes(const struct process *a, const struct process *b
         mask |= PROCESS_LIMITED;
     if (!evidence_same(a, b))
         mask |= PROCESS_ON_HOST;
+    if (strcmp(a->lease, b->lease) != 0 || a->without_lease != b->without_lease)
+        mask |= PROCESS_LEASED;
     return mask;
 }
 
@@ -176,6 +179,10 @@ static void code_process(struct coder *c, struct process *p, const struct proces
         code_limit(c, &p->limit);
     if (mask & PROCESS_ON_HOST)
         code_evidence(c, p, before);
+    if (mask & PROCESS_LEASED) {
+        CODE_TEXT(c, p->lease);
+        p->without_lease = code_small(c, p->without_lease, 1);
+    }
 }
 
 /* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */
@@ -232,7 +239,8 @@ enum {
     GPU_PROCESS_LIST = 32,
     GPU_INSTANCE_LIST = 64,
     GPU_ACTIVITY = 128,
-    GPU_SECTIONS = 255
+    GPU_LEASED = 256,
+    GPU_SECTIONS = 511
 };
 
 static bool property_same(const struct property_text *a, const struct property_text *b)
@@ -285,6 +293,15 @@ static void code_activity(struct coder *c, struct activity *now, const struct ac
     now->load_permille.value = code_i64(c, now->load_permille.value, before->load_permille.value);
 }
 
+static void code_lease(struct coder *c, struct gpu_lease *l)
+{
+    CODE_TEXT(c, l->id);
+    CODE_TEXT(c, l->user);
+    CODE_TEXT(c, l->holder);
+    l->reserved = code_small(c, l->reserved, 1);
+    l->until.ms = code_i64(c, l->until.ms, 0);
+}
+
 static bool gpus_same(const struct gpu *a, const struct gpu *b);
 
 static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
@@ -308,6 +325,9 @@ static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
         mask |= GPU_PROCESS_LIST;
     if (!activity_same(&a->activity, &b->activity))
         mask |= GPU_ACTIVITY;
+    if (strcmp(a->lease.id, b->lease.id) != 0 || strcmp(a->lease.holder, b->lease.holder) != 0 ||
+        a->lease.until.ms != b->lease.until.ms)
+        mask |= GPU_LEASED;
     if (a->instance_count != b->instance_count)
         mask |= GPU_INSTANCE_LIST;
     for (size_t i = 0; !(mask & GPU_INSTANCE_LIST) && i < a->instance_count; i++)
@@ -398,6 +418,8 @@ void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool i
         code_instances(c, now, before);
     if (mask & GPU_ACTIVITY)
         code_activity(c, &now->activity, &before->activity);
+    if (mask & GPU_LEASED)
+        code_lease(c, &now->lease);
     /* Others will use it to look into the list. */
     for (size_t i = 0; c->reading && i < now->process_count; i++)
         if (now->processes[i].instance >= (int32_t)now->instance_count)

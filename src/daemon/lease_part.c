@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Leases as a part of the daemon: a thread reads their directory and finds out which programs run under which lease; what it knows
+ * is in each snapshot, in /api/leases, in /metrics and in the history. It takes away what is over. Without a lease it only looks
+ * into the directory. The directory is the truth: whatever the daemon misses, no lease is lost by it.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_reader.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "base/words.h"
+#include "daemon/poller.h"
+#include "format/lease.h"
+#include "lease/lease_use.h"
+
+enum { EVERY_MS = 2000, NONE_EVERY_MS = 5000 };
+
+/* What is remembered of a lease beside its file. */
+struct lease_course {
+    char id[LEASE_ID_SIZE];
+    struct wall used_at; /* a program ran under it, or it began */
+    int64_t used_ms;     /* so long programs ran */
+    bool seen;
+};
+
+/* A lease that the history has heard of. */
+struct told_lease {
+    struct lease lease;
+    int64_t used_ms;
+};
+
+struct lease_part {
+    struct poller poller; /* its lock: of all below */
+    struct store_service *store;
+    char dir[PATH_SIZE];
+    _Atomic int64_t idle_ms;
+    _Atomic bool give_back;
+    bool there; /* the directory */
+    struct lease_list list;
+    struct lease_programs programs;
+    struct lease_course *courses;
+    size_t course_count, course_capacity;
+    /* The loop's: */
+    struct told_lease *told;
+    size_t told_count, told_capacity;
+};
+
+/* ---- the thread ---- */
+
+static struct lease_course *course_of(struct lease_part *p, const struct lease *l, struct wall now)
+{
+    for (size_t i = 0; i < p->course_count; i++)
+        if (strcmp(p->courses[i].id, l->id) == 0)
+            return &p->courses[i];
+    if (!ROOM_FOR_ONE(p->courses, p->course_count, p->course_capacity, 16))
+        return NULL;
+    struct lease_course *c = &p->courses[p->course_count++];
+    *c = (struct lease_course){.used_at = now};
+    str_copy(c->id, sizeof c->id, str_from(l->id));
+    return c;
+}
+
+static bool runs_under(const struct lease *l, const struct gpu *gpu, const struct process *p, const struct lease_list *list)
+{
+    const struct lease *own = p->lease[0] ? lease_list_find(list, p->lease) : NULL;
+    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
+    return own && (own == l || (own->uid == l->uid && lease_gpu_at(l, key) >= 0));
+}
+
+/* Whether a program runs under it; a GPU that does not tell its processes may have one. */
+static bool is_used(const struct lease *l, const struct lease_list *list, const struct snapshot *s)
+{
+    bool used = false;
+    for (size_t g = 0; g < s->gpu_count && !used; g++) {
+        const struct gpu *gpu = &s->gpus[g];
+        bool has = lease_gpu_at(l, gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address) >= 0;
+        used = has && (gpu->processes_state != READING_OK || gpu->processes_hidden);
+        for (size_t k = 0; k < gpu->process_count && !used; k++)
+            used = runs_under(l, gpu, &gpu->processes[k], list);
+    }
+    return used;
+}
+
+static void follow(struct lease_part *p, struct lease_list *list, const struct snapshot *s, struct wall now)
+{
+    for (size_t i = 0; i < p->course_count; i++)
+        p->courses[i].seen = false;
+    for (size_t i = 0; i < list->count; i++) {
+        struct lease *l = &list->at[i];
+        struct lease_course *c = l->state == LEASE_ACTIVE && l->from.ms <= now.ms ? course_of(p, l, now) : NULL;
+        if (!c)
+            continue;
+        c->seen = true;
+        if (is_used(l, list, s)) {
+            c->used_ms += MAX_OF(MIN_OF(now.ms - c->used_at.ms, (int64_t)EVERY_MS * 2), (int64_t)0);
+            c->used_at = now;
+        } else if (l->kind == LEASE_RESERVE && now.ms - c->used_at.ms >= p->idle_ms)
+            l->idle_since = c->used_at;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < p->course_count; i++)
+        if (p->courses[i].seen)
+            p->courses[kept++] = p->courses[i];
+    p->course_count = kept;
+}
+
+/* Ends what is over, and reservations that are idle where that is wanted. */
+static void clean(struct lease_part *p, struct lease_dir *dir, struct lease_list *list)
+{
+    bool over = false;
+    struct error err = {0};
+    for (size_t i = 0; i < list->count; i++) {
+        struct lease *l = &list->at[i];
+        if (l->idle_since.ms && p->give_back) {
+            l->state = LEASE_ENDED;
+            snprintf(l->ended_why, sizeof l->ended_why, "nothing ran on it, and it was given back");
+            log_info("lease given back", LOG_TEXT("lease", l->id), LOG_TEXT("user", l->user));
+        }
+        over |= l->state == LEASE_ENDED && l->kind != LEASE_SETTING;
+    }
+    if (over && lease_dir_lock(dir, MS_PER_S, &err) == 0)
+        lease_dir_sweep(dir, list);
+}
+
+static int64_t lease_part_look(void *part)
+{
+    struct lease_part *p = part;
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    AUTO_LEASE_LIST struct lease_list list = {0};
+    struct lease_programs programs = {0};
+    struct error err = {0};
+    struct wall now = clock_wall(p->poller.env->clock);
+    bool there = lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_list(&dir, now, &list, &err) == 0;
+    AUTO_SNAPSHOT const struct snapshot *s = list.count ? engine_latest(p->poller.engine) : NULL;
+    if (s && lease_programs_find(&programs, &list, p->poller.env, s) == 0) {
+        lease_count_use(&list, s);
+        follow(p, &list, s, now);
+        clean(p, &dir, &list);
+    }
+    pthread_mutex_lock(&p->poller.lock);
+    struct lease_list old = p->list;
+    struct lease_programs old_programs = p->programs;
+    p->list = list;
+    p->programs = programs;
+    p->there = there;
+    list = old;
+    pthread_mutex_unlock(&p->poller.lock);
+    lease_programs_done(&old_programs);
+    return p->list.count ? EVERY_MS : NONE_EVERY_MS;
+}
+
+static void annotate(void *part, struct snapshot *s)
+{
+    const struct lease_part *p = part;
+    lease_show(&p->list, &p->programs, s);
+}
+
+/* ---- the history ---- */
+
+static void tell(const struct lease_part *p, const struct lease *l, struct wall now, int64_t used_ms)
+{
+    char who[LEASE_WORDS], gpus[LEASE_WORDS], text[512], length[WORDS_SIZE];
+    AUTO_BUF struct buf data = BUF(LEASE_BYTES_MAX);
+    struct json_writer j = JSON_WRITER(&data);
+    bool over = l->state == LEASE_ENDED;
+    words_duration(MAX_OF(now.ms - l->from.ms, (int64_t)0), length);
+    snprintf(text, sizeof text, over ? "%s %s %s, after %s: %s" : "%s %s %s", lease_gpu_words(l, gpus),
+             over                       ? "given back by"
+             : l->kind == LEASE_RESERVE ? "reserved for"
+                                        : "leased to",
+             lease_holder_words(l, who), length, l->ended_why[0] ? l->ended_why : "ended");
+    jw_object(&j);
+    jw_key_int(&j, "used_ms", used_ms);
+    jw_key(&j, "lease");
+    lease_json(&j, l);
+    jw_end(&j);
+    store_service_event(p->store, &(struct store_event){.at = now,
+                                                        .gpu_index = l->gpu_count == 1 ? l->gpus[0].index : -1,
+                                                        .kind = "lease",
+                                                        .severity = "info",
+                                                        .text = text,
+                                                        .data = data.failed ? NULL : buf_view(&data).at});
+}
+
+static bool is_held(const struct lease *l, struct wall now)
+{
+    return l->state == LEASE_ACTIVE && l->from.ms <= now.ms && (l->kind == LEASE_RUN || l->kind == LEASE_RESERVE);
+}
+
+static int64_t used_of(const struct lease_part *p, const char *id)
+{
+    for (size_t i = 0; i < p->course_count; i++)
+        if (strcmp(p->courses[i].id, id) == 0)
+            return p->courses[i].used_ms;
+    return 0;
+}
+
+static void tell_ended(struct lease_part *p, struct wall now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->told_count; i++) {
+        struct told_lease *t = &p->told[i];
+        const struct lease *l = lease_list_find(&p->list, t->lease.id);
+        if (l && is_held(l, now)) {
+            t->used_ms = used_of(p, l->id);
+            p->told[kept++] = *t;
+            continue;
+        }
+        t->lease.state = LEASE_ENDED;
+        str_copy(t->lease.ended_why, sizeof t->lease.ended_why, str_from(l ? l->ended_why : ""));
+        tell(p, &t->lease, now, t->used_ms);
+    }
+    p->told_count = kept;
+}
+
+static bool is_told(const struct lease_part *p, const char *id)
+{
+    for (size_t i = 0; i < p->told_count; i++)
+        if (strcmp(p->told[i].lease.id, id) == 0)
+            return true;
+    return false;
+}
+
+/* What began or ended since the last sample. */
+static void lease_part_sampled(void *part, const struct snapshot *s)
+{
+    struct lease_part *p = part;
+    if (!p->store)
+        return;
+    pthread_mutex_lock(&p->poller.lock);
+    tell_ended(p, s->taken_at);
+    for (size_t i = 0; i < p->list.count; i++) {
+        const struct lease *l = &p->list.at[i];
+        if (!is_held(l, s->taken_at) || is_told(p, l->id) || !ROOM_FOR_ONE(p->told, p->told_count, p->told_capacity, 16))
+            continue;
+        p->told[p->told_count++] = (struct told_lease){.lease = *l};
+        tell(p, l, s->taken_at, 0);
+    }
+    pthread_mutex_unlock(&p->poller.lock);
+}
+
+/* ---- requests ---- */
+
+static int get_leases(void *part, const struct part_request *r, struct buf *out)
+{
+    struct lease_part *p = part;
+    struct json_writer j = JSON_WRITER(out);
+    pthread_mutex_lock(&p->poller.lock);
+    json_leases(&j, &p->list, r->owner);
+    pthread_mutex_unlock(&p->poller.lock);
+    buf_char(out, '\n');
+    return 200;
+}
+
+/* The kind of the lease in *kind; false: there is none. */
+static bool find_kind(struct lease_part *p, const char *id, enum lease_kind *kind)
+{
+    pthread_mutex_lock(&p->poller.lock);
+    const struct lease *l = lease_list_find(&p->list, id);
+    if (l)
+        *kind = l->state == LEASE_WAITING ? LEASE_RUN : l->kind;
+    pthread_mutex_unlock(&p->poller.lock);
+    return l != NULL;
+}
+
+static int end_lease(void *part, const struct part_request *r, struct buf *out)
+{
+    struct lease_part *p = part;
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    struct error err = {0};
+    enum lease_kind kind;
+    char id[LEASE_ID_SIZE];
+    json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
+    json_copy_text(json, "id", id, sizeof id);
+    json_decref(json);
+    if (!lease_id_valid(id))
+        return part_error(out, 400, "bad_body", "The body must be {\"id\": \"ID\"}.");
+    if (!find_kind(p, id, &kind))
+        return part_error(out, 404, "no_such_lease", "There is no lease of this id.");
+    if (kind == LEASE_RUN || kind == LEASE_SETTING)
+        return part_error(out, 409, "not_a_reservation",
+                          "Only reservations can be ended here: the lease of a program ends with it.");
+    int rc = lease_dir_find(&dir, p->dir, &err);
+    if (rc == 0)
+        rc = lease_dir_remove(&dir, id, &err);
+    if (rc < 0)
+        return part_error(out, rc == -ENOENT ? 404 : 403, rc == -ENOENT ? "no_such_lease" : "not_permitted", err.text);
+    pthread_mutex_lock(&p->poller.lock);
+    struct lease *l = lease_list_find(&p->list, id);
+    if (l)
+        l->state = LEASE_ENDED;
+    pthread_mutex_unlock(&p->poller.lock);
+    return get_leases(part, r, out);
+}
+
+static void lease_part_metrics(void *part, const struct snapshot *s, struct buf *out)
+{
+    struct lease_part *p = part;
+    pthread_mutex_lock(&p->poller.lock);
+    if (p->there)
+        prometheus_leases(out, s, &p->list);
+    pthread_mutex_unlock(&p->poller.lock);
+}
+
+/* ---- the part ---- */
+
+static bool lease_part_wanted(const struct config *config)
+{
+    (void)config;
+    return true;
+}
+
+static const struct poller_ops look_at_leases = {"leases are not shown", lease_part_wanted, lease_part_look, annotate};
+
+static void lease_part_reload(void *part, const struct config *config)
+{
+    struct lease_part *p = part;
+    p->idle_ms = (int64_t)(config->lease.idle_minutes * MINUTE_MS);
+    p->give_back = config->lease.give_back;
+}
+
+static void *open_leases(const struct part_host *host, struct error *err)
+{
+    struct lease_part *p = poller_open(&look_at_leases, sizeof *p, host);
+    (void)err;
+    if (!p)
+        return NULL;
+    p->store = host->store;
+    str_copy(p->dir, sizeof p->dir, str_from(host->config->lease.dir));
+    lease_part_reload(p, host->config);
+    return p;
+}
+
+static int lease_part_start(void *part, const struct part_host *host)
+{
+    ((struct lease_part *)part)->store = host->store;
+    return poller_start(part, host);
+}
+
+static void close_leases(void *part)
+{
+    struct lease_part *p = part;
+    if (!p)
+        return;
+    lease_list_done(&p->list);
+    free(p->told);
+    lease_programs_done(&p->programs);
+    free(p->courses);
+    poller_close(p);
+}
+
+static const struct route routes_of_leases[] = {
+    {"/api/leases", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_leases},
+    {"/api/leases/end", HTTP_POST, PART_JSON, TRUST_OWNER, .answer = end_lease},
+};
+
+const struct part_ops lease_part_ops = {
+    .name = "leases",
+    .routes = routes_of_leases,
+    .route_count = ARRAY_LEN(routes_of_leases),
+    .open = open_leases,
+    .start = lease_part_start,
+    .sampled = lease_part_sampled,
+    .metrics = lease_part_metrics,
+    .reload = lease_part_reload,
+    .stop = poller_stop,
+    .close = close_leases,
+};
