@@ -4,6 +4,7 @@
 #include "ask/lease.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #include "format/capacity.h"
 
 /* Programs without a lease come and go unseen between two looks; leases are seen at once. */
-enum { LOOK_MS = 2000, LOOK_MOST_MS = 10000, LIST_AGAIN_MS = 30000, SAY_AGAIN_MS = 60000, CLOSING_MS = 20, GIVEN_MS = 120000 };
+enum { LOOK_MS = 2000, LOOK_MOST_MS = 15000, LIST_AGAIN_MS = 600000, SAY_AGAIN_MS = 60000, CLOSING_MS = 20, GIVEN_MS = 120000 };
 
 /* ---- one look at the GPUs ---- */
 
@@ -182,13 +183,19 @@ static int wait_turn(struct lease_taker *t, struct error *err)
 {
     for (;;) {
         AUTO_LEASE_LIST struct lease_list list = {0};
+        struct lease before;
         int rc = lease_dir_list(&t->dir, clock_wall(t->cli->env.clock), &list, err);
-        const struct lease *before = rc == 0 ? room_before(&t->wish, list.at, list.count) : NULL;
-        if (!before)
+        const struct lease *found = rc == 0 ? room_before(&t->wish, list.at, list.count) : NULL;
+        if (!found)
             return rc;
-        rc = lease_dir_await(&t->dir, before);
+        before = *found;
+        lease_list_done(&list);
+#ifdef __GLIBC__
+        malloc_trim(0); /* hundreds may sleep here */
+#endif
+        rc = lease_dir_await(&t->dir, &before);
         if (rc < 0 && rc != -EINTR)
-            return error_set(err, rc, "cannot wait for lease %s: %s", before->id, strerror(-rc));
+            return error_set(err, rc, "cannot wait for lease %s: %s", before.id, strerror(-rc));
     }
 }
 
