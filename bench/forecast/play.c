@@ -6,8 +6,8 @@
 
 #include "backtest.h"
 #include "base/cleanup.h"
+#include "sim_truth.h"
 #include "source/replay/reader.h"
-#include "source/sim/sim.h"
 
 enum { SAMPLES_MAX = 32768, GPUS_PLAYED = 4 };
 

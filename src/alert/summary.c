@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The sentence of an alert: the rule's own with {{NAMES}} filled in, or one made from its condition.
  */
-#include <errno.h>
 
 #include "alert/expr/node.h"
 #include "alert/rule.h"

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "format/json/json.h"
 
 enum { USES_CPU_PERMILLE = 30 };

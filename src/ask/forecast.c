@@ -4,12 +4,8 @@
 #include "ask/answers.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ask/history_source.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"
 #include "store/query.h"

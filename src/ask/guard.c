@@ -10,7 +10,6 @@
 
 #include "ask/client.h"
 #include "ask/session.h"
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "config/config.h"
 #include "config/places.h"

@@ -13,7 +13,6 @@
 #include "ask/cli.h"
 #include "ask/client.h"
 #include "ask/session.h"
-#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/places.h"

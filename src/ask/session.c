@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "ask/client.h"
-#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "alert/notify/notify.h"
 #include "alert/rule.h"

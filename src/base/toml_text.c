@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * TOML's four kinds of text, and the parts of keys.
  */
-#include <errno.h>
 
 #include "base/digest.h"
 #include "base/toml_reader.h"

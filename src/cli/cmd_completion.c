@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/words.h"
 #include "cli/show.h"
 #include "source/source.h"
 

@@ -5,7 +5,6 @@
 
 #include "ask/settings.h"
 #include "base/cleanup.h"
-#include "base/words.h"
 #include "cli/show.h"
 
 enum { TEXT_MAX = 4 << 20 };

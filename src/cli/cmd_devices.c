@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr devices: which GPUs there are. whirr driver: which driver runs them.
  */
-#include "base/cleanup.h"
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"

@@ -7,7 +7,6 @@
 
 #include "ask/fit.h"
 #include "ask/model_files.h"
-#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/fleet.h"

@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include "ask/answers.h"
-#include "ask/history_source.h"
 #include "base/cleanup.h"
 #include "cli/show.h"
 #include "format/forecast.h"
-#include "format/json/json.h"
 
 /* Without a daemon and a fresh history it looks for itself. */
 enum { WATCH_DEFAULT_MS = 20000, WATCH_MAX_MS = 3600000, STEP_MIN_MS = 100, STEP_MAX_MS = 1000, STEPS = 40 };

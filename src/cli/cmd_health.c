@@ -2,13 +2,9 @@
  * whirr health: are the GPUs well, and what is to be done if not.
  */
 #include <errno.h>
-#include <string.h>
 
-#include "ask/client.h"
-#include "base/cleanup.h"
 #include "cli/show.h"
 #include "format/health.h"
-#include "format/json/json.h"
 #include "insight/judge/health_judge.h"
 
 static void cleanup_health(struct health **health)

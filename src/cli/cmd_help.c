@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr help.
  */
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"

@@ -2,15 +2,12 @@
  * whirr ps: who is on the GPUs.
  */
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "cli/fields.h"
 #include "cli/fleet.h"
 #include "cli/show.h"
 #include "fleet/fleet.h"
-#include "format/json/json.h"
 #include "format/table/table.h"
 
 /* On some cards the load of a process, or the power, is a rate: measured between two samples. */

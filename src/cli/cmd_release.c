@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ask/client.h"
 #include "ask/session.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr report: who used the GPUs, for how long, and what it cost.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ask/past_answer.h"
-#include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/fields.h"
 #include "cli/fleet.h"

@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "cli/show.h"
 #include "format/json/json.h"
 #include "format/table/table.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr status: all GPUs at a glance.
  */
-#include "base/cleanup.h"
 #include "cli/fields.h"
 #include "cli/fleet.h"
 #include "cli/show.h"

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/show.h"
-#include "format/json/json.h"
 
 enum { INTERVAL_MS = 1000 };
 

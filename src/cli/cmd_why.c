@@ -9,7 +9,6 @@
 #include "ask/cpu_time.h"
 #include "ask/explain.h"
 #include "ask/past_answer.h"
-#include "base/cleanup.h"
 #include "cli/fleet.h"
 #include "cli/show.h"
 #include "format/json/json.h"

@@ -5,6 +5,7 @@
 
 #include "ask/cli.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "cli/options.h"
 
 struct example {

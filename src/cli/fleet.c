@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/show.h"
 #include "config/config.h"

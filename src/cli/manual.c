@@ -3,10 +3,6 @@
  */
 #include "cli/command.h"
 
-#include <ctype.h>
-
-#include "base/cleanup.h"
-
 /* scdoc gives meaning to these. */
 static void plain(struct buf *out, const char *text)
 {

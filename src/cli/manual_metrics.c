@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "cli/command.h"
 #include "model/metric.h"
 

@@ -11,7 +11,6 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/words.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "ask/tunnel.h"
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "cli/fields.h"
 

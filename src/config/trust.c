@@ -2,7 +2,6 @@
  * Who else could have written a file: its owner, its mode, and those of the directories above it, any of which is as good as the
  * file.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Settings as text: values in TOML, and what is in force and from where.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
  * history.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "daemon/part.h"
 #include "engine/engine.h"
 #include "format/forecast.h"
-#include "format/json/json.h"
 #include "insight/judge/judge.h"
 #include "store/query.h"
 

@@ -3,8 +3,6 @@
  */
 #include "daemon/part.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

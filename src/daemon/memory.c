@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 
 enum { TRIM_EVERY_MS = 20000, DROP_EVERY_MS = 3600000 };

@@ -3,7 +3,6 @@
  * on NCCL's own port is asked which ranks do not answer. No other port is ever asked, and a job that computes is left alone.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

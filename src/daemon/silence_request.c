@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "base/words.h"
 #include "format/alert.h"
 #include "serve/data/part.h"
 

@@ -2,9 +2,7 @@
  * Tokens per second of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on loopback, and what they
  * say is put beside their processes in each snapshot. Without a model server it only looks at names, and libcurl is never loaded.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"

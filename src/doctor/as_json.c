@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The doctor's report as data.
  */
-#include "base/cleanup.h"
 #include "doctor/doctor.h"
 #include "format/json/json.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "doctor/doctor.h"
-#include "format/json/json.h"
 #include "format/table/grid.h"
 #include "source/source.h"
 

@@ -18,10 +18,8 @@
 #include "doctor/doctor.h"
 #include "doctor/files_read.h"
 #include "doctor/redact.h"
-#include "format/json/json.h"
 #include "format/machine_text.h"
 #include "format/record.h"
-#include "http/negotiate.h"
 #include "source/source.h"
 
 enum { SAMPLES = 4, PAUSE_MS = 300, ARCHIVE_MAX = 64 * 1024 * 1024 };

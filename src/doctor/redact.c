@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-
 enum { CONTAINER_DIGITS = 12, UUID_DIGITS = 8 }; /* UUID_DIGITS: of its first part */
 
 static const char *stand_in_of(const struct privacy *p, const char *secret)

@@ -4,9 +4,6 @@
 #include "engine/internal.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 
 static void add_event(struct snapshot *s, const struct event *e)
 {

@@ -2,7 +2,6 @@
  * A round: one sample of every source that is wanted, and the snapshot that is published when all have answered or one hangs.
  */
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

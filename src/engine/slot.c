@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/words.h"
 
 static int unknown_source(const char *name, struct error *err)

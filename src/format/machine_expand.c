@@ -2,7 +2,6 @@
  * Reads a machine and makes its files. Every directory is entered without following links, and links are made last, so that no
  * line can lead out of the directory.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

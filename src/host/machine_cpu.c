@@ -2,7 +2,6 @@
  * CPU time between two looks at /proc/stat, the busiest core, and the temperature.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the machine says in one look: memory, load, and the pressure on it.
  */
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"

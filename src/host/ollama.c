@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 
 enum { DEPTH = 4, MANIFESTS_MAX = 4096, MANIFEST_SIZE = 16384, DIGEST_LEN = 64 };

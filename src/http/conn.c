@@ -3,7 +3,6 @@
  */
 #include "http/conn.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

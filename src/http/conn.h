@@ -91,8 +91,6 @@ void conn_set_deadline(struct conn *c, int64_t in_ms);
 /* Reads no more until conn_read_again(). */
 void conn_pause_reading(struct conn *c);
 void conn_read_again(struct conn *c);
-/* "127.0.0.1", "::1", "unix". */
-enum { PEER_TEXT_SIZE = 48 };
 
 /* Used by the listener: takes the descriptor and the place over. NULL (and closed) when memory is out. */
 struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener, struct peer *place, struct tls_session *tls);

@@ -5,7 +5,6 @@
 #include "http/http.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "http/access.h"

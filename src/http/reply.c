@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "http/access.h"
 #include "http/exchange.h"
-#include "http/http.h"
 #include "http/negotiate.h"
 #include "http/site.h"
 

@@ -11,7 +11,6 @@
 #include "ask/answers.h"
 #include "base/cleanup.h"
 #include "guard/claim.h"
-#include "guard/target.h"
 #include "lib/handle.h"
 
 enum { LOOK_EVERY_MS = 5000, POLL_MS = 200 };

@@ -8,24 +8,24 @@
 
 static const struct {
     const char *name, *words;
-} codes[ACTIVITY_COUNT] =
-    {
-        [ACTIVITY_UNKNOWN] = {"unknown", "unknown"},
-        [ACTIVITY_LOST] = {"lost", "lost"},
-        [ACTIVITY_FAILING] = {"failing", "failing"},
-        [ACTIVITY_ASLEEP] = {"asleep", "asleep"},
-        [ACTIVITY_IDLE] = {"idle", "idle"},
-        [ACTIVITY_KEPT_FROM_IDLING] = {"kept_from_idling", "kept from idling"},
-        [ACTIVITY_LIGHTLY_LOADED] = {"lightly_loaded", "lightly loaded"},
-        [ACTIVITY_BUSY] = {"busy", "busy"},
-        [ACTIVITY_SATURATED] = {"saturated", "saturated"},
-},
-  symptoms[SYMPTOM_COUNT] = {
-      [SYMPTOM_LOUD] = {"loud", "loud"},
-      [SYMPTOM_HOT] = {"hot", "hot"},
-      [SYMPTOM_THROTTLING] = {"throttling", "throttling"},
-      [SYMPTOM_MEMORY_FULL] = {"memory_full", "memory full"},
-      [SYMPTOM_UNUSUAL] = {"unusual", "unusual"},
+} codes[ACTIVITY_COUNT] = {
+    [ACTIVITY_UNKNOWN] = {"unknown", "unknown"},
+    [ACTIVITY_LOST] = {"lost", "lost"},
+    [ACTIVITY_FAILING] = {"failing", "failing"},
+    [ACTIVITY_ASLEEP] = {"asleep", "asleep"},
+    [ACTIVITY_IDLE] = {"idle", "idle"},
+    [ACTIVITY_KEPT_FROM_IDLING] = {"kept_from_idling", "kept from idling"},
+    [ACTIVITY_LIGHTLY_LOADED] = {"lightly_loaded", "lightly loaded"},
+    [ACTIVITY_BUSY] = {"busy", "busy"},
+    [ACTIVITY_SATURATED] = {"saturated", "saturated"},
+};
+
+static const char *const symptoms[SYMPTOM_COUNT] = {
+    [SYMPTOM_LOUD] = "loud",
+    [SYMPTOM_HOT] = "hot",
+    [SYMPTOM_THROTTLING] = "throttling",
+    [SYMPTOM_MEMORY_FULL] = "memory_full",
+    [SYMPTOM_UNUSUAL] = "unusual",
 };
 
 const char *activity_code_name(enum activity_code code)
@@ -40,12 +40,7 @@ const char *activity_code_words(enum activity_code code)
 
 const char *symptom_name(enum symptom symptom)
 {
-    return symptom < SYMPTOM_COUNT ? symptoms[symptom].name : "unknown";
-}
-
-const char *symptom_words(enum symptom symptom)
-{
-    return symptom < SYMPTOM_COUNT ? symptoms[symptom].words : "unknown";
+    return symptom < SYMPTOM_COUNT ? symptoms[symptom] : "unknown";
 }
 
 const char *process_activity_name(enum process_activity activity)

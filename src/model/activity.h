@@ -37,7 +37,6 @@ enum process_activity { PROCESS_ACTIVITY_UNKNOWN, PROCESS_WORKING, PROCESS_LOADI
 const char *activity_code_name(enum activity_code code);  /* "lightly_loaded": the API's */
 const char *activity_code_words(enum activity_code code); /* "lightly loaded" */
 const char *symptom_name(enum symptom symptom);           /* "memory_full" */
-const char *symptom_words(enum symptom symptom);          /* "memory full" */
 const char *process_activity_name(enum process_activity activity);
 /* Worst first: a smaller number needs a person more. Lost, failing, throttling for heat, loud, hot, then by activity. */
 int activity_rank(const struct activity *a);

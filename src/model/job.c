@@ -143,10 +143,3 @@ const struct job *jobs_get(const struct jobs *jobs, const char *id)
             return &jobs->list[i];
     return NULL;
 }
-
-const struct job *jobs_of(const struct jobs *jobs, const struct process *p)
-{
-    char id[PROCESS_CONTAINER_NAME_SIZE];
-    process_job_id(p, id, sizeof id);
-    return id[0] ? jobs_get(jobs, id) : NULL;
-}

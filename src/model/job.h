@@ -39,5 +39,3 @@ void jobs_done(struct jobs *jobs);
 #define AUTO_JOBS __attribute__((cleanup(jobs_done)))
 /* NULL: there is none of that name. */
 const struct job *jobs_get(const struct jobs *jobs, const char *id);
-/* The job of this process of the snapshot; NULL: none. */
-const struct job *jobs_of(const struct jobs *jobs, const struct process *p);

@@ -3,7 +3,6 @@
  */
 #include "net/http.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

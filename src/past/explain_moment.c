@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/moment.h"
 #include "past/explain.h"
 #include "past/usual.h"
 #include "store/query.h"

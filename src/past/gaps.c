@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Times in which nothing was stored, and what is known about them.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

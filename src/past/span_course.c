@@ -2,8 +2,6 @@
  * The course of a GPU in a span of time: its points, and who did most at each.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "past/span.h"

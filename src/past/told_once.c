@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
-#include "base/moment.h"
 #include "insight/finding/health.h"
 
 enum {

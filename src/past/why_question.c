@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 
-#include "base/cleanup.h"
 #include "past/answer.h"
 #include "past/question.h"
 

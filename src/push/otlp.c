@@ -11,7 +11,6 @@
  *   KeyValue        { string key = 1; AnyValue value = 2 }
  *   AnyValue        { string string_value = 1 }
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Episodes of findings, read back.
  */
-#include <errno.h>
 
 #include "base/cleanup.h"
 #include "store/internal.h"
@@ -75,24 +74,6 @@ int store_findings(struct store *s, const struct store_finding_page *page, store
         if (rc != 0)
             break;
     }
-    db_reset(q);
-    return rc < 0 ? rc : 0;
-}
-
-int store_findings_begin(struct store *s, const char *host, int64_t *ret_ms, struct error *err)
-{
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    *ret_ms = 0;
-    int rc = db_prepare(s->db,
-                        "SELECT MIN(f.first_seen_ms) FROM finding_episodes f JOIN hosts h ON h.id = f.host_id WHERE ($1 = '' OR "
-                        "h.name = $1)",
-                        &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_text(q, 1, host ? host : "");
-    rc = db_step(q, err);
-    if (rc == 1 && !db_is_null(q, 0))
-        *ret_ms = db_i64(q, 0);
     db_reset(q);
     return rc < 0 ? rc : 0;
 }

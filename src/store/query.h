@@ -242,8 +242,6 @@ struct store_finding_page {
 typedef int store_finding_fn(void *user, const struct store_finding *finding);
 /* Episodes that overlap the time, in the order in which they began. Those with codes of a later version are left out. */
 int store_findings(struct store *s, const struct store_finding_page *page, store_finding_fn *each, void *user, struct error *err);
-/* Since when episodes are stored; 0: there are none. Before that, what was found has to be judged from the rows. */
-int store_findings_begin(struct store *s, const char *host, int64_t *ret_ms, struct error *err);
 
 /* By its name; id 0: there is none. */
 int store_find_host(struct store *s, const char *name, struct store_host *ret, struct error *err);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The row of a GPU or host at one moment, and the columns it needs.
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "store/internal.h"
 
 enum { SQL_MAX = 1 << 16 };

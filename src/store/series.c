@@ -60,11 +60,6 @@ int series_find(enum series series, const char *name)
     return -1;
 }
 
-struct reading series_value(enum series series, const void *subject, size_t column)
-{
-    return series_readings(series, subject)[series_place(series, column)];
-}
-
 const struct reading *series_readings(enum series series, const void *subject)
 {
     return series == SERIES_GPU ? ((const struct gpu *)subject)->metric : ((const struct host *)subject)->metric;

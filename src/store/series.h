@@ -35,8 +35,6 @@ size_t series_count(enum series series);
 struct series_column series_column(enum series series, size_t column);
 /* By the API's name or the column's; -1 when there is none. */
 int series_find(enum series series, const char *name);
-/* What a snapshot holds for a column; `subject` is a struct gpu or a struct host. */
-struct reading series_value(enum series series, const void *subject, size_t column);
 /* The same for who reads many of them: the readings of the subject, and which of them a column is. */
 const struct reading *series_readings(enum series series, const void *subject);
 size_t series_place(enum series series, size_t column);

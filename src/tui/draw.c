@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "tui/fleet_rows.h"
 
 /* Of a moment further back than that, the seconds do not matter. */

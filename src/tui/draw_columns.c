@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "tui/draw.h"
 
 unsigned draw_columns_that_fit(const struct top_column_info *columns, int count, unsigned chosen, int width)

@@ -3,12 +3,10 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "tui/draw.h"
 
 enum { LABEL = 13, LINES_MAX = CANVAS_HEIGHT_MAX, IDLE_SHOWN_MS = 60000, RUN_ROWS = 2 };

@@ -2,7 +2,6 @@
  * All hosts of a fleet: the sentence about the whole, and a table of hosts, GPUs or processes.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "tui/draw.h"

@@ -5,7 +5,6 @@
 #include "tui/draw_gpus.h"
 
 #include "base/cleanup.h"
-#include "format/json/json.h"
 
 enum { PLOTTED_GPUS = 2, PANEL_LEAST = 6, PROCESSES_WANTED = 7 };
 

@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
-#include "base/words.h"
 #include "tui/draw.h"
 
 enum { KEYS_INDENT = 10 };

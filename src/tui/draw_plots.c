@@ -3,12 +3,10 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "tui/draw_gpus.h"
 
 bool gpu_usual_band(const struct top *t, size_t gpu, enum trail_of of, float *low, float *high)

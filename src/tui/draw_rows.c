@@ -2,11 +2,9 @@
  * Many GPUs: a row each, or a heat map where rows do not fit.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "tui/draw_gpus.h"
 
 enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110 };

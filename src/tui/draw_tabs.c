@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "insight/facts/levels.h"
 #include "tui/draw.h"
 

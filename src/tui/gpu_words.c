@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
-#include "format/json/json.h"
 #include "insight/facts/fan.h"
 #include "tui/draw_gpus.h"
 

@@ -13,12 +13,10 @@
 #include "ask/hosts.h"
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "format/json/json.h"
 #include "guard/target.h"
 #include "tui/draw.h"
 #include "tui/feed/feed.h"
 #include "tui/fleet_rows.h"
-#include "tui/keys/signals.h"
 #include "tui/prefs.h"
 #include "tui/screen.h"
 

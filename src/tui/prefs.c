@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/env.h"
 #include "base/file.h"
 #include "base/toml.h"
 #include "base/words.h"

@@ -3,14 +3,11 @@
  */
 #include "tui/top.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "format/json/json.h"
 #include "tui/fleet_rows.h"
 
 enum { PANE_MS = 5000, GUARD_MS = 1000 };

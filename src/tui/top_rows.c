@@ -3,12 +3,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
-#include "format/json/json.h"
 #include "insight/facts/levels.h"
-#include "store/query.h"
 #include "tui/fleet_rows.h"
 #include "tui/top.h"
 

@@ -96,12 +96,6 @@ static size_t behind(const struct trail *t, int64_t at_ms)
     return low;
 }
 
-const struct trail_point *trail_at(const struct trail *t, int64_t at_ms, int64_t hold_ms)
-{
-    size_t next = behind(t, at_ms);
-    return next && at_ms - t->points[next - 1].at_ms <= hold_ms ? &t->points[next - 1] : NULL;
-}
-
 void trail_sample(const struct trail *t, enum trail_of of, int64_t since_ms, int64_t until_ms, int64_t hold_ms, size_t slots,
                   float *values)
 {

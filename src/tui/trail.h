@@ -44,5 +44,3 @@ struct trail_point trail_point_of(const struct gpu *gpu, int64_t at_ms);
  */
 void trail_sample(const struct trail *t, enum trail_of of, int64_t since_ms, int64_t until_ms, int64_t hold_ms, size_t slots,
                   float *values);
-/* The last point at or before that time, NULL when there is none within `hold_ms`. */
-const struct trail_point *trail_at(const struct trail *t, int64_t at_ms, int64_t hold_ms);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "alert/expr/node.h"
-#include "base/cleanup.h"
 
 static const struct value unknown = {.type = VALUE_UNKNOWN};
 

@@ -4,7 +4,6 @@
  *   or ─▶ and ─▶ not ─▶ comparison ─▶ sum ─▶ product ─▶ sign ─▶ number, "text", name, function(...), (or)
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "alert/expr/node.h"

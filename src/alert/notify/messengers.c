@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "alert/notify/chat.h"
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/json_writer.h"
 

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "base/json_reader.h"
 
 static void key_text_or_null(struct json_writer *j, const char *key, const char *text)

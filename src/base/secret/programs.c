@@ -2,7 +2,6 @@
  * How programs take secrets: short options mean what the program wants (-p is a password for mysql, a port for ssh, a prompt for
  * llama-cli), and some take them without any option. The first row that fits counts.
  */
-#include <ctype.h>
 
 #include "base/cleanup.h"
 #include "base/secret/internal.h"

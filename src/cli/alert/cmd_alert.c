@@ -3,19 +3,15 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ask/answers.h"
-#include "ask/history_source.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/json_reader.h"
-#include "base/words.h"
 #include "cli/alert/alert.h"
 #include "cli/show.h"
 #include "format/alert.h"
-#include "format/json/json.h"
 
 enum { ANSWER_MAX = 64 << 20 };
 

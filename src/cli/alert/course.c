@@ -4,7 +4,6 @@
 #include "cli/alert/alert.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"

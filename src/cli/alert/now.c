@@ -3,15 +3,10 @@
  */
 #include "cli/alert/alert.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"
 #include "cli/show.h"
-#include "format/alert.h"
-#include "format/json/json.h"
 
 struct rule_look {
     struct cli *cli;

@@ -3,7 +3,6 @@
  */
 #include "cli/alert/alert.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_writer.h"
-#include "base/words.h"
 #include "cli/guard/guard.h"
 #include "cli/show.h"
 #include "config/config.h"

@@ -3,13 +3,11 @@
  */
 #include "cli/guard/guard.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include "ask/answers.h"
-#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/words.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "ask/history_source.h"
-#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/history/db.h"

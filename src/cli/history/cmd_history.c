@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "ask/history_source.h"
-#include "ask/settings.h"
 #include "base/cleanup.h"
 #include "cli/fields.h"
 #include "cli/history/show.h"

@@ -3,11 +3,9 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ask/client.h"
-#include "base/cleanup.h"
 #include "cli/history/db.h"
 
 static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)

@@ -16,7 +16,6 @@
 #include "cli/notify/notify.h"
 #include "cli/show.h"
 #include "format/notifiers.h"
-#include "format/table/table.h"
 
 /* ---- list ---- */
 

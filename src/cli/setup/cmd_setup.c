@@ -19,7 +19,7 @@
 #include "cli/show.h"
 #include "config/edit.h"
 
-enum { ANSWER_SIZE = 512, TRIES = 5, WORKERS_MAX = 8 };
+enum { ANSWER_SIZE = 512, TRIES = 5 };
 
 /* What a person answers, as text; each has been checked. */
 struct answers {

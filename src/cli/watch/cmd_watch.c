@@ -17,7 +17,6 @@
 #include "cli/show.h"
 #include "cli/watch/watch.h"
 #include "config/config.h"
-#include "format/json/json.h"
 
 enum { INTERVAL_MS = 1000, FIRST_MS = 200, CANNOT_RUN = 126, NOT_FOUND = 127 };
 

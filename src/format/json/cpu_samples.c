@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "format/json/json.h"
 
 void json_cpu_samples(struct json_writer *j, int32_t pid, const struct address_samples *s)

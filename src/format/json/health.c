@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Verdicts as JSON, both ways.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

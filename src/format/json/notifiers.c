@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "format/json/json.h"
 

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "config/config.h"
 #include "format/json/json.h"
 

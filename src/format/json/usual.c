@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "format/json/reading.h"
 #include "format/json/usual.h"

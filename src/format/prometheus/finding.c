@@ -2,7 +2,6 @@
  * Findings as series: each that is more than information, what keeps an idle GPU from resting, and the first one of every GPU,
  * which is what whirr says about it; and the severity of every GPU.
  */
-#include <stdio.h>
 
 #include "format/prometheus/prometheus.h"
 

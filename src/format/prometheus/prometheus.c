@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "insight/finding/health.h"
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "format/forecast.h"
 #include "format/table/page.h"
 

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "format/table/table.h"
 
 enum { KEY_WIDTH = 34 };

@@ -11,7 +11,6 @@
 #include "base/json_reader.h"
 #include "base/moment.h"
 #include "format/json/json.h"
-#include "format/table/grid.h"
 #include "format/table/table.h"
 
 enum { EPISODES_MAX = 64, EVIDENCE_SHOWN = 4, LINES_MAX = 12, TOGETHER_MS = 150000 };

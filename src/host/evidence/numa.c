@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "host/evidence/internal.h"
 
 enum { NODES_AGAIN_MS = 300 * 1000, LOOK_AGAIN_MS = 10 * 1000 };

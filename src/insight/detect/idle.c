@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules for a GPU that has nothing to do and does not idle: work that ended, clocks that are held, memory that is held.
  */
-#include "base/cleanup.h"
 #include "insight/detect/detect.h"
 
 /* For so long a driver keeps the clocks up after work. */

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "insight/detect/detect.h"
 #include "insight/detect/job.h"
 

@@ -3,8 +3,6 @@
  */
 #include "insight/detect/limit.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
 
 static bool can_be_judged(const struct gpu *gpu, const struct process *p)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What keeps the GPUs of a host from being seen: no GPU, no driver, the wrong one, no permission, a driver that hangs.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

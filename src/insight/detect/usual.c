@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The moment against what is usual for this GPU: hotter at the same power means that the heat gets away less well than it did.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "insight/detect/detect.h"
 
 /* Heat of a higher power is not gone before so long. */

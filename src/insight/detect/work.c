@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rules for a GPU that is working: for one process, several, video engines, instances, or none that can be seen.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "insight/detect/detect.h"
 
 static void support_share(struct cause_draft *d, const struct facts *f, const struct process *p)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The answer for the whole host: that of the GPU which matters most, and a word on the others.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/str.h"
 #include "insight/explain/answer.h"
 

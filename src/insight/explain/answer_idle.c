@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A GPU that is not working, or whose trouble is not its work: cooling down, kept from idling, its fan, heat from elsewhere.
  */
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "insight/explain/answer.h"

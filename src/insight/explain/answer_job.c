@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/str.h"
 #include "insight/detect/job.h"
 #include "insight/explain/answer.h"

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/str.h"
 #include "insight/explain/answer.h"
 
 /* ---- readings ---- */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "insight/explain/answer.h"
 
 enum { SAID_FOR_MS = 86400000 };

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "insight/explain/answer.h"
 
 void suggest_add(struct why_part *part, const char *format, ...)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "insight/explain/answer.h"
 #include "model/job.h"
 

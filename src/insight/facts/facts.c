@@ -3,8 +3,6 @@
  */
 #include "insight/facts/facts.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
 
 static void weigh_heat(struct facts *f)

@@ -4,7 +4,6 @@
  * file and against the limits below.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

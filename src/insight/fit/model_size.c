@@ -3,7 +3,6 @@
  */
 #include "insight/fit/model_size.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -41,7 +41,6 @@ struct model_facts {
     struct reading window, window_every; /* sliding window; one layer in so many sees everything */
     struct reading expert_feed_forward, experts_used;
     struct reading state_conv, state_inner, state_size, state_groups; /* state-space layers */
-    bool window_first;                                                /* the full layer is the first of each group */
     size_t heads_kv_count, windowed_count;                            /* given layer by layer: so many */
     int32_t heads_kv_of[MODEL_LAYERS_MAX];
     bool windowed_of[MODEL_LAYERS_MAX];

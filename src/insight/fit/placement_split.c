@@ -4,7 +4,6 @@
  */
 #include "insight/fit/placement.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-
 enum { PAIRS_MAX = FIT_POINTS_MAX * (FIT_POINTS_MAX - 1) / 2, TAUS = 18, ROUNDS = 4 };
 
 /* From the median of the distances to a standard deviation, for noise of the usual shape. */

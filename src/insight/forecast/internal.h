@@ -13,8 +13,6 @@ struct forecast_process {
     int64_t start_key;
     char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], words[PROCESS_WORDS];
     bool seen; /* in the last snapshot */
-    int64_t first_ms, started_ago_ms;
-    double first_bytes;
     struct track track;
 };
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "insight/watch/levels.h"
 #include "model/metric.h"
 
 int course_init(struct run_course *c)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "http/exchange.h"
 #include "http/negotiate.h"
 #include "serve/api/core.h"

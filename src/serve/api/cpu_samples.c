@@ -3,10 +3,8 @@
  */
 #include "serve/api/cpu_samples.h"
 
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "format/json/json.h"
-#include "http/http.h"
 #include "serve/api/core.h"
 
 enum { SAMPLE_MS = 1000 };

@@ -4,7 +4,6 @@
 #include "serve/data/page.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "model/metric.h"

@@ -3,8 +3,6 @@
  */
 #include "serve/api/ready.h"
 
-#include "base/cleanup.h"
-#include "format/json/json.h"
 #include "serve/api/core.h"
 
 /* Whatever there is will do, but there is nothing yet: only a daemon that has just started is worth waiting for. When its first

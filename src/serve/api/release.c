@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/log.h"
 #include "engine/engine.h"

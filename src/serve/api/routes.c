@@ -3,7 +3,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "format/json/json.h"

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/units.h"
 #include "format/json/json.h"
 #include "model/metric.h"

@@ -3,7 +3,6 @@
  */
 #include "serve/live/compose.h"
 
-#include "base/cleanup.h"
 #include "format/json/json.h"
 
 enum { ALERT_PROCESSES = 5 };

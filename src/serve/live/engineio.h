@@ -78,8 +78,4 @@ void eio_send(struct eio_session *s, struct str message);
 /* Whole packets of the language of the session: WebSocket frames, or packets with separators. */
 void eio_send_raw(struct eio_session *s, struct blob *bytes);
 size_t eio_queued(const struct eio_session *s);
-static inline bool eio_is_polling(const struct eio_session *s)
-{
-    return s->ws == NULL;
-}
 void eio_close(struct eio_session *s);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 
 enum { SLICE_US = 4000, SLICE_CHECK = 16 };

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "http/exchange.h"
 #include "serve/live/live.h"
 
 enum { QUEUE_MAX = 8 << 20 };

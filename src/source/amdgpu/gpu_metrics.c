@@ -3,10 +3,7 @@
  */
 #include "source/amdgpu/gpu_metrics.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
-#include "source/sysfs/card.h"
 
 enum { APU_WATTS_MAX = 400 };
 

@@ -3,8 +3,6 @@
  */
 #include "source/amdgpu/read.h"
 
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "source/sysfs/card.h"
 #include "source/sysfs/shared_memory.h"

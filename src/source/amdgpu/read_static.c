@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "source/amdgpu/read.h"
 #include "source/sysfs/card.h"
 

@@ -6,8 +6,6 @@
  */
 #include "source/intel/gt.h"
 
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "model/metric.h"
 

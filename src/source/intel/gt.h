@@ -6,8 +6,6 @@
 
 #include "source/sysfs/card.h"
 
-enum { GTS_MAX = 8 };
-
 struct gt_reading {
     size_t count; /* GTs found */
     struct reading graphics_khz, graphics_max_khz;

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "source/nvidia_smi/internal.h"
 

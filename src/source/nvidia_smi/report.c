@@ -3,7 +3,6 @@
  */
 #include "source/nvidia_smi/report.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 

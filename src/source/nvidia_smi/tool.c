@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 
-#include "base/cleanup.h"
 #include "source/nvidia_smi/internal.h"
 #include "source/sysfs/places.h"
 

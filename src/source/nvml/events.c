@@ -4,7 +4,6 @@
 #include "source/nvml/internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 

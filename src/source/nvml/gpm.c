@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-
 static const struct {
     unsigned char id;
     enum metric metric;

@@ -79,7 +79,7 @@ struct nvml_card {
     int nvml_index;     /* -1: found in sysfs while asleep */
     nvml_device handle; /* NULL: asleep, lost, or NVML is closed */
     int trouble;        /* NVML_OK, or why the card cannot be read */
-    struct mono trouble_since, retried;
+    struct mono retried;
     bool asleep;
     bool resting; /* awake, but left alone so that it can fall asleep */
     bool never_sleeps;

@@ -3,7 +3,6 @@
  */
 #include "source/nvml/library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>

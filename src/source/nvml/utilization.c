@@ -5,7 +5,6 @@
 #include "source/nvml/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 

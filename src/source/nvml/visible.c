@@ -4,8 +4,6 @@
  */
 #include "source/nvml/internal.h"
 
-#include "base/cleanup.h"
-
 enum nvml_visible_kind visible_kind(const char *list)
 {
     if (!list)

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "host/identity.h"
-#include "host/procfs.h"
 
 static struct reading whole(double x)
 {

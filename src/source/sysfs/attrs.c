@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-
 int attrs_init(struct attrs *a, const struct env *env, const char *format, ...)
 {
     *a = (struct attrs){.env = env};

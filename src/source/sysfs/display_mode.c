@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "source/sysfs/idle_audit.h"
 
 enum { CONNECTORS_MAX = 64, FLAG_INTERLACED = 1 << 4, FLAG_DOUBLED = 1 << 5 };

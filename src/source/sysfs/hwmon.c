@@ -3,10 +3,7 @@
  */
 #include "source/sysfs/hwmon.h"
 
-#include <errno.h>
 #include <stdio.h>
-
-#include "base/cleanup.h"
 
 enum { CHANNELS_MAX = 16 };
 

@@ -3,7 +3,6 @@
  */
 #include "source/sysfs/card.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

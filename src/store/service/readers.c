@@ -3,7 +3,6 @@
  * while: a server has only so many connections, each has memory of its own, and so has a thread.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/cleanup.h"

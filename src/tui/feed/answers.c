@@ -15,7 +15,6 @@
 #include "base/units.h"
 #include "host/identity.h"
 #include "insight/facts/levels.h"
-#include "store/query.h"
 
 enum { SEEN_WITHIN_MS = 10000 };
 

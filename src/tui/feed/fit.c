@@ -12,7 +12,6 @@
 #include "config/config.h"
 #include "config/places.h"
 #include "format/capacity.h"
-#include "format/table/table.h"
 #include "tui/feed/internal.h"
 
 /* What `whirr fit` takes a model with unless told otherwise. */

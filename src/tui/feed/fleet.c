@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * All hosts, from the database of a fleet.
  */
-#include "base/cleanup.h"
 #include "tui/feed/internal.h"
 
 void feed_ask_fleet(struct feed *f)

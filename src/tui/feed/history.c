@@ -9,7 +9,6 @@
 #include "format/json/json.h"
 #include "host/identity.h"
 #include "insight/facts/levels.h"
-#include "store/query.h"
 #include "tui/feed/answers.h"
 #include "tui/feed/internal.h"
 

@@ -10,7 +10,6 @@
 #include "format/capacity.h"
 #include "format/forecast.h"
 #include "format/health.h"
-#include "format/json/json.h"
 #include "format/table/table.h"
 #include "insight/judge/health_judge.h"
 #include "tui/feed/answers.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "tui/fleet_rows.h"
 #include "tui/keys/internal.h"
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "tui/keys/internal.h"
 
 static void ask_guard(struct top *t, const char *verb)

@@ -2,7 +2,6 @@
  * What the mouse does: a click where a frame has drawn something, dragging through time, the wheel.
  */
 #include "base/cleanup.h"
-#include "format/json/json.h"
 #include "tui/keys/internal.h"
 
 static const struct zone *zone_at(const struct top *t, int x, int y)

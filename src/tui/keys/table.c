@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/json/json.h"
 #include "format/table/page.h"
 #include "tui/keys/internal.h"
 

@@ -45,8 +45,8 @@ static void processes_of_one_launcher_are_a_job_from_two_on(void **state)
     assert_int_equal(jobs_find(&jobs, s), 0);
     assert_int_equal(jobs.count, 1);
     assert_int_equal(jobs.list[0].processes, 2);
-    assert_ptr_equal(jobs_of(&jobs, &s->gpus[2].processes[1]), &jobs.list[0]);
-    assert_null(jobs_of(&jobs, &s->gpus[1].processes[0]));
+    assert_ptr_equal(jobs_get(&jobs, s->gpus[2].processes[1].job), &jobs.list[0]);
+    assert_string_equal(s->gpus[1].processes[0].job, "");
 }
 
 /* A name of its own stays, and a container that draws is a desktop's. */

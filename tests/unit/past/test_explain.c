@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "past/explain.h"
+#include "sim_truth.h"
 #include "store/sim_history.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

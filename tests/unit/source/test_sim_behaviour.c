@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "source/sim/sim.h"
+#include "sim_truth.h"
 #include "test.h"
 
 #include "sim_snapshot.h"

@@ -700,7 +700,7 @@ static void stored_values_are_small(void **state)
         write_one(s, snapshot);
         for (size_t g = 0; g < snapshot->gpu_count; g++)
             for (size_t c = 0; c < series_count(SERIES_GPU); c++)
-                values += series_value(SERIES_GPU, &snapshot->gpus[g], c).state == READING_OK;
+                values += snapshot->gpus[g].metric[series_place(SERIES_GPU, c)].state == READING_OK;
     }
     int64_t used;
     struct error err;

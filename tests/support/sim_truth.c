@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The answer key: what the simulator did, for those who score answers.
  */
+#include "sim_truth.h"
+
 #include <errno.h>
-#include <math.h>
 
 #include "base/cleanup.h"
 #include "source/sim/body.h"
