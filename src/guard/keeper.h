@@ -59,7 +59,7 @@ struct keeper {
     struct journal_entry entry;
     struct gate *gate; /* NULL: none */
     struct child child;
-    bool has_child, child_failed;
+    bool has_child;
     enum worker_presence presence;
     enum step_result step;
     enum guard_command command;
@@ -103,11 +103,15 @@ void keeper_status(struct keeper *k, struct guard_status *ret);
 /* keeper_facts.c */
 void keeper_look(struct keeper *k, int64_t max_age_ms);
 void keeper_facts(struct keeper *k, struct guard_facts *facts);
-int keeper_hottest(const struct keeper *k, int64_t *mdegc); /* which of its GPUs, and how hot; -1: none could be read */
-void keeper_note_gpus(struct keeper *k);                    /* where the worker is now, into the entry */
+bool keeper_uses(const struct keeper *k, int gpu); /* the worker is on it, is bound to it, or was on it */
+void keeper_note_gpus(struct keeper *k);           /* where the worker is now, into the entry */
 bool keeper_has_room(const struct keeper *k);
 void keeper_unreserve(struct keeper *k);    /* others may resume on its GPUs */
 void keeper_leave_others(struct keeper *k); /* other keepers do not count its worker as one of theirs any more */
+
+/* keeper_health.c */
+void keeper_check_health(struct keeper *k);                 /* heat and faults of its GPUs */
+int keeper_hottest(const struct keeper *k, int64_t *mdegc); /* which of its GPUs, and how hot; -1: none could be read */
 void keeper_notice(struct keeper *k, const struct event *e);
 
 /* keeper_act.c */

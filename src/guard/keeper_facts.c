@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a keeper finds out: who is on the GPUs, whether memory is free, heat, faults. Acts on nothing.
+ * What a keeper finds out: who is on the GPUs, whether memory is free, who asks. Acts on nothing.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/words.h"
 #include "guard/keeper.h"
 #include "guard/method.h"
 #include "guard/target.h"
-#include "insight/detect/xid.h"
 
 /* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)
@@ -27,6 +25,11 @@ static void set_bit(uint64_t *bits, int i)
 static bool has_bit(const uint64_t *bits, int i)
 {
     return i >= 0 && i < GPU_MAX && (bits[i / 64] >> (i % 64) & 1);
+}
+
+bool keeper_uses(const struct keeper *k, int gpu)
+{
+    return has_bit(k->worker.gpus, gpu);
 }
 
 static const struct process *worker_process(const struct keeper *k, const struct gpu *gpu, size_t *from)
@@ -145,7 +148,7 @@ static bool cannot_tell_apart(const struct keeper *k)
 {
     for (size_t g = 0; g < k->snapshot->gpu_count; g++) {
         const struct gpu *gpu = &k->snapshot->gpus[g];
-        if (!has_bit(k->worker.gpus, gpu->index) || worker_is_on(k, gpu))
+        if (!keeper_uses(k, gpu->index) || worker_is_on(k, gpu))
             continue;
         for (size_t i = 0; i < gpu->process_count; i++)
             if (!gpu->processes[i].start_key)
@@ -157,7 +160,7 @@ static bool cannot_tell_apart(const struct keeper *k)
 static bool gpus_are_listed(const struct keeper *k)
 {
     for (int i = 0; i < GPU_MAX; i++) {
-        bool found = !has_bit(k->worker.gpus, i);
+        bool found = !keeper_uses(k, i);
         for (size_t g = 0; !found && g < k->snapshot->gpu_count; g++)
             found = k->snapshot->gpus[g].index == i;
         if (!found)
@@ -255,89 +258,6 @@ void keeper_look(struct keeper *k, int64_t max_age_ms)
     learn_baseline(k);
     for (size_t i = 0; i < k->snapshot->event_count; i++)
         keeper_notice(k, &k->snapshot->events[i]);
-}
-
-/* ---- heat and faults ---- */
-
-int keeper_hottest(const struct keeper *k, int64_t *mdegc)
-{
-    int found = -1;
-    int64_t now;
-    for (size_t g = 0; k->snapshot && g < k->snapshot->gpu_count; g++) {
-        const struct gpu *gpu = &k->snapshot->gpus[g];
-        if (!has_bit(k->worker.gpus, gpu->index) || !reading_get(gpu->temp_mdegc, &now) || (found >= 0 && now <= *mdegc))
-            continue;
-        found = gpu->index;
-        *mdegc = now;
-    }
-    return found;
-}
-
-static void update_temperature(struct keeper *k)
-{
-    const struct guard_spec *spec = k->spec;
-    int64_t hottest;
-    bool known = keeper_hottest(k, &hottest) >= 0;
-    if (!spec->health || !spec->overheat) {
-        k->hot = false;
-        k->cool = true;
-        return;
-    }
-    if (!known) /* cannot be read: as it was */
-        return;
-    bool was_hot = k->hot;
-    char now[WORDS_SIZE], most[WORDS_SIZE];
-    if (hottest >= spec->hot_mdegc)
-        k->hot = true;
-    else if (hottest < spec->cool_mdegc)
-        k->hot = false;
-    k->cool = hottest < spec->cool_mdegc;
-    if (k->hot && !was_hot)
-        keeper_problem(k, "its GPU is at %s, the threshold is %s", words_temperature(hottest, now),
-                       words_temperature(spec->hot_mdegc, most));
-}
-
-static void raise_fault(struct keeper *k, const char *what, int gpu)
-{
-    if (k->fault)
-        return;
-    k->fault = k->spec->pause_on_errors;
-    keeper_problem(k, "GPU %d: %s%s", gpu, what, k->fault ? "; it is paused until `whirr guard resume`" : "");
-}
-
-/* An event is in one sample only, and it may be a sample made for another caller: so it can come twice, too. */
-void keeper_notice(struct keeper *k, const struct event *e)
-{
-    if (!k->spec->health || e->gpu_index < 0 || !has_bit(k->worker.gpus, e->gpu_index) || e->at.ms <= k->noticed.ms)
-        return;
-    const struct xid_info *xid = e->kind == EVENT_DRIVER_FAULT ? xid_find(e->code) : NULL;
-    char what[192];
-    if (xid && (xid->class == XID_RESET || xid->class == XID_REBOOT || xid->class == XID_CABLE)) {
-        snprintf(what, sizeof what, "XID %lld: %s", (long long)e->code, xid->what);
-        raise_fault(k, what, e->gpu_index);
-        k->noticed = e->at;
-    } else if (e->kind == EVENT_GPU_LOST) {
-        raise_fault(k, "the GPU is lost", e->gpu_index);
-        k->noticed = e->at;
-    }
-}
-
-static void look_for_faults(struct keeper *k)
-{
-    for (size_t g = 0; g < k->snapshot->gpu_count; g++) {
-        const struct gpu *gpu = &k->snapshot->gpus[g];
-        int64_t ecc;
-        if (!has_bit(k->worker.gpus, gpu->index) || gpu->index >= GPU_MAX)
-            continue;
-        if (gpu->state == GPU_LOST)
-            raise_fault(k, "the GPU is lost", gpu->index);
-        if (!reading_get(gpu->ecc_uncorrected, &ecc))
-            continue;
-        if (k->ecc_known[gpu->index] && ecc > k->ecc_before[gpu->index])
-            raise_fault(k, "memory errors that could not be corrected", gpu->index);
-        k->ecc_known[gpu->index] = true;
-        k->ecc_before[gpu->index] = ecc;
-    }
 }
 
 /* ---- memory ---- */
@@ -483,9 +403,7 @@ void keeper_facts(struct keeper *k, struct guard_facts *facts)
 {
     struct mono now = clock_mono(k->env->clock);
     if (k->snapshot && (!k->health_at.ns || mono_since_ms(now, k->health_at) >= k->spec->health_interval_ms)) {
-        update_temperature(k);
-        if (k->spec->health)
-            look_for_faults(k);
+        keeper_check_health(k);
         k->health_at = now;
     }
     if (k->command == COMMAND_RESUME || k->command == COMMAND_RELEASE)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/words.h"
 #include "guard/keeper.h"

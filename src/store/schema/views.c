@@ -3,134 +3,12 @@
  * made when the tables change, never at a mere start: replacing one waits for all sessions that are reading it.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/schema/schema.h"
-
-enum { SQL_MAX = 1 << 18, VIEW_COLUMNS_MAX = 4 * SERIES_COLUMNS_MAX + 32 };
-
-/* A view while it is put together. */
-struct view {
-    const struct schema *schema;
-    const char *name;
-    struct buf expressions; /* one after the other, each ends with a 0 */
-    struct {
-        size_t at;
-        char name[64];
-        bool done;
-    } columns[VIEW_COLUMNS_MAX];
-    size_t count;
-};
-
-static struct view *view_new(const struct schema *schema, const char *name)
-{
-    struct view *v = calloc(1, sizeof *v);
-    if (v)
-        *v = (struct view){.schema = schema, .name = name, .expressions = BUF(SQL_MAX)};
-    return v;
-}
-
-static void view_free(struct view **v)
-{
-    if (*v)
-        buf_done(&(*v)->expressions);
-    free(*v);
-}
-
-static void views_add(struct view *v, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void views_add(struct view *v, const char *name, const char *format, ...)
-{
-    if (v->count == VIEW_COLUMNS_MAX)
-        return;
-    v->columns[v->count].at = v->expressions.len;
-    snprintf(v->columns[v->count++].name, sizeof v->columns[0].name, "%s", name);
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&v->expressions, format, args);
-    va_end(args);
-    buf_char(&v->expressions, '\0');
-}
-
-static void emit(struct view *v, size_t column, bool first, struct buf *sql)
-{
-    buf_printf(sql, "%s%s AS %s", first ? "" : ", ", v->expressions.at + v->columns[column].at, v->columns[column].name);
-    v->columns[column].done = true;
-}
-
-/* PostgreSQL lets columns be added at the end alone: those that the view has stay where they are. */
-static int emit_known(struct view *v, bool *first, struct buf *sql, struct error *err)
-{
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(v->schema->db,
-                        "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() "
-                        "AND table_name = $1 ORDER BY ordinal_position",
-                        &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_text(q, 1, v->name);
-    while ((rc = db_step(q, err)) == 1) {
-        size_t i = 0;
-        while (i < v->count && !str_is(db_text(q, 0), v->columns[i].name))
-            i++;
-        if (i < v->count) {
-            emit(v, i, *first, sql);
-            *first = false;
-        }
-    }
-    return rc;
-}
-
-/* Whether the file has this very view already. */
-static int views_is_there(const struct view *v, const char *sql, bool *ret, struct error *err)
-{
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    int rc = db_prepare(v->schema->db, "SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = $1 AND sql = $2", &q, err);
-    if (rc < 0)
-        return rc;
-    db_bind_text(q, 1, v->name);
-    db_bind_text(q, 2, sql);
-    rc = db_step(q, err);
-    *ret = rc == 1;
-    db_reset(q);
-    return rc < 0 ? rc : 0;
-}
-
-/* SQLite makes views anew where they are not as they should be. PostgreSQL leaves alone what others have built upon the view. */
-static int make(struct view *v, const char *from, struct error *err)
-{
-    AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    bool sqlite = v->schema->db->ops->kind == DB_SQLITE, first = true, there = false;
-    buf_printf(&sql, "CREATE %s %s AS SELECT ", sqlite ? "VIEW" : "OR REPLACE VIEW", v->name);
-    int rc = sqlite || v->expressions.failed ? 0 : emit_known(v, &first, &sql, err);
-    for (size_t i = 0; rc == 0 && i < v->count && !v->expressions.failed; i++) {
-        if (v->columns[i].done)
-            continue;
-        emit(v, i, first, &sql);
-        first = false;
-    }
-    buf_printf(&sql, " FROM %s", from);
-    if (rc == 0 && (sql.failed || v->expressions.failed))
-        rc = error_set(err, -ENOMEM, "out of memory");
-    if (rc == 0 && sqlite)
-        rc = views_is_there(v, sql.at, &there, err);
-    if (rc == 0 && sqlite && !there)
-        rc = db_execf(v->schema->db, err, "DROP VIEW IF EXISTS %s", v->name);
-    return rc < 0 || there ? rc : db_exec(v->schema->db, sql.at, err);
-}
-
-/* The time of a row for people: text in SQLite, a timestamp in PostgreSQL. */
-static void add_time(struct view *v, const char *name, const char *milliseconds)
-{
-    if (v->schema->db->ops->kind == DB_SQLITE)
-        views_add(v, name, "strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', (%s) / 1000.0, 'unixepoch')", milliseconds);
-    else
-        views_add(v, name, "to_timestamp((%s) / 1000.0)", milliseconds);
-}
+#include "store/schema/view.h"
 
 /* When a row was recorded: for people, in milliseconds, and a number that grows with time and is each row's own. */
 static void add_moment(struct view *v, const char *subject)
@@ -138,14 +16,14 @@ static void add_moment(struct view *v, const char *subject)
     static const char server_ms[] = "CAST(EXTRACT(EPOCH FROM s.recorded_at) * 1000 AS BIGINT)";
     bool sqlite = v->schema->db->ops->kind == DB_SQLITE;
     if (sqlite)
-        add_time(v, "recorded_at", "s.id >> 14");
+        view_add_time(v, "recorded_at", "s.id >> 14");
     else
-        views_add(v, "recorded_at", "s.recorded_at"); /* as it is: the days and rows of a time range are found by it */
-    views_add(v, "recorded_at_ms", "%s", sqlite ? "s.id >> 14" : server_ms);
+        view_add(v, "recorded_at", "s.recorded_at"); /* as it is: the days and rows of a time range are found by it */
+    view_add(v, "recorded_at_ms", "%s", sqlite ? "s.id >> 14" : server_ms);
     if (sqlite)
-        views_add(v, "id", "s.id");
+        view_add(v, "id", "s.id");
     else
-        views_add(v, "id", "(%s << %d) + s.%s", server_ms, CURSOR_SUBJECT_BITS, subject);
+        view_add(v, "id", "(%s << %d) + s.%s", server_ms, CURSOR_SUBJECT_BITS, subject);
 }
 
 /* A column in the API's unit. PostgreSQL would count in decimal numbers of any length without being told otherwise. */
@@ -153,11 +31,11 @@ static void add_metric(struct view *v, const char *name, struct series_column c)
 {
     const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
     if (c.scale == 1)
-        views_add(v, name, "s.%s", c.name);
+        view_add(v, name, "s.%s", c.name);
     else if (c.scale < 1)
-        views_add(v, name, "s.%s%s / %.1f", c.name, cast, 1 / c.scale);
+        view_add(v, name, "s.%s%s / %.1f", c.name, cast, 1 / c.scale);
     else
-        views_add(v, name, "s.%s%s * %.1f", c.name, cast, c.scale);
+        view_add(v, name, "s.%s%s * %.1f", c.name, cast, c.scale);
 }
 
 /* "power cap, memory hot": the bits in the API's words. */
@@ -167,8 +45,7 @@ static void add_throttle_words(struct view *v)
     for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
         buf_printf(&words, "%sCASE WHEN (s.throttle_bits & %u) <> 0 THEN '%s, ' ELSE '' END", bit ? " || " : "", 1u << bit,
                    throttle_name(bit));
-    views_add(v, "throttle_words", "CASE WHEN s.throttle_bits IS NOT NULL THEN rtrim(%s, ', ') END",
-              words.failed ? "''" : words.at);
+    view_add(v, "throttle_words", "CASE WHEN s.throttle_bits IS NOT NULL THEN rtrim(%s, ', ') END", words.failed ? "''" : words.at);
 }
 
 /* The names of the StatsRow first; where the API calls a reading otherwise, it is there under both. */
@@ -184,16 +61,16 @@ static int view_of_samples(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "gpu_stats");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    views_add(v, "gpu_index", "s.gpu_index");
-    views_add(v, "gpu_name", "g.name");
+    view_add(v, "gpu_index", "s.gpu_index");
+    view_add(v, "gpu_name", "g.name");
     for (size_t i = 0; i < ARRAY_LEN(stats_row); i++)
         add_metric(v, stats_row[i].name, series_column(SERIES_GPU, (size_t)series_find(SERIES_GPU, stats_row[i].column)));
     add_moment(v, "gpu_id");
-    views_add(v, "host", "h.name");
-    views_add(v, "gpu_uuid", "g.uuid");
-    views_add(v, "pci_address", "g.pci_address");
-    views_add(v, "vendor", "g.vendor");
-    views_add(v, "simulated", "g.simulated");
+    view_add(v, "host", "h.name");
+    view_add(v, "gpu_uuid", "g.uuid");
+    view_add(v, "pci_address", "g.pci_address");
+    view_add(v, "vendor", "g.vendor");
+    view_add(v, "simulated", "g.simulated");
     for (size_t i = 0; i < schema->count[SERIES_GPU]; i++) {
         struct series_column c = schema->columns[SERIES_GPU][i];
         bool there = false;
@@ -204,10 +81,11 @@ static int view_of_samples(const struct schema *schema, struct error *err)
         if (strcmp(c.name, "throttle_bits") == 0)
             add_throttle_words(v);
     }
-    return make(v,
-                schema->db->ops->kind == DB_SQLITE ? "samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id"
-                                                   : "samples s JOIN gpus g ON g.id = s.gpu_id JOIN hosts h ON h.id = g.host_id",
-                err);
+    return view_make(v,
+                     schema->db->ops->kind == DB_SQLITE
+                         ? "samples s JOIN gpus g ON g.id = s.id & 16383 JOIN hosts h ON h.id = g.host_id"
+                         : "samples s JOIN gpus g ON g.id = s.gpu_id JOIN hosts h ON h.id = g.host_id",
+                     err);
 }
 
 /* Mean, least, most and number of every metric; what was left out because it follows from the rest is filled in again. SQLite reads
@@ -224,18 +102,18 @@ static void add_buckets(struct view *v, enum series series)
             snprintf(mean, sizeof mean, "%s_mean", c.name);
         else
             snprintf(mean, sizeof mean, "s.%s_sum::float8 * %.17g / %s", c.name, scale, count);
-        views_add(v, c.json, "%s", mean);
+        view_add(v, c.json, "%s", mean);
         for (int part = 0; part < 2; part++) {
             const char *which = part ? "max" : "min";
             snprintf(name, sizeof name, "%s_%s", c.json, which);
-            views_add(v, name, sqlite ? "COALESCE(%s_%s * %.17g, %s)" : "COALESCE(s.%s_%s::float8 * %.17g, %s)", c.name, which,
-                      scale, mean);
+            view_add(v, name, sqlite ? "COALESCE(%s_%s * %.17g, %s)" : "COALESCE(s.%s_%s::float8 * %.17g, %s)", c.name, which,
+                     scale, mean);
         }
         snprintf(name, sizeof name, "%s_count", c.json);
         if (sqlite)
-            views_add(v, name, "(%s_sum IS NOT NULL) * %s", c.name, count);
+            view_add(v, name, "(%s_sum IS NOT NULL) * %s", c.name, count);
         else
-            views_add(v, name, "CASE WHEN s.%s_sum IS NULL THEN 0 ELSE %s END", c.name, count);
+            view_add(v, name, "CASE WHEN s.%s_sum IS NULL THEN 0 ELSE %s END", c.name, count);
     }
 }
 
@@ -259,26 +137,26 @@ static int view_of_buckets(const struct schema *schema, enum series series, enum
 {
     bool gpu = series == SERIES_GPU;
     char name[32], start[64];
-    AUTO_BUF struct buf from = BUF(SQL_MAX);
+    AUTO_BUF struct buf from = BUF(VIEW_SQL_MAX);
     snprintf(name, sizeof name, "%s_stats_%s", gpu ? "gpu" : "host", level == LEVEL_MINUTE ? "minute" : "hour");
     CLEANUP(view_free) struct view *v = view_new(schema, name);
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
     if (gpu) {
-        views_add(v, "gpu_index", "g.gpu_index");
-        views_add(v, "gpu_name", "g.name");
+        view_add(v, "gpu_index", "g.gpu_index");
+        view_add(v, "gpu_name", "g.name");
     } else {
-        views_add(v, "host", "h.name");
+        view_add(v, "host", "h.name");
     }
     snprintf(start, sizeof start, "(s.id & 4294967295) * %lld", (long long)level_ms(level));
-    add_time(v, "starts_at", start);
+    view_add_time(v, "starts_at", start);
     if (gpu) {
-        views_add(v, "host", "h.name");
-        views_add(v, "gpu_uuid", "g.uuid");
+        view_add(v, "host", "h.name");
+        view_add(v, "gpu_uuid", "g.uuid");
     }
-    views_add(v, "samples", "s.samples");
+    view_add(v, "samples", "s.samples");
     if (gpu)
-        views_add(v, "simulated", "g.simulated");
+        view_add(v, "simulated", "g.simulated");
     add_buckets(v, series);
     if (schema->db->ops->kind == DB_SQLITE)
         bucket_rows(schema, series, level, &from);
@@ -286,7 +164,7 @@ static int view_of_buckets(const struct schema *schema, enum series series, enum
         buf_text(&from, series_table(series, level));
     buf_printf(&from, " s %s",
                gpu ? "JOIN gpus g ON g.id = s.id >> 32 JOIN hosts h ON h.id = g.host_id" : "JOIN hosts h ON h.id = s.id >> 32");
-    return from.failed ? error_set(err, -ENOMEM, "out of memory") : make(v, from.at, err);
+    return from.failed ? error_set(err, -ENOMEM, "out of memory") : view_make(v, from.at, err);
 }
 
 /* The same for hosts: what the machine around the cards did. */
@@ -295,41 +173,41 @@ static int view_of_host_samples(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "host_stats");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    views_add(v, "host", "h.name");
+    view_add(v, "host", "h.name");
     add_moment(v, "host_id");
     for (size_t i = 0; i < schema->count[SERIES_HOST]; i++)
         add_metric(v, schema->columns[SERIES_HOST][i].json, schema->columns[SERIES_HOST][i]);
-    return make(v,
-                schema->db->ops->kind == DB_SQLITE ? "host_samples s JOIN hosts h ON h.id = s.id & 16383"
-                                                   : "host_samples s JOIN hosts h ON h.id = s.host_id",
-                err);
+    return view_make(v,
+                     schema->db->ops->kind == DB_SQLITE ? "host_samples s JOIN hosts h ON h.id = s.id & 16383"
+                                                        : "host_samples s JOIN hosts h ON h.id = s.host_id",
+                     err);
 }
 
 /* ---- views of tables whose columns are always the same ---- */
 
 static void add_gpu(struct view *v)
 {
-    views_add(v, "host", "h.name");
-    views_add(v, "gpu_index", "g.gpu_index");
-    views_add(v, "gpu_name", "g.name");
-    views_add(v, "gpu_uuid", "g.uuid");
+    view_add(v, "host", "h.name");
+    view_add(v, "gpu_index", "g.gpu_index");
+    view_add(v, "gpu_name", "g.name");
+    view_add(v, "gpu_uuid", "g.uuid");
 }
 
 /* sum / count in another unit; NULL where nothing was counted. */
 static void add_mean(struct view *v, const char *name, const char *sum, const char *count, const char *unit)
 {
     const char *cast = v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8";
-    views_add(v, name, "CASE WHEN t.%s > 0 THEN t.%s%s / %s / t.%s END", count, sum, cast, unit, count);
+    view_add(v, name, "CASE WHEN t.%s > 0 THEN t.%s%s / %s / t.%s END", count, sum, cast, unit, count);
 }
 
 static void add_unit(struct view *v, const char *name, const char *column, const char *unit)
 {
-    views_add(v, name, "t.%s%s / %s", column, v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8", unit);
+    view_add(v, name, "t.%s%s / %s", column, v->schema->db->ops->kind == DB_SQLITE ? "" : "::float8", unit);
 }
 
 static void add_use(struct view *v, const char *peak_name, const char *peak)
 {
-    views_add(v, "samples", "t.samples");
+    view_add(v, "samples", "t.samples");
     add_unit(v, peak_name, peak, "1048576.0");
     add_mean(v, "memory_mean_mb", "memory_sum_bytes", "memory_count", "1048576.0");
     add_mean(v, "utilization_percent", "sm_sum_permille", "sm_count", "10.0");
@@ -343,17 +221,17 @@ static int view_of_processes(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "process_stats");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    views_add(v, "id", "t.id");
+    view_add(v, "id", "t.id");
     add_gpu(v);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        views_add(v, words[i], "t.%s", words[i]);
-    add_time(v, "started_at", "t.started_at_ms");
-    add_time(v, "first_seen_at", "t.first_seen_ms");
-    add_time(v, "last_seen_at", "t.last_seen_ms");
-    views_add(v, "ended", "t.ended");
+        view_add(v, words[i], "t.%s", words[i]);
+    view_add_time(v, "started_at", "t.started_at_ms");
+    view_add_time(v, "first_seen_at", "t.first_seen_ms");
+    view_add_time(v, "last_seen_at", "t.last_seen_ms");
+    view_add(v, "ended", "t.ended");
     add_use(v, "memory_peak_mb", "memory_peak_bytes");
-    views_add(v, "simulated", "g.simulated");
-    return make(v, "processes t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id", err);
+    view_add(v, "simulated", "g.simulated");
+    return view_make(v, "processes t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id", err);
 }
 
 static int view_of_process_buckets(const struct schema *schema, bool hours, struct error *err)
@@ -361,24 +239,25 @@ static int view_of_process_buckets(const struct schema *schema, bool hours, stru
     CLEANUP(view_free) struct view *v = view_new(schema, hours ? "process_stats_hour" : "process_stats_minute");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    views_add(v, "process_id", "t.process_id");
-    add_time(v, "starts_at", hours ? "t.hour * 3600000" : "t.minute * 60000");
+    view_add(v, "process_id", "t.process_id");
+    view_add_time(v, "starts_at", hours ? "t.hour * 3600000" : "t.minute * 60000");
     add_gpu(v);
-    views_add(v, "pid", "p.pid");
-    views_add(v, "name", "p.name");
-    views_add(v, "user_name", "p.user_name");
+    view_add(v, "pid", "p.pid");
+    view_add(v, "name", "p.name");
+    view_add(v, "user_name", "p.user_name");
     add_use(v, "memory_max_mb", "memory_max_bytes");
-    views_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
+    view_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
     if (!hours) {
-        views_add(v, "limited_by", "t.limit_code");
-        views_add(v, "limited_percent", "CASE WHEN t.samples > 0 THEN 100.0 * t.limit_samples / t.samples END");
+        view_add(v, "limited_by", "t.limit_code");
+        view_add(v, "limited_percent", "CASE WHEN t.samples > 0 THEN 100.0 * t.limit_samples / t.samples END");
     }
-    return make(v,
-                hours ? "process_hours t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
-                        "h.id = g.host_id"
-                      : "process_minutes t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
-                        "h.id = g.host_id",
-                err);
+    return view_make(
+        v,
+        hours ? "process_hours t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
+                "h.id = g.host_id"
+              : "process_minutes t JOIN processes p ON p.id = t.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON "
+                "h.id = g.host_id",
+        err);
 }
 
 static int view_of_energy(const struct schema *schema, bool hours, struct error *err)
@@ -386,19 +265,19 @@ static int view_of_energy(const struct schema *schema, bool hours, struct error 
     CLEANUP(view_free) struct view *v = view_new(schema, hours ? "energy_stats_hour" : "energy_stats_minute");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add_time(v, "starts_at", hours ? "t.hour * 3600000" : "t.minute * 60000");
+    view_add_time(v, "starts_at", hours ? "t.hour * 3600000" : "t.minute * 60000");
     add_gpu(v);
     add_unit(v, "energy_joules", "energy_mj", "1000.0");
     add_unit(v, "attributed_joules", "attributed_mj", "1000.0");
     if (hours)
         add_unit(v, "counter_joules", "counter_mj", "1000.0");
     else
-        views_add(v, "counted", "t.counted");
-    views_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
-    return make(v,
-                hours ? "energy_hours t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id"
-                      : "energy t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id",
-                err);
+        view_add(v, "counted", "t.counted");
+    view_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
+    return view_make(v,
+                     hours ? "energy_hours t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id"
+                           : "energy t JOIN gpus g ON g.id = t.gpu_id JOIN hosts h ON h.id = g.host_id",
+                     err);
 }
 
 static int view_of_events(const struct schema *schema, struct error *err)
@@ -407,12 +286,12 @@ static int view_of_events(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "event_log");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    views_add(v, "id", "t.id");
-    add_time(v, "occurred_at", "t.at_ms");
+    view_add(v, "id", "t.id");
+    view_add_time(v, "occurred_at", "t.at_ms");
     add_gpu(v);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        views_add(v, words[i], "t.%s", words[i]);
-    return make(v, "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id", err);
+        view_add(v, words[i], "t.%s", words[i]);
+    return view_make(v, "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id", err);
 }
 
 static int view_of_findings(const struct schema *schema, struct error *err)
@@ -420,37 +299,38 @@ static int view_of_findings(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "finding_log");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    views_add(v, "id", "t.id");
+    view_add(v, "id", "t.id");
     add_gpu(v);
-    views_add(v, "code", "t.code");
-    views_add(v, "severity", "CASE t.severity WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' WHEN 1 THEN 'notice' ELSE 'info' END");
+    view_add(v, "code", "t.code");
+    view_add(v, "severity", "CASE t.severity WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' WHEN 1 THEN 'notice' ELSE 'info' END");
     add_unit(v, "confidence", "confidence_permille", "1000.0");
-    views_add(v, "headline", "t.headline");
-    add_time(v, "since", "t.since_ms");
-    add_time(v, "first_seen_at", "t.first_seen_ms");
-    add_time(v, "last_seen_at", "t.last_seen_ms");
-    add_time(v, "worst_at", "t.worst_ms");
-    views_add(v, "ended", "t.ended");
-    views_add(v, "pid", "NULLIF(t.pid, 0)");
-    views_add(v, "process", "p.name");
-    views_add(v, "user_name", "p.user_name");
-    views_add(v, "samples", "t.samples");
+    view_add(v, "headline", "t.headline");
+    view_add_time(v, "since", "t.since_ms");
+    view_add_time(v, "first_seen_at", "t.first_seen_ms");
+    view_add_time(v, "last_seen_at", "t.last_seen_ms");
+    view_add_time(v, "worst_at", "t.worst_ms");
+    view_add(v, "ended", "t.ended");
+    view_add(v, "pid", "NULLIF(t.pid, 0)");
+    view_add(v, "process", "p.name");
+    view_add(v, "user_name", "p.user_name");
+    view_add(v, "samples", "t.samples");
     add_mean(v, "utilization_percent", "util_sum_permille", "util_count", "10.0");
     add_mean(v, "power_watts", "power_sum_mw", "power_count", "1000.0");
     add_unit(v, "temperature_max_celsius", "temp_max_mdegc", "1000.0");
-    return make(v,
-                "finding_episodes t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id LEFT JOIN processes p ON "
-                "p.id = t.process_id",
-                err);
+    return view_make(
+        v,
+        "finding_episodes t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id LEFT JOIN processes p ON "
+        "p.id = t.process_id",
+        err);
 }
 
 /* A field of an event's data. */
 static void add_field(struct view *v, const char *name, const char *key, const char *type)
 {
     if (v->schema->db->ops->kind == DB_SQLITE)
-        views_add(v, name, "json_extract(t.data, '$.%s')", key);
+        view_add(v, name, "json_extract(t.data, '$.%s')", key);
     else
-        views_add(v, name, "(t.data::json ->> '%s')%s", key, type);
+        view_add(v, name, "(t.data::json ->> '%s')%s", key, type);
 }
 
 static int view_of_alerts(const struct schema *schema, struct error *err)
@@ -458,11 +338,11 @@ static int view_of_alerts(const struct schema *schema, struct error *err)
     CLEANUP(view_free) struct view *v = view_new(schema, "alert_log");
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    add_time(v, "occurred_at", "t.at_ms");
+    view_add_time(v, "occurred_at", "t.at_ms");
     add_gpu(v);
     add_field(v, "alert", "alert", "");
     add_field(v, "state", "state", "");
-    views_add(v, "severity", "t.severity");
+    view_add(v, "severity", "t.severity");
     add_field(v, "summary", "summary", "");
     add_field(v, "value", "value", "::float8");
     add_field(v, "process", "process", "");
@@ -470,8 +350,8 @@ static int view_of_alerts(const struct schema *schema, struct error *err)
     add_field(v, "started_at", "started_at", "::timestamptz");
     add_field(v, "ended_at", "ended_at", "::timestamptz");
     add_field(v, "fingerprint", "fingerprint", "");
-    views_add(v, "id", "t.id");
-    return make(
+    view_add(v, "id", "t.id");
+    return view_make(
         v,
         "events t JOIN hosts h ON h.id = t.host_id LEFT JOIN gpus g ON g.id = t.gpu_id WHERE t.kind = 'alert' AND t.data IS "
         "NOT NULL",
