@@ -24,6 +24,11 @@ enum { GPUS = 8, KINDS = 720, BATCH = 60, SAMPLES_A_DAY = 17280, DAYS_MAX = 366 
 #define BEGIN_MS 1772323200000LL
 #define STEP_MAX 1.15 /* linear, and what one measurement differs from the next */
 
+static struct reading gpu_value(const struct gpu *gpu, size_t column)
+{
+    return gpu->metric[series_place(SERIES_GPU, column)];
+}
+
 static int failures;
 static char store_path[300], floor_path[320], gpus_path[320];
 
@@ -141,7 +146,7 @@ static int64_t values_of(const struct snapshot *s)
     int64_t values = 0;
     for (size_t i = 0; i < GPUS; i++)
         for (size_t c = 0; c < series_count(SERIES_GPU); c++)
-            values += series_value(SERIES_GPU, &s->gpus[i], c).state == READING_OK;
+            values += gpu_value(&s->gpus[i], c).state == READING_OK;
     return values;
 }
 
@@ -210,7 +215,7 @@ static double floor_rows_a_second(int64_t samples)
     sqlite3 *db = open_bare(floor_path);
     size_t used[SERIES_COLUMNS_MAX], columns = 0;
     for (size_t c = 0; c < series_count(SERIES_GPU); c++)
-        if (series_value(SERIES_GPU, &kinds[0]->gpus[0], c).state == READING_OK)
+        if (gpu_value(&kinds[0]->gpus[0], c).state == READING_OK)
             used[columns++] = c;
     sqlite3_stmt *q = prepare_bare_insert(db, columns);
     double begin = now_s();
@@ -221,7 +226,7 @@ static double floor_rows_a_second(int64_t samples)
             sqlite3_bind_int64(q, 1, (BEGIN_MS + i * 5000) << 14 | g);
             sqlite3_bind_int(q, 2, g);
             for (size_t c = 0; c < columns; c++) {
-                struct reading r = series_value(SERIES_GPU, &kinds[i % KINDS]->gpus[g], used[c]);
+                struct reading r = gpu_value(&kinds[i % KINDS]->gpus[g], used[c]);
                 if (r.state == READING_OK)
                     sqlite3_bind_int64(q, (int)c + 3, r.value);
                 else
