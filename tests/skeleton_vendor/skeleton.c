@@ -43,7 +43,7 @@ static int skeleton_open(const struct env *env, const char *params, struct sourc
         return wrong;
     size_t count = skeleton_count(env);
     if (count == 0)
-        return error_set(err, -ENODEV, "no cards in " SKELETON_CLASS);
+        return error_set(err, -ENODEV, "no GPUs in " SKELETON_CLASS);
     struct skeleton *s = malloc(sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
@@ -126,12 +126,12 @@ static void skeleton_sample(struct source *source, size_t gpu, unsigned groups, 
 static void skeleton_describe(struct source *source, struct buf *out)
 {
     struct skeleton *s = (struct skeleton *)source;
-    buf_printf(out, "%zu cards in " SKELETON_CLASS "\n", s->count);
+    buf_printf(out, "%zu GPUs in " SKELETON_CLASS "\n", s->count);
 }
 
 const struct source_ops skeleton_source = {
     .name = "skeleton",
-    .what = "cards of the made-up vendor skeleton through the kernel's files",
+    .what = "GPUs of the made-up vendor skeleton through the kernel's files",
     .automatic = true,
     .reads_files = true,
     .check = skeleton_check,

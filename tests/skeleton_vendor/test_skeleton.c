@@ -57,7 +57,7 @@ static void a_host_without_cards_says_so(void **state)
     struct error err = {0};
     tree_init(&t);
     assert_int_equal(skeleton_source.open(&t.env, "", &source, &err), -ENODEV);
-    assert_string_equal(err.text, "no cards in /sys/class/skeleton");
+    assert_string_equal(err.text, "no GPUs in /sys/class/skeleton");
     assert_int_equal(skeleton_source.open(&t.env, "fast", &source, &err), -EINVAL);
     tree_done(&t);
 }

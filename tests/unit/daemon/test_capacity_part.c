@@ -9,7 +9,7 @@
 #include "store/service/service.h"
 #include "store/sim_history.h"
 
-enum { RELOADS = 300 };
+enum { STORED = 60, RELOADS = 300 };
 
 /* As the daemon does: each reload has a configuration of its own, and the one before it goes at once. */
 static struct config *settings_new(bool tracking)
@@ -53,39 +53,42 @@ static void settings_may_change_while_the_history_is_asked(void **state)
     struct error err = {0};
     struct sim_history h;
     sim_history_open(&h, "gpus=2,scenario=training");
+    /* All of them first: the store's threads look at the clock that goes on with each. */
+    static const struct snapshot *samples[STORED + RELOADS + 1];
+    for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+        h.interval_ms = i + 2 < ARRAY_LEN(samples) ? 5000 : 60000; /* the part asks again by the time of the samples */
+        samples[i] = sim_history_next(&h);
+    }
+    const struct snapshot *last = samples[STORED + RELOADS];
     const struct store_service_options options = {
         .clock = &h.clock.clock,
         .store = {.env = &test_env, .url = store_url("capacity.db"), .host = "box", .limits = store_default_limits}};
     struct store_service *store = store_service_new(&options, &err);
     assert_non_null(store);
     struct store_status status;
-    for (int i = 0; i < 60; i++)
-        mailbox_put(store_service_inbox(store), sim_history_next(&h));
-    assert_true(EVENTUALLY((store_service_status(store, &status), status.written == 60)));
+    for (size_t i = 0; i < STORED; i++)
+        mailbox_put(store_service_inbox(store), (void *)snapshot_ref(samples[i]));
+    assert_true(EVENTUALLY((store_service_status(store, &status), status.written == STORED)));
 
     struct config *config = settings_new(true);
     const struct part_host host = {.env = &test_env, .config = config, .store = store};
     void *part = capacity_part_ops.open(&host, &err);
     assert_non_null(part);
-    for (int i = 0; i < RELOADS; i++) { /* turned off, it forgets; turned on, it asks again */
-        const struct snapshot *s = sim_history_next(&h);
-        capacity_part_ops.sampled(part, s);
+    for (size_t i = 0; i < RELOADS; i++) { /* turned off, it forgets; turned on, it asks again */
+        capacity_part_ops.sampled(part, samples[STORED + i]);
         reload(part, &config, i % 3 != 0);
-        snapshot_unref(s);
     }
     reload(part, &config, true);
-    h.interval_ms = 60000; /* it asks again by the time of the samples */
-    snapshot_unref(sim_history_next(&h));
-    const struct snapshot *s = sim_history_next(&h);
-    assert_true(EVENTUALLY(knows_the_past(part, s)));
+    assert_true(EVENTUALLY(knows_the_past(part, last)));
     reload(part, &config, false); /* closed with a question under way */
-    capacity_part_ops.sampled(part, s);
+    capacity_part_ops.sampled(part, last);
     reload(part, &config, true);
-    capacity_part_ops.sampled(part, s);
+    capacity_part_ops.sampled(part, last);
     capacity_part_ops.close(part);
     settings_free(config);
-    snapshot_unref(s);
     store_service_free(store, 10000);
+    for (size_t i = 0; i < ARRAY_LEN(samples); i++)
+        snapshot_unref(samples[i]);
     sim_history_close(&h);
 }
 
