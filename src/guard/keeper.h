@@ -8,7 +8,7 @@
 
 #include "base/mailbox.h"
 #include "guard/find.h"
-#include "guard/gate.h"
+#include "guard/gate/gate.h"
 #include "guard/guard.h"
 #include "guard/method.h"
 

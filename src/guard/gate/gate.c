@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The gate: one thread with an event loop, which lets clients in and requests through.
  */
-#include "guard/gate.h"
+#include "guard/gate/gate.h"
 
 #include <errno.h>
 #include <event2/util.h>
@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "guard/gate_link.h"
+#include "guard/gate/gate_link.h"
 
 enum { LOOK_AGAIN_MS = 100, BACKLOG = 4096, PAUSE_MS = 200, ROOM_AT_ONCE = 64 };
 

@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "guard/gate.h"
-#include "guard/gate_http.h"
+#include "guard/gate/gate.h"
+#include "guard/gate/gate_http.h"
 
 enum link_state {
     LINK_HEAD,    /* between two requests, or with half of one */

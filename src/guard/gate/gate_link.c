@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One client at the gate: its requests on their way to the worker, and the answers back.
  */
-#include "guard/gate_link.h"
+#include "guard/gate/gate_link.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the gate wants to know of messages that it passes on; read by the one reader that all of whirr has.
  */
-#include "guard/gate_http.h"
+#include "guard/gate/gate_http.h"
 
 /* What both kinds of heads have in common. */
 static void note_head(struct gate_head *ret, const struct http_message *m, size_t len)
