@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "host/kernel_log.h"
-#include "insight/detect/driver_fault.h"
-#include "insight/detect/xid.h"
 #include "insight/judge/health_judge.h"
+#include "source/fault/driver_fault.h"
+#include "source/fault/xid.h"
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };
 

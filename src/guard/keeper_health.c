@@ -5,7 +5,7 @@
 
 #include "base/words.h"
 #include "guard/keeper.h"
-#include "insight/detect/xid.h"
+#include "source/fault/xid.h"
 
 int keeper_hottest(const struct keeper *k, int64_t *mdegc)
 {

@@ -5,9 +5,9 @@
 
 #include "alert/notify/outbox.h"
 #include "base/cleanup.h"
-#include "insight/detect/driver_fault.h"
 #include "insight/judge/health_file.h"
 #include "insight/judge/health_judge.h"
+#include "source/fault/driver_fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

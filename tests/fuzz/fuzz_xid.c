@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "insight/detect/xid.h"
+#include "source/fault/xid.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

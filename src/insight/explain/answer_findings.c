@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/detect/xid.h"
 #include "insight/explain/answer.h"
+#include "source/fault/xid.h"
 
 enum { SENTENCES_MAX = 2 };
 

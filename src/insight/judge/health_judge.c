@@ -10,11 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/detect/driver_fault.h"
-#include "insight/detect/xid.h"
 #include "insight/facts/fan.h"
 #include "insight/facts/words.h"
 #include "insight/judge/health_memory.h"
+#include "source/fault/driver_fault.h"
+#include "source/fault/xid.h"
 
 /* ---- findings ---- */
 

@@ -12,7 +12,7 @@ static const struct {
     const char *words;
 } xids[] = {
 #define XID(code, class, what) {code, what},
-#include "model/xid.def"
+#include "source/fault/xid.def"
 #undef XID
 };
 

@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "insight/detect/driver_fault.h"
 #include "insight/judge/health_judge.h"
 #include "insight/judge/judge.h"
+#include "source/fault/driver_fault.h"
 
 enum { FILE_MAX = 1 << 20 };
 

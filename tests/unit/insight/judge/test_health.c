@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "insight/detect/xid.h"
 #include "insight/finding/health.h"
 #include "insight/judge/health_judge.h"
+#include "source/fault/xid.h"
 #include "test.h"
 
 enum { CARDS = 4 };

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "insight/detect/driver_fault.h"
+#include "source/fault/driver_fault.h"
 #include "test.h"
 
 #define BOOT "11111111-1111-1111-1111-111111111111"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/str.h"
-#include "insight/detect/xid.h"
+#include "source/fault/xid.h"
 
 struct driver_fault_info {
     int code;

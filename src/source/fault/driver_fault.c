@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of faults, and the reader of their lines.
  */
-#include "insight/detect/driver_fault.h"
+#include "source/fault/driver_fault.h"
 
 #include <ctype.h>
 
@@ -9,7 +9,7 @@
 
 static const struct driver_fault_info table[] = {
 #define DRIVER_FAULT(code, class, needle, what) {code, XID_##class, needle, what},
-#include "insight/detect/driver_fault.def"
+#include "source/fault/driver_fault.def"
 #undef DRIVER_FAULT
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The table of XIDs, and the reader of their lines in the kernel log.
  */
-#include "insight/detect/xid.h"
+#include "source/fault/xid.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static const struct xid_info table[] = {
 #define XID(code, class, what) {code, XID_##class, what},
-#include "model/xid.def"
+#include "source/fault/xid.def"
 #undef XID
 };
 
