@@ -9,14 +9,13 @@
 #include "base/cleanup.h"
 #include "host/kernel_log.h"
 #include "insight/judge/health_judge.h"
-#include "source/fault/driver_fault.h"
-#include "source/fault/xid.h"
+#include "source/fault/fault.h"
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };
 
 /* What the log told of a card that has not been seen yet, or is lost. */
 struct waiting {
-    bool xid;                       /* else a fault of driver_fault.def */
+    bool xid;                       /* else a fault of kernel_log.def */
     char pci_address[GPU_PCI_SIZE]; /* "" of a switch: it concerns all GPUs with links to others */
     int64_t code;
     struct wall at;
@@ -58,16 +57,15 @@ static void remember(struct fault_log *l, struct waiting what)
 
 static bool understand(const struct kernel_line *line, struct waiting *ret)
 {
-    struct xid_line xid;
-    struct driver_fault_line fault;
+    struct fault_line fault;
     *ret = (struct waiting){.at = line->at, .code = switch_fault_parse(line->text)};
     if (ret->code)
         return true;
-    ret->xid = xid_parse(line->text, &xid);
+    ret->xid = xid_parse(line->text, &fault);
     if (!ret->xid && !driver_fault_parse(line->text, &fault))
         return false;
-    ret->code = ret->xid ? xid.code : fault.code;
-    str_copy(ret->pci_address, sizeof ret->pci_address, str_from(ret->xid ? xid.pci_address : fault.pci_address));
+    ret->code = fault.code;
+    str_copy(ret->pci_address, sizeof ret->pci_address, str_from(fault.pci_address));
     return true;
 }
 

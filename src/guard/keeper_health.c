@@ -5,7 +5,7 @@
 
 #include "base/words.h"
 #include "guard/keeper.h"
-#include "source/fault/xid.h"
+#include "source/fault/fault.h"
 
 int keeper_hottest(const struct keeper *k, int64_t *mdegc)
 {
@@ -58,9 +58,9 @@ void keeper_notice(struct keeper *k, const struct event *e)
 {
     if (!k->spec->health || e->gpu_index < 0 || !keeper_uses(k, e->gpu_index) || e->at.ms <= k->noticed.ms)
         return;
-    const struct xid_info *xid = e->kind == EVENT_DRIVER_FAULT ? xid_find(e->code) : NULL;
+    const struct fault_info *xid = e->kind == EVENT_DRIVER_FAULT ? xid_find(e->code) : NULL;
     char what[192];
-    if (xid && (xid->class == XID_RESET || xid->class == XID_REBOOT || xid->class == XID_CABLE)) {
+    if (xid && fault_stops_gpu(xid->class)) {
         snprintf(what, sizeof what, "XID %lld: %s", (long long)e->code, xid->what);
         raise_fault(k, what, e->gpu_index);
         k->noticed = e->at;

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "insight/judge/health_file.h"
 #include "insight/judge/health_judge.h"
-#include "source/fault/driver_fault.h"
+#include "source/fault/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,7 +56,7 @@ static void health(struct str text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
-    struct driver_fault_line fault;
+    struct fault_line fault;
     if (driver_fault_parse(text, &fault))
         require(driver_fault_find(fault.code) && strlen(fault.pci_address) == 12);
     outbox(text);

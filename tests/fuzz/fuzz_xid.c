@@ -3,13 +3,13 @@
  */
 #include <stdlib.h>
 
-#include "source/fault/xid.h"
+#include "source/fault/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct xid_line found;
+    struct fault_line found;
     if (!xid_parse((struct str){(const char *)data, size}, &found))
         return 0;
     bool good = strlen(found.pci_address) == 12 && found.code >= 0 && found.pid >= 0 && strlen(found.name) < sizeof found.name;

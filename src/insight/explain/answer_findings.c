@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "insight/explain/answer.h"
-#include "source/fault/xid.h"
+#include "source/fault/fault.h"
 
 enum { SENTENCES_MAX = 2 };
 
@@ -52,9 +52,9 @@ static const struct {
 static const char *advice_for(const struct finding *f)
 {
     const char *number = f->code == FINDING_XID ? strstr(f->headline, "XID ") : NULL;
-    const struct xid_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
+    const struct fault_info *xid = number ? xid_find(strtoll(number + 4, NULL, 10)) : NULL;
     if (xid)
-        return xid_action(xid->class);
+        return fault_action(xid->class);
     if (f->code == FINDING_NVLINK && strstr(f->headline, "fabric"))
         return "Check that the Fabric Manager is running: systemctl status '*fabricmanager*'";
     for (size_t i = 0; i < ARRAY_LEN(own); i++)

@@ -13,8 +13,7 @@
 #include "insight/facts/fan.h"
 #include "insight/facts/words.h"
 #include "insight/judge/health_memory.h"
-#include "source/fault/driver_fault.h"
-#include "source/fault/xid.h"
+#include "source/fault/fault.h"
 
 /* ---- findings ---- */
 
@@ -85,41 +84,41 @@ static void find_past_loss(struct health_verdict *v, const struct health_fault *
 }
 
 /* What an XID makes of the card now; HEALTH_UNKNOWN: nothing any more. */
-static enum health_state state_of_xid(const struct health_fault *fault, const struct health_card *card, enum xid_class class,
-                                      int64_t ago)
+static enum health_state state_of_fault(const struct health_fault *fault, const struct health_card *card, enum fault_class class,
+                                        int64_t ago)
 {
     bool cured = fault->resets < card->resets;
     switch (class) {
-    case XID_INFORM: return HEALTH_UNKNOWN;
-    case XID_APPLICATION:
+    case FAULT_INFORM: return HEALTH_UNKNOWN;
+    case FAULT_APPLICATION:
         if (ago > FAULT_DAY_MS)
             return HEALTH_UNKNOWN;
         if (fault->times >= FAULT_OFTEN)
             return HEALTH_DEGRADED;
         return ago <= FAULT_HOUR_MS ? HEALTH_HEALTHY : HEALTH_UNKNOWN;
-    case XID_UNKNOWN:
-    case XID_LOOK:
+    case FAULT_UNKNOWN:
+    case FAULT_LOOK:
         if (cured || ago > FAULT_DAY_MS)
             return HEALTH_UNKNOWN;
         return fault->returned ? HEALTH_FAILING : HEALTH_DEGRADED;
-    case XID_RESET:
-    case XID_REBOOT:
-    case XID_CABLE: break;
+    case FAULT_RESET:
+    case FAULT_REBOOT:
+    case FAULT_CABLE: break;
     }
     return cured ? HEALTH_UNKNOWN : HEALTH_FAILING;
 }
 
 static void find_xid(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card, struct wall now)
 {
-    const struct xid_info *info = xid_find(fault->code);
-    enum xid_class class = info ? info->class : XID_UNKNOWN;
+    const struct fault_info *info = xid_find(fault->code);
+    enum fault_class class = info ? info->class : FAULT_UNKNOWN;
     int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
-    enum health_state state = state_of_xid(fault, card, class, ago);
+    enum health_state state = state_of_fault(fault, card, class, ago);
     char when[SHORT_WORDS], often[32] = "";
     if (state == HEALTH_UNKNOWN)
         return;
     bool worse = fault->returned && state == HEALTH_FAILING;
-    struct health_finding *f = add_finding(v, fault, state, worse ? again : xid_action(class));
+    struct health_finding *f = add_finding(v, fault, state, worse ? again : fault_action(class));
     if (fault->times > 1)
         snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
     const char *again_text = worse ? ", and again after a reset" : "";
@@ -134,16 +133,16 @@ static void find_xid(struct health_verdict *v, const struct health_fault *fault,
 static void find_driver_fault(struct health_verdict *v, const struct health_fault *fault, const struct health_card *card,
                               struct wall now)
 {
-    const struct driver_fault_info *info = driver_fault_find(fault->code);
+    const struct fault_info *info = driver_fault_find(fault->code);
     if (!info)
         return; /* of another version */
     int64_t ago = MAX_OF((int64_t)0, now.ms - fault->last_at.ms);
-    enum health_state state = state_of_xid(fault, card, info->class, ago);
+    enum health_state state = state_of_fault(fault, card, info->class, ago);
     char when[SHORT_WORDS], often[32] = "", what[128];
     if (state == HEALTH_UNKNOWN)
         return;
     bool worse = fault->returned && state == HEALTH_FAILING;
-    struct health_finding *f = add_finding(v, fault, state, worse ? again : xid_action(info->class));
+    struct health_finding *f = add_finding(v, fault, state, worse ? again : fault_action(info->class));
     str_copy(what, sizeof what, str_from(info->what));
     what[0] = (char)(what[0] - 'a' + 'A');
     if (fault->times > 1)

@@ -19,7 +19,7 @@ void health_free(struct health *health);                 /* NULL is fine */
 /* An XID from elsewhere (the kernel log, also from before the start). The same one within a few seconds counts once. False: no card
  * with this PCI address is known. */
 bool health_note_xid(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
-/* The same for a fault of driver_fault.def. */
+/* The same for a fault that a kernel driver told of (source/fault/kernel_log.def). */
 bool health_note_driver_fault(struct health_history *h, const char *pci_address, int64_t code, struct wall at);
 /* The same of a switch, for all GPUs with links to others. */
 bool health_note_switch_fault(struct health_history *h, const struct snapshot *s, int64_t code, struct wall at);

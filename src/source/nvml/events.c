@@ -6,23 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-
-static const struct {
-    int code;
-    const char *words;
-} xids[] = {
-#define XID(code, class, what) {code, what},
-#include "source/fault/xid.def"
-#undef XID
-};
-
-static const char *xid_words(int64_t code)
-{
-    for (size_t i = 0; i < ARRAY_LEN(xids); i++)
-        if (xids[i].code == code)
-            return xids[i].words;
-    return NULL;
-}
+#include "source/fault/fault.h"
 
 static void register_card(struct nvml *n, struct nvml_card *card)
 {
@@ -75,8 +59,8 @@ static void nvml_events_tell(struct nvml *n, const struct nvml_event *said, stru
     if (said->type == NVML_EVENT_XID) {
         event->kind = EVENT_DRIVER_FAULT;
         event->code = (int64_t)said->data;
-        const char *words = xid_words(event->code);
-        snprintf(event->text, sizeof event->text, "XID %lld%s%s", (long long)event->code, words ? ": " : "", words ? words : "");
+        const struct fault_info *xid = xid_find(event->code);
+        snprintf(event->text, sizeof event->text, "XID %lld%s%s", (long long)event->code, xid ? ": " : "", xid ? xid->what : "");
         if (at >= 0)
             n->cards[at].xid_last = reading_ok(event->code);
     } else if (said->type == NVML_EVENT_DOUBLE_BIT_ECC) {

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "insight/judge/health_judge.h"
 #include "insight/judge/judge.h"
-#include "source/fault/driver_fault.h"
+#include "source/fault/fault.h"
 
 enum { FILE_MAX = 1 << 20 };
 
@@ -164,8 +164,8 @@ static void note_logs(const struct scenario_machine *m, struct health_history *h
     for (size_t i = 0; i < m->log_count; i++) {
         const struct scenario_log *log = &m->logs[i];
         struct wall at = {m->now->taken_at.ms - log->ago_ms};
-        struct xid_line xid;
-        struct driver_fault_line fault;
+        struct fault_line xid;
+        struct fault_line fault;
         if (log->ago_ms >= before || log->ago_ms < ago)
             continue;
         int64_t switch_fault = switch_fault_parse(log->text);

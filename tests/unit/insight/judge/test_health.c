@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "insight/finding/health.h"
 #include "insight/judge/health_judge.h"
-#include "source/fault/xid.h"
+#include "source/fault/fault.h"
 #include "test.h"
 
 enum { CARDS = 4 };
@@ -350,7 +350,7 @@ static void the_kernel_log_is_read(void **state)
         "NVRM: Xid (PCI:0000:05:00 XX-I:02): 31",
         "usb 1-1: new high-speed USB device",
     };
-    struct xid_line found;
+    struct fault_line found;
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         assert_true(xid_parse(str_from(good[i].line), &found));
         assert_string_equal(found.pci_address, good[i].pci);
@@ -365,20 +365,21 @@ static void the_kernel_log_is_read(void **state)
 static void the_table_of_xids_is_sorted_and_says_what_to_do(void **state)
 {
     (void)state;
-    const struct xid_info *info;
+    const struct fault_info *info;
     for (size_t i = 0; (info = xid_at(i)); i++) {
         assert_true(i == 0 || xid_at(i - 1)->code < info->code);
-        assert_true(strlen(info->what) > 10 && strlen(xid_action(info->class)) > 10);
+        assert_true(strlen(info->what) > 10 && strlen(fault_action(info->class)) > 10);
         assert_ptr_equal(xid_find(info->code), info);
     }
     static const struct {
         int code;
-        enum xid_class class;
-    } known[] = {{13, XID_APPLICATION}, {31, XID_APPLICATION},  {94, XID_APPLICATION}, {46, XID_RESET},       {95, XID_RESET},
-                 {119, XID_RESET},      {158, XID_RESET},       {79, XID_REBOOT},      {54, XID_CABLE},       {48, XID_RESET},
-                 {74, XID_LOOK},        {150, XID_LOOK},        {43, XID_INFORM},      {63, XID_INFORM},      {92, XID_INFORM},
-                 {45, XID_INFORM},      {131, XID_APPLICATION}, {173, XID_LOOK},       {32, XID_APPLICATION}, {44, XID_INFORM},
-                 {157, XID_INFORM},     {142, XID_LOOK}};
+        enum fault_class class;
+    } known[] = {{13, FAULT_APPLICATION},  {31, FAULT_APPLICATION}, {94, FAULT_APPLICATION}, {46, FAULT_RESET},
+                 {95, FAULT_RESET},        {119, FAULT_RESET},      {158, FAULT_RESET},      {79, FAULT_REBOOT},
+                 {54, FAULT_CABLE},        {48, FAULT_RESET},       {74, FAULT_LOOK},        {150, FAULT_LOOK},
+                 {43, FAULT_INFORM},       {63, FAULT_INFORM},      {92, FAULT_INFORM},      {45, FAULT_INFORM},
+                 {131, FAULT_APPLICATION}, {173, FAULT_LOOK},       {32, FAULT_APPLICATION}, {44, FAULT_INFORM},
+                 {157, FAULT_INFORM},      {142, FAULT_LOOK}};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         assert_int_equal(xid_find(known[i].code)->class, known[i].class);
     assert_null(xid_find(9999));
@@ -399,9 +400,10 @@ static void users_can_read_about_every_check_and_xid(void **state)
         if (!strstr(text, row))
             fail_msg("docs/health.md has no row: %s", row);
     }
-    const struct xid_info *info;
+    static const char *const classes[] = {"unknown", "inform", "application", "look", "reset", "reboot", "cable"};
+    const struct fault_info *info;
     for (size_t i = 0; (info = xid_at(i)); i++) {
-        snprintf(row, sizeof row, "| %d | %s | %s |", info->code, xid_class_name(info->class), info->what);
+        snprintf(row, sizeof row, "| %d | %s | %s |", info->code, classes[info->class], info->what);
         if (!strstr(text, row))
             fail_msg("docs/health.md has no row: %s", row);
     }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "source/fault/driver_fault.h"
+#include "source/fault/fault.h"
 #include "test.h"
 
 #define BOOT "11111111-1111-1111-1111-111111111111"
@@ -204,7 +204,7 @@ static void what_the_kernels_drivers_say_is_understood(void **state)
         {"", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-        struct driver_fault_line fault = {0};
+        struct fault_line fault = {0};
         bool found = driver_fault_parse(str_from(lines[i].line), &fault);
         if (found != (lines[i].code != 0) || fault.code != lines[i].code)
             fail_msg("%s: %lld", lines[i].line, (long long)fault.code);

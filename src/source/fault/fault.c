@@ -1,49 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of XIDs, and the reader of their lines in the kernel log.
+ * The tables of faults, and the readers of their lines in the kernel log.
  */
-#include "source/fault/xid.h"
+#include "source/fault/fault.h"
 
 #include <ctype.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 
-static const struct xid_info table[] = {
-#define XID(code, class, what) {code, XID_##class, what},
+static const struct fault_info xids[] = {
+#define XID(code, class, what) {code, FAULT_##class, what, NULL},
 #include "source/fault/xid.def"
 #undef XID
 };
 
-const struct xid_info *xid_find(int64_t code)
+static const struct fault_info in_kernel_log[] = {
+#define DRIVER_FAULT(code, class, needle, what) {code, FAULT_##class, what, needle},
+#include "source/fault/kernel_log.def"
+#undef DRIVER_FAULT
+};
+
+static const struct fault_info *find_in(const struct fault_info *table, size_t count, int64_t code)
 {
-    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+    for (size_t i = 0; i < count; i++)
         if (table[i].code == code)
             return &table[i];
     return NULL;
 }
 
-const struct xid_info *xid_at(size_t position)
+const struct fault_info *xid_find(int64_t code)
 {
-    return position < ARRAY_LEN(table) ? &table[position] : NULL;
+    return find_in(xids, ARRAY_LEN(xids), code);
 }
 
-const char *xid_class_name(enum xid_class class)
+const struct fault_info *driver_fault_find(int64_t code)
 {
-    static const char *const names[] = {"unknown", "inform", "application", "look", "reset", "reboot", "cable"};
-    return names[class];
+    return find_in(in_kernel_log, ARRAY_LEN(in_kernel_log), code);
 }
 
-const char *xid_action(enum xid_class class)
+const struct fault_info *xid_at(size_t position)
+{
+    return position < ARRAY_LEN(xids) ? &xids[position] : NULL;
+}
+
+bool fault_stops_gpu(enum fault_class class)
+{
+    return class == FAULT_RESET || class == FAULT_REBOOT || class == FAULT_CABLE;
+}
+
+const char *fault_action(enum fault_class class)
 {
     switch (class) {
-    case XID_INFORM: return "Nothing to do.";
-    case XID_APPLICATION:
+    case FAULT_INFORM: return "Nothing to do.";
+    case FAULT_APPLICATION:
         return "Restart the program that was stopped. If it happens to other programs on this GPU, too, have the GPU checked.";
-    case XID_LOOK: return "Check the kernel log (`sudo dmesg`) around that time. If it happens again, reset the GPU.";
-    case XID_RESET: return "Stop all work on the GPU and reset it, or reboot the host.";
-    case XID_REBOOT: return "Reboot the host. If it happens again, check the power cables, the slot and the GPU's temperature.";
-    case XID_CABLE: return "Power off the host and check the GPU's power cables.";
-    case XID_UNKNOWN: break;
+    case FAULT_LOOK: return "Check the kernel log (`sudo dmesg`) around that time. If it happens again, reset the GPU.";
+    case FAULT_RESET: return "Stop all work on the GPU and reset it, or reboot the host.";
+    case FAULT_REBOOT: return "Reboot the host. If it happens again, check the power cables, the slot and the GPU's temperature.";
+    case FAULT_CABLE: return "Power off the host and check the GPU's power cables.";
+    case FAULT_UNKNOWN: break;
     }
     return "Check the kernel log (`sudo dmesg`): whirr doesn't know this error.";
 }
@@ -92,7 +107,7 @@ static bool xid_read_number(struct str text, int64_t *ret)
     return len > 0 && len < 10 && str_to_i64((struct str){text.at, len}, ret);
 }
 
-static bool parse_fallen(struct str line, struct xid_line *ret)
+static bool parse_fallen(struct str line, struct fault_line *ret)
 {
     size_t at = behind(line, "NVRM: GPU ");
     struct str rest = from(line, at), pci;
@@ -100,17 +115,17 @@ static bool parse_fallen(struct str line, struct xid_line *ret)
         return false;
     while (pci.len && (pci.at[pci.len - 1] == ':' || pci.at[pci.len - 1] == ','))
         pci.len--;
-    *ret = (struct xid_line){.code = 79};
+    *ret = (struct fault_line){.code = 79};
     return read_pci(pci, ret->pci_address);
 }
 
-bool xid_parse(struct str line, struct xid_line *ret)
+bool xid_parse(struct str line, struct fault_line *ret)
 {
     size_t at = behind(line, "NVRM: Xid (");
     if (!at)
         return parse_fallen(line, ret);
     struct str rest = from(line, at), pci, value;
-    struct xid_line found = {0};
+    struct fault_line found = {0};
     if (!str_cut(&rest, ')', &pci) || !read_pci(pci, found.pci_address))
         return false;
     if (rest.len < 2 || rest.at[0] != ':' || !xid_read_number(str_trim(from(rest, 1)), &found.code))
@@ -126,4 +141,40 @@ bool xid_parse(struct str line, struct xid_line *ret)
     }
     *ret = found;
     return true;
+}
+
+static const struct fault_info *find_needle(struct str line)
+{
+    for (size_t i = 0; i < ARRAY_LEN(in_kernel_log); i++)
+        if (str_contains_any_case(line, in_kernel_log[i].needle))
+            return &in_kernel_log[i];
+    return NULL;
+}
+
+/* Few lines of a log name a PCI device: only those are searched for a fault. */
+bool driver_fault_parse(struct str line, struct fault_line *ret)
+{
+    struct str rest = line, word;
+    struct fault_line fault = {0};
+    while (str_word(&rest, &word)) {
+        if (word.len && word.at[word.len - 1] == ':')
+            word.len--;
+        if (word.len != 12 || !read_pci(word, fault.pci_address))
+            continue;
+        const struct fault_info *found = find_needle(line);
+        if (!found)
+            return false;
+        fault.code = found->code;
+        *ret = fault;
+        return true;
+    }
+    return false;
+}
+
+int64_t switch_fault_parse(struct str line)
+{
+    enum { SWITCH_FATAL = 12, SWITCH_ERROR = 13 };
+    if (!str_contains(line, ": SXid (PCI:"))
+        return 0;
+    return str_contains(line, ", Fatal") ? SWITCH_FATAL : str_contains(line, ", Non-fatal") ? SWITCH_ERROR : 0;
 }
