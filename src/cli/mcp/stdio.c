@@ -130,6 +130,7 @@ static int start_child(struct stdio_talk *t, struct asked_command *c, struct mcp
     AUTO_BUF struct buf own = BUF(65536), texts = BUF(65536);
     const char *words[MCP_WORDS_MAX + 1], *argv[WORDS_MAX + MCP_WORDS_MAX + 2] = {t->cli->env.self_program};
     size_t starts[WORDS_MAX], count = own_words(t->cli, &own, starts), argc = 1;
+    *c = (struct asked_command){.out_fd = -1, .problem_fd = -1, .out = BUF(MCP_BODY_MAX), .problem = BUF(PROBLEM_MAX)};
     if (!mcp_command(r, &texts, words) || own.failed)
         return -E2BIG;
     for (size_t i = 0; i < count; i++)
@@ -138,7 +139,8 @@ static int start_child(struct stdio_talk *t, struct asked_command *c, struct mcp
         argv[argc++] = words[i];
     int out[2] = {-1, -1}, problem[2] = {-1, -1};
     int rc = pipe2(out, O_CLOEXEC) < 0 || pipe2(problem, O_CLOEXEC) < 0 ? -errno : 0;
-    *c = (struct asked_command){.out_fd = out[0], .problem_fd = problem[0], .out = BUF(MCP_BODY_MAX), .problem = BUF(PROBLEM_MAX)};
+    c->out_fd = out[0];
+    c->problem_fd = problem[0];
     c->began = clock_mono(&clock_system);
     if (rc == 0)
         rc = launch_spawn(argv, -1, out[1], problem[1], &c->pid);
