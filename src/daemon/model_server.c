@@ -137,14 +137,14 @@ static bool find_label(struct str labels, const char *name, struct str *value)
 }
 
 /* All engines of vLLM together. */
-static bool sum_engines(struct str metrics, double *tokens)
+static bool sum_engines(struct str metrics, const char *name, double *sum)
 {
     struct str line, labels;
     bool found = false;
     double one;
-    for (*tokens = 0; str_cut(&metrics, '\n', &line);)
-        if (read_sample(line, "vllm:generation_tokens_total", &labels, &one)) {
-            *tokens += one;
+    for (*sum = 0; str_cut(&metrics, '\n', &line);)
+        if (read_sample(line, name, &labels, &one)) {
+            *sum += one;
             found = true;
         }
     return found;
@@ -171,24 +171,57 @@ static bool sum_replicas(struct str metrics, const char *name, const char *mode,
     return found;
 }
 
-/* The counter stands at `tokens` now. */
-static struct reading model_server_step(struct server_speed *s, double tokens, struct mono now)
+/* The counter stands at `value` now: by how much it moved a second, in 1/1000. */
+static struct reading model_server_step(struct server_counter *c, double value, struct mono now)
 {
-    struct server_speed before = *s;
-    s->seen = true;
-    s->tokens = tokens;
-    s->at = now;
+    struct server_counter before = *c;
+    *c = (struct server_counter){true, value, now};
     int64_t passed_ms = mono_since_ms(now, before.at);
-    if (!before.seen || passed_ms <= 0 || tokens < before.tokens) /* it was restarted */
+    if (!before.seen || passed_ms <= 0 || value < before.value) /* it was restarted */
         return reading_absent(READING_PENDING);
-    return reading_ok(llround((tokens - before.tokens) * 1000 * 1000 / (double)passed_ms));
+    return reading_ok(llround((value - before.value) * 1000 * 1000 / (double)passed_ms));
+}
+
+/* The first of these that is there: of engines or replicas together. */
+static struct reading count_of(struct str metrics, const char *vllm, const char *sglang)
+{
+    double sum;
+    if (sum_engines(metrics, vllm, &sum) || sum_replicas(metrics, sglang, NULL, &sum))
+        return reading_ok(llround(sum));
+    return reading_absent(READING_UNSUPPORTED);
+}
+
+/* A share of 0 to 1; vLLM's had another name before 0.9.2. */
+static struct reading fullest(struct str metrics)
+{
+    static const char *const names[] = {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"};
+    struct str line, labels;
+    double most = -1, one;
+    while (str_cut(&metrics, '\n', &line))
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+            if (read_sample(line, names[i], &labels, &one) && one <= 1)
+                most = MAX_OF(most, one);
+    return most >= 0 ? reading_ok(llround(most * 1000)) : reading_absent(READING_UNSUPPORTED);
+}
+
+static void read_load(struct server_speed *s, struct str metrics, struct mono now)
+{
+    struct reading preempted = count_of(metrics, "vllm:num_preemptions_total", "sglang:num_retracted_requests_total");
+    s->load = (struct server_load){.running = count_of(metrics, "vllm:num_requests_running", "sglang:num_running_reqs"),
+                                   .waiting = count_of(metrics, "vllm:num_requests_waiting", "sglang:num_queue_reqs"),
+                                   .kv_permille = fullest(metrics),
+                                   .preempted_milli = preempted.state == READING_OK
+                                                          ? model_server_step(&s->preempted, (double)preempted.value, now)
+                                                          : preempted};
 }
 
 struct reading model_server_speed(struct server_speed *s, struct str metrics, struct mono now)
 {
     double tokens, per_second;
-    bool counted = sum_engines(metrics, &tokens) || sum_replicas(metrics, "sglang:realtime_tokens_total", "decode", &tokens);
-    struct reading r = counted ? model_server_step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
+    read_load(s, metrics, now);
+    bool counted = sum_engines(metrics, "vllm:generation_tokens_total", &tokens) ||
+                   sum_replicas(metrics, "sglang:realtime_tokens_total", "decode", &tokens);
+    struct reading r = counted ? model_server_step(&s->tokens, tokens, now) : reading_absent(READING_UNSUPPORTED);
     /* The counter appears with the first token; the gauge is there before. */
     if (r.state != READING_OK && sum_replicas(metrics, "sglang:gen_throughput", NULL, &per_second))
         return reading_ok(llround(per_second * 1000));
@@ -220,15 +253,16 @@ static bool read_slot(const json_t *slot, int64_t *task, int64_t *decoded)
 struct reading model_server_slots(struct server_speed *s, struct str slots, struct mono now)
 {
     json_t *list = json_loadb(slots.at, slots.len, 0, NULL), *slot;
-    double tokens = s->tokens;
-    size_t i, known = 0;
+    double tokens = s->tokens.value;
+    size_t i, known = 0, working = 0;
     json_array_foreach(list, i, slot)
     {
         int64_t task, decoded;
         if (i >= SLOTS_MAX || !read_slot(slot, &task, &decoded))
             continue;
         known++;
-        bool same = s->seen && s->slots[i].task == task && decoded >= s->slots[i].decoded;
+        working += json_is_true(json_object_get(slot, "is_processing"));
+        bool same = s->tokens.seen && s->slots[i].task == task && decoded >= s->slots[i].decoded;
         tokens += (double)(decoded - (same ? s->slots[i].decoded : 0));
         s->slots[i].task = task;
         s->slots[i].decoded = decoded;
@@ -236,5 +270,10 @@ struct reading model_server_slots(struct server_speed *s, struct str slots, stru
     /* Slots that have had no task yet tell nothing of tokens, but are slots. */
     bool idle = json_is_array(list) && json_array_size(list) > 0 && json_object_get(json_array_get(list, 0), "n_ctx");
     json_decref(list);
-    return known || idle ? model_server_step(s, tokens, now) : reading_absent(READING_UNSUPPORTED);
+    const struct reading untold = reading_absent(READING_UNSUPPORTED);
+    s->load = (struct server_load){.running = known || idle ? reading_ok((int64_t)working) : untold,
+                                   .waiting = untold,
+                                   .kv_permille = untold,
+                                   .preempted_milli = untold};
+    return known || idle ? model_server_step(&s->tokens, tokens, now) : untold;
 }

@@ -24,11 +24,24 @@ bool model_server_port(enum model_server kind, const struct str *args, size_t co
 
 enum { SLOTS_MAX = 64, RANKS_MAX = 256 };
 
+/* What it has to do, as its last answer says; absent where that does not say it. */
+struct server_load {
+    struct reading running, waiting; /* requests */
+    struct reading kv_permille;      /* how full the cache is; of several, the fullest */
+    struct reading preempted_milli;  /* requests that it interrupts a second, in 1/1000 */
+};
+
+/* A counter as it was seen last. */
+struct server_counter {
+    bool seen;
+    double value;
+    struct mono at;
+};
+
 /* What was seen last; zeroed before the first. */
 struct server_speed {
-    bool seen;
-    double tokens;
-    struct mono at;
+    struct server_counter tokens, preempted;
+    struct server_load load;
     struct {
         int64_t task, decoded;
     } slots[SLOTS_MAX]; /* of llama.cpp */

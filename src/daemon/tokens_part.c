@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tokens per second of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on loopback, and what they
- * say is put beside their processes in each snapshot. Without a model server it only looks at names, and libcurl is never loaded.
+ * Tokens per second, requests and caches of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on
+ * loopback, and what they say is put beside their processes in each snapshot. Without a model server it only looks at names, and
+ * libcurl is never loaded.
  */
 #include <stdio.h>
 
@@ -20,7 +21,8 @@ enum {
     ASK_WITHIN_MS = 1000,
     METRICS_MAX = 8 << 20,
     AGAIN = 12,
-    SOON = 12
+    SOON = 12,
+    SILENT_AFTER = 3
 };
 
 /* A process on a GPU and the server that it belongs to. */
@@ -33,8 +35,11 @@ struct served {
     char address[LISTEN_ADDRESS_SIZE];
     int wait, tried; /* rounds until it is looked for again, and how often it was */
     struct server_speed speed;
-    struct reading tokens_milli;
-    bool there; /* in the newest snapshot */
+    struct reading tokens_milli; /* FAILED: it has answered before, and does not now */
+    bool told;                   /* its last answer is in `speed` */
+    bool answered;               /* at any time */
+    int silent;                  /* how often in a row it did not */
+    bool there;                  /* in the newest snapshot */
 };
 
 struct tokens_part {
@@ -79,14 +84,26 @@ static void find_served(struct tokens_part *t, const struct snapshot *s)
     t->own_count = kept;
 }
 
-static bool ask_page(struct tokens_part *t, const struct served *e, const char *page, struct buf *answer)
+/* True: it has the page. One that answers anything at all is not silent. */
+static bool ask_page(struct tokens_part *t, struct served *e, const char *page, struct buf *answer)
 {
     char url[96];
     struct error err = {0};
     snprintf(url, sizeof url, "http://%s:%u/%s", e->address, e->port, page);
     const struct http_request request = {
         .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->poller.stop};
-    return http_call(t->poller.env, &request, answer, &err) == 200;
+    int status = http_call(t->poller.env, &request, answer, &err);
+    e->silent = status < 0 ? e->silent + 1 : 0;
+    e->answered |= status == 200;
+    return status == 200;
+}
+
+/* What is not known: it does not say it, or it says nothing any more. A server under load may miss a question or two. */
+static struct reading unanswered(const struct served *e)
+{
+    return reading_absent(!e->answered || e->silent == 0 ? READING_UNSUPPORTED
+                          : e->silent < SILENT_AFTER     ? READING_PENDING
+                                                         : READING_FAILED);
 }
 
 /* llama.cpp answers /props also when its model sleeps, and a look at its slots would wake that. */
@@ -96,12 +113,15 @@ static struct reading ask_speed(struct tokens_part *t, struct served *e)
     bool slots = e->kind == SERVER_LLAMA_CPP;
     if (slots) {
         AUTO_BUF struct buf props = BUF(METRICS_MAX);
-        enum reading_state awake = ask_page(t, e, "props", &props) ? model_server_awake(buf_view(&props)) : READING_UNSUPPORTED;
+        if (!ask_page(t, e, "props", &props))
+            return unanswered(e);
+        enum reading_state awake = model_server_awake(buf_view(&props));
         if (awake != READING_OK)
             return reading_absent(awake);
     }
     if (!ask_page(t, e, slots ? "slots" : "metrics", &answer))
-        return reading_absent(READING_UNSUPPORTED);
+        return unanswered(e);
+    e->told = true;
     return (slots ? model_server_slots : model_server_speed)(&e->speed, buf_view(&answer), clock_mono(&clock_system));
 }
 
@@ -153,6 +173,7 @@ static void ask_all(struct tokens_part *t)
 {
     for (size_t i = 0; i < t->own_count && !t->poller.stop; i++) {
         struct served *e = &t->own[i];
+        e->told = false;
         if (e->port) {
             /* Looked up each time: a port that was given up may be a worker's by now. */
             e->tokens_milli = find_front(t, e, e->server) ? ask_speed(t, e) : reading_absent(READING_UNSUPPORTED);
@@ -182,6 +203,17 @@ static int64_t tokens_part_look(void *part)
 
 /* ---- in each snapshot: called by the engine ---- */
 
+static void show(struct process *p, const struct served *e)
+{
+    const struct reading none = reading_absent(e->tokens_milli.state);
+    const struct server_load untold = {none, none, none, none}, *load = e->told ? &e->speed.load : &untold;
+    p->tokens_milli = e->tokens_milli;
+    p->requests_running = load->running;
+    p->requests_waiting = load->waiting;
+    p->kv_cache_permille = load->kv_permille;
+    p->preempted_milli = load->preempted_milli;
+}
+
 static void annotate(void *part, struct snapshot *s)
 {
     const struct tokens_part *t = part;
@@ -190,7 +222,7 @@ static void annotate(void *part, struct snapshot *s)
             struct process *p = &s->gpus[g].processes[k];
             for (size_t i = 0; i < t->shown_count; i++)
                 if (t->shown[i].pid == p->pid && t->shown[i].start_key == p->start_key)
-                    p->tokens_milli = t->shown[i].tokens_milli;
+                    show(p, &t->shown[i]);
         }
 }
 

@@ -59,3 +59,25 @@ def test_a_process_that_is_no_model_server_is_not_asked(nvml, server):
     eventually(lambda: process_of(d, pid))
     throughout(2, lambda: asked() == [])
     assert speed_of(d, pid) is None
+
+
+def findings_of(d):
+    return [f["code"] for f in d.json("/api/gpu/metrics?max_age_ms=0")["findings"]]
+
+
+@pytest.mark.slow
+def test_a_full_cache_and_a_server_that_falls_silent_are_found(nvml, server, tmp_path):
+    pages = {"/metrics": VLLM + "vllm:num_requests_running 8.0\nvllm:num_requests_waiting 5.0\nvllm:kv_cache_usage_perc 0.99\n"}
+    pid, asked = server("vllm", "serve", "Qwen/Qwen3-8B", "--port", "PORT", pages=pages, child=worker("VLLM::EngineCore"))
+    d = nvml(script(pid), "--interval", "0.5")
+    eventually(lambda: (p := process_of(d, pid)) and p["requests_waiting"] == 5 and p["requests_running"] == 8 and p["kv_cache_percent"] == 99, explain=lambda: (process_of(d, pid), d.log()))
+    eventually(lambda: "kv_cache_full" in findings_of(d), explain=lambda: findings_of(d))
+    assert "server_silent" not in findings_of(d)
+    hang = tmp_path / "server-0" / "log.hang"
+    hang.touch()  # it listens, and says nothing
+    eventually(lambda: "server_silent" in findings_of(d), explain=lambda: (process_of(d, pid), findings_of(d), d.log()))
+    silent = process_of(d, pid)
+    assert all(silent[key] is None and silent["absent"][key] == "failed" for key in ("tokens_per_second", "requests_waiting", "kv_cache_percent"))
+    assert "kv_cache_full" not in findings_of(d)
+    hang.unlink()
+    eventually(lambda: "server_silent" not in findings_of(d) and "kv_cache_full" in findings_of(d), explain=lambda: (process_of(d, pid), findings_of(d)))

@@ -44,6 +44,7 @@ void detect_clocks(const struct facts *f, struct collection *c);   /* far too lo
 void detect_fan(const struct facts *f, struct collection *c);      /* set by hand, and too slow for the heat */
 void detect_link(const struct facts *f, struct collection *c);     /* fewer lanes than it could have */
 void detect_memory(const struct facts *f, struct collection *c);   /* without an owner, moved to the host, full at an end */
+void detect_serving(const struct facts *f, struct collection *c);  /* model servers: full caches, queues, silence */
 void detect_job(const struct facts *f, struct collection *c);      /* a rank that the others of its job wait for */
 void detect_lease(const struct facts *f, struct collection *c);    /* programs on a GPU that another has leased */
 void detect_trust(const struct facts *f, struct collection *c);    /* utilization that other readings contradict */

@@ -45,6 +45,12 @@ static const struct {
     {FINDING_STRAGGLER, "See what limits each of its ranks: whirr ps --sort job"},
     {FINDING_RANKS_WAIT,
      "Look into the logs of its ranks: a rank that failed, or a collective that not all of them call, leaves them waiting."},
+    {FINDING_SERVER_SILENT, "Look into its log; what it is doing meanwhile: whirr why"},
+    {FINDING_PREEMPTIONS,
+     "Let it work on fewer requests at once (vLLM: --max-num-seqs), or give its cache more memory (--gpu-memory-utilization)."},
+    {FINDING_KV_CACHE_FULL, "Give its cache more memory (vLLM: --gpu-memory-utilization), limit the context (--max-model-len), or "
+                            "start a second server: whirr fit"},
+    {FINDING_REQUESTS_QUEUE, "Start a second server, or a smaller model, where there is room: whirr fit"},
     {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
 };
 

@@ -3,8 +3,8 @@
 
 What it does stands as JSON in TRIPWIRES: "log" (a line for each touch: the path of a request, or "wire" and the bytes that came), "ready"
 (where it writes the PID of its innermost child when everything listens), "port" and "pages" (path: body; {tokens} counts 200 a second), "wires"
-(how many ports it opens that speak another protocol, as those of a process group do) and "child" ("argv" and a plan of its own). Ends when its
-stdin does, and its children with it.
+(how many ports it opens that speak another protocol, as those of a process group do) and "child" ("argv" and a plan of its own). While
+there is a file of the log's name with ".hang" behind it, it answers nothing. Ends when its stdin does, and its children with it.
 """
 import http.server
 import json
@@ -27,6 +27,8 @@ def note(line):
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         note(self.path)
+        while os.path.exists(PLAN["log"] + ".hang"):
+            time.sleep(0.05)
         page = PLAN["pages"].get(self.path)
         self.send_response(404 if page is None else 200)
         self.end_headers()

@@ -79,6 +79,42 @@ static void sglang_is_read_by_what_moves_while_a_request_runs(void **state)
     }
 }
 
+static void requests_and_caches_are_read_where_they_are_told(void **state)
+{
+    (void)state;
+    static const char busy[] = "vllm:num_requests_running{engine=\"0\",model_name=\"m\"} 3.0\n"
+                               "vllm:num_requests_running{engine=\"1\",model_name=\"m\"} 4.0\n"
+                               "vllm:num_requests_waiting{engine=\"0\"} 9.0\n"
+                               "vllm:num_requests_waiting_by_reason{reason=\"capacity\"} 9.0\n"
+                               "vllm:%s{engine=\"0\"} 0.5\nvllm:%s{engine=\"1\"} 0.975\n"
+                               "vllm:num_preemptions_total{engine=\"0\"} %d.0\n";
+    char text[2048];
+    struct server_speed s = {0};
+    snprintf(text, sizeof text, busy, "kv_cache_usage_perc", "kv_cache_usage_perc", 10);
+    say(&s, text, 1000);
+    assert_int_equal(s.load.running.value, 7);
+    assert_int_equal(s.load.waiting.value, 9);
+    assert_int_equal(s.load.kv_permille.value, 975); /* the fullest */
+    assert_int_equal(s.load.preempted_milli.state, READING_PENDING);
+    snprintf(text, sizeof text, busy, "gpu_cache_usage_perc", "gpu_cache_usage_perc", 20); /* as it was called before 0.9.2 */
+    say(&s, text, 6000);
+    assert_int_equal(s.load.kv_permille.value, 975);
+    assert_int_equal(s.load.preempted_milli.value, 2000);
+    s = (struct server_speed){0};
+    say(&s,
+        "sglang:num_running_reqs{tp_rank=\"0\"} 5\nsglang:num_running_reqs{tp_rank=\"1\"} 5\nsglang:num_queue_reqs 0\n"
+        "sglang:token_usage 0.25\n",
+        1000);
+    assert_int_equal(s.load.running.value, 5); /* ranks of one replica say the same */
+    assert_int_equal(s.load.waiting.value, 0);
+    assert_int_equal(s.load.kv_permille.value, 250);
+    assert_int_equal(s.load.preempted_milli.state, READING_UNSUPPORTED);
+    s = (struct server_speed){0};
+    say(&s, "vllm:generation_tokens_total 5\nvllm:kv_cache_usage_perc 97.5\n", 1000); /* not a share: not believed */
+    assert_int_equal(s.load.running.state, READING_UNSUPPORTED);
+    assert_int_equal(s.load.kv_permille.state, READING_UNSUPPORTED);
+}
+
 static uint16_t port_of(enum model_server kind, const char *line)
 {
     struct str args[64], rest = str_from(line);
@@ -218,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(tokens_of_all_engines_are_added_and_divided_by_the_time),
         TEST(sglang_is_read_by_what_moves_while_a_request_runs),
+        TEST(requests_and_caches_are_read_where_they_are_told),
         TEST(only_the_front_of_a_server_names_a_port),
         TEST(a_sleeping_model_and_a_router_are_left_alone),
         TEST(slots_of_llama_cpp_tell_what_they_decoded),

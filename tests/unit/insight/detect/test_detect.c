@@ -160,6 +160,61 @@ static void memory_that_moved_to_the_host_is_found(void **state)
     assert_null(found(&l, detect_memory, FINDING_MEMORY_SPILLED));
 }
 
+/* ---- model servers ---- */
+
+static struct look serving(int64_t running, int64_t waiting, int64_t kv_permille)
+{
+    struct look l = busy();
+    struct process *p = add_process(&l, 7, "vllm", 60 * GIB);
+    p->tokens_milli = reading_ok(90000);
+    p->requests_running = reading_ok(running);
+    p->requests_waiting = reading_ok(waiting);
+    p->kv_cache_permille = reading_ok(kv_permille);
+    return l;
+}
+
+static void a_full_cache_is_found_while_requests_wait(void **state)
+{
+    (void)state;
+    struct look l = serving(30, 2, 990);
+    FINDS(&l, detect_serving, FINDING_KV_CACHE_FULL, "full (99%), and 2 requests wait");
+    l = serving(30, 0, 990); /* full, and enough for all */
+    assert_null(found(&l, detect_serving, FINDING_KV_CACHE_FULL));
+    l = serving(30, 2, 700);
+    assert_null(found(&l, detect_serving, FINDING_KV_CACHE_FULL));
+    l = serving(30, 2, 990);
+    l.gpu->processes[0].requests_waiting = reading_absent(READING_UNSUPPORTED);
+    assert_null(found(&l, detect_serving, FINDING_KV_CACHE_FULL));
+}
+
+static void a_queue_is_found_where_more_wait_than_run(void **state)
+{
+    (void)state;
+    struct look l = serving(4, 9, 300);
+    FINDS(&l, detect_serving, FINDING_REQUESTS_QUEUE, "9 requests wait at vllm, which is working on 4");
+    l = serving(16, 9, 300);
+    assert_null(found(&l, detect_serving, FINDING_REQUESTS_QUEUE));
+    l = serving(1, 3, 300);
+    assert_null(found(&l, detect_serving, FINDING_REQUESTS_QUEUE));
+}
+
+static void interrupted_requests_and_silence_are_found(void **state)
+{
+    (void)state;
+    struct look l = serving(30, 2, 600);
+    l.gpu->processes[0].preempted_milli = reading_ok(2000);
+    FINDS(&l, detect_serving, FINDING_PREEMPTIONS, "interrupts 120 requests a minute");
+    l = serving(30, 2, 600);
+    l.gpu->processes[0].preempted_milli = reading_ok(0);
+    assert_null(found(&l, detect_serving, FINDING_PREEMPTIONS));
+    l = serving(30, 2, 600);
+    l.gpu->processes[0].tokens_milli = reading_absent(READING_FAILED);
+    FINDS(&l, detect_serving, FINDING_SERVER_SILENT, "vllm has stopped answering");
+    l = serving(30, 2, 600);
+    l.gpu->processes[0].tokens_milli = reading_absent(READING_UNSUPPORTED); /* it never said anything */
+    assert_null(found(&l, detect_serving, FINDING_SERVER_SILENT));
+}
+
 /* ---- clocks ---- */
 
 static struct look slow(void)
@@ -415,6 +470,9 @@ int main(void)
         TEST(memory_of_a_process_that_just_ended_is_still_being_freed),
         TEST(memory_is_owned_where_owners_cannot_be_listed),
         TEST(memory_that_the_driver_reserves_needs_no_owner),
+        TEST(a_full_cache_is_found_while_requests_wait),
+        TEST(a_queue_is_found_where_more_wait_than_run),
+        TEST(interrupted_requests_and_silence_are_found),
         TEST(memory_that_moved_to_the_host_is_found),
         TEST(low_clocks_under_load_say_what_holds_them),
         TEST(low_clocks_have_other_reasons),

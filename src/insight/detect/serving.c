@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Model servers, by what they say themselves: a full KV cache while requests wait, requests that are interrupted, a queue, and one
+ * that has stopped answering.
+ */
+#include "insight/detect/detect.h"
+#include "insight/facts/words.h"
+
+enum {
+    KV_FULL_PERMILLE = 950, /* the last blocks are too few for another request */
+    QUEUE_LEAST = 4,        /* a few requests wait for a moment at any server */
+};
+
+static void find_silent(const struct facts *f, const struct process *p, const char *who, struct collection *c)
+{
+    if (p->tokens_milli.state == READING_FAILED)
+        collect(c, f->gpu, FINDING_SERVER_SILENT, SEVERITY_WARNING, 0.8, p->pid, "GPU %d: %s has stopped answering", f->gpu->index,
+                who);
+}
+
+static void find_full_cache(const struct facts *f, const struct process *p, const char *who, struct collection *c)
+{
+    int64_t kv, waiting, preempted;
+    bool full = reading_get(p->kv_cache_permille, &kv) && kv >= KV_FULL_PERMILLE;
+    if (full && reading_get(p->requests_waiting, &waiting) && waiting > 0)
+        collect(c, f->gpu, FINDING_KV_CACHE_FULL, SEVERITY_NOTICE, 0.9, p->pid,
+                "GPU %d: the KV cache of %s %s full (%lld%%), and %lld request%s", f->gpu->index, who, is(f), percent(kv),
+                (long long)waiting, waiting == 1 ? " waits" : "s wait");
+    if (reading_get(p->preempted_milli, &preempted) && preempted > 0)
+        collect(c, f->gpu, FINDING_PREEMPTIONS, SEVERITY_NOTICE, 0.9, p->pid,
+                "GPU %d: %s interrupts %lld requests a minute because its KV cache %s full", f->gpu->index, who,
+                (long long)(preempted * 60 / 1000 > 0 ? preempted * 60 / 1000 : 1), is(f));
+}
+
+static void find_queue(const struct facts *f, const struct process *p, const char *who, struct collection *c)
+{
+    int64_t running, waiting;
+    if (reading_get(p->requests_waiting, &waiting) && reading_get(p->requests_running, &running) && waiting >= QUEUE_LEAST &&
+        waiting > running)
+        collect(c, f->gpu, FINDING_REQUESTS_QUEUE, SEVERITY_NOTICE, 0.9, p->pid,
+                "GPU %d: %lld requests wait at %s, which %s working on %lld", f->gpu->index, (long long)waiting, who, is(f),
+                (long long)running);
+}
+
+void detect_serving(const struct facts *f, struct collection *c)
+{
+    char who[PROCESS_WORDS];
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        process_words(p, LONG_NAME, who);
+        find_silent(f, p, who, c);
+        find_full_cache(f, p, who, c);
+        find_queue(f, p, who, c);
+    }
+}
