@@ -43,7 +43,7 @@ GPU = {
         "fan_percent fan_rpm clock_graphics_mhz clock_memory_mhz encoder_percent decoder_percent pcie_generation pcie_width "
         "pcie_rx_bytes_per_second pcie_tx_bytes_per_second sm_active_percent tensor_active_percent dram_active_percent "
         "ecc_corrected ecc_uncorrected").split()},
-    "performance_state": Null(str), "throttle_reasons": Null([str]), "instances": list, "processes": Null([PROCESS]), "absent": dict,
+    "performance_state": Null(str), "throttle_reasons": Null([str]), "instances": list, "leases": list, "processes": Null([PROCESS]), "absent": dict,
 }
 METRICS = {"timestamp": TIME, "host": str, "sources": [str], "gpus": [GPU]}
 SUMMARY = {

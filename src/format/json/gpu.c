@@ -152,18 +152,18 @@ void json_activity(struct json_writer *j, const struct activity *a)
     jw_end(j);
 }
 
-static void gpu_lease(struct json_writer *j, const struct gpu_lease *l)
+/* An array: of a GPU, null says that something is not known. */
+static void gpu_leases(struct json_writer *j, const struct gpu_lease *l)
 {
-    jw_key(j, "lease");
-    if (!l->id[0]) {
-        jw_null(j);
-        return;
+    jw_key_array(j, "leases");
+    if (l->id[0]) {
+        jw_object(j);
+        jw_key_text(j, "id", l->id);
+        jw_key_text(j, "user", l->user);
+        jw_key_bool(j, "reserved", l->reserved);
+        json_time(j, "until", l->until);
+        jw_end(j);
     }
-    jw_object(j);
-    jw_key_text(j, "id", l->id);
-    jw_key_text(j, "user", l->user);
-    jw_key_bool(j, "reserved", l->reserved);
-    json_time(j, "until", l->until);
     jw_end(j);
 }
 
@@ -183,7 +183,7 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
     json_words(j, "error_message", gpu->error_message);
     jw_key_text(j, "fan_state", fan_state_name(fan_judge(gpu).state));
     json_activity(j, &gpu->activity);
-    gpu_lease(j, &gpu->lease);
+    gpu_leases(j, &gpu->lease);
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         jw_key(j, metric_table[i].json);
         metric_value(j, &metric_table[i], gpu->metric[i]);
