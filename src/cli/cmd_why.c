@@ -122,11 +122,10 @@ static int why_run(struct cli *cli)
     const struct options *o = cli->options;
     if (options_has(o, "codes"))
         return show_codes(cli);
-    if (options_has(o, "fleet") && (options_has(o, "job") || o->argument_count))
-        return cli_usage(cli, "a %s is explained on its own host; whirr ps --by job --fleet shows where it runs",
-                         o->argument_count ? "process" : "job");
+    if (options_has(o, "fleet") && o->argument_count)
+        return cli_usage(cli, "a process is explained on its own host; whirr ps --fleet shows where it runs");
     if (options_has(o, "fleet"))
-        return fleet_run(cli, FLEET_WHY);
+        return fleet_run(cli, options_has(o, "job") ? FLEET_JOB : FLEET_WHY);
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
         if (options_has(o, "store") || options_has(o, "host"))
             return cli_usage(cli, "--store and --host need --at or --since");
@@ -146,7 +145,9 @@ static int why_run(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "idle", .help = "List what keeps each GPU from idling, and who has it open; wakes no GPU"},
-    {.name = "job", .argument = "ID", .help = "Explain only the GPUs of this job: a Slurm job, a run of torchrun, a pod"},
+    {.name = "job",
+     .argument = "ID",
+     .help = "Explain only this job: a Slurm job, a run of torchrun, a pod; with --fleet, over all its hosts"},
     {.name = "codes", .help = "List every code of a finding with its severity and meaning"},
     {.name = "at",
      .argument = "TIME",

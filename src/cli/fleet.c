@@ -25,6 +25,7 @@ static bool write_table(struct cli *cli, const struct fleet *f, struct buf *out)
     case FLEET_STATUS: fleet_table_status(out, &cli->page, f, &view); break;
     case FLEET_PS: fleet_table_ps(out, &cli->page, f, &view); break;
     case FLEET_WHY: fleet_table_why(out, &cli->page, f, &view); break;
+    case FLEET_JOB: return fleet_table_job(out, &cli->page, f, &view);
     case FLEET_FIT: return fleet_table_fit(out, &cli->page, f, &view);
     case FLEET_REPORT: break;
     }
@@ -34,15 +35,16 @@ static bool write_table(struct cli *cli, const struct fleet *f, struct buf *out)
 static bool write_json(struct cli *cli, const struct fleet *f, struct buf *out)
 {
     struct json_writer j = show_json(cli, out);
-    bool fits = true;
+    bool found = true;
     switch (asked) {
     case FLEET_STATUS: fleet_json_status(&j, f); break;
     case FLEET_PS: fleet_json_ps(&j, f, &view); break;
     case FLEET_WHY: fleet_json_why(&j, f); break;
-    case FLEET_FIT: fits = fleet_json_fit(&j, f, &view); break;
+    case FLEET_JOB: found = fleet_json_job(&j, f, &view); break;
+    case FLEET_FIT: found = fleet_json_fit(&j, f, &view); break;
     case FLEET_REPORT: break;
     }
-    return fits;
+    return found;
 }
 
 static int render_bill(struct cli *cli, const struct fleet_place *place, struct buf *out, struct error *err)
@@ -65,6 +67,8 @@ static unsigned wants(const struct cli *cli)
 {
     if (asked == FLEET_PS)
         return FLEET_WANT_PROCESSES;
+    if (asked == FLEET_JOB)
+        return FLEET_WANT_PROCESSES | FLEET_WANT_LIMITS;
     return cli->json ? FLEET_WANT_GPUS : asked == FLEET_FIT ? FLEET_WANT_ROOM : FLEET_WANT_HOSTS;
 }
 
@@ -150,6 +154,8 @@ int fleet_run(struct cli *cli, enum fleet_what what)
         view.user = options_value(o, "user", NULL);
         view.by = fleet_by(options_value(o, "by", ""));
     }
+    if (what == FLEET_JOB)
+        view.job = options_value(o, "job", "");
     if (what == FLEET_REPORT) {
         int status = read_bill(cli);
         if (status != EXIT_FINE)

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "fleet/fleet.h"
 
-enum fleet_what { FLEET_STATUS, FLEET_PS, FLEET_WHY, FLEET_FIT, FLEET_REPORT };
+enum fleet_what { FLEET_STATUS, FLEET_PS, FLEET_WHY, FLEET_JOB, FLEET_FIT, FLEET_REPORT };
 
 extern const char *const fleet_keys[]; /* of --by, in the order of enum fleet_by */
 

@@ -31,6 +31,7 @@ enum fleet_question {
     FLEET_PROCESS_MEMORY,
     FLEET_PROCESS_UTIL,
     FLEET_PROCESS_POWER,
+    FLEET_PROCESS_LIMIT,
     FLEET_QUESTIONS
 };
 
@@ -42,8 +43,8 @@ enum fleet_question {
 #define VANISHED                                                                                             \
     "(" HOSTS_AT(" offset 10m") " or " HOSTS_AT(" offset 1h") " or " HOSTS_AT(" offset 6h") " or " HOSTS_AT( \
         " offset 1d") " or " HOSTS_AT(" offset 3d") " or " HOSTS_AT(" offset 7d") ") unless on (host,instance) " HOSTS_AT("")
-#define OF_A_PROCESS(series) \
-    "sum by (host,instance,gpu,mig_uuid,process,user,container,namespace,pod,hpc_job) (" series "{process!=\"(unattributed)\"})"
+#define PROCESS_LABELS "host,instance,gpu,mig_uuid,process,user,container,namespace,pod,hpc_job"
+#define OF_A_PROCESS(series) "sum by (" PROCESS_LABELS ") (" series "{process!=\"(unattributed)\"})"
 
 static const struct {
     const char *query;
@@ -64,6 +65,7 @@ static const struct {
     [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_UTIL] = {OF_A_PROCESS("gpu_process_utilization_percent"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_POWER] = {OF_A_PROCESS("gpu_process_power_watts"), FLEET_WANT_PROCESSES},
+    [FLEET_PROCESS_LIMIT] = {"max by (" PROCESS_LABELS ",limit) (gpu_process_limit{hpc_job!=\"\"})", FLEET_WANT_LIMITS},
 };
 
 static void cleanup_json(json_t **json)
@@ -200,7 +202,7 @@ void fleet_pod_name(const char *space, const char *pod, char *to, size_t size)
     copy(to, size, text);
 }
 
-/* The three figures of a group come in three series: they are put together when all are there. */
+/* The figures of a group come in a series each: they are put together when all are there. */
 static int take_process(struct taking *t, const struct vector_row *row)
 {
     struct fleet *f = t->fleet;
@@ -219,6 +221,10 @@ static int take_process(struct taking *t, const struct vector_row *row)
     switch (t->question) {
     case FLEET_PROCESS_MEMORY: p->mem_bytes = scaled(row->value, 1); break;
     case FLEET_PROCESS_UTIL: p->util_permille = scaled(row->value, 10); break;
+    case FLEET_PROCESS_LIMIT:
+        if (limit_from_name(vector_label(row, "limit"), &p->limit))
+            p->limit_permille = reading_or(scaled(row->value, 1000), 0);
+        break;
     default: p->power_mw = scaled(row->value, 1000); break;
     }
     return 0;
@@ -234,6 +240,14 @@ static int by_process(const void *a, const void *b)
     order = order ? order : strcmp(x->container, y->container);
     order = order ? order : strcmp(x->pod, y->pod);
     return order ? order : strcmp(x->job, y->job);
+}
+
+static void keep_larger_limit(struct fleet_process *to, const struct fleet_process *from)
+{
+    if (from->limit_permille <= to->limit_permille)
+        return;
+    to->limit = from->limit;
+    to->limit_permille = from->limit_permille;
 }
 
 static void fetch_add(struct reading *to, struct reading from)
@@ -255,6 +269,7 @@ void fleet_join_processes(struct fleet *f)
         fetch_add(&f->processes[kept - 1].mem_bytes, f->processes[i].mem_bytes);
         fetch_add(&f->processes[kept - 1].util_permille, f->processes[i].util_permille);
         fetch_add(&f->processes[kept - 1].power_mw, f->processes[i].power_mw);
+        keep_larger_limit(&f->processes[kept - 1], &f->processes[i]);
     }
     f->process_count = kept;
 }
@@ -329,7 +344,8 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     case FLEET_GPUS: return take_gpu(t, row);
     case FLEET_PROCESS_MEMORY:
     case FLEET_PROCESS_UTIL:
-    case FLEET_PROCESS_POWER: return take_process(t, row);
+    case FLEET_PROCESS_POWER:
+    case FLEET_PROCESS_LIMIT: return take_process(t, row);
     case FLEET_FINDINGS: return take_finding(t, row);
     case FLEET_VANISHED:
     case FLEET_DOWN: return take_silent(t, row);

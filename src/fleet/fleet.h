@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * All hosts at one moment, from a database that answers PromQL or from the PostgreSQL that they write their history into: fetched
- * and shown worst first. What is wrong with a GPU is what its own host found; only silence, of a host that was there and is not, is
- * judged here.
+ * and shown worst first. What is wrong with a GPU is what its own host found; only what no host sees alone is
+ * judged here: silence of a host that was there, and for whom a job on several hosts waits.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"
+#include "model/limit.h"
 
 struct part_ops;
 
@@ -64,6 +65,8 @@ struct fleet_process {
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_NAME_SIZE];
     char pod[PROCESS_CONTAINER_NAME_SIZE], job[PROCESS_JOB_SIZE]; /* "NAMESPACE/POD"; "": none */
     struct reading mem_bytes, util_permille, power_mw;
+    enum limit limit; /* what limited it most; LIMIT_UNJUDGED: not asked, or not known */
+    int64_t limit_permille;
 };
 
 struct fleet {
@@ -85,6 +88,7 @@ enum fleet_want {
     FLEET_WANT_HOSTS = 1 << 0,
     FLEET_WANT_ROOM = 1 << 1,
     FLEET_WANT_PROCESSES = 1 << 2,
+    FLEET_WANT_LIMITS = 1 << 3, /* of the processes of jobs */
     FLEET_WANT_GPUS = FLEET_WANT_HOSTS | FLEET_WANT_ROOM, /* all that is known of a GPU */
     FLEET_WANT_ALL = FLEET_WANT_GPUS | FLEET_WANT_PROCESSES
 };
@@ -158,6 +162,7 @@ struct fleet_view {
     bool all;         /* else what fits on one screen */
     const char *user; /* only this one's processes; NULL: those of all users */
     enum fleet_by by;
+    const char *job;    /* of why: this one only; NULL: all hosts */
     int64_t size_bytes; /* of fit */
 };
 
@@ -166,12 +171,15 @@ enum { FLEET_ROWS = 40 };
 void fleet_table_status(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
 void fleet_table_why(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
 void fleet_table_ps(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
+/* True: a process of the job is there. */
+bool fleet_table_job(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
 /* True: it fits somewhere. */
 bool fleet_table_fit(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v);
 
 void fleet_json_status(struct json_writer *j, const struct fleet *f);
 void fleet_json_why(struct json_writer *j, const struct fleet *f);
 void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
+bool fleet_json_job(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
 bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct fleet_view *v);
 
 /* ---- Energy and its cost over a span, by host (the GPUs' own counters) or by user, container, pod or job (power of processes over

@@ -101,6 +101,9 @@ static int take_process(void *user, const struct host_process *from)
     f->processes = list;
     struct fleet_process *p = &list[f->process_count++];
     *p = (struct fleet_process){.mem_bytes = from->mem_bytes, .util_permille = from->util_permille, .power_mw = from->power_mw};
+    /* A minute has one limit: the one that held longest. */
+    p->limit = from->limit;
+    p->limit_permille = from->limit == LIMIT_UNJUDGED ? 0 : 1000;
     copy(p->host, sizeof p->host, from->host);
     write_index(p->gpu, from->gpu_index);
     copy(p->process, sizeof p->process, from->who.name);

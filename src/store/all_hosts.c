@@ -174,7 +174,7 @@ static void write_processes(const struct store *s, int64_t now_ms, struct buf *s
         sql,
         "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
         "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
-        "CASE WHEN m.ms >= %d THEN m.energy_mj * 1000 / m.ms END FROM (SELECT DISTINCT ON (x.process_id) x.*, "
+        "CASE WHEN m.ms >= %d THEN m.energy_mj * 1000 / m.ms END, m.limit_code FROM (SELECT DISTINCT ON (x.process_id) x.*, "
         "LEAST(y.last_seen_ms - x.minute * 60000, 60000) AS ms "
         "FROM process_minutes x JOIN processes y ON y.id = x.process_id WHERE x.minute > %lld AND x.samples > 0 AND y.ended = 0 "
         "ORDER BY x.process_id, y.last_seen_ms - x.minute * 60000 >= %d DESC, x.minute DESC) m JOIN processes p ON p.id = "
@@ -195,6 +195,9 @@ int all_hosts_processes(struct store *s, host_process_fn *each, void *user, stru
         p.mem_bytes = read_column(q, 7);
         p.util_permille = read_column(q, 8);
         p.power_mw = read_column(q, 9);
+        char limit[32];
+        str_copy(limit, sizeof limit, db_text(q, 10));
+        limit_from_name(limit, &p.limit);
         rc = each(user, &p);
     }
     return rc;

@@ -6,6 +6,7 @@
 #include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"
+#include "model/limit.h"
 #include "store/store.h"
 
 enum {
@@ -48,6 +49,7 @@ struct host_process {
     int gpu_index;
     struct process who; /* name, user, container and job */
     struct reading mem_bytes, util_permille, power_mw;
+    enum limit limit; /* of the last minute; LIMIT_UNJUDGED: not known */
 };
 typedef int host_process_fn(void *user, const struct host_process *process);
 int all_hosts_processes(struct store *s, host_process_fn *each, void *user, struct error *err);

@@ -84,6 +84,12 @@ def exposition(now):
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)
             add("gpu_process_utilization_percent", process, 50)
             add("gpu_process_power_watts", process, 300)
+            # Of job 4001 all wait for a rank of gpu21; nobody waits in job 4000; older hosts tell nothing.
+            if host != 7:
+                late = (host, gpu) == (21, 2)
+                limit = "compute" if host % 2 == 0 else "loaders" if late else "kernel_wait" if host % 4 == 1 else "straggler_wait"
+                add("gpu_process_limit", dict(process, limit=limit), 0.8)
+                add("gpu_process_limit", dict(process, limit="pcie_in"), 0.1)
             add("gpu_process_memory_bytes", dict(labels, process="(unattributed)", user="", container=""), GIB)
     return "".join(f"# TYPE {name} gauge\n" + "\n".join(series) + "\n" for name, series in lines.items()) + "# EOF\n"
 
@@ -148,6 +154,25 @@ def test_why_names_only_what_is_unusual(fleet, ask):
     assert len(lines) == 12 and lines[1].startswith("gpu17: GPU 3 is lost") and lines[1].endswith("whirr --host gpu17 why")
     found = json.loads(ask("why", "--fleet", fleet.url, "--json").stdout)
     assert [h["host"] for h in found["hosts"]] == WORST and [g["up"] for g in found["hosts"][0]["gpus"]] == [True, False]
+
+
+def test_a_job_on_many_hosts_waits_for_one_of_its_ranks(fleet, ask):
+    lines = ask("why", "--fleet", fleet.url, "--job", "4001").stdout.splitlines()
+    assert lines[0] == "Job 4001, 599 processes on 150 hosts: 594 wait for GPU 2 of gpu21, where python3 is limited by its loader processes.", lines[0]
+    assert lines[2].split()[:2] == ["gpu21", "2"] and lines[2].endswith("waits for its loaders"), lines[:4]
+    assert lines[-2:] == ["and 559 more processes; --all shows them", "What that rank is doing: whirr --host gpu21 why python3"], lines[-2:]
+    found = json.loads(ask("why", "--fleet", fleet.url, "--job", "4001", "--json").stdout)
+    assert [(p["host"], p["gpu"], p["limit"], p["limit_percent"]) for p in found["processes"] if p["waited_for"]] == [("gpu21", "2", "loaders", 80)]
+    assert found["waiting"] == 594 and {p["limit"] for p in found["processes"] if p["host"] == "gpu7"} == {None}
+
+
+def test_a_job_in_which_nobody_waits_and_one_that_is_not_there(fleet, ask):
+    done = ask("why", "--fleet", fleet.url, "--job", "4000")
+    assert done.returncode == 0 and done.stdout.splitlines()[0] == "Job 4000, 600 processes on 150 hosts: none waits for another.", done
+    done = ask("why", "--fleet", fleet.url, "--job", "12")
+    assert done.returncode == 1 and done.stdout == "No process of job 12 is in this database now.\n", done
+    done = ask("why", "--fleet", fleet.url, "train.py")
+    assert done.returncode == 2 and "a process is explained on its own host" in done.stderr, done
 
 
 def test_where_do_60_gib_fit(fleet, ask):

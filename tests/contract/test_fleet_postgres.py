@@ -45,8 +45,8 @@ INSERT INTO processes (id, gpu_id, pid, start_key, name, user_name, container, j
   sm_sum_permille, sm_count, energy_mj)
   SELECT g.id, g.id, g.id, g.id, 'python3', CASE WHEN g.host_id % 3 = 0 THEN 'bob' ELSE 'alice' END, 'train-' || g.host_id, '77', t.ms - 3600000, t.ms, 0, 0, 0, 0, 0, 0, 0
   FROM t, gpus g WHERE g.id >= 10000 AND g.host_id > 1000;
-INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, energy_mj)
-  SELECT t.ms / 60000 - back, p.id, 12, 69 * {gib}, 12 * 69 * {gib}, 12, 6000, 12, 300 * 60 * 1000 FROM t, processes p, generate_series(1, 10) back WHERE p.id >= 10000;
+INSERT INTO process_minutes (minute, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, sm_count, energy_mj, limit_code, limit_samples)
+  SELECT t.ms / 60000 - back, p.id, 12, 69 * {gib}, 12 * 69 * {gib}, 12, 6000, 12, 300 * 60 * 1000, CASE p.id WHEN 10302 THEN 'disk' ELSE 'straggler_wait' END, 12 FROM t, processes p, generate_series(1, 10) back WHERE p.id >= 10000;
 INSERT INTO energy (minute, gpu_id, energy_mj, attributed_mj, counted)
   SELECT t.ms / 60000 - back, g.id, 400 * 60 * 1000, 300 * 60 * 1000, 1 FROM t, gpus g, generate_series(1, 10) back WHERE g.id >= 10000 AND g.host_id > 1000;
 INSERT INTO energy_hours (hour, gpu_id, energy_mj, attributed_mj, counter_mj) SELECT t.ms / 3600000 - back, 10000, 3600000, 0, 0 FROM t, generate_series(3, 90) back;
@@ -119,6 +119,9 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     assert containers["train-1005"]["memory_mb"] == 4 * 69 * 1024 and containers["train-1005"]["utilization_percent"] == 4 * 50
     real = [p for p in found("ps", "--all")["processes"] if p["host"] == "real"]
     assert real and real[0]["memory_mb"] > 0
+    # For whom a job on many hosts waits.
+    job = found("why", "--job", "77")
+    assert job["answer"] == "Job 77, 400 processes on 100 hosts: 399 wait for GPU 2 of gpu30, where python3 is limited by disk.", job["answer"]
     # What it used, and what that costs.
     bill = found("report", "--since", "-1h", "--price", "0.5")
     hosts = {h["host"]: h for h in bill["hosts"]}

@@ -158,8 +158,9 @@ def test_dns_rebinding(daemon, host, fine):
 @pytest.mark.parametrize("host", ["", "localhost:80evil.com", "localhost:", "localhost:99999", "user@localhost", "localhost, evil.example", "[::1]evil.example", "[localhost]",
                                   "localhost/evil", "::1", "localhost%00", "[::1"])
 def test_a_host_that_can_be_read_in_two_ways_is_refused(daemon, host):
-    for request in (f"GET /api/gpu/devices HTTP/1.1\r\nHost: {host}\r\n\r\n", f"GET /api/gpu/devices HTTP/1.0\r\nHost: {host}\r\n\r\n",
-                    f"GET http://{host}/api/gpu/devices HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+    end = "Connection: close\r\n\r\n"
+    for request in (f"GET /api/gpu/devices HTTP/1.1\r\nHost: {host}\r\n{end}", f"GET /api/gpu/devices HTTP/1.0\r\nHost: {host}\r\n{end}",
+                    f"GET http://{host}/api/gpu/devices HTTP/1.1\r\nHost: localhost\r\n{end}"):
         status = int(daemon.raw(request.encode()).split()[1])
         if host == "localhost:":  # an empty port is none
             assert status == 200

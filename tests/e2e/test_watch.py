@@ -77,6 +77,27 @@ def test_what_a_program_used_and_what_limited_it(machine):
     assert "computing" in rows["Phases"] and rows["Limited by"].startswith("power "), rows
 
 
+LATE = "gpu NVIDIA GeForce RTX 4090\n  gpu_util 15\n  power 90000\n  power_limit 450000\n  used 18000\n  throttle 0\n  process {pid} compute 17000 14 3\n"
+
+
+def test_where_the_cpu_time_goes_while_its_own_side_limits_it(machine):
+    """One Python thread keeps the GPU waiting; without permission for samples the report says what would permit them."""
+    code = f"""
+with open(SCRIPT + ".new", "w") as f:
+    f.write({LATE!r}.format(pid=os.getpid()))
+os.rename(SCRIPT + ".new", SCRIPT)
+before = samples()
+while samples() - before < 40:
+    sum(range(20000))
+"""
+    done = machine.watch(*machine.program(code), options=("--source", "nvml", "--interval", "0.2", "--json"))
+    told = json.loads(done.stderr)
+    assert told["limited_by"] == "host_cpu", told["limits"]
+    assert "of its CPU time" in told["cpu_time"] or "perf_event" in told["cpu_time"] or "CAP_PERFMON" in told["cpu_time"], told["cpu_time"]
+    plain = json.loads(machine.watch(*machine.program("seen(os.getpid())\nwork(4)"), options=("--source", "nvml", "--interval", "0.2", "--json")).stderr)
+    assert plain["limited_by"] == "power" and plain["cpu_time"] is None, plain
+
+
 def test_as_data_into_a_file(machine):
     out = machine.folder / "run.json"
     begin = time.monotonic()

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -95,12 +97,75 @@ static void wait_for_end(int pidfd, int64_t ms)
 
 /* ---- looking ---- */
 
+/* Samples of where the program spends its CPU time are taken beside the looks: its end is noticed at once. */
+struct cpu_sampler {
+    pthread_t thread;
+    bool running, known;
+    _Atomic bool done;
+    struct mono began;
+    const struct env *env;
+    int32_t pid;
+    struct address_samples found;
+};
+
 struct looker {
     struct cli *cli;
     struct session *session; /* NULL: nothing can be sampled */
     struct watched *w;
     struct process_tree tree;
+    struct cpu_sampler sampler;
 };
+
+static void *take_cpu_samples(void *user)
+{
+    enum { SAMPLE_MS = 500 };
+    struct cpu_sampler *c = user;
+    address_samples_take(c->env, c->pid, SAMPLE_MS, &c->found);
+    c->done = true;
+    return NULL;
+}
+
+/* What came of it, unless less is known than before. */
+static void end_cpu_samples(struct looker *l)
+{
+    struct cpu_sampler *c = &l->sampler;
+    if (!c->running)
+        return;
+    pthread_join(c->thread, NULL);
+    c->running = false;
+    if (c->found.state == READING_OK || !c->known)
+        address_samples_words(&c->found, l->w->cpu_time);
+    c->known |= c->found.state == READING_OK;
+}
+
+/* The process of the program that its own side limits; 0: there is none. */
+static int32_t limited_by_host(const struct looker *l, const struct snapshot *s)
+{
+    for (size_t g = 0; g < s->gpu_count; g++)
+        for (size_t i = 0; i < s->gpus[g].process_count; i++) {
+            const struct process *p = &s->gpus[g].processes[i];
+            if (!s->gpus[g].simulated && limit_side(p->limit.code) == LIMIT_SIDE_HOST && tree_has(&l->tree, p->pid))
+                return p->pid;
+        }
+    return 0;
+}
+
+static void sample_cpu(struct looker *l, const struct snapshot *s)
+{
+    enum { AGAIN_MS = 60000 };
+    struct cpu_sampler *c = &l->sampler;
+    struct mono now = clock_mono(&clock_system);
+    if (c->running && c->done)
+        end_cpu_samples(l);
+    if (c->running || (c->began.ns && mono_since_ms(now, c->began) < AGAIN_MS))
+        return;
+    if (!(c->pid = limited_by_host(l, s)))
+        return;
+    c->env = &l->cli->env;
+    c->began = now;
+    c->done = false;
+    c->running = pthread_create(&c->thread, NULL, take_cpu_samples, c) == 0;
+}
 
 /* A sample that fails is left out: the program goes on. */
 static void watch_look(struct looker *l)
@@ -111,8 +176,10 @@ static void watch_look(struct looker *l)
         return;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(l->session, GROUP_ALL, &err);
     tree_look(&l->tree, &l->cli->env, &use);
-    if (s)
-        usage_see(&l->w->usage, s, clock_mono(&clock_system), &l->tree, &use);
+    if (!s)
+        return;
+    usage_see(&l->w->usage, s, clock_mono(&clock_system), &l->tree, &use);
+    sample_cpu(l, s);
 }
 
 /* The first look, before the program is there. -EINVAL: wrong usage. */
@@ -160,6 +227,7 @@ static void follow(struct looker *l, pid_t pid)
     }
     struct mono ended = clock_mono(&clock_system);
     struct error err = {0};
+    end_cpu_samples(l);
     AUTO_SNAPSHOT const struct snapshot *s = l->session ? session_sample(l->session, GROUP_ALL, &err) : NULL;
     if (l->session)
         usage_end(&l->w->usage, s, ended);

@@ -167,6 +167,11 @@ void watch_text(struct buf *out, const struct page *page, const struct watched *
     put_throttling(out, page, &w->usage.course);
     put_phases(out, page, &w->usage.course);
     put_limits(out, page, &w->usage.course);
+    if (w->cpu_time[0]) {
+        AUTO_BUF struct buf text = BUF(LIST_MAX);
+        buf_text(&text, w->cpu_time);
+        row(out, page, "CPU time", &text);
+    }
 }
 
 /* ---- JSON ---- */
@@ -281,6 +286,7 @@ void watch_json(struct buf *out, const struct watched *w)
     jw_key_text(&j, "currency", w->price_per_kwh > 0 ? w->currency : NULL);
     key_number(&j, "throttled_total_seconds", c->slowed_s, !w->blind);
     jw_key_text(&j, "limited_by", limit_name(course_limited_by(c)));
+    jw_key_text(&j, "cpu_time", w->cpu_time[0] ? w->cpu_time : NULL);
     json_phases(&j, c);
     json_gpus(&j, &w->usage);
     jw_end(&j);

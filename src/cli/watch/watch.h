@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "cli/command.h"
+#include "host/evidence/address_samples.h"
 #include "insight/watch/usage.h"
 
 /* One program from start to end. */
@@ -21,6 +22,7 @@ struct watched {
     const char *currency;
     bool blind; /* nothing could be sampled; `problem` says why */
     char problem[512];
+    char cpu_time[ADDRESS_WORDS]; /* where it spent its CPU time while its own side limited it; "" that was not so */
 };
 
 void watch_text(struct buf *out, const struct page *page, const struct watched *w);

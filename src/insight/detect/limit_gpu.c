@@ -41,10 +41,12 @@ static struct limit_look look(enum limit code, double confidence)
 
 int64_t limit_link_capacity(const struct gpu *gpu)
 {
+    enum { LANES_MAX = 32 };
     static const int64_t lane[] = {0, 250000000, 500000000, 985000000, 1969000000, 3938000000, 7563000000};
     int64_t generation = reading_or(gpu->pcie_generation_max, reading_or(gpu->pcie_generation, 0));
     int64_t width = reading_or(gpu->pcie_width, reading_or(gpu->pcie_width_max, 0));
-    return generation > 0 && generation < (int64_t)ARRAY_LEN(lane) ? lane[generation] * width : 0;
+    bool known = generation > 0 && generation < (int64_t)ARRAY_LEN(lane) && width > 0 && width <= LANES_MAX;
+    return known ? lane[generation] * width : 0;
 }
 
 /* Where the link is not known: that of most hosts of today. */
@@ -54,7 +56,8 @@ static struct reading link_share(const struct gpu *gpu, struct reading rate)
     int64_t capacity = limit_link_capacity(gpu), bytes;
     if (!reading_get(rate, &bytes))
         return rate;
-    return reading_ok(bytes * 1000 / (capacity ? capacity : USUAL_GB * 1000000000LL));
+    double most = capacity ? (double)capacity : USUAL_GB * 1e9;
+    return reading_ok((int64_t)((double)bytes * 1000 / most));
 }
 
 /* ---- whose readings they are ---- */
@@ -62,7 +65,7 @@ static struct reading link_share(const struct gpu *gpu, struct reading rate)
 static struct reading part_of(struct reading r, int64_t own, int64_t all)
 {
     int64_t value;
-    return all > 0 && reading_get(r, &value) ? reading_ok(value * own / all) : r;
+    return all > 0 && reading_get(r, &value) ? reading_ok((int64_t)((double)value * (double)MIN_OF(own, all) / (double)all)) : r;
 }
 
 /* A process that only copies has no share in the eyes of the driver: what the others do not have may be its own. */
@@ -165,7 +168,7 @@ static bool clocks_are_low(const struct gpu *gpu)
 {
     int64_t clock, most;
     return reading_get(gpu->clock_graphics_khz, &clock) && reading_get(gpu->clock_graphics_max_khz, &most) && clock > 0 &&
-           clock * 1000 < most * CLOCKS_LOW_PERMILLE && !(reading_or(gpu->throttle_bits, 0) & THROTTLE_SLOWED);
+           (double)clock * 1000 < (double)most * CLOCKS_LOW_PERMILLE && !(reading_or(gpu->throttle_bits, 0) & THROTTLE_SLOWED);
 }
 
 /* Single precision without tensor cores is wanted by renderers and simulations; a Python program had rather allow TF32. */

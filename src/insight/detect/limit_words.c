@@ -75,7 +75,7 @@ static bool say_copies(struct text *s, const struct gpu *gpu, enum limit code)
     int64_t bytes = reading_or(code == LIMIT_PCIE_IN ? gpu->pcie_rx_bytes_per_s : gpu->pcie_tx_bytes_per_s, 0);
     char amount[SHORT_WORDS];
     text_append(s, "moves %s %s the GPU", rate(bytes, amount), code == LIMIT_PCIE_IN ? "to" : "from");
-    if (capacity && bytes * 1000 >= capacity * LINK_FULL && reading_get(gpu->pcie_width, &width) &&
+    if (capacity && (double)bytes * 1000 >= (double)capacity * LINK_FULL && reading_get(gpu->pcie_width, &width) &&
         reading_get(gpu->pcie_generation_max, &generation))
         text_append(s, ", all that PCIe %lld.0 x%lld can carry", (long long)generation, (long long)width);
     return true;

@@ -95,7 +95,7 @@ static void advise(struct why_part *part, const struct job_wait *w)
             snprintf(text, sizeof text, "What that rank is doing: whirr why --gpu %d -v", gpu);
         else
             snprintf(text, sizeof text,
-                     "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL");
+                     "Look at the other hosts of the job, and at the network between them: whirr why --fleet URL --job ID");
         break;
     }
     if (part->suggestion_count < WHY_SUGGESTIONS_MAX)

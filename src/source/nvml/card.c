@@ -36,6 +36,7 @@ void card_detach(struct nvml *n, struct nvml_card *card)
     card->sampled = false;
     card->events_registered = false;
     card->load_count = 0;
+    card->present.known = false;
     if (card->trouble == NVML_UNINITIALIZED)
         card->trouble = NVML_OK; /* that was the library's, not the card's */
 }
@@ -45,6 +46,8 @@ void card_done(struct nvml *n, struct nvml_card *card)
     card_detach(n, card);
     free(card->loads);
     card->loads = NULL;
+    free(card->present.rows);
+    card->present = (struct nvml_present){0};
 }
 
 static int find_handle(struct nvml *n, const struct nvml_card *card, nvml_device *handle)

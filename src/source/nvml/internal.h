@@ -74,6 +74,16 @@ struct nvml_traffic {
 
 enum nvml_process_list { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS, LIST_COUNT };
 
+/* Who was on a card when the lists were asked last: they hold as long as nothing shows that somebody came or went. */
+struct nvml_present {
+    bool known;
+    struct mono asked;
+    struct reading memory; /* of the whole card, then */
+    enum reading_state state;
+    struct nvml_present_row *rows;
+    size_t count, room;
+};
+
 struct nvml_card {
     struct gpu_id id;
     int nvml_index;     /* -1: found in sysfs while asleep */
@@ -107,6 +117,7 @@ struct nvml_card {
     struct nvml_instance *instances;
     size_t instance_count;
 
+    struct nvml_present present;
     unsigned long long last_seen; /* newest timestamp of process utilization */
     struct mono loads_asked;      /* when the driver was asked for the loads last */
     struct reading loads_util;    /* what the GPU was doing then */
@@ -195,7 +206,7 @@ void about_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instance *instance, unsigned groups, struct gpu *out);
 void gpm_done(struct nvml *n, struct nvml_gpm *gpm);
-bool process_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
+bool process_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 size_t process_entry_size(const struct nvml_library *lib, int *ret_version);
 /* What the driver kept of the last seconds, into out->before; nothing where it keeps nothing. */
 void past_run(struct nvml *n, struct nvml_card *card, struct gpu *out);

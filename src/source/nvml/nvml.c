@@ -152,7 +152,7 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
         pcie_errors(n->env, card->id.pci_address, out);
     if (groups & GROUP_PAST)
         past_run(n, card, out);
-    if ((groups & GROUP_PROCESS) && (!process_run(n, card, out) || !utilization_run(n, card, groups, out)))
+    if ((groups & GROUP_PROCESS) && (!process_run(n, card, groups, out) || !utilization_run(n, card, groups, out)))
         return false;
     mig_run(n, card, groups, out);
     out->pcie_rx_bytes = counted(card->received);

@@ -18,6 +18,11 @@
 
 typedef int (*list_call)(nvml_device, unsigned *, void *);
 
+struct nvml_present_row {
+    struct nvml_process_v2 entry;
+    enum process_type type;
+};
+
 /* Both facts together exist in no other release: the struct grew with confidential computing, and the call that took the new
  * field over came when it shrank again. */
 static bool has_odd_v3(const struct nvml_library *lib)
@@ -124,6 +129,21 @@ static void merge(const struct nvml_card *card, struct gpu *out, const struct nv
         p->mem_bytes = memory;
 }
 
+static void remember(struct nvml_present *present, const struct nvml_process_v2 *entry, enum process_type type)
+{
+    if (present->count == present->room) {
+        size_t room = MAX_OF(present->room * 2, (size_t)16);
+        struct nvml_present_row *more = realloc(present->rows, room * sizeof *more);
+        if (!more) {
+            present->known = false;
+            return;
+        }
+        present->rows = more;
+        present->room = room;
+    }
+    present->rows[present->count++] = (struct nvml_present_row){.entry = *entry, .type = type};
+}
+
 /* `owner`: the instance whose handle was asked, NULL for the card's own. */
 static int read_from(struct nvml *n, struct nvml_card *card, nvml_device device, const struct nvml_instance *owner,
                      enum nvml_process_list list, struct gpu *out)
@@ -139,7 +159,9 @@ static int read_from(struct nvml *n, struct nvml_card *card, nvml_device device,
             entry.gpu_instance = owner->gpu_instance;
             entry.compute_instance = owner->compute_instance;
         }
-        merge(card, out, &entry, list == LIST_GRAPHICS ? PROCESS_GRAPHICS : PROCESS_COMPUTE);
+        enum process_type type = list == LIST_GRAPHICS ? PROCESS_GRAPHICS : PROCESS_COMPUTE;
+        merge(card, out, &entry, type);
+        remember(&card->present, &entry, type);
     }
     return code;
 }
@@ -162,18 +184,39 @@ static int read_list(struct nvml *n, struct nvml_card *card, enum nvml_process_l
     return code;
 }
 
-bool process_run(struct nvml *n, struct nvml_card *card, struct gpu *out)
+/* The three lists take 1.1 ms. While no client looks they are asked again when the card's memory has changed, which every context
+ * that comes or goes does, and now and then. */
+static bool still_there(const struct nvml_present *present, unsigned groups, const struct gpu *out, struct mono now)
 {
+    enum { UNSEEN_MS = 4800 };
+    return (groups & GROUP_UNSEEN) && present->known && mono_since_ms(now, present->asked) < UNSEEN_MS &&
+           present->memory.state == READING_OK && out->mem_used_bytes.state == READING_OK &&
+           present->memory.value == out->mem_used_bytes.value;
+}
+
+bool process_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
+{
+    struct mono now = clock_mono(n->env->clock);
+    struct nvml_present *present = &card->present;
+    if (still_there(present, groups, out, now)) {
+        for (size_t i = 0; i < present->count; i++)
+            merge(card, out, &present->rows[i].entry, present->rows[i].type);
+        out->processes_state = present->state;
+        return true;
+    }
+    *present = (struct nvml_present){
+        .known = true, .asked = now, .memory = out->mem_used_bytes, .rows = present->rows, .room = present->room};
     int best = NVML_NOT_SUPPORTED;
     for (enum nvml_process_list list = 0; list < LIST_COUNT; list++) {
         int code = read_list(n, card, list, out);
         if (nvml_is_trouble(code)) {
+            present->known = false;
             card_fail(n, card, code);
             return false;
         }
         if (code == NVML_OK || (best != NVML_OK && list != LIST_MPS))
             best = code;
     }
-    out->processes_state = nvml_reading_state(best);
+    out->processes_state = present->state = nvml_reading_state(best);
     return true;
 }

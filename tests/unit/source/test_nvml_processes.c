@@ -228,6 +228,38 @@ static void a_first_look_at_an_idle_gpu_does_not_ask_who_does_what(void **state)
     end(&g);
 }
 
+/* Who is on a GPU is asked when its memory has changed, by every client that looks, and else every five seconds. */
+static void without_viewers_lists_hold_while_the_memory_is_the_same(void **state)
+{
+    (void)state;
+    enum { UNSEEN = GROUP_QUICK | GROUP_UNSEEN };
+    const char *call = "nvmlDeviceGetComputeRunningProcesses_v3";
+    struct gpu g = first_sample("", "gpu X\n used 500\n gpu_util 50\n process 5 compute 100\n process 7 graphics 1\n");
+    unsigned long before = m.calls(call);
+    for (int i = 0; i < 4; i++) {
+        gpu_done(&g);
+        clock_manual_advance_ms(&m.clock, 1000);
+        g = fake_machine_sample(&m, 0, UNSEEN);
+        assert_int_equal(g.process_count, 2);
+        assert_reading(g.processes[0].mem_bytes, 100LL << 20);
+        assert_int_equal(g.processes[1].type, PROCESS_GRAPHICS);
+        assert_int_equal(m.calls(call), before);
+    }
+    gpu_done(&g);
+    clock_manual_advance_ms(&m.clock, 1000);
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    assert_int_equal(m.calls(call), before + 1);
+    gpu_done(&g);
+    m.script("gpu X\n used 400\n gpu_util 50\n process 7 graphics 1\n");
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    assert_int_equal(g.process_count, 1);
+    assert_int_equal(m.calls(call), before + 2);
+    gpu_done(&g);
+    g = fake_machine_sample(&m, 0, GROUP_QUICK);
+    assert_int_equal(m.calls(call), before + 3);
+    end(&g);
+}
+
 /* For a client that looks, every sample asks; without one it is every two seconds, and on an idle GPU every thirty. */
 static void without_viewers_the_driver_is_asked_less_often(void **state)
 {
@@ -243,8 +275,8 @@ static void without_viewers_the_driver_is_asked_less_often(void **state)
         assert_int_equal(m.calls(call), 1 + i);
     }
     gpu_done(&g);
-    m.script("gpu X\n gpu_util 50\n process 5 compute 1\n process 6 compute 1\n row 6 0 70 10 0 0\n"); /* a new one is not taken for
-                                                                                                          idle */
+    /* A new one is not taken for idle. */
+    m.script("gpu X\n used 600\n gpu_util 50\n process 5 compute 1\n process 6 compute 1\n row 6 0 70 10 0 0\n");
     g = fake_machine_sample(&m, 0, UNSEEN);
     assert_reading(g.processes[1].util_permille, 700);
     gpu_done(&g);
@@ -327,6 +359,7 @@ int main(void)
         TEST(utilization_without_support_or_permission_is_absent),
         TEST(an_empty_card_is_not_asked_who_does_what),
         TEST(a_first_look_at_an_idle_gpu_does_not_ask_who_does_what),
+        TEST(without_viewers_lists_hold_while_the_memory_is_the_same),
         TEST(without_viewers_the_driver_is_asked_less_often),
         TEST(a_glance_asks_a_busy_gpu_every_time_and_an_idle_one_rarely),
     };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -96,6 +97,7 @@ static void nothing_that_was_written_is_lost_with_kill_9(void **state)
 
 struct heard {
     _Atomic int errors, infos;
+    pthread_mutex_t lock; /* of `last` */
     char last[256];
 };
 
@@ -106,7 +108,17 @@ static void hear(void *user, enum log_level level, const char *message)
         heard->errors++;
     else
         heard->infos++;
+    pthread_mutex_lock(&heard->lock);
     snprintf(heard->last, sizeof heard->last, "%s", message);
+    pthread_mutex_unlock(&heard->lock);
+}
+
+static bool heard_last(struct heard *heard, const char *words)
+{
+    pthread_mutex_lock(&heard->lock);
+    bool found = strstr(heard->last, words) != NULL;
+    pthread_mutex_unlock(&heard->lock);
+    return found;
 }
 
 static struct store_service *start(const char *name, struct heard *heard)
@@ -140,7 +152,7 @@ static void a_full_disk_is_said_once_and_survived(void **state)
     (void)state;
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
-    struct heard heard = {0};
+    struct heard heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct store_service *v = start("full.db", &heard);
     mailbox_put(store_service_inbox(v), sim_history_next(&h));
     wait_for(v, STORE_OK, 1);
@@ -175,12 +187,12 @@ static void a_damaged_file_is_moved_aside_at_the_start_and_later(void **state)
     FILE *f = fopen(path, "w");
     fputs("this is not a database, and it is longer than the header of one, which is a hundred bytes long, so it is noticed", f);
     fclose(f);
-    struct heard heard = {0};
+    struct heard heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct store_service *v = start("damaged.db", &heard);
     mailbox_put(store_service_inbox(v), sim_history_next(&h));
     wait_for(v, STORE_OK, 1);
     assert_int_equal(heard.errors, 1);
-    assert_non_null(strstr(heard.last, "moved to"));
+    assert_true(heard_last(&heard, "moved to"));
     store_service_free(v, 10000);
 
     /* Pages in the middle become noise. */
@@ -239,7 +251,7 @@ static void questions_are_answered_beside_the_writer(void **state)
     (void)state;
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
-    struct heard heard = {0};
+    struct heard heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct store_service *v = start("ask.db", &heard);
     struct store_event event = {.at = HISTORY_BEGIN, .gpu_index = -1, .kind = "daemon", .severity = "info", .text = "started"};
     store_service_event(v, &event);
@@ -276,7 +288,7 @@ static void an_unused_reader_ends_and_the_next_question_is_answered(void **state
     (void)state;
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
-    struct heard heard = {0};
+    struct heard heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct store_service *v = start("idle.db", &heard);
     mailbox_put(store_service_inbox(v), sim_history_next(&h));
     wait_for(v, STORE_OK, 1);
@@ -299,7 +311,7 @@ static void a_removed_file_is_made_anew(void **state)
     (void)state;
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
-    struct heard heard = {0};
+    struct heard heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct store_service *v = start("removed.db", &heard);
     char path[200];
     snprintf(path, sizeof path, "%s/removed.db", store_folder);
@@ -313,7 +325,7 @@ static void a_removed_file_is_made_anew(void **state)
     assert_int_equal(status.lost, 0);
     assert_non_null(strstr(status.message, "was removed while whirr was running"));
     assert_int_equal(heard.errors, 1);
-    assert_non_null(strstr(heard.last, "was removed or replaced"));
+    assert_true(heard_last(&heard, "was removed or replaced"));
     struct mailbox *answers = mailbox_new(4, free);
     ask_size(v, answers);
     AUTO_FREE int64_t *answer = mailbox_take(answers, 30000);
@@ -329,7 +341,7 @@ static void more_samples_than_fit_push_out_the_oldest(void **state)
     (void)state;
     struct sim_history h;
     sim_history_open(&h, "gpus=1,scenario=idle");
-    struct heard heard = {0};
+    struct heard heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
     fault_disk_full = true;
     struct store_service *v = start("many.db", &heard);
     struct pollfd inbox = {.fd = mailbox_fd(store_service_inbox(v)), .events = POLLIN};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A job that runs on several hosts: what limits it on each GPU, and for which of them the others wait. No host sees that alone: one
+ * whose ranks all wait can only say that the one they wait for is elsewhere.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "fleet/fleet.h"
+#include "format/json/reading.h"
+#include "format/table/grid.h"
+
+/* What the answer is made of. */
+struct job_count {
+    size_t processes, hosts, waiting, judged;
+    const struct fleet_process *late; /* the first that does not wait; the most limited of them */
+    size_t late_count;
+};
+
+static bool waits(const struct fleet_process *p)
+{
+    enum { MOSTLY = 500 };
+    return (p->limit == LIMIT_STRAGGLER_WAIT || p->limit == LIMIT_KERNEL_WAIT) && p->limit_permille >= MOSTLY;
+}
+
+/* Neither does it wait, nor is it unknown what it does: the others may wait for it. */
+static bool may_be_late(const struct fleet_process *p)
+{
+    return p->limit != LIMIT_UNJUDGED && !waits(p);
+}
+
+static bool is_of(const struct fleet_process *p, const char *job)
+{
+    return strcmp(p->job, job) == 0;
+}
+
+/* Processes are in the order of their hosts. */
+static struct job_count count_job(const struct fleet *f, const char *job)
+{
+    struct job_count c = {0};
+    const char *host = "";
+    for (size_t i = 0; i < f->process_count; i++) {
+        const struct fleet_process *p = &f->processes[i];
+        if (!is_of(p, job))
+            continue;
+        c.processes++;
+        c.hosts += strcmp(host, p->host) != 0;
+        host = p->host;
+        c.judged += p->limit != LIMIT_UNJUDGED;
+        c.waiting += waits(p);
+        if (!may_be_late(p))
+            continue;
+        c.late_count++;
+        if (!c.late || p->limit_permille > c.late->limit_permille)
+            c.late = p;
+    }
+    return c;
+}
+
+/* Fewer than those who wait: else they wait for nobody in particular. */
+static bool is_held_up(const struct job_count *c)
+{
+    return c->late && c->waiting > c->late_count;
+}
+
+static void write_answer(const struct job_count *c, const char *job, char *text, size_t size)
+{
+    char head[160];
+    snprintf(head, sizeof head, "Job %s, %zu process%s on %zu host%s", job, c->processes, c->processes == 1 ? "" : "es", c->hosts,
+             c->hosts == 1 ? "" : "s");
+    if (!c->processes)
+        snprintf(text, size, "No process of job %s is in this database now.", job);
+    else if (!c->judged)
+        snprintf(text, size, "%s: what limits them isn't known, their hosts tell no limits.", head);
+    else if (c->late_count == 1 && is_held_up(c))
+        snprintf(text, size, "%s: %zu wait for GPU %s of %s, where %s is limited by %s.", head, c->waiting, c->late->gpu,
+                 c->late->host, c->late->process, limit_words(c->late->limit));
+    else if (is_held_up(c))
+        snprintf(text, size, "%s: %zu wait for %zu others, first of all for GPU %s of %s, where %s is limited by %s.", head,
+                 c->waiting, c->late_count, c->late->gpu, c->late->host, c->late->process, limit_words(c->late->limit));
+    else if (c->waiting == c->judged)
+        snprintf(text, size,
+                 "%s: all of them wait, and none shows for whom: for a rank that isn't in this database, or for the "
+                 "network between the hosts.",
+                 head);
+    else if (c->waiting)
+        snprintf(text, size, "%s: %zu wait for another rank now.", head, c->waiting);
+    else
+        snprintf(text, size, "%s: none waits for another.", head);
+}
+
+bool fleet_table_job(struct buf *out, const struct page *page, const struct fleet *f, const struct fleet_view *v)
+{
+    static const struct grid_column columns[] = {{"HOST", LEFT, 0},     {"GPU", RIGHT, 0},    {"UTIL", RIGHT, 2},
+                                                 {"POWER W", RIGHT, 3}, {"PROCESS", LEFT, 0}, {"LIMIT", LEFT, 0}};
+    const struct job_count c = count_job(f, v->job);
+    char answer[512];
+    write_answer(&c, v->job, answer, sizeof answer);
+    page_ink(out, page, INK_STRONG, str_from(answer));
+    buf_char(out, '\n');
+    if (!c.processes)
+        return false;
+    AUTO_GRID struct grid g;
+    size_t shown = 0, most = v->all ? c.processes : FLEET_ROWS;
+    grid_init(&g, columns, ARRAY_LEN(columns));
+    /* Those that the others wait for first. */
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < f->process_count && shown < most; i++) {
+            const struct fleet_process *p = &f->processes[i];
+            if (!is_of(p, v->job) || may_be_late(p) != (pass == 0))
+                continue;
+            char util[NUMBER_SIZE], power[NUMBER_SIZE];
+            const char *doing = p->limit == LIMIT_UNJUDGED ? page_dash(page) : limit_doing(p->limit);
+            show_percent(util, page, p->util_permille);
+            fleet_show_watts(power, page, p->power_mw);
+            enum ink ink = is_held_up(&c) && pass == 0 ? INK_WARN : INK_PLAIN;
+            const char *cells[] = {p->host, p->gpu, util, power, p->process, doing};
+            for (size_t k = 0; k < ARRAY_LEN(cells); k++)
+                grid_add(&g, ink, cells[k]);
+            shown++;
+        }
+    grid_write(out, page, &g);
+    if (shown < c.processes)
+        buf_printf(out, "and %zu more processes; --all shows them\n", c.processes - shown);
+    if (is_held_up(&c))
+        buf_printf(out, "What that rank is doing: whirr --host %s why %s\n", c.late->host, c.late->process);
+    out->failed |= g.failed;
+    return true;
+}
+
+bool fleet_json_job(struct json_writer *j, const struct fleet *f, const struct fleet_view *v)
+{
+    const struct job_count c = count_job(f, v->job);
+    char answer[512];
+    write_answer(&c, v->job, answer, sizeof answer);
+    jw_object(j);
+    jw_key_text(j, "job", v->job);
+    jw_key_text(j, "answer", answer);
+    jw_key_int(j, "hosts", (int64_t)c.hosts);
+    jw_key_int(j, "waiting", (int64_t)c.waiting);
+    jw_key_array(j, "processes");
+    for (size_t i = 0; i < f->process_count; i++) {
+        const struct fleet_process *p = &f->processes[i];
+        if (!is_of(p, v->job))
+            continue;
+        bool judged = p->limit != LIMIT_UNJUDGED;
+        jw_object(j);
+        jw_key_text(j, "host", p->host);
+        jw_key_text(j, "gpu", p->gpu);
+        jw_key_text(j, "name", p->process);
+        jw_key(j, "limit");
+        jw_text(j, judged ? limit_name(p->limit) : NULL);
+        json_key_reading(j, "limit_percent", judged ? reading_ok(p->limit_permille) : reading_absent(READING_UNSUPPORTED), 0.1);
+        jw_key_bool(j, "waits", waits(p));
+        jw_key_bool(j, "waited_for", is_held_up(&c) && may_be_late(p));
+        json_key_reading(j, "utilization_percent", p->util_permille, 0.1);
+        json_key_reading(j, "power_watts", p->power_mw, 1e-3);
+        jw_end(j);
+    }
+    jw_end(j);
+    jw_end(j);
+    return c.processes > 0;
+}
