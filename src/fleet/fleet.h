@@ -88,7 +88,7 @@ enum fleet_want {
     FLEET_WANT_HOSTS = 1 << 0,
     FLEET_WANT_ROOM = 1 << 1,
     FLEET_WANT_PROCESSES = 1 << 2,
-    FLEET_WANT_LIMITS = 1 << 3, /* of the processes of jobs */
+    FLEET_WANT_LIMITS = 1 << 3,                           /* of the processes of jobs */
     FLEET_WANT_GPUS = FLEET_WANT_HOSTS | FLEET_WANT_ROOM, /* all that is known of a GPU */
     FLEET_WANT_ALL = FLEET_WANT_GPUS | FLEET_WANT_PROCESSES
 };

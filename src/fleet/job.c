@@ -58,7 +58,7 @@ static struct job_count count_job(const struct fleet *f, const char *job)
     return c;
 }
 
-/* Fewer than those who wait: else they wait for nobody in particular. */
+/* Fewer than those who wait: else there is no rank that holds the others up. */
 static bool is_held_up(const struct job_count *c)
 {
     return c->late && c->waiting > c->late_count;
@@ -72,7 +72,7 @@ static void write_answer(const struct job_count *c, const char *job, char *text,
     if (!c->processes)
         snprintf(text, size, "No process of job %s is in this database now.", job);
     else if (!c->judged)
-        snprintf(text, size, "%s: what limits them isn't known, their hosts tell no limits.", head);
+        snprintf(text, size, "%s: what limits them isn't known, their hosts report no limits.", head);
     else if (c->late_count == 1 && is_held_up(c))
         snprintf(text, size, "%s: %zu wait for GPU %s of %s, where %s is limited by %s.", head, c->waiting, c->late->gpu,
                  c->late->host, c->late->process, limit_words(c->late->limit));

@@ -84,7 +84,7 @@ def exposition(now):
             add("gpu_process_memory_bytes", process, (used - 1) * GIB)
             add("gpu_process_utilization_percent", process, 50)
             add("gpu_process_power_watts", process, 300)
-            # Of job 4001 all wait for a rank of gpu21; nobody waits in job 4000; older hosts tell nothing.
+            # Of job 4001 all wait for a rank of gpu21; no rank waits in job 4000; older hosts report nothing.
             if host != 7:
                 late = (host, gpu) == (21, 2)
                 limit = "compute" if host % 2 == 0 else "loaders" if late else "kernel_wait" if host % 4 == 1 else "straggler_wait"

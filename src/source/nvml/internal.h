@@ -74,7 +74,7 @@ struct nvml_traffic {
 
 enum nvml_process_list { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS, LIST_COUNT };
 
-/* Who was on a card when the lists were asked last: they hold as long as nothing shows that somebody came or went. */
+/* Who was on a card when the lists were asked last: they hold as long as nothing shows that a process came or went. */
 struct nvml_present {
     bool known;
     struct mono asked;
