@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table in docs/nvml.md: every line of a recorded `nvidia-smi -q` has a key that exists, or a reason.
+ * The table in tests/golden/source/nvidia-smi-q.md: every line of a recorded `nvidia-smi -q` has a key that exists, or a reason.
  */
 #include <stdio.h>
 
@@ -50,7 +50,7 @@ static void check_line(struct str doc, const char *path)
 {
     struct str key, reason;
     if (!find_row(doc, path, &key, &reason))
-        fail_msg("docs/nvml.md has no row for '%s'", path);
+        fail_msg("nvidia-smi-q.md has no row for '%s'", path);
     if (key.len == 0) {
         if (reason.len == 0)
             fail_msg("'%s' has neither a key nor a reason", path);
@@ -94,7 +94,7 @@ static void every_line_of_nvidia_smi_has_a_key_or_a_reason(void **state)
     const char *root = getenv("WHIRR_SOURCE_ROOT");
     char path[PATH_SIZE], leaf[256];
     AUTO_BUF struct buf doc = BUF(1 << 20);
-    snprintf(path, sizeof path, "%s/docs/nvml.md", root ? root : ".");
+    snprintf(path, sizeof path, "%s/tests/golden/source/nvidia-smi-q.md", root ? root : ".");
     read_text(path, &doc);
     AUTO_FREE char *recorded = machine_file("h200", "/nvidia-smi/q", NULL);
     assert_non_null(recorded);
