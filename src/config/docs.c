@@ -136,65 +136,79 @@ void config_write_default(struct buf *out)
     }
 }
 
-static void docs_setting(const struct section *section, const struct setting *s, struct buf *out)
+static void docs_setting(const struct setting *s, struct buf *out)
 {
-    buf_printf(out, "| `%s` | ", s->key);
-    size_t begin = out->len;
-    setting_describe_allowed(s, out);
-    /* A bar would end the cell. */
-    for (size_t i = begin; i < out->len; i++)
-        if (out->at[i] == '|')
-            out->at[i] = '/';
-    buf_text(out, " | ");
+    buf_printf(out, "- `%s`", s->key);
     if (s->flags & REQUIRED) {
-        buf_text(out, "must be given");
-    } else if (s->fallback[0] == '=') {
-        buf_printf(out, "`%s`", s->fallback + 1);
+        buf_text(out, " (must be given)");
     } else {
-        buf_char(out, '`');
+        buf_text(out, " = `");
         write_default(s, out);
         buf_char(out, '`');
     }
-    buf_printf(out, " | %s | %s |", s->flags & RESTART ? "restart" : "reload", s->help);
-    if (section->kind == SECTION_PLAIN) {
-        char name[CONFIG_KEY_SIZE];
-        setting_variable(section, s, name, sizeof name);
-        buf_printf(out, " `%s` |", name);
+    buf_printf(out, ": %s.", s->help);
+    AUTO_BUF struct buf allowed = BUF(1024);
+    if (s->choices)
+        setting_describe_allowed(s, &allowed);
+    else
+        setting_describe_range(s, &allowed);
+    if (allowed.len)
+        buf_printf(out, " Allowed: " STR_FMT ".", STR_ARG(str_trim(buf_view(&allowed))));
+    buf_text(out, s->flags & RESTART ? " *Restart.*\n" : "\n");
+}
+
+/* What a table takes from another one unless it has its own, in one line. */
+static void docs_inherited(const struct section *section, struct buf *out)
+{
+    const char *before = "- As set there, unless this table has its own: `";
+    for (size_t i = 0; i < section->count; i++) {
+        if (section->settings[i].fallback[0] != '=')
+            continue;
+        buf_printf(out, "%s%s`", before, section->settings[i].fallback + 1);
+        before = ", `";
     }
-    buf_char(out, '\n');
+    if (before[0] == ',')
+        buf_text(out, ".\n");
+}
+
+static void docs_example(const struct section *section, struct buf *out)
+{
+    const char *example = group_example(section);
+    buf_text(out, "```toml\n");
+    for (const char *p = example; *p; p++)
+        if (*p != '#' || (p != example && p[-1] != '\n'))
+            buf_char(out, *p);
+    buf_text(out, "```\n\n");
 }
 
 void config_write_docs(struct buf *out)
 {
-    buf_text(out,
-             "# Configuration\n\n<!-- Written by `whirr config docs` from src/config/config.def; a test compares them. "
-             "-->\n\nwhirr needs no configuration. What you set wins in this order, later over earlier: the default, the file, the "
-             "environment,\nthe flag on the command line.\n\n- Files, in [TOML](https://toml.io/en/v1.0.0): "
-             "`/etc/whirr/whirr.toml`, then `$XDG_CONFIG_HOME/whirr/whirr.toml`\n  (`~/.config/whirr/whirr.toml`) over it; or the "
-             "one of `--config FILE` (`WHIRR_CONFIG`) alone, which must be readable. `whirr config default` prints a commented "
-             "one.\n- Environment: `WHIRR_SECTION_KEY`, as in the last column; lists with commas (or with semicolons, where a\n  "
-             "member holds a comma). `GPU_POLL_INTERVAL_SECONDS` also sets\n  `sampling.interval_seconds`. An empty variable "
-             "counts as not set.\n- `whirr config check` reads everything and names each mistake with file, line, what is allowed, "
-             "and the nearest known key.\n- `whirr config show` prints the settings in force and where each comes from.\n- "
-             "`systemctl reload whirr` (SIGHUP) applies what is marked *reload*, and says what needs a restart. A file with "
-             "mistakes\n  changes nothing: the old settings stay.\n\nDurations are written like `\"250ms\"`, `\"30s\"`, `\"5m\"`, "
-             "`\"1h30m\"`, `\"7d\"`; amounts of memory like `\"512MiB\"`, `\"20GiB\"`.\n");
+    buf_text(
+        out,
+        "# Configuration\n\n<!-- Written by `whirr config docs` from src/config/config.def; a test compares them. -->\n\nwhirr "
+        "needs "
+        "no configuration. What you set wins in this order, later over earlier: the default, the file, the environment,\nthe flag "
+        "on "
+        "the command line.\n\n- Files, in [TOML](https://toml.io/en/v1.0.0): `/etc/whirr/whirr.toml`, then "
+        "`$XDG_CONFIG_HOME/whirr/whirr.toml`\n  (`~/.config/whirr/whirr.toml`) over it; or the one of `--config FILE` "
+        "(`WHIRR_CONFIG`) alone, which must be readable. `whirr config default` prints a commented one.\n- Environment: "
+        "`WHIRR_SECTION_KEY` (`WHIRR_SERVER_LISTEN`), for tables without a name of their own; lists with commas (or with\n  "
+        "semicolons, where a member holds a comma). `GPU_POLL_INTERVAL_SECONDS` also sets `sampling.interval_seconds`. An\n  empty "
+        "variable counts as not set.\n- `whirr config check` reads everything and names each mistake with file, line, what is "
+        "allowed, and the nearest known key.\n- `whirr config show` prints the settings in force and where each comes from.\n- "
+        "`systemctl reload whirr` (SIGHUP) applies all but what is marked *Restart*. A file with mistakes changes nothing.\n\n"
+        "Durations are written like `\"250ms\"`, `\"30s\"`, `\"5m\"`, `\"1h30m\"`, `\"7d\"`; amounts of memory like "
+        "`\"512MiB\"`, `\"20GiB\"`.\n");
     for (size_t i = 0; i < config_section_count; i++) {
         const struct section *section = &config_sections[i];
-        bool plain = section->kind == SECTION_PLAIN;
         char header[CONFIG_KEY_SIZE];
         section_header(section, header, sizeof header);
         buf_printf(out, "\n## `%s`\n\n%s.\n\n", header, section->help);
-        if (!plain) {
-            buf_text(out, "```toml\n");
-            for (const char *p = group_example(section); *p; p++)
-                if (*p != '#' || (p != group_example(section) && p[-1] != '\n'))
-                    buf_char(out, *p);
-            buf_text(out, "```\n\n");
-        }
-        buf_printf(out, "| key | allowed | default | applied on | |%s\n|---|---|---|---|---|%s\n", plain ? " environment |" : "",
-                   plain ? "---|" : "");
+        if (section->kind != SECTION_PLAIN)
+            docs_example(section, out);
         for (size_t k = 0; k < section->count; k++)
-            docs_setting(section, &section->settings[k], out);
+            if (section->settings[k].fallback[0] != '=')
+                docs_setting(&section->settings[k], out);
+        docs_inherited(section, out);
     }
 }
