@@ -13,10 +13,7 @@ static int run_help(struct cli *cli)
     AUTO_BUF struct buf out = BUF(1024 * 1024);
     const char *name = cli->options->argument_count ? cli->options->arguments[0] : NULL;
     if (name && strcmp(name, "metrics") == 0) {
-        if (options_has(cli->options, "markdown"))
-            manual_metrics_markdown(&out);
-        else
-            manual_metrics(&out, &cli->page);
+        manual_metrics(&out, &cli->page);
         return show_text(&out);
     }
     if (name && strcmp(name, "options") == 0) {
@@ -41,7 +38,6 @@ static int run_help(struct cli *cli)
 
 static const struct option_spec options[] = {
     {.name = "scdoc", .hidden = true, .help = "Print the source of a man page"},
-    {.name = "markdown", .hidden = true, .help = "Print the metrics as docs/metrics.md"},
 };
 
 const struct command command_help = {

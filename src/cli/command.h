@@ -89,4 +89,3 @@ void manual_command(struct buf *out, const struct command *command);
 void manual_item(struct buf *out, const char *name, const char *text);
 
 void manual_metrics(struct buf *out, const struct page *page);
-void manual_metrics_markdown(struct buf *out);
