@@ -385,21 +385,22 @@ static void the_table_of_xids_is_sorted_and_says_what_to_do(void **state)
     assert_null(xid_find(9999));
 }
 
-/* Whether the line of the class has "WHAT (8, 13, 31)" with the number among them. */
-static bool documented(const char *text, const char *class, const char *what, int code)
+/* Whether the line of the class has "WHAT (8, 13, 31)" with the number among them; of what is only information, the number. */
+static bool documented(const char *text, const char *class, const struct fault_info *info)
 {
-    char begin[64], entry[256];
+    char begin[64], entry[256] = ": ";
     struct str rest, line, list, number;
-    snprintf(begin, sizeof begin, "\n- **%s**: ", class);
-    snprintf(entry, sizeof entry, "%s (", what);
+    snprintf(begin, sizeof begin, "\n- **%s**", class);
+    if (info->class != FAULT_INFORM)
+        snprintf(entry, sizeof entry, "%s (", info->what);
     const char *at = strstr(text, begin);
     rest = str_from(at ? at + 1 : "");
     if (!str_cut(&rest, '\n', &line) || !(at = memmem(line.at, line.len, entry, strlen(entry))))
         return false;
     rest = (struct str){at + strlen(entry), line.len - (size_t)(at - line.at) - strlen(entry)};
-    str_cut(&rest, ')', &list);
+    str_cut(&rest, info->class == FAULT_INFORM ? '.' : ')', &list);
     while (str_cut(&list, ',', &number))
-        if (atoi(str_trim(number).at) == code)
+        if (atoi(str_trim(number).at) == info->code)
             return true;
     return false;
 }
@@ -422,7 +423,7 @@ static void users_can_read_about_every_check_and_xid(void **state)
     static const char *const classes[] = {"unknown", "inform", "application", "look", "reset", "reboot", "cable"};
     const struct fault_info *info;
     for (size_t i = 0; (info = xid_at(i)); i++) {
-        if (!documented(text, classes[info->class], info->what, info->code))
+        if (!documented(text, classes[info->class], info))
             fail_msg("docs/health.md lacks XID %d: %s: %s", info->code, classes[info->class], info->what);
     }
 }
