@@ -273,12 +273,12 @@ static bool could_ever(const struct room_look *l, size_t at)
            (!reading_get(gpu->total_bytes, &total) || total >= l->wish->mem_bytes);
 }
 
-/* How many GPUs of the maker of that one there are for the wish. A program can be given those of one maker alone. */
+/* How many GPUs of that maker (NULL: of any) there are for the wish. A program can be given those of one maker alone. */
 static size_t count_of_maker(const struct room_look *l, const char *vendor)
 {
     size_t count = 0;
     for (size_t i = 0; i < l->gpu_count; i++)
-        count += could_ever(l, i) && strcmp(l->gpus[i].card->id.vendor, vendor) == 0;
+        count += could_ever(l, i) && (!vendor || strcmp(l->gpus[i].card->id.vendor, vendor) == 0);
     return count;
 }
 
@@ -286,6 +286,9 @@ static void say_never(const struct room_look *l, size_t most)
 {
     char bytes[WORDS_SIZE], of[64] = "";
     int wanted = l->wish->gpus_wanted;
+    size_t all = count_of_maker(l, NULL);
+    bool makers = all >= (size_t)wanted; /* enough, but of several */
+    most = makers ? most : all;
     l->out->verdict = ROOM_NEVER;
     l->out->words[0] = '\0';
     if (l->wish->mem_bytes)
@@ -293,8 +296,8 @@ static void say_never(const struct room_look *l, size_t most)
     if (most == 0)
         say(l, "there is no GPU%s%s", of, l->wish->gpu_count ? " among those that it may use" : " on this host");
     else
-        say(l, "%d GPUs%s are wanted, and there %s only %zu%s", wanted, of, most == 1 ? "is" : "are", most,
-            l->wish->gpu_count ? " that it may use" : "");
+        say(l, "%d GPUs%s%s are wanted, and there %s only %zu%s", wanted, makers ? " of one maker" : "", of,
+            most == 1 ? "is" : "are", most, l->wish->gpu_count ? " that it may use" : "");
 }
 
 /* Of one maker, the best ones; in the order of the list. */
