@@ -90,6 +90,7 @@ static void judge(struct lease_taker *t, const struct gpus_look *l, struct lease
         t->wish.from = now;
         t->wish.until.ms = t->plan_ms ? now.ms + t->plan_ms : 0;
     }
+    (void)lease_add_simulated(list, l->snapshot);
     lease_count_use(list, l->snapshot);
     room_find(&t->wish, list->at, list->count, l->rooms, l->capacity->gpu_count, now, &t->answer);
 }
@@ -446,6 +447,16 @@ static int ask_daemon(struct cli *cli, struct lease_list *ret, struct error *err
     return rc;
 }
 
+static void add_simulated(struct cli *cli, struct lease_list *list)
+{
+    struct error err;
+    struct session *session = session_open(cli, &err);
+    AUTO_SNAPSHOT const struct snapshot *s = session ? session_sample(session, GROUP_FAST, &err) : NULL;
+    if (s)
+        (void)lease_add_simulated(list, s);
+    session_close(session);
+}
+
 int lease_ask_list(struct cli *cli, struct lease_list *ret, struct error *err)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
@@ -453,5 +464,9 @@ int lease_ask_list(struct cli *cli, struct lease_list *ret, struct error *err)
     if (rc == 0 || cli->host)
         return rc;
     rc = lease_dir_find(&dir, cli->settings->lease.dir, err);
-    return rc < 0 ? rc : lease_dir_list(&dir, clock_wall(cli->env.clock), ret, err);
+    if (rc == 0)
+        rc = lease_dir_list(&dir, clock_wall(cli->env.clock), ret, err);
+    if (cli->ask.source_count)
+        add_simulated(cli, ret);
+    return rc;
 }

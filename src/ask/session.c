@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "control/request.h"
 #include "engine/engine.h"
 #include "engine/fault_log.h"
 #include "format/health.h"
@@ -89,12 +90,14 @@ static void open_client(struct session *s)
 static void add_leases(void *user, struct snapshot *snapshot)
 {
     const struct cli *cli = user;
+    snapshot->may_control = control_may(cli->settings);
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     AUTO_LEASE_LIST struct lease_list list = {0};
     struct lease_programs programs = {0};
     struct error err;
-    if (lease_dir_find(&dir, cli->settings->lease.dir, &err) == 0 && lease_dir_list(&dir, snapshot->taken_at, &list, &err) == 0 &&
-        list.count && lease_programs_find(&programs, &list, &cli->env, snapshot) == 0)
+    if (lease_dir_find(&dir, cli->settings->lease.dir, &err) == 0)
+        (void)lease_dir_list(&dir, snapshot->taken_at, &list, &err);
+    if (lease_add_simulated(&list, snapshot) == 0 && list.count && lease_programs_find(&programs, &list, &cli->env, snapshot) == 0)
         lease_show(&list, &programs, snapshot);
     lease_programs_done(&programs);
 }

@@ -30,6 +30,7 @@
     COMMAND(limit)        \
     COMMAND(clocks)       \
     COMMAND(fan)          \
+    COMMAND(tune)         \
     COMMAND(watch)        \
     COMMAND(wait)         \
     COMMAND(serve)        \

@@ -4,17 +4,19 @@
 #include "control/request.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "config/config.h"
 
-enum { ANSWER_MS = 30000, ANSWER_MAX = 128 * 1024 };
+enum { ANSWER_MS = 30000, ANSWER_MAX = 128 * 1024, GROUPS_MAX = 1024 };
 
 static const char *const ops[] = {"set", "stock", "confirm", "end"};
 
@@ -108,6 +110,24 @@ int request_read(struct str text, struct request *ret, struct error *err)
 }
 
 /* ---- of a command ---- */
+
+bool control_may(const struct config *config)
+{
+    char path[CONTROL_SOCKET_SIZE];
+    const struct group *wanted;
+    gid_t groups[GROUPS_MAX];
+    int count;
+    if (geteuid() == 0)
+        return true;
+    control_socket(path);
+    if (!config->control.allow || access(path, W_OK) < 0 || !(wanted = getgrnam(config->control.group)))
+        return false;
+    count = getgroups(GROUPS_MAX, groups);
+    for (int i = 0; i < count; i++)
+        if (groups[i] == wanted->gr_gid)
+            return true;
+    return getegid() == wanted->gr_gid;
+}
 
 int helper_connect(void)
 {

@@ -46,6 +46,10 @@ void control_socket(char path[CONTROL_SOCKET_SIZE]);
 
 /* ---- of a command ---- */
 
+/* Whether this user may change settings: root, or a member of control.group where that is allowed and the helper is there. */
+struct config;
+bool control_may(const struct config *config);
+
 /* A connection, or -errno: -ENOENT or -ECONNREFUSED: there is no helper. */
 int helper_connect(void);
 /* Sends it and waits for the answer; the lease of it, if there is one. */

@@ -40,7 +40,7 @@ struct lease_part {
     struct store_service *store;
     char dir[PATH_SIZE];
     _Atomic int64_t idle_ms;
-    _Atomic bool give_back;
+    _Atomic bool give_back, may_control;
     bool there; /* the directory */
     struct lease_list list;
     struct lease_programs programs;
@@ -137,8 +137,8 @@ static int64_t lease_part_look(void *part)
     struct error err = {0};
     struct wall now = clock_wall(p->poller.env->clock);
     bool there = lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_list(&dir, now, &list, &err) == 0;
-    AUTO_SNAPSHOT const struct snapshot *s = list.count ? engine_latest(p->poller.engine) : NULL;
-    if (s && lease_programs_find(&programs, &list, p->poller.env, s) == 0) {
+    AUTO_SNAPSHOT const struct snapshot *s = engine_latest(p->poller.engine);
+    if (s && lease_add_simulated(&list, s) == 0 && list.count && lease_programs_find(&programs, &list, p->poller.env, s) == 0) {
         lease_count_use(&list, s);
         follow(p, &list, s, now);
         clean(p, &dir, &list);
@@ -158,6 +158,7 @@ static int64_t lease_part_look(void *part)
 static void annotate(void *part, struct snapshot *s)
 {
     const struct lease_part *p = part;
+    s->may_control = p->may_control;
     lease_show(&p->list, &p->programs, s);
 }
 
@@ -323,6 +324,7 @@ static void lease_part_reload(void *part, const struct config *config)
     struct lease_part *p = part;
     p->idle_ms = (int64_t)(config->lease.idle_minutes * MINUTE_MS);
     p->give_back = config->lease.give_back;
+    p->may_control = config->control.allow;
 }
 
 static void *open_leases(const struct part_host *host, struct error *err)

@@ -56,6 +56,18 @@ const char *lease_set_words(const struct lease *l, char out[SETTINGS_WORDS])
     return out;
 }
 
+void lease_set_add_words(const struct lease *l, const char *gpu, char *out, size_t size)
+{
+    for (size_t i = 0; i < l->setting_count; i++) {
+        enum control_kind kind;
+        struct control_value asked, before;
+        char now[CONTROL_TEXT_SIZE];
+        size_t at = strlen(out);
+        if (strcmp(l->settings[i].gpu, gpu) == 0 && lease_set_values(&l->settings[i], &kind, &asked, &before))
+            snprintf(out + at, size - at, "%s%s %s", at ? ", " : "", control_words(kind), control_text(kind, NULL, asked, now));
+    }
+}
+
 /* A setting with its GPU. */
 struct changed {
     const struct control_gpu *gpu;

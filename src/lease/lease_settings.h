@@ -45,3 +45,5 @@ bool lease_set_values(const struct lease_setting *s, enum control_kind *kind, st
                       struct control_value *before);
 /* "power limit 330 W (was 450 W), fan target 73": what a lease has changed. */
 const char *lease_set_words(const struct lease *l, char out[SETTINGS_WORDS]);
+/* Adds what it has changed of one GPU: "power limit 330 W". */
+void lease_set_add_words(const struct lease *l, const char *gpu, char *out, size_t size);

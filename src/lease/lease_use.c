@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "guard/claim.h"
 #include "host/listens.h"
+#include "lease/lease_settings.h"
 
 enum { ANCESTORS_MAX = 32 };
 
@@ -81,12 +82,17 @@ int lease_programs_find(struct lease_programs *programs, const struct lease_list
 
 /* ---- in snapshots ---- */
 
-/* How leases call the place where the process is. */
+/* How leases call a GPU. */
+static const char *key_of(const struct gpu_id *id)
+{
+    return id->uuid[0] ? id->uuid : id->pci_address;
+}
+
+/* The same of the place where the process is. */
 static const char *place_of(const struct gpu *gpu, const struct process *p)
 {
     bool instance = p->instance >= 0 && (size_t)p->instance < gpu->instance_count;
-    const struct gpu_id *id = instance ? &gpu->instances[p->instance].id : &gpu->id;
-    return id->uuid[0] ? id->uuid : id->pci_address;
+    return key_of(instance ? &gpu->instances[p->instance].id : &gpu->id);
 }
 
 static const struct lease *lease_by_user(const struct lease_list *list, const char *place, const struct process *p, struct wall now)
@@ -108,19 +114,30 @@ static void show_process(const struct lease_list *list, const struct lease_progr
     p->without_lease = program && !id[0];
 }
 
+static struct gpu_lease shown(const struct lease *l)
+{
+    struct gpu_lease to = {.reserved = l->kind == LEASE_RESERVE, .until = l->until};
+    char words[LEASE_WORDS];
+    str_copy(to.id, sizeof to.id, str_from(l->id));
+    str_copy(to.user, sizeof to.user, str_from(l->user));
+    str_copy(to.holder, sizeof to.holder, str_from(lease_holder_words(l, words)));
+    return to;
+}
+
 static void show_gpu(const struct lease_list *list, struct gpu *gpu, struct wall now)
 {
-    const char *key = gpu->id.uuid[0] ? gpu->id.uuid : gpu->id.pci_address;
-    gpu->lease = (struct gpu_lease){0};
+    const char *key = key_of(&gpu->id);
+    gpu->lease = gpu->settings = (struct gpu_lease){0};
     for (size_t i = 0; i < list->count && key[0]; i++) {
         const struct lease *l = &list->at[i];
-        if (!is_begun(l, now) || !l->exclusive || lease_gpu_at(l, key) < 0 || (gpu->lease.id[0] && l->kind != LEASE_RESERVE))
+        if (lease_gpu_at(l, key) < 0)
             continue;
-        char words[LEASE_WORDS];
-        gpu->lease = (struct gpu_lease){.reserved = l->kind == LEASE_RESERVE, .until = l->until};
-        str_copy(gpu->lease.id, sizeof gpu->lease.id, str_from(l->id));
-        str_copy(gpu->lease.user, sizeof gpu->lease.user, str_from(l->user));
-        str_copy(gpu->lease.holder, sizeof gpu->lease.holder, str_from(lease_holder_words(l, words)));
+        if (l->kind == LEASE_SETTING && l->state == LEASE_ACTIVE) {
+            if (!gpu->settings.id[0])
+                gpu->settings = shown(l);
+            lease_set_add_words(l, key, gpu->settings.changes, sizeof gpu->settings.changes);
+        } else if (is_begun(l, now) && l->exclusive && (!gpu->lease.id[0] || l->kind == LEASE_RESERVE))
+            gpu->lease = shown(l);
     }
 }
 
@@ -134,6 +151,33 @@ void lease_show(const struct lease_list *list, const struct lease_programs *prog
         for (size_t k = 0; k < gpu->process_count; k++)
             show_process(list, programs, gpu, &gpu->processes[k], s->taken_at);
     }
+}
+
+int lease_add_simulated(struct lease_list *list, const struct snapshot *s)
+{
+    enum { LENGTH_MS = 6 * 3600 * MS_PER_S, NOBODY = 65534 };
+    for (size_t g = 0; g < s->gpu_count; g++) {
+        const struct gpu *gpu = &s->gpus[g];
+        struct lease *l = gpu->lease.id[0] ? lease_list_find(list, gpu->lease.id) : NULL;
+        if (!gpu->simulated || !gpu->lease.id[0] || (l && (!l->simulated || l->gpu_count == LEASE_GPUS_MAX)) ||
+            (l && lease_gpu_at(l, key_of(&gpu->id)) >= 0))
+            continue;
+        if (!l && !ROOM_FOR_ONE(list->at, list->count, list->capacity, 16))
+            return -ENOMEM;
+        if (!l) {
+            l = &list->at[list->count++];
+            *l = (struct lease){.kind = LEASE_RESERVE, .state = LEASE_ACTIVE, .exclusive = true, .simulated = true, .uid = NOBODY};
+            l->until = gpu->lease.until;
+            l->made.ms = l->from.ms = l->until.ms - LENGTH_MS;
+            str_copy(l->id, sizeof l->id, str_from(gpu->lease.id));
+            str_copy(l->user, sizeof l->user, str_from(gpu->lease.user));
+        }
+        l->gpus_wanted++;
+        l->gpus[l->gpu_count].index = gpu->index;
+        str_copy(l->gpus[l->gpu_count].uuid, sizeof l->gpus[0].uuid, str_from(key_of(&gpu->id)));
+        l->gpu_count++;
+    }
+    return 0;
 }
 
 /* ---- what is used ---- */

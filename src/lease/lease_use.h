@@ -28,6 +28,9 @@ int lease_programs_find(struct lease_programs *p, const struct lease_list *list,
  * that keeps others off it. */
 void lease_show(const struct lease_list *list, const struct lease_programs *programs, struct snapshot *s);
 
+/* Adds the leases of a scenario of the simulator, which are in the snapshot alone. 0 or -ENOMEM. */
+int lease_add_simulated(struct lease_list *list, const struct snapshot *s);
+
 /* What the programs of each lease hold on its GPUs, by such a snapshot. */
 void lease_count_use(struct lease_list *list, const struct snapshot *s);
 

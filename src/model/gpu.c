@@ -4,11 +4,13 @@
 #include "model/gpu.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/moment.h"
 #include "base/str.h"
 
 void gpu_done(struct gpu *gpu)
@@ -184,6 +186,22 @@ const char *gpu_state_name(enum gpu_state state)
 {
     static const char *const names[] = {"ok", "asleep", "error", "lost"};
     return names[state];
+}
+
+const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out[GPU_LEASE_WORDS])
+{
+    char until[MOMENT_TEXT_SIZE];
+    out[0] = '\0';
+    if (!l->id[0])
+        return out;
+    if (l->until.ms)
+        moment_format(l->until, now, until);
+    snprintf(out, GPU_LEASE_WORDS, "%s%s%s%s",
+             l->changes[0] ? ""
+             : l->reserved ? "reserved for "
+                           : "leased to ",
+             l->changes[0] ? l->changes : l->user, l->until.ms ? " until " : "", l->until.ms ? until : "");
+    return out;
 }
 
 bool gpu_same(const struct gpu_id *a, const struct gpu_id *b)

@@ -47,13 +47,14 @@ struct gpu_moment {
     struct reading util_permille, power_mw;
 };
 
-/* The lease that keeps others off a GPU. */
+/* A lease on a GPU. */
 struct gpu_lease {
     char id[LEASE_ID_SIZE]; /* "": there is none */
     char user[PROCESS_USER_SIZE];
-    char holder[GPU_TEXT_SIZE]; /* for sentences: "alice (train.py)" */
-    bool reserved;              /* for whatever its user runs; else for one program */
-    struct wall until;          /* ms 0: its end is open */
+    char holder[GPU_TEXT_SIZE];  /* for sentences: "alice (train.py)" */
+    char changes[GPU_TEXT_SIZE]; /* of settings: "power limit 330 W" */
+    bool reserved;               /* for whatever its user runs; else for one program */
+    struct wall until;           /* ms 0: its end is open */
 };
 
 struct gpu {
@@ -99,8 +100,9 @@ struct gpu {
     struct gpu_moment *before; /* GROUP_PAST: the last seconds, oldest first; not copied */
     size_t before_count;
 
-    struct gpu_lease lease;
-    struct activity activity; /* judged when the snapshot is built */
+    struct gpu_lease lease;    /* the one that keeps others off it */
+    struct gpu_lease settings; /* the first that changes its settings, with the changes of all */
+    struct activity activity;  /* judged when the snapshot is built */
 };
 
 /* Frees what the GPU owns, not the struct. */
@@ -140,6 +142,9 @@ const struct process *gpu_top_process(const struct gpu *gpu);
 struct reading gpu_effective_load(const struct gpu *gpu);
 
 const char *gpu_state_name(enum gpu_state state);
+/* "leased to alice until 18:00", "reserved for bob", "power limit 330 W until 08:00"; "": there is none. */
+enum { GPU_LEASE_WORDS = 192 };
+const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out[GPU_LEASE_WORDS]);
 /* "RTX 4090" is as clear as "NVIDIA GeForce RTX 4090": without its maker, and without a family before a model. Points into the
  * name. */
 const char *gpu_short_name(const struct gpu *gpu);

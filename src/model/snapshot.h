@@ -75,6 +75,7 @@ struct snapshot {
     uint64_t host_implausible_total; /* the same of the host's own readings */
     struct event events[EVENTS_MAX]; /* new since the previous snapshot */
     size_t event_count;
+    bool may_control;        /* who reads it may change settings of its GPUs with whirr: advice names the command */
     struct verdict *verdict; /* what was found in it; NULL: it was not judged */
     size_t gpu_count;
     struct gpu gpus[]; /* in index order */

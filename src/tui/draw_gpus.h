@@ -23,6 +23,8 @@ void gpu_value_text(char text[NUMBER_SIZE], const struct page *page, const struc
 void gpu_trouble_text(const struct gpu *gpu, char *text, size_t size, enum tint *tint);
 /* What the daemon judges; "" when all is well. */
 void gpu_badge_text(const struct top *t, size_t position, char *text, size_t size, enum tint *tint);
+/* "leased to alice until 18:00, power limit 330 W"; "" without a lease. */
+void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size);
 void gpu_process_text(const struct gpu *gpu, char *text, size_t size);
 
 /* What is usual at this power, from the history; false: nothing is known. */

@@ -78,6 +78,9 @@ static void draw_title(struct top *t, struct canvas *c, size_t position, int y)
     }
     if (words[0])
         x += canvas_text(c, x, y, c->width - x - 1, tint, words) + 3;
+    gpu_lease_text(t, position, words, sizeof words);
+    if (words[0])
+        x += canvas_text(c, x, y, c->width - x - 1, TINT_LABEL, words) + 3;
     card_words(gpu, &card, t->utf8 ? " °C" : " C");
     if (card.len && width_of(card.at) < c->width - x)
         x += canvas_text(c, x, y, c->width - x - 1, TINT_DIM, card.at) + 3;

@@ -197,6 +197,9 @@ static void draw_reason(struct top *t, struct canvas *c, size_t position, int x,
                                                       : activity_code_words(doing)));
     }
     int used = canvas_text(c, x, y, width, tint, words) + 2;
+    gpu_lease_text(t, position, words, sizeof words);
+    if (words[0] && width - used >= 12)
+        used += canvas_text(c, x + used, y, width - used, TINT_LABEL, words) + 2;
     gpu_process_text(gpu, words, sizeof words);
     if (width - used >= 12)
         canvas_text(c, x + used, y, width - used, TINT_DIM, words);

@@ -129,6 +129,15 @@ void gpu_badge_text(const struct top *t, size_t position, char *text, size_t siz
     }
 }
 
+void gpu_lease_text(const struct top *t, size_t position, char *text, size_t size)
+{
+    const struct snapshot *s = top_shown(t);
+    char lease[GPU_LEASE_WORDS], settings[GPU_LEASE_WORDS];
+    gpu_lease_words(&s->gpus[position].lease, s->taken_at, lease);
+    gpu_lease_words(&s->gpus[position].settings, s->taken_at, settings);
+    snprintf(text, size, "%s%s%s", lease, lease[0] && settings[0] ? ", " : "", settings);
+}
+
 void gpu_process_text(const struct gpu *gpu, char *text, size_t size)
 {
     const struct process *p = gpu_top_process(gpu);

@@ -54,6 +54,20 @@ test("the right process is blamed, and the page follows when that changes", { sk
   assert.ok((await page.getByRole("button", { name: /^Copy whirr / }).count()) > 0);
 });
 
+test("who has a GPU is on its tile, and leases have a section where there are any", { skip }, async (t) => {
+  const d = await daemon(t, "sim:scenario=reserved");
+  const page = await visit(t, d.url);
+  await page
+    .locator(".tile .leased")
+    .first()
+    .getByText(/^reserved for alice until /)
+    .waitFor();
+  assert.match(await page.locator("#leases").innerText(), /alice[\s\S]*reserved until[\s\S]*GPU 0, 1/);
+  const none = await visit(t, (await daemon(t, "sim:scenario=idle")).url);
+  await none.locator("#processes").waitFor();
+  assert.equal(await none.locator("#leases, .leased").count(), 0);
+});
+
 test("the answer is as urgent as the daemon says, with evidence and a command", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
   const page = await visit(t, d.url);

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -89,6 +90,23 @@ def test_what_is_hidden_already_is_not_taken(host):
     assert seen("-1,2").returncode == 1 and "lets it use no GPU" in seen("").stderr
     more = host("run", "--gpus", "2", "--", "true", CUDA_VISIBLE_DEVICES="1")
     assert (more.returncode, more.stderr) == (1, "whirr: 2 GPUs are wanted, and there is only 1 that it may use\n")
+
+
+def test_a_lease_is_seen_where_gpus_are(host):
+    """Of a scenario of the simulator, and of a reservation."""
+    reserved = ["--source", "sim:scenario=reserved"]
+    assert re.search(r"^  GPUs 0, 1: reserved for alice until \S", host("status", source=reserved).stdout, re.M)
+    assert re.search(r"^  GPU 1: reserved for alice until \S", host("status", "--gpu", "1", source=reserved).stdout, re.M)
+    gpu, _ = json.loads(host("status", "--json", source=reserved).stdout)["gpus"]
+    (lease,) = gpu["leases"]
+    assert lease["user"] == "alice" and lease["reserved"] is True and lease["changes"] is None and lease["until"]
+    assert [p["lease"] for p in gpu["processes"]] == [lease["id"], None]
+    (listed,) = json.loads(host("lease", "--json", source=reserved).stdout)["leases"]
+    assert listed["id"] == lease["id"] and len(listed["gpus"]) == 2 and listed["simulated"] is True
+    refused = host("run", "--gpus", "1", "--timeout", "0", "--", "true", source=reserved)
+    assert refused.returncode == 1 and "reserved for alice" in refused.stderr
+    assert "reserved" not in host("status").stdout and host("reserve", "--gpu", "2", "--for", "1h").returncode == 0
+    assert re.search(r"^  GPU 2: reserved for \w+ until \S", host("status").stdout, re.M)
 
 
 def test_who_came_first_is_served_first(host):

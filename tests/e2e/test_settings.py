@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -30,11 +31,13 @@ class Host:
         (self.folder / "script.new").rename(self.folder / "script")
 
     def env(self, **more):
-        return environment(WHIRR_NVML_LIBRARY=str(FAKE), WHIRR_FAKE_NVML=str(self.folder / "script"), WHIRR_FAKE_NVML_SETTINGS=str(self.values),
-                           WHIRR_LEASE_DIR=str(self.leases), WHIRR_CONTROL_SOCKET=str(self.folder / "sock"), **{name: str(value) for name, value in more.items()})
+        ours = {"WHIRR_NVML_LIBRARY": FAKE, "WHIRR_FAKE_NVML": self.folder / "script", "WHIRR_FAKE_NVML_SETTINGS": self.values,
+                "WHIRR_LEASE_DIR": self.leases, "WHIRR_CONTROL_SOCKET": self.folder / "sock", **more}
+        return environment(**{name: str(value) for name, value in ours.items()})
 
     def __call__(self, *args, **more):
-        return subprocess.run([WHIRR, "--source", "nvml", *map(str, args)], env=self.env(**more), capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
+        source = [] if "--source" in args else ["--source", "nvml"]
+        return subprocess.run([WHIRR, *source, *map(str, args)], env=self.env(**more), capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
 
     def start(self, *args, program=WHIRR, **more):
         self.started.append(subprocess.Popen([program, *map(str, args)], env=self.env(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True))
@@ -104,11 +107,17 @@ def test_a_limit_stays_until_its_lease_is_ended(host):
     assert host.value() == 330000
     listed = host("lease")
     assert "power limit 330 W (was 450 W)" in listed.stdout
+    assert "\n  GPU 0: power limit 330 W\n" in host("status").stdout
+    (lease,) = json.loads(host("status", "--json").stdout)["gpus"][0]["leases"]
+    assert lease["changes"] == "power limit 330 W" and lease["until"] is None
+    recording = host.folder / "recording"
+    assert host("record", "--quiet", "--interval", "0.1", "--duration", "0.3", recording).returncode == 0
     again = host("limit", "300W")
     assert again.returncode == 1 and "already" in again.stderr and host.value() == 330000
     name = host.files()[0].removesuffix(".json")
     assert host("lease", "end", name).returncode == 0
     assert host.value() == 450000 and not host.files()
+    assert "\n  GPU 0: power limit 330 W\n" in host("status", "--source", f"replay:{recording}").stdout
 
 
 def test_stock_ends_the_lease_and_leaves_none(host):
@@ -317,3 +326,105 @@ def test_other_users_are_refused_until_they_are_allowed(host):
     ask = ("import socket; s = socket.socket(socket.AF_UNIX); s.connect('%s'); s.settimeout(30); print(s.makefile().readline())" % (host.folder / "sock"))
     done = subprocess.run(["/usr/bin/python3", "-c", ask], user=nobody, capture_output=True, text=True, timeout=60)
     assert "[control] allow" in done.stdout, done.stderr
+
+
+# ---- tune ----
+
+LOAD = """
+while :; do
+    limit=450000
+    while read -r gpu what value; do [ "$what" = power_limit ] && limit=$value; done < $VALUES
+    power=$limit; [ $power -gt 430000 ] && power=430000
+    rate=100; [ $limit -lt 400000 ] && rate=98; [ $limit -lt 300000 ] && rate=70; [ $limit -lt 200000 ] && rate=20
+    printf 'gpu NVIDIA GeForce RTX 4090\\n  temperature 55\\n  power %s\\n' $power > $FOLDER/load.new
+    mv $FOLDER/load.new $FOLDER/script
+    echo "step 7 $rate.0 it/s"
+    sleep 0.03
+done 2> /dev/null
+"""
+QUICK = ["--warmup", "0.3s", "--settle", "0.2s", "--measure", "0.5s", "--steps", "4"]
+
+
+def tune(host, *args, load=LOAD):
+    return ["--source", "nvml", "tune", *QUICK, *args, "--rate", "it/s", "--", "sh", "-c", load]
+
+
+def variables(host):
+    return {"VALUES": host.values, "FOLDER": host.folder}
+
+
+def test_tune_finds_the_limit_that_costs_little_speed(host):
+    done = host(*tune(host, "--json"), **variables(host))
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert [p["limit_watts"] for p in answer["points"]] == [450, 350, 250, 150]
+    assert [round(p["work"]) for p in answer["points"]] == [100, 98, 70, 20]
+    assert answer["work"] == "rate" and answer["complete"] is True and answer["load_changed"] is False
+    assert answer["knee"]["limit_watts"] == 350 and answer["knee"]["speed_share"] == pytest.approx(0.98, abs=0.005)
+    assert answer["knee"]["energy_share"] == pytest.approx(350 / 98 / (430 / 100), abs=0.01)
+    assert answer["answer"] == "at 350 of 450 W it keeps 98% of its speed and saves 17% of its energy"
+    assert host.value() == 450000 and not host.files()
+    assert "step 7 100.0 it/s" in done.stderr, "what the program prints goes to stderr"
+
+
+def test_tune_for_people_keeps_what_it_is_told(host):
+    host.set("power_limit", 400000)
+    done = host(*tune(host, "--keep", "60"), **variables(host))
+    assert done.returncode == 0, done.stderr
+    assert "At 230 of 400 W it keeps 70% of its speed and saves" in done.stdout and "To keep that: whirr limit 230W --gpu 0\n" in done.stdout
+    assert host.value() == 400000 and not host.files()
+
+
+def test_a_dry_run_of_tune_starts_and_changes_nothing(host):
+    done = host(*tune(host, "--dry-run", load=f"touch {host.folder}/ran"))
+    assert done.returncode == 0 and "power limits of 450, 350, 250, 150 W; takes" in done.stdout
+    assert not (host.folder / "ran").exists() and not host.values.exists() and not host.files()
+    assert host("tune").returncode == 2 and host("tune", "--server", "x", "--", "true").returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_tune_that_is_stopped_puts_the_old_limit_back(host, number):
+    process = host.start(*tune(host, "--measure", "60s"), **variables(host))
+    eventually(lambda: host.value() == 450000 and host.files())
+    eventually(lambda: "active" in (host.leases / host.files()[0]).read_text())
+    process.send_signal(number)
+    assert process.wait(60) != 0
+    eventually(lambda: host.value() == 450000 and not host.files())
+
+
+def test_tune_yields_to_another_program(host):
+    process = host.start(*tune(host, "--measure", "60s"), **variables(host))
+    eventually(lambda: host.files() and "active" in (host.leases / host.files()[0]).read_text())
+    host.set("power_limit", 222000)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1 and "another program has changed the power limit" in err
+    assert host.value() == 222000 and not host.files()
+
+
+def test_tune_of_a_load_that_ends_or_says_nothing(host):
+    done = host(*tune(host, load="echo 5 it/s; sleep 0.5"), **variables(host))
+    assert done.returncode == 1 and "the program has ended" in done.stderr
+    done = host(*tune(host, load="while :; do sleep 1; done"), **variables(host))
+    assert done.returncode == 1 and "printed no number beside 'it/s'" in done.stderr
+    done = host("tune", "--server", "nobody")
+    assert done.returncode == 1 and "no process 'nobody'" in done.stderr
+    assert host.value() == 450000 and not host.files()
+
+
+@pytest.mark.skipif(not shutil.which("setpriv") or os.geteuid() != 0, reason="needs root and setpriv")
+def test_tune_through_the_helper(host):
+    """A process without the right to change settings."""
+    (host.folder / "libnvidia-ml.so.1").symlink_to(FAKE)  # of the driver's library alone it is known who may
+    weak = ["setpriv", "--bounding-set", "-sys_admin", "--", WHIRR, *tune(host, "--json")]
+    env = host.env(WHIRR_NVML_LIBRARY="libnvidia-ml.so.1", LD_LIBRARY_PATH=host.folder, **variables(host))
+
+    def run():
+        return subprocess.run(weak, env=env, capture_output=True, text=True, timeout=90)
+
+    done = run()
+    assert done.returncode == 1 and "needs root" in done.stderr and not host.files()
+    host.helper()
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["knee"]["limit_watts"] == 350
+    assert host.value() == 450000 and not host.files()

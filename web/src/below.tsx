@@ -6,6 +6,7 @@ import { CapacityPanel } from "./capacity";
 import { Charts } from "./charts";
 import { EnergyPanel } from "./energy";
 import { GuardPanel } from "./guard";
+import { LeasesPanel } from "./leases";
 import { memo } from "./memo";
 import { Processes } from "./processes";
 import { SettingsPanel } from "./settings";
@@ -42,6 +43,7 @@ function slowly<P extends { s: State }>(part: (props: P) => ComponentChildren, .
 export const Rail = slowly(RailParts, "place", "link", "history");
 const Past = slowly(TimelineParts, "place", "view", "link", "history"),
   Alerts = slowly(AlertsPanel, "alerts", "notifiers", "findings", "session"),
+  Leases = slowly(LeasesPanel, "place", "link"),
   Guard = slowly(GuardPanel, "workers", "session"),
   Capacity = slowly(CapacityPanel, "link"),
   Energy = slowly(EnergyPanel, "place", "link", "history"),
@@ -62,6 +64,7 @@ export function Below({ s, gpus }: { s: State; gpus: Gpu[] }) {
           then={then}
         />
       )}
+      <Leases s={s} />
       <Past s={s} />
     </>
   );

@@ -70,6 +70,9 @@ export function clock(ms: number, now = Date.now(), seconds = false): string {
     : `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${time}`;
 }
 
+/** " until 18:00"; nothing where the end is open. */
+export const until = (time: string | null): string => (time ? ` until ${clock(Date.parse(time))}` : "");
+
 /** "Monday, Nov 16, 03:10:00": a moment that is looked at. */
 export function longClock(ms: number): string {
   const day = new Date(ms).toLocaleDateString("en-US", { weekday: "long", month: "short", day: "numeric" });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPUs: one in full width, up to four as cards, up to fifteen as small ones, more as a heat map with the worst first.
 import { useCallback, useMemo } from "preact/hooks";
-import { celsius, duration, memory, memoryOf, percent, shortName, watts, wattsOf } from "./format";
+import { celsius, duration, memory, memoryOf, percent, shortName, until, watts, wattsOf } from "./format";
 import { HeatMap, toggle } from "./heatmap";
 import { areaLevel, gpuLevel, type Level } from "./level";
 import { Bar, Icon, Mark, value } from "./parts";
@@ -107,6 +107,15 @@ function Full({ soon }: { soon: Of["soon"] }) {
   );
 }
 
+/** "leased to alice until 18:00", "power limit 330 W until 08:00" */
+function LeaseLabel({ g }: { g: Gpu }) {
+  if (!g.leases?.length) return null;
+  const text = g.leases.map(
+    (l) => `${l.changes ?? `${l.reserved ? "reserved for" : "leased to"} ${l.user}`}${until(l.until)}`,
+  );
+  return <p class="leased">{text.join(", ")}</p>;
+}
+
 function Name({ g, picked }: { g: Gpu; picked: boolean }) {
   return (
     <h3>
@@ -141,6 +150,7 @@ function Card({ g, why, health, soon, picked, then }: Of) {
       <p class="doing" title={g.error_message ?? doing(g, then)}>
         {g.error_message ?? doing(g, then)}
       </p>
+      <LeaseLabel g={g} />
       <Full soon={soon} />
       <div class="readings">
         <Ring g={g} />
@@ -205,6 +215,7 @@ function Alone({ g, why, health, soon, then }: Of) {
         <span class="doing">{g.error_message ?? doing(g, then)}</span>
         <Chip g={g} why={why} health={health} level={level} />
       </header>
+      <LeaseLabel g={g} />
       <Full soon={soon} />
       <dl>
         {readings(g, why?.usual).map((r) => (
@@ -238,6 +249,7 @@ function Small({ g, why, health, soon, picked, then }: Of) {
       <p class="doing" title={doing(g, then)}>
         {g.error_message ?? doing(g, then)}
       </p>
+      <LeaseLabel g={g} />
       <Full soon={soon} />
       <Bar value={g.utilization_percent} limit={100} label="Utilization" />
       <p class="line">

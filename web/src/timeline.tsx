@@ -20,7 +20,7 @@ interface Window {
 }
 
 const share = (ms: number, w: Window) => Math.max(0, Math.min(100, (100 * (ms - w.from)) / (w.to - w.from)));
-const placed = (s: Window, w: Window) => ({
+export const placed = (s: Window, w: Window) => ({
   left: `${Math.min(share(s.from, w), 100 - LEAST)}%`,
   width: `${Math.max(LEAST, share(s.to, w) - share(s.from, w))}%`,
 });

@@ -52,6 +52,29 @@ export interface Finding {
   muted?: boolean;
 }
 
+export interface GpuLease {
+  id: string;
+  user: string;
+  reserved: boolean;
+  changes: string | null;
+  until: string | null;
+}
+
+export interface Lease {
+  id: string;
+  kind: "run" | "wait" | "reserve" | "setting";
+  state: "waiting" | "active" | "ended";
+  user: string;
+  command: string | null;
+  note: string | null;
+  from: string;
+  until: string | null;
+  gpus_wanted: number;
+  gpus: { uuid: string; gpu_index: number }[];
+  settings: { what: string; gpu: string }[];
+  idle_since: string | null;
+}
+
 export interface Gpu {
   activity?: Activity;
   finding?: Finding | null; // the first; undefined: not judged
@@ -76,6 +99,7 @@ export interface Gpu {
   clock_graphics_mhz: Num;
   clock_graphics_max_mhz?: Num;
   throttle_reasons: string[] | null;
+  leases?: GpuLease[];
   processes: Process[];
   processes_left_out: number;
   processes_hidden: number;

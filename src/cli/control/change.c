@@ -365,10 +365,7 @@ int change_make(struct cli *cli, struct change_list *l, const char *const *comma
     bool stays = command || t.confirm_ms;
     AUTO_CLOSE int fd = denied || !stays ? helper_connect() : -1;
     if (fd < 0 && denied)
-        return cli_fail(
-            "changing settings of GPUs needs root\n"
-            "Run it with sudo, or let members of a group do it: [control] allow = true, and sudo systemctl enable --now "
-            "whirr-control.socket");
+        return cli_fail(CHANGE_NEEDS_ROOT);
     if (!command && !t.until.ms && !t.confirm_ms && all_stock(l))
         return make_stock(cli, l, fd);
     return fd >= 0 ? make_there(cli, fd, l, &t, command) : make_here(cli, l, &t, command);

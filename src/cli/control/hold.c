@@ -20,7 +20,7 @@
 
 static const int awaited[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 
-static void block_signals(sigset_t *set, sigset_t *before)
+void hold_signals(sigset_t *set, sigset_t *before)
 {
     sigemptyset(set);
     for (size_t i = 0; i < ARRAY_LEN(awaited); i++)
@@ -41,16 +41,21 @@ static int next_signal(const sigset_t *set, int64_t ms)
     return number > 0 ? number : 0;
 }
 
-static int start(const char *const *command, const sigset_t *mask, pid_t *ret)
+int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t *ret)
 {
     posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
     sigset_t defaults;
+    posix_spawn_file_actions_init(&files);
+    if (out >= 0)
+        posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
     posix_spawnattr_init(&attributes);
     sigfillset(&defaults);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setsigmask(&attributes, mask);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    int rc = posix_spawnp(ret, command[0], NULL, &attributes, (char *const *)command, environ);
+    int rc = posix_spawnp(ret, command[0], &files, &attributes, (char *const *)command, environ);
+    posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     if (rc)
         cli_fail("cannot start '%s': %s", command[0], strerror(rc));
@@ -62,8 +67,8 @@ int hold_command(const char *const *command, void (*look)(void *user), void *use
     sigset_t set, before;
     pid_t pid;
     int status = 0;
-    block_signals(&set, &before);
-    int rc = start(command, &before, &pid);
+    hold_signals(&set, &before);
+    int rc = hold_start(command, &before, -1, &pid);
     if (rc)
         return rc == ENOENT ? 127 : 126;
     while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -107,7 +112,7 @@ static int stay(struct settings_holder *k, struct wall until)
 {
     sigset_t set, before;
     char left[WORDS_SIZE];
-    block_signals(&set, &before);
+    hold_signals(&set, &before);
     if (until.ms)
         fprintf(stderr, "Kept by this command for %s; Ctrl-C puts the old values back.\n", words_duration(ms_until(until), left));
     else
@@ -147,7 +152,7 @@ int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, 
     int status = EXIT_FINE;
     /* Signals that come between the change and the waiting must not end this process without putting back. */
     sigset_t set, before;
-    block_signals(&set, &before);
+    hold_signals(&set, &before);
     int rc = begin_here(cli, &k, plan, l, &err);
     if (rc < 0)
         status = cli_fail("%s", err.text);

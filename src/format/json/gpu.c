@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "format/json/json.h"
 #include "insight/facts/fan.h"
 
@@ -153,14 +154,19 @@ void json_activity(struct json_writer *j, const struct activity *a)
 }
 
 /* An array: of a GPU, null says that something is not known. */
-static void gpu_leases(struct json_writer *j, const struct gpu_lease *l)
+static void gpu_leases(struct json_writer *j, const struct gpu *gpu)
 {
+    const struct gpu_lease *both[] = {&gpu->lease, &gpu->settings};
     jw_key_array(j, "leases");
-    if (l->id[0]) {
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        const struct gpu_lease *l = both[i];
+        if (!l->id[0])
+            continue;
         jw_object(j);
         jw_key_text(j, "id", l->id);
         jw_key_text(j, "user", l->user);
         jw_key_bool(j, "reserved", l->reserved);
+        json_words(j, "changes", l->changes);
         json_time(j, "until", l->until);
         jw_end(j);
     }
@@ -183,7 +189,7 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
     json_words(j, "error_message", gpu->error_message);
     jw_key_text(j, "fan_state", fan_state_name(fan_judge(gpu).state));
     json_activity(j, &gpu->activity);
-    gpu_leases(j, &gpu->lease);
+    gpu_leases(j, gpu);
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         jw_key(j, metric_table[i].json);
         metric_value(j, &metric_table[i], gpu->metric[i]);

@@ -66,7 +66,7 @@ static void explained(struct json_writer *j, const struct snapshot *s, const str
     jw_end(j);
     jw_key_text(j, "missing", p->limit.code == LIMIT_CANNOT_TELL ? limit_missing(row->gpu, p) : NULL);
     jw_key_array(j, "suggestions");
-    for (size_t i = 0, count = limit_advice(row->gpu, p, reading_or(s->host.cpu_count, 0), advice); i < count; i++)
+    for (size_t i = 0, count = limit_advice(s, row->gpu, p, advice); i < count; i++)
         jw_text(j, advice[i]);
     jw_end(j);
     json_words(j, "cpu_time", cpu_time);

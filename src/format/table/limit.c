@@ -56,7 +56,7 @@ static void explain_row(struct buf *out, const struct page *page, const struct s
         labelled(out, page, count ? "" : "Evidence", INK_FAINT, cpu_time);
     if (p->limit.code == LIMIT_CANNOT_TELL && limit_missing(row->gpu, p))
         labelled(out, page, "Missing", INK_FAINT, limit_missing(row->gpu, p));
-    count = limit_advice(row->gpu, p, reading_or(s->host.cpu_count, 0), advice);
+    count = limit_advice(s, row->gpu, p, advice);
     for (size_t i = 0; i < count; i++)
         labelled(out, page, i == 0 ? "Do" : "", INK_PLAIN, advice[i]);
 }

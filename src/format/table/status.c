@@ -436,6 +436,7 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
     for (size_t i = 0; i < s->gpu_count; i++)
         if (only == ALL_GPUS || only == (int)i)
             one_gpu(out, page, &l, &s->gpus[i]);
+    status_leases(out, page, s, only);
     status_troubles(out, page, s);
 }
 

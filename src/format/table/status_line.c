@@ -133,6 +133,48 @@ void status_verdict(struct buf *out, const struct page *page, const struct snaps
     buf_char(out, '\n');
 }
 
+static const struct gpu_lease *lease_of(const struct gpu *gpu, bool settings)
+{
+    return settings ? &gpu->settings : &gpu->lease;
+}
+
+/* Whether it is the first that has this lease, and which ones have it: "GPUs 0, 1". */
+static bool leased_gpus(const struct snapshot *s, size_t at, bool settings, char *out, size_t size)
+{
+    const struct gpu_lease *l = lease_of(&s->gpus[at], settings);
+    char list[64] = "";
+    size_t count = 0, len = 0;
+    for (size_t i = 0; i < s->gpu_count && len < sizeof list - 8; i++) {
+        const struct gpu_lease *other = lease_of(&s->gpus[i], settings);
+        if (strcmp(other->id, l->id) != 0 || strcmp(other->changes, l->changes) != 0)
+            continue;
+        if (i < at)
+            return false;
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%d", count++ ? ", " : "", s->gpus[i].index);
+    }
+    snprintf(out, size, "GPU%s %s", count > 1 ? "s" : "", list);
+    return true;
+}
+
+void status_leases(struct buf *out, const struct page *page, const struct snapshot *s, int only)
+{
+    for (size_t i = 0; i < 2 * s->gpu_count; i++) {
+        size_t at = i / 2;
+        bool settings = i % 2;
+        char gpus[80], words[GPU_LEASE_WORDS], text[sizeof gpus + sizeof words];
+        const struct gpu_lease *l = lease_of(&s->gpus[at], settings);
+        if (!l->id[0] || (only != ALL_GPUS && only != (int)at))
+            continue;
+        if (only != ALL_GPUS)
+            snprintf(gpus, sizeof gpus, "GPU %d", s->gpus[at].index);
+        else if (!leased_gpus(s, at, settings, gpus, sizeof gpus))
+            continue;
+        snprintf(text, sizeof text, "%s: %s", gpus, gpu_lease_words(l, s->taken_at, words));
+        buf_text(out, "  ");
+        page_wrap(out, page, INK_FAINT, text, 2, 2);
+    }
+}
+
 void status_troubles(struct buf *out, const struct page *page, const struct snapshot *s)
 {
     for (size_t i = 0; i < s->source_count; i++) {

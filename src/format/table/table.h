@@ -53,4 +53,5 @@ int table_report(struct buf *out, const struct page *page, const struct json_t *
 /* "desk   4 GPUs   1184 W   ▲ GPU 1 is throttling (93 °C)", and in plain sight where the GPUs are simulated. */
 void status_verdict(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 /* One line for each source that is in trouble. */
+void status_leases(struct buf *out, const struct page *page, const struct snapshot *s, int only); /* one line a lease */
 void status_troubles(struct buf *out, const struct page *page, const struct snapshot *s);

@@ -48,7 +48,7 @@ void suggest_limits(const struct facts *f, struct why_part *part)
         if (p->limit.confidence < LIMIT_SAID || p->limit.share_permille < LIMIT_SAID_PERMILLE ||
             !limit_finding(p->limit.code, &code))
             continue;
-        size_t count = limit_advice(f->gpu, p, reading_or(f->now->host.cpu_count, 0), lines);
+        size_t count = limit_advice(f->now, f->gpu, p, lines);
         for (size_t k = 0; k < count; k++)
             suggest_add(part, "%s", lines[k]);
     }

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 
 struct advice {
+    const struct snapshot *now;
     const struct gpu *gpu;
     const struct process *process;
     bool python;
@@ -93,7 +94,9 @@ static void advise_numa(struct advice *a)
 
 static void advise_clocks(struct advice *a)
 {
-    if (strcmp(a->gpu->id.vendor, "nvidia") == 0 && !a->gpu->simulated)
+    if (a->now->may_control && !a->gpu->simulated)
+        advise(a, "Unlock the clocks: whirr clocks stock --gpu %d", a->gpu->index);
+    else if (strcmp(a->gpu->id.vendor, "nvidia") == 0 && !a->gpu->simulated)
         advise(a, "Unlock the clocks: sudo nvidia-smi -i %d -rgc -rac", a->gpu->index);
     else
         advise(a, "Set the clocks back to their default.");
@@ -107,9 +110,10 @@ static void advise_launch(struct advice *a)
         advise(a, "Avoid .item(), .cpu() and printing in every step: each waits for the GPU.");
 }
 
-size_t limit_advice(const struct gpu *gpu, const struct process *p, int64_t cores, char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE])
+size_t limit_advice(const struct snapshot *now, const struct gpu *gpu, const struct process *p,
+                    char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE])
 {
-    struct advice a = {gpu, p, strncmp(p->name, "python", 6) == 0, cores, 0, lines};
+    struct advice a = {now, gpu, p, strncmp(p->name, "python", 6) == 0, reading_or(now->host.cpu_count, 0), 0, lines};
     switch (p->limit.code) {
     case LIMIT_HOST_CPU: advise_thread(&a); break;
     case LIMIT_LOADERS: advise_loaders(&a); break;

@@ -7,5 +7,6 @@
 
 enum { LIMIT_ADVICE_MAX = 3 };
 
-/* How many lines; each only where its evidence is. `cores` of the host; 0 unknown. */
-size_t limit_advice(const struct gpu *gpu, const struct process *p, int64_t cores, char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE]);
+/* How many lines; each only where its evidence is. */
+size_t limit_advice(const struct snapshot *now, const struct gpu *gpu, const struct process *p,
+                    char lines[LIMIT_ADVICE_MAX][WHY_LINE_SIZE]);

@@ -45,6 +45,12 @@ static bool is_felt(const struct facts *f)
            f->activity.throttled_by & THROTTLE_HOT;
 }
 
+/* whirr itself may change settings, and that has a way back. */
+static bool may_control(const struct facts *f)
+{
+    return f->now->may_control && !f->gpu->simulated && !f->over;
+}
+
 /* The command that sets a power limit on this GPU; "" where there is none to paste. A simulated GPU has none: its index is that of
  * a real one. */
 static void limit_command(const struct facts *f, long long watts, char *out, size_t size)
@@ -92,7 +98,10 @@ static void suggest_power(const struct facts *f, struct why_part *part)
     if (has_least)
         snprintf(range, sizeof range, ", minimum %lld W", words_whole(least, 1000));
     const char *aim = f->activity.throttled_by & THROTTLE_HOT || f->heat >= HEAT_HOT ? "cooler" : "quieter";
-    if (command[0])
+    if (may_control(f))
+        suggest_add(part, "To make it %s for 2 hours: whirr quiet --gpu %d --for 2h   (now %lld W%s; a little slower)", aim,
+                    f->gpu->index, words_whole(limit, 1000), range);
+    else if (command[0])
         suggest_add(part, "To make it %s: %s   (now %lld W%s; a little slower)", aim, command, words_whole(limit, 1000), range);
     else
         suggest_add(part, "To make it %s, lower its power limit (now %lld W%s); it gets a little slower.", aim,
@@ -155,7 +164,9 @@ static void suggest_clocks(const struct facts *f, struct why_part *part)
         suggest_add(part, "Run whirr why again in a minute: if the clocks fall, work had just ended.");
         return;
     }
-    if (strcmp(f->gpu->id.vendor, "nvidia") == 0 && !f->gpu->simulated)
+    if (may_control(f))
+        suggest_add(part, "Reset fixed clocks: whirr clocks stock --gpu %d", f->gpu->index);
+    else if (strcmp(f->gpu->id.vendor, "nvidia") == 0 && !f->gpu->simulated)
         suggest_add(part, "Reset fixed clocks: sudo nvidia-smi -i %d -rgc -rac", f->gpu->index);
     else
         suggest_add(part, "Reset fixed clocks to their default.");
@@ -174,6 +185,8 @@ static void suggest_limit(const struct facts *f, struct why_part *part)
         !reading_get(f->gpu->power_limit_default_mw, &stock) || stock <= limit)
         return;
     limit_command(f, words_whole(stock, 1000), command, sizeof command);
+    if (may_control(f))
+        snprintf(command, sizeof command, "whirr limit stock --gpu %d", f->gpu->index);
     if (command[0])
         suggest_add(part, "To make it faster: %s   (stock limit %lld W; louder)", command, words_whole(stock, 1000));
     else
@@ -262,7 +275,10 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
                     "Check the fan for dust, a blocked blade, a worn bearing, and its cable; replace it if that doesn't help.");
         break;
     case FINDING_FAN_SETTING:
-        suggest_add(part, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
+        if (may_control(f) && f->gpu->property[PROPERTY_fan_control].state == READING_OK)
+            suggest_add(part, "Set the fan back to automatic: whirr fan auto --gpu %d", f->gpu->index);
+        else
+            suggest_add(part, "Set the fan curve or fixed fan speed back to automatic in the tool that sets it.");
         break;
     case FINDING_POWER_LIMIT: suggest_limit(f, part); break;
     case FINDING_VRAM_HELD:

@@ -240,7 +240,8 @@ enum {
     GPU_INSTANCE_LIST = 64,
     GPU_ACTIVITY = 128,
     GPU_LEASED = 256,
-    GPU_SECTIONS = 511
+    GPU_SET = 512,
+    GPU_SECTIONS = 1023
 };
 
 static bool property_same(const struct property_text *a, const struct property_text *b)
@@ -302,6 +303,12 @@ static void code_lease(struct coder *c, struct gpu_lease *l)
     l->until.ms = code_i64(c, l->until.ms, 0);
 }
 
+static bool leases_same(const struct gpu_lease *a, const struct gpu_lease *b)
+{
+    return strcmp(a->id, b->id) == 0 && strcmp(a->holder, b->holder) == 0 && strcmp(a->changes, b->changes) == 0 &&
+           a->until.ms == b->until.ms;
+}
+
 static bool gpus_same(const struct gpu *a, const struct gpu *b);
 
 static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
@@ -325,9 +332,10 @@ static unsigned gpu_changes(const struct gpu *a, const struct gpu *b)
         mask |= GPU_PROCESS_LIST;
     if (!activity_same(&a->activity, &b->activity))
         mask |= GPU_ACTIVITY;
-    if (strcmp(a->lease.id, b->lease.id) != 0 || strcmp(a->lease.holder, b->lease.holder) != 0 ||
-        a->lease.until.ms != b->lease.until.ms)
+    if (!leases_same(&a->lease, &b->lease))
         mask |= GPU_LEASED;
+    if (!leases_same(&a->settings, &b->settings))
+        mask |= GPU_SET;
     if (a->instance_count != b->instance_count)
         mask |= GPU_INSTANCE_LIST;
     for (size_t i = 0; !(mask & GPU_INSTANCE_LIST) && i < a->instance_count; i++)
@@ -420,6 +428,10 @@ void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool i
         code_activity(c, &now->activity, &before->activity);
     if (mask & GPU_LEASED)
         code_lease(c, &now->lease);
+    if (mask & GPU_SET) {
+        code_lease(c, &now->settings);
+        CODE_TEXT(c, now->settings.changes);
+    }
     /* Others will use it to look into the list. */
     for (size_t i = 0; c->reading && i < now->process_count; i++)
         if (now->processes[i].instance >= (int32_t)now->instance_count)

@@ -336,6 +336,24 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
     fill_host_side(f, p, program->job);
 }
 
+/* Until the next six hours of the day are over, whenever one looks. */
+static void fill_lease(const struct fill *f, struct gpu *g)
+{
+    enum { LENGTH_MS = 6 * 3600 * MS_PER_S };
+    const char *user = f->world->scenario->reserved_for;
+    if (!user)
+        return;
+    g->lease = (struct gpu_lease){.id = "paperdue", .reserved = true};
+    g->lease.until.ms = (fill_wall(f->origin, f->world, f->t).ms / LENGTH_MS + 1) * LENGTH_MS;
+    str_copy(g->lease.user, sizeof g->lease.user, str_from(user));
+    str_copy(g->lease.holder, sizeof g->lease.holder, str_from(user));
+    for (size_t i = 0; i < g->process_count; i++) {
+        struct process *p = &g->processes[i];
+        p->without_lease = strcmp(p->user, user) != 0;
+        str_copy(p->lease, sizeof p->lease, str_from(p->without_lease ? "" : g->lease.id));
+    }
+}
+
 static void fill_processes(const struct fill *f, struct gpu *g)
 {
     g->processes_state = READING_OK;
@@ -384,6 +402,7 @@ void fill_gpu(const struct fill *f, unsigned groups, struct gpu *g)
     fill_readings(f, g);
     if (groups & GROUP_PROCESS)
         fill_processes(f, g);
+    fill_lease(f, g);
     if (f->world->card[f->gpu]->abilities & CARD_MIG && sim_has_trouble(f->world, TROUBLE_MIG, f->gpu, f->t, NULL, NULL))
         fill_instances(f, groups, g);
     for (size_t i = 0; i < METRIC_COUNT; i++)

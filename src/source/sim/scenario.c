@@ -178,6 +178,12 @@ static const struct sim_job users_jobs[] = {
      .vram_share = 0.2},
 };
 
+static const struct sim_job reserved_jobs[] = {
+    {.where = ON_ALL, FULL_TRAINING},
+    {.cause = "fine-tuning", .where = ON_GPU(0), .program = &finetune, .pattern = LOAD_TRAINING, .util = 0.3, .mem_util = 0.2, .power = 0.3,
+     .tensor = 0.1, .vram_mib = 3000, .load_s = 15},
+};
+
 static const struct sim_job mig_jobs[] = {
     {.cause = "inference", .where = ON_ALL, .program = &vllm, .pattern = LOAD_INFERENCE, .util = 0.4, .mem_util = 0.3,
      .power = 0.72, .tensor = 0.2, .vram_share = 0.42, .load_s = 30, .instance = 1},
@@ -377,6 +383,8 @@ static const struct sim_scenario scenarios[] = {
      20 * MINUTE, .conditions = hot_idle_conditions, .condition_count = ARRAY_LEN(hot_idle_conditions), .finding = FINDING_AIRFLOW},
     {"held-context", "a forgotten notebook holds most of the memory and keeps the clocks up", "steady from the start", 1,
      "rtx4090", 10 * MINUTE, JOBS(held_jobs), .finding = FINDING_CONTEXT_HELD},
+    {"reserved", "two GPUs are reserved for alice, and bob uses one of them all the same", "steady from the start", 2, "a100", 10 * MINUTE,
+     JOBS(reserved_jobs), .reserved_for = "alice", .finding = FINDING_LEASE_IGNORED},
     {"multi-user", "four people share a server", "steady from the start", 4, "a100", 10 * MINUTE, JOBS(users_jobs), .finding = FINDING_COMPUTE_LOAD},
     {"mig", "a GPU divided into instances", "steady from the start", 1, "h100", 5 * MINUTE, JOBS(mig_jobs),
      CONDITIONS(mig_conditions), .finding = FINDING_INSTANCE_LOAD},

@@ -40,6 +40,7 @@ struct sim_scenario {
     size_t evidence_count;
     const char *child, *compiler, *mount; /* of the same: busiest child, compiler, file system; NULL: none */
     const char *fan_control;              /* of GPU 0; NULL: as the card has it */
+    const char *reserved_for;             /* a user: all of its GPUs are; NULL: there is no lease */
     bool hides;                           /* no process is listed on GPU 0 */
     enum limit limit;                     /* of the process on GPU 0; LIMIT_UNJUDGED: not in the answer key */
     enum finding_code finding;            /* what whirr must find first when it has watched, on the host or on GPU 0 */

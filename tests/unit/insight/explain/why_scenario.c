@@ -504,6 +504,8 @@ static bool build_line(struct builder *b, struct str line)
         return add_log(b, rest);
     if (str_is(key, "quick"))
         return b->m->quick = true;
+    if (str_is(key, "may_control"))
+        return b->m->now->may_control = true;
     if (str_is(key, "host"))
         return set_host_fact(b, rest);
     if (str_is(key, "gpu"))
