@@ -215,7 +215,7 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
         {'d', "d", "details"},
         {'g', "g", "go to time"},
         {'c', "c", "copy command"},
-        {'o', "o", "columns"},
+        {'o', "o", "setup"},
         {'f', "f", "fit"},
         {'T', "T", "theme"},
     };
@@ -238,6 +238,14 @@ static void draw_keys(struct top *t, struct canvas *c, int y)
         {'>', "< >", "host"},
         {TOP_KEY_TAB, "Tab", "view"},
     };
+    static const struct key_hint setup[] = {
+        {TOP_KEY_ESCAPE, "Esc", "back"},     {' ', "Space", "change"}, {TOP_KEY_DOWN, "up/down", "choose"},
+        {TOP_KEY_TAB, "Tab", "what to set"}, {'r', "r", "defaults"},
+    };
+    if (t->mode == MODE_SETUP) {
+        draw_hints(t, c, setup, ARRAY_LEN(setup), 1, y);
+        return;
+    }
     int x = draw_hints(t, c, always, ARRAY_LEN(always), 1, y);
     if (t->fleet)
         draw_fleet_keys(t, c, x, y);
@@ -332,6 +340,11 @@ void draw_frame(struct top *t, struct canvas *c)
     t->zone_count = 0;
     const struct snapshot *s = top_shown(t);
     draw_header(t, c);
+    if (t->mode == MODE_SETUP) {
+        draw_setup(t, c, 1, c->height - 2);
+        draw_bottom(t, c, c->height - 1);
+        return;
+    }
     if (t->missing.at_ms && top_tab_has_past(t->tab)) {
         draw_missing(t, c);
         if (t->mode >= MODE_HELP)

@@ -22,6 +22,7 @@ void draw_host_line(const struct top *t, struct canvas *c, int y);
 void draw_bottom(struct top *t, struct canvas *c, int y);
 void draw_dialog(struct top *t, struct canvas *c);
 void draw_details(struct top *t, struct canvas *c);
+void draw_setup(struct top *t, struct canvas *c, int y, int height);
 
 /* All hosts of a fleet; where in its rows the selection is, at the end of the bottom line. */
 void draw_fleet(struct top *t, struct canvas *c, int y, int height);

@@ -17,7 +17,7 @@ const char *const top_help[] = {
     "Time     left/right h/l one step, { } ten, ( ) event, g go to a time, n now",
     "Plots    w W window     m metric of rows and map     D dots or blocks",
     "Table    / F4 \\ filter     u this user     C compute only     i hide idle",
-    "         s S , . F6 sort     r reverse     o F2 columns",
+    "         s S , . F6 sort     r reverse     o F2 setup: columns, plots, theme",
     "         t F5 tree, groups by user, container, job, model",
     "Process  Enter d details and history     Space tag, U untag     F follow",
     "Act      x F9 signal     F7 F8 nice     each asks first",
@@ -55,24 +55,6 @@ static void draw_help(const struct top *t, struct canvas *c)
         }
     }
     canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Any key closes this. More: man whirr-top");
-}
-
-static void draw_columns(const struct top *t, struct canvas *c)
-{
-    int width = MIN_OF(c->width, 34), height = MIN_OF(c->height, (int)COL_COUNT + 4), x = (c->width - width) / 2,
-        y = (c->height - height) / 2;
-    canvas_box(c, x, y, width, height, "Columns");
-    int room = height - 3, first = (int)t->choice >= room ? (int)t->choice - room + 1 : 0;
-    for (int i = 0; i < room && first + i < COL_COUNT; i++) {
-        char text[48];
-        int at = first + i;
-        bool on = t->settings.columns & 1U << at || at == COL_COMMAND;
-        snprintf(text, sizeof text, "[%c] %s", on ? 'x' : ' ', top_columns[at].title);
-        canvas_text(c, x + 2, y + 1 + i, width - 4, on ? TINT_PLAIN : TINT_DIM, text);
-        if (at == (int)t->choice)
-            canvas_select(c, x + 1, y + 1 + i, width - 2);
-    }
-    canvas_text(c, x + 2, y + height - 2, width - 4, TINT_DIM, "Space switches, Enter closes");
 }
 
 /* Who is meant: names, users, ages, and what VRAM would be free. */
@@ -198,7 +180,6 @@ void draw_dialog(struct top *t, struct canvas *c)
     switch (t->mode) {
     case MODE_HELP: draw_help(t, c); break;
     case MODE_DETAILS: draw_details(t, c); break;
-    case MODE_COLUMNS: draw_columns(t, c); break;
     case MODE_SIGNAL: draw_signal(t, c); break;
     case MODE_CONSENT: draw_consent(c); break;
     case MODE_NICE: draw_nice(t, c); break;

@@ -7,13 +7,20 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "tui/draw.h"
+#include "tui/setup.h"
 
 enum { GAP = 3, PIECE = 96 };
 
 struct host_words {
+    const struct top *t;
     struct canvas *c;
     int x, y;
 };
+
+static bool wants(const struct host_words *h, enum host_field field)
+{
+    return setup_shows(&h->t->settings, SETUP_HOST, (int)field);
+}
 
 static void put_piece(struct host_words *h, enum tint tint, const char *text)
 {
@@ -31,7 +38,7 @@ static void put_power(struct host_words *h, const struct snapshot *s)
     for (size_t i = 0; i < s->gpu_count; i++)
         if (s->gpus[i].power_mw.state == READING_OK)
             total = reading_ok(reading_or(total, 0) + s->gpus[i].power_mw.value);
-    if (total.state != READING_OK)
+    if (total.state != READING_OK || !wants(h, FIELD_POWER))
         return;
     double watts = (double)total.value / 1000;
     bool many = watts >= 10000;
@@ -39,20 +46,22 @@ static void put_power(struct host_words *h, const struct snapshot *s)
     put_piece(h, TINT_PLAIN, text);
 }
 
-static void put_share(struct host_words *h, const struct page *page, const char *label, struct reading permille, const char *behind)
+static void put_share(struct host_words *h, const struct page *page, enum host_field field, const char *label,
+                      struct reading permille, const char *behind)
 {
     char text[PIECE], number[NUMBER_SIZE];
-    if (permille.state != READING_OK)
+    if (permille.state != READING_OK || !wants(h, field))
         return;
     show_percent(number, page, permille);
     snprintf(text, sizeof text, "%s %s%s", label, number, behind);
     put_piece(h, TINT_PLAIN, text);
 }
 
-static void put_of(struct host_words *h, const struct page *page, const char *label, struct reading used, struct reading total)
+static void put_of(struct host_words *h, const struct page *page, enum host_field field, const char *label, struct reading used,
+                   struct reading total)
 {
     char text[PIECE], number[NUMBER_SIZE];
-    if (used.state != READING_OK || total.state != READING_OK)
+    if (used.state != READING_OK || total.state != READING_OK || !wants(h, field))
         return;
     show_bytes_of(number, page, used, total);
     snprintf(text, sizeof text, "%s %s", label, number);
@@ -67,7 +76,7 @@ static void put_drivers(struct host_words *h, const struct snapshot *s)
     AUTO_BUF struct buf all = BUF(PIECE - 8);
     for (size_t i = 0; i < count; i++)
         buf_printf(&all, "%s%s%s%s", i ? ", " : "", drivers[i].name, drivers[i].version[0] ? " " : "", drivers[i].version);
-    if (!all.len || all.failed)
+    if (!all.len || all.failed || !wants(h, FIELD_DRIVERS))
         return;
     snprintf(text, sizeof text, "driver " STR_FMT, STR_ARG(buf_view(&all)));
     put_piece(h, TINT_DIM, text);
@@ -82,7 +91,7 @@ static void put_rates(struct host_words *h, const struct page *page, const struc
     } rates[] = {{"disk", host->disk_read_bytes_per_s, host->disk_write_bytes_per_s},
                  {"network", host->net_rx_bytes_per_s, host->net_tx_bytes_per_s}};
     for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
-        if (rates[i].in.state != READING_OK)
+        if (rates[i].in.state != READING_OK || !wants(h, FIELD_DISK + (enum host_field)i))
             continue;
         show_rate(in, page, rates[i].in);
         show_rate(out, page, rates[i].out);
@@ -96,7 +105,7 @@ void draw_host_line(const struct top *t, struct canvas *c, int y)
 {
     const struct snapshot *s = top_shown(t);
     struct page page = draw_page(t);
-    struct host_words h = {c, 1, y};
+    struct host_words h = {t, c, 1, y};
     char text[PIECE];
     if (!s)
         return;
@@ -109,16 +118,16 @@ void draw_host_line(const struct top *t, struct canvas *c, int y)
     put_power(&h, s);
     if (!t->cursor_ms) {
         snprintf(text, sizeof text, " of %lld", (long long)reading_or(host->cpu_count, 0));
-        put_share(&h, &page, "CPU", host->cpu_permille, host->cpu_count.state == READING_OK ? text : "");
+        put_share(&h, &page, FIELD_CPU, "CPU", host->cpu_permille, host->cpu_count.state == READING_OK ? text : "");
         struct reading used = host->mem_total_bytes;
         used.value -= reading_or(host->mem_available_bytes, 0);
-        put_of(&h, &page, "RAM", host->mem_available_bytes.state == READING_OK ? used : host->mem_available_bytes,
+        put_of(&h, &page, FIELD_RAM, "RAM", host->mem_available_bytes.state == READING_OK ? used : host->mem_available_bytes,
                host->mem_total_bytes);
     }
     put_drivers(&h, s);
     if (!t->cursor_ms) {
-        put_share(&h, &page, "I/O wait", host->cpu_iowait_permille, "");
-        put_of(&h, &page, "swap", reading_or(host->swap_used_bytes, 0) ? host->swap_used_bytes : (struct reading){0},
+        put_share(&h, &page, FIELD_IOWAIT, "I/O wait", host->cpu_iowait_permille, "");
+        put_of(&h, &page, FIELD_SWAP, "swap", reading_or(host->swap_used_bytes, 0) ? host->swap_used_bytes : (struct reading){0},
                host->swap_total_bytes);
         put_rates(&h, &page, host);
     }

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "format/json/json.h"
 #include "tui/draw_gpus.h"
+#include "tui/setup.h"
 
 enum { LABEL = 6, TWO_COLUMNS_FROM = 110, ROWS_LEAST = 2, ROWS_MOST = 4, LINE = 96 };
 
@@ -35,7 +36,7 @@ static size_t choose_plots(const struct top *t, const struct gpu *gpu, enum trai
     const enum trail_of *order = draw_heat_tint(t, gpu) != TINT_PLAIN ? hot_order : usual_order;
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_LEN(usual_order) && count < most; i++)
-        if (is_measured(gpu, order[i]))
+        if (is_measured(gpu, order[i]) && setup_shows(&t->settings, SETUP_PLOTS, (int)order[i]))
             shown[count++] = order[i];
     return count;
 }

@@ -47,9 +47,29 @@ static bool any_filled(const struct top *t, enum top_column column)
     return false;
 }
 
-/* Which columns there is room for. */
-static unsigned choose_columns(const struct top *t, int width)
+/* The columns of this frame. */
+struct process_table {
+    struct top_column_info columns[COL_COUNT];
+    unsigned shown;
+};
+
+/* On a wide screen what limits a process is whole. */
+static int limit_width(const struct top *t)
 {
+    int most = top_columns[COL_LIMIT].width;
+    for (size_t i = 0; i < t->row_count; i++)
+        if (t->rows[i].process && t->rows[i].process->limit.code != LIMIT_UNJUDGED)
+            most = MAX_OF(most, width_of(limit_doing(t->rows[i].process->limit.code)));
+    return most;
+}
+
+/* Which columns there is room for. */
+static struct process_table choose_columns(const struct top *t, int width)
+{
+    struct process_table table;
+    memcpy(table.columns, top_columns, sizeof table.columns);
+    if (width >= WIDE_FROM)
+        table.columns[COL_LIMIT].width = limit_width(t);
     unsigned chosen = (t->settings.columns | 1U << COL_COMMAND) & ((1U << COL_COUNT) - 1);
     if (!has_idle_process(t))
         chosen &= ~(1U << COL_IDLE);
@@ -57,7 +77,9 @@ static unsigned choose_columns(const struct top *t, int width)
     for (size_t i = 0; i < ARRAY_LEN(rare); i++)
         if (!any_filled(t, rare[i]))
             chosen &= ~(1U << rare[i]);
-    return draw_columns_that_fit(top_columns, COL_COUNT, chosen, width - (width < WIDE_FROM ? COMMAND_LEAST : COMMAND_LEAST_WIDE));
+    table.shown =
+        draw_columns_that_fit(table.columns, COL_COUNT, chosen, width - (width < WIDE_FROM ? COMMAND_LEAST : COMMAND_LEAST_WIDE));
+    return table;
 }
 
 /* The folder of a program says little, and takes the room of its arguments. */
@@ -174,16 +196,16 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
     }
 }
 
-static void draw_heading(struct top *t, struct canvas *c, unsigned columns, size_t room, int y)
+static void draw_heading(struct top *t, struct canvas *c, const struct process_table *table, size_t room, int y)
 {
-    const struct column_titles titles = {top_columns, COL_COUNT, columns, t->settings.sort, t->settings.reverse};
+    const struct column_titles titles = {table->columns, COL_COUNT, table->shown, t->settings.sort, t->settings.reverse};
     draw_column_titles(t, c, &titles, y);
     char words[96] = "";
     if (room && t->row_count > room)
         snprintf(words, sizeof words, "%zu to %zu of %zu", t->first + 1, MIN_OF(t->first + room, t->row_count), t->row_count);
     int left = c->width - 1, title = width_of(top_columns[COL_COMMAND].title) + 2; /* with the sign of the order */
     for (int i = 0; i < COL_COMMAND; i++)
-        left -= columns & 1U << i ? top_columns[i].width + 1 : 0;
+        left -= table->shown & 1U << i ? table->columns[i].width + 1 : 0;
     if (words[0] && title + width_of(words) > left) /* the column keeps its name */
         snprintf(words, sizeof words, "+%zu", t->row_count - room);
     if (words[0])
@@ -191,15 +213,15 @@ static void draw_heading(struct top *t, struct canvas *c, unsigned columns, size
     draw_filter_words(t, c, y);
 }
 
-static void draw_group(struct canvas *c, const struct top *t, const struct top_row *row, unsigned columns, int y)
+static void draw_group(struct canvas *c, const struct top *t, const struct top_row *row, const struct process_table *table, int y)
 {
     char text[PROCESS_MODEL_SIZE + 64], number[NUMBER_SIZE];
     struct page page = draw_page(t);
     int x = 1;
     for (int i = 0; i < COL_COUNT; i++) {
-        if (!(columns & 1U << i))
+        if (!(table->shown & 1U << i))
             continue;
-        int width = top_columns[i].width ? top_columns[i].width : c->width - x - 1;
+        int width = table->columns[i].width ? table->columns[i].width : c->width - x - 1;
         if (i == COL_COMMAND) {
             snprintf(text, sizeof text, "%s: %zu process%s", row->name, row->members, row->members == 1 ? "" : "es");
             canvas_text(c, x, y, width, TINT_LABEL, text);
@@ -233,15 +255,15 @@ static int draw_branch(struct canvas *c, const struct top_row *row, int x, int y
     return used;
 }
 
-static void draw_row(struct top *t, struct canvas *c, const struct top_row *row, unsigned columns, int y)
+static void draw_row(struct top *t, struct canvas *c, const struct top_row *row, const struct process_table *table, int y)
 {
     /* Who holds memory and does nothing is judged at once; for how long is known after a while, or by the history. */
     bool idle = row->process->activity == PROCESS_HOLDING || top_idle_ms(t, row->gpu, row->process) >= IDLE_SHOWN_MS;
     int x = 1;
     for (int i = 0; i < COL_COUNT; i++) {
-        const struct top_column_info *info = &top_columns[i];
+        const struct top_column_info *info = &table->columns[i];
         char text[PROCESS_COMMAND_SIZE];
-        if (!(columns & 1U << i))
+        if (!(table->shown & 1U << i))
             continue;
         int width = info->width ? info->width : c->width - x - 1;
         cell_text(t, row, (enum top_column)i, text, sizeof text);
@@ -280,10 +302,10 @@ void draw_processes(struct top *t, struct canvas *c, int y, int height)
 {
     if (height < 1)
         return;
-    unsigned columns = choose_columns(t, c->width);
+    struct process_table table = choose_columns(t, c->width);
     size_t room = (size_t)MAX_OF(height - 1, 0);
     draw_scroll(t, room);
-    draw_heading(t, c, columns, room, y++);
+    draw_heading(t, c, &table, room, y++);
     if (!t->row_count && room)
         draw_nothing(t, c, y);
     for (size_t i = 0; i < room && t->first + i < t->row_count; i++) {
@@ -291,9 +313,9 @@ void draw_processes(struct top *t, struct canvas *c, int y, int height)
         const struct top_row *row = &t->rows[at];
         int line = y + (int)i;
         if (row->process)
-            draw_row(t, c, row, columns, line);
+            draw_row(t, c, row, &table, line);
         else
-            draw_group(c, t, row, columns, line);
+            draw_group(c, t, row, &table, line);
         top_zone(t, ZONE_ROW, 0, line, c->width, 1, (int64_t)at);
         if (at == t->selected)
             canvas_select(c, 0, line, c->width);

@@ -6,32 +6,11 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "tui/draw_gpus.h"
+#include "tui/setup.h"
 
 enum { CELL_WIDE = 11, CELL_MIDDLE = 8, CELL_NARROW = 5, NAMES_WHOLE_FROM = 110 };
 
 /* ---- rows ---- */
-
-enum row_part {
-    ROW_NAME,
-    ROW_BAR,
-    ROW_UTIL,
-    ROW_WORK,
-    ROW_VRAM,
-    ROW_TEMP,
-    ROW_HOTSPOT,
-    ROW_MEMORY_TEMP,
-    ROW_POWER,
-    ROW_FAN,
-    ROW_CLOCK,
-    ROW_MEMORY_CLOCK,
-    ROW_ENCODER,
-    ROW_DECODER,
-    ROW_RX,
-    ROW_TX,
-    ROW_PLOT,
-    ROW_WHY,
-    ROW_COUNT
-};
 
 struct row_layout {
     int width[ROW_COUNT]; /* with the blanks in front of it; 0: left out */
@@ -92,18 +71,54 @@ static bool any_has(const struct snapshot *s, enum row_part part)
     return found;
 }
 
+/* What was found, else what limits its main process, else how busy it is. True: it was found. */
+static bool reason_text(const struct top *t, size_t position, char *words, size_t size, enum tint *tint)
+{
+    const struct gpu *gpu = &top_shown(t)->gpus[position];
+    const struct process *p = gpu_top_process(gpu);
+    const struct why *why = top_shown_why(t);
+    gpu_badge_text(t, position, words, size, tint);
+    if (words[0])
+        return true;
+    bool limited = p && p->limit.code != LIMIT_UNJUDGED && p->limit.code != LIMIT_CANNOT_TELL;
+    enum activity_code doing = why && position < why->gpu_count ? why->gpus[position].activity.code : gpu->activity.code;
+    *tint = TINT_PLAIN;
+    str_copy(words, size,
+             str_from(limited                     ? limit_doing(p->limit.code)
+                      : doing == ACTIVITY_UNKNOWN ? ""
+                                                  : activity_code_words(doing)));
+    return false;
+}
+
+/* On a wide screen reasons are whole, as far as they leave room for the readings. */
+static int why_width(const struct top *t, int width)
+{
+    int most = row_parts[ROW_WHY].width;
+    char words[GPU_ERROR_SIZE + 64];
+    enum tint tint;
+    for (size_t i = 0; width >= NAMES_WHOLE_FROM && i < top_shown(t)->gpu_count; i++) {
+        reason_text(t, i, words, sizeof words, &tint);
+        most = MAX_OF(most, MIN_OF(width_of(words) + 2, width * 2 / 5));
+    }
+    return most;
+}
+
 /* The most useful first, as far as they fit; what is left is the plot's and the reason's. */
-static struct row_layout draw_rows_measure(const struct snapshot *s, int width, bool panel)
+static struct row_layout draw_rows_measure(const struct top *t, int width, bool panel)
 {
     static const enum row_part order[] = {
         ROW_UTIL,  ROW_VRAM, ROW_TEMP, ROW_POWER,   ROW_BAR,     ROW_NAME,        ROW_WORK,    ROW_WHY,  ROW_FAN,         ROW_PLOT,
         ROW_CLOCK, ROW_RX,   ROW_TX,   ROW_ENCODER, ROW_DECODER, ROW_MEMORY_TEMP, ROW_HOTSPOT, ROW_PLOT, ROW_MEMORY_CLOCK};
+    const struct snapshot *s = top_shown(t);
     struct row_layout l = {0};
     int left = width - 5;
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-        int wide = order[i] == ROW_NAME ? longest_name(s, width >= NAMES_WHOLE_FROM) + 1 : row_parts[order[i]].width;
+        int wide = order[i] == ROW_NAME  ? longest_name(s, width >= NAMES_WHOLE_FROM) + 1
+                   : order[i] == ROW_WHY ? why_width(t, width)
+                                         : row_parts[order[i]].width;
         bool later = order[i] == ROW_PLOT && panel && order[i + 1] == ROW_CLOCK;
-        if (later || l.width[order[i]] || wide > left || !any_has(s, order[i]))
+        if (later || l.width[order[i]] || wide > left || !any_has(s, order[i]) ||
+            !setup_shows(&t->settings, SETUP_GPUS, (int)order[i]))
             continue;
         l.width[order[i]] = wide;
         left -= wide;
@@ -176,31 +191,18 @@ static void part_text(char text[NUMBER_SIZE], const struct page *page, const str
     }
 }
 
-/* What was found, else what limits its main process, else how busy it is; then who that is, where there is room. */
+/* The reason; then who that is, where there is room. */
 static void draw_reason(struct top *t, struct canvas *c, size_t position, int x, int y, int width)
 {
-    const struct gpu *gpu = &top_shown(t)->gpus[position];
-    const struct process *p = gpu_top_process(gpu);
     char words[GPU_ERROR_SIZE + 64];
     enum tint tint;
-    gpu_badge_text(t, position, words, sizeof words, &tint);
-    if (words[0]) {
+    if (reason_text(t, position, words, sizeof words, &tint))
         canvas_text(c, 0, y, 1, tint, "▲");
-    } else {
-        const struct why *why = top_shown_why(t);
-        bool limited = p && p->limit.code != LIMIT_UNJUDGED && p->limit.code != LIMIT_CANNOT_TELL;
-        enum activity_code doing = why && position < why->gpu_count ? why->gpus[position].activity.code : gpu->activity.code;
-        tint = TINT_PLAIN;
-        str_copy(words, sizeof words,
-                 str_from(limited                     ? limit_doing(p->limit.code)
-                          : doing == ACTIVITY_UNKNOWN ? ""
-                                                      : activity_code_words(doing)));
-    }
     int used = canvas_text(c, x, y, width, tint, words) + 2;
     gpu_lease_text(t, position, words, sizeof words);
     if (words[0] && width - used >= 12)
         used += canvas_text(c, x + used, y, width - used, TINT_LABEL, words) + 2;
-    gpu_process_text(gpu, words, sizeof words);
+    gpu_process_text(&top_shown(t)->gpus[position], words, sizeof words);
     if (width - used >= 12)
         canvas_text(c, x + used, y, width - used, TINT_DIM, words);
 }
@@ -246,7 +248,7 @@ static void list_row(struct top *t, struct canvas *c, const struct row_layout *l
 int draw_gpu_rows(struct top *t, struct canvas *c, int y, int height, bool panel)
 {
     const struct snapshot *s = top_shown(t);
-    struct row_layout l = draw_rows_measure(s, c->width - 1, panel);
+    struct row_layout l = draw_rows_measure(t, c->width - 1, panel);
     list_heading(t, c, &l, y);
     for (size_t i = 0; i < s->gpu_count; i++) {
         int row = y + 1 + (int)i;

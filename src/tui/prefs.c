@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/toml.h"
 #include "base/words.h"
+#include "tui/setup.h"
 #include "tui/theme.h"
 
 static const char *const metric_names[TRAIL_CHOICES] = {"util", "vram", "power", "temp", "fan", "clock"};
@@ -38,18 +39,29 @@ static bool bool_of(const struct toml_value *root, const char *key, bool otherwi
     return v && v->type == TOML_BOOL ? v->boolean : otherwise;
 }
 
-static void read_columns(const struct toml_value *root, struct top_settings *settings)
+/* The names of a list as bits; false: there is no such list. */
+static bool read_list(const struct toml_value *root, enum setup_part part, unsigned *bits)
 {
-    const struct toml_value *list = toml_get(root, "columns");
-    unsigned chosen = 0;
+    const struct setup_list *of = &setup_lists[part];
+    const struct toml_value *list = toml_get(root, of->key);
+    *bits = 0;
     if (!list || list->type != TOML_ARRAY)
-        return;
+        return false;
     for (const struct toml_value *v = list->first; v; v = v->next)
-        for (int i = 0; i < COL_COUNT; i++)
-            if (v->type == TOML_TEXT && str_is(v->text, top_columns[i].name))
-                chosen |= 1U << i;
-    if (chosen)
-        settings->columns = chosen;
+        for (int i = 0; i < of->count; i++)
+            if (v->type == TOML_TEXT && of->items[i].name && str_is(v->text, of->items[i].name))
+                *bits |= 1U << i;
+    return true;
+}
+
+static void read_lists(const struct toml_value *root, struct top_settings *settings)
+{
+    unsigned bits;
+    if (read_list(root, SETUP_PROCESSES, &bits) && bits)
+        settings->columns = bits;
+    for (enum setup_part i = SETUP_GPUS; i < SETUP_LOOK; i++)
+        if (read_list(root, i, &bits))
+            settings->off[i] = bits;
 }
 
 void prefs_read(struct str text, struct top_settings *settings)
@@ -80,7 +92,20 @@ void prefs_read(struct str text, struct top_settings *settings)
         for (size_t i = 0; i < top_window_count; i++)
             if (top_windows_ms[i] == window)
                 settings->window_ms = window;
-    read_columns(root, settings);
+    read_lists(root, settings);
+}
+
+static void write_list(enum setup_part part, unsigned bits, struct buf *out)
+{
+    const struct setup_list *of = &setup_lists[part];
+    const char *comma = "";
+    buf_printf(out, "%s = [", of->key);
+    for (int i = 0; i < of->count; i++)
+        if (of->items[i].name && bits & 1U << i) {
+            buf_printf(out, "%s\"%s\"", comma, of->items[i].name);
+            comma = ", ";
+        }
+    buf_text(out, "]\n");
 }
 
 void prefs_write(const struct top_settings *settings, struct buf *out)
@@ -92,16 +117,10 @@ void prefs_write(const struct top_settings *settings, struct buf *out)
                settings->reverse ? "true" : "false");
     buf_printf(out, "group = \"%s\"\nmetric = \"%s\"\nwindow = \"%s\"\n", top_group_names[settings->group],
                metric_names[settings->metric], window);
-    buf_printf(out, "compute_only = %s\nhide_idle = %s\nblocks = %s\nact = %s\ncolumns = [",
-               settings->compute_only ? "true" : "false", settings->hide_idle ? "true" : "false",
-               settings->blocks ? "true" : "false", settings->act ? "true" : "false");
-    const char *comma = "";
-    for (int i = 0; i < COL_COUNT; i++)
-        if (settings->columns & 1U << i) {
-            buf_printf(out, "%s\"%s\"", comma, top_columns[i].name);
-            comma = ", ";
-        }
-    buf_text(out, "]\n");
+    buf_printf(out, "compute_only = %s\nhide_idle = %s\nblocks = %s\nact = %s\n", settings->compute_only ? "true" : "false",
+               settings->hide_idle ? "true" : "false", settings->blocks ? "true" : "false", settings->act ? "true" : "false");
+    for (enum setup_part i = SETUP_PROCESSES; i < SETUP_LOOK; i++)
+        write_list(i, i == SETUP_PROCESSES ? settings->columns : settings->off[i], out);
 }
 
 void prefs_load(const char *path, struct top_settings *settings)

@@ -55,12 +55,12 @@ enum top_tab {
 /* What takes the keys. */
 enum top_mode {
     MODE_MAIN,
+    MODE_SETUP, /* the whole screen */
     MODE_FILTER,
     MODE_GOTO,
     MODE_FIT,
     MODE_HELP,
     MODE_DETAILS,
-    MODE_COLUMNS,
     MODE_SIGNAL,
     MODE_CONSENT, /* whether processes may be signaled at all */
     MODE_NICE,
@@ -168,7 +168,7 @@ struct top_mark {
 };
 
 /* Where a click does what; written while a frame is drawn. */
-enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY, ZONE_WORKER, ZONE_HOST };
+enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY, ZONE_WORKER, ZONE_HOST, ZONE_SETUP };
 struct zone {
     enum zone_kind kind;
     int x, y, width, height;
@@ -220,6 +220,7 @@ struct top_settings {
     int64_t window_ms;
     enum top_group group;
     unsigned columns;     /* bits of enum top_column */
+    unsigned off[5];      /* what is left out, by enum setup_part */
     enum trail_of metric; /* of the heat map and the short plots */
     bool compute_only;
     bool hide_idle; /* processes that only hold memory */
@@ -268,6 +269,7 @@ struct top {
     size_t dialog_lines, dialog_page; /* of the details, as drawn last */
     char filter[TOP_INPUT_SIZE], input[TOP_INPUT_SIZE];
     size_t choice;   /* in a dialog */
+    int setup;       /* the part of the setup screen */
     int nice;        /* by how much the niceness is to change */
     int32_t subject; /* the process that a dialog is about; 0: none */
     struct top_details details;

@@ -24,7 +24,13 @@ void top_tag(struct top *t);
 void top_follow(struct top *t);
 void top_next_group(struct top *t);
 void top_key_filter(struct top *t, int key);
-void top_key_columns(struct top *t, int key);
+
+/* ---- setup.c ---- */
+void top_open_setup(struct top *t);
+void top_setup_part(struct top *t, int part);
+/* Shows the chosen item or leaves it out, or gives it its next value. */
+void top_setup_change(struct top *t);
+void top_key_setup(struct top *t, int key);
 
 /* ---- process.c ---- */
 void top_open_details(struct top *t);
@@ -49,6 +55,7 @@ void top_show_fleet(struct top *t);
 void top_open_fleet_host(struct top *t);
 
 /* ---- keys.c ---- */
+void top_key_main(struct top *t, int key);
 void top_open_tab(struct top *t, enum top_tab tab);
 void top_copy(struct top *t, const char *command);
 void top_show_host(struct top *t, size_t which);

@@ -190,7 +190,7 @@ static int known_as(int key)
     return key == '\\' ? '/' : key == ',' ? 'S' : key == '.' ? 's' : key == 'z' ? 'p' : key;
 }
 
-static void key_main(struct top *t, int key)
+void top_key_main(struct top *t, int key)
 {
     key = known_as(key);
     if (top_key_of_fleet(t, key) || top_key_of_guard(t, key))
@@ -240,10 +240,7 @@ static void key_main(struct top *t, int key)
     case '!': show_worst(t); break;
     case TOP_KEY_F1 + 6: top_open_nice(t, -1); break;
     case TOP_KEY_F1 + 7: top_open_nice(t, 1); break;
-    case 'o':
-        t->mode = MODE_COLUMNS;
-        t->choice = 0;
-        break;
+    case 'o': top_open_setup(t); break;
     case 'd': top_open_details(t); break;
     case '<': next_host(t, -1); break;
     case '>': next_host(t, 1); break;
@@ -262,8 +259,8 @@ static void leave(struct top *t, int key)
 }
 
 static void (*const keys[])(struct top *t, int key) = {
-    [MODE_MAIN] = key_main,       [MODE_FILTER] = top_key_filter,   [MODE_GOTO] = top_key_goto,
-    [MODE_FIT] = top_key_fit,     [MODE_COLUMNS] = top_key_columns, [MODE_SIGNAL] = top_key_signal,
+    [MODE_MAIN] = top_key_main,   [MODE_FILTER] = top_key_filter,   [MODE_GOTO] = top_key_goto,
+    [MODE_FIT] = top_key_fit,     [MODE_SETUP] = top_key_setup,     [MODE_SIGNAL] = top_key_signal,
     [MODE_GUARD] = top_key_guard, [MODE_DETAILS] = top_key_details, [MODE_ANSWER] = leave,
     [MODE_HELP] = leave,          [MODE_CONSENT] = top_key_consent, [MODE_NICE] = top_key_nice,
 };

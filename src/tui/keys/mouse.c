@@ -52,6 +52,14 @@ static void click(struct top *t, const struct zone *z, int x)
         break;
     case ZONE_WORKER: t->worker = (size_t)z->number; break;
     case ZONE_KEY: top_key(t, (int)z->number); break;
+    case ZONE_SETUP:
+        if (z->number < 0) {
+            top_setup_part(t, -1 - (int)z->number);
+            break;
+        }
+        t->choice = (size_t)z->number;
+        top_setup_change(t);
+        break;
     }
 }
 
@@ -72,9 +80,16 @@ void top_mouse(struct top *t, enum top_mouse what, int x, int y)
         t->mode = MODE_MAIN;
         return;
     }
+    const struct zone *z = zone_at(t, x, y);
+    if (t->mode == MODE_SETUP) {
+        if (what != TOP_CLICK)
+            top_key_setup(t, what == TOP_WHEEL_UP ? TOP_KEY_UP : TOP_KEY_DOWN);
+        else if (z && (z->kind == ZONE_SETUP || z->kind == ZONE_KEY))
+            click(t, z, x);
+        return;
+    }
     if (t->mode != MODE_MAIN && t->mode != MODE_FILTER)
         return;
-    const struct zone *z = zone_at(t, x, y);
     if (what == TOP_CLICK && z)
         click(t, z, x);
     else if (what != TOP_CLICK && z && z->kind == ZONE_TIME) /* over a plot the wheel turns time */

@@ -104,17 +104,3 @@ void top_key_filter(struct top *t, int key)
         t->selected = 0;
     top_make_rows(t);
 }
-
-void top_key_columns(struct top *t, int key)
-{
-    if (key == TOP_KEY_ESCAPE || key == 'q' || key == 'o' || key == TOP_KEY_ENTER) {
-        t->mode = MODE_MAIN;
-        top_want(t, REQUEST_SAVE);
-    } else if ((key == TOP_KEY_UP || key == 'k') && t->choice) {
-        t->choice--;
-    } else if ((key == TOP_KEY_DOWN || key == 'j') && t->choice + 1 < COL_COUNT) {
-        t->choice++;
-    } else if (key == ' ') {
-        t->settings.columns ^= 1U << t->choice;
-    }
-}

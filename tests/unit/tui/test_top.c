@@ -8,6 +8,7 @@
 #include "sim_snapshot.h"
 #include "tui/draw.h"
 #include "tui/prefs.h"
+#include "tui/setup.h"
 
 struct view {
     struct sim_machine machine;
@@ -798,6 +799,9 @@ static void test_settings_survive_a_round_trip(void **state)
     written.group = GROUPED_MODEL;
     written.metric = TRAIL_TEMP;
     written.columns = 1U << COL_PID | 1U << COL_VRAM;
+    written.off[SETUP_GPUS] = 1U << ROW_BAR | 1U << ROW_FAN;
+    written.off[SETUP_PLOTS] = 1U << TRAIL_ENCODER;
+    written.off[SETUP_HOST] = 1U << FIELD_SWAP;
     written.reverse = written.compute_only = written.hide_idle = written.blocks = written.act = true;
     struct buf text = BUF(4096);
     prefs_write(&written, &text);
@@ -808,6 +812,95 @@ static void test_settings_survive_a_round_trip(void **state)
     assert_memory_equal(&read, &written, sizeof read);
     prefs_read(STR("not toml at all ["), &read);
     assert_memory_equal(&read, &written, sizeof read);
+}
+
+static void test_reasons_and_limits_are_whole_at_120_columns(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=late-rank", 120, 40, true);
+    struct gpu *gpu = (struct gpu *)&v.top.live->gpus[0]; /* the sample is this test's */
+    gpu->processes[0].limit.code = LIMIT_NETWORK_FS;
+    assert_shows(&v, " waits for a network file system\n");         /* of the GPU, at the end of its row */
+    assert_shows(&v, " waits for a network file system train.py "); /* of the process */
+    close_view(&v);
+}
+
+static size_t saves(struct top *t)
+{
+    size_t found = 0;
+    for (struct top_request r; (r = top_next_request(t)).kind != REQUEST_NOTHING;)
+        found += r.kind == REQUEST_SAVE;
+    return found;
+}
+
+static void test_setup_leaves_out_what_is_not_wanted(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=4,scenario=training", 120, 40, true);
+    assert_shows(&v, "POWER W");
+    assert_shows(&v, "4 GPUs   2"); /* 2800 W */
+    saves(&v.top);
+    top_key(&v.top, TOP_KEY_F1 + 1);
+    assert_shows(&v, "[x] USER");
+    for (int i = 0; i < COL_USER; i++)
+        top_key(&v.top, TOP_KEY_DOWN);
+    top_key(&v.top, ' ');
+    assert_shows(&v, "[ ] USER");
+    assert_int_equal(saves(&v.top), 1);
+    top_key(&v.top, TOP_KEY_TAB);
+    for (int i = 0; i < ROW_POWER; i++)
+        top_key(&v.top, 'j');
+    top_key(&v.top, TOP_KEY_ENTER);
+    top_key(&v.top, TOP_KEY_TAB); /* plots */
+    top_key(&v.top, TOP_KEY_TAB);
+    top_key(&v.top, ' '); /* the power of all GPUs */
+    top_key(&v.top, TOP_KEY_ESCAPE);
+    assert_int_equal(saves(&v.top), 2);
+    assert_hides(&v, "POWER W");
+    assert_hides(&v, "USER ");
+    assert_hides(&v, "4 GPUs   2");
+    top_key(&v.top, 'o'); /* where it was left */
+    top_key(&v.top, 'r');
+    top_key(&v.top, TOP_KEY_BACK_TAB);
+    top_key(&v.top, TOP_KEY_BACK_TAB);
+    top_key(&v.top, 'r');
+    top_key(&v.top, 'q');
+    assert_shows(&v, "POWER W");
+    close_view(&v);
+}
+
+static void test_setup_takes_clicks_and_values(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=2,scenario=training", 80, 24, true);
+    top_key(&v.top, 'o');
+    assert_shows(&v, "Process columns");
+    for (size_t i = 0; i < v.top.zone_count; i++)
+        if (v.top.zones[i].kind == ZONE_SETUP && v.top.zones[i].number == -1 - SETUP_LOOK) {
+            top_mouse(&v.top, TOP_CLICK, v.top.zones[i].x + 3, v.top.zones[i].y);
+            break;
+        }
+    assert_shows(&v, "Signals and nice values");
+    top_key(&v.top, ' ');
+    assert_string_equal(v.top.settings.theme, "blind");
+    for (size_t i = 0; i < top_window_count; i++) { /* round and round */
+        v.top.choice = 3;
+        top_key(&v.top, ' ');
+    }
+    assert_int_equal(v.top.settings.window_ms, top_defaults.window_ms);
+    v.top.choice = 7;
+    top_key(&v.top, ' ');
+    assert_true(v.top.settings.act);
+    v.top.read_only = true;
+    v.top.settings.act = false;
+    top_key(&v.top, ' ');
+    assert_false(v.top.settings.act);
+    top_key(&v.top, TOP_KEY_ESCAPE);
+    assert_int_equal(v.top.mode, MODE_MAIN);
+    close_view(&v);
 }
 
 static void test_no_gpu_says_so(void **state)
@@ -888,6 +981,9 @@ int main(void)
         TEST(test_signs_have_plain_forms),
         TEST(test_pause_holds_the_screen),
         TEST(test_settings_survive_a_round_trip),
+        TEST(test_reasons_and_limits_are_whole_at_120_columns),
+        TEST(test_setup_leaves_out_what_is_not_wanted),
+        TEST(test_setup_takes_clicks_and_values),
         TEST(test_no_gpu_says_so),
     };
     return RUN_TESTS(tests);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What of the screen can be chosen: lists of things that are shown or left out, and a few settings with values.
+ */
+#pragma once
+
+#include "tui/top.h"
+
+enum setup_part { SETUP_PROCESSES, SETUP_GPUS, SETUP_PLOTS, SETUP_HOST, SETUP_LOOK, SETUP_PARTS };
+
+/* Fields of the line about the host that can be left out. */
+enum host_field {
+    FIELD_POWER,
+    FIELD_CPU,
+    FIELD_RAM,
+    FIELD_DRIVERS,
+    FIELD_IOWAIT,
+    FIELD_SWAP,
+    FIELD_DISK,
+    FIELD_NETWORK,
+    FIELD_COUNT
+};
+
+/* Parts of a GPU's row, as they stand in it. */
+enum row_part {
+    ROW_NAME,
+    ROW_BAR,
+    ROW_UTIL,
+    ROW_WORK,
+    ROW_VRAM,
+    ROW_TEMP,
+    ROW_HOTSPOT,
+    ROW_MEMORY_TEMP,
+    ROW_POWER,
+    ROW_FAN,
+    ROW_CLOCK,
+    ROW_MEMORY_CLOCK,
+    ROW_ENCODER,
+    ROW_DECODER,
+    ROW_RX,
+    ROW_TX,
+    ROW_PLOT,
+    ROW_WHY,
+    ROW_COUNT
+};
+
+struct setup_item {
+    const char *name;  /* in top.toml; NULL: nothing that can be chosen has this number */
+    const char *title; /* on the screen */
+    int key;           /* of SETUP_LOOK: the key that changes it; 0: none does */
+};
+
+struct setup_list {
+    const char *title, *key; /* key: in top.toml; NULL: each item has its own */
+    const struct setup_item *items;
+    int count;
+    const char *note; /* what to know about it */
+};
+extern const struct setup_list setup_lists[SETUP_PARTS];
+
+/* Whether it is shown; not of SETUP_LOOK. */
+bool setup_shows(const struct top_settings *settings, enum setup_part part, int item);
+void setup_switch(struct top_settings *settings, enum setup_part part, int item);
+/* The item before or behind it that can be chosen; itself where there is none. */
+int setup_next(enum setup_part part, int item, int by);
+/* The value of an item of SETUP_LOOK. */
+const char *setup_value(const struct top_settings *settings, int item, char *text, size_t size);
