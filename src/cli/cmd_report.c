@@ -11,6 +11,7 @@
 
 #define GPU_FIELDS "gpu_index,gpu_name,hours,busy_hours,utilization_percent,temperature_max_celsius,energy_kwh,cost"
 #define OWNER_FIELDS "kind,name,hours,busy_hours,memory_gib_hours,idle_gib_hours,processes,energy_kwh,cost,share_percent"
+#define MODEL_FIELDS OWNER_FIELDS ",generated_tokens,prompt_tokens,tokens_per_joule,prompt_tokens_per_joule,cost_per_million_tokens"
 #define LIMIT_FIELDS "kind,name,words,side,hours,busy_hours,processes,energy_kwh,cost,share_percent"
 
 static const char *const kinds[] = {"user", "container", "pod", "job", "command", "model", "limit", NULL};
@@ -19,7 +20,7 @@ static const char *fields_of(const char *by)
 {
     if (!by)
         return GPU_FIELDS;
-    return strcmp(by, "limit") == 0 ? LIMIT_FIELDS : OWNER_FIELDS;
+    return strcmp(by, "limit") == 0 ? LIMIT_FIELDS : strcmp(by, "model") == 0 ? MODEL_FIELDS : OWNER_FIELDS;
 }
 
 /* For scripts: a row for each GPU, or for each user, container, pod, job, command, model or limit. */

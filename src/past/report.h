@@ -41,6 +41,8 @@ struct report_group {
     double gib_hours, idle_gib_hours; /* memory held, and held without computing */
     int64_t memory_peak_bytes;
     size_t processes;
+    struct reading generated_tokens, prompt_tokens; /* by the counters of its model servers; absent: none said it */
+    int64_t told_mj; /* of energy_mj, in the minutes or hours in which they did, all processes of the group together */
 };
 
 struct report_gpu {

@@ -100,6 +100,25 @@ static void limit(struct json_writer *j, enum limit limit)
     jw_key_text(j, "side", limit == LIMIT_UNJUDGED ? NULL : limit_side_name(limit_side(limit)));
 }
 
+static void per(struct json_writer *j, const char *key, struct reading tokens, double of, double digits)
+{
+    double value = tokens.state == READING_OK && of > 0 ? (double)tokens.value / of : NAN;
+    jw_key_number(j, key, round(value * digits) / digits);
+}
+
+/* What models made of their energy: tokens of answers, and of prompts, over the energy of both. */
+static void tokens(struct json_writer *j, const struct past_question *q, const struct report_group *g)
+{
+    const struct reading none = {0}, made = g ? g->generated_tokens : none, read = g ? g->prompt_tokens : none;
+    double joules = g ? (double)g->told_mj / 1000 : 0, money = joules * 1000 / MJ_PER_KWH * q->price_per_kwh;
+    json_scaled(j, "generated_tokens", made, 1);
+    json_scaled(j, "prompt_tokens", read, 1);
+    per(j, "tokens_per_joule", made, joules, 1e6);
+    per(j, "prompt_tokens_per_joule", read, joules, 1e6);
+    jw_key_number(j, "cost_per_million_tokens",
+                  q->price_per_kwh > 0 && reading_or(made, 0) > 0 ? round(money * 1e6 / (double)made.value * 1e4) / 1e4 : NAN);
+}
+
 /* Energy of no process: the GPU idled, or its user is not known. It is the last row, so that the rows add up to the cards. */
 static void unattributed(struct json_writer *j, const struct past_question *q, enum report_by by, int64_t energy_mj,
                          int64_t total_mj)
@@ -117,6 +136,8 @@ static void unattributed(struct json_writer *j, const struct past_question *q, e
     }
     energy(j, q, energy_mj);
     jw_key_number(j, "share_percent", total_mj ? round(1000.0 * (double)energy_mj / (double)total_mj) / 10 : 0);
+    if (by == REPORT_BY_MODEL)
+        tokens(j, q, NULL);
     jw_end(j);
 }
 
@@ -141,6 +162,8 @@ static void groups(struct json_writer *j, const struct past_question *q, const s
         jw_key_int(j, "processes", (int64_t)g->processes);
         energy(j, q, g->energy_mj);
         jw_key_number(j, "share_percent", total_mj ? round(1000.0 * (double)g->energy_mj / (double)total_mj) / 10 : 0);
+        if (by == REPORT_BY_MODEL)
+            tokens(j, q, g);
         jw_end(j);
     }
     if (r->gpu_count)

@@ -117,10 +117,33 @@ static struct member *find_member(const struct report_work *w, int64_t id)
     return w->count ? bsearch(&key, w->members, w->count, sizeof key, by_id) : NULL;
 }
 
+static void end_tokens(struct report_sum *sum)
+{
+    sum->group.told_mj += sum->told ? sum->at_mj : 0;
+    sum->at_mj = 0;
+    sum->told = false;
+}
+
+/* Tokens of one process in a minute, or in an hour. */
+static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, struct reading generated, struct reading prompt)
+{
+    struct report_group *g = &sum->group;
+    if (at != sum->at)
+        end_tokens(sum);
+    sum->at = at;
+    sum->at_mj += energy_mj;
+    sum->told |= generated.state == READING_OK;
+    if (generated.state == READING_OK)
+        g->generated_tokens = reading_ok(reading_or(g->generated_tokens, 0) + generated.value);
+    if (prompt.state == READING_OK)
+        g->prompt_tokens = reading_ok(reading_or(g->prompt_tokens, 0) + prompt.value);
+}
+
 int report_sum_minute(struct report_sum *sum, const struct report_minute *m)
 {
     struct report_group *g = &sum->group;
     g->energy_mj += m->energy_mj;
+    add_tokens(sum, m->minute, m->energy_mj, m->generated_tokens, m->prompt_tokens);
     g->memory_peak_bytes = MAX_OF(g->memory_peak_bytes, m->peak);
     if (m->memory > 0) {
         double gib_hours = (double)m->memory / (1 << 30) * m->present / 60;
@@ -157,7 +180,9 @@ static struct report_minute minute_of(const struct store_process_minute *row)
                               .gpu_id = row->gpu_id,
                               .energy_mj = row->energy_mj,
                               .limit = row->limit,
-                              .unattributed_mj = row->unattributed_mj};
+                              .unattributed_mj = row->unattributed_mj,
+                              .generated_tokens = row->generated_tokens,
+                              .prompt_tokens = row->prompt_tokens};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
     m.there = m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: only energy of its first moments */
     m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
@@ -205,6 +230,7 @@ int report_sum_hour(struct report_sum *sum, const struct store_process_hour *row
     sum->group.idle_gib_hours += (double)row->idle_byte_minutes / gib_hours;
     sum->group.memory_peak_bytes = MAX_OF(sum->group.memory_peak_bytes, row->memory_max_bytes);
     sum->group.energy_mj += row->energy_mj;
+    add_tokens(sum, row->hour * MINUTES_AN_HOUR, row->energy_mj, row->generated_tokens, row->prompt_tokens);
     return presence_add_hour(&sum->presence, row, from_ms);
 }
 
@@ -270,6 +296,7 @@ int report_sums_take(struct report *r, enum report_by by, struct report_sum *lis
     for (size_t i = 0; i < count; i++) {
         struct presence *presence = &list[i].presence;
         presence_end(presence);
+        end_tokens(&list[i]);
         if (by == REPORT_BY_LIMIT && list[i].group.processes == 0)
             continue;
         groups[taken] = list[i].group;

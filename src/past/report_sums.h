@@ -11,6 +11,9 @@
 struct report_sum {
     struct report_group group;
     struct presence presence;
+    /* The minute, or hour, at hand: tokens are beside one process of a server, energy beside all of them. */
+    int64_t at, at_mj;
+    bool told;
 };
 
 /* One minute of one process. */
@@ -24,6 +27,7 @@ struct report_minute {
     bool idle, busy;
     bool card_idle; /* no process computed on the GPU */
     enum limit limit;
+    struct reading generated_tokens, prompt_tokens;
 };
 
 int report_sum_minute(struct report_sum *sum, const struct report_minute *m);

@@ -201,6 +201,11 @@ static enum limit limit_in(struct db_statement *q, int column)
     return limit_from_name(name, &limit) ? limit : LIMIT_UNJUDGED;
 }
 
+static struct reading tokens_in(struct db_statement *q, int column)
+{
+    return db_is_null(q, column) ? reading_absent(READING_UNSUPPORTED) : reading_ok(db_i64(q, column));
+}
+
 int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
                           void *user, struct error *err)
 {
@@ -208,7 +213,7 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
     buf_text(&sql,
              "SELECT m.minute, p.gpu_id, m.process_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
              "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count, m.limit_code, "
-             "COALESCE(e.energy_mj - e.attributed_mj, 0) FROM process_minutes m"
+             "COALESCE(e.energy_mj - e.attributed_mj, 0), m.generated_tokens, m.prompt_tokens FROM process_minutes m"
              " JOIN processes p ON p.id = m.process_id LEFT JOIN energy e ON e.minute = m.minute AND e.gpu_id = p.gpu_id"
              " LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
@@ -236,7 +241,9 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
                                                  .gpu_util_sum_permille = or_unknown(q, 11),
                                                  .gpu_util_count = or_unknown(q, 12),
                                                  .limit = limit_in(q, 13),
-                                                 .unattributed_mj = db_i64(q, 14)};
+                                                 .unattributed_mj = db_i64(q, 14),
+                                                 .generated_tokens = tokens_in(q, 15),
+                                                 .prompt_tokens = tokens_in(q, 16)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);
@@ -250,7 +257,8 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
     AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql, "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
                    "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj, m.partial_minutes, m.limits, "
-                   "COALESCE(e.energy_mj - e.attributed_mj, 0), COALESCE(e.watched_ms, 0) FROM process_hours m JOIN processes p ON "
+                   "COALESCE(e.energy_mj - e.attributed_mj, 0), COALESCE(e.watched_ms, 0), m.generated_tokens, m.prompt_tokens "
+                   "FROM process_hours m JOIN processes p ON "
                    "p.id = m.process_id LEFT JOIN energy_hours e ON e.hour = m.hour AND e.gpu_id = p.gpu_id WHERE m.hour >= $1 AND "
                    "m.hour < $2");
     int rc = write_of_host(s, host, &sql, err);
@@ -275,7 +283,9 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                                                .partial_minutes = db_text(q, 10),
                                                .limits = db_text(q, 11),
                                                .unattributed_mj = db_i64(q, 12),
-                                               .watched_ms = db_i64(q, 13)};
+                                               .watched_ms = db_i64(q, 13),
+                                               .generated_tokens = tokens_in(q, 14),
+                                               .prompt_tokens = tokens_in(q, 15)};
         rc = each(user, &row);
         if (rc)
             return MIN_OF(rc, 0);

@@ -81,6 +81,7 @@ struct known_gpu {
 struct run_share {
     int64_t minute, last_ms, samples;
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
+    struct reading generated, prompt; /* tokens; of a minute alone */
 };
 
 /* What limited a process in how many samples of a minute, of which some may be written already. */
@@ -94,10 +95,12 @@ struct process_run {
     int64_t gpu_id;
     int32_t pid;
     int64_t start_key;
-    bool seen;              /* in the snapshot at hand */
-    bool named, in_job;     /* the name of its container, of its job, is stored */
-    struct run_share share; /* of the minute */
-    struct run_share whole; /* of those before it in this transaction */
+    bool seen;                        /* in the snapshot at hand */
+    bool named, in_job;               /* the name of its container, of its job, is stored */
+    bool with_model;                  /* ..., of its model */
+    struct reading generated, prompt; /* tokens that its server has counted so far */
+    struct run_share share;           /* of the minute */
+    struct run_share whole;           /* of those before it in this transaction */
     struct run_limits limits;
 };
 

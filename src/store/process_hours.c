@@ -55,7 +55,8 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
  * was there for a part only is named with its samples and those of the card. */
 static const char processes_sql[] =
     "INSERT INTO process_hours (hour, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, "
-    "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes, partial_minutes, limits) "
+    "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes, partial_minutes, limits, "
+    "generated_tokens, prompt_tokens) "
     "SELECT %2$lld, process_id, SUM(samples), MAX(memory_max_bytes), SUM(memory_sum_bytes), SUM(memory_count), "
     "SUM(sm_sum_permille), SUM(sm_count), SUM(energy_mj), SUM(bit), SUM(CASE WHEN sm >= %3$d THEN bit ELSE 0 END), "
     "SUM(CASE WHEN sm < %4$d AND memory >= %5$d THEN bit ELSE 0 END), COALESCE(SUM(memory * (samples * ms * 100 / NULLIF(known, "
@@ -66,7 +67,7 @@ static const char processes_sql[] =
     "(SELECT %7$s(l.limit_code || ':' || CAST(l.bits AS TEXT) || ':' || CAST(l.mj AS TEXT), ' ') FROM (SELECT n.limit_code, "
     "SUM(CAST(1 AS BIGINT) << CAST(n.minute - %2$lld * 60 AS INTEGER)) AS bits, SUM(n.energy_mj) AS mj FROM process_minutes n "
     "WHERE n.process_id = t.process_id AND n.minute >= %2$lld * 60 AND n.minute < (%2$lld + 1) * 60 AND n.limit_code IS NOT NULL "
-    "GROUP BY n.limit_code) AS l) FROM "
+    "GROUP BY n.limit_code) AS l), SUM(generated_tokens), SUM(prompt_tokens) FROM "
     "(SELECT m.*, CASE WHEN m.samples > 0 THEN CAST(1 AS BIGINT) << CAST(m.minute - %2$lld * 60 AS INTEGER) ELSE 0 END AS bit, "
     "CASE WHEN c.samples > m.samples THEN c.samples ELSE m.samples END AS known, " WATCHED_MS(
         "m.minute") " AS ms, "

@@ -89,6 +89,7 @@ static int begin_run(struct store *s, const struct process *p, const struct know
         rc = insert_run(s, p, known, at_ms, &run->id, err);
     run->named = rc == 0 && p->container_name[0];
     run->in_job = rc == 0 && p->job[0];
+    run->with_model = rc == 0 && p->model[0];
     if (rc < 0)
         return rc;
     s->run_count++;
@@ -125,19 +126,22 @@ static void bind_share(struct db_statement *q, int at, const struct run_share *s
     db_bind_i64(q, at, share->energy_mj);
 }
 
-/* A name may be learned after its process: from the kubelet, which is asked now and then; a job needs a second process. */
+/* A name may be learned after its process: from the kubelet or a model server, which are asked now and then; a job needs a second
+ * process. */
 static int name_run(struct store *s, struct process_run *run, const struct process *p, struct error *err)
 {
-    if ((run->named || !p->container_name[0]) && (run->in_job || !p->job[0]))
+    if ((run->named || !p->container_name[0]) && (run->in_job || !p->job[0]) && (run->with_model || !p->model[0]))
         return 0;
     struct db_statement *q = store_statement(s, ST_RUN_NAME, err);
     if (!q)
         return -EIO;
     db_bind_word(q, 1, p->container_name);
     db_bind_word(q, 2, p->job);
-    db_bind_i64(q, 3, run->id);
+    db_bind_word(q, 3, p->model);
+    db_bind_i64(q, 4, run->id);
     run->named |= p->container_name[0];
     run->in_job |= p->job[0];
+    run->with_model |= p->model[0];
     return db_put(q, err);
 }
 
@@ -178,6 +182,14 @@ static void bind_limit(struct db_statement *q, int at, const struct run_limits *
     db_bind_i64(q, at + 1, limits->samples[most]);
 }
 
+static void bind_tokens(struct db_statement *q, int at, struct reading tokens)
+{
+    if (tokens.state == READING_OK)
+        db_bind_i64(q, at, tokens.value);
+    else
+        db_bind_null(q, at);
+}
+
 static int put_minute(struct store *s, const struct process_run *run, struct error *err)
 {
     const struct run_share *share = &run->share;
@@ -189,6 +201,8 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     db_bind_i64(q, 2, run->id);
     bind_share(q, 3, share);
     bind_limit(q, 10, &run->limits, share->minute);
+    bind_tokens(q, 12, share->generated);
+    bind_tokens(q, 13, share->prompt);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
@@ -262,6 +276,18 @@ static int open_minute(struct store *s, struct process_run *run, int64_t minute,
     return rc;
 }
 
+/* What its server has counted since the last sample. A counter that is lower was begun anew; what it had at the first sight is of a
+ * time that was not watched. */
+static void note_tokens(struct reading *share, struct reading *last, struct reading now)
+{
+    int64_t before, count;
+    if (!reading_get(now, &count))
+        return;
+    if (reading_get(*last, &before))
+        *share = reading_ok(reading_or(*share, 0) + (count >= before ? count - before : count));
+    *last = now;
+}
+
 static int add_share(struct store *s, struct process_run *run, const struct process *p, int64_t at_ms, struct error *err)
 {
     struct run_share *share = &run->share;
@@ -272,6 +298,8 @@ static int add_share(struct store *s, struct process_run *run, const struct proc
     share->last_ms = at_ms;
     share->samples++;
     note_limit(&run->limits, at_ms / MINUTE_MS, p->limit.code);
+    note_tokens(&share->generated, &run->generated, p->generated_tokens);
+    note_tokens(&share->prompt, &run->prompt, p->prompt_tokens);
     if (reading_get(p->mem_bytes, &value)) {
         share->memory_max = MAX_OF(share->memory_max, value);
         share->memory_sum += value;

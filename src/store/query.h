@@ -282,6 +282,7 @@ struct store_process_minute {
     int64_t gpu_util_sum_permille, gpu_util_count; /* -1: not known */
     enum limit limit;                              /* in most of its samples */
     int64_t unattributed_mj;                       /* what the GPU used in the minute and no process was given */
+    struct reading generated_tokens, prompt_tokens;
 };
 struct store_process_hour {
     int64_t hour, process, gpu_id;
@@ -290,6 +291,7 @@ struct store_process_hour {
     struct str limits; /* "disk:7:1250": limited by disk in the minutes of these bits, in which it used so many millijoules; ... */
     int64_t byte_minutes, idle_byte_minutes, memory_max_bytes, energy_mj;
     int64_t unattributed_mj, watched_ms; /* of the GPU in the hour: used and given to no process; watched for so long */
+    struct reading generated_tokens, prompt_tokens;
 };
 /* The next of `limits`, or of a list of single minutes, "disk cpu_quota": 0 mJ then. */
 struct store_limit {

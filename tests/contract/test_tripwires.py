@@ -29,7 +29,7 @@ HOST = [
     dict(name="llama-server", args=("-m", "/m/x.gguf", "--sleep-idle-seconds", "60", "--port", "PORT"), pages={"/props": PROPS, "/slots": SLOTS}, may=set()),
     dict(name="llama-server", args=("--models-dir", "/m", "--port", "PORT"), pages={"/props": ROUTER, "/slots": SLOTS}, may={"/props"}),
     dict(name="llama-swap", args=("--listen", ":PORT"), pages={"/running": '{"running": []}', "/metrics": VLLM}, child=worker("llama-server"), may=set()),
-    dict(name="trtllm-serve", args=("m", "--port", "PORT"), pages={"/metrics": TRTLLM}, may=set()),
+    dict(name="trtllm-serve", args=("m", "--port", "PORT"), pages={"/metrics": TRTLLM, "/prometheus/metrics": "trtllm_num_requests_running 1\n"}, may={"/prometheus/metrics"}),
     dict(name="torchrun", args=("--nproc-per-node=2", "train.py"), port=False, wires=2, child=worker("train.py"), may=set()),
 ]
 

@@ -21,18 +21,22 @@ class Servers:
     def __init__(self, folder):
         self.folder, self.running = folder, []
 
-    def __call__(self, name, *args, pages=None, wires=0, child=None, port=True):
-        """Starts a program of this name; the PID that is on the GPU, and what it was asked. PORT among the arguments is its port."""
+    def __call__(self, name, *args, pages=None, wires=0, child=None, beside=None, port=True):
+        """Starts a program of this name; the PID that is on the GPU, and what it was asked. PORT among the arguments is its port, on which
+        the child `beside` answers in its place."""
         place = self.folder / f"server-{len(self.running)}"
         place.mkdir()
         path, log = place / name, place / "log"
+        path.parent.mkdir(exist_ok=True)
         log.write_text("")
         path.write_text(f"#!{sys.executable}\n" + PROGRAM.read_text())
         path.chmod(0o755)
         plan = {"log": str(log), "ready": str(place / "ready"), "pages": pages or {}, "wires": wires, "port": free_port() if port else None}
+        given = [str(plan["port"]) if a == "PORT" else a for a in args]
+        if beside:
+            plan["beside"] = {"argv": [beside, str(path)], "port": plan.pop("port"), "pages": pages}
         if child:
             plan["child"] = dict(child, argv=[child["argv"][0], str(path), *child["argv"][1:]])
-        given = [str(plan["port"]) if a == "PORT" else a for a in args]
         self.running.append(subprocess.Popen([str(path), *given], stdin=subprocess.PIPE, env=dict(os.environ, TRIPWIRES=json.dumps(plan))))
         pid = eventually(lambda: (place / "ready").exists() and (place / "ready").read_text())
         return int(pid), lambda: log.read_text().splitlines()

@@ -64,15 +64,32 @@ void prometheus_who(const struct process *p, struct prometheus_who *ret)
     ret->container = rest;
 }
 
+void prometheus_who_labels(struct buf *out, const struct prometheus_who *who)
+{
+    prometheus_label_str(out, false, "process", who->process);
+    prometheus_label_str(out, false, "user", who->user);
+    prometheus_label_str(out, false, "container", who->container);
+    if (who->pod.len)
+        prometheus_label_str(out, false, "pod", who->pod);
+    if (who->space.len)
+        prometheus_label_str(out, false, "namespace", who->space);
+    if (who->job.len) /* not "job": Prometheus sets that one for every target; dcgm-exporter calls it so, too */
+        prometheus_label_str(out, false, "hpc_job", who->job);
+    if (who->pid) {
+        char pid[16];
+        snprintf(pid, sizeof pid, "%d", (int)who->pid);
+        prometheus_label(out, false, "pid", pid);
+    }
+}
+
 static int processes_compare(struct str a, struct str b)
 {
     int order = memcmp(a.at ? a.at : "", b.at ? b.at : "", MIN_OF(a.len, b.len));
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-static int by_who(const void *a, const void *b)
+int prometheus_who_compare(const struct prometheus_who *x, const struct prometheus_who *y)
 {
-    const struct prometheus_who *x = &((const struct process_sum *)a)->who, *y = &((const struct process_sum *)b)->who;
     int order = processes_compare(x->process, y->process);
     order = order ? order : processes_compare(x->user, y->user);
     order = order ? order : processes_compare(x->container, y->container);
@@ -80,6 +97,11 @@ static int by_who(const void *a, const void *b)
     order = order ? order : processes_compare(x->space, y->space);
     order = order ? order : processes_compare(x->job, y->job);
     return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int by_who(const void *a, const void *b)
+{
+    return prometheus_who_compare(&((const struct process_sum *)a)->who, &((const struct process_sum *)b)->who);
 }
 
 /* Most memory first, then utilization: what is worth a series of its own. */
@@ -186,24 +208,10 @@ static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prom
 
 static void processes_series(struct buf *out, const char *name, const struct process_sum *sum, const char *limit, double value)
 {
-    const struct prometheus_who *who = &sum->who;
     buf_text(out, name);
     buf_char(out, '{');
     buf_str(out, sum->labels);
-    prometheus_label_str(out, false, "process", who->process);
-    prometheus_label_str(out, false, "user", who->user);
-    prometheus_label_str(out, false, "container", who->container);
-    if (who->pod.len)
-        prometheus_label_str(out, false, "pod", who->pod);
-    if (who->space.len)
-        prometheus_label_str(out, false, "namespace", who->space);
-    if (who->job.len) /* not "job": Prometheus sets that one for every target; dcgm-exporter calls it so, too */
-        prometheus_label_str(out, false, "hpc_job", who->job);
-    if (who->pid) {
-        char pid[16];
-        snprintf(pid, sizeof pid, "%d", (int)who->pid);
-        prometheus_label(out, false, "pid", pid);
-    }
+    prometheus_who_labels(out, &sum->who);
     if (limit)
         prometheus_label(out, false, "limit", limit);
     buf_char(out, '}');

@@ -414,6 +414,7 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
         traffic(out, s, "gpu_pcie_tx_bytes_total", "Bytes that the GPU sent over PCIe since whirr has been watching it", false);
         other_processes(out, s, extra);
         prometheus_processes(out, s, o, &labels);
+        prometheus_serving(out, s, o, &labels);
         out->failed |= labels.text.failed;
         buf_done(&labels.text);
     }

@@ -95,6 +95,13 @@ struct prometheus_who {
     int32_t pid; /* 0: not by pid */
 };
 void prometheus_who(const struct process *p, struct prometheus_who *ret);
+int prometheus_who_compare(const struct prometheus_who *x, const struct prometheus_who *y);
+/* Behind others: a comma goes in front. */
+void prometheus_who_labels(struct buf *out, const struct prometheus_who *who);
+
+/* What model servers say of themselves. */
+void prometheus_serving(struct buf *out, const struct snapshot *s, const struct prometheus_options *o,
+                        const struct prometheus_labels *labels);
 
 /* The sets of other exporters, for the GPUs of their vendor. */
 void prometheus_dcgm(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);

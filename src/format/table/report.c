@@ -26,6 +26,14 @@ static bool has_number(const json_t *object, const char *key)
     return json_is_number(json_object_get(object, key));
 }
 
+static bool any_number(const json_t *rows, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (has_number(json_array_get(rows, i), key))
+            return true;
+    return false;
+}
+
 static void title(struct buf *out, const struct page *page, const char *text)
 {
     buf_char(out, '\n');
@@ -52,6 +60,8 @@ static void cell(struct grid *g, const struct page *page, const json_t *row, con
         snprintf(text, sizeof text, "%.2f", value);
     else if (strcmp(format_kind, "percent") == 0)
         snprintf(text, sizeof text, "%.1f%%", value);
+    else if (strcmp(format_kind, "ratio") == 0)
+        snprintf(text, sizeof text, value < 1000 ? "%.3g" : "%.0f", value);
     else
         snprintf(text, sizeof text, "%.0f", value);
     grid_add(g, INK_PLAIN, text);
@@ -81,14 +91,19 @@ static const char *side_of(const struct page *page, const json_t *row)
 
 static void groups(struct buf *out, const struct page *page, const json_t *body, const char *key, const char *what, size_t most)
 {
-    const struct grid_column columns[] = {
+    enum { OF_ALL = 9 };
+    struct grid_column columns[OF_ALL + 3] = {
         {what, LEFT, 0},    {"HOURS", RIGHT, 0}, {"BUSY", RIGHT, 3},       {"KWH", RIGHT, 0},       {"SHARE", RIGHT, 2},
         {"COST", RIGHT, 1}, {"GIB·H", RIGHT, 4}, {"IDLE GIB·H", RIGHT, 5}, {"PROCESSES", RIGHT, 6}, {"SIDE", LEFT, 0}};
+    static const struct grid_column of_tokens[] = {{"TOKENS", RIGHT, 0}, {"TOKENS/J", RIGHT, 0}, {"COST/MTOK", RIGHT, 1}};
     const bool limits = strcmp(key, "limits") == 0;
     const json_t *rows = json_object_get(body, key);
+    const bool tokens = any_number(rows, "generated_tokens");
     size_t count = json_array_size(rows);
+    if (tokens)
+        memcpy(&columns[OF_ALL], of_tokens, sizeof of_tokens);
     AUTO_GRID struct grid g;
-    grid_init(&g, columns, ARRAY_LEN(columns) - !limits);
+    grid_init(&g, columns, OF_ALL + (limits ? 1 : tokens ? ARRAY_LEN(of_tokens) : 0));
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(rows, i);
         const char *name = json_text(row, "name");
@@ -107,6 +122,11 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
         cell(&g, page, row, "processes", "");
         if (limits)
             grid_add(&g, INK_PLAIN, side_of(page, row));
+        if (tokens) {
+            cell(&g, page, row, "generated_tokens", "");
+            cell(&g, page, row, "tokens_per_joule", "ratio");
+            cell(&g, page, row, "cost_per_million_tokens", "ratio");
+        }
     }
     buf_char(out, '\n');
     grid_write(out, page, &g);

@@ -18,6 +18,10 @@ static const struct migration migrations[] = {
     {14, "ALTER TABLE process_minutes ADD COLUMN limit_code TEXT;" /* what limited it for the longest part of the minute */
          "ALTER TABLE process_minutes ADD COLUMN limit_samples @INT;"
          "ALTER TABLE process_hours ADD COLUMN limits TEXT;"},
+    {15, "ALTER TABLE process_minutes ADD COLUMN generated_tokens @INT;" /* of a model server, by its own counters */
+         "ALTER TABLE process_minutes ADD COLUMN prompt_tokens @INT;"
+         "ALTER TABLE process_hours ADD COLUMN generated_tokens @INT;"
+         "ALTER TABLE process_hours ADD COLUMN prompt_tokens @INT;"},
     {0, NULL},
 };
 

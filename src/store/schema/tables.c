@@ -48,10 +48,12 @@ static const char tables[] =
     "CREATE INDEX processes_by_time ON processes (last_seen_ms);"
     /* Which processes were on a GPU at a moment long ago is found without a look at all those that came later. */
     "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);"
-    /* limit_code: what limited it in most of the minute's samples, limit_samples: so many; NULL: that was not judged. */
+    /* limit_code: what limited it in most of the minute's samples, limit_samples: so many; NULL: that was not judged. Tokens: of a
+     * model server, beside the first of its processes; NULL: it did not say. */
     "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
     " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
-    " energy_mj @INT NOT NULL, limit_code TEXT, limit_samples @INT, PRIMARY KEY (minute, process_id)) @BY_MINUTE;"
+    " energy_mj @INT NOT NULL, limit_code TEXT, limit_samples @INT, generated_tokens @INT, prompt_tokens @INT,"
+    " PRIMARY KEY (minute, process_id)) @BY_MINUTE;"
     /* Bits: one for each minute of the hour. partial_minutes: where a process was there for part of a minute, "17:3/12" (minute,
      * its samples, the GPU's). limits: in which minutes it was limited by what, and its energy of them, "disk:7:1250". See
      * process_hours.c. */
@@ -59,6 +61,7 @@ static const char tables[] =
     " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
     " energy_mj @INT NOT NULL, present_minutes @INT NOT NULL, busy_minutes @INT NOT NULL, held_minutes @INT NOT NULL,"
     " byte_minutes @INT NOT NULL, idle_byte_minutes @INT NOT NULL, partial_minutes TEXT, limits TEXT,"
+    " generated_tokens @INT, prompt_tokens @INT,"
     " PRIMARY KEY (hour, process_id)) @BY_HOUR;"
     /* What a GPU used in a minute, and how much of it could be given to processes; counted: enum energy_evidence. */
     "CREATE TABLE energy (minute @INT NOT NULL, gpu_id @INT NOT NULL, energy_mj @INT NOT NULL, attributed_mj @INT NOT NULL,"

@@ -246,6 +246,8 @@ static int view_of_process_buckets(const struct schema *schema, bool hours, stru
     view_add(v, "name", "p.name");
     view_add(v, "user_name", "p.user_name");
     add_use(v, "memory_max_mb", "memory_max_bytes");
+    view_add(v, "generated_tokens", "t.generated_tokens");
+    view_add(v, "prompt_tokens", "t.prompt_tokens");
     view_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
     if (!hours) {
         view_add(v, "limited_by", "t.limit_code");

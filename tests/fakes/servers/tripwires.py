@@ -2,10 +2,13 @@
 """A program that takes the part of a model server or of one of its workers, and reports each touch.
 
 What it does stands as JSON in TRIPWIRES: "log" (a line for each touch: the path of a request, or "wire" and the bytes that came), "ready"
-(where it writes the PID of its innermost child when everything listens), "port" and "pages" (path: body; {tokens} counts 200 a second), "wires"
-(how many ports it opens that speak another protocol, as those of a process group do) and "child" ("argv" and a plan of its own). While
+(where it writes the PID of its innermost child when everything listens), "port" and "pages" (path: body; {tokens} counts 200 a second; or a list
+of a body, how often it is repeated, with the number in place of {n}, and how many seconds it takes), "wires"
+(how many ports it opens that speak another protocol, as those of a process group do), "child" ("argv" and a plan of its own), "comm" (its name, if it is not the one of its file) and "beside", another
+child, which is not on the GPU. While
 there is a file of the log's name with ".hang" behind it, it answers nothing. Ends when its stdin does, and its children with it.
 """
+import contextlib
 import http.server
 import json
 import os
@@ -17,6 +20,7 @@ import time
 
 PLAN = json.loads(os.environ["TRIPWIRES"])
 BEGUN = time.monotonic()
+CHILDREN = []  # whose stdin stays open as long as this program runs
 
 
 def note(line):
@@ -30,9 +34,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         while os.path.exists(PLAN["log"] + ".hang"):
             time.sleep(0.05)
         page = PLAN["pages"].get(self.path)
+        text, times, seconds = page if isinstance(page, list) else (page or "not found", 1, 0)
+        time.sleep(seconds)
         self.send_response(404 if page is None else 200)
         self.end_headers()
-        self.wfile.write((page or "not found").replace("{tokens}", str(int((time.monotonic() - BEGUN) * 200))).encode())
+        text = text.replace("{tokens}", str(int((time.monotonic() - BEGUN) * 200)))
+        with contextlib.suppress(OSError):  # it has heard enough
+            self.wfile.write("".join(text.replace("{n}", str(n)) for n in range(times)).encode())
 
     def log_message(self, *_):
         pass
@@ -56,14 +64,20 @@ def open_wires(count):
 
 
 def main():
+    if "comm" in PLAN:
+        with open("/proc/self/comm", "w") as comm:
+            comm.write(PLAN["comm"])
     open_wires(PLAN.get("wires", 0))
     if PLAN.get("port"):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", PLAN["port"]), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
     inner = str(os.getpid())
-    if "child" in PLAN:
-        plan = dict(PLAN["child"], log=PLAN["log"], ready=PLAN["ready"] + ".child")
+    for kind in ("beside", "child"):
+        if kind not in PLAN:
+            continue
+        plan = dict(PLAN[kind], log=PLAN["log"], ready=PLAN["ready"] + "." + kind)
         child = subprocess.Popen(plan.pop("argv"), executable=sys.executable, stdin=subprocess.PIPE, env=dict(os.environ, TRIPWIRES=json.dumps(plan)))
+        CHILDREN.append(child)
         while not os.path.exists(plan["ready"]) and child.poll() is None:
             time.sleep(0.01)
         with open(plan["ready"]) as ready:

@@ -242,6 +242,34 @@ static void each_run_of_a_process_is_one_row(void **state)
     sim_history_close(&h);
 }
 
+/* Counters of a model server become tokens of minutes: what it had counted before it was seen is not of them, one that begins anew
+ * goes on, and one that says nothing for a while has lost nothing. */
+static void tokens_are_kept_by_the_minute(void **state)
+{
+    (void)state;
+    static const int64_t counted[] = {5000, 5100, 5200, -1, 5400, 30, 40, 40, 40, 40, 40, 40, 40, 50};
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("tokens.db");
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
+        struct snapshot *snapshot = with_process(&h, 4242, 77, 1 << 20, 500, 100000);
+        struct process *p = &snapshot->gpus[0].processes[0];
+        p->generated_tokens = counted[i] < 0 ? reading_absent(READING_PENDING) : reading_ok(counted[i]);
+        if (i > 5) /* it is learned from the server, and later than its process */
+            str_copy(p->model, sizeof p->model, STR("Qwen3-8B"));
+        write_one(s, snapshot);
+        snapshot_unref(snapshot);
+    }
+    store_close(s);
+    sim_history_close(&h);
+    assert_int_equal(sql_i64("tokens.db", "SELECT SUM(generated_tokens) FROM process_minutes"), 400 + 30 + 20);
+    assert_int_equal(sql_i64("tokens.db", "SELECT COUNT(*) FROM process_minutes"), 2);
+    assert_int_equal(sql_i64("tokens.db", "SELECT generated_tokens FROM process_minutes ORDER BY minute DESC LIMIT 1"), 10);
+    assert_int_equal(sql_i64("tokens.db", "SELECT COUNT(prompt_tokens) FROM process_minutes"), 0); /* not told: NULL, not 0 */
+    assert_int_equal(sql_i64("tokens.db", "SELECT COUNT(*) FROM processes WHERE model = 'Qwen3-8B'"), 1);
+    assert_int_equal(sql_i64("tokens.db", "SELECT SUM(generated_tokens) FROM process_stats_minute"), 450);
+}
+
 static void joules_of_processes_add_up_to_those_of_the_card(void **state)
 {
     (void)state;
@@ -424,6 +452,7 @@ int main(void)
         TEST(cards_keep_their_identity_over_restarts_and_renumbering),
         TEST(facts_are_written_when_they_change),
         TEST(each_run_of_a_process_is_one_row),
+        TEST(tokens_are_kept_by_the_minute),
         TEST(joules_of_processes_add_up_to_those_of_the_card),
         TEST(energy_used_between_samples_is_the_gpus),
         TEST(readings_of_different_counters_are_not_compared),

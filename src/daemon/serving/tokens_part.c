@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tokens per second, requests and caches of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on
+ * Tokens, requests and caches of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on
  * loopback, and what they say is put beside their processes in each snapshot. Without a model server it only looks at names, and
  * libcurl is never loaded.
  */
@@ -7,8 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "daemon/model_server.h"
 #include "daemon/poller.h"
+#include "daemon/serving/server_answer.h"
+#include "host/identity.h"
 #include "host/listens.h"
 #include "host/procfs.h"
 #include "net/http.h"
@@ -16,6 +17,7 @@
 enum {
     SERVERS_MAX = 64,
     PARENTS_MAX = 4,
+    CHILDREN_MAX = 16,
     CMDLINE_MAX = 128 * 1024,
     EVERY_MS = 5000,
     ASK_WITHIN_MS = 1000,
@@ -31,15 +33,15 @@ struct served {
     int64_t start_key;
     enum model_server kind;
     int32_t server; /* the process that answers; 0: not found */
-    uint16_t port;  /* which its command line names; 0: not found, or it says nothing of tokens */
+    uint16_t port;  /* which its command line names; 0: not found, or it says nothing */
     char address[LISTEN_ADDRESS_SIZE];
-    int wait, tried; /* rounds until it is looked for again, and how often it was */
-    struct server_speed speed;
-    struct reading tokens_milli; /* FAILED: it has answered before, and does not now */
-    bool told;                   /* its last answer is in `speed` */
-    bool answered;               /* at any time */
-    int silent;                  /* how often in a row it did not */
-    bool there;                  /* in the newest snapshot */
+    char model[PROCESS_MODEL_SIZE]; /* that the server's command line names, for workers that do not; "" none */
+    int wait, tried;                /* rounds until it is looked for again, and how often it was */
+    struct server_answers answers;
+    enum reading_state told; /* OK: the last answer is in `answers`; FAILED: it has answered before, and does not now */
+    bool answered;           /* at any time */
+    int silent;              /* how often in a row it did not */
+    bool there;              /* in the newest snapshot */
 };
 
 struct tokens_part {
@@ -98,38 +100,57 @@ static bool ask_page(struct tokens_part *t, struct served *e, const char *page, 
     return status == 200;
 }
 
-/* What is not known: it does not say it, or it says nothing any more. A server under load may miss a question or two. */
-static struct reading unanswered(const struct served *e)
+/* Why nothing is known: it does not say it, or it says nothing any more. A server under load may miss a question or two. */
+static enum reading_state unanswered(const struct served *e)
 {
-    return reading_absent(!e->answered || e->silent == 0 ? READING_UNSUPPORTED
-                          : e->silent < SILENT_AFTER     ? READING_PENDING
-                                                         : READING_FAILED);
+    return !e->answered || e->silent == 0 ? READING_UNSUPPORTED : e->silent < SILENT_AFTER ? READING_PENDING : READING_FAILED;
 }
 
-/* llama.cpp answers /props also when its model sleeps, and a look at its slots would wake that. */
-static struct reading ask_speed(struct tokens_part *t, struct served *e)
+static bool take_answer(struct served *e, struct str answer)
+{
+    struct mono now = clock_mono(&clock_system);
+    switch (e->kind) {
+    case SERVER_LLAMA_CPP: return server_answer_slots(&e->answers, answer, now);
+    case SERVER_COMFYUI: return server_answer_queue(&e->answers, answer);
+    default: return server_answer_metrics(&e->answers, e->kind, answer, now);
+    }
+}
+
+static void ask_server(struct tokens_part *t, struct served *e)
 {
     AUTO_BUF struct buf answer = BUF(METRICS_MAX);
-    bool slots = e->kind == SERVER_LLAMA_CPP;
-    if (slots) {
+    if (e->kind == SERVER_LLAMA_CPP) { /* answers /props also when its model sleeps, and a look at its slots would wake that */
         AUTO_BUF struct buf props = BUF(METRICS_MAX);
-        if (!ask_page(t, e, "props", &props))
-            return unanswered(e);
-        enum reading_state awake = model_server_awake(buf_view(&props));
-        if (awake != READING_OK)
-            return reading_absent(awake);
+        bool has_page = ask_page(t, e, "props", &props);
+        e->told = has_page ? server_answer_awake(buf_view(&props)) : unanswered(e);
+        if (e->told != READING_OK)
+            return;
     }
-    if (!ask_page(t, e, slots ? "slots" : "metrics", &answer))
-        return unanswered(e);
-    e->told = true;
-    return (slots ? model_server_slots : model_server_speed)(&e->speed, buf_view(&answer), clock_mono(&clock_system));
+    if (!ask_page(t, e, model_server_page(e->kind), &answer))
+        e->told = unanswered(e);
+    else
+        e->told = take_answer(e, buf_view(&answer)) ? READING_OK : READING_UNSUPPORTED;
 }
 
-/* Workers of one server share its speed: the first of them has it. */
-static bool is_taken(const struct tokens_part *t, const struct served *e, int32_t server)
+/* Workers of one server share what it says: the first of them has it. */
+static const struct served *taken_by(const struct tokens_part *t, const struct served *e, int32_t server)
 {
     for (const struct served *other = t->own; other < e; other++)
         if (other->server == server && other->port)
+            return other;
+    return NULL;
+}
+
+static bool child_listens(struct tokens_part *t, struct served *e, int32_t pid)
+{
+    char path[64], text[CHILDREN_MAX * 12];
+    struct str word;
+    int64_t child;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    ssize_t len = file_read_head(t->poller.env, path, text, sizeof text);
+    struct str rest = {text, len > 0 ? (size_t)len : 0};
+    while (str_word(&rest, &word))
+        if (str_to_i64(word, &child) && process_listens(t->poller.env, (int32_t)child, e->port, e->address))
             return true;
     return false;
 }
@@ -144,8 +165,12 @@ static bool find_front(struct tokens_part *t, struct served *e, int32_t pid)
     if (file_read_all(t->poller.env, path, &text) < 0)
         return false;
     size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
-    if (model_server_port(e->kind, args, count, &e->port) && process_listens(t->poller.env, pid, e->port, e->address))
+    if (model_server_port(e->kind, args, count, &e->port) &&
+        (model_server_listens_below(e->kind) ? child_listens(t, e, pid)
+                                             : process_listens(t->poller.env, pid, e->port, e->address))) {
+        model_name(args, count, e->model, sizeof e->model);
         return true;
+    }
     e->port = 0;
     return false;
 }
@@ -154,17 +179,18 @@ static bool find_front(struct tokens_part *t, struct served *e, int32_t pid)
 static void find_server(struct tokens_part *t, struct served *e)
 {
     int32_t pid = e->pid;
+    int parents = model_server_is_alone(e->kind) ? 1 : PARENTS_MAX;
     e->wait = e->tried++ < SOON ? 0 : AGAIN; /* it may be starting */
-    e->tokens_milli = reading_absent(READING_UNSUPPORTED);
-    for (int up = 0; up < PARENTS_MAX && pid > 1; up++, pid = process_parent(t->poller.env, pid)) {
-        if (is_taken(t, e, pid))
+    for (int up = 0; up < parents && pid > 1; up++, pid = process_parent(t->poller.env, pid)) {
+        const struct served *other = taken_by(t, e, pid);
+        if (other) {
+            memcpy(e->model, other->model, sizeof e->model);
             return;
+        }
         if (!find_front(t, e, pid))
             continue;
         e->server = pid;
-        e->tokens_milli = ask_speed(t, e);
-        if (e->tokens_milli.state == READING_UNSUPPORTED)
-            e->port = 0;
+        ask_server(t, e);
         return;
     }
 }
@@ -173,15 +199,16 @@ static void ask_all(struct tokens_part *t)
 {
     for (size_t i = 0; i < t->own_count && !t->poller.stop; i++) {
         struct served *e = &t->own[i];
-        e->told = false;
-        if (e->port) {
-            /* Looked up each time: a port that was given up may be a worker's by now. */
-            e->tokens_milli = find_front(t, e, e->server) ? ask_speed(t, e) : reading_absent(READING_UNSUPPORTED);
-            if (e->tokens_milli.state == READING_UNSUPPORTED)
-                e->port = 0; /* gone, or another one now */
-        } else if (e->wait-- <= 0) {
+        bool known = e->port != 0;
+        if (!known && e->wait-- > 0)
+            continue;
+        e->told = READING_UNSUPPORTED;
+        if (!known)
             find_server(t, e);
-        }
+        else if (find_front(t, e, e->server)) /* looked up each time: a port that was given up may be a worker's by now */
+            ask_server(t, e);
+        if (e->told == READING_UNSUPPORTED)
+            e->port = 0; /* gone, or another one now */
     }
     pthread_mutex_lock(&t->poller.lock);
     memcpy(t->shown, t->own, t->own_count * sizeof t->own[0]);
@@ -205,13 +232,10 @@ static int64_t tokens_part_look(void *part)
 
 static void show(struct process *p, const struct served *e)
 {
-    const struct reading none = reading_absent(e->tokens_milli.state);
-    const struct server_load untold = {none, none, none, none}, *load = e->told ? &e->speed.load : &untold;
-    p->tokens_milli = e->tokens_milli;
-    p->requests_running = load->running;
-    p->requests_waiting = load->waiting;
-    p->kv_cache_permille = load->kv_permille;
-    p->preempted_milli = load->preempted_milli;
+    for (size_t i = 0; i < FIGURES; i++)
+        p->metric[FIGURES_FROM + i] = e->told == READING_OK ? e->answers.figure[i] : reading_absent(e->told);
+    if (!p->model[0])
+        str_copy(p->model, sizeof p->model, str_from(e->model));
 }
 
 static void annotate(void *part, struct snapshot *s)
@@ -233,8 +257,8 @@ static bool tokens_part_wanted(const struct config *config)
     return config->sampling.model_servers;
 }
 
-static const struct poller_ops ask_servers = {"model servers are not asked for their speed", tokens_part_wanted, tokens_part_look,
-                                              annotate};
+static const struct poller_ops ask_servers = {"model servers are not asked for tokens and requests", tokens_part_wanted,
+                                              tokens_part_look, annotate};
 
 static void *open_tokens(const struct part_host *host, struct error *err)
 {

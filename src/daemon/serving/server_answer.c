@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Answers of model servers. Counters that move only when a request ends give no rate: it would be 0 and then a peak that never was.
+ */
+#include "daemon/serving/server_answer.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define MOST 1e15         /* no count is larger */
+#define MOST_A_SECOND 1e9 /* no rate is */
+
+enum { MEAN_KEPT_MS = 60000 };
+
+enum quantity {
+    RUNNING,
+    WAITING,
+    KV,        /* 0 to 1 */
+    PREEMPTED, /* counters */
+    GENERATED,
+    GENERATED_AT_END, /* moves when a request ends */
+    SPEED,            /* tokens a second */
+    PROMPT,
+    PROMPT_AT_END,
+    FIRST_SUM, /* seconds, and how many of them */
+    FIRST_COUNT,
+    TOKEN_SUM,
+    TOKEN_COUNT,
+    PREFIX_HITS,
+    PREFIX_QUERIES,
+    PREFIX_RATE, /* 0 to 1 */
+    QUANTITIES
+};
+
+/* Without what all names of a server begin with. Of two names of one quantity the first one counts that is there: the other is that
+ * of older versions. */
+static const struct sample_name {
+    enum model_server kind;
+    enum quantity quantity;
+    const char *name;
+    const char *label, *value; /* which the sample has to have; NULL: none */
+} names[] = {
+    {SERVER_VLLM, RUNNING, "num_requests_running", NULL, NULL},
+    {SERVER_VLLM, WAITING, "num_requests_waiting", NULL, NULL},
+    {SERVER_VLLM, KV, "kv_cache_usage_perc", NULL, NULL},
+    {SERVER_VLLM, KV, "gpu_cache_usage_perc", NULL, NULL}, /* before 0.9.2 */
+    {SERVER_VLLM, PREEMPTED, "num_preemptions_total", NULL, NULL},
+    {SERVER_VLLM, GENERATED, "generation_tokens_total", NULL, NULL},
+    {SERVER_VLLM, PROMPT, "prompt_tokens_total", NULL, NULL},
+    {SERVER_VLLM, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
+    {SERVER_VLLM, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
+    {SERVER_VLLM, TOKEN_SUM, "inter_token_latency_seconds_sum", NULL, NULL},
+    {SERVER_VLLM, TOKEN_COUNT, "inter_token_latency_seconds_count", NULL, NULL},
+    {SERVER_VLLM, TOKEN_SUM, "time_per_output_token_seconds_sum", NULL, NULL}, /* before 0.15 */
+    {SERVER_VLLM, TOKEN_COUNT, "time_per_output_token_seconds_count", NULL, NULL},
+    {SERVER_VLLM, PREFIX_HITS, "prefix_cache_hits_total", NULL, NULL},
+    {SERVER_VLLM, PREFIX_QUERIES, "prefix_cache_queries_total", NULL, NULL},
+    {SERVER_VLLM, PREFIX_HITS, "gpu_prefix_cache_hits_total", NULL, NULL},
+    {SERVER_VLLM, PREFIX_QUERIES, "gpu_prefix_cache_queries_total", NULL, NULL},
+    {SERVER_SGLANG, RUNNING, "num_running_reqs", NULL, NULL},
+    {SERVER_SGLANG, WAITING, "num_queue_reqs", NULL, NULL},
+    {SERVER_SGLANG, KV, "token_usage", NULL, NULL},
+    {SERVER_SGLANG, PREEMPTED, "num_retracted_requests_total", NULL, NULL},
+    {SERVER_SGLANG, GENERATED, "realtime_tokens_total", "mode", "decode"}, /* since 0.5.7 */
+    {SERVER_SGLANG, GENERATED_AT_END, "generation_tokens_total", NULL, NULL},
+    {SERVER_SGLANG, SPEED, "gen_throughput", NULL, NULL},
+    {SERVER_SGLANG, PROMPT_AT_END, "prompt_tokens_total", NULL, NULL},
+    {SERVER_SGLANG, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
+    {SERVER_SGLANG, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
+    {SERVER_SGLANG, TOKEN_SUM, "inter_token_latency_seconds_sum", NULL, NULL},
+    {SERVER_SGLANG, TOKEN_COUNT, "inter_token_latency_seconds_count", NULL, NULL},
+    {SERVER_SGLANG, PREFIX_RATE, "cache_hit_rate", NULL, NULL},
+    {SERVER_TENSORRT_LLM, RUNNING, "num_requests_running", NULL, NULL},
+    {SERVER_TENSORRT_LLM, WAITING, "num_requests_waiting", NULL, NULL},
+    {SERVER_TENSORRT_LLM, KV, "kv_cache_utilization", NULL, NULL},
+    {SERVER_TENSORRT_LLM, GENERATED_AT_END, "generation_tokens_total", NULL, NULL},
+    {SERVER_TENSORRT_LLM, PROMPT_AT_END, "prompt_tokens_total", NULL, NULL},
+    {SERVER_TENSORRT_LLM, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
+    {SERVER_TENSORRT_LLM, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
+    {SERVER_TENSORRT_LLM, TOKEN_SUM, "time_per_output_token_seconds_sum", NULL, NULL},
+    {SERVER_TENSORRT_LLM, TOKEN_COUNT, "time_per_output_token_seconds_count", NULL, NULL},
+    {SERVER_TENSORRT_LLM, PREFIX_RATE, "kv_cache_hit_rate", NULL, NULL},
+    {SERVER_LMDEPLOY, RUNNING, "num_requests_running", NULL, NULL},
+    {SERVER_LMDEPLOY, WAITING, "num_requests_waiting", NULL, NULL},
+    {SERVER_LMDEPLOY, KV, "gpu_cache_usage_perc", NULL, NULL},
+    {SERVER_LMDEPLOY, GENERATED, "generation_tokens_total", NULL, NULL},
+    {SERVER_LMDEPLOY, PROMPT, "prompt_tokens_total", NULL, NULL},
+    {SERVER_LMDEPLOY, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
+    {SERVER_LMDEPLOY, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
+    {SERVER_TGI, RUNNING, "batch_current_size", NULL, NULL},
+    {SERVER_TGI, WAITING, "queue_size", NULL, NULL},
+    {SERVER_TGI, GENERATED_AT_END, "request_generated_tokens_sum", NULL, NULL},
+    {SERVER_TGI, PROMPT_AT_END, "request_input_length_sum", NULL, NULL},
+    {SERVER_TRITON, WAITING, "inference_pending_request_count", NULL, NULL},
+    {SERVER_TRITON, KV, "trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "fraction"},
+};
+
+static const char *const prefixes[SERVER_COUNT] = {
+    [SERVER_VLLM] = "vllm:",           [SERVER_APHRODITE] = "aphrodite:", [SERVER_SGLANG] = "sglang:",
+    [SERVER_TENSORRT_LLM] = "trtllm_", [SERVER_LMDEPLOY] = "lmdeploy:",   [SERVER_TGI] = "tgi_",
+    [SERVER_TRITON] = "nv_",
+};
+
+/* ---- the samples of a text ---- */
+
+struct seen {
+    bool found, spoiled;
+    double sum, most;
+    double of_rank[RANKS_MAX]; /* of SGLang's replicas */
+};
+
+/* "{labels} value [time]" behind a name. A label may hold blanks and braces: the value stands behind the last brace. */
+static bool read_sample(struct str rest, struct str *labels, double *value)
+{
+    struct str word;
+    const char *brace = rest.at[0] == '{' ? memrchr(rest.at, '}', rest.len) : rest.at - 1;
+    if (!brace)
+        return false;
+    *labels = (struct str){rest.at, (size_t)(brace + 1 - rest.at)};
+    rest = (struct str){brace + 1, rest.len - labels->len};
+    return str_word(&rest, &word) && str_to_double(word, value) && *value >= 0 && *value <= MOST;
+}
+
+/* Behind a brace or a comma: moe_dp_rank is not dp_rank. */
+static bool find_label(struct str labels, const char *name, struct str *value)
+{
+    char mark[32];
+    for (const char *before = "{,"; *before; before++) {
+        int len = snprintf(mark, sizeof mark, "%c%s=\"", *before, name);
+        const char *at = labels.len ? memmem(labels.at, labels.len, mark, (size_t)len) : NULL;
+        if (!at)
+            continue;
+        struct str rest = {at + len, labels.len - (size_t)(at + len - labels.at)};
+        return str_cut(&rest, '"', value);
+    }
+    return false;
+}
+
+/* Engines are added up. Tensor and pipeline ranks of SGLang repeat the figures of their replica. */
+static void add_sample(struct seen *seen, struct str labels, double value, bool replicas)
+{
+    struct str text;
+    int64_t rank = 0;
+    if (replicas && find_label(labels, "dp_rank", &text) && (!str_to_i64(text, &rank) || rank < 0 || rank >= RANKS_MAX)) {
+        seen->spoiled = true;
+        return;
+    }
+    double before = replicas ? seen->of_rank[rank] : 0;
+    seen->of_rank[rank] = MAX_OF(before, value);
+    seen->sum += replicas ? seen->of_rank[rank] - before : value;
+    seen->most = MAX_OF(seen->most, value);
+    seen->found = true;
+}
+
+static void take_line(struct str line, enum model_server kind, struct seen *seen)
+{
+    enum model_server family = kind == SERVER_APHRODITE ? SERVER_VLLM : kind;
+    struct str labels, text;
+    double value;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        size_t len = names[i].kind == family ? strlen(names[i].name) : line.len;
+        if (len >= line.len || (line.at[len] != '{' && line.at[len] != ' ') || memcmp(line.at, names[i].name, len) != 0)
+            continue;
+        if (read_sample((struct str){line.at + len, line.len - len}, &labels, &value) &&
+            (!names[i].label || (find_label(labels, names[i].label, &text) && str_is(text, names[i].value))))
+            add_sample(&seen[i], labels, value, kind == SERVER_SGLANG);
+    }
+}
+
+/* One number for each quantity; absent ones are below 0. Returns how many there are. */
+static size_t read_quantities(struct str metrics, enum model_server kind, double quantities[QUANTITIES])
+{
+    AUTO_FREE struct seen *seen = calloc(ARRAY_LEN(names), sizeof *seen);
+    struct str prefix = str_from(prefixes[kind]), line;
+    size_t found = 0;
+    while (seen && prefix.len && str_cut(&metrics, '\n', &line))
+        if (str_starts(line, prefix.at))
+            take_line((struct str){line.at + prefix.len, line.len - prefix.len}, kind, seen);
+    for (size_t q = 0; q < QUANTITIES; q++)
+        quantities[q] = -1;
+    for (size_t i = 0; seen && i < ARRAY_LEN(names); i++) {
+        enum quantity q = names[i].quantity;
+        bool share = q == KV || q == PREFIX_RATE;
+        if (!seen[i].found || seen[i].spoiled || quantities[q] >= 0 || (share && seen[i].most > 1))
+            continue;
+        quantities[q] = share ? seen[i].most : seen[i].sum;
+        found++;
+    }
+    return found;
+}
+
+/* ---- figures ---- */
+
+/* The counter stands at `value` now: by how much it moved a second, in 1/1000. */
+static struct reading step(struct server_counter *c, double value, struct mono now)
+{
+    struct server_counter before = *c;
+    if (value < 0)
+        return reading_absent(READING_UNSUPPORTED);
+    *c = (struct server_counter){true, value, now};
+    int64_t passed_ms = mono_since_ms(now, before.at);
+    double rate = (value - before.value) * 1000 / (double)passed_ms;
+    if (!before.seen || passed_ms <= 0 || rate < 0 || rate > MOST_A_SECOND) /* below 0: it was restarted */
+        return reading_absent(READING_PENDING);
+    return reading_ok(llround(rate * 1000));
+}
+
+static struct reading mean_since(struct server_mean *m, double sum, double count, double scale, struct mono now)
+{
+    if (sum < 0 || count < 0)
+        return reading_absent(READING_UNSUPPORTED);
+    double more = sum - m->sum, of = count - m->count;
+    if (m->seen && of > 0 && more >= 0) {
+        m->value = reading_ok(llround(MIN_OF(more / of * scale, MOST)));
+        m->at = now;
+    } else if (!m->seen || of < 0 || more < 0 || mono_since_ms(now, m->at) > MEAN_KEPT_MS) {
+        m->value = reading_absent(READING_PENDING);
+    }
+    m->seen = true;
+    m->sum = sum;
+    m->count = count;
+    return m->value;
+}
+
+static struct reading count_of(double value, double scale)
+{
+    return value >= 0 ? reading_ok(llround(value * scale)) : reading_absent(READING_UNSUPPORTED);
+}
+
+static void forget_figures(struct server_answers *a)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        a->figure[i] = reading_absent(READING_UNSUPPORTED);
+}
+
+/* A server may say anything. */
+static void drop_implausible(struct server_answers *a)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        if (a->figure[i].state == READING_OK && !metric_is_plausible(&process_metric_table[FIGURES_FROM + i], a->figure[i].value))
+            a->figure[i] = reading_absent(READING_IMPLAUSIBLE);
+}
+
+bool server_answer_metrics(struct server_answers *a, enum model_server kind, struct str metrics, struct mono now)
+{
+    double q[QUANTITIES];
+    struct reading *figure = a->figure;
+    forget_figures(a);
+    if (!read_quantities(metrics, kind, q))
+        return false;
+    figure[FIGURE(tokens_milli)] = step(&a->generated, q[GENERATED], now);
+    /* SGLang's counter appears with the first token; the gauge is there before. */
+    if (figure[FIGURE(tokens_milli)].state != READING_OK && q[SPEED] >= 0 && q[SPEED] < MOST_A_SECOND)
+        figure[FIGURE(tokens_milli)] = count_of(q[SPEED], 1000);
+    figure[FIGURE(prompt_milli)] = step(&a->prompt, q[PROMPT], now);
+    figure[FIGURE(generated_tokens)] = count_of(q[GENERATED] >= 0 ? q[GENERATED] : q[GENERATED_AT_END], 1);
+    figure[FIGURE(prompt_tokens)] = count_of(q[PROMPT] >= 0 ? q[PROMPT] : q[PROMPT_AT_END], 1);
+    figure[FIGURE(first_token_us)] = mean_since(&a->first_token, q[FIRST_SUM], q[FIRST_COUNT], 1e6, now);
+    figure[FIGURE(token_time_us)] = mean_since(&a->token_time, q[TOKEN_SUM], q[TOKEN_COUNT], 1e6, now);
+    figure[FIGURE(requests_running)] = count_of(q[RUNNING], 1);
+    figure[FIGURE(requests_waiting)] = count_of(q[WAITING], 1);
+    figure[FIGURE(kv_cache_permille)] = count_of(q[KV], 1000);
+    figure[FIGURE(prefix_permille)] =
+        q[PREFIX_RATE] >= 0 ? count_of(q[PREFIX_RATE], 1000) : mean_since(&a->prefix, q[PREFIX_HITS], q[PREFIX_QUERIES], 1000, now);
+    figure[FIGURE(preempted_milli)] = step(&a->preempted, q[PREEMPTED], now);
+    drop_implausible(a);
+    return true;
+}
+
+/* ---- JSON ---- */
+
+enum reading_state server_answer_awake(struct str props)
+{
+    json_t *root = json_loadb(props.at, props.len, 0, NULL);
+    const char *role = json_string_value(json_object_get(root, "role"));
+    bool router = !json_is_object(root) || (role && strcmp(role, "router") == 0);
+    bool sleeping = json_is_true(json_object_get(root, "is_sleeping"));
+    json_decref(root);
+    return router ? READING_UNSUPPORTED : sleeping ? READING_ASLEEP : READING_OK;
+}
+
+/* {"id_task": 7, "next_token": {"n_decoded": 12}}; newer ones have next_token as a list. */
+static bool read_slot(const json_t *slot, int64_t *task, int64_t *decoded)
+{
+    const json_t *next = json_object_get(slot, "next_token");
+    if (json_is_array(next))
+        next = json_array_get(next, 0);
+    const json_t *count = json_object_get(next, "n_decoded"), *id = json_object_get(slot, "id_task");
+    *task = json_integer_value(id);
+    *decoded = json_integer_value(count);
+    return json_is_integer(count) && json_is_integer(id) && *decoded >= 0;
+}
+
+bool server_answer_slots(struct server_answers *a, struct str slots, struct mono now)
+{
+    json_t *list = json_loadb(slots.at, slots.len, 0, NULL), *slot;
+    double tokens = a->generated.value;
+    size_t i, known = 0, working = 0;
+    forget_figures(a);
+    json_array_foreach(list, i, slot)
+    {
+        int64_t task, decoded;
+        if (i >= SLOTS_MAX || !read_slot(slot, &task, &decoded))
+            continue;
+        known++;
+        working += json_is_true(json_object_get(slot, "is_processing"));
+        bool same = a->generated.seen && a->slots[i].task == task && decoded >= a->slots[i].decoded;
+        tokens += (double)(decoded - (same ? a->slots[i].decoded : 0));
+        a->slots[i].task = task;
+        a->slots[i].decoded = decoded;
+    }
+    /* Slots that have had no task yet tell nothing of tokens, but are slots. */
+    known += json_is_array(list) && json_array_size(list) > 0 && json_object_get(json_array_get(list, 0), "n_ctx");
+    json_decref(list);
+    if (!known)
+        return false;
+    a->figure[FIGURE(tokens_milli)] = step(&a->generated, tokens, now);
+    a->figure[FIGURE(requests_running)] = reading_ok((int64_t)working);
+    return true;
+}
+
+/* {"exec_info": {"queue_remaining": 2}}, the one at work included. */
+bool server_answer_queue(struct server_answers *a, struct str prompt)
+{
+    json_t *root = json_loadb(prompt.at, prompt.len, 0, NULL);
+    const json_t *left = json_object_get(json_object_get(root, "exec_info"), "queue_remaining");
+    forget_figures(a);
+    bool told = json_is_integer(left);
+    if (told)
+        a->figure[FIGURE(image_jobs)] = reading_ok(json_integer_value(left));
+    drop_implausible(a);
+    json_decref(root);
+    return told;
+}
