@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Model servers, by what they say themselves: a full KV cache while requests wait, requests that are interrupted, a queue, and one
- * that has stopped answering.
+ * Model servers, by what they say themselves: a full KV cache while requests wait, requests that are interrupted, a queue, one that
+ * has stopped answering, and one without requests.
  */
+#include "base/cleanup.h"
 #include "insight/detect/detect.h"
 #include "insight/facts/words.h"
 
 enum {
     KV_FULL_PERMILLE = 950, /* the last blocks are too few for another request */
     QUEUE_LEAST = 4,        /* a few requests wait for a moment at any server */
+    UNUSED_MS = 2 * 60 * 60 * 1000,
+    UNUSED_PERMILLE = 250, /* of the GPU's memory: less is not missed */
 };
+#define UNUSED_BYTES (8LL << 30)
 
 static void find_silent(const struct facts *f, const struct process *p, const char *who, struct collection *c)
 {
@@ -41,6 +45,27 @@ static void find_queue(const struct facts *f, const struct process *p, const cha
                 (long long)running);
 }
 
+/* For how long it has been there and did nothing, as far as it was watched. */
+static int64_t idle_ms(const struct facts *f, const struct process *p)
+{
+    size_t position = (size_t)(f->gpu - f->now->gpus);
+    const struct recent_share *share =
+        f->recent && position < f->recent->gpu_count ? recent_share_of(&f->recent->gpus[position], p) : NULL;
+    return share ? f->now->taken_at.ms - MAX_OF(share->first_seen.ms, share->worked_at.ms) : 0;
+}
+
+static void find_unused(const struct facts *f, const struct process *p, const char *who, struct collection *c)
+{
+    int64_t requests, held, total;
+    char amount[WORDS_SIZE], lasted[WORDS_SIZE];
+    bool told = reading_get(p->requests_running, &requests) || reading_get(p->image_jobs, &requests);
+    if (!told || requests + reading_or(p->requests_waiting, 0) > 0 || !reading_get(p->mem_bytes, &held) || held < UNUSED_BYTES ||
+        !reading_get(f->gpu->mem_total_bytes, &total) || held < total / 1000 * UNUSED_PERMILLE || idle_ms(f, p) < UNUSED_MS)
+        return;
+    collect(c, f->gpu, FINDING_MODEL_UNUSED, SEVERITY_NOTICE, 0.9, p->pid, "GPU %d: %s holds %s and had no work for %s",
+            f->gpu->index, who, words_bytes(held, amount), words_duration(idle_ms(f, p), lasted));
+}
+
 void detect_serving(const struct facts *f, struct collection *c)
 {
     char who[PROCESS_WORDS];
@@ -50,5 +75,6 @@ void detect_serving(const struct facts *f, struct collection *c)
         find_silent(f, p, who, c);
         find_full_cache(f, p, who, c);
         find_queue(f, p, who, c);
+        find_unused(f, p, who, c);
     }
 }

@@ -243,6 +243,12 @@ static void a_late_rank_is_named_and_no_other(void **state)
     play("jobs.stories", 19);
 }
 
+static void model_servers_are_judged_by_what_they_say(void **state)
+{
+    (void)state;
+    play("serving.stories", 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(faults_are_found),
@@ -257,6 +263,7 @@ int main(void)
                                        TEST(what_the_fourth_set_cannot_know_is_not_claimed),
                                        TEST(work_of_the_fourth_set_is_named),
                                        TEST(trouble_around_the_gpus_is_found),
-                                       TEST(a_late_rank_is_named_and_no_other)};
+                                       TEST(a_late_rank_is_named_and_no_other),
+                                       TEST(model_servers_are_judged_by_what_they_say)};
     return RUN_TESTS(tests);
 }
