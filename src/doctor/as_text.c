@@ -29,10 +29,18 @@ static const char *vendor_word(const char *id)
 
 /* ---- sources ---- */
 
-static void source_words(char *text, size_t size, const struct source_status *source)
+static void source_words(char *text, size_t size, const struct snapshot *s, const struct source_status *source)
 {
+    int others = 0;
+    for (size_t i = 0; i < s->accelerator_count; i++)
+        others += strcmp(s->accelerators[i].source, source->name) == 0;
     switch (source->state) {
-    case SOURCE_OK: snprintf(text, size, "in use, %d GPU%s", source->gpu_count, source->gpu_count == 1 ? "" : "s"); break;
+    case SOURCE_OK:
+        if (others && !source->gpu_count)
+            snprintf(text, size, "in use, %d %s", others, others == 1 ? "NPU or accelerator" : "NPUs or accelerators");
+        else
+            snprintf(text, size, "in use, %d GPU%s", source->gpu_count, source->gpu_count == 1 ? "" : "s");
+        break;
     case SOURCE_OFF: snprintf(text, size, "not in use: %s", source->message[0] ? source->message : "not on this host"); break;
     default:
         snprintf(text, size, "%s, %d GPUs%s%s", source_state_name(source->state), source->gpu_count, source->message[0] ? ": " : "",
@@ -46,7 +54,7 @@ static void text_sources(struct buf *out, const struct page *page, const struct 
     bool searched = false;
     for (size_t i = 0; i < s->source_count; i++) {
         char text[SOURCE_MESSAGE_SIZE + 64];
-        source_words(text, sizeof text, &s->sources[i]);
+        source_words(text, sizeof text, s, &s->sources[i]);
         enum ink ink = s->sources[i].state == SOURCE_OK ? INK_GOOD : s->sources[i].state == SOURCE_OFF ? INK_FAINT : INK_BAD;
         pair(out, page, ink, s->sources[i].name, text);
         searched |= s->sources[i].names_driver && s->sources[i].state == SOURCE_OFF;

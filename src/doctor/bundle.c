@@ -93,7 +93,8 @@ static void read_descriptors(const struct env *env, int32_t pid)
         if (len <= 0)
             continue;
         target[len] = '\0';
-        if (strncmp(target, "/dev/dri/", 9) != 0 && strncmp(target, "/dev/nvidia", 11) != 0 && strcmp(target, "/dev/kfd") != 0)
+        if (strncmp(target, "/dev/dri/", 9) != 0 && strncmp(target, "/dev/accel/", 11) != 0 &&
+            strncmp(target, "/dev/nvidia", 11) != 0 && strcmp(target, "/dev/kfd") != 0)
             continue;
         snprintf(whole, sizeof whole, "%s/%s", path, entry->d_name);
         file_read_link(env, whole, target, sizeof target);
@@ -102,27 +103,42 @@ static void read_descriptors(const struct env *env, int32_t pid)
     }
 }
 
-static void read_processes(const struct env *env, const struct snapshot *s)
+static void read_processes_of(const struct env *env, const struct gpu *gpu)
 {
     static const char *const names[] = {"stat", "status", "comm", "cgroup", "cmdline"};
-    for (size_t g = 0; g < s->gpu_count; g++) {
-        for (size_t i = 0; i < s->gpus[g].process_count && !s->gpus[g].simulated; i++) {
-            for (size_t n = 0; n < ARRAY_LEN(names); n++) {
-                char path[PATH_SIZE];
-                snprintf(path, sizeof path, "/proc/%d/%s", s->gpus[g].processes[i].pid, names[n]);
-                bundle_tell(env, path);
-            }
-            read_descriptors(env, s->gpus[g].processes[i].pid);
+    for (size_t i = 0; i < gpu->process_count && !gpu->simulated; i++) {
+        for (size_t n = 0; n < ARRAY_LEN(names); n++) {
+            char path[PATH_SIZE];
+            snprintf(path, sizeof path, "/proc/%d/%s", gpu->processes[i].pid, names[n]);
+            bundle_tell(env, path);
         }
+        read_descriptors(env, gpu->processes[i].pid);
     }
+}
+
+static void read_processes(const struct env *env, const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        read_processes_of(env, &s->gpus[i]);
+    for (size_t i = 0; i < s->accelerator_count; i++)
+        read_processes_of(env, &s->accelerators[i]);
+}
+
+static bool on_one_of(const struct gpu *gpus, size_t count, int32_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gpu_find_process(&gpus[i], pid))
+            return true;
+    return false;
 }
 
 static bool on_a_gpu(const struct bundle *b, int32_t pid)
 {
-    for (size_t k = 0; k < b->sample_count; k++)
-        for (size_t g = 0; g < b->samples[k]->gpu_count; g++)
-            if (gpu_find_process(&b->samples[k]->gpus[g], pid))
-                return true;
+    for (size_t k = 0; k < b->sample_count; k++) {
+        const struct snapshot *s = b->samples[k];
+        if (on_one_of(s->gpus, s->gpu_count, pid) || on_one_of(s->accelerators, s->accelerator_count, pid))
+            return true;
+    }
     return false;
 }
 
@@ -207,6 +223,8 @@ static struct snapshot *without_file_gpus(const struct snapshot *s)
     }
     if (copy)
         copy->gpu_count = kept;
+    while (copy && copy->accelerator_count) /* all of them are read from files */
+        gpu_done(&copy->accelerators[--copy->accelerator_count]);
     return copy;
 }
 

@@ -53,6 +53,14 @@ static void read_driver(const struct env *env, char driver[32], const char *addr
     str_copy_clean(driver, 32, len > 0 ? str_from(slash ? slash + 1 : target) : STR(""));
 }
 
+static bool is_accelerator(const struct snapshot *s, const char *address)
+{
+    for (size_t i = 0; i < s->accelerator_count; i++)
+        if (strcmp(s->accelerators[i].id.pci_address, address) == 0)
+            return true;
+    return false;
+}
+
 static int shown_as(const struct snapshot *s, const char *address)
 {
     for (size_t i = 0; i < s->gpu_count; i++)
@@ -80,7 +88,8 @@ static void look_at_bus(const struct env *env, const struct snapshot *s, struct 
     AUTO_DIR DIR *bus = dir_open(env, "/sys/bus/pci/devices");
     f->bus_error = bus || is_gone(-errno) ? 0 : errno;
     for (struct dirent *entry; bus && f->card_count < DOCTOR_CARDS_MAX && (entry = readdir(bus));) {
-        if (strlen(entry->d_name) >= GPU_PCI_SIZE || !strchr(entry->d_name, ':') || !is_gpu_class(env, entry->d_name))
+        if (strlen(entry->d_name) >= GPU_PCI_SIZE || !strchr(entry->d_name, ':') || !is_gpu_class(env, entry->d_name) ||
+            is_accelerator(s, entry->d_name))
             continue;
         struct doctor_card *card = &f->cards[f->card_count++];
         char path[PATH_SIZE];

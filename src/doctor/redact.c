@@ -88,6 +88,8 @@ void privacy_learn(struct privacy *p, const struct snapshot *s)
     learn_user(p, me ? me->pw_name : NULL);
     for (size_t i = 0; i < s->gpu_count; i++)
         learn_gpu(p, &s->gpus[i]);
+    for (size_t i = 0; i < s->accelerator_count; i++)
+        learn_gpu(p, &s->accelerators[i]);
 }
 
 static bool part_of_word(char c)
@@ -295,4 +297,6 @@ void privacy_snapshot(const struct privacy *p, struct snapshot *s)
         clean(p, s->events[i].text, sizeof s->events[i].text);
     for (size_t i = 0; i < s->gpu_count; i++)
         clean_gpu(p, &s->gpus[i]);
+    for (size_t i = 0; i < s->accelerator_count; i++)
+        clean_gpu(p, &s->accelerators[i]);
 }

@@ -11,12 +11,15 @@ static void add_event(struct snapshot *s, const struct event *e)
         s->events[s->event_count++] = *e;
 }
 
-static void place_all(struct slot *slots, size_t slot_count, struct roster *roster)
+static void place_all(struct slot *slots, size_t slot_count, struct roster *roster, struct roster *accelerators)
 {
     roster_begin(roster);
+    roster_begin(accelerators);
     for (size_t i = 0; i < slot_count; i++)
-        for (size_t g = 0; slots[i].result && g < slots[i].result->gpu_count; g++)
-            roster_place(roster, &slots[i].result->gpus[g].id, i, g);
+        for (size_t g = 0; slots[i].result && g < slots[i].result->gpu_count; g++) {
+            const struct gpu_id *id = &slots[i].result->gpus[g].id;
+            roster_place(id->kind == DEVICE_GPU ? roster : accelerators, id, i, g);
+        }
 }
 
 /* A card that was listed before and is not now: its source failed, or the card went away. */
@@ -89,28 +92,39 @@ static void add_source(struct snapshot *s, const struct slot *slot, size_t which
     }
 }
 
-struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, bool first, struct wall at)
+static void fill_gpus(struct gpu *gpus, const struct roster *roster, struct slot *slots)
 {
-    place_all(slots, slot_count, roster);
-    if (first)
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct roster_entry *entry = &roster->entries[i];
+        struct slot *slot = &slots[entry->slot];
+        if (entry->present)
+            take_gpu(&gpus[i], &slot->result->gpus[entry->position]);
+        else
+            describe_missing(&gpus[i], slot, entry);
+        gpus[i].id = entry->id;
+        gpus[i].index = (int)i;
+    }
+}
+
+struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, struct roster *accelerators,
+                                bool first, struct wall at)
+{
+    place_all(slots, slot_count, roster, accelerators);
+    if (first) {
         roster_sort(roster);
+        roster_sort(accelerators);
+    }
     struct snapshot *s = snapshot_new(roster->count);
-    if (!s)
+    if (!s || snapshot_add_accelerators(s, accelerators->count) < 0) {
+        snapshot_unref(s);
         return NULL;
+    }
     s->groups = GROUP_ALL;
     s->taken_at = at;
-    for (size_t i = 0; i < roster->count; i++) {
-        struct roster_entry *entry = &roster->entries[i];
-        struct slot *slot = &slots[entry->slot];
-        struct gpu *gpu = &s->gpus[i];
-        if (entry->present)
-            take_gpu(gpu, &slot->result->gpus[entry->position]);
-        else
-            describe_missing(gpu, slot, entry);
-        gpu->id = entry->id;
-        gpu->index = (int)i;
-        note_loss(s, entry, gpu);
-    }
+    fill_gpus(s->gpus, roster, slots);
+    fill_gpus(s->accelerators, accelerators, slots);
+    for (size_t i = 0; i < roster->count; i++)
+        note_loss(s, &roster->entries[i], &s->gpus[i]);
     for (size_t i = 0; i < slot_count; i++)
         add_source(s, &slots[i], i, roster);
     return s;

@@ -68,7 +68,7 @@ struct engine {
     struct mono next_periodic;
     struct slot slots[SOURCES_MAX];
     size_t slot_count;
-    struct roster roster;
+    struct roster roster, accelerators;
     struct cadence cadence;
     struct machine *machine;
     struct host_look *host_look; /* at the programs on GPUs */
@@ -127,4 +127,5 @@ void *coordinator_run(void *engine); /* the thread */
 /* ---- From the results of the sources to one snapshot. ---- */
 
 /* Takes the GPUs out of the slots' results. NULL when memory is out. `first`: the indices are given now. */
-struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, bool first, struct wall at);
+struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, struct roster *accelerators,
+                                bool first, struct wall at);

@@ -99,7 +99,8 @@ static void look_at_programs(struct engine *e, struct snapshot *s)
 
 static void sample_round_publish(struct engine *e)
 {
-    struct snapshot *s = build_snapshot(e->slots, e->slot_count, &e->roster, e->sequence == 0, clock_wall(e->env->clock));
+    struct snapshot *s =
+        build_snapshot(e->slots, e->slot_count, &e->roster, &e->accelerators, e->sequence == 0, clock_wall(e->env->clock));
     for (size_t i = 0; i < e->slot_count; i++) {
         result_free(e->slots[i].result);
         e->slots[i].result = NULL;

@@ -151,7 +151,9 @@ void slot_answered(struct slot *s, struct result *r, struct mono now)
     }
     s->driver = r->driver;
     s->host = r->host;
-    s->status.gpu_count = (int)r->gpu_count;
+    s->status.gpu_count = 0;
+    for (size_t i = 0; i < r->gpu_count; i++)
+        s->status.gpu_count += r->gpus[i].id.kind == DEVICE_GPU;
     size_t failing;
     if (all_gpus_fail(r, &failing)) {
         count_failure(s, now, false, r->gpus[0].error_message);

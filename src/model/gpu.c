@@ -204,6 +204,12 @@ const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out
     return out;
 }
 
+const char *device_kind_name(enum device_kind kind)
+{
+    static const char *const names[] = {"gpu", "npu", "accelerator"};
+    return names[kind];
+}
+
 bool gpu_same(const struct gpu_id *a, const struct gpu_id *b)
 {
     if (a->uuid[0] && b->uuid[0])

@@ -26,12 +26,16 @@ enum {
 /* Tachometers of resting fans show a little: 5 on a Vega 56, 29 on an RX 5700 XT. */
 enum { FAN_TURNS_FROM_RPM = 100 };
 
+/* What is no GPU is listed apart from them and counts in no sum of them. */
+enum device_kind { DEVICE_GPU, DEVICE_NPU, DEVICE_ACCELERATOR };
+
 /* What a GPU keeps while the program runs. */
 struct gpu_id {
     char uuid[GPU_UUID_SIZE];       /* "" unknown */
     char pci_address[GPU_PCI_SIZE]; /* "" unknown */
     char name[GPU_NAME_SIZE];       /* "" unknown */
     char vendor[16];                /* "nvidia", "amd", "intel", ... */
+    enum device_kind kind;
 };
 
 enum gpu_state { GPU_OK, GPU_ASLEEP, GPU_ERROR, GPU_LOST };
@@ -145,6 +149,7 @@ const char *gpu_state_name(enum gpu_state state);
 /* "leased to alice until 18:00", "reserved for bob", "power limit 330 W until 08:00"; "": there is none. */
 enum { GPU_LEASE_WORDS = 192 };
 const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out[GPU_LEASE_WORDS]);
+const char *device_kind_name(enum device_kind kind); /* "gpu", "npu", "accelerator" */
 /* "RTX 4090" is as clear as "NVIDIA GeForce RTX 4090": without its maker, and without a family before a model. Points into the
  * name. */
 const char *gpu_short_name(const struct gpu *gpu);

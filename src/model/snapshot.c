@@ -3,6 +3,7 @@
  */
 #include "model/snapshot.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,6 +20,21 @@ struct snapshot *snapshot_new(size_t gpu_count)
     return s;
 }
 
+int snapshot_add_accelerators(struct snapshot *s, size_t count)
+{
+    s->accelerators = count ? calloc(count, sizeof *s->accelerators) : NULL;
+    s->accelerator_count = s->accelerators ? count : 0;
+    return s->accelerator_count == count ? 0 : -ENOMEM;
+}
+
+static int copy_accelerators(struct snapshot *to, const struct snapshot *from)
+{
+    int rc = snapshot_add_accelerators(to, from->accelerator_count);
+    for (size_t i = 0; rc == 0 && i < to->accelerator_count; i++)
+        rc = gpu_copy(&to->accelerators[i], &from->accelerators[i]);
+    return rc;
+}
+
 struct snapshot *snapshot_copy(const struct snapshot *from)
 {
     struct snapshot *to = snapshot_new(from->gpu_count);
@@ -28,6 +44,10 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
     memcpy((char *)to + sizeof to->refs, (const char *)from + sizeof from->refs, sizeof *from - sizeof from->refs);
     to->verdict = NULL;
     to->gpu_count = 0;
+    if (copy_accelerators(to, from) < 0) {
+        snapshot_unref(to);
+        return NULL;
+    }
     for (; to->gpu_count < from->gpu_count; to->gpu_count++) {
         if (gpu_copy(&to->gpus[to->gpu_count], &from->gpus[to->gpu_count]) < 0) {
             snapshot_unref(to);
@@ -55,6 +75,9 @@ void snapshot_unref(const struct snapshot *s)
     struct snapshot *own = (struct snapshot *)s;
     for (size_t i = 0; i < own->gpu_count; i++)
         gpu_done(&own->gpus[i]);
+    for (size_t i = 0; i < own->accelerator_count; i++)
+        gpu_done(&own->accelerators[i]);
+    free(own->accelerators);
     verdict_free(own->verdict);
     free(own);
 }

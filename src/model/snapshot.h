@@ -75,13 +75,17 @@ struct snapshot {
     uint64_t host_implausible_total; /* the same of the host's own readings */
     struct event events[EVENTS_MAX]; /* new since the previous snapshot */
     size_t event_count;
-    bool may_control;        /* who reads it may change settings of its GPUs with whirr: advice names the command */
-    struct verdict *verdict; /* what was found in it; NULL: it was not judged */
+    bool may_control;         /* who reads it may change settings of its GPUs with whirr: advice names the command */
+    struct verdict *verdict;  /* what was found in it; NULL: it was not judged */
+    struct gpu *accelerators; /* NPUs and other devices that compute and are no GPUs: shown, and neither judged nor summed up */
+    size_t accelerator_count;
     size_t gpu_count;
     struct gpu gpus[]; /* in index order */
 };
 
-struct snapshot *snapshot_new(size_t gpu_count);             /* one reference, all zero */
+struct snapshot *snapshot_new(size_t gpu_count); /* one reference, all zero */
+/* Makes room for so many, all zero. 0 or -ENOMEM. */
+int snapshot_add_accelerators(struct snapshot *s, size_t count);
 struct snapshot *snapshot_copy(const struct snapshot *from); /* deep, with one reference; NULL: out of memory */
 const struct snapshot *snapshot_ref(const struct snapshot *s);
 void snapshot_unref(const struct snapshot *s); /* NULL is fine */

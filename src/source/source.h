@@ -90,5 +90,5 @@ const struct source_ops *source_find(struct str name); /* NULL: unknown */
 const struct source_ops *source_of_spec(const char *spec, const char **ret_params);
 
 /* Each in a directory of its name; what it reads is told in its main file. */
-extern const struct source_ops amdgpu_source, drm_source, intel_source, nvidia_smi_source, nvml_source, rocm_smi_source,
-    tegra_source;
+extern const struct source_ops accel_source, amdgpu_source, drm_source, intel_source, nvidia_smi_source, nvml_source,
+    rocm_smi_source, tegra_source;

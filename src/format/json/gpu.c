@@ -177,6 +177,8 @@ static void gpu_object(struct json_writer *j, const struct gpu *gpu, bool is_ins
 {
     jw_object(j);
     jw_key_int(j, "index", gpu->index);
+    if (gpu->id.kind != DEVICE_GPU)
+        jw_key_text(j, "kind", device_kind_name(gpu->id.kind));
     json_words(j, "uuid", gpu->id.uuid);
     if (is_instance)
         json_words(j, "profile", gpu->profile);
@@ -242,6 +244,10 @@ void json_metrics(struct json_writer *j, const struct snapshot *s, int only)
     for (size_t i = 0; i < s->gpu_count; i++)
         if (only == ALL_GPUS || only == (int)i)
             json_gpu(j, &s->gpus[i]);
+    jw_end(j);
+    jw_key_array(j, "accelerators");
+    for (size_t i = 0; only == ALL_GPUS && i < s->accelerator_count; i++)
+        json_gpu(j, &s->accelerators[i]);
     jw_end(j);
     json_totals(j, s);
     jw_key(j, "driver");

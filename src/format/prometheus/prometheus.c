@@ -418,6 +418,7 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
         out->failed |= labels.text.failed;
         buf_done(&labels.text);
     }
+    prometheus_accelerators(out, s);
     prometheus_findings(out, s);
     xids(out, extra->health, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
     xids(out, extra->health, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",

@@ -48,6 +48,8 @@ struct prometheus_extra {
 };
 
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra);
+/* NPUs and accelerators, as accelerator_*. */
+void prometheus_accelerators(struct buf *out, const struct snapshot *s);
 /* What was found in a snapshot. */
 void prometheus_findings(struct buf *out, const struct snapshot *s);
 

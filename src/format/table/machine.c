@@ -30,6 +30,7 @@ void table_devices(struct buf *out, const struct page *page, const struct snapsh
 {
     if (s->gpu_count == 0) {
         table_no_gpu(out, page, s);
+        table_accelerators(out, page, s);
         return;
     }
     label_simulated(out, page, s);
@@ -51,6 +52,8 @@ void table_devices(struct buf *out, const struct page *page, const struct snapsh
         grid_add(&g, INK_FAINT, gpu->id.uuid[0] ? gpu->id.uuid : page_dash(page));
     }
     grid_write(out, page, &g);
+    if (only == ALL_GPUS)
+        table_accelerators(out, page, s);
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (!s->gpus[i].error_message[0] || (only != ALL_GPUS && only != (int)i))
             continue;

@@ -427,6 +427,7 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
 {
     if (s->gpu_count == 0) {
         table_no_gpu(out, page, s);
+        table_accelerators(out, page, s);
         return;
     }
     status_verdict(out, page, s, only);
@@ -437,6 +438,8 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
         if (only == ALL_GPUS || only == (int)i)
             one_gpu(out, page, &l, &s->gpus[i]);
     status_leases(out, page, s, only);
+    if (only == ALL_GPUS)
+        table_accelerators(out, page, s);
     status_troubles(out, page, s);
 }
 

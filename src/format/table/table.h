@@ -17,6 +17,8 @@ void table_status(struct buf *out, const struct page *page, const struct snapsho
 void table_status_hints(struct buf *out, const struct page *page, const struct snapshot *s);
 /* What `whirr` says where there is no GPU: why, and what to do. */
 void table_no_gpu(struct buf *out, const struct page *page, const struct snapshot *s);
+/* NPUs and accelerators, which no other table has. */
+void table_accelerators(struct buf *out, const struct page *page, const struct snapshot *s);
 /* `whirr status --full`: every reading of every GPU, by groups. */
 void table_full(struct buf *out, const struct page *page, const struct snapshot *s, int only);
 

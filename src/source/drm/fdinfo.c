@@ -19,6 +19,8 @@ struct region {
 
 struct fdinfo_parser {
     struct fdinfo *info;
+    bool has_own;
+    uint64_t own_bytes; /* by keys of the driver's own, which count better than the common ones */
     size_t region_count;
     struct region regions[REGIONS];
 };
@@ -99,6 +101,7 @@ static enum engine_kind fdinfo_kind_of(const char *name)
         {"3d", ENGINE_GRAPHICS},
         {"3D", ENGINE_GRAPHICS},
         {"2D", ENGINE_COPY},
+        {"amdxdna", ENGINE_COMPUTE},
     };
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].name, name) == 0)
@@ -149,6 +152,8 @@ static void take_region(struct fdinfo_parser *p, struct str name, struct str val
 static void take_engine(struct fdinfo *info, struct str name, struct str value)
 {
     uint64_t number;
+    if (TAKE_PREFIX(&name, "amdxdna"))
+        name = STR("amdxdna"); /* the driver's name, which is longer in some kernels */
     if (!take_number(&value, &number))
         return;
     if (TAKE_PREFIX(&name, "capacity-")) {
@@ -230,6 +235,18 @@ static void take_key(struct fdinfo_parser *p, struct str key, struct str value)
     }
 }
 
+/* amdxdna's heap is in its total twice: what it uses is the sum of these two. `line` is what follows "amdxdna". */
+static void take_own_line(struct fdinfo_parser *p, struct str line)
+{
+    struct str key;
+    uint64_t bytes;
+    if (!str_cut(&line, ':', &key) || !(str_ends(key, "-internal-alloc") || str_ends(key, "-external-alloc")) ||
+        !take_bytes(str_trim(line), &bytes))
+        return;
+    p->has_own = true;
+    p->own_bytes = MIN_OF(p->own_bytes + bytes, BYTES_MAX);
+}
+
 /* On-card memory is called vram, vram0, local0, stolen-local0; regions like "cpu" and "doorbell" are neither. */
 static void sum_regions(struct fdinfo_parser *p)
 {
@@ -264,8 +281,12 @@ bool fdinfo_parse(struct str text, struct fdinfo *ret)
     struct fdinfo_parser p;
     p.info = ret;
     p.region_count = 0;
+    p.has_own = false;
+    p.own_bytes = 0;
     struct str line, key;
     while (str_cut(&text, '\n', &line)) {
+        if (TAKE_PREFIX(&line, "amdxdna"))
+            take_own_line(&p, line);
         if (!TAKE_PREFIX(&line, "drm-") || !str_cut(&line, ':', &key))
             continue;
         take_key(&p, key, str_trim(line));
@@ -273,6 +294,10 @@ bool fdinfo_parse(struct str text, struct fdinfo *ret)
     if (!ret->driver[0] || !ret->has_client_id)
         return false;
     sum_regions(&p);
+    if (p.has_own) {
+        ret->has_system = true;
+        ret->system_bytes = p.own_bytes;
+    }
     drop_silent_engines(ret);
     return true;
 }

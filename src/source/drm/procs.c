@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 
-enum { DRM_MAJOR = 226 };
+enum { DRM_MAJOR = 226, ACCEL_MAJOR = 261 };
 
 void procs_init(struct procs *p, const struct env *env)
 {
@@ -52,6 +52,10 @@ static bool recorded_minor(int dir, const char *name, int32_t *minor)
     target[len] = '\0';
     if (strncmp(target, "/dev/dri/renderD", 16) == 0)
         return to_number(target + 16, minor);
+    if (strncmp(target, "/dev/accel/accel", 16) == 0 && to_number(target + 16, minor) && *minor < ACCEL_MINORS) {
+        *minor += ACCEL_MINORS;
+        return true;
+    }
     return strncmp(target, "/dev/dri/card", 13) == 0 && to_number(target + 13, minor);
 }
 
@@ -61,9 +65,10 @@ static bool real_minor(int dir, const char *name, int32_t *ret)
     struct statx st;
     if (statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) < 0)
         return false;
-    if (!S_ISCHR(st.stx_mode) || st.stx_rdev_major != DRM_MAJOR)
+    bool accel = st.stx_rdev_major == ACCEL_MAJOR;
+    if (!S_ISCHR(st.stx_mode) || (st.stx_rdev_major != DRM_MAJOR && !accel) || st.stx_rdev_minor >= ACCEL_MINORS)
         return false;
-    *ret = (int32_t)st.stx_rdev_minor;
+    *ret = (int32_t)st.stx_rdev_minor + (accel ? ACCEL_MINORS : 0);
     return true;
 }
 

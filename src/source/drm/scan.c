@@ -184,8 +184,12 @@ static void read_client(struct drm_scan *s, struct proc *proc, struct held_fd *h
         return;
     }
     if (!fdinfo_parse((struct str){text, (size_t)len}, &info)) {
-        held->client = FD_SILENT;
-        return;
+        if (held->minor < ACCEL_MINORS) {
+            held->client = FD_SILENT;
+            return;
+        }
+        /* Most drivers of NPUs say nothing: that the process has it open is known all the same. */
+        info = (struct fdinfo){.client_id = (uint64_t)proc->pid};
     }
     device_name(s, &info, held->minor, device);
     held->client = clients_place(&s->clients, device, info.client_id);

@@ -188,6 +188,22 @@ static void code_times(struct coder *c, struct snapshot *now, const struct snaps
     now->taken.ns = code_i64(c, now->taken.ns, coder_plus(before->taken.ns, passed));
 }
 
+/* At the end, and only where there are some: readers that do not know them read all that is before. */
+static void code_accelerators(struct coder *c, struct snapshot *now, const struct snapshot *before)
+{
+    static const struct gpu none;
+    if (c->failed || (c->reading ? c->at == c->end : now->accelerator_count == 0))
+        return;
+    size_t count = code_small(c, now->accelerator_count, GPU_MAX);
+    if (c->reading && !c->failed && snapshot_add_accelerators(now, count) < 0)
+        c->failed = true;
+    for (size_t i = 0; i < count && !c->failed; i++) {
+        struct gpu *one = &now->accelerators[i];
+        code_gpu(c, one, i < before->accelerator_count ? &before->accelerators[i] : &none, false);
+        one->id.kind = (enum device_kind)code_small(c, one->id.kind, DEVICE_ACCELERATOR);
+    }
+}
+
 static void code_snapshot(struct coder *c, struct snapshot *now, const struct snapshot *before)
 {
     static const struct gpu none;
@@ -207,6 +223,7 @@ static void code_snapshot(struct coder *c, struct snapshot *now, const struct sn
         code_gpu(c, &now->gpus[i], i < before->gpu_count ? &before->gpus[i] : &none, false);
     if (mask & SNAPSHOT_VERDICT)
         code_verdict(c, now);
+    code_accelerators(c, now, before);
 }
 
 /* Over the limits of a recording: the rest is counted, as a source does it. */
@@ -230,6 +247,10 @@ static void shorten(struct snapshot *s)
             gpu_cut_processes(&g->instances[k], left);
             processes += g->instances[k].process_count;
         }
+    }
+    for (size_t i = 0; i < s->accelerator_count; i++) {
+        gpu_cut_processes(&s->accelerators[i], RECORDED_PROCESSES_MAX - processes);
+        processes += s->accelerators[i].process_count;
     }
 }
 

@@ -209,12 +209,23 @@ static int replay_open(const struct env *env, const char *params, struct source 
     return 0;
 }
 
+/* GPUs first, then what is none. */
+static const struct gpu *replay_device(const struct snapshot *s, size_t which)
+{
+    return which < s->gpu_count ? &s->gpus[which] : &s->accelerators[which - s->gpu_count];
+}
+
+static size_t replay_device_count(const struct snapshot *s)
+{
+    return MIN_OF(s->gpu_count + s->accelerator_count, (size_t)GPU_MAX);
+}
+
 static int replay_list(struct source *source, struct gpu_id *ids, size_t max)
 {
     struct replay *r = (struct replay *)source;
-    r->listed_count = MIN_OF(MIN_OF(r->now->gpu_count, max), (size_t)GPU_MAX);
+    r->listed_count = MIN_OF(replay_device_count(r->now), max);
     for (size_t i = 0; i < r->listed_count; i++)
-        ids[i] = r->listed[i] = r->now->gpus[i].id;
+        ids[i] = r->listed[i] = replay_device(r->now, i)->id;
     return (int)r->listed_count;
 }
 
@@ -222,10 +233,10 @@ static bool replay_changed(struct source *source)
 {
     struct replay *r = (struct replay *)source;
     advance(r);
-    if (r->now->gpu_count != r->listed_count)
+    if (replay_device_count(r->now) != r->listed_count)
         return true;
     for (size_t i = 0; i < r->listed_count; i++)
-        if (!gpu_same(&r->listed[i], &r->now->gpus[i].id))
+        if (!gpu_same(&r->listed[i], &replay_device(r->now, i)->id))
             return true;
     return false;
 }
@@ -258,9 +269,9 @@ static void replay_sample(struct source *source, size_t gpu, unsigned groups, st
         return;
     /* A card may have gone or moved since the list was made. */
     const struct gpu *found = NULL;
-    for (size_t i = 0; i < r->now->gpu_count && !found; i++)
-        if (gpu_same(&r->listed[gpu], &r->now->gpus[(gpu + i) % r->now->gpu_count].id))
-            found = &r->now->gpus[(gpu + i) % r->now->gpu_count];
+    for (size_t i = 0, count = replay_device_count(r->now); i < count && !found; i++)
+        if (gpu_same(&r->listed[gpu], &replay_device(r->now, (gpu + i) % count)->id))
+            found = replay_device(r->now, (gpu + i) % count);
     if (!found) {
         out->id = r->listed[gpu];
         gpu_mark_state(out, GPU_LOST, "no longer in the recording");

@@ -13,6 +13,15 @@
 /* So often a card is looked at again that could not be read as a whole. */
 enum { LOOKS_AGAIN = 5 };
 
+static const struct card_class {
+    const char *folder, *prefix;
+    int minors;
+} classes[] = {
+    {"/sys/class/drm", "card", 0},
+    {"/sys/class/accel", "accel", ACCEL_MINORS},
+    {"/sys/class/tenstorrent", "tenstorrent!", 2 * ACCEL_MINORS},
+};
+
 /* "card12" and nothing else: "card1-DP-1" is a connector, "renderD128" another face of the same card. */
 static bool number_behind(const char *name, const char *prefix, int *ret)
 {
@@ -24,6 +33,19 @@ static bool number_behind(const char *name, const char *prefix, int *ret)
         return false;
     *ret = (int)number;
     return true;
+}
+
+static const struct card_class *class_of(const char *name)
+{
+    size_t i = ARRAY_LEN(classes) - 1;
+    while (i > 0 && strncmp(name, classes[i].prefix, strlen(classes[i].prefix)) != 0)
+        i--;
+    return &classes[i];
+}
+
+bool card_is_accelerator(const struct drm_card *card)
+{
+    return class_of(card->name)->minors != 0;
 }
 
 static void lower(char *text)
@@ -136,15 +158,15 @@ static int card_minor(const struct env *env, struct drm_card *card, int fallback
     note_unread(card, len);
     struct str rest = {text, len > 0 ? (size_t)len : 0}, major;
     int64_t minor;
-    if (len > 0 && str_cut(&rest, ':', &major) && str_to_i64(rest, &minor) && minor >= 0 && minor < 1 << 20)
-        return (int)minor;
-    return fallback;
+    if (len <= 0 || !str_cut(&rest, ':', &major) || !str_to_i64(rest, &minor) || minor < 0 || minor >= ACCEL_MINORS)
+        minor = fallback;
+    return class_of(card->name)->minors + (int)minor;
 }
 
 int drm_card_read(const struct env *env, const char *name, struct drm_card *ret)
 {
     int number;
-    if (!number_behind(name, "card", &number))
+    if (!number_behind(name, class_of(name)->prefix, &number) || strlen(name) >= DRM_NAME_SIZE)
         return -EINVAL;
     struct drm_card card = {.revision = -1, .render_minor = -1};
     str_copy(card.name, sizeof card.name, str_from(name));
@@ -180,17 +202,16 @@ static int compare_cards(const void *a, const void *b)
     return order ? order : x->card_minor - y->card_minor;
 }
 
-/* `nameless`: those of which nothing could be read are listed, too, with their name alone. */
-static int list_cards(const struct env *env, struct drm_card *cards, size_t max, bool nameless)
+static int list_class(const struct env *env, const struct card_class *class, struct drm_card *cards, size_t max, bool nameless)
 {
-    AUTO_DIR DIR *dir = dir_open(env, "/sys/class/drm");
+    AUTO_DIR DIR *dir = dir_open(env, class->folder);
     if (!dir)
         return -errno;
     size_t count = 0;
     struct dirent *entry;
     int number;
     while (count < max && (entry = readdir(dir))) {
-        if (!number_behind(entry->d_name, "card", &number))
+        if (!number_behind(entry->d_name, class->prefix, &number))
             continue;
         int rc = drm_card_read(env, entry->d_name, &cards[count]);
         if (rc < 0 && nameless && rc != -ENOENT) {
@@ -200,8 +221,23 @@ static int list_cards(const struct env *env, struct drm_card *cards, size_t max,
         }
         count += rc == 0;
     }
-    qsort(cards, count, sizeof cards[0], compare_cards);
     return (int)count;
+}
+
+/* `nameless`: those of which nothing could be read are listed, too, with their name alone. */
+static int list_cards(const struct env *env, struct drm_card *cards, size_t max, bool nameless)
+{
+    size_t count = 0;
+    bool any = false;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        int rc = list_class(env, &classes[i], cards + count, max - count, nameless);
+        if (rc < 0 && rc != -ENOENT)
+            return rc;
+        any |= rc >= 0;
+        count += rc > 0 ? (size_t)rc : 0;
+    }
+    qsort(cards, count, sizeof cards[0], compare_cards);
+    return any ? (int)count : -ENOENT;
 }
 
 int drm_cards_list(const struct env *env, struct drm_card *cards, size_t max)
@@ -209,15 +245,16 @@ int drm_cards_list(const struct env *env, struct drm_card *cards, size_t max)
     return list_cards(env, cards, max, false);
 }
 
-uint64_t drm_cards_signature(const struct env *env)
+static uint64_t class_signature(const struct env *env, const struct card_class *class)
 {
-    AUTO_DIR DIR *dir = dir_open(env, "/sys/class/drm");
+    AUTO_DIR DIR *dir = dir_open(env, class->folder);
     uint64_t sum = 0;
     struct dirent *entry;
     int number;
     while (dir && (entry = readdir(dir))) {
-        if (!number_behind(entry->d_name, "card", &number))
+        if (!number_behind(entry->d_name, class->prefix, &number))
             continue;
+        number += class->minors;
         /* The order of readdir means nothing, so entries are mixed one by one and added up. A card that is bound again is a new
          * link with a new inode number. */
         uint64_t h = (uint64_t)entry->d_ino * 0x9e3779b97f4a7c15u ^ ((uint64_t)number + 1) * 0xc2b2ae3d27d4eb4fu;
@@ -226,14 +263,22 @@ uint64_t drm_cards_signature(const struct env *env)
     return sum;
 }
 
+uint64_t drm_cards_signature(const struct env *env)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
+        sum += class_signature(env, &classes[i]);
+    return sum;
+}
+
 void drm_card_attrs(const struct drm_card *card, const struct env *env, struct attrs *ret)
 {
-    attrs_init(ret, env, "/sys/class/drm/%s", card->name);
+    attrs_init(ret, env, "%s/%s", class_of(card->name)->folder, card->name);
 }
 
 void drm_device_attrs(const struct drm_card *card, const struct env *env, struct attrs *ret)
 {
-    attrs_init(ret, env, "/sys/class/drm/%s/device", card->name);
+    attrs_init(ret, env, "%s/%s/device", class_of(card->name)->folder, card->name);
 }
 
 enum card_power drm_card_power(const struct drm_card *card, const struct env *env)

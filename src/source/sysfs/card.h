@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cards of /sys/class/drm: who drives them, where they sit, and a list of them that stays stable while they come and go.
+ * The cards of /sys/class/drm, and of the classes of devices that compute and are no GPUs: who drives them, where they sit, and a
+ * list of them that stays stable while they come and go.
  */
 #pragma once
 
@@ -9,9 +10,11 @@
 #include "source/sysfs/attrs.h"
 
 enum { DRM_NAME_SIZE = 16 };
+/* Devices of other classes have minors of their own: they are told apart by this much. */
+enum { ACCEL_MINORS = 1 << 20 };
 
 struct drm_card {
-    char name[DRM_NAME_SIZE];       /* "card1"; "" for a card that only another tree knows (KFD) */
+    char name[DRM_NAME_SIZE];       /* "card1", "accel0", "tenstorrent!0"; "" for a card that only another tree knows (KFD) */
     char pci_address[GPU_PCI_SIZE]; /* "" for a device that is not on PCI */
     char driver[24];
     char compatible[GPU_TEXT_SIZE];                /* of the device tree; "" on PCI */
@@ -21,7 +24,11 @@ struct drm_card {
     bool unread;                                   /* some of it is there and could not be read this time */
 };
 
-/* Fills one card from /sys/class/drm/NAME. -ENOENT or another -errno when it cannot be identified. */
+/* It computes, and is no GPU. */
+bool card_is_accelerator(const struct drm_card *card);
+
+/* Fills one card from /sys/class/drm/NAME, or from the class that its name is of. -ENOENT or another -errno when it cannot be
+ * identified. */
 int drm_card_read(const struct env *env, const char *name, struct drm_card *ret);
 /* Cards in the order of their PCI addresses; connectors and render nodes are no cards. Returns how many, or -errno. */
 int drm_cards_list(const struct env *env, struct drm_card *cards, size_t max);

@@ -127,6 +127,19 @@ static const struct known_card known_cards[] = {
     {0x8086, 0xe20c, ANY, "Intel Arc B570", "Xe2-HPG"},
     {0x8086, 0xe211, ANY, "Intel Arc Pro B60", "Xe2-HPG"},
     {0x8086, 0xe212, ANY, "Intel Arc Pro B50", "Xe2-HPG"},
+    {0x8086, 0x7d1d, ANY, "Intel NPU (Meteor Lake)", "NPU 3"},
+    {0x8086, 0xad1d, ANY, "Intel NPU (Arrow Lake)", "NPU 3"},
+    {0x8086, 0x643e, ANY, "Intel NPU (Lunar Lake)", "NPU 4"},
+    {0x8086, 0xb03e, ANY, "Intel NPU (Panther Lake)", "NPU 5"},
+    {0x1022, 0x1502, ANY, "AMD NPU (Phoenix)", "XDNA"},
+    {0x1022, 0x17f0, 0x10, "AMD NPU (Strix)", "XDNA 2"},
+    {0x1022, 0x17f0, 0x11, "AMD NPU (Strix Halo)", "XDNA 2"},
+    {0x1022, 0x17f0, 0x20, "AMD NPU (Krackan)", "XDNA 2"},
+    {0x1022, 0x17f0, ANY, "AMD NPU", "XDNA 2"},
+    {0x1da3, 0x1000, ANY, "Intel Gaudi", "Gaudi"},
+    {0x1da3, 0x1020, ANY, "Intel Gaudi 2", "Gaudi 2"},
+    {0x1e52, 0x401e, ANY, "Tenstorrent Wormhole", "Wormhole"},
+    {0x1e52, 0xb140, ANY, "Tenstorrent Blackhole", "Blackhole"},
 };
 /* clang-format on */
 
@@ -157,6 +170,9 @@ static const struct {
     const char *name, *shown;
 } pci_vendors[] = {
     {0x1002, "amd", "AMD"},
+    {0x1022, "amd", "AMD"},
+    {0x1da3, "habana", "Habana"},
+    {0x1e52, "tenstorrent", "Tenstorrent"},
     {0x8086, "intel", "Intel"},
     {0x10de, "nvidia", "NVIDIA"},
     {0x1af4, "virtio", "Virtio"},
@@ -266,6 +282,7 @@ static bool find_in_pci_ids(const struct env *env, const struct drm_card *card, 
 
 static void made_up_name(const struct drm_card *card, char name[GPU_NAME_SIZE])
 {
+    const char *what = card_is_accelerator(card) ? "accelerator" : "GPU";
     for (size_t i = 0; i < ARRAY_LEN(platform_vendors) && !card->vendor; i++) {
         if (strcmp(platform_vendors[i].driver, card->driver) != 0)
             continue;
@@ -274,10 +291,10 @@ static void made_up_name(const struct drm_card *card, char name[GPU_NAME_SIZE])
         return;
     }
     if (card->vendor)
-        snprintf(name, GPU_NAME_SIZE, "%s GPU %04x:%04x", shown_vendor(card)[0] ? shown_vendor(card) : card->driver, card->vendor,
-                 card->device);
+        snprintf(name, GPU_NAME_SIZE, "%s %s %04x:%04x", shown_vendor(card)[0] ? shown_vendor(card) : card->driver, what,
+                 card->vendor, card->device);
     else
-        snprintf(name, GPU_NAME_SIZE, "%s GPU%s%s", card->driver, card->compatible[0] ? " " : "", card->compatible);
+        snprintf(name, GPU_NAME_SIZE, "%s %s%s%s", card->driver, what, card->compatible[0] ? " " : "", card->compatible);
 }
 
 void gpu_name_find(const struct env *env, const struct drm_card *card, char name[GPU_NAME_SIZE])
