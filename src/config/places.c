@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/env.h"
 #include "config/config.h"
 
@@ -18,6 +19,7 @@
 #define SYSTEM_SOCKET SYSTEM_RUNTIME "/whirr.sock"
 #define SYSTEM_LEASES "/var/lib/whirr-leases"
 #define LOCKED_LEASES "/run/lock/whirr-leases"
+#define SYSTEM_SETTINGS "/var/lib/whirr-control"
 
 static bool places_join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
@@ -215,6 +217,19 @@ int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool 
     if (make)
         rc = make_folders(path, err);
     return rc < 0 || stat(path, &info) == 0 ? rc : error_set(err, -ENOENT, "there is no directory of leases");
+}
+
+int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+{
+    size_t len = strlen(configured);
+    while (len > 1 && configured[len - 1] == '/')
+        len--;
+    if (strcmp(configured, "auto") != 0)
+        snprintf(path, PLACE_SIZE, "%.*s-settings", (int)MIN_OF(len, (size_t)PLACE_SIZE - 16), configured);
+    else if (!join_system(path, SYSTEM_SETTINGS))
+        return error_set(err, -ENAMETOOLONG, "the place of changed settings is too long");
+    return !make || make_public(path) ? 0
+                                      : error_set(err, -EACCES, "cannot use '%s', where changed settings are written down", path);
 }
 
 void place_typed(char *path, size_t size, const char *typed)

@@ -44,5 +44,8 @@ int place_runtime(char path[PLACE_SIZE], struct error *err);
  * /run/lock/whirr-leases), which all users may write, or, where that can't be made, one of this user alone (*own). `make`: when it
  * is missing; else -ENOENT. */
 int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool *own, struct error *err);
+/* Where changed settings are written down: /var/lib/whirr-control, or beside a directory of leases that is named. Of who changes
+ * them (root) alone: the directory of leases belongs to the daemon's user, who could take files away there. */
+int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
 /* A path as people type it: "~/" is their home. */
 void place_typed(char *path, size_t size, const char *typed);

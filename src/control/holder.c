@@ -36,7 +36,7 @@ static uint64_t drivers(const struct settings_holder *k)
 
 static int open_journal(struct settings_holder *k, const char *lease_dir, struct error *err)
 {
-    int rc = lease_dir_open(&k->dir, lease_dir, err);
+    int rc = lease_dir_open_settings(&k->dir, lease_dir, err);
     return rc < 0 ? rc : lease_dir_lock(&k->dir, LEASE_LOCK_MS, err);
 }
 

@@ -27,18 +27,50 @@ static void file_name(char name[NAME_SIZE], const char *id, bool fresh)
     snprintf(name, NAME_SIZE, fresh ? ".%s.new" : "%s" SUFFIX, id);
 }
 
+static int open_dir(const char *path)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+/* Root's, or of this user, whom no one else tells what to write. */
+static bool is_trusted(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && (info.st_uid == 0 || info.st_uid == geteuid()) && !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static int dir_open_as(struct lease_dir *d, const char *configured, bool make, struct error *err)
 {
+    char beside[PLACE_SIZE];
     *d = LEASE_DIR_CLOSED;
     int rc = place_leases(configured, make, d->path, &d->own, err);
     if (rc < 0)
         return rc;
-    struct stat info;
-    d->fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (d->fd < 0 || fstat(d->fd, &info) < 0)
+    d->fd = open_dir(d->path);
+    if (d->fd < 0)
         return error_set(err, -errno, "cannot open the directory of leases '%s': %s", d->path, strerror(errno));
-    d->owner = info.st_uid;
+    if (place_settings(configured, false, beside, NULL) == 0)
+        d->beside = open_dir(beside);
+    if (d->beside >= 0 && !is_trusted(d->beside)) {
+        close(d->beside);
+        d->beside = -1;
+    }
     return 0;
+}
+
+int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct error *err)
+{
+    char leases[PLACE_SIZE];
+    *d = LEASE_DIR_CLOSED;
+    d->settings = true;
+    (void)place_leases(configured, true, leases, &d->own, NULL); /* where all look */
+    int rc = place_settings(configured, true, d->path, err);
+    if (rc < 0)
+        return rc;
+    d->fd = open_dir(d->path);
+    if (d->fd < 0)
+        return error_set(err, -errno, "cannot open '%s': %s", d->path, strerror(errno));
+    return is_trusted(d->fd) ? 0 : error_set(err, -EPERM, "'%s' must belong to root, and none else may write it", d->path);
 }
 
 int lease_dir_open(struct lease_dir *d, const char *configured, struct error *err)
@@ -56,7 +88,9 @@ void lease_dir_close(struct lease_dir *d)
     lease_dir_unlock(d);
     if (d->fd >= 0)
         close(d->fd);
-    d->fd = -1;
+    if (d->beside >= 0)
+        close(d->beside);
+    d->fd = d->beside = -1;
 }
 
 /* ---- the lock ---- */
@@ -199,8 +233,10 @@ static void judge_life(struct lease *l, bool held, struct wall now)
 }
 
 /* A setting is undone by root, who must not be told by another user what to write. */
-static const char *wrong_owner(const struct lease *l, const struct stat *file)
+static const char *wrong_owner(const struct lease *l, bool settings, const struct stat *file)
 {
+    if (settings != (l->kind == LEASE_SETTING))
+        return settings ? "it changes no setting" : "changed settings are not written down here";
     if (l->uid != (int64_t)file->st_uid)
         return "it belongs to another user than it says";
     if (l->kind == LEASE_SETTING && file->st_uid != 0 && file->st_uid != geteuid())
@@ -208,10 +244,17 @@ static const char *wrong_owner(const struct lease *l, const struct stat *file)
     return NULL;
 }
 
+/* One of the two directories. */
+struct lease_place {
+    int fd;
+    bool settings;
+    const char *path; /* for people */
+};
+
 /* 0, -ENOENT when it went in the meantime, or why it does not count. */
-static int read_lease(const struct lease_dir *d, const char *name, struct wall now, struct lease *ret, struct error *err)
+static int read_lease(struct lease_place d, const char *name, struct wall now, struct lease *ret, struct error *err)
 {
-    AUTO_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    AUTO_CLOSE int fd = openat(d.fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat file;
     if (fd < 0 || fstat(fd, &file) < 0)
         return error_set(err, -errno, "%s", strerror(errno));
@@ -224,7 +267,7 @@ static int read_lease(const struct lease_dir *d, const char *name, struct wall n
     json_t *json = json_loadb(text, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
     int rc = json ? lease_from_json(json, ret, err) : error_set(err, -EBADMSG, "it is broken, or not whole");
     json_decref(json);
-    const char *wrong = rc == 0 ? wrong_owner(ret, &file) : NULL;
+    const char *wrong = rc == 0 ? wrong_owner(ret, d.settings, &file) : NULL;
     if (rc == 0 && strncmp(name, ret->id, strlen(ret->id)) != 0)
         wrong = "it has another lease's id";
     if (rc < 0 || wrong)
@@ -240,7 +283,7 @@ static int by_ticket(const void *a, const void *b)
     return x->ticket != y->ticket ? (x->ticket < y->ticket ? -1 : 1) : strcmp(x->id, y->id);
 }
 
-static int add_lease(const struct lease_dir *d, const char *name, struct wall now, struct lease_list *list, struct error *err)
+static int add_lease(struct lease_place d, const char *name, struct wall now, struct lease_list *list, struct error *err)
 {
     struct error why = {0};
     if (list->count == LEASES_MAX) {
@@ -251,7 +294,7 @@ static int add_lease(const struct lease_dir *d, const char *name, struct wall no
         return error_set(err, -ENOMEM, "out of memory");
     int rc = read_lease(d, name, now, &list->at[list->count], &why);
     if (rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE)
-        return error_set(err, rc, "cannot read the leases in '%s': %s", d->path, why.text);
+        return error_set(err, rc, "cannot read the leases in '%s': %s", d.path, why.text);
     if (rc < 0 && rc != -ENOENT)
         passed_over(list, name, why.text);
     if (rc < 0)
@@ -261,16 +304,15 @@ static int add_lease(const struct lease_dir *d, const char *name, struct wall no
     return 0;
 }
 
-int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list *ret, struct error *err)
+static int add_leases(struct lease_place d, struct wall now, struct lease_list *list, struct error *err)
 {
-    AUTO_LEASE_LIST struct lease_list list = {.next_ticket = 1};
-    int again = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int again = openat(d.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     AUTO_DIR DIR *dir = again >= 0 ? fdopendir(again) : NULL;
     if (!dir) {
         int code = -errno;
         if (again >= 0)
             close(again);
-        return error_set(err, code, "cannot read the leases in '%s': %s", d->path, strerror(-code));
+        return error_set(err, code, "cannot read the leases in '%s': %s", d.path, strerror(-code));
     }
     for (struct dirent *entry; (entry = readdir(dir));) {
         struct str name = str_from(entry->d_name);
@@ -279,10 +321,21 @@ int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list
         char id[LEASE_ID_SIZE];
         str_copy(id, sizeof id, (struct str){name.at, name.len - MIN_OF(name.len, strlen(SUFFIX))});
         if (!str_ends(name, SUFFIX) || !lease_id_valid(id))
-            passed_over(&list, entry->d_name, "it is no lease");
-        else if (add_lease(d, entry->d_name, now, &list, err) < 0)
+            passed_over(list, entry->d_name, "it is no lease");
+        else if (add_lease(d, entry->d_name, now, list, err) < 0)
             return err ? err->code : -ENOMEM;
     }
+    return 0;
+}
+
+int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list *ret, struct error *err)
+{
+    AUTO_LEASE_LIST struct lease_list list = {.next_ticket = 1};
+    int rc = add_leases((struct lease_place){d->fd, d->settings, d->path}, now, &list, err);
+    if (rc == 0 && d->beside >= 0)
+        rc = add_leases((struct lease_place){d->beside, true, "that of settings"}, now, &list, err);
+    if (rc < 0)
+        return rc;
     if (list.count)
         qsort(list.at, list.count, sizeof list.at[0], by_ticket);
     *ret = list;

@@ -6,6 +6,8 @@
  *   DIR/ID.json     a lease; counts if its owner is the user whom it names
  *   DIR/.ID.new     being written
  *
+ * Leases of settings are in a directory of their own that only root writes, with the same files; the list has both.
+ *
  * A lease that is bound to a program lives as long as any process has its file open: the program inherits it. flock tells, so a PID
  * that is used again says nothing.
  */
@@ -20,14 +22,17 @@ struct lease_dir {
     int fd;        /* of the directory; -1: closed */
     int lock_fd;   /* -1: not held */
     bool own;      /* of this user alone: other users' leases are not seen here */
-    int64_t owner; /* who may take away any file in it, besides root: settings need one that root owns */
+    bool settings; /* it is that of settings */
+    int beside;    /* the one of settings, of which the list has those, too; -1: there is none */
     char path[4096];
 };
 
-#define LEASE_DIR_CLOSED ((struct lease_dir){.fd = -1, .lock_fd = -1})
+#define LEASE_DIR_CLOSED ((struct lease_dir){.fd = -1, .lock_fd = -1, .beside = -1})
 
 /* The directory of `lease.dir` in the settings ("auto": of the host, else of this user); made where that is possible. */
 int lease_dir_open(struct lease_dir *d, const char *configured, struct error *err);
+/* The one of settings; made where it is missing. */
+int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct error *err);
 /* Only if it is there already: -ENOENT. For those who only show leases. */
 int lease_dir_find(struct lease_dir *d, const char *configured, struct error *err);
 void lease_dir_close(struct lease_dir *d);

@@ -22,8 +22,9 @@ SCRIPT = "gpu NVIDIA GeForce RTX 4090\n  temperature 55\n  power 280000\n"
 class Host:
     def __init__(self, folder):
         self.folder, self.leases, self.started = folder, folder / "leases", []
-        self.leases.mkdir()
-        self.values = self.leases / ".fake"  # the helper may write below the journal
+        self.journal = folder / "leases-settings"
+        self.journal.mkdir(mode=0o755)
+        self.values = self.journal / ".fake"  # the helper may write below the journal
         self.script(SCRIPT)
 
     def script(self, text):
@@ -60,7 +61,7 @@ class Host:
         (self.folder / "values.new").rename(self.values)
 
     def files(self):
-        return sorted(p.name for p in self.leases.glob("*.json"))
+        return sorted(p.name for p in self.journal.glob("*.json"))
 
     def helper(self):
         process = self.start("--listen", program=CONTROL)
@@ -315,6 +316,22 @@ def test_the_helper_refuses_nonsense_and_goes_on(host):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+def test_the_journal_is_where_only_its_owner_writes(host):
+    assert host("limit", "330W").returncode == 0
+    (name,) = host.files()
+    assert not list(host.leases.glob("*.json")) and os.stat(host.journal).st_mode & 0o022 == 0
+    # One in the directory of all users does not count, whoever owns it.
+    (host.leases / name).write_text((host.journal / name).read_text())
+    (host.journal / name).unlink()
+    listed = json.loads(host("lease", "--json").stdout)
+    assert listed["leases"] == [] and any("not written down here" in problem for problem in listed["problems"])
+    # Nor does one in a directory that others may write.
+    (host.journal / name).write_text((host.leases / name).read_text())
+    assert len(json.loads(host("lease", "--json").stdout)["leases"]) == 1
+    host.journal.chmod(0o777)
+    assert json.loads(host("lease", "--json").stdout)["leases"] == []
+
+
 def test_other_users_are_refused_until_they_are_allowed(host):
     import pwd
     nobody = pwd.getpwnam("nobody").pw_uid
@@ -386,7 +403,7 @@ def test_a_dry_run_of_tune_starts_and_changes_nothing(host):
 def test_tune_that_is_stopped_puts_the_old_limit_back(host, number):
     process = host.start(*tune(host, "--measure", "60s"), **variables(host))
     eventually(lambda: host.value() == 450000 and host.files())
-    eventually(lambda: "active" in (host.leases / host.files()[0]).read_text())
+    eventually(lambda: '"step":"active"' in (host.journal / host.files()[0]).read_text())
     process.send_signal(number)
     assert process.wait(60) != 0
     eventually(lambda: host.value() == 450000 and not host.files())
@@ -394,7 +411,7 @@ def test_tune_that_is_stopped_puts_the_old_limit_back(host, number):
 
 def test_tune_yields_to_another_program(host):
     process = host.start(*tune(host, "--measure", "60s"), **variables(host))
-    eventually(lambda: host.files() and "active" in (host.leases / host.files()[0]).read_text())
+    eventually(lambda: host.files() and '"step":"active"' in (host.journal / host.files()[0]).read_text())
     host.set("power_limit", 222000)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1 and "another program has changed the power limit" in err
