@@ -320,7 +320,7 @@ def test_the_journal_is_where_only_its_owner_writes(host):
     assert host("limit", "330W").returncode == 0
     (name,) = host.files()
     assert not list(host.leases.glob("*.json")) and os.stat(host.journal).st_mode & 0o022 == 0
-    # One in the directory of all users does not count, whoever owns it.
+    # One in the directory of all users does not count, even if root owns it.
     (host.leases / name).write_text((host.journal / name).read_text())
     (host.journal / name).unlink()
     listed = json.loads(host("lease", "--json").stdout)
