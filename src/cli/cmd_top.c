@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/fleet.h"
+#include "config/config.h"
 #include "tui/live.h"
 #include "tui/prefs.h"
 #include "tui/theme.h"
@@ -43,15 +44,25 @@ static bool has_direct_color(void)
     return term && colors && strncmp(term, "xterm", 5) == 0 && (strcmp(colors, "truecolor") == 0 || strcmp(colors, "24bit") == 0);
 }
 
-/* All hosts of a database: its metrics come every 15 s or so, and nothing is gained by asking every second. */
+/* All hosts of a database, as a view of their own. Its metrics come every 15 s or so, and nothing is gained by asking every second.
+ */
 static int choose_fleet(struct cli *cli, struct live_options *live)
 {
     enum { FLEET_INTERVAL_MS = 5000 };
     const struct options *o = cli->options;
+    live->fleet_first = options_has(o, "fleet");
+    live->fleet_interval_ms = FLEET_INTERVAL_MS;
+    if (!live->fleet_first) { /* where one is configured, its view waits until it is opened */
+        bool own = !cli->host && !options_has(o, "source") && !live->record && cli->settings && cli->settings->fleet.url[0];
+        live->fleet = own ? cli->settings->fleet.url : NULL;
+        return EXIT_FINE;
+    }
     if (live->record)
         return cli_usage(cli, "--record takes one host, not --fleet");
     live->fleet = fleet_url(cli);
-    live->interval_ms = options_has(o, "interval") ? MAX_OF(live->interval_ms, (int64_t)MS_PER_S) : (int64_t)FLEET_INTERVAL_MS;
+    if (options_has(o, "interval"))
+        live->fleet_interval_ms = MAX_OF(live->interval_ms, (int64_t)MS_PER_S);
+    live->interval_ms = INTERVAL_MS;
     return fleet_check_url(cli);
 }
 
@@ -89,7 +100,7 @@ static int top_run(struct cli *cli)
         str_copy(settings.theme, sizeof settings.theme, str_from(options_value(o, "theme", "")));
     if (options_has(o, "sort"))
         str_copy(settings.sort, sizeof settings.sort, str_from(process_sort_key(options_value(o, "sort", ""))));
-    int status = options_has(o, "fleet") ? choose_fleet(cli, &live) : EXIT_FINE;
+    int status = choose_fleet(cli, &live);
     if (status != EXIT_FINE)
         return status;
     return options_has(o, "once") ? live_once(cli, &settings, &live) : live_run(cli, &settings, &live);

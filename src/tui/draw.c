@@ -81,15 +81,15 @@ static void draw_header(struct top *t, struct canvas *c)
     x += canvas_text(c, x, 0, 5, TINT_STRONG, "whirr");
     canvas_flag(c, 1, 0, 5, CELL_BOLD);
     x += 2;
-    bool all = c->width >= (t->fleet ? 50 : 78);
+    bool all = c->width >= 78;
     int tabs = (int)top_tab_count(t);
     for (int i = 0; i < tabs; i++) {
         if (!all && i != (int)t->tab)
             continue;
-        int from = x, width = width_of(top_tab_name(t, (size_t)i));
+        int from = x, width = width_of(top_tab_name((size_t)i));
         if (x + width + 2 > right)
             break;
-        canvas_text(c, x + 1, 0, width, i == (int)t->tab ? TINT_STRONG : TINT_DIM, top_tab_name(t, (size_t)i));
+        canvas_text(c, x + 1, 0, width, i == (int)t->tab ? TINT_STRONG : TINT_DIM, top_tab_name((size_t)i));
         if (i == (int)t->tab)
             canvas_flag(c, x, 0, width + 2, CELL_REVERSE);
         x += width + 2;
@@ -186,8 +186,8 @@ static void draw_fleet_keys(struct top *t, struct canvas *c, int x, int y)
     char command[HOST_NAME_SIZE + 32];
     const struct key_hint opened[] = {{TOP_KEY_ESCAPE, "Esc", "back"}, {'c', "c", command}, {'s', "s", "sort"}};
     static const struct key_hint all[] = {
-        {TOP_KEY_ENTER, "Enter", "open"}, {'/', "/", "filter"},       {'s', "s", "sort"}, {'r', "r", "reverse"},
-        {TOP_KEY_TAB, "Tab", "view"},     {'c', "c", "copy command"},
+        {TOP_KEY_ENTER, "Enter", "open"}, {'/', "/", "filter"},         {'s', "s", "sort"},         {'r', "r", "reverse"},
+        {'v', "v", "hosts, held, free"},  {TOP_KEY_TAB, "Tab", "view"}, {'c', "c", "copy command"},
     };
     snprintf(command, sizeof command, "copy: whirr --host %s top", t->fleet->open);
     if (t->fleet->open[0])

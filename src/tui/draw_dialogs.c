@@ -32,8 +32,9 @@ const size_t top_help_count = ARRAY_LEN(top_help);
 
 static const char *const fleet_help[] = {
     "Move     up/down k/j, PgUp/PgDn, Home, End/G, wheel",
-    "Views    1 hosts, worst first   2 GPUs that are held but idle",
-    "         3 GPUs with free VRAM  4 processes   Tab, Shift-Tab",
+    "Rows     v V hosts, worst first; GPUs that are held but idle;",
+    "         GPUs with free VRAM; processes",
+    "Views    1 to 7, Tab, Shift-Tab: those of this host; 8 all hosts",
     "Host     Enter opens it, Esc comes back, c copies the command for it",
     "Table    / filter (host, user, GPU, note), s/S sort, r reverse",
     "Other    T theme, Ctrl-L redraw, Ctrl-Z, q quit",

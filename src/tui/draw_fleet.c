@@ -7,7 +7,7 @@
 #include "tui/draw.h"
 #include "tui/fleet_rows.h"
 
-enum { COLUMNS_MAX = 9, CELL_SIZE = 192 };
+enum { COLUMNS_MAX = 9, CELL_SIZE = 192, PARTS_FROM = 8 };
 
 static const struct top_column_info host_columns[] = {
     {.title = "HOST", .sort = "host"},
@@ -129,7 +129,7 @@ static void put_heading(struct top *t, struct canvas *c, const struct fleet_tabl
 {
     const struct top_fleet *f = t->fleet;
     /* What the view puts first has its own column in one of the others. */
-    enum fleet_sort sort = f->sort == FLEET_SORT_FIRST && t->tab == TAB_FLEET_FREE ? FLEET_SORT_FREE : f->sort;
+    enum fleet_sort sort = f->sort == FLEET_SORT_FIRST && f->part == FLEET_PART_FREE ? FLEET_SORT_FREE : f->sort;
     struct column_titles titles = {.columns = table->columns, .count = table->count, .shown = table->shown, .reverse = f->reverse};
     titles.sort = sorted ? fleet_sort_names[sort] : NULL;
     draw_column_titles(t, c, &titles, y);
@@ -177,6 +177,21 @@ static void put_row(struct top *t, struct canvas *c, const struct fleet_row *row
     put_cells(c, &table, y, tint, cells);
 }
 
+/* Which rows are shown, and which others there are. */
+static void draw_parts(struct top *t, struct canvas *c, int y)
+{
+    int x = 1;
+    for (int i = 0; i < FLEET_PARTS; i++) {
+        bool chosen = i == (int)t->fleet->part;
+        int width = width_of(fleet_part_names[i]);
+        canvas_text(c, x, y, width, chosen ? TINT_STRONG : TINT_DIM, fleet_part_names[i]);
+        if (chosen)
+            canvas_flag(c, x, y, width, CELL_BOLD);
+        top_zone(t, ZONE_PART, x, y, width, 1, i);
+        x += width + 3;
+    }
+}
+
 void draw_fleet(struct top *t, struct canvas *c, int y, int height)
 {
     static const char *const none[] = {"No whirr metrics in this database.", "No GPU is held but idle.",
@@ -184,11 +199,15 @@ void draw_fleet(struct top *t, struct canvas *c, int y, int height)
     const struct top_fleet *f = t->fleet;
     if (!f->known || height < 2)
         return;
-    bool gpus = f->open[0] || t->tab == TAB_FLEET_HELD || t->tab == TAB_FLEET_FREE;
+    if (height >= PARTS_FROM) {
+        draw_parts(t, c, y++);
+        height--;
+    }
+    bool gpus = f->open[0] || f->part == FLEET_PART_HELD || f->part == FLEET_PART_FREE;
     struct fleet_table table = table_of(f,
-                                        gpus                        ? ROWS_OF_GPUS
-                                        : t->tab == TAB_FLEET_HOSTS ? ROWS_OF_HOSTS
-                                                                    : ROWS_OF_PROCESSES,
+                                        gpus                          ? ROWS_OF_GPUS
+                                        : f->part == FLEET_PART_HOSTS ? ROWS_OF_HOSTS
+                                                                      : ROWS_OF_PROCESSES,
                                         c->width);
     put_heading(t, c, &table, y, !f->open[0]);
     draw_filter_words(t, c, y++);
@@ -202,7 +221,7 @@ void draw_fleet(struct top *t, struct canvas *c, int y, int height)
             canvas_select(c, 0, y + (int)i, c->width);
     }
     if (!t->row_count)
-        canvas_text(c, 1, y + 1, c->width - 2, TINT_DIM, t->filter[0] ? "Nothing matches the filter." : none[t->tab]);
+        canvas_text(c, 1, y + 1, c->width - 2, TINT_DIM, t->filter[0] ? "Nothing matches the filter." : none[f->part]);
 }
 
 /* ---- the frame ---- */

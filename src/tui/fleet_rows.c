@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 
+const char *const fleet_part_names[FLEET_PARTS] = {"Hosts", "Held", "Free", "Processes"};
 const char *const fleet_sort_names[FLEET_SORT_COUNT] = {"first", "util", "free", "power", "host"};
 
 struct top_fleet *top_fleet_new(void)
@@ -103,7 +104,7 @@ static int64_t rank_of_gpu(const struct top *t, const struct fleet_gpu *g)
     case FLEET_SORT_FREE: return reading_or(g->free_bytes, -1);
     case FLEET_SORT_POWER: return reading_or(g->power_mw, -1);
     case FLEET_SORT_HOST: return 0;
-    default: return t->tab == TAB_FLEET_FREE ? reading_or(g->free_bytes, -1) : reading_or(g->used_bytes, -1);
+    default: return t->fleet->part == FLEET_PART_FREE ? reading_or(g->free_bytes, -1) : reading_or(g->used_bytes, -1);
     }
 }
 
@@ -182,7 +183,7 @@ static void add_gpus(struct top *t)
     for (size_t i = 0; i < f->fleet.gpu_count; i++) {
         const struct fleet_gpu *g = &f->fleet.gpus[i];
         bool free = fleet_is_usable(g) && g->free_bytes.state == READING_OK;
-        if (f->open[0] || (t->tab == TAB_FLEET_HELD ? g->state == FLEET_HELD : free))
+        if (f->open[0] || (t->fleet->part == FLEET_PART_HELD ? g->state == FLEET_HELD : free))
             fleet_rows_add_row(t, (struct fleet_row){.gpu = g, .rank = f->open[0] ? 0 : rank_of_gpu(t, g)});
     }
     sort_rows(t, 0);
@@ -213,11 +214,11 @@ void top_fleet_rows(struct top *t)
     if (!rows)
         return;
     f->rows = rows;
-    if (f->open[0] || t->tab == TAB_FLEET_HELD || t->tab == TAB_FLEET_FREE)
+    if (f->open[0] || t->fleet->part == FLEET_PART_HELD || t->fleet->part == FLEET_PART_FREE)
         add_gpus(t);
-    else if (t->tab == TAB_FLEET_HOSTS)
+    else if (t->fleet->part == FLEET_PART_HOSTS)
         add_hosts(t);
-    if (f->open[0] || t->tab == TAB_FLEET_PROCESSES)
+    if (f->open[0] || t->fleet->part == FLEET_PART_PROCESSES)
         add_processes(t);
     t->selected = t->row_count ? MIN_OF(t->selected, t->row_count - 1) : 0;
 }
@@ -241,7 +242,7 @@ void top_fleet_take(struct top *t, struct fleet *answer, struct wall at)
     t->trouble[0] = '\0';
     top_fleet_rows(t);
     /* The selection stays with the host, wherever it has gone. */
-    for (size_t i = 0; t->tab == TAB_FLEET_HOSTS && !f->open[0] && t->selected && i < t->row_count; i++)
+    for (size_t i = 0; t->fleet->part == FLEET_PART_HOSTS && !f->open[0] && t->selected && i < t->row_count; i++)
         if (strcmp(fleet_row_host(&f->rows[i]), host) == 0)
             t->selected = i;
 }

@@ -26,7 +26,8 @@ enum { TICK_MS = 1000, ONCE_WITHIN_MS = 10000, ONCE_SAMPLES = 2 };
 struct live_host {
     struct cli cli;
     struct top top;
-    struct feed *feed;
+    struct feed *feed; /* NULL: not asked for yet */
+    struct feed_options feeds;
     bool chosen;
 };
 
@@ -34,7 +35,8 @@ struct live {
     const struct live_options *options;
     struct live_host *hosts;
     const struct top **tops; /* of all hosts, for the view of them */
-    size_t count, at;        /* at: the one on screen */
+    size_t count, at;        /* at: the one on screen. Where there is a fleet, it is the last */
+    bool has_fleet;
     struct canvas canvas;
     bool ended;
     char theme[16];
@@ -45,11 +47,19 @@ static struct live_host *shown_host(struct live *l)
     return &l->hosts[l->at];
 }
 
-static int open_host(struct live *l, size_t i, const struct cli *cli, const struct top_settings *settings)
+static int start_feed(struct live_host *h)
 {
     struct error err = {0};
+    h->feed = feed_start(&h->cli, &h->feeds, &err);
+    if (h->feed)
+        return EXIT_FINE;
+    return err.code == -EINVAL ? cli_usage(&h->cli, "%s", err.text) : cli_fail("%s", err.text);
+}
+
+static int open_host(struct live *l, size_t i, const struct cli *cli, const struct top_settings *settings)
+{
     struct live_host *h = &l->hosts[i];
-    bool several = cli->host_count > 1;
+    bool several = cli->host_count > 1, fleet = l->has_fleet && i + 1 == l->count;
     h->cli = *cli;
     if (several) {
         h->cli.host = cli->hosts[i];
@@ -60,27 +70,30 @@ static int open_host(struct live *l, size_t i, const struct cli *cli, const stru
     h->top.utf8 = cli->page.utf8;
     h->top.allow_signals = l->options->allow_signals;
     h->top.read_only = l->options->read_only;
-    h->top.interval_ms = l->options->interval_ms;
+    h->top.interval_ms = fleet ? l->options->fleet_interval_ms : l->options->interval_ms;
     h->top.price_per_kwh = cli->settings ? cli->settings->energy.price_per_kwh : 0;
     h->top.currency = cli->settings ? cli->settings->energy.currency : "";
     h->top.host = h->cli.host;
+    h->top.has_fleet = l->has_fleet;
     if (several) {
         h->top.hosts = l->tops;
         h->top.host_count = l->count;
-        h->top.tab = TAB_HOSTS;
     }
-    if (l->options->fleet && !(h->top.fleet = top_fleet_new()))
+    if (several || fleet)
+        h->top.tab = TAB_HOSTS;
+    if (fleet && !(h->top.fleet = top_fleet_new()))
         return cli_fail("out of memory");
-    const struct feed_options feed = {l->options->interval_ms, l->options->record, l->options->fleet, several};
-    h->feed = feed_start(&h->cli, &feed, &err);
-    if (h->feed)
-        return EXIT_FINE;
-    return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("%s", err.text);
+    /* Behind the view of all hosts, this one may have nothing to show. */
+    h->feeds = (struct feed_options){h->top.interval_ms, l->options->record, fleet ? l->options->fleet : NULL,
+                                     several || (l->has_fleet && l->options->fleet_first)};
+    return i == l->at || several ? start_feed(h) : EXIT_FINE;
 }
 
 static int live_open(struct live *l, struct cli *cli, const struct top_settings *settings, const struct live_options *options)
 {
-    *l = (struct live){.options = options, .count = MAX_OF(cli->host_count, (size_t)1)};
+    bool fleet = options->fleet && cli->host_count <= 1;
+    *l = (struct live){.options = options, .count = MAX_OF(cli->host_count, (size_t)1) + fleet, .has_fleet = fleet};
+    l->at = fleet && options->fleet_first ? l->count - 1 : 0;
     l->hosts = calloc(l->count, sizeof *l->hosts);
     l->tops = calloc(l->count, sizeof *l->tops);
     if (!l->hosts || !l->tops)
@@ -155,6 +168,20 @@ static void switch_host(struct live *l, size_t to)
         shown_host(l)->top.tab = TAB_OVERVIEW;
 }
 
+/* A view of this host from that of all of them, or the other way around. */
+static void switch_view(struct live *l, enum top_tab tab)
+{
+    struct live_host *to = &l->hosts[tab == TAB_HOSTS ? l->count - 1 : 0];
+    struct error err = {0};
+    if (!to->feed && !(to->feed = feed_start(&to->cli, &to->feeds, &err))) {
+        top_note(&shown_host(l)->top, true, err.text);
+        return;
+    }
+    switch_host(l, (size_t)(to - l->hosts));
+    if (tab != TAB_HOSTS)
+        top_open_tab(&to->top, tab);
+}
+
 static void serve_requests_of(struct live *l, struct live_host *h)
 {
     struct top_request w;
@@ -167,7 +194,11 @@ static void serve_requests_of(struct live *l, struct live_host *h)
         case REQUEST_SIGNAL: signal_process(h, &w); break;
         case REQUEST_NICE: renice_process(h, &w); break;
         case REQUEST_HOST: switch_host(l, (size_t)w.number); break;
-        default: feed_ask(h->feed, &w); break;
+        case REQUEST_VIEW: switch_view(l, (enum top_tab)w.number); break;
+        default:
+            if (h->feed)
+                feed_ask(h->feed, &w);
+            break;
         }
     }
 }
@@ -203,10 +234,10 @@ static bool take_news(struct live *l)
     bool any = false;
     for (size_t i = 0; i < l->count; i++) {
         struct news *n;
-        while ((n = mailbox_take(feed_news(l->hosts[i].feed), 0))) {
+        while (l->hosts[i].feed && (n = mailbox_take(feed_news(l->hosts[i].feed), 0))) {
             news_take(n, &l->hosts[i].top);
             choose_gpu(&l->hosts[i]);
-            any = any || i == l->at || shown_host(l)->top.tab == TAB_HOSTS;
+            any = any || i == l->at || (!l->has_fleet && shown_host(l)->top.tab == TAB_HOSTS);
         }
     }
     return any;
@@ -255,9 +286,9 @@ static void loop(struct live *l)
             draw_frame(&shown_host(l)->top, &l->canvas);
             screen_show(&l->canvas);
         }
-        struct pollfd fds[1 + HOSTS_MAX] = {{STDIN_FILENO, POLLIN, 0}};
+        struct pollfd fds[2 + HOSTS_MAX] = {{STDIN_FILENO, POLLIN, 0}};
         for (size_t i = 0; i < l->count; i++)
-            fds[1 + i] = (struct pollfd){mailbox_fd(feed_news(l->hosts[i].feed)), POLLIN, 0};
+            fds[1 + i] = (struct pollfd){l->hosts[i].feed ? mailbox_fd(feed_news(l->hosts[i].feed)) : -1, POLLIN, 0};
         (void)poll(fds, 1 + l->count, TICK_MS);
         if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) /* the terminal has gone */
             break;

@@ -9,8 +9,10 @@
 struct live_options {
     int64_t interval_ms;
     const char *record; /* NULL: not recorded */
-    const char *fleet;  /* the database whose hosts are shown; NULL: none */
-    const char *prefs;  /* the file of settings; "": none is kept */
+    const char *fleet;  /* the database of all hosts; NULL: there is none */
+    bool fleet_first;   /* begin with them */
+    int64_t fleet_interval_ms;
+    const char *prefs; /* the file of settings; "": none is kept */
     bool read_only, allow_signals, mouse, direct_color;
     int width, height; /* of --once */
 };

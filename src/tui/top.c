@@ -13,7 +13,6 @@
 enum { PANE_MS = 5000, GUARD_MS = 1000 };
 
 static const char *const tab_names[TAB_COUNT] = {"Overview", "Why", "Alerts", "Health", "Forecast", "Energy", "Guard", "Hosts"};
-static const char *const fleet_tab_names[TAB_FLEET_COUNT] = {"Hosts", "Held", "Free", "Processes"};
 
 const int64_t top_windows_ms[] = {
     MINUTE_MS,       5 * MINUTE_MS,    15 * MINUTE_MS,       60 * MINUTE_MS,
@@ -76,18 +75,18 @@ void top_resize(struct top *t, int width, int height)
 
 size_t top_tab_count(const struct top *t)
 {
-    return t->fleet ? TAB_FLEET_COUNT : t->host_count > 1 ? TAB_COUNT : TAB_HOSTS;
+    return t->fleet || t->has_fleet || t->host_count > 1 ? TAB_COUNT : TAB_HOSTS;
 }
 
-const char *top_tab_name(const struct top *t, size_t tab)
+const char *top_tab_name(size_t tab)
 {
-    return (t->fleet ? fleet_tab_names : tab_names)[tab];
+    return tab_names[tab];
 }
 
 void top_switch(struct top *t, const struct top *from)
 {
     t->settings = from->settings;
-    t->tab = from->tab == TAB_HOSTS ? TAB_OVERVIEW : from->tab;
+    t->tab = t->fleet ? TAB_HOSTS : from->tab == TAB_HOSTS ? TAB_OVERVIEW : from->tab;
     t->scroll = 0;
     t->mode = MODE_MAIN;
     t->host_choice = from->host_choice;

@@ -34,23 +34,7 @@ enum {
 
 enum top_mouse { TOP_CLICK, TOP_DRAG, TOP_WHEEL_UP, TOP_WHEEL_DOWN };
 
-enum top_tab {
-    TAB_OVERVIEW,
-    TAB_WHY,
-    TAB_ALERTS,
-    TAB_HEALTH,
-    TAB_FORECAST,
-    TAB_ENERGY,
-    TAB_GUARD,
-    TAB_HOSTS,
-    TAB_COUNT,
-    /* Of a fleet, instead: */
-    TAB_FLEET_HOSTS = 0,
-    TAB_FLEET_HELD, /* GPUs that are held but idle */
-    TAB_FLEET_FREE, /* GPUs with free memory */
-    TAB_FLEET_PROCESSES,
-    TAB_FLEET_COUNT
-};
+enum top_tab { TAB_OVERVIEW, TAB_WHY, TAB_ALERTS, TAB_HEALTH, TAB_FORECAST, TAB_ENERGY, TAB_GUARD, TAB_HOSTS, TAB_COUNT };
 
 /* What takes the keys. */
 enum top_mode {
@@ -111,6 +95,7 @@ enum request_kind {
     REQUEST_DETAILS,
     REQUEST_FIT,
     REQUEST_HOST,
+    REQUEST_VIEW,
     REQUEST_SAVE
 };
 
@@ -168,7 +153,19 @@ struct top_mark {
 };
 
 /* Where a click does what; written while a frame is drawn. */
-enum zone_kind { ZONE_TAB, ZONE_GPU, ZONE_SORT, ZONE_ROW, ZONE_TIME, ZONE_HEADLINE, ZONE_KEY, ZONE_WORKER, ZONE_HOST, ZONE_SETUP };
+enum zone_kind {
+    ZONE_TAB,
+    ZONE_GPU,
+    ZONE_SORT,
+    ZONE_ROW,
+    ZONE_TIME,
+    ZONE_HEADLINE,
+    ZONE_KEY,
+    ZONE_WORKER,
+    ZONE_HOST,
+    ZONE_SETUP,
+    ZONE_PART
+};
 struct zone {
     enum zone_kind kind;
     int x, y, width, height;
@@ -237,6 +234,7 @@ struct top {
     const struct top *const *hosts; /* all that are watched, this one among them; NULL: only one */
     size_t host_count, host_choice;
     struct top_fleet *fleet; /* all hosts of a database are shown; NULL: hosts that are asked themselves */
+    bool has_fleet;          /* the view of the hosts is that of a database */
     int32_t followed;        /* the process that the selection stays with; 0: none */
     struct top_settings settings;
     enum top_tab tab;
@@ -320,8 +318,10 @@ void top_done(struct top *t);
 void top_switch(struct top *t, const struct top *from);
 /* Views that there are: that of the hosts only where there are several. */
 size_t top_tab_count(const struct top *t);
-const char *top_tab_name(const struct top *t, size_t tab);
+const char *top_tab_name(size_t tab);
 
+/* That view; one that another host or all of them have is a request. */
+void top_open_tab(struct top *t, enum top_tab tab);
 void top_key(struct top *t, int key);
 void top_mouse(struct top *t, enum top_mouse what, int x, int y);
 void top_resize(struct top *t, int width, int height);

@@ -349,14 +349,14 @@ def test_the_live_view_shows_all_hosts_worst_first(fleet, terminal):  # noqa: F8
     t = terminal(f"top --fleet {fleet.url}", width=120, height=30)
 
     def rows():
-        return [line.split()[0] for line in t.screen().replace("▲", " ").splitlines()[4:-1] if line.strip()]
+        return [line.split()[0] for line in t.screen().replace("▲", " ").splitlines()[5:-1] if line.strip()]
 
     def shows(*words):
         """All of it on one screen: what is captured may be a frame that is half drawn."""
         return all(word in t.screen() for word in words)
 
     eventually(lambda: shows("300 hosts, 1200 GPUs", "1 of 304", "alice", "GPU 3 is lost"), explain=t.screen)
-    eventually(lambda: (r := rows())[:11] == WORST and len(r) == 25, explain=t.screen)
+    eventually(lambda: (r := rows())[:11] == WORST and len(r) == 24, explain=t.screen)
 
     t.keys("/")
     t.type("held")  # as it is typed
@@ -366,15 +366,17 @@ def test_the_live_view_shows_all_hosts_worst_first(fleet, terminal):  # noqa: F8
     t.keys("Enter")
     eventually(lambda: shows("whirr --host gpu200 top", "CONTAINER", "train-200") and rows().count("gpu200") == 8, explain=t.screen)
     t.keys("Escape")
-    eventually(lambda: (r := rows())[:1] == ["gpu200"] and len(r) == 25, explain=t.screen)
+    eventually(lambda: (r := rows())[:1] == ["gpu200"] and len(r) == 24, explain=t.screen)
 
-    t.keys("2")
+    t.keys("v")
     eventually(lambda: rows() == ["gpu99"] * 4, explain=t.screen)
-    t.keys("3")
+    t.keys("v")
     eventually(lambda: rows()[:5] == ["gpu200"] * 4 + ["gpu0"], explain=t.screen)
-    t.keys("4")
+    t.keys("1")  # this host, in the same program
+    eventually(lambda: "300 hosts" not in t.screen() and shows("Overview", "Hosts", "No GPU was found on this host."), explain=t.screen)
+    t.keys("8", "v")
     t.wait("1 of 1199")
-    t.type("\033[<0;3;6M\033[<0;3;6m")  # a click
+    t.type("\033[<0;3;7M\033[<0;3;7m")  # a click
     t.wait("2 of 1199")
     t.tmux("resize-window", "-x", "44", "-y", "12")
     eventually(lambda: (lines := t.screen().splitlines()) and max(map(len, lines)) <= 44 and "PROCESS" in t.screen(), explain=t.screen)
@@ -385,7 +387,7 @@ def test_the_live_view_shows_all_hosts_worst_first(fleet, terminal):  # noqa: F8
 def test_the_live_view_prints_a_frame_and_refuses_what_it_cannot_do(fleet, ask):
     done = ask("top", "--fleet", fleet.url, "--once", "--size", "100x20")
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and len(lines) == 20 and max(map(len, lines)) <= 100 and "gpu17" in lines[3], done
+    assert done.returncode == 0 and len(lines) == 20 and max(map(len, lines)) <= 100 and "gpu17" in lines[4], done
     assert ask("top", "--fleet", "prometheus").returncode == 2
     assert ask("--host", "a", "top", "--fleet", fleet.url).returncode == 2
     gone = ask("top", "--fleet", "http://127.0.0.1:1", "--once")

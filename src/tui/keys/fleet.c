@@ -13,8 +13,9 @@ static void show_first_row(struct top *t)
     top_make_rows(t);
 }
 
-void top_show_fleet(struct top *t)
+void top_show_fleet(struct top *t, int part)
 {
+    t->fleet->part = (enum fleet_part)((part + FLEET_PARTS) % FLEET_PARTS);
     t->fleet->open[0] = '\0';
     t->fleet->sort = FLEET_SORT_FIRST;
     t->fleet->reverse = false;
@@ -46,7 +47,7 @@ static void close_fleet_host(struct top *t)
 static void sort_next(struct top *t, int step)
 {
     struct top_fleet *f = t->fleet;
-    bool own_is_free = t->tab == TAB_FLEET_FREE || t->tab == TAB_FLEET_PROCESSES;
+    bool own_is_free = f->part == FLEET_PART_FREE || f->part == FLEET_PART_PROCESSES;
     do
         f->sort = (enum fleet_sort)(((int)f->sort + step + FLEET_SORT_COUNT) % FLEET_SORT_COUNT);
     while (own_is_free && f->sort == FLEET_SORT_FREE);
@@ -75,11 +76,13 @@ bool top_key_of_fleet(struct top *t, int key)
         top_make_rows(t);
         return true;
     case 'c': copy_fleet_command(t); return true;
+    case 'v': top_show_fleet(t, (int)t->fleet->part + 1); return true;
+    case 'V': top_show_fleet(t, (int)t->fleet->part - 1); return true;
     case TOP_KEY_ENTER: top_open_fleet_host(t); return true;
     case TOP_KEY_ESCAPE:
     case TOP_KEY_BACKSPACE: close_fleet_host(t); return true;
     case TOP_KEY_LEFT:
     case TOP_KEY_RIGHT: return true;
-    default: return key < 0x7f && !strchr("q?/TkjG1234", key); /* the others are about one host */
+    default: return key < 0x7f && !strchr("q?/TkjG12345678", key); /* the others are about one host */
     }
 }

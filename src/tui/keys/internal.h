@@ -50,13 +50,12 @@ void top_key_fit(struct top *t, int key);
 /* ---- fleet.c ---- */
 /* False: not a key of all hosts. */
 bool top_key_of_fleet(struct top *t, int key);
-/* The tab's rows from the first one on, of all hosts, in its own order. */
-void top_show_fleet(struct top *t);
+/* The rows of that part from the first one on, of all hosts, in their own order. */
+void top_show_fleet(struct top *t, int part);
 void top_open_fleet_host(struct top *t);
 
 /* ---- keys.c ---- */
 void top_key_main(struct top *t, int key);
-void top_open_tab(struct top *t, enum top_tab tab);
 void top_copy(struct top *t, const char *command);
 void top_show_host(struct top *t, size_t which);
 /* The keys that move in the main view. */

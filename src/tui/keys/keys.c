@@ -12,11 +12,13 @@
 
 void top_open_tab(struct top *t, enum top_tab tab)
 {
+    if ((t->fleet || t->has_fleet) && (tab == TAB_HOSTS) != (t->fleet != NULL)) { /* the other of this host and all of them */
+        top_want(t, REQUEST_VIEW)->number = tab;
+        return;
+    }
     t->tab = tab;
     t->scroll = 0;
-    if (t->fleet)
-        top_show_fleet(t);
-    else if (tab >= TAB_ALERTS && tab < TAB_HOSTS)
+    if (tab >= TAB_ALERTS && tab < TAB_HOSTS)
         top_want(t, REQUEST_PANE)->number = tab;
 }
 

@@ -52,6 +52,7 @@ static void click(struct top *t, const struct zone *z, int x)
         break;
     case ZONE_WORKER: t->worker = (size_t)z->number; break;
     case ZONE_KEY: top_key(t, (int)z->number); break;
+    case ZONE_PART: top_show_fleet(t, (int)z->number); break;
     case ZONE_SETUP:
         if (z->number < 0) {
             top_setup_part(t, -1 - (int)z->number);

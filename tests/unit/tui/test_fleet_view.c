@@ -42,6 +42,7 @@ static void open_view(struct view *v)
     *v = (struct view){.text = BUF(1 << 20)};
     top_init(&v->top, &top_defaults);
     v->top.fleet = top_fleet_new();
+    v->top.tab = TAB_HOSTS;
     assert_non_null(v->top.fleet);
     top_resize(&v->top, 100, 12);
     assert_int_equal(canvas_resize(&v->canvas, 100, 12), 0);
@@ -153,16 +154,53 @@ static void test_clicks_choose_tabs_rows_and_keys(void **state)
     struct view v;
     open_view(&v);
     answer(&v, 2);
-    const char *text = frame(&v), *tab = strstr(text, "Free");
-    top_mouse(&v.top, TOP_CLICK, (int)(tab - text), 0);
-    assert_int_equal(v.top.tab, TAB_FLEET_FREE);
+    frame(&v);
+    for (size_t i = 0; i < v.top.zone_count; i++)
+        if (v.top.zones[i].kind == ZONE_PART && v.top.zones[i].number == FLEET_PART_FREE) {
+            top_mouse(&v.top, TOP_CLICK, v.top.zones[i].x, v.top.zones[i].y);
+            break;
+        }
+    assert_int_equal(v.top.fleet->part, FLEET_PART_FREE);
     assert_int_equal(v.top.row_count, 3); /* a lost one has no room */
     assert_string_equal(chosen(&v), "node3");
     frame(&v);
-    top_mouse(&v.top, TOP_CLICK, 3, 4);
+    top_mouse(&v.top, TOP_CLICK, 3, 5);
     assert_string_equal(chosen(&v), "node1");
-    top_mouse(&v.top, TOP_CLICK, 3, 4);
+    top_mouse(&v.top, TOP_CLICK, 3, 5);
     assert_shows(&v, "node1, one of 4 hosts");
+    close_view(&v);
+}
+
+static void test_the_views_of_this_host_are_beside_it(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v);
+    answer(&v, 2);
+    assert_shows(&v, "Overview  Why");
+    top_key(&v.top, '3');
+    struct top_request w = top_next_request(&v.top);
+    assert_int_equal(w.kind, REQUEST_VIEW);
+    assert_int_equal(w.number, TAB_ALERTS);
+    top_key(&v.top, TOP_KEY_TAB);
+    assert_int_equal(top_next_request(&v.top).number, TAB_OVERVIEW);
+    assert_int_equal(v.top.tab, TAB_HOSTS);
+    top_key(&v.top, 'V');
+    assert_int_equal(v.top.fleet->part, FLEET_PART_PROCESSES);
+    top_key(&v.top, 'v');
+    assert_int_equal(v.top.fleet->part, FLEET_PART_HOSTS);
+
+    struct top own; /* ... and it beside those */
+    top_init(&own, &top_defaults);
+    assert_int_equal(top_tab_count(&own), TAB_HOSTS);
+    own.has_fleet = true;
+    assert_int_equal(top_tab_count(&own), TAB_COUNT);
+    top_key(&own, '8');
+    w = top_next_request(&own);
+    assert_int_equal(w.kind, REQUEST_VIEW);
+    assert_int_equal(w.number, TAB_HOSTS);
+    assert_int_equal(own.tab, TAB_OVERVIEW);
+    top_done(&own);
     close_view(&v);
 }
 
@@ -175,7 +213,7 @@ static void test_keys_of_one_host_do_nothing(void **state)
     v.top.allow_signals = true;
     answer(&v, 2);
     char *before = strdup(frame(&v));
-    for (const char *key = "xdi gfpnwWmtCoF<>[](){}hl5678eHR"; *key; key++)
+    for (const char *key = "xdi gfpnwWmtCoF<>[](){}hl8eHR"; *key; key++)
         top_key(&v.top, *key);
     top_key(&v.top, TOP_KEY_LEFT);
     top_key(&v.top, TOP_KEY_RIGHT);
@@ -200,6 +238,7 @@ int main(void)
         TEST(test_a_host_is_opened_and_its_command_copied),
         TEST(test_the_filter_begins_at_the_first_match),
         TEST(test_clicks_choose_tabs_rows_and_keys),
+        TEST(test_the_views_of_this_host_are_beside_it),
         TEST(test_keys_of_one_host_do_nothing),
     };
     return RUN_TESTS(tests);
