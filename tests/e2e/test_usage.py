@@ -27,7 +27,7 @@ def test_help_of_a_command_is_one_screen(whirr, command):
 
 def test_summaries_start_with_a_verb(whirr):
     verbs = {"Show", "Check", "Explain", "Plot", "Report", "Forecast", "List", "Free", "Run", "Record", "Manage", "Create", "Release", "Print", "Keep",
-             "Watch", "Compare", "Set", "Open", "Install", "Measure", "Test", "Score", "Add", "Stop", "Start", "Update", "Answer", "Wait", "Reserve"}
+             "Watch", "Compare", "Set", "Open", "Install", "Measure", "Test", "Score", "Add", "Stop", "Start", "Update", "Answer", "Wait", "Reserve", "Find"}
     for command in COMMANDS:
         summary = whirr(command, "--help").out.splitlines()[0]
         assert summary.split()[0].strip(',') in verbs and "?" not in summary, summary
