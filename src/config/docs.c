@@ -147,13 +147,11 @@ static void docs_setting(const struct setting *s, struct buf *out)
         buf_char(out, '`');
     }
     buf_printf(out, ": %s.", s->help);
-    AUTO_BUF struct buf allowed = BUF(1024);
-    if (s->choices)
-        setting_describe_allowed(s, &allowed);
-    else
-        setting_describe_range(s, &allowed);
-    if (allowed.len)
-        buf_printf(out, " Allowed: " STR_FMT ".", STR_ARG(str_trim(buf_view(&allowed))));
+    if (s->choices) {
+        buf_text(out, " One of ");
+        setting_describe_allowed(s, out);
+        buf_char(out, '.');
+    }
     buf_text(out, s->flags & RESTART ? " *Restart.*\n" : "\n");
 }
 
@@ -191,7 +189,8 @@ void config_write_docs(struct buf *out)
         "on "
         "the command line.\n\n- Files, in [TOML](https://toml.io/en/v1.0.0): `/etc/whirr/whirr.toml`, then "
         "`$XDG_CONFIG_HOME/whirr/whirr.toml`\n  (`~/.config/whirr/whirr.toml`) over it; or the one of `--config FILE` "
-        "(`WHIRR_CONFIG`) alone, which must be readable. `whirr config default` prints a commented one.\n- Environment: "
+        "(`WHIRR_CONFIG`) alone, which must be readable. `whirr config default` prints a commented one, with the range of each "
+        "number.\n- Environment: "
         "`WHIRR_SECTION_KEY` (`WHIRR_SERVER_LISTEN`), for tables without a name of their own; lists with commas (or with\n  "
         "semicolons, where a member holds a comma). `GPU_POLL_INTERVAL_SECONDS` also sets `sampling.interval_seconds`. An\n  empty "
         "variable counts as not set.\n- `whirr config check` reads everything and names each mistake with file, line, what is "

@@ -85,8 +85,6 @@ size_t value_size(const struct setting *setting);
 void value_write(const struct setting *setting, const void *value, struct buf *out);
 /* "a whole number from 0 to 60000": for messages and docs. */
 void setting_describe_allowed(const struct setting *setting, struct buf *out);
-/* " from 0 to 60000" of it; nothing where it has no bounds. */
-void setting_describe_range(const struct setting *setting, struct buf *out);
 /* The i-th word of a CHOICE; false behind the last. */
 bool setting_choice(const struct setting *setting, size_t i, struct str *word);
 

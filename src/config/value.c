@@ -61,11 +61,6 @@ static void describe_choices(const struct setting *s, struct buf *out)
     }
 }
 
-void setting_describe_range(const struct setting *s, struct buf *out)
-{
-    describe_range(s, out, s->type == SETTING_DURATION ? duration_number : s->type == SETTING_BYTES ? bytes_number : plain_number);
-}
-
 void setting_describe_allowed(const struct setting *s, struct buf *out)
 {
     static const char *const checks[] = {
@@ -80,19 +75,19 @@ void setting_describe_allowed(const struct setting *s, struct buf *out)
     case SETTING_BOOL: buf_text(out, "true or false"); break;
     case SETTING_INT:
         buf_text(out, "a whole number");
-        setting_describe_range(s, out);
+        describe_range(s, out, plain_number);
         break;
     case SETTING_NUMBER:
         buf_text(out, "a number");
-        setting_describe_range(s, out);
+        describe_range(s, out, plain_number);
         break;
     case SETTING_DURATION:
         buf_text(out, DURATION_SYNTAX);
-        setting_describe_range(s, out);
+        describe_range(s, out, duration_number);
         break;
     case SETTING_BYTES:
         buf_text(out, BYTES_SYNTAX);
-        setting_describe_range(s, out);
+        describe_range(s, out, bytes_number);
         break;
     case SETTING_TEXT: buf_text(out, checks[s->check]); break;
     case SETTING_CHOICE: describe_choices(s, out); break;

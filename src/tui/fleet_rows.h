@@ -20,12 +20,12 @@ struct fleet_row {
 };
 
 /* What the rows are: hosts, GPUs that are held but idle, GPUs with free memory, processes. */
-enum fleet_part { FLEET_PART_HOSTS, FLEET_PART_HELD, FLEET_PART_FREE, FLEET_PART_PROCESSES, FLEET_PARTS };
+enum fleet_list { FLEET_PART_HOSTS, FLEET_PART_HELD, FLEET_PART_FREE, FLEET_PART_PROCESSES, FLEET_PARTS };
 extern const char *const fleet_part_names[FLEET_PARTS];
 
 struct top_fleet {
     struct fleet fleet;
-    enum fleet_part part;
+    enum fleet_list part;
     bool known; /* there was an answer */
     struct fleet_host *hosts;
     size_t host_count;

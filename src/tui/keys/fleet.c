@@ -15,7 +15,7 @@ static void show_first_row(struct top *t)
 
 void top_show_fleet(struct top *t, int part)
 {
-    t->fleet->part = (enum fleet_part)((part + FLEET_PARTS) % FLEET_PARTS);
+    t->fleet->part = (enum fleet_list)((part + FLEET_PARTS) % FLEET_PARTS);
     t->fleet->open[0] = '\0';
     t->fleet->sort = FLEET_SORT_FIRST;
     t->fleet->reverse = false;
