@@ -222,15 +222,15 @@ static void say_waiting(struct first_in_line *f, const struct lease_taker *t)
 static int first_look(struct first_in_line *f, struct lease_taker *t, struct session *session, struct gpus_look *l,
                       struct error *err)
 {
-    int rc = look_at_gpus(t, session, l, err);
-    if (rc < 0)
-        return rc;
     struct mono now = clock_mono(&clock_system);
+    int rc = 0;
     if (f->watch < 0 || !f->listed_at.ns || mono_since_ms(now, f->listed_at) >= LIST_AGAIN_MS) {
         lease_list_done(&f->list);
         rc = lease_dir_list(&t->dir, clock_wall(t->cli->env.clock), &f->list, err);
         f->listed_at = now;
     }
+    if (rc == 0)
+        rc = look_at_gpus(t, session, l, err);
     if (rc == 0)
         judge(t, l, &f->list);
     if (rc < 0 || t->answer.verdict != ROOM_GRANTED)
@@ -272,8 +272,10 @@ static int collect(struct lease_taker *t, struct error *err)
     struct session *session = session_open(t->cli, err);
     int rc = session ? 0 : err->code;
     snprintf(f.said, sizeof f.said, "%s", t->answer.words);
-    if (session)
+    if (session) {
         session_set_max_age(session, LOOK_MS / 2);
+        session_set_leases(session, &f.list);
+    }
     while (rc == 0 && (rc = first_look(&f, t, session, &look, err)) == 0) {
         say_waiting(&f, t);
         first_pause(&f);

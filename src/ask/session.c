@@ -32,6 +32,7 @@ struct session {
     int64_t max_age_ms;                    /* of its samples */
     struct engine *engine;                 /* NULL while a daemon answers */
     struct wall first_sample, last_sample; /* of the engine */
+    const struct lease_list *leases;       /* of the caller; NULL: they are read for each sample */
     const char *sources[SOURCES_MAX];
     size_t source_count;
     char replay[PATH_SIZE + 32];
@@ -89,16 +90,19 @@ static void open_client(struct session *s)
 /* What a daemon has looked up already. */
 static void add_leases(void *user, struct snapshot *snapshot)
 {
-    const struct cli *cli = user;
-    snapshot->may_control = control_may(cli->settings);
+    const struct session *s = user;
+    const struct cli *cli = s->cli;
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     AUTO_LEASE_LIST struct lease_list list = {0};
     struct lease_programs programs = {0};
     struct error err;
-    if (lease_dir_find(&dir, cli->settings->lease.dir, &err) == 0)
+    snapshot->may_control = control_may(cli->settings);
+    if (!s->leases && lease_dir_find(&dir, cli->settings->lease.dir, &err) == 0)
         (void)lease_dir_list(&dir, snapshot->taken_at, &list, &err);
-    if (lease_add_simulated(&list, snapshot) == 0 && list.count && lease_programs_find(&programs, &list, &cli->env, snapshot) == 0)
-        lease_show(&list, &programs, snapshot);
+    const struct lease_list *known = s->leases ? s->leases : &list;
+    if ((s->leases || lease_add_simulated(&list, snapshot) == 0) && known->count &&
+        lease_programs_find(&programs, known, &cli->env, snapshot) == 0)
+        lease_show(known, &programs, snapshot);
     lease_programs_done(&programs);
 }
 
@@ -116,7 +120,7 @@ static int open_engine(struct session *s, struct error *err)
     if (s->engine && s->cli->settings)
         engine_set_findings(s->engine, s->cli->settings);
     if (s->engine && s->cli->settings && !env_is_recorded(&s->cli->env))
-        engine_add_annotate(s->engine, add_leases, s->cli);
+        engine_add_annotate(s->engine, add_leases, s);
     return s->engine ? 0 : err->code ? err->code : -EIO;
 }
 
@@ -152,6 +156,11 @@ void session_close(struct session *s)
     client_close(s->client);
     engine_free(s->engine);
     free(s);
+}
+
+void session_set_leases(struct session *s, const struct lease_list *leases)
+{
+    s->leases = leases;
 }
 
 bool session_asks_daemon(const struct session *s)

@@ -32,6 +32,10 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
 
 /* True: a daemon answers. Its rates and its past are there at once, no second sample is needed for them. */
 bool session_asks_daemon(const struct session *s);
+/* For one that samples again and again: these are the leases, so that hundreds of files are not read for each sample. They stay the
+ * caller's. */
+struct lease_list;
+void session_set_leases(struct session *s, const struct lease_list *leases);
 /* How old a daemon's sample may be; 5 s unless told otherwise. */
 void session_set_max_age(struct session *s, int64_t max_age_ms);
 /* The explanation of a snapshot that this session gave, with the past that the daemon, else this process, remembers; NULL when

@@ -12,6 +12,7 @@
 #include "guard/claim.h"
 #include "host/listens.h"
 #include "lease/lease_settings.h"
+#include "source/sim/sim.h"
 
 enum { ANCESTORS_MAX = 32 };
 
@@ -124,10 +125,18 @@ static struct gpu_lease shown(const struct lease *l)
     return to;
 }
 
+/* Its lease is in no directory, and comes with each sample. */
+static bool is_of_scenario(const struct gpu *gpu)
+{
+    return gpu->simulated && strcmp(gpu->lease.id, SIM_LEASE) == 0;
+}
+
 static void show_gpu(const struct lease_list *list, struct gpu *gpu, struct wall now)
 {
     const char *key = key_of(&gpu->id);
-    gpu->lease = gpu->settings = (struct gpu_lease){0};
+    gpu->settings = (struct gpu_lease){0};
+    if (!is_of_scenario(gpu))
+        gpu->lease = (struct gpu_lease){0};
     for (size_t i = 0; i < list->count && key[0]; i++) {
         const struct lease *l = &list->at[i];
         if (lease_gpu_at(l, key) < 0)
@@ -158,9 +167,8 @@ int lease_add_simulated(struct lease_list *list, const struct snapshot *s)
     enum { LENGTH_MS = 6 * 3600 * MS_PER_S, NOBODY = 65534 };
     for (size_t g = 0; g < s->gpu_count; g++) {
         const struct gpu *gpu = &s->gpus[g];
-        struct lease *l = gpu->lease.id[0] ? lease_list_find(list, gpu->lease.id) : NULL;
-        if (!gpu->simulated || !gpu->lease.id[0] || (l && (!l->simulated || l->gpu_count == LEASE_GPUS_MAX)) ||
-            (l && lease_gpu_at(l, key_of(&gpu->id)) >= 0))
+        struct lease *l = lease_list_find(list, SIM_LEASE);
+        if (!is_of_scenario(gpu) || (l && (l->gpu_count == LEASE_GPUS_MAX || lease_gpu_at(l, key_of(&gpu->id)) >= 0)))
             continue;
         if (!l && !ROOM_FOR_ONE(list->at, list->count, list->capacity, 16))
             return -ENOMEM;

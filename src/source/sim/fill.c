@@ -343,7 +343,7 @@ static void fill_lease(const struct fill *f, struct gpu *g)
     const char *user = f->world->scenario->reserved_for;
     if (!user)
         return;
-    g->lease = (struct gpu_lease){.id = "paperdue", .reserved = true};
+    g->lease = (struct gpu_lease){.id = SIM_LEASE, .reserved = true};
     g->lease.until.ms = (fill_wall(f->origin, f->world, f->t).ms / LENGTH_MS + 1) * LENGTH_MS;
     str_copy(g->lease.user, sizeof g->lease.user, str_from(user));
     str_copy(g->lease.holder, sizeof g->lease.holder, str_from(user));

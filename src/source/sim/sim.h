@@ -47,6 +47,9 @@ struct sim_scenario {
     double shows_after_s;                 /* for so long; 0: two minutes */
 };
 
+/* The id of the lease of a scenario, which is in no directory. */
+#define SIM_LEASE "paperdue"
+
 size_t sim_scenarios(const struct sim_scenario **ret);
 /* The cards that `model=` knows, by number: "h100"; NULL behind the last. full_name may be NULL. */
 const char *sim_card(size_t number, const char **full_name);
