@@ -8,9 +8,11 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "base/lock.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/show.h"
 #include "config/places.h"
+#include "format/json/json.h"
 #include "http/token.h"
 
 /* Which daemon it concerns: the one that uses the folder of the file. */
@@ -25,11 +27,32 @@ static void say_place(const char *path, const char *done)
         fprintf(stderr, "%s %s; no daemon is using it now.\n", done, path);
 }
 
+/* What --role and --for say. EXIT_FINE, or the status after a sentence. */
+static int read_grant(struct cli *cli, struct token_grant *ret)
+{
+    struct error err = {0};
+    const char *span = options_value(cli->options, "for", NULL);
+    int64_t ms;
+    *ret = (struct token_grant){.now = clock_wall(&clock_system)};
+    if (rights_parse(str_from(options_value(cli->options, "role", "admin")), &ret->rights, &err) < 0)
+        return cli_usage(cli, "--role: %s", err.text);
+    if (!span)
+        return EXIT_FINE;
+    if (!duration_parse(str_from(span), &ms) || ms <= 0)
+        return cli_usage(cli, "invalid value '%s' for --for; expected a span of time, like 90d", span);
+    ret->until.ms = ret->now.ms + ms;
+    return EXIT_FINE;
+}
+
 static int new_token(struct cli *cli, struct token_file *f, const char *path, const char *name)
 {
     struct error err = {0};
-    char text[TOKEN_TEXT_SIZE];
-    if (token_file_add(f, name, clock_wall(&clock_system), text, &err))
+    struct token_grant grant;
+    char text[TOKEN_TEXT_SIZE], roles[ROLES_SIZE];
+    int status = read_grant(cli, &grant);
+    if (status != EXIT_FINE)
+        return status;
+    if (token_file_add(f, name, &grant, text, &err))
         return cli_error(cli, &err);
     if (cli->json) {
         AUTO_BUF struct buf out = BUF(4096);
@@ -37,6 +60,8 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
         jw_object(&j);
         jw_key_text(&j, "name", name);
         jw_key_text(&j, "token", text);
+        jw_key_text(&j, "roles", rights_roles(grant.rights, roles));
+        json_time(&j, "until", grant.until);
         jw_key_text(&j, "file", path);
         jw_end(&j);
         buf_char(&out, '\n');
@@ -57,15 +82,23 @@ static int list_tokens(struct cli *cli, const struct token_file *f)
         jw_key_array(&j, "tokens");
     }
     for (size_t i = 0; i < f->count; i++) {
-        char day[WALL_TEXT_SIZE];
-        wall_format(f->tokens[i].made_at, day);
+        const struct access_token *t = &f->tokens[i];
+        char day[WALL_TEXT_SIZE], until[WALL_TEXT_SIZE], roles[ROLES_SIZE];
+        wall_format(t->made_at, day);
+        wall_format(t->until, until);
+        rights_roles(t->rights, roles);
         if (cli->json) {
             jw_object(&j);
-            jw_key_text(&j, "name", f->tokens[i].name);
+            jw_key_text(&j, "name", t->name);
             jw_key_text(&j, "made_at", day);
+            jw_key_text(&j, "roles", roles);
+            json_time(&j, "until", t->until);
             jw_end(&j);
         } else {
-            buf_printf(&out, "%-24s %s\n", f->tokens[i].name, day);
+            buf_printf(&out, "%-24s %s  %s", t->name, day, roles);
+            if (t->until.ms)
+                buf_printf(&out, token_is_over(t, clock_wall(&clock_system)) ? ", expired %s" : ", until %s", until);
+            buf_char(&out, '\n');
         }
     }
     if (cli->json) {
@@ -103,16 +136,27 @@ static int token_run(struct cli *cli)
     return EXIT_FINE;
 }
 
+static const struct option_spec options[] = {
+    {.name = "role",
+     .argument = "ROLES",
+     .help = "With new: what it may do: read, commands (read with command lines), silence, guard, control, admin (default: admin); "
+             "several with commas"},
+    {.name = "for", .argument = "SPAN", .help = "With new: it expires after this time, like 90d"},
+};
+
 const struct command command_token = {
     .name = "token",
     .group = HELP_SETUP,
     .summary = "Create, list and remove access tokens of the daemon",
     .details = "A token is needed from other hosts, and on this host to act (`POST`) over HTTP. It is shown once; its SHA-256 is "
-               "kept in the state directory.",
+               "kept in the state directory. What clients change with it is in the log and in the history (`whirr history "
+               "--events`), with "
+               "its name.",
     .arguments = "new [NAME] | list | remove NAME",
     .arguments_min = 1,
     .arguments_max = 2,
-    .examples = {{"whirr token new laptop", "a token for the laptop, shown once"},
+    OPTIONS(options),
+    .examples = {{"whirr token new prometheus --role read", "a token that can read and change nothing, shown once"},
                  {"curl -H \"Authorization: Bearer $TOKEN\" http://box:9447/api/gpu/summary", "use it"},
                  {"whirr token remove laptop", "revoke it immediately"}},
     .run = token_run,

@@ -302,9 +302,9 @@ static int post_silence(void *part, const struct part_request *r, struct buf *ou
 }
 
 static const struct route routes_of_alerts[] = {
-    {"/api/alerts", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_alerts},
-    {"/api/alerts/rules", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_rules},
-    {"/api/alerts/silence", HTTP_POST, PART_JSON, TRUST_OWNER, .answer = post_silence},
+    {"/api/alerts", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_alerts},
+    {"/api/alerts/rules", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_rules},
+    {"/api/alerts/silence", HTTP_POST, PART_JSON, RIGHT_SILENCE, .answer = post_silence},
 };
 
 const struct part_ops alert_part_ops = {.name = "alerts",

@@ -298,8 +298,8 @@ static int get_placement(void *part, const struct part_request *r, struct buf *o
 }
 
 static const struct route routes_of_capacity[] = {
-    {"/api/capacity", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_capacity, .fresh = true},
-    {"/api/placement", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_placement, .fresh = true},
+    {"/api/capacity", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_capacity, .fresh = true},
+    {"/api/placement", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_placement, .fresh = true},
 };
 
 const struct part_ops capacity_part_ops = {.name = "capacity",

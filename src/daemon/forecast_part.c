@@ -214,7 +214,7 @@ static void forecast_part_metrics(void *part, const struct snapshot *s, struct b
         prometheus_forecast(out, p->latest);
 }
 
-static const struct route routes_of_forecast[] = {{"/api/forecast", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_forecast}};
+static const struct route routes_of_forecast[] = {{"/api/forecast", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_forecast}};
 
 const struct part_ops forecast_part_ops = {.name = "forecast",
                                            .routes = routes_of_forecast,

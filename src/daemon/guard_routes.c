@@ -122,16 +122,16 @@ static int resume(void *part, const struct part_request *r, struct buf *out)
     return take_command(part, r, out, COMMAND_RESUME);
 }
 
-#define OWNER_POST HTTP_POST, PART_JSON, TRUST_OWNER
+#define GUARD_POST HTTP_POST, PART_JSON, RIGHT_GUARD
 
 const struct route guard_routes[GUARD_ROUTES] = {
-    {"/api/guard", HTTP_GET, PART_JSON, TRUST_READER, .answer = list},
-    {"/api/guard/hold", OWNER_POST, .answer = hold},
-    {"/api/guard/release", OWNER_POST, .answer = release},
-    {"/api/guard/evict", OWNER_POST, .answer = evict},
-    {"/api/guard/resume", OWNER_POST, .answer = resume},
-    {"/api/guard/announce", OWNER_POST, .answer = announce},
-    {"/api/guard/unannounce", OWNER_POST, .answer = unannounce},
+    {"/api/guard", HTTP_GET, PART_JSON, RIGHT_READ, .answer = list},
+    {"/api/guard/hold", GUARD_POST, .answer = hold},
+    {"/api/guard/release", GUARD_POST, .answer = release},
+    {"/api/guard/evict", GUARD_POST, .answer = evict},
+    {"/api/guard/resume", GUARD_POST, .answer = resume},
+    {"/api/guard/announce", GUARD_POST, .answer = announce},
+    {"/api/guard/unannounce", GUARD_POST, .answer = unannounce},
 };
 
 int guard_routes_answer(struct guard_door *door, const char *method, struct str path, struct str body, struct buf *out)

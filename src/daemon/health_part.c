@@ -281,7 +281,7 @@ static void counts(void *part, const struct snapshot *s, struct prometheus_extra
     extra->health = p->latest;
 }
 
-static const struct route routes_of_health[] = {{"/api/gpu/health", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_health}};
+static const struct route routes_of_health[] = {{"/api/gpu/health", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_health}};
 
 const struct part_ops health_part_ops = {.name = "health",
                                          .routes = routes_of_health,

@@ -358,8 +358,8 @@ static void close_leases(void *part)
 }
 
 static const struct route routes_of_leases[] = {
-    {"/api/leases", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_leases},
-    {"/api/leases/end", HTTP_POST, PART_JSON, TRUST_OWNER, .answer = end_lease},
+    {"/api/leases", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_leases},
+    {"/api/leases/end", HTTP_POST, PART_JSON, RIGHT_CONTROL, .answer = end_lease},
 };
 
 const struct part_ops lease_part_ops = {

@@ -127,7 +127,7 @@ static void notify_part_metrics(void *part, const struct snapshot *s, struct buf
         prometheus_notifiers(out, list, stats(part, list));
 }
 
-static const struct route routes_of_notify[] = {{"/api/notifiers", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_notifiers}};
+static const struct route routes_of_notify[] = {{"/api/notifiers", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_notifiers}};
 
 const struct part_ops notify_part_ops = {.name = "notify",
                                          .routes = routes_of_notify,

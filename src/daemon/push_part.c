@@ -276,7 +276,7 @@ static int get_targets(void *part, const struct part_request *r, struct buf *out
     return 200;
 }
 
-static const struct route routes_of_push[] = {{"/api/targets", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_targets}};
+static const struct route routes_of_push[] = {{"/api/targets", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_targets}};
 
 const struct part_ops push_part_ops = {.name = "push",
                                        .routes = routes_of_push,

@@ -65,8 +65,8 @@ static void close_settings(void *part)
 }
 
 static const struct route routes_of_settings[] = {
-    {"/api/findings", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_findings},
-    {"/api/settings", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_settings},
+    {"/api/findings", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_findings},
+    {"/api/settings", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_settings},
 };
 
 const struct part_ops settings_part_ops = {.name = "settings",

@@ -213,7 +213,7 @@ static void *open_fleet(const struct part_host *host, struct error *err)
     return NULL;
 }
 
-static const struct route routes_of_fleet[] = {{"/api/fleet", HTTP_GET, PART_JSON, TRUST_READER, .answer = get_fleet}};
+static const struct route routes_of_fleet[] = {{"/api/fleet", HTTP_GET, PART_JSON, RIGHT_READ, .answer = get_fleet}};
 
 const struct part_ops fleet_part_ops = {.name = "fleet",
                                         .routes = routes_of_fleet,

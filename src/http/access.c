@@ -162,20 +162,22 @@ static void hint_at_proxy(const struct exchange *x)
 }
 
 /* Before any token was looked at. */
-static enum trust trust_of_peer(const struct exchange *x)
+static unsigned rights_of_peer(struct exchange *x)
 {
     const struct site_options *o = &x->site->options;
     const struct listener *l = x->conn->listener;
     bool local = l->is_loopback && !is_forwarded(x->request);
-    if (local && l->is_unix && x->conn->peer_trusted)
-        return TRUST_OWNER;
+    if (local && l->is_unix && x->conn->peer_trusted) {
+        snprintf(x->who, sizeof x->who, "uid %u", (unsigned)x->conn->peer_uid);
+        return RIGHTS_ALL;
+    }
     if (o->insecure)
-        return TRUST_READER;
+        return RIGHT_READ;
     if (!local || o->require_token)
-        return TRUST_NONE;
+        return 0;
     if (!l->is_unix)
         hint_at_proxy(x);
-    return TRUST_READER;
+    return RIGHT_READ;
 }
 
 static struct str bearer(const struct http_message *request)
@@ -198,28 +200,35 @@ bool access_note_failure(struct exchange *x, char fields[64])
     return wait > 0;
 }
 
-/* A browser's session, as long as its token is one of ours. */
-static bool has_session(const struct exchange *x)
+/* The token of a browser's session, as long as it is one of ours. */
+static const struct access_token *token_of_session(const struct exchange *x)
 {
     struct str cookie = http_cookie(x->request, SESSION_COOKIE);
     const uint8_t *token = cookie.at ? sessions_find(&x->site->sessions, cookie, loop_now_ms()) : NULL;
-    return token && token_file_find(&x->site->tokens, token);
+    return token ? token_file_find(&x->site->tokens, token) : NULL;
 }
 
 bool access_check_token(struct exchange *x)
 {
     struct site *s = x->site;
-    x->trust = trust_of_peer(x);
-    if (x->trust == TRUST_OWNER)
+    x->rights = rights_of_peer(x);
+    if (x->rights == RIGHTS_ALL)
         return true;
     struct str token = bearer(x->request);
     bool cookie = !token.at && http_field(x->request, "cookie").at;
     if (!token.at && !cookie)
         return true;
     token_file_refresh(&s->tokens);
-    if (token.at ? token_file_check(&s->tokens, token) != NULL : has_session(x)) {
-        x->trust = TRUST_OWNER;
+    const struct access_token *known = token.at ? token_file_check(&s->tokens, token) : token_of_session(x);
+    if (known && !token_is_over(known, clock_wall(&clock_system))) {
+        x->rights |= known->rights;
+        str_copy(x->who, sizeof x->who, str_from(known->name));
         return true;
+    }
+    if (known && token.at) {
+        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "token_expired",
+                            "The token has expired. `whirr token new` makes another one.");
+        return false;
     }
     if (!token.at) /* an old cookie is as good as none: the page asks for the token again */
         return true;

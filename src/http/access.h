@@ -14,7 +14,7 @@ bool access_check_host(struct exchange *x);
 bool access_check_origin(struct exchange *x);
 /* The same for what acts although it only reads: a page of another site may not open a live session either. */
 bool access_check_own_page(struct exchange *x);
-/* Sets x->trust. False only for a wrong token, or too many of them; a right one always passes. */
+/* Sets x->rights and x->who. False only for a wrong token, or too many of them; a right one always passes. */
 bool access_check_token(struct exchange *x);
 /* A wrong token was shown: counts it. True where there have been too many from this address; `fields` then says how long to wait.
  */

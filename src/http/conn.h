@@ -51,6 +51,7 @@ struct conn {
     struct in6_addr peer; /* mapped for IPv4; all zero on a Unix socket */
     struct peer *place;   /* whose connections this one is counted among */
     int fd;
+    uid_t peer_uid;    /* of a Unix socket's other end; else -1 */
     bool peer_trusted; /* a Unix socket's other end runs as us or as root */
     bool closing;      /* conn_close() was called */
     bool finishing;    /* close once the queue is empty */

@@ -8,6 +8,8 @@
 
 #include "http/blob.h"
 #include "http/conn.h"
+#include "http/rights.h"
+#include "http/token.h"
 #include "net/http_message.h"
 
 struct server; /* whose handlers these are; opaque in http/ */
@@ -16,18 +18,11 @@ struct exchange;
 struct part_request;
 struct reply;
 
-/* Who is asking. */
-enum trust {
-    TRUST_NONE,   /* a token is needed and was not shown */
-    TRUST_READER, /* may read; command lines are masked */
-    TRUST_OWNER,  /* showed the token, or came over the Unix socket as the daemon's own user */
-};
-
 struct route {
     const char *path; /* NULL: all that are left */
     unsigned methods; /* of enum http_method; HEAD and OPTIONS come by themselves */
     const char *type; /* what it answers with; NULL: the handler looks at Accept itself */
-    enum trust least; /* TRUST_NONE: open to everyone (the login page) */
+    enum right needs;
     void (*handle)(struct exchange *x);
     bool own_pages_only; /* not for pages of other sites, although it is a GET */
     /* Instead of `handle`, where the table has a handler for all: the status of the answer, whose JSON body is appended. */
@@ -44,7 +39,8 @@ struct exchange {
     void (*handle)(struct exchange *x);
     void *owner; /* of the table that the route is in */
     struct str body;
-    enum trust trust;
+    unsigned rights;                                         /* of enum right; 0: a token is needed and was not shown */
+    char who[TOKEN_NAME_SIZE];                               /* the token, or the user on the Unix socket; "": not known */
     void (*take)(struct exchange *x, const struct reply *r); /* gets the reply instead of the client; NULL: it is sent */
     bool waited;                                             /* has waited for what it wanted: answers with what there is */
     bool close;                                              /* the connection ends with this answer */

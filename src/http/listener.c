@@ -149,6 +149,7 @@ int listener_open_unix(const char *path, unsigned mode, struct listener *ret, st
 struct peer_info {
     struct in6_addr address; /* all zero on a Unix socket */
     struct peer_id id;
+    uid_t uid; /* of a Unix socket's other end */
     bool trusted, local;
 };
 
@@ -159,6 +160,7 @@ static struct peer_info peer_info_of(const struct listener *l, int fd, const uni
         struct ucred who = {.uid = (uid_t)-1};
         socklen_t len = sizeof who;
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
+        v.uid = who.uid;
         v.trusted = who.uid == 0 || who.uid == geteuid();
         v.id = peer_id_of_user(who.uid);
         return v;
@@ -229,6 +231,7 @@ static void accept_client(struct listener *l, int fd, const union address *from)
     if (!c)
         return;
     c->peer = v.address;
+    c->peer_uid = v.uid;
     c->peer_trusted = v.trusted;
     l->arrived(l, c);
 }

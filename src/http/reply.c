@@ -117,6 +117,8 @@ void exchange_reply(struct exchange *x, const struct reply *r)
         if (none_match_has(http_field(x->request, "if-none-match"), blob_etag(body)))
             status = 304;
     }
+    if (x->route && right_acts(x->route->needs) && x->site->ops->acted)
+        x->site->ops->acted(x, status);
     x->site->requests_total++;
     /* 501 and 505 are about what the client wants to speak. */
     x->site->errors_total += status >= 500 && status != 501 && status != 505;

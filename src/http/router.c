@@ -85,7 +85,7 @@ bool router_find(struct exchange *x)
         answer_options(x, methods ? methods : HTTP_GET | HTTP_POST);
         return false;
     }
-    if (!methods && x->trust == TRUST_NONE) { /* strangers do not learn what is there */
+    if (!methods && !x->rights) { /* strangers do not learn what is there */
         ask_for_token(x);
         return false;
     }
@@ -103,12 +103,15 @@ bool router_find(struct exchange *x)
     }
     if (found->own_pages_only && !access_check_own_page(x))
         return false;
-    if (x->trust < found->least) {
-        ask_for_token(x);
-        return false;
-    }
     x->route = found;
-    return true;
+    if (!found->needs || x->rights & found->needs)
+        return true;
+    if (x->who[0])
+        exchange_error(x, 403, "role_needed", "This needs the role %s, which the token '%s' does not have.",
+                       right_role(found->needs), x->who);
+    else
+        ask_for_token(x);
+    return false;
 }
 
 void router_handle(struct exchange *x)

@@ -46,6 +46,8 @@ struct site_ops {
     bool (*table)(const struct exchange *x, size_t i, struct route_table *ret);
     /* The form that asks for a token, for browsers. `fields` and `message` may be NULL. */
     void (*reply_login)(struct exchange *x, int status, const char *fields, const char *message);
+    /* An answer to a request that changes something, or would have: for the log of who did what. May be NULL. */
+    void (*acted)(const struct exchange *x, int status);
     const char *const *data_paths; /* beginnings of paths that pages of other sites may not load; NULL behind the last */
 };
 

@@ -31,13 +31,15 @@ static bool name_is_fine(struct str name)
 
 static bool parse_line(struct str line, struct access_token *ret)
 {
-    struct str name, day, digest;
-    *ret = (struct access_token){0};
+    struct str name, day, digest, roles, until;
+    *ret = (struct access_token){.rights = RIGHTS_ALL};
     if (!str_word(&line, &name) || !str_word(&line, &day) || !str_word(&line, &digest) || !name_is_fine(name) ||
         !wall_parse(day, &ret->made_at) || !hex_decode(digest, ret->digest, sizeof ret->digest))
         return false;
     str_copy(ret->name, sizeof ret->name, name);
-    return true;
+    if (str_word(&line, &roles) && rights_parse(roles, &ret->rights, NULL) < 0)
+        return false;
+    return !str_word(&line, &until) || (str_is(until, "until") && wall_parse(str_trim(line), &ret->until));
 }
 
 static int parse(struct token_file *f, struct str text, struct error *err)
@@ -51,7 +53,7 @@ static int parse(struct token_file *f, struct str text, struct error *err)
         if (count == TOKENS_MAX)
             return error_set(err, -E2BIG, "%s has more than %d tokens", f->path, TOKENS_MAX);
         if (!parse_line(line, &f->tokens[count]))
-            return error_set(err, -EINVAL, "%s:%d: not a token line (NAME TIME SHA256)", f->path, number);
+            return error_set(err, -EINVAL, "%s:%d: not a token line (NAME TIME SHA256 ROLES [until TIME])", f->path, number);
         count++;
     }
     f->count = count;
@@ -115,10 +117,14 @@ static int save(struct token_file *f, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(FILE_MAX);
     for (size_t i = 0; i < f->count; i++) {
-        char day[WALL_TEXT_SIZE], digest[HEX_SIZE(SHA256_SIZE)];
+        char day[WALL_TEXT_SIZE], roles[ROLES_SIZE], digest[HEX_SIZE(SHA256_SIZE)];
         wall_format(f->tokens[i].made_at, day);
         hex_encode(f->tokens[i].digest, SHA256_SIZE, digest);
-        buf_printf(&text, "%s %s %s\n", f->tokens[i].name, day, digest);
+        buf_printf(&text, "%s %s %s %s", f->tokens[i].name, day, digest, rights_roles(f->tokens[i].rights, roles));
+        wall_format(f->tokens[i].until, day);
+        if (f->tokens[i].until.ms)
+            buf_printf(&text, " until %s", day);
+        buf_char(&text, '\n');
     }
     char beside[4096];
     if ((size_t)snprintf(beside, sizeof beside, "%s.new", f->path) >= sizeof beside)
@@ -145,7 +151,8 @@ static int save(struct token_file *f, struct error *err)
     return 0;
 }
 
-int token_file_add(struct token_file *f, const char *name, struct wall now, char text[TOKEN_TEXT_SIZE], struct error *err)
+int token_file_add(struct token_file *f, const char *name, const struct token_grant *grant, char text[TOKEN_TEXT_SIZE],
+                   struct error *err)
 {
     if (!name_is_fine(str_from(name)))
         return error_set(err, -EINVAL, "'%s' is not a valid token name; expected letters, digits and - _ . @ only, at most %d",
@@ -161,7 +168,7 @@ int token_file_add(struct token_file *f, const char *name, struct wall now, char
     memcpy(text, TOKEN_PREFIX, sizeof TOKEN_PREFIX);
     hex_encode(secret, sizeof secret, text + sizeof TOKEN_PREFIX - 1);
     struct access_token *t = &f->tokens[f->count++];
-    *t = (struct access_token){.made_at = now};
+    *t = (struct access_token){.made_at = grant->now, .until = grant->until, .rights = grant->rights};
     str_copy(t->name, sizeof t->name, str_from(name));
     sha256(str_from(text), t->digest);
     return save(f, err);

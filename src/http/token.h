@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Access tokens. A token is 256 random bits and is shown once; the file keeps its SHA-256 (no slow hash is needed: there is nothing
- * to guess), a name and the day it was made, one line each:
+ * to guess), a name, the day it was made, its roles and, where it has one, its end, one line each:
  *
- *     laptop 2026-11-15T01:02:03.456Z 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+ *     laptop 2026-11-15T01:02:03.456Z 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 read until
+ * 2027-11-15T00:00:00.000Z
+ *
+ * A line without roles, of an older version, has them all.
  */
 #pragma once
 
@@ -16,12 +19,14 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "http/rights.h"
 
 enum { TOKENS_MAX = 64, TOKEN_NAME_SIZE = 64, TOKEN_TEXT_SIZE = 80 };
 
 struct access_token {
     char name[TOKEN_NAME_SIZE];
-    struct wall made_at;
+    struct wall made_at, until; /* until: 0 has no end */
+    unsigned rights;
     uint8_t digest[SHA256_SIZE];
 };
 
@@ -42,7 +47,20 @@ const struct access_token *token_file_check(const struct token_file *f, struct s
 /* The same for its hash. */
 const struct access_token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE]);
 
-/* Makes a token, adds it to the file (mode 0600, replaced as a whole) and puts its text into `text`. */
-int token_file_add(struct token_file *f, const char *name, struct wall now, char text[TOKEN_TEXT_SIZE], struct error *err);
+static inline bool token_is_over(const struct access_token *t, struct wall now)
+{
+    return t->until.ms && now.ms >= t->until.ms;
+}
+
+/* What a new token is for. */
+struct token_grant {
+    struct wall now, until; /* until: 0 has no end */
+    unsigned rights;
+};
+
+/* Makes a token, adds it to the file (mode 0600, replaced as a whole) and puts its text into
+ * `text`. */
+int token_file_add(struct token_file *f, const char *name, const struct token_grant *grant, char text[TOKEN_TEXT_SIZE],
+                   struct error *err);
 /* -ENOENT when there is none of that name. */
 int token_file_remove(struct token_file *f, const char *name, struct error *err);

@@ -21,6 +21,65 @@ def new_token(d, name="test"):
     return done.stdout.strip()
 
 
+def with_role(d, role, *more):
+    done = d.whirr("token", "new", role.replace(",", "-"), "--role", role, *more)
+    assert done.returncode == 0, done.stderr
+    return {"Authorization": f"Bearer {done.stdout.strip()}"}
+
+
+# What each role may do, of all that changes something. A body that says nothing is refused after the role was looked at.
+ACTS = {"silence": ["/api/alerts/silence"], "control": ["/api/leases/end"], "admin": ["/api/source/release"],
+        "guard": [f"/api/guard/{verb}" for verb in ("hold", "release", "evict", "resume", "announce", "unannounce")]}
+
+
+def test_a_role_may_do_what_it_says_and_no_more(start):
+    d = start(WHIRR_SERVER_REQUIRE_TOKEN="true", WHIRR_GUARD_ENABLED="true")
+    tokens = {role: with_role(d, role) for role in ("read", "commands", "silence", "guard", "control", "admin", "silence,guard")}
+    routes = d.get("/openapi.json", **tokens["read"]).json()["paths"]
+    acting = {path for path, methods in routes.items() if set(methods) - {"get", "head", "options", "parameters"}} - {"/login", "/logout", "/socket.io/", "/mcp"}
+    assert acting == {path for paths in ACTS.values() for path in paths}, acting
+    for path in sorted(acting):
+        for role, token in tokens.items():
+            may = role == "admin" or any(path in ACTS.get(part, ()) for part in role.split(","))
+            reply = d.ask("POST", path, body=b"{", **token)
+            assert (reply.status == 403) != may, (path, role, reply.status)
+            if not may:
+                assert reply.json()["error"]["code"] == "role_needed" and role.replace(",", "-") in reply.json()["error"]["message"], reply.body
+    # Reading is for all, command lines are for some.
+    for role, token in tokens.items():
+        assert d.get("/api/gpu/metrics", **token).status == 200
+        assert d.get("/api/processes?show_secrets=true", **token).status == (200 if role in ("commands", "admin") else 403), role
+    assert d.get("/api/session", **tokens["silence,guard"]).json() == {"may_act": True, "signed_in": False, "roles": "guard,silence"}
+    assert d.get("/api/session", **tokens["read"]).json()["may_act"] is False
+    listed = d.whirr("token", "list", "--json")
+    assert {t["name"]: t["roles"] for t in json.loads(listed.stdout)["tokens"]}["silence-guard"] == "guard,silence"
+
+
+def test_a_token_expires_and_wrong_roles_are_said(start):
+    d = start(WHIRR_SERVER_REQUIRE_TOKEN="true")
+    token = with_role(d, "read", "--for", "2s")
+    reply = eventually(lambda: (r := d.get("/api/gpu/devices", **token)).status == 401 and r)
+    assert reply.json()["error"]["code"] == "token_expired" and "whirr token new" in reply.json()["error"]["message"]
+    assert ", expired " in d.whirr("token", "list").stdout
+    for arguments, words in ((("--role", "root"), "'root' is not a role; expected read, commands, silence, guard, control or admin"), (("--role", ""), "a token needs a role"),
+                             (("--for", "soon"), "expected a span of time, like 90d"), (("--for", "0"), "expected a span of time")):
+        done = d.whirr("token", "new", "x", *arguments)
+        assert done.returncode == 2 and words in done.stderr, done
+
+
+def test_who_did_what_is_in_the_log_and_in_the_history(start, tmp_path):
+    d = start("--store", f"sqlite:{tmp_path}/h.db", WHIRR_SERVER_REQUIRE_TOKEN="true")
+    admin, reader = with_role(d, "silence"), with_role(d, "read")
+    body = json.dumps({"matchers": {"alert": "heat_limit"}, "for_seconds": 60}).encode()
+    assert d.ask("POST", "/api/alerts/silence", body=body, **admin).status == 201
+    assert d.ask("POST", "/api/alerts/silence", body=body, **reader).status == 403
+    assert d.ask("POST", "/api/alerts/silence", body=body).status == 401  # of a stranger nothing is kept
+    d.wait_log("acted over the API who=silence what=/api/alerts/silence from=127.0.0.1 status=201")
+    d.wait_log("was refused over the API who=read what=/api/alerts/silence from=127.0.0.1 status=403")
+    events = eventually(lambda: len(e := d.get("/api/history/events?kind=audit", **admin).json()["events"]) == 2 and e, explain=d.log)
+    assert sorted((e["data"]["who"], e["data"]["status"], e["data"]["from"]) for e in events) == [("read", 403, "127.0.0.1"), ("silence", 201, "127.0.0.1")], events
+
+
 def test_other_addresses_need_a_token_or_a_clear_word(start, tmp_path):
     refused = subprocess.run([WHIRR, "serve", "--listen", "0.0.0.0:0", "--socket", "none", "--source", "sim", "--store", "none"],
                              env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
@@ -113,8 +172,8 @@ def test_a_cookie_is_a_session_and_not_the_token(guarded):
     assert d.get("/api/gpu/devices", Cookie=f"whirr_token={d.token}").status == 401
     # It is no token either, and ends on the server with the logout; others stay.
     assert d.get("/api/gpu/devices", Authorization="Bearer " + first.split("=")[1]).status == 401
-    assert d.get("/api/session", Cookie=first).json() == {"may_act": True, "signed_in": True}
-    assert d.get("/api/session", Authorization=f"Bearer {d.token}").json() == {"may_act": True, "signed_in": False}
+    assert d.get("/api/session", Cookie=first).json() == {"may_act": True, "signed_in": True, "roles": "admin"}
+    assert d.get("/api/session", Authorization=f"Bearer {d.token}").json() == {"may_act": True, "signed_in": False, "roles": "admin"}
     assert d.ask("POST", "/logout", Cookie=first).status == 303
     assert d.get("/api/gpu/devices", Cookie=first).status == 401
     assert d.get("/api/gpu/devices", Cookie=second).status == 200

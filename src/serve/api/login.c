@@ -71,12 +71,14 @@ void post_logout(struct exchange *x)
 
 void get_session(struct exchange *x)
 {
-    bool may_act = x->trust == TRUST_OWNER;
+    bool may_act = x->rights > (RIGHT_READ | RIGHT_COMMANDS);
+    char roles[ROLES_SIZE];
     AUTO_BUF struct buf out = BUF(128);
     struct json_writer j = JSON_WRITER(&out);
     jw_object(&j);
     jw_key_bool(&j, "may_act", may_act);
-    jw_key_bool(&j, "signed_in", may_act && http_cookie(x->request, SESSION_COOKIE).at);
+    jw_key_bool(&j, "signed_in", x->who[0] && http_cookie(x->request, SESSION_COOKIE).at);
+    jw_key_text(&j, "roles", rights_roles(x->rights, roles));
     jw_end(&j);
     exchange_json(x, 200, &out);
 }

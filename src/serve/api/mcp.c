@@ -106,7 +106,7 @@ static bool ask(struct exchange *x, struct mcp_request *r, struct str target)
     in->x = *x;
     in->x.request = &in->request;
     in->x.body = (struct str){0};
-    in->x.trust = TRUST_READER;
+    in->x.rights = RIGHT_READ;
     in->x.take = take_reply;
     if (router_find(&in->x))
         router_handle(&in->x);

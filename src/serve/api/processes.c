@@ -98,9 +98,12 @@ void get_processes(struct exchange *x)
     struct process_query q = {0};
     if (!ready_young_enough(x, x->server->options.max_age_ms) || !read_query(x, &q))
         return;
-    if (q.secrets && x->trust < TRUST_OWNER) {
-        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\"\r\n", "token_needed",
-                            "Whole command lines need the token.");
+    if (q.secrets && !(x->rights & RIGHT_COMMANDS)) {
+        if (x->who[0])
+            exchange_error(x, 403, "role_needed", "Whole command lines need the role commands.");
+        else
+            exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\"\r\n", "token_needed",
+                                "Whole command lines need a token with the role commands.");
         return;
     }
     q.filter.only = ready_which_gpu(x);

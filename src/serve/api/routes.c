@@ -10,6 +10,7 @@
 #include "format/prometheus/prometheus.h"
 #include "http/negotiate.h"
 #include "serve/api/assets.h"
+#include "serve/api/audit.h"
 #include "serve/api/core.h"
 #include "serve/api/health.h"
 #include "serve/api/history.h"
@@ -272,7 +273,7 @@ static void answer_by_part(struct exchange *x)
         return;
     AUTO_BUF struct buf out = BUF(PART_ANSWER_MAX);
     const struct part_request r = {
-        .body = x->body, .owner = x->trust == TRUST_OWNER, .http = x->request, .latest = x->server->data.latest};
+        .body = x->body, .owner = x->rights & RIGHT_COMMANDS, .http = x->request, .latest = x->server->data.latest};
     int status = x->route->answer(x->owner, &r, &out);
     exchange_json(x, status, &out);
 }
@@ -280,47 +281,47 @@ static void answer_by_part(struct exchange *x)
 #define JSON "application/json"
 
 const struct route server_routes[] = {
-    {"/", HTTP_GET, "text/html", TRUST_READER, get_page},
-    {"/api/gpu/devices", HTTP_GET, JSON, TRUST_READER, get_devices},
-    {"/api/gpu/driver", HTTP_GET, JSON, TRUST_READER, get_driver},
-    {"/api/gpu/metrics", HTTP_GET, JSON, TRUST_READER, get_metrics},
-    {"/api/gpu/summary", HTTP_GET, JSON, TRUST_READER, get_summary},
-    {"/api/health", HTTP_GET, JSON, TRUST_READER, get_health},
-    {"/api/history", HTTP_GET, NULL, TRUST_READER, get_history},
-    {"/api/history/events", HTTP_GET, NULL, TRUST_READER, get_history_events},
-    {"/api/history/limits", HTTP_GET, JSON, TRUST_READER, get_history_limits},
-    {"/api/history/processes", HTTP_GET, NULL, TRUST_READER, get_history_processes},
-    {"/api/processes", HTTP_GET, JSON, TRUST_READER, get_processes},
-    {"/api/report", HTTP_GET, JSON, TRUST_READER, get_report},
-    {"/api/resources", HTTP_GET, JSON, TRUST_READER, get_resources},
-    {"/api/session", HTTP_GET, JSON, TRUST_READER, get_session},
-    {"/api/snapshot", HTTP_GET, NULL, TRUST_READER, get_snapshot},
-    {"/api/source/release", HTTP_POST, JSON, TRUST_OWNER, post_release},
-    {"/api/system/gpu-stats", HTTP_GET, JSON, TRUST_READER, get_stats},
-    {"/api/system/gpu-stats/history", HTTP_GET, JSON, TRUST_READER, get_stats_history},
-    {"/api/why", HTTP_GET, JSON, TRUST_READER, get_why},
-    {"/api/why/cpu", HTTP_GET, JSON, TRUST_READER, get_why_cpu},
-    {"/api/widget", HTTP_GET, JSON, TRUST_READER, get_widget},
-    {"/badge.svg", HTTP_GET, NULL, TRUST_READER, get_badge},
-    {"/docs", HTTP_GET, NULL, TRUST_READER, get_docs},
-    {"/fleet", HTTP_GET, "text/html", TRUST_READER, get_fleet_page},
-    {"/icon.svg", HTTP_GET, NULL, TRUST_NONE, get_icon},
-    {"/login", HTTP_GET, "text/html", TRUST_NONE, get_login},
-    {"/login", HTTP_POST, "text/html", TRUST_NONE, post_login},
-    {"/logout", HTTP_POST, "text/html", TRUST_NONE, post_logout},
-    {"/mcp", HTTP_POST, NULL, TRUST_READER, post_mcp},
-    {"/metrics", HTTP_GET, NULL, TRUST_READER, get_prometheus},
-    {"/openapi.json", HTTP_GET, JSON, TRUST_READER, get_openapi},
-    {"/plain", HTTP_GET, "text/html", TRUST_READER, get_plain},
-    {"/socket.io/", HTTP_GET | HTTP_POST, NULL, TRUST_READER, handle_socketio, true},
-    {"/style.css", HTTP_GET, NULL, TRUST_NONE, get_style},
-    {"/tile", HTTP_GET, "text/html", TRUST_READER, get_tile},
-    {"/ws", HTTP_GET, NULL, TRUST_READER, get_ws, true},
+    {"/", HTTP_GET, "text/html", RIGHT_READ, get_page},
+    {"/api/gpu/devices", HTTP_GET, JSON, RIGHT_READ, get_devices},
+    {"/api/gpu/driver", HTTP_GET, JSON, RIGHT_READ, get_driver},
+    {"/api/gpu/metrics", HTTP_GET, JSON, RIGHT_READ, get_metrics},
+    {"/api/gpu/summary", HTTP_GET, JSON, RIGHT_READ, get_summary},
+    {"/api/health", HTTP_GET, JSON, RIGHT_READ, get_health},
+    {"/api/history", HTTP_GET, NULL, RIGHT_READ, get_history},
+    {"/api/history/events", HTTP_GET, NULL, RIGHT_READ, get_history_events},
+    {"/api/history/limits", HTTP_GET, JSON, RIGHT_READ, get_history_limits},
+    {"/api/history/processes", HTTP_GET, NULL, RIGHT_READ, get_history_processes},
+    {"/api/processes", HTTP_GET, JSON, RIGHT_READ, get_processes},
+    {"/api/report", HTTP_GET, JSON, RIGHT_READ, get_report},
+    {"/api/resources", HTTP_GET, JSON, RIGHT_READ, get_resources},
+    {"/api/session", HTTP_GET, JSON, RIGHT_READ, get_session},
+    {"/api/snapshot", HTTP_GET, NULL, RIGHT_READ, get_snapshot},
+    {"/api/source/release", HTTP_POST, JSON, RIGHT_ADMIN, post_release},
+    {"/api/system/gpu-stats", HTTP_GET, JSON, RIGHT_READ, get_stats},
+    {"/api/system/gpu-stats/history", HTTP_GET, JSON, RIGHT_READ, get_stats_history},
+    {"/api/why", HTTP_GET, JSON, RIGHT_READ, get_why},
+    {"/api/why/cpu", HTTP_GET, JSON, RIGHT_READ, get_why_cpu},
+    {"/api/widget", HTTP_GET, JSON, RIGHT_READ, get_widget},
+    {"/badge.svg", HTTP_GET, NULL, RIGHT_READ, get_badge},
+    {"/docs", HTTP_GET, NULL, RIGHT_READ, get_docs},
+    {"/fleet", HTTP_GET, "text/html", RIGHT_READ, get_fleet_page},
+    {"/icon.svg", HTTP_GET, NULL, RIGHT_NONE, get_icon},
+    {"/login", HTTP_GET, "text/html", RIGHT_NONE, get_login},
+    {"/login", HTTP_POST, "text/html", RIGHT_NONE, post_login},
+    {"/logout", HTTP_POST, "text/html", RIGHT_NONE, post_logout},
+    {"/mcp", HTTP_POST, NULL, RIGHT_READ, post_mcp},
+    {"/metrics", HTTP_GET, NULL, RIGHT_READ, get_prometheus},
+    {"/openapi.json", HTTP_GET, JSON, RIGHT_READ, get_openapi},
+    {"/plain", HTTP_GET, "text/html", RIGHT_READ, get_plain},
+    {"/socket.io/", HTTP_GET | HTTP_POST, NULL, RIGHT_READ, handle_socketio, true},
+    {"/style.css", HTTP_GET, NULL, RIGHT_NONE, get_style},
+    {"/tile", HTTP_GET, "text/html", RIGHT_READ, get_tile},
+    {"/ws", HTTP_GET, NULL, RIGHT_READ, get_ws, true},
 };
 const size_t server_route_count = ARRAY_LEN(server_routes);
 
 /* Embedded files, wherever they are. */
-static const struct route file_route = {.methods = HTTP_GET, .least = TRUST_READER, .handle = get_asset};
+static const struct route file_route = {.methods = HTTP_GET, .needs = RIGHT_READ, .handle = get_asset};
 
 static bool table(const struct exchange *x, size_t i, struct route_table *ret)
 {
@@ -340,4 +341,5 @@ static bool table(const struct exchange *x, size_t i, struct route_table *ret)
 /* What a browser loads for a page of another site is answered for nothing: the page cannot read it. */
 static const char *const data_paths[] = {"/api/", "/metrics", NULL};
 
-const struct site_ops server_site_ops = {.table = table, .reply_login = reply_login, .data_paths = data_paths};
+const struct site_ops server_site_ops = {
+    .table = table, .reply_login = reply_login, .acted = audit_acted, .data_paths = data_paths};

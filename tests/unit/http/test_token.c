@@ -44,8 +44,8 @@ static void a_token_is_known_by_its_hash_alone(void **state)
     assert_int_equal(token_file_load(&f, path, NULL), 0);
     assert_int_equal(f.count, 0);
     char text[TOKEN_TEXT_SIZE], other[TOKEN_TEXT_SIZE];
-    assert_int_equal(token_file_add(&f, "laptop", (struct wall){1000}, text, NULL), 0);
-    assert_int_equal(token_file_add(&f, "ci", (struct wall){2000}, other, NULL), 0);
+    assert_int_equal(token_file_add(&f, "laptop", &(struct token_grant){.now = {1000}, .rights = RIGHTS_ALL}, text, NULL), 0);
+    assert_int_equal(token_file_add(&f, "ci", &(struct token_grant){.now = {2000}, .rights = RIGHTS_ALL}, other, NULL), 0);
     assert_string_not_equal(text, other);
     assert_int_equal(strncmp(text, "whirr_", 6), 0);
     assert_int_equal(strlen(text), 6 + 64);
@@ -75,10 +75,10 @@ static void names_are_unique_and_plain(void **state)
     unlink(path);
     token_file_load(&f, path, NULL);
     char text[TOKEN_TEXT_SIZE];
-    assert_int_equal(token_file_add(&f, "a", (struct wall){1}, text, NULL), 0);
-    assert_int_equal(token_file_add(&f, "a", (struct wall){1}, text, NULL), -EEXIST);
-    assert_int_equal(token_file_add(&f, "a b", (struct wall){1}, text, NULL), -EINVAL);
-    assert_int_equal(token_file_add(&f, "", (struct wall){1}, text, NULL), -EINVAL);
+    assert_int_equal(token_file_add(&f, "a", &(struct token_grant){.now = {1}, .rights = RIGHTS_ALL}, text, NULL), 0);
+    assert_int_equal(token_file_add(&f, "a", &(struct token_grant){.now = {1}, .rights = RIGHTS_ALL}, text, NULL), -EEXIST);
+    assert_int_equal(token_file_add(&f, "a b", &(struct token_grant){.now = {1}, .rights = RIGHTS_ALL}, text, NULL), -EINVAL);
+    assert_int_equal(token_file_add(&f, "", &(struct token_grant){.now = {1}, .rights = RIGHTS_ALL}, text, NULL), -EINVAL);
     assert_int_equal(token_file_remove(&f, "b", NULL), -ENOENT);
     assert_int_equal(token_file_remove(&f, "a", NULL), 0);
     assert_null(token_file_check(&f, str_from(text)));
@@ -92,7 +92,7 @@ static void a_changed_file_is_noticed_and_a_bad_one_is_not_used(void **state)
     token_file_load(&f, path, NULL);
     token_file_load(&writer, path, NULL);
     char text[TOKEN_TEXT_SIZE];
-    assert_int_equal(token_file_add(&writer, "new", (struct wall){1}, text, NULL), 0);
+    assert_int_equal(token_file_add(&writer, "new", &(struct token_grant){.now = {1}, .rights = RIGHTS_ALL}, text, NULL), 0);
     assert_null(token_file_check(&f, str_from(text)));
     token_file_refresh(&f);
     assert_non_null(token_file_check(&f, str_from(text)));

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The audit log.
+ */
+#include "serve/api/audit.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+#include "base/json_writer.h"
+#include "base/log.h"
+#include "serve/api/core.h"
+#include "store/service/service.h"
+
+static void place_of(const struct exchange *x, char text[INET6_ADDRSTRLEN])
+{
+    const struct in6_addr *from = &x->conn->peer;
+    if (x->conn->listener->is_unix)
+        snprintf(text, INET6_ADDRSTRLEN, "the Unix socket");
+    else if (IN6_IS_ADDR_V4MAPPED(from))
+        inet_ntop(AF_INET, &from->s6_addr[12], text, INET6_ADDRSTRLEN);
+    else
+        inet_ntop(AF_INET6, from, text, INET6_ADDRSTRLEN);
+}
+
+void audit_acted(const struct exchange *x, int status)
+{
+    char from[INET6_ADDRSTRLEN] = "", text[512];
+    struct store_service *store = x->server->parts.store;
+    if (!x->who[0])
+        return;
+    place_of(x, from);
+    const char *place = from, *who = x->who, *what = x->request->path;
+    log_info(status < 400 ? "acted over the API" : "was refused over the API", LOG_TEXT("who", who), LOG_TEXT("what", what),
+             LOG_TEXT("from", place), LOG_INT("status", status));
+    if (!store)
+        return;
+    AUTO_BUF struct buf data = BUF(4096);
+    struct json_writer j = JSON_WRITER(&data);
+    jw_object(&j);
+    jw_key_text(&j, "who", x->who);
+    jw_key_text(&j, "what", x->request->path);
+    jw_key_text(&j, "from", from);
+    jw_key_int(&j, "status", status);
+    jw_end(&j);
+    snprintf(text, sizeof text, "%s from %s: %s %s (%d)", x->who, from, x->request->path, status < 400 ? "done" : "refused",
+             status);
+    store_service_event(store, &(struct store_event){.at = clock_wall(&clock_system),
+                                                     .gpu_index = -1,
+                                                     .kind = "audit",
+                                                     .severity = "info",
+                                                     .text = text,
+                                                     .data = data.failed ? NULL : buf_view(&data).at});
+}
