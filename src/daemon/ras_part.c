@@ -47,14 +47,14 @@ static bool ask_job(struct ras_part *r, const struct job *job, int64_t *rank)
 {
     for (size_t i = 0, tried = 0; i < job->count && tried < LISTENERS_TRIED && !r->poller.stop; i++) {
         const struct process *p = job->members[i].process;
-        char address[LISTEN_ADDRESS_SIZE];
+        struct listening socket;
         struct ras_report report;
         struct error err = {0};
         uint16_t port = p->visible && !job->members[i].gpu->simulated ? port_of(r, p->pid) : 0;
-        if (!port || !process_listens(r->poller.env, p->pid, port, address))
+        if (!port || !process_listens(r->poller.env, p->pid, port, &socket))
             continue;
         tried++;
-        if (ras_ask(address, port, ASK_WITHIN_MS, &r->poller.stop, &report, &err) < 0)
+        if (ras_ask(socket.address, port, ASK_WITHIN_MS, &r->poller.stop, &report, &err) < 0)
             continue;
         if (report.missing_count)
             *rank = report.missing[0].rank;

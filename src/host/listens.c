@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "host/procfs.h"
 
-enum { INODES_MAX = 512, FDS_MAX = 8192, TABLE_MAX = 4 << 20, LISTENING = 0x0a, STAT_SIZE = 2048 };
+enum { INODES_MAX = 512, FDS_MAX = 8192, TABLE_MAX = 512 << 10, LISTENING = 0x0a, STAT_SIZE = 2048 };
 
 static bool read_stat(const struct env *env, int32_t pid, char text[STAT_SIZE], struct proc_stat *ret)
 {
@@ -50,22 +50,33 @@ static bool same_network(const struct env *env, int32_t pid)
     return network_of(env, pid, its) && file_read_link(env, "/proc/self/ns/net", ours, sizeof ours) > 0 && strcmp(its, ours) == 0;
 }
 
-static size_t list_sockets(const struct env *env, int32_t pid, uint64_t *inodes)
+/* The socket behind a file of a process. */
+static bool socket_of(const struct env *env, int32_t pid, const char *fd, uint64_t *inode)
 {
     char path[64], target[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%.16s", pid, fd);
+    ssize_t n = file_read_link(env, path, target, sizeof target);
+    struct str link = {target, n > 0 ? (size_t)n : 0};
+    return str_starts(link, "socket:[") && str_ends(link, "]") && str_to_u64((struct str){link.at + 8, link.len - 9}, inode);
+}
+
+/* fds: may be NULL. */
+static size_t list_sockets(const struct env *env, int32_t pid, uint64_t *inodes, int *fds)
+{
+    char path[64];
     size_t count = 0;
+    int64_t fd;
     snprintf(path, sizeof path, "/proc/%d/fd", pid);
     AUTO_DIR DIR *dir = dir_open(env, path);
     for (int i = 0; dir && i < FDS_MAX && count < INODES_MAX; i++) {
         const struct dirent *e = readdir(dir);
         if (!e)
             break;
-        snprintf(path, sizeof path, "/proc/%d/fd/%.16s", pid, e->d_name);
-        ssize_t n = e->d_name[0] == '.' ? 0 : file_read_link(env, path, target, sizeof target);
-        struct str link = {target, n > 0 ? (size_t)n : 0};
-        if (str_starts(link, "socket:[") && str_ends(link, "]") &&
-            str_to_u64((struct str){link.at + 8, link.len - 9}, &inodes[count]))
-            count++;
+        if (!str_to_i64(str_from(e->d_name), &fd) || !socket_of(env, pid, e->d_name, &inodes[count]))
+            continue;
+        if (fds)
+            fds[count] = (int)fd;
+        count++;
     }
     return count;
 }
@@ -107,10 +118,10 @@ static bool listens_read_line(struct str line, struct str *local, uint64_t *inod
     return str_to_cursor(word[3], &state) && state == LISTENING && str_to_u64(word[9], inode);
 }
 
-static bool is_among(const uint64_t *inodes, size_t count, uint64_t inode)
+static bool is_among(const uint64_t *inodes, size_t count, uint64_t inode, size_t *at)
 {
-    for (size_t i = 0; i < count; i++)
-        if (inodes[i] == inode)
+    for (*at = 0; *at < count; (*at)++)
+        if (inodes[*at] == inode)
             return true;
     return false;
 }
@@ -124,19 +135,18 @@ static ssize_t read_table(const struct env *env, int32_t pid, const char *table,
 }
 
 static bool is_listed(const struct env *env, int32_t pid, const char *table, const uint64_t *inodes, size_t count, uint16_t wanted,
-                      char address[LISTEN_ADDRESS_SIZE])
+                      struct listening *ret, size_t *at)
 {
-    char reached[LISTEN_ADDRESS_SIZE];
     AUTO_FREE char *text = malloc(TABLE_MAX);
     ssize_t len = text ? read_table(env, pid, table, text) : -ENOMEM;
     struct str rest = {text, len > 0 ? (size_t)len : 0}, line, local;
     while (str_cut(&rest, '\n', &line)) {
         uint16_t port;
         uint64_t inode;
-        if (!listens_read_line(line, &local, &inode) || !is_among(inodes, count, inode))
+        if (!listens_read_line(line, &local, &inode) || !is_among(inodes, count, inode, at))
             continue;
-        if (read_local(local, &port, reached) && port == wanted) {
-            str_copy(address, LISTEN_ADDRESS_SIZE, str_from(reached));
+        if (read_local(local, &port, ret->address) && port == wanted) {
+            ret->inode = inode;
             return true;
         }
     }
@@ -157,7 +167,7 @@ bool process_is_server(const struct env *env, int32_t pid, struct mono now, stru
     enum { AGAIN_MS = 5000 };
     uint64_t inodes[INODES_MAX];
     char network[64] = "";
-    size_t sockets = list_sockets(env, pid, inodes);
+    size_t sockets = list_sockets(env, pid, inodes, NULL), at;
     if (!sockets)
         return false;
     if (!network_of(env, pid, network) || strcmp(network, known->network) != 0 || mono_since_ms(now, known->read_at) >= AGAIN_MS) {
@@ -168,15 +178,28 @@ bool process_is_server(const struct env *env, int32_t pid, struct mono now, stru
         add_listeners(env, pid, "tcp6", known);
     }
     for (size_t i = 0; i < sockets; i++)
-        if (is_among(known->inodes, known->count, inodes[i]))
+        if (is_among(known->inodes, known->count, inodes[i], &at))
             return true;
     return false;
 }
 
-bool process_listens(const struct env *env, int32_t pid, uint16_t port, char address[LISTEN_ADDRESS_SIZE])
+bool process_listens(const struct env *env, int32_t pid, uint16_t port, struct listening *ret)
 {
     uint64_t inodes[INODES_MAX];
-    size_t sockets = same_network(env, pid) && !is_stopped(env, pid) ? list_sockets(env, pid, inodes) : 0;
-    return sockets && (is_listed(env, pid, "tcp", inodes, sockets, port, address) ||
-                       is_listed(env, pid, "tcp6", inodes, sockets, port, address));
+    int fds[INODES_MAX];
+    size_t sockets = same_network(env, pid) && !is_stopped(env, pid) ? list_sockets(env, pid, inodes, fds) : 0, at;
+    *ret = (struct listening){0};
+    if (!sockets || (!is_listed(env, pid, "tcp", inodes, sockets, port, ret, &at) &&
+                     !is_listed(env, pid, "tcp6", inodes, sockets, port, ret, &at)))
+        return false;
+    ret->fd = fds[at];
+    return true;
+}
+
+bool process_still_listens(const struct env *env, int32_t pid, const struct listening *socket)
+{
+    char fd[16];
+    uint64_t inode;
+    snprintf(fd, sizeof fd, "%d", socket->fd);
+    return socket_of(env, pid, fd, &inode) && inode == socket->inode && !is_stopped(env, pid);
 }

@@ -20,10 +20,19 @@ struct listeners {
     uint64_t inodes[LISTENERS_MAX];
 };
 
-/* "127.0.0.1", "[::1]". False: it does not listen there, only on an address of the network or in a network of its own, may not be
+/* A socket that listens, and of a process. */
+struct listening {
+    char address[LISTEN_ADDRESS_SIZE]; /* "127.0.0.1", "[::1]" */
+    int fd;
+    uint64_t inode;
+};
+
+/* False: it does not listen there, only on an address of the network or in a network of its own, may not be
  * looked at, or is stopped: connections would pile up in front of it. It counts only if the process itself holds the socket:
  * another server on a usual port, or on another loopback address with the same port, is not taken for it. */
-bool process_listens(const struct env *env, int32_t pid, uint16_t port, char address[LISTEN_ADDRESS_SIZE]);
+bool process_listens(const struct env *env, int32_t pid, uint16_t port, struct listening *ret);
+/* It has the same socket still, and is not stopped: without a look at the kernel's table. */
+bool process_still_listens(const struct env *env, int32_t pid, const struct listening *socket);
 /* It listens on a TCP port of its network, whichever. False also where it may not be looked at. `known` is from the last seconds,
  * or is read. */
 bool process_is_server(const struct env *env, int32_t pid, struct mono now, struct listeners *known);

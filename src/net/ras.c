@@ -8,20 +8,15 @@
  */
 #include "net/ras.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
+#include "net/talk.h"
 
-enum { LINE_MAX_LEN = 256, SLICE_MS = 100, RANKS_MAX = 1 << 20 };
+enum { LINE_MAX_LEN = 256, RANKS_MAX = 1 << 20 };
 
 /* ---- the answer ---- */
 
@@ -78,79 +73,17 @@ bool ras_port(struct str address, uint16_t *ret)
 
 /* ---- the connection ---- */
 
-struct talk {
-    int fd;
-    struct mono until;
-    const _Atomic bool *cancel;
-};
-
-/* 0: ready. In slices, so that a daemon that ends does not wait. */
-static int talk_wait(const struct talk *t, short events)
-{
-    for (;;) {
-        int64_t left = -mono_since_ms(clock_mono(&clock_system), t->until);
-        struct pollfd p = {.fd = t->fd, .events = events};
-        if (t->cancel && atomic_load(t->cancel))
-            return -ECANCELED;
-        if (left <= 0)
-            return -ETIMEDOUT;
-        int rc = poll(&p, 1, (int)MIN_OF(left, (int64_t)SLICE_MS));
-        if (rc > 0)
-            return 0;
-        if (rc < 0 && errno != EINTR)
-            return -errno;
-    }
-}
-
-static int talk_open(struct talk *t, const char *address, uint16_t port)
-{
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
-    bool is_six = address[0] == '[';
-    if (!is_six && inet_pton(AF_INET, address, &four.sin_addr) != 1)
-        return -EINVAL;
-    t->fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (t->fd < 0)
-        return -errno;
-    const struct sockaddr *to = is_six ? (const struct sockaddr *)&six : (const struct sockaddr *)&four;
-    if (connect(t->fd, to, is_six ? sizeof six : sizeof four) == 0)
-        return 0;
-    if (errno != EINPROGRESS)
-        return -errno;
-    int rc = talk_wait(t, POLLOUT), error = 0;
-    socklen_t size = sizeof error;
-    if (rc == 0 && getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
-        return -errno;
-    return rc ? rc : -error;
-}
-
-static int talk_say(const struct talk *t, const char *line)
-{
-    for (size_t sent = 0, len = strlen(line); sent < len;) {
-        int rc = talk_wait(t, POLLOUT);
-        ssize_t n = rc == 0 ? send(t->fd, line + sent, len - sent, MSG_NOSIGNAL) : rc;
-        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
-            return rc < 0 ? rc : -errno;
-        sent += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* One byte at a time: what is behind the line is the next answer. */
 static int talk_line(const struct talk *t, char line[LINE_MAX_LEN])
 {
-    for (size_t len = 0; len + 1 < LINE_MAX_LEN;) {
-        int rc = talk_wait(t, POLLIN);
-        ssize_t n = rc == 0 ? recv(t->fd, line + len, 1, 0) : rc;
-        if (n == 0)
-            return -ECONNRESET;
-        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
-            return rc < 0 ? rc : -errno;
-        if (n > 0 && line[len] == '\n') {
+    for (size_t len = 0; len + 1 < LINE_MAX_LEN; len++) {
+        ssize_t n = talk_hear(t, line + len, 1);
+        if (n <= 0)
+            return n < 0 ? (int)n : -ECONNRESET;
+        if (line[len] == '\n') {
             line[len] = '\0';
             return 0;
         }
-        len += n > 0;
     }
     return -EPROTO;
 }
@@ -159,14 +92,10 @@ static int talk_rest(const struct talk *t, struct buf *out)
 {
     char piece[16384];
     for (;;) {
-        int rc = talk_wait(t, POLLIN);
-        ssize_t n = rc == 0 ? recv(t->fd, piece, sizeof piece, 0) : rc;
-        if (n == 0)
-            return out->failed ? -EFBIG : 0;
-        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
-            return rc < 0 ? rc : -errno;
-        if (n > 0)
-            buf_str(out, (struct str){piece, (size_t)n});
+        ssize_t n = talk_hear(t, piece, sizeof piece);
+        if (n <= 0)
+            return (int)n;
+        buf_str(out, (struct str){piece, (size_t)n});
         if (out->failed)
             return -EFBIG;
     }
@@ -184,17 +113,15 @@ static int talk_expect(const struct talk *t, const char *question, const char *a
 int ras_ask(const char *address, uint16_t port, int64_t timeout_ms, const _Atomic bool *cancel, struct ras_report *ret,
             struct error *err)
 {
-    struct mono now = clock_mono(&clock_system);
-    struct talk t = {.fd = -1, .until = {now.ns + timeout_ms * NS_PER_MS}, .cancel = cancel};
+    struct talk t;
     AUTO_BUF struct buf answer = BUF(RAS_ANSWER_MAX);
-    int rc = talk_open(&t, address, port);
+    int rc = talk_open(&t, address, port, timeout_ms, cancel);
     rc = rc < 0 ? rc : talk_expect(&t, "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL ", -EPROTO);
     rc = rc < 0 ? rc : talk_expect(&t, "TIMEOUT 3\n", "OK", -EPROTO);
     rc = rc < 0 ? rc : talk_expect(&t, "SET FORMAT json\n", "OK", -ENOTSUP);
     rc = rc < 0 ? rc : talk_say(&t, "STATUS\n");
     rc = rc < 0 ? rc : talk_rest(&t, &answer);
-    if (t.fd >= 0)
-        close(t.fd);
+    talk_close(&t);
     rc = rc < 0 ? rc : ras_parse(buf_view(&answer), ret);
     return rc < 0 ? error_set(err, rc, "NCCL's RAS at %s:%u: %s", address, port, strerror(-rc)) : 0;
 }

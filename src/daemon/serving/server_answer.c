@@ -36,67 +36,72 @@ enum quantity {
     QUANTITIES
 };
 
+#define TEXT(literal)                  \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
+
 /* Without what all names of a server begin with. Of two names of one quantity the first one counts that is there: the other is that
  * of older versions. */
 static const struct sample_name {
     enum model_server kind;
     enum quantity quantity;
-    const char *name;
+    struct str name;
     const char *label, *value; /* which the sample has to have; NULL: none */
 } names[] = {
-    {SERVER_VLLM, RUNNING, "num_requests_running", NULL, NULL},
-    {SERVER_VLLM, WAITING, "num_requests_waiting", NULL, NULL},
-    {SERVER_VLLM, KV, "kv_cache_usage_perc", NULL, NULL},
-    {SERVER_VLLM, KV, "gpu_cache_usage_perc", NULL, NULL}, /* before 0.9.2 */
-    {SERVER_VLLM, PREEMPTED, "num_preemptions_total", NULL, NULL},
-    {SERVER_VLLM, GENERATED, "generation_tokens_total", NULL, NULL},
-    {SERVER_VLLM, PROMPT, "prompt_tokens_total", NULL, NULL},
-    {SERVER_VLLM, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
-    {SERVER_VLLM, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
-    {SERVER_VLLM, TOKEN_SUM, "inter_token_latency_seconds_sum", NULL, NULL},
-    {SERVER_VLLM, TOKEN_COUNT, "inter_token_latency_seconds_count", NULL, NULL},
-    {SERVER_VLLM, TOKEN_SUM, "time_per_output_token_seconds_sum", NULL, NULL}, /* before 0.15 */
-    {SERVER_VLLM, TOKEN_COUNT, "time_per_output_token_seconds_count", NULL, NULL},
-    {SERVER_VLLM, PREFIX_HITS, "prefix_cache_hits_total", NULL, NULL},
-    {SERVER_VLLM, PREFIX_QUERIES, "prefix_cache_queries_total", NULL, NULL},
-    {SERVER_VLLM, PREFIX_HITS, "gpu_prefix_cache_hits_total", NULL, NULL},
-    {SERVER_VLLM, PREFIX_QUERIES, "gpu_prefix_cache_queries_total", NULL, NULL},
-    {SERVER_SGLANG, RUNNING, "num_running_reqs", NULL, NULL},
-    {SERVER_SGLANG, WAITING, "num_queue_reqs", NULL, NULL},
-    {SERVER_SGLANG, KV, "token_usage", NULL, NULL},
-    {SERVER_SGLANG, PREEMPTED, "num_retracted_requests_total", NULL, NULL},
-    {SERVER_SGLANG, GENERATED, "realtime_tokens_total", "mode", "decode"}, /* since 0.5.7 */
-    {SERVER_SGLANG, GENERATED_AT_END, "generation_tokens_total", NULL, NULL},
-    {SERVER_SGLANG, SPEED, "gen_throughput", NULL, NULL},
-    {SERVER_SGLANG, PROMPT_AT_END, "prompt_tokens_total", NULL, NULL},
-    {SERVER_SGLANG, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
-    {SERVER_SGLANG, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
-    {SERVER_SGLANG, TOKEN_SUM, "inter_token_latency_seconds_sum", NULL, NULL},
-    {SERVER_SGLANG, TOKEN_COUNT, "inter_token_latency_seconds_count", NULL, NULL},
-    {SERVER_SGLANG, PREFIX_RATE, "cache_hit_rate", NULL, NULL},
-    {SERVER_TENSORRT_LLM, RUNNING, "num_requests_running", NULL, NULL},
-    {SERVER_TENSORRT_LLM, WAITING, "num_requests_waiting", NULL, NULL},
-    {SERVER_TENSORRT_LLM, KV, "kv_cache_utilization", NULL, NULL},
-    {SERVER_TENSORRT_LLM, GENERATED_AT_END, "generation_tokens_total", NULL, NULL},
-    {SERVER_TENSORRT_LLM, PROMPT_AT_END, "prompt_tokens_total", NULL, NULL},
-    {SERVER_TENSORRT_LLM, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
-    {SERVER_TENSORRT_LLM, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
-    {SERVER_TENSORRT_LLM, TOKEN_SUM, "time_per_output_token_seconds_sum", NULL, NULL},
-    {SERVER_TENSORRT_LLM, TOKEN_COUNT, "time_per_output_token_seconds_count", NULL, NULL},
-    {SERVER_TENSORRT_LLM, PREFIX_RATE, "kv_cache_hit_rate", NULL, NULL},
-    {SERVER_LMDEPLOY, RUNNING, "num_requests_running", NULL, NULL},
-    {SERVER_LMDEPLOY, WAITING, "num_requests_waiting", NULL, NULL},
-    {SERVER_LMDEPLOY, KV, "gpu_cache_usage_perc", NULL, NULL},
-    {SERVER_LMDEPLOY, GENERATED, "generation_tokens_total", NULL, NULL},
-    {SERVER_LMDEPLOY, PROMPT, "prompt_tokens_total", NULL, NULL},
-    {SERVER_LMDEPLOY, FIRST_SUM, "time_to_first_token_seconds_sum", NULL, NULL},
-    {SERVER_LMDEPLOY, FIRST_COUNT, "time_to_first_token_seconds_count", NULL, NULL},
-    {SERVER_TGI, RUNNING, "batch_current_size", NULL, NULL},
-    {SERVER_TGI, WAITING, "queue_size", NULL, NULL},
-    {SERVER_TGI, GENERATED_AT_END, "request_generated_tokens_sum", NULL, NULL},
-    {SERVER_TGI, PROMPT_AT_END, "request_input_length_sum", NULL, NULL},
-    {SERVER_TRITON, WAITING, "inference_pending_request_count", NULL, NULL},
-    {SERVER_TRITON, KV, "trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "fraction"},
+    {SERVER_VLLM, RUNNING, TEXT("num_requests_running"), NULL, NULL},
+    {SERVER_VLLM, WAITING, TEXT("num_requests_waiting"), NULL, NULL},
+    {SERVER_VLLM, KV, TEXT("kv_cache_usage_perc"), NULL, NULL},
+    {SERVER_VLLM, KV, TEXT("gpu_cache_usage_perc"), NULL, NULL}, /* before 0.9.2 */
+    {SERVER_VLLM, PREEMPTED, TEXT("num_preemptions_total"), NULL, NULL},
+    {SERVER_VLLM, GENERATED, TEXT("generation_tokens_total"), NULL, NULL},
+    {SERVER_VLLM, PROMPT, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_VLLM, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
+    {SERVER_VLLM, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
+    {SERVER_VLLM, TOKEN_SUM, TEXT("inter_token_latency_seconds_sum"), NULL, NULL},
+    {SERVER_VLLM, TOKEN_COUNT, TEXT("inter_token_latency_seconds_count"), NULL, NULL},
+    {SERVER_VLLM, TOKEN_SUM, TEXT("time_per_output_token_seconds_sum"), NULL, NULL}, /* before 0.15 */
+    {SERVER_VLLM, TOKEN_COUNT, TEXT("time_per_output_token_seconds_count"), NULL, NULL},
+    {SERVER_VLLM, PREFIX_HITS, TEXT("prefix_cache_hits_total"), NULL, NULL},
+    {SERVER_VLLM, PREFIX_QUERIES, TEXT("prefix_cache_queries_total"), NULL, NULL},
+    {SERVER_VLLM, PREFIX_HITS, TEXT("gpu_prefix_cache_hits_total"), NULL, NULL},
+    {SERVER_VLLM, PREFIX_QUERIES, TEXT("gpu_prefix_cache_queries_total"), NULL, NULL},
+    {SERVER_SGLANG, RUNNING, TEXT("num_running_reqs"), NULL, NULL},
+    {SERVER_SGLANG, WAITING, TEXT("num_queue_reqs"), NULL, NULL},
+    {SERVER_SGLANG, KV, TEXT("token_usage"), NULL, NULL},
+    {SERVER_SGLANG, PREEMPTED, TEXT("num_retracted_requests_total"), NULL, NULL},
+    {SERVER_SGLANG, GENERATED, TEXT("realtime_tokens_total"), "mode", "decode"}, /* since 0.5.7 */
+    {SERVER_SGLANG, GENERATED_AT_END, TEXT("generation_tokens_total"), NULL, NULL},
+    {SERVER_SGLANG, SPEED, TEXT("gen_throughput"), NULL, NULL},
+    {SERVER_SGLANG, PROMPT_AT_END, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_SGLANG, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
+    {SERVER_SGLANG, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
+    {SERVER_SGLANG, TOKEN_SUM, TEXT("inter_token_latency_seconds_sum"), NULL, NULL},
+    {SERVER_SGLANG, TOKEN_COUNT, TEXT("inter_token_latency_seconds_count"), NULL, NULL},
+    {SERVER_SGLANG, PREFIX_RATE, TEXT("cache_hit_rate"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, RUNNING, TEXT("num_requests_running"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, WAITING, TEXT("num_requests_waiting"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, KV, TEXT("kv_cache_utilization"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, GENERATED_AT_END, TEXT("generation_tokens_total"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, PROMPT_AT_END, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, TOKEN_SUM, TEXT("time_per_output_token_seconds_sum"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, TOKEN_COUNT, TEXT("time_per_output_token_seconds_count"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, PREFIX_RATE, TEXT("kv_cache_hit_rate"), NULL, NULL},
+    {SERVER_LMDEPLOY, RUNNING, TEXT("num_requests_running"), NULL, NULL},
+    {SERVER_LMDEPLOY, WAITING, TEXT("num_requests_waiting"), NULL, NULL},
+    {SERVER_LMDEPLOY, KV, TEXT("gpu_cache_usage_perc"), NULL, NULL},
+    {SERVER_LMDEPLOY, GENERATED, TEXT("generation_tokens_total"), NULL, NULL},
+    {SERVER_LMDEPLOY, PROMPT, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_LMDEPLOY, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
+    {SERVER_LMDEPLOY, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
+    {SERVER_TGI, RUNNING, TEXT("batch_current_size"), NULL, NULL},
+    {SERVER_TGI, WAITING, TEXT("queue_size"), NULL, NULL},
+    {SERVER_TGI, GENERATED_AT_END, TEXT("request_generated_tokens_sum"), NULL, NULL},
+    {SERVER_TGI, PROMPT_AT_END, TEXT("request_input_length_sum"), NULL, NULL},
+    {SERVER_TRITON, WAITING, TEXT("inference_pending_request_count"), NULL, NULL},
+    {SERVER_TRITON, KV, TEXT("trt_llm_kv_cache_block_metrics"), "kv_cache_block_type", "fraction"},
 };
 
 static const char *const prefixes[SERVER_COUNT] = {
@@ -110,7 +115,7 @@ static const char *const prefixes[SERVER_COUNT] = {
 struct seen {
     bool found, spoiled;
     double sum, most;
-    double of_rank[RANKS_MAX]; /* of SGLang's replicas */
+    double *of_rank; /* of SGLang's replicas; NULL: engines are added up */
 };
 
 /* "{labels} value [time]" behind a name. A label may hold blanks and braces: the value stands behind the last brace. */
@@ -141,49 +146,68 @@ static bool find_label(struct str labels, const char *name, struct str *value)
 }
 
 /* Engines are added up. Tensor and pipeline ranks of SGLang repeat the figures of their replica. */
-static void add_sample(struct seen *seen, struct str labels, double value, bool replicas)
+static void add_sample(struct seen *seen, struct str labels, double value)
 {
     struct str text;
     int64_t rank = 0;
-    if (replicas && find_label(labels, "dp_rank", &text) && (!str_to_i64(text, &rank) || rank < 0 || rank >= RANKS_MAX)) {
+    if (seen->of_rank && find_label(labels, "dp_rank", &text) && (!str_to_i64(text, &rank) || rank < 0 || rank >= RANKS_MAX)) {
         seen->spoiled = true;
         return;
     }
-    double before = replicas ? seen->of_rank[rank] : 0;
-    seen->of_rank[rank] = MAX_OF(before, value);
-    seen->sum += replicas ? seen->of_rank[rank] - before : value;
     seen->most = MAX_OF(seen->most, value);
     seen->found = true;
+    if (!seen->of_rank) {
+        seen->sum += value;
+    } else if (value > seen->of_rank[rank]) {
+        seen->sum += value - seen->of_rank[rank];
+        seen->of_rank[rank] = value;
+    }
 }
 
-static void take_line(struct str line, enum model_server kind, struct seen *seen)
+static void take_line(struct str line, const struct sample_name *name, size_t count, struct seen *seen)
 {
-    enum model_server family = kind == SERVER_APHRODITE ? SERVER_VLLM : kind;
     struct str labels, text;
     double value;
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        size_t len = names[i].kind == family ? strlen(names[i].name) : line.len;
-        if (len >= line.len || (line.at[len] != '{' && line.at[len] != ' ') || memcmp(line.at, names[i].name, len) != 0)
+    for (size_t i = 0; i < count; i++) {
+        size_t len = name[i].name.len;
+        if (len >= line.len || (line.at[len] != '{' && line.at[len] != ' ') || memcmp(line.at, name[i].name.at, len) != 0)
             continue;
         if (read_sample((struct str){line.at + len, line.len - len}, &labels, &value) &&
-            (!names[i].label || (find_label(labels, names[i].label, &text) && str_is(text, names[i].value))))
-            add_sample(&seen[i], labels, value, kind == SERVER_SGLANG);
+            (!name[i].label || (find_label(labels, name[i].label, &text) && str_is(text, name[i].value))))
+            add_sample(&seen[i], labels, value);
     }
+}
+
+/* The names of one server, which stand together. */
+static const struct sample_name *names_of(enum model_server kind, size_t *count)
+{
+    enum model_server family = kind == SERVER_APHRODITE ? SERVER_VLLM : kind;
+    size_t first = 0, end;
+    while (first < ARRAY_LEN(names) && names[first].kind != family)
+        first++;
+    for (end = first; end < ARRAY_LEN(names) && names[end].kind == family;)
+        end++;
+    *count = end - first;
+    return &names[first];
 }
 
 /* One number for each quantity; absent ones are below 0. Returns how many there are. */
 static size_t read_quantities(struct str metrics, enum model_server kind, double quantities[QUANTITIES])
 {
-    AUTO_FREE struct seen *seen = calloc(ARRAY_LEN(names), sizeof *seen);
+    struct seen seen[ARRAY_LEN(names)] = {0};
     struct str prefix = str_from(prefixes[kind]), line;
-    size_t found = 0;
-    while (seen && prefix.len && str_cut(&metrics, '\n', &line))
-        if (str_starts(line, prefix.at))
-            take_line((struct str){line.at + prefix.len, line.len - prefix.len}, kind, seen);
+    size_t found = 0, count;
+    const struct sample_name *own = names_of(kind, &count);
+    AUTO_FREE double *ranks = kind == SERVER_SGLANG ? calloc(count * RANKS_MAX, sizeof *ranks) : NULL;
+    for (size_t i = 0; ranks && i < count; i++)
+        seen[i].of_rank = ranks + i * RANKS_MAX;
+    while (prefix.len && str_cut(&metrics, '\n', &line))
+        if (line.len > prefix.len && memcmp(line.at, prefix.at, prefix.len) == 0)
+            take_line((struct str){line.at + prefix.len, line.len - prefix.len}, own, count, seen);
     for (size_t q = 0; q < QUANTITIES; q++)
         quantities[q] = -1;
-    for (size_t i = 0; seen && i < ARRAY_LEN(names); i++) {
-        enum quantity q = names[i].quantity;
+    for (size_t i = 0; i < count; i++) {
+        enum quantity q = own[i].quantity;
         bool share = q == KV || q == PREFIX_RATE;
         if (!seen[i].found || seen[i].spoiled || quantities[q] >= 0 || (share && seen[i].most > 1))
             continue;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Tokens, requests and caches of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on
- * loopback, and what they say is put beside their processes in each snapshot. Without a model server it only looks at names, and
- * libcurl is never loaded.
+ * loopback, and what they say is put beside their processes in each snapshot. Without a model server it only looks at names.
  */
 #include <stdio.h>
 
@@ -12,7 +11,7 @@
 #include "host/identity.h"
 #include "host/listens.h"
 #include "host/procfs.h"
-#include "net/http.h"
+#include "net/talk.h"
 
 enum {
     SERVERS_MAX = 64,
@@ -32,9 +31,10 @@ struct served {
     int32_t pid;
     int64_t start_key;
     enum model_server kind;
-    int32_t server; /* the process that answers; 0: not found */
-    uint16_t port;  /* which its command line names; 0: not found, or it says nothing */
-    char address[LISTEN_ADDRESS_SIZE];
+    int32_t server;   /* the process that answers; 0: not found */
+    uint16_t port;    /* which its command line names; 0: not found, or it says nothing */
+    int32_t listener; /* the process that listens there: the same, or a child of it */
+    struct listening listening;
     char model[PROCESS_MODEL_SIZE]; /* that the server's command line names, for workers that do not; "" none */
     int wait, tried;                /* rounds until it is looked for again, and how often it was */
     struct server_answers answers;
@@ -48,6 +48,7 @@ struct tokens_part {
     struct poller poller;
     struct served own[SERVERS_MAX]; /* the thread's */
     size_t own_count;
+    struct buf answer;                /* during a round: the last one */
     struct served shown[SERVERS_MAX]; /* with the poller's lock */
     size_t shown_count;
 };
@@ -87,14 +88,11 @@ static void find_served(struct tokens_part *t, const struct snapshot *s)
 }
 
 /* True: it has the page. One that answers anything at all is not silent. */
-static bool ask_page(struct tokens_part *t, struct served *e, const char *page, struct buf *answer)
+static bool ask_page(struct tokens_part *t, struct served *e, const char *page)
 {
-    char url[96];
-    struct error err = {0};
-    snprintf(url, sizeof url, "http://%s:%u/%s", e->address, e->port, page);
-    const struct http_request request = {
-        .method = "GET", .url = url, .timeout_ms = ASK_WITHIN_MS, .connect_timeout_ms = ASK_WITHIN_MS, .cancel = &t->poller.stop};
-    int status = http_call(t->poller.env, &request, answer, &err);
+    t->answer.len = 0;
+    t->answer.failed = false;
+    int status = talk_get(e->listening.address, e->port, page, ASK_WITHIN_MS, &t->poller.stop, &t->answer);
     e->silent = status < 0 ? e->silent + 1 : 0;
     e->answered |= status == 200;
     return status == 200;
@@ -118,18 +116,15 @@ static bool take_answer(struct served *e, struct str answer)
 
 static void ask_server(struct tokens_part *t, struct served *e)
 {
-    AUTO_BUF struct buf answer = BUF(METRICS_MAX);
     if (e->kind == SERVER_LLAMA_CPP) { /* answers /props also when its model sleeps, and a look at its slots would wake that */
-        AUTO_BUF struct buf props = BUF(METRICS_MAX);
-        bool has_page = ask_page(t, e, "props", &props);
-        e->told = has_page ? server_answer_awake(buf_view(&props)) : unanswered(e);
+        e->told = ask_page(t, e, "props") ? server_answer_awake(buf_view(&t->answer)) : unanswered(e);
         if (e->told != READING_OK)
             return;
     }
-    if (!ask_page(t, e, model_server_page(e->kind), &answer))
+    if (!ask_page(t, e, model_server_page(e->kind)))
         e->told = unanswered(e);
     else
-        e->told = take_answer(e, buf_view(&answer)) ? READING_OK : READING_UNSUPPORTED;
+        e->told = take_answer(e, buf_view(&t->answer)) ? READING_OK : READING_UNSUPPORTED;
 }
 
 /* Workers of one server share what it says: the first of them has it. */
@@ -150,8 +145,10 @@ static bool child_listens(struct tokens_part *t, struct served *e, int32_t pid)
     ssize_t len = file_read_head(t->poller.env, path, text, sizeof text);
     struct str rest = {text, len > 0 ? (size_t)len : 0};
     while (str_word(&rest, &word))
-        if (str_to_i64(word, &child) && process_listens(t->poller.env, (int32_t)child, e->port, e->address))
+        if (str_to_i64(word, &child) && process_listens(t->poller.env, (int32_t)child, e->port, &e->listening)) {
+            e->listener = (int32_t)child;
             return true;
+        }
     return false;
 }
 
@@ -165,9 +162,10 @@ static bool find_front(struct tokens_part *t, struct served *e, int32_t pid)
     if (file_read_all(t->poller.env, path, &text) < 0)
         return false;
     size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
+    e->listener = pid;
     if (model_server_port(e->kind, args, count, &e->port) &&
         (model_server_listens_below(e->kind) ? child_listens(t, e, pid)
-                                             : process_listens(t->poller.env, pid, e->port, e->address))) {
+                                             : process_listens(t->poller.env, pid, e->port, &e->listening))) {
         model_name(args, count, e->model, sizeof e->model);
         return true;
     }
@@ -197,6 +195,7 @@ static void find_server(struct tokens_part *t, struct served *e)
 
 static void ask_all(struct tokens_part *t)
 {
+    t->answer = BUF(METRICS_MAX);
     for (size_t i = 0; i < t->own_count && !t->poller.stop; i++) {
         struct served *e = &t->own[i];
         bool known = e->port != 0;
@@ -205,11 +204,12 @@ static void ask_all(struct tokens_part *t)
         e->told = READING_UNSUPPORTED;
         if (!known)
             find_server(t, e);
-        else if (find_front(t, e, e->server)) /* looked up each time: a port that was given up may be a worker's by now */
-            ask_server(t, e);
+        else if (process_still_listens(t->poller.env, e->listener, &e->listening) || find_front(t, e, e->server))
+            ask_server(t, e); /* looked up each time: a port that was given up may be a worker's by now */
         if (e->told == READING_UNSUPPORTED)
             e->port = 0; /* gone, or another one now */
     }
+    buf_done(&t->answer);
     pthread_mutex_lock(&t->poller.lock);
     memcpy(t->shown, t->own, t->own_count * sizeof t->own[0]);
     t->shown_count = t->own_count;

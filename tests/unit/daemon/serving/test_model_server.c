@@ -105,7 +105,7 @@ static void only_ports_that_the_process_itself_holds_are_its_own(void **state)
 {
     (void)state;
     AUTO_SYSROOT struct sysroot s;
-    char at[LISTEN_ADDRESS_SIZE];
+    struct listening at, first;
     sysroot_init(&s);
     sysroot_link(&s, "/proc/self/ns/net", "net:[4026531840]");
     sysroot_link(&s, "/proc/77/ns/net", "net:[4026531840]");
@@ -122,28 +122,35 @@ static void only_ports_that_the_process_itself_holds_are_its_own(void **state)
         "   2: 0B01A8C0:1F92 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 31338 1 0 100 0 0 10 0\n"
         "   3: 0100007F:1F93 0100007F:9999 01 00000000:00000000 00:00000000 00000000  1000        0 31339 1 0 100 0 0 10 0\n"
         "   4: 0200007F:1F94 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 31339 1 0 100 0 0 10 0\n");
-    assert_true(process_listens(&s.env, 77, 8080, at));
-    assert_string_equal(at, "127.0.0.1");
-    assert_false(process_listens(&s.env, 77, 8081, at)); /* another process's */
-    assert_false(process_listens(&s.env, 77, 8082, at)); /* on a network card */
-    assert_false(process_listens(&s.env, 77, 8083, at)); /* a connection */
-    assert_true(process_listens(&s.env, 77, 8084, at));
-    assert_string_equal(at, "127.0.0.2"); /* 127.0.0.1 with this port may be another process's */
+    assert_true(process_listens(&s.env, 77, 8080, &at));
+    assert_string_equal(at.address, "127.0.0.1");
+    assert_true(process_still_listens(&s.env, 77, &at));
+    first = at;
+    assert_false(process_listens(&s.env, 77, 8081, &at)); /* another process's */
+    assert_false(process_listens(&s.env, 77, 8082, &at)); /* on a network card */
+    assert_false(process_listens(&s.env, 77, 8083, &at)); /* a connection */
+    assert_true(process_listens(&s.env, 77, 8084, &at));
+    assert_string_equal(at.address, "127.0.0.2"); /* 127.0.0.1 with this port may be another process's */
     sysroot_write(&s, "/proc/77/net/tcp6",
                   TCP_HEAD "   0: 00000000000000000000000000000000:1F40 00000000000000000000000000000000:0000 0A 00000000:00000000 "
                            "00:00000000 00000000  1000        0 31339 1 0 100 0 0 10 0\n");
-    assert_true(process_listens(&s.env, 77, 8000, at));
-    assert_string_equal(at, "[::1]");
+    assert_true(process_listens(&s.env, 77, 8000, &at));
+    assert_string_equal(at.address, "[::1]");
     /* What is sent to a stopped process waits in front of it. */
     sysroot_write(&s, "/proc/77/stat", STAT_TEXT("T"));
-    assert_false(process_listens(&s.env, 77, 8000, at));
+    assert_false(process_listens(&s.env, 77, 8000, &at));
+    assert_false(process_still_listens(&s.env, 77, &first));
     sysroot_write(&s, "/proc/77/stat", STAT_TEXT("R"));
-    assert_true(process_listens(&s.env, 77, 8000, at));
+    assert_true(process_still_listens(&s.env, 77, &first));
+    sysroot_remove(&s, "/proc/77/fd/3"); /* the file is another socket now, which may be anything */
+    sysroot_link(&s, "/proc/77/fd/3", "socket:[99999]");
+    assert_false(process_still_listens(&s.env, 77, &first));
+    assert_true(process_listens(&s.env, 77, 8000, &at));
     /* In a network of its own the number means another server here. */
     sysroot_remove(&s, "/proc/77/ns/net");
     sysroot_link(&s, "/proc/77/ns/net", "net:[4026532001]");
-    assert_false(process_listens(&s.env, 77, 8000, at));
-    assert_false(process_listens(&s.env, 78, 8000, at));
+    assert_false(process_listens(&s.env, 77, 8000, &at));
+    assert_false(process_listens(&s.env, 78, 8000, &at));
 }
 
 int main(void)

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sockets of the loopback, and HTTP on them.
+ */
+#include "net/talk.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "net/http_message.h"
+
+enum { SLICE_MS = 100, PIECE = 64 * 1024, STATUS_FINAL = 200 };
+
+/* 0: ready. In slices, so that a daemon that ends does not wait. */
+static int talk_wait(const struct talk *t, short events)
+{
+    for (;;) {
+        int64_t left = -mono_since_ms(clock_mono(&clock_system), t->until);
+        struct pollfd p = {.fd = t->fd, .events = events};
+        if (t->cancel && atomic_load(t->cancel))
+            return -ECANCELED;
+        if (left <= 0)
+            return -ETIMEDOUT;
+        int rc = poll(&p, 1, (int)MIN_OF(left, (int64_t)SLICE_MS));
+        if (rc > 0)
+            return 0;
+        if (rc < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+int talk_open(struct talk *t, const char *address, uint16_t port, int64_t within_ms, const _Atomic bool *cancel)
+{
+    struct mono now = clock_mono(&clock_system);
+    *t = (struct talk){.fd = -1, .until = {now.ns + within_ms * NS_PER_MS}, .cancel = cancel};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    bool is_six = address[0] == '[';
+    if (!is_six && inet_pton(AF_INET, address, &four.sin_addr) != 1)
+        return -EINVAL;
+    t->fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (t->fd < 0)
+        return -errno;
+    const struct sockaddr *to = is_six ? (const struct sockaddr *)&six : (const struct sockaddr *)&four;
+    if (connect(t->fd, to, is_six ? sizeof six : sizeof four) == 0)
+        return 0;
+    if (errno != EINPROGRESS)
+        return -errno;
+    int rc = talk_wait(t, POLLOUT), error = 0;
+    socklen_t size = sizeof error;
+    if (rc == 0 && getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return -errno;
+    return rc ? rc : -error;
+}
+
+void talk_close(struct talk *t)
+{
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+}
+
+int talk_say(const struct talk *t, const char *line)
+{
+    for (size_t sent = 0, len = strlen(line); sent < len;) {
+        int rc = talk_wait(t, POLLOUT);
+        ssize_t n = rc == 0 ? send(t->fd, line + sent, len - sent, MSG_NOSIGNAL) : rc;
+        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
+            return rc < 0 ? rc : -errno;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+ssize_t talk_hear(const struct talk *t, char *to, size_t size)
+{
+    for (;;) {
+        int rc = talk_wait(t, POLLIN);
+        ssize_t n = rc == 0 ? recv(t->fd, to, size, 0) : rc;
+        if (n >= 0)
+            return n;
+        if (rc < 0 || (errno != EAGAIN && errno != EINTR))
+            return rc < 0 ? rc : -errno;
+    }
+}
+
+/* ---- HTTP ---- */
+
+/* An answer, as far as it has come. */
+struct heard_answer {
+    struct buf head; /* and what came with the last of it */
+    int status;      /* 0: the head is not complete */
+    struct http_body framed;
+    struct buf *body;
+};
+
+/* 1: that was all of it, 0: there is more to come, or -errno. */
+static int answer_take(struct heard_answer *a, struct str input)
+{
+    struct str piece;
+    int rc;
+    if (!a->status) {
+        struct http_message m;
+        buf_str(&a->head, input);
+        ssize_t len = a->head.failed ? -1 : http_parse_response(buf_view(&a->head), &m);
+        if (len <= 0)
+            return len < 0 ? -EPROTO : 0;
+        if (m.status < STATUS_FINAL)
+            return -EPROTO;
+        a->status = m.status;
+        http_body_of_response(&a->framed, &m, false);
+        input = (struct str){a->head.at + len, a->head.len - (size_t)len};
+    }
+    while ((rc = http_body_next(&a->framed, &input, &piece)) == 1)
+        buf_str(a->body, piece);
+    return rc < 0 ? -EPROTO : a->body->failed ? -EFBIG : a->framed.done;
+}
+
+static int answer_hear(struct heard_answer *a, const struct talk *t)
+{
+    char piece[PIECE];
+    for (;;) {
+        ssize_t n = talk_hear(t, piece, sizeof piece);
+        if (n <= 0)
+            return n < 0 ? (int)n : a->status && a->framed.framing == HTTP_UNTIL_CLOSE ? a->status : -ECONNRESET;
+        int rc = answer_take(a, (struct str){piece, (size_t)n});
+        if (rc)
+            return rc < 0 ? rc : a->status;
+    }
+}
+
+int talk_get(const char *address, uint16_t port, const char *path, int64_t within_ms, const _Atomic bool *cancel, struct buf *body)
+{
+    char question[512];
+    struct talk t;
+    struct heard_answer answer = {.head = BUF(HTTP_PASSED_HEAD_MAX + PIECE), .body = body};
+    snprintf(question, sizeof question,
+             "GET /%s HTTP/1.1\r\nHost: %s:%u\r\nUser-Agent: whirr/" WHIRR_VERSION "\r\nAccept: */*\r\nConnection: close\r\n\r\n",
+             path, address, port);
+    int rc = talk_open(&t, address, port, within_ms, cancel);
+    rc = rc < 0 ? rc : talk_say(&t, question);
+    rc = rc < 0 ? rc : answer_hear(&answer, &t);
+    talk_close(&t);
+    buf_done(&answer.head);
+    return rc;
+}
