@@ -231,6 +231,30 @@ static void work_of_the_fourth_set_is_named(void **state)
     play("fourth-work.stories", 14);
 }
 
+static void faults_of_the_fifth_set_are_found(void **state)
+{
+    (void)state;
+    play("fifth-faults.stories", 20);
+}
+
+static void calm_of_the_fifth_set_is_left_alone(void **state)
+{
+    (void)state;
+    play("fifth-calm.stories", 20);
+}
+
+static void what_the_fifth_set_cannot_know_is_not_claimed(void **state)
+{
+    (void)state;
+    play("fifth-unknown.stories", 8);
+}
+
+static void work_of_the_fifth_set_is_named(void **state)
+{
+    (void)state;
+    play("fifth-work.stories", 12);
+}
+
 static void trouble_around_the_gpus_is_found(void **state)
 {
     (void)state;
@@ -262,6 +286,10 @@ int main(void)
                                        TEST(calm_of_the_fourth_set_is_left_alone),
                                        TEST(what_the_fourth_set_cannot_know_is_not_claimed),
                                        TEST(work_of_the_fourth_set_is_named),
+                                       TEST(faults_of_the_fifth_set_are_found),
+                                       TEST(calm_of_the_fifth_set_is_left_alone),
+                                       TEST(what_the_fifth_set_cannot_know_is_not_claimed),
+                                       TEST(work_of_the_fifth_set_is_named),
                                        TEST(trouble_around_the_gpus_is_found),
                                        TEST(a_late_rank_is_named_and_no_other),
                                        TEST(model_servers_are_judged_by_what_they_say)};
