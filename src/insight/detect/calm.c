@@ -60,7 +60,10 @@ static void rule_nothing(const struct facts *f, struct why_part *part)
     if (f->load == LOAD_UNKNOWN && f->divided)
         cause_end(&d, "Nothing unusual; whether its instances %s busy is unknown.", are(f));
     else
-        cause_end(&d, "It %s %s, as expected.", is(f), f->load == LOAD_LIGHT ? "lightly loaded" : "idle");
+        cause_end(&d, "It %s %s, as expected.", is(f),
+                  f->load == LOAD_LIGHT     ? "lightly loaded"
+                  : f->load == LOAD_UNKNOWN ? "cool and quiet"
+                                            : "idle");
 }
 
 static void support_missing(struct cause_draft *d, const char *what, struct reading reading, double weight)

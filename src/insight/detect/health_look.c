@@ -139,11 +139,11 @@ static void look_temperature(const struct gpu *gpu, struct health_look *l)
         present(l, HEALTH_FAILING, ADVICE_COOL, 0, "it is at %lld °C and switches itself off at %lld °C", words_whole(temp, 1000),
                 words_whole(limit, 1000));
     if (reading_get(gpu->temp_margin_mdegc, &margin)) {
-        if (margin <= HEALTH_MARGIN)
+        if (margin <= heat_limit_margin(gpu))
             present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is only %lld °C below its throttle limit",
                     words_whole(margin, 1000));
     } else if (reading_get(gpu->temp_limit_mdegc, &limit) && limit > 0) {
-        if (temp >= limit - HEALTH_MARGIN)
+        if (temp >= limit - heat_limit_margin(gpu))
             present(l, HEALTH_DEGRADED, ADVICE_COOL, HOLD_HEAT_MS, "it is at %lld °C and throttles at %lld °C",
                     words_whole(temp, 1000), words_whole(limit, 1000));
     } else if (temp >= HEALTH_HOTTEST) {
@@ -167,7 +167,9 @@ static void look_link(const struct gpu *gpu, struct health_look *l)
             present(l, HEALTH_DEGRADED, ADVICE_SEAT, HOLD_LINK_MS, "its PCIe link has %lld of %lld lanes under load",
                     (long long)now, (long long)most);
     }
-    if (reading_get(gpu->pcie_generation, &now) && reading_get(gpu->pcie_generation_max, &most) && now > 0) {
+    /* The driver lowers the generation with the performance state. */
+    if (reading_or(gpu->pstate, 0) <= HEALTH_WORKING_STATE_MAX && reading_get(gpu->pcie_generation, &now) &&
+        reading_get(gpu->pcie_generation_max, &most) && now > 0) {
         clear(l);
         if (now < most)
             present(l, HEALTH_DEGRADED, ADVICE_SEAT, HOLD_LINK_MS, "its PCIe link runs at generation %lld of %lld under load",

@@ -21,9 +21,10 @@ enum {
     HOLD_LINK_MS = 60000,
     HEALTH_MARGIN = 5000,    /* 1/1000 C below a limit */
     HEALTH_HOTTEST = 100000, /* where the card gives no limit */
-    HEALTH_LOAD = 500,       /* permille: links are judged from here on */
-    HEALTH_ROWS_MAX = 512,   /* remapped rows for uncorrected errors */
-    HEALTH_PAGES_MAX = 60,   /* retired pages */
+    HEALTH_WORKING_STATE_MAX = 2,
+    HEALTH_LOAD = 500,     /* permille: links are judged from here on */
+    HEALTH_ROWS_MAX = 512, /* remapped rows for uncorrected errors */
+    HEALTH_PAGES_MAX = 60, /* retired pages */
     HEALTH_REPLAYS_PER_MIN = 8,
     HEALTH_REPLAYS_WINDOW_MS = 60000,
 };

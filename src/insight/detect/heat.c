@@ -144,7 +144,7 @@ static void rule_limit(const struct facts *f, struct why_part *part)
     int64_t bits = reading_or(f->gpu->throttle_bits, 0), temp;
     char why[64] = "";
     struct cause_draft d;
-    if (f->heat != HEAT_LIMIT && !(bits & THROTTLE_HOT))
+    if (f->heat != HEAT_LIMIT && (!(bits & THROTTLE_HOT) || memory_is_hotter(f->gpu)))
         return;
     cause_begin(&d, part, FINDING_HEAT_LIMIT, 0.75);
     support_temperature(&d, f, f->heat == HEAT_LIMIT ? 0.5 : 0.1);

@@ -24,12 +24,12 @@ static void detect_lanes(const struct facts *f, struct collection *c)
  */
 static void detect_generation(const struct facts *f, struct collection *c)
 {
-    enum { FOLLOWS_MS = 60000, WORKING_STATE_MAX = 2, BUSY_FROM = 900 };
+    enum { FOLLOWS_MS = 60000, BUSY_FROM = 900 };
     const struct gpu *gpu = f->gpu;
     const struct process *p = f->workers.shares_known ? f->workers.first : NULL;
     int64_t load, now, most, state;
     if (!p || !p->started_at.ms || f->now->taken_at.ms - p->started_at.ms < FOLLOWS_MS || !reading_get(gpu->pstate, &state) ||
-        state > WORKING_STATE_MAX || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
+        state > HEALTH_WORKING_STATE_MAX || !reading_get(gpu->util_permille, &load) || load < BUSY_FROM || f->load != LOAD_BUSY ||
         !reading_get(gpu->pcie_generation, &now) || now <= 0 || !reading_get(gpu->pcie_generation_max, &most) || now >= most)
         return;
     collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.85, 0,

@@ -66,7 +66,10 @@ void detect_symptoms(const struct facts *f, struct collection *c)
     if (f->fan_judged.state == FAN_STATE_STOPPED)
         collect(c, gpu, FINDING_FAN_STOPPED, SEVERITY_CRITICAL, 0.95, 0, "GPU %d: its fan %s stopped%s", gpu->index, has(f),
                 heat_words(gpu, number));
-    if (a->throttled_by & THROTTLE_HOT)
+    if (a->throttled_by & THROTTLE_HOT && memory_is_hotter(gpu))
+        collect(c, gpu, FINDING_MEMORY_HOT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling: its memory %s at %lld °C",
+                gpu->index, is(f), is(f), words_whole(gpu->temp_memory_mdegc.value, 1000));
+    else if (a->throttled_by & THROTTLE_HOT)
         collect(c, gpu, FINDING_HEAT_LIMIT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling%s", gpu->index, is(f),
                 heat_words(gpu, number));
     if (slowed)
@@ -75,7 +78,8 @@ void detect_symptoms(const struct facts *f, struct collection *c)
     if (activity_is_loud(a, gpu, f->load == LOAD_BUSY))
         collect(c, gpu, FINDING_LOUD, SEVERITY_WARNING, 0.95, 0, "GPU %d %s loud%s", gpu->index, is(f), fan_words(gpu, number));
     if (a->symptoms & 1u << SYMPTOM_HOT && f->heat >= HEAT_HOT)
-        collect(c, gpu, FINDING_HOT, SEVERITY_WARNING, 0.95, 0, "GPU %d %s hot%s", gpu->index, is(f), heat_words(gpu, number));
+        collect(c, gpu, FINDING_HOT, cooling_is_shared(gpu) && f->load == LOAD_BUSY ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.95, 0,
+                "GPU %d %s hot%s", gpu->index, is(f), heat_words(gpu, number));
     if (a->symptoms & 1u << SYMPTOM_MEMORY_FULL)
         collect(c, gpu, FINDING_VRAM_FULL, SEVERITY_NOTICE, 0.95, 0, "GPU %d's memory %s full", gpu->index, is(f));
     if (power_is_unexplained(gpu))

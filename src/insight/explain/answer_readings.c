@@ -96,6 +96,10 @@ unsigned say_state(struct text *s, const struct facts *f)
     bool has_temp = reading_get(f->gpu->temp_mdegc, &temp);
     if (f->activity.throttled_by & THROTTLE_HOT) {
         text_append(s, "thermal throttling");
+        if (memory_is_hotter(f->gpu)) {
+            text_append(s, " (memory at %lld °C)", words_whole(f->gpu->temp_memory_mdegc.value, 1000));
+            return 0;
+        }
         return has_temp && text_append(s, " (%lld °C)", words_whole(temp, 1000)) ? SAID_HEAT : 0;
     }
     if (sounds_loud(f) && words_fan_speed(f, fan)) {

@@ -32,6 +32,18 @@ int64_t heat_hot_from(const struct gpu *gpu)
     return MIN_OF(usual, high);
 }
 
+int64_t heat_limit_margin(const struct gpu *gpu)
+{
+    return cooling_is_shared(gpu) ? HEAT_LIMIT_MARGIN_SHARED : HEAT_LIMIT_MARGIN;
+}
+
+bool memory_is_hotter(const struct gpu *gpu)
+{
+    int64_t temp, limit;
+    return heat_level(gpu) < HEAT_LIMIT && reading_get(gpu->temp_memory_mdegc, &temp) &&
+           reading_get(gpu->temp_memory_limit_mdegc, &limit) && limit > 0 && temp >= limit - HEAT_LIMIT_MARGIN;
+}
+
 enum heat_level heat_level(const struct gpu *gpu)
 {
     struct reading margin = heat_margin(gpu);
@@ -39,7 +51,7 @@ enum heat_level heat_level(const struct gpu *gpu)
     if (!reading_get(gpu->temp_mdegc, &temp))
         return HEAT_UNKNOWN;
     bool limited = margin.state == READING_OK;
-    if (limited && margin.value <= HEAT_LIMIT_MARGIN)
+    if (limited && margin.value <= heat_limit_margin(gpu))
         return HEAT_LIMIT;
     if (temp >= heat_hot_from(gpu))
         return HEAT_HOT;
@@ -116,10 +128,12 @@ bool power_is_unexplained(const struct gpu *gpu)
 
 bool power_contradicts_load(const struct gpu *gpu)
 {
+    enum { TRAFFIC_NONE = 10 };
     int64_t util, share;
-    bool by_state;
+    bool by_state, rests = reading_or(gpu->mem_util_permille, 1000) < TRAFFIC_NONE;
     return reading_get(gpu->util_permille, &util) && util >= STEADY_LEAST && reading_get(power_share_permille(gpu), &share) &&
-           share <= POWER_OF_NO_WORK_PERMILLE && clocks_are_high(gpu, &by_state) && !by_state;
+           share <= (rests ? POWER_OF_NO_TRAFFIC_PERMILLE : POWER_OF_NO_WORK_PERMILLE) && clocks_are_high(gpu, &by_state) &&
+           !by_state;
 }
 
 /* A GPU in GFXOFF still shows its last clock: 2605 MHz at 3 W on an RX 6600. Nothing runs at such clocks for so little power. */

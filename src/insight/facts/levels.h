@@ -37,8 +37,9 @@ enum {
     HEAT_HOT_MARGIN_HIGH = 15000, /* of a limit so high that hot begins earlier */
     HEAT_HOT_LEAST_HIGH = 84000,
     HEAT_LIMIT_MARGIN = 5000,
-    FAN_NEEDED_FROM = 70000, /* fans that rest on purpose start below this */
-    MEMORY_HOT_FROM = 95000, /* where the card gives no limit */
+    HEAT_LIMIT_MARGIN_SHARED = 2000, /* the firmware of a laptop lets it come as close as that in every game */
+    FAN_NEEDED_FROM = 70000,         /* fans that rest on purpose start below this */
+    MEMORY_HOT_FROM = 95000,         /* where the card gives no limit */
     HOTSPOT_FROM = 90000,
     HOTSPOT_GAP = 30000,
     HOTSPOT_AT_LIMIT = 105000, /* chips throttle at a hot spot of 105 to 115, however warm the rest is */
@@ -50,8 +51,9 @@ enum {
     POWER_RAISED_MW = 45000,
     POWER_RAISED_PERMILLE = 200,
     POWER_WORK_PERMILLE = 350,
-    POWER_UNEXPLAINED_PERMILLE = 500, /* of a GPU that does nothing; fixed clocks draw up to 82 W of 230 */
-    POWER_OF_NO_WORK_PERMILLE = 170,  /* most, of a GPU that is said to be busy; waiting kernels on an H200 draw 122 of 700 W */
+    POWER_UNEXPLAINED_PERMILLE = 500,   /* of a GPU that does nothing; fixed clocks draw up to 82 W of 230 */
+    POWER_OF_NO_WORK_PERMILLE = 170,    /* most, of a GPU that is said to be busy; waiting kernels on an H200 draw 122 of 700 W */
+    POWER_OF_NO_TRAFFIC_PERMILLE = 250, /* the same, where its memory rests as well */
     POWER_CAP_PERMILLE = 970,
     POWER_GATED_MW = 10000
 };
@@ -66,6 +68,10 @@ enum power_level { POWER_UNKNOWN, POWER_LOW, POWER_RAISED, POWER_WORK };
 struct reading heat_margin(const struct gpu *gpu);
 /* From which temperature on it is hot. */
 int64_t heat_hot_from(const struct gpu *gpu);
+/* A GPU so few degrees below its limit counts as being at it. */
+int64_t heat_limit_margin(const struct gpu *gpu);
+/* Its memory is at its limit, the chip well below its own. */
+bool memory_is_hotter(const struct gpu *gpu);
 /* Thermal throttling of a cool GPU that does nothing: drivers leave the bit set at times, and it slows nothing. */
 bool heat_bit_is_left(const struct gpu *gpu);
 enum heat_level heat_level(const struct gpu *gpu);

@@ -63,7 +63,7 @@ void collect(struct collection *c, const struct gpu *gpu, enum finding_code code
 /* Words that whirr's own sentences begin with: others are names of programs, or like XID and PCIe. */
 static bool begins_sentence(const char *text)
 {
-    static const char *const words[] = {"A",    "All",     "An",   "At",  "Displays", "Fan",  "It", "Its",
+    static const char *const words[] = {"A",    "All",     "An",   "At",  "Displays", "Fan",  "It", "Its",  "More",
                                         "None", "Nothing", "Some", "The", "Thermal",  "Work", "No", "Video"};
     size_t len = strcspn(text, " ");
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -95,7 +95,15 @@ void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index
 
 /* ---- the list ---- */
 
-/* What another finding of the same GPU says better. */
+static bool has_trouble(const struct collection *c, int gpu_index)
+{
+    for (size_t i = 0; i < c->verdict->count; i++)
+        if (c->verdict->findings[i].gpu_index == gpu_index && c->verdict->findings[i].severity > SEVERITY_INFO)
+            return true;
+    return false;
+}
+
+/* What another finding of the same GPU says better, or contradicts. */
 static bool is_implied(struct collection *c, const struct finding *f)
 {
     static const struct {
@@ -119,7 +127,7 @@ static bool is_implied(struct collection *c, const struct finding *f)
         if (implied[i].code == f->code && collect_find(c, f->gpu_index, implied[i].by) &&
             collect_find(c, f->gpu_index, implied[i].by)->severity >= f->severity)
             return true;
-    return false;
+    return f->code == FINDING_NOTHING_UNUSUAL && has_trouble(c, f->gpu_index);
 }
 
 struct verdict *collection_finish(struct collection *c)

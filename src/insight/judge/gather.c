@@ -77,14 +77,6 @@ static const struct gpu *gather_gpu_of(const struct snapshot *s, int gpu_index)
     return NULL;
 }
 
-/* Its memory is at its limit, the chip well below its own. */
-static bool memory_is_hotter(const struct gpu *gpu)
-{
-    int64_t temp, limit;
-    return heat_level(gpu) < HEAT_LIMIT && reading_get(gpu->temp_memory_mdegc, &temp) &&
-           reading_get(gpu->temp_memory_limit_mdegc, &limit) && temp >= limit;
-}
-
 void gather_health(struct collection *c, const struct health *health)
 {
     for (size_t i = 0; health && i < health->count; i++) {
@@ -98,7 +90,7 @@ void gather_health(struct collection *c, const struct health *health)
                 found.code = FINDING_MEMORY_HOT;
             /* A slowdown for heat is the heat's finding. */
             if (h->check == HEALTH_CHECK_SLOWDOWN && gpu && reading_or(gpu->throttle_bits, 0) & THROTTLE_HOT)
-                found.code = FINDING_HEAT_LIMIT;
+                found.code = memory_is_hotter(gpu) ? FINDING_MEMORY_HOT : FINDING_HEAT_LIMIT;
             if (gpu)
                 collect_sentence(c, gpu, v->gpu_index, found, h->reason);
             else if (h->check == HEALTH_CHECK_LOST && h->state == HEALTH_LOST)
