@@ -186,8 +186,8 @@ static void draw_fleet_keys(struct top *t, struct canvas *c, int x, int y)
     char command[HOST_NAME_SIZE + 32];
     const struct key_hint opened[] = {{TOP_KEY_ESCAPE, "Esc", "back"}, {'c', "c", command}, {'s', "s", "sort"}};
     static const struct key_hint all[] = {
-        {TOP_KEY_ENTER, "Enter", "open"}, {'/', "/", "filter"},         {'s', "s", "sort"},         {'r', "r", "reverse"},
-        {'v', "v", "hosts, held, free"},  {TOP_KEY_TAB, "Tab", "view"}, {'c', "c", "copy command"},
+        {TOP_KEY_ENTER, "Enter", "open"}, {'/', "/", "filter"},       {'s', "s", "sort"}, {'r', "r", "reverse"}, {'v', "v", "rows"},
+        {TOP_KEY_TAB, "Tab", "view"},     {'c', "c", "copy command"},
     };
     snprintf(command, sizeof command, "copy: whirr --host %s top", t->fleet->open);
     if (t->fleet->open[0])

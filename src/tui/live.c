@@ -178,8 +178,11 @@ static void switch_view(struct live *l, enum top_tab tab)
         return;
     }
     switch_host(l, (size_t)(to - l->hosts));
-    if (tab != TAB_HOSTS)
-        top_open_tab(&to->top, tab);
+    if (tab == TAB_HOSTS)
+        return;
+    top_open_tab(&to->top, tab);
+    if (l->hosts[l->count - 1].feed) /* a database is asked only while its hosts are on screen */
+        feed_stop(TAKE(l->hosts[l->count - 1].feed));
 }
 
 static void serve_requests_of(struct live *l, struct live_host *h)

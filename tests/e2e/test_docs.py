@@ -87,6 +87,12 @@ def test_tests_that_the_documentation_names_are_there():
     assert len(named) > 8 and not [(page, name) for page, name in named if not (ROOT / name).exists()]
 
 
+def test_the_pages_stay_short():
+    """Bars of tables and dashes of lists are no words."""
+    words = {page.name: sum(any(map(str.isalnum, word)) for word in page.read_text().split()) for page in PAGES if page.name != "README.md"}
+    assert sum(words.values()) <= 40000, sorted(words.items(), key=lambda item: -item[1])[:12]
+
+
 @pytest.mark.slow
 def test_the_site_has_every_page_and_no_broken_link(tmp_path):
     if subprocess.run(["/usr/bin/python3", "-c", "import markdown"], capture_output=True).returncode:
