@@ -78,11 +78,16 @@ static int accel_list(struct source *source, struct gpu_id *ids, size_t max)
     return count < 0 ? count : (int)MIN_OF((size_t)count, max);
 }
 
+/* NPUs sleep most of the time: then no process is looked at. */
 static int accel_refresh(struct source *source, unsigned groups, struct error *err)
 {
     (void)err;
-    if (groups & (GROUP_FAST | GROUP_PROCESS))
-        drm_scan_refresh(((struct accel *)source)->scan);
+    struct accel *s = (struct accel *)source;
+    bool awake = false;
+    for (size_t i = 0; i < s->cards.count && !awake; i++)
+        awake = drm_card_power(&s->cards.slots[i].card, s->env) == CARD_AWAKE;
+    if (awake && (groups & (GROUP_FAST | GROUP_PROCESS)))
+        drm_scan_refresh(s->scan);
     return 0;
 }
 

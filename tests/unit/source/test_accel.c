@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "source/accel/read.h"
+#include "source/drm/scan.h"
 #include "source/source.h"
 #include "test.h"
 #include "tree.h"
@@ -94,6 +95,11 @@ static void one_that_sleeps_is_left_alone(void **state)
     struct gpu gpu = sample(&t, source, 1000);
     assert_int_equal(gpu.state, GPU_ASLEEP);
     assert_int_equal(gpu.util_permille.state, READING_ASLEEP);
+    struct drm_scan *scan = drm_scan_ref(&t.env);
+    struct drm_scan_stats stats;
+    drm_scan_stats(scan, &stats);
+    assert_int_equal(stats.scans, 0); /* nor are processes looked through for it */
+    drm_scan_unref(scan);
     for (size_t i = 0; i < ARRAY_LEN(untouched); i++)
         assert_int_equal(opened(untouched[i]), 0);
     fault_clear();
