@@ -345,6 +345,21 @@ def test_other_users_are_refused_until_they_are_allowed(host):
     assert "[control] allow" in done.stdout, done.stderr
 
 
+LOUD = "gpu NVIDIA GeForce RTX 4090\n  gpu_util 97\n  temperature 74\n  power 430000\n  fan 85\n  rpm 2500\n  used 8000\n  pstate 2\n  graphics 2520\n  sm 2520\n  memory 10501\n  throttle 4\n  process 1 compute 4000 96 40 0 0\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
+def test_advice_is_what_this_user_may_do(host):
+    host.script(LOUD)
+    words = "To make it quieter for 2 hours: whirr quiet --gpu 0 --for 2h"
+    assert words in host("why").stdout
+    host.folder.chmod(0o755)
+    other = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "--regid", "65534", "--", WHIRR, "--source", "nvml", "why"], env=host.env(), capture_output=True, text=True, timeout=60)
+    if other.returncode == 126 or other.returncode == 127:
+        pytest.skip("another user cannot reach the program")
+    assert words not in other.stdout and "nvidia-smi -i 0 -pl" in other.stdout, other.stderr
+
+
 # ---- tune ----
 
 LOAD = """
@@ -362,8 +377,8 @@ done 2> /dev/null
 QUICK = ["--warmup", "0.3s", "--settle", "0.2s", "--measure", "0.5s", "--steps", "4"]
 
 
-def tune(host, *args, load=LOAD):
-    return ["--source", "nvml", "tune", *QUICK, *args, "--rate", "it/s", "--", "sh", "-c", load]
+def tune(host, *args, load=LOAD, rate="it/s"):
+    return ["--source", "nvml", "tune", *QUICK, *args, "--rate", rate, "--", "sh", "-c", load]
 
 
 def variables(host):
@@ -386,7 +401,7 @@ def test_tune_finds_the_limit_that_costs_little_speed(host):
 
 def test_tune_for_people_keeps_what_it_is_told(host):
     host.set("power_limit", 400000)
-    done = host(*tune(host, "--keep", "60"), **variables(host))
+    done = host(*tune(host, "--keep", "60", rate="tokens/s", load=LOAD.replace("$rate.0 it/s", "tokens/s: $rate, loss 3.2")), **variables(host))
     assert done.returncode == 0, done.stderr
     assert "At 230 of 400 W it keeps 70% of its speed and saves" in done.stdout and "To keep that: whirr limit 230W --gpu 0\n" in done.stdout
     assert host.value() == 400000 and not host.files()

@@ -77,12 +77,24 @@ static bool number_behind(struct str line, size_t from, double *ret)
     return end > from && str_to_double((struct str){line.at + from, end - from}, ret);
 }
 
+/* "tokens/s: 88" has its number behind it, whatever stands before. */
+static bool has_sign(struct str line, size_t at)
+{
+    while (at < line.len && line.at[at] == ' ')
+        at++;
+    return at < line.len && (line.at[at] == ':' || line.at[at] == '=');
+}
+
 bool tune_rate(struct str line, const char *text, double *ret)
 {
     size_t len = strlen(text);
-    for (size_t at = line.len >= len ? line.len - len + 1 : 0; at-- > 0;)
-        if (memcmp(line.at + at, text, len) == 0 && (number_before(line, at, ret) || number_behind(line, at + len, ret)))
+    for (size_t at = line.len >= len ? line.len - len + 1 : 0; at-- > 0;) {
+        if (memcmp(line.at + at, text, len) != 0)
+            continue;
+        bool before = !has_sign(line, at + len) && number_before(line, at, ret);
+        if (before || number_behind(line, at + len, ret))
             return true;
+    }
     return false;
 }
 
