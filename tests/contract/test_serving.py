@@ -152,3 +152,22 @@ def test_what_makes_no_sense_is_absent_and_holds_nobody_up(nvml, server):
         p = eventually(lambda: (p := process_of(d, pid)) and p["absent"].get("tokens_per_second") == "unsupported" and p, explain=lambda: (which, process_of(d, pid)))
         assert all(p[key] is None for key in ("generated_tokens", "requests_running", "requests_waiting", "kv_cache_percent")), (which, p)
     assert not [f for f in d.json("/api/gpu/metrics?max_age_ms=0")["findings"] if f["code"] == "server_silent"]
+
+
+@pytest.mark.slow
+def test_tokens_and_energy_meet_in_the_report(nvml, server, tmp_path):
+    """All the way: a counter of the server, its model for a worker that does not name one, minutes of the history, and the energy of the process."""
+    pid, _ = start(server, "vllm")
+    d = nvml(script(pid), "--interval", "0.5", "--store", f"sqlite:{tmp_path}/history.db")
+
+    def report():
+        return json.loads(d.whirr("report", "--since", "-1h", "--price", "0.30", "--json").stdout)
+
+    def model():
+        return next((m for m in report()["models"] if m["name"] == "Qwen/Qwen3-8B" and m["generated_tokens"] and m["energy_joules"]), None)
+    m = eventually(model, explain=lambda: (report()["models"], process_of(d, pid), d.log()))
+    assert m["prompt_tokens"] == m["generated_tokens"], "one page had both"
+    assert m["tokens_per_joule"] == pytest.approx(m["generated_tokens"] / m["energy_joules"], rel=0.2)  # joules are rounded to whole ones
+    assert m["cost_per_million_tokens"] > 0 and m["processes"] == 1
+    body = report()
+    assert sum(row["energy_joules"] for row in body["models"]) == pytest.approx(body["totals"]["energy_joules"], abs=2)

@@ -5,7 +5,7 @@
 A Llama of about a billion random weights (transformers; without it, a stack of attention layers in plain torch) answers batches behind the
 /metrics page of a vLLM. `whirr report --by model` has to have its tokens to the last one, and its tokens per joule within 2% of what comes
 out by hand: the GPU's own energy counter over the same time, less the idle power that was measured before. Needs torch, and a GPU 0 that
-nobody else uses; about five minutes.
+nobody else uses; about six minutes.
 """
 import argparse
 import ctypes
@@ -97,6 +97,7 @@ def serve(port, told, seconds):
     with torch.no_grad():
         answer()  # warm: before whirr can look, and counted by neither
         before = Page.generated
+        time.sleep(61 - time.time() % 60)  # so that the energy of all this is in no minute that has tokens
         threading.Thread(target=http.server.ThreadingHTTPServer(("127.0.0.1", port), Page).serve_forever, daemon=True).start()
         while Page.looks < 2:
             time.sleep(0.1)
@@ -140,8 +141,8 @@ def main():
         places = {place: str(folder / place) for place in ("HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "WHIRR_SYSTEM_ROOT")}
         for place in places.values():
             os.makedirs(place, mode=0o700)
-        env = dict(os.environ, **places, WHIRR_SERVER_SOCKET=str(folder / "whirr.sock"), WHIRR_STORE_URL=f"sqlite:{folder}/history.db")
-        daemon = subprocess.Popen([whirr, "serve", "--port", "0", "--interval", "1"], env=env)
+        env = dict(os.environ, **places, WHIRR_SERVER_SOCKET=str(folder / "whirr.sock"))
+        daemon = subprocess.Popen([whirr, "serve", "--interval", "1", "--listen", f"127.0.0.1:{free_port()}", "--store", f"sqlite:{folder}/history.db"], env=env)
         started = []
         try:
             run(whirr, folder, env, options.seconds, started)

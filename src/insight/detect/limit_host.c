@@ -161,6 +161,8 @@ static struct limit_look limit_of_rest(const struct limit_facts *f, const struct
         return look(LIMIT_NONE, 0.9);
     if (rests < WAITS_MOST && cpu > CORE_SLEEPS)
         return look(LIMIT_CANNOT_TELL, 0.3);
+    if (reading_or(f->process->requests_running, 0) > 0) /* says the server; what they wait for is not seen */
+        return look(LIMIT_CANNOT_TELL, 0.3);
     if (serves && cpu <= CORE_HALF)
         return look(LIMIT_NO_REQUESTS, gave_work(f) ? 0.6 : 0.8);
     if (cpu > CORE_HALF)

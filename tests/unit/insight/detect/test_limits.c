@@ -364,6 +364,13 @@ static void server(struct process *p, struct host_evidence *h)
     h->listens = reading_ok(1);
 }
 
+/* Its process looks the same, and its own page says that it has work. */
+static void server_at_work(struct process *p, struct host_evidence *h)
+{
+    server(p, h);
+    p->requests_running = reading_ok(8);
+}
+
 static void the_host_names_what_the_program_waits_for(void **state)
 {
     (void)state;
@@ -373,6 +380,7 @@ static void the_host_names_what_the_program_waits_for(void **state)
     assert_int_equal(limit_on_host(children_read).code, LIMIT_DISK);
     assert_int_equal(limit_on_host(triton).code, LIMIT_COMPILE);
     assert_int_equal(limit_on_host(server).code, LIMIT_NO_REQUESTS);
+    assert_int_equal(limit_on_host(server_at_work).code, LIMIT_CANNOT_TELL);
 }
 
 static void links_and_video_engines_are_limits_of_their_own(void **state)
