@@ -304,6 +304,15 @@ def test_one_trouble_is_one_event(start, tmp_path):
     assert "ongoing" in told and "critical" in told, rows
 
 
+@pytest.mark.parametrize("scenario, words", [("hot-memory", "its memory is hot (97 °C)"), ("hot-spot", "its hot spot is much hotter than the rest")])
+def test_heat_of_a_part_leads_the_answer_about_work(scenario, words):
+    """The answer begins with what leads the list, and says it once."""
+    asked = run_whirr("why", "--source", f"sim:scenario={scenario}", "--json")
+    said = json.loads(asked.stdout)
+    assert said["answer"].startswith(f"GPU 0: {words}") and said["gpus"][0]["brief"]["headline"].startswith(f"GPU 0: {words}"), said["answer"]
+    assert said["answer"].count(words.split(" is ")[0].removeprefix("its ")) == 1, said["answer"]
+
+
 def test_all_hosts_and_one_process_is_refused_rather_than_ignored():
     refused = run_whirr("why", "--fleet", "http://127.0.0.1:9/", "1234")
     assert refused.returncode == 2 and "whirr ps --fleet" in refused.stderr, refused.stderr

@@ -177,7 +177,7 @@ static void rule_memory_hot(const struct facts *f, struct why_part *part)
     if (reading_get(f->gpu->temp_mdegc, &chip) && chip + 15000 <= temp)
         support(&d, 0.3, "the chip only at %lld °C", words_whole(chip, 1000));
     support_fan(&d, f, f->fan >= FAN_RAISED ? 0.2 : 0);
-    cause_end(&d, f->fan == FAN_NONE ? "Its memory %s hot (%lld °C)." : "Its memory %s hot (%lld °C), and the fan cools it too.",
+    cause_end(&d, f->fan < FAN_RAISED ? "Its memory %s hot (%lld °C)." : "Its memory %s hot (%lld °C), and the fan cools it too.",
               is(f), words_whole(temp, 1000));
 }
 

@@ -132,6 +132,14 @@ void answer_work(struct text *s, const struct facts *f, struct why_part *part)
         text_append(s, ", normal for this work");
 }
 
+/* The answer begins with it. */
+static bool is_named_first(const struct facts *f, const struct why_part *part, enum finding_code code)
+{
+    const struct finding *first = verdict_first(f->verdict, part->gpu_index);
+    bool by_state = f->activity.throttled_by & THROTTLE_HOT && memory_is_hotter(f->gpu);
+    return first && first->code == code && (by_state || !is_troubled(f));
+}
+
 /* A further sentence for a cause that is not the first. */
 bool say_also(struct text *s, const struct facts *f, const struct why_part *part, const struct why_cause *cause)
 {
@@ -149,13 +157,15 @@ bool say_also(struct text *s, const struct facts *f, const struct why_part *part
             return text_append(s, " It %s close to its temperature limit of %lld °C.", its, words_whole(limit, 1000));
         return text_append(s, " It %s %lld °C below its temperature limit.", its, words_whole(f->margin_mdegc, 1000));
     case FINDING_MEMORY_HOT:
-        return text_append(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
+        return !is_named_first(f, part, cause->code) &&
+               text_append(s, " Its memory %s at %lld °C.", its, words_whole(gpu->temp_memory_mdegc.value, 1000));
     case FINDING_MEMORY_TRAFFIC:
         if (reading_get(gpu->mem_util_permille, &busy) && busy >= 800)
             return text_append(s, " Its memory %s busy %lld%% of the time.", its, percent(busy));
         return text_append(s, " %s", cause->text);
     case FINDING_HOTSPOT:
-        return text_append(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
+        return !is_named_first(f, part, cause->code) &&
+               text_append(s, " Its hot spot %s at %lld °C.", its, words_whole(gpu->temp_hotspot_mdegc.value, 1000));
     case FINDING_VRAM_HELD:
         if (part->causes[0].code != FINDING_NOTHING_UNUSUAL || !p)
             return false;
