@@ -14,13 +14,13 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "control/request.h"
 #include "engine/engine.h"
 #include "engine/fault_log.h"
 #include "format/health.h"
 #include "format/json/json.h"
 #include "insight/judge/judge.h"
 #include "lease/lease_use.h"
+#include "lease/settings_request.h"
 #include "source/source.h"
 
 /* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */

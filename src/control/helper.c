@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "control/holder.h"
-#include "control/request.h"
+#include "lease/settings_request.h"
 
 enum { CLIENTS_MAX = 32, GROUPS_MAX = 1024, IDLE_MS = 30000 };
 

@@ -12,7 +12,7 @@
 #include "base/version.h"
 #include "control/helper.h"
 #include "control/holder.h"
-#include "control/request.h"
+#include "lease/settings_request.h"
 
 static int fail(const struct error *err)
 {

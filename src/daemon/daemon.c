@@ -79,6 +79,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
         .price_per_kwh = c->energy.price_per_kwh,
         .fleet = c->fleet.url[0],
         .mcp = c->server.mcp,
+        .control = c->control.allow,
     };
     prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));

@@ -28,12 +28,12 @@ def with_role(d, role, *more):
 
 
 # What each role may do, of all that changes something. A body that says nothing is refused after the role was looked at.
-ACTS = {"silence": ["/api/alerts/silence"], "control": ["/api/leases/end"], "admin": ["/api/source/release"],
+ACTS = {"silence": ["/api/alerts/silence"], "control": ["/api/leases/end", "/api/leases/settings"], "admin": ["/api/source/release"],
         "guard": [f"/api/guard/{verb}" for verb in ("hold", "release", "evict", "resume", "announce", "unannounce")]}
 
 
 def test_a_role_may_do_what_it_says_and_no_more(start):
-    d = start(WHIRR_SERVER_REQUIRE_TOKEN="true", WHIRR_GUARD_ENABLED="true")
+    d = start(WHIRR_SERVER_REQUIRE_TOKEN="true", WHIRR_GUARD_ENABLED="true", WHIRR_CONTROL_ALLOW="true")
     tokens = {role: with_role(d, role) for role in ("read", "commands", "silence", "guard", "control", "admin", "silence,guard")}
     routes = d.get("/openapi.json", **tokens["read"]).json()["paths"]
     acting = {path for path, methods in routes.items() if set(methods) - {"get", "head", "options", "parameters"}} - {"/login", "/logout", "/socket.io/", "/mcp"}

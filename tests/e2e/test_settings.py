@@ -9,9 +9,12 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 from isolation import BUILD, WHIRR, environment
+from ports import free_port
 from waiting import eventually
 
 CONTROL = BUILD / "whirr-control"
@@ -460,3 +463,39 @@ def test_tune_through_the_helper(host):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["knee"]["limit_watts"] == 350
     assert host.value() == 450000 and not host.files()
+
+
+def test_over_http_a_token_with_the_role_may_and_it_is_put_back(host):
+    """The daemon itself may change nothing: the helper does it, and checks again."""
+    helper = host.helper()
+    port = free_port()
+    daemon = host.start("--source", "nvml", "serve", "--listen", f"127.0.0.1:{port}", "--socket", "none", "--store", "none", "--interval", "0.2", WHIRR_CONTROL_ALLOW="true")
+    tokens = {role: host("token", "new", role, "--role", role).stdout.strip() for role in ("control", "read")}
+
+    def ask(body, role="control"):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/api/leases/settings", json.dumps(body).encode(), {"Authorization": f"Bearer {tokens[role]}"})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                return reply.status, json.load(reply)
+        except urllib.error.HTTPError as refused:
+            return refused.code, json.load(refused)
+        except OSError:
+            return 0, None
+
+    eventually(lambda: ask({"gpu": 0}, "read")[0] == 403, explain=lambda: daemon.poll())
+    limit = {"gpu": 0, "what": "power_limit", "value": "330W", "for_seconds": 3600}
+    assert ask(limit, "read")[1]["error"]["code"] == "role_needed" and host.value() != 330000
+    for wrong in ({}, {**limit, "gpu": 9}, {**limit, "for_seconds": 0}, {**limit, "what": "voltage"}, {**limit, "value": ""}, {**limit, "gpu": "0"}):
+        assert ask(wrong)[0] == 400, wrong
+    status, said = ask({**limit, "value": "100W"})
+    assert status == 400 and "150 W to 600 W" in said["error"]["message"], said
+    status, said = ask(limit)
+    assert status == 201 and said["lease"]["kind"] == "setting" and said["lease"]["command"] == "control" and host.value() == 330000, said
+    assert host("lease", "end", said["lease"]["id"]).returncode == 0 and host.value() == 450000
+    assert ask({"gpu": 0, "what": "quiet", "for_seconds": 60})[0] == 201 and host.value() == 238000
+    helper.kill()
+    helper.wait()
+    host.restore()
+    assert host.value() == 450000
+    status, said = ask(limit)
+    assert status == 503 and "whirr-control.socket" in said["error"]["message"] and host.value() == 450000, said

@@ -7,24 +7,7 @@
 #include <signal.h>
 
 #include "cli/show.h"
-#include "control/request.h"
-
-/* A change of one GPU, looked at but not made. */
-struct change {
-    struct request_setting setting;
-    struct control_state state;
-    const struct control_gpu *gpu;
-    struct reading draw_mw; /* what it draws */
-    bool denied;            /* this process may not */
-};
-
-struct change_list {
-    struct control_set set;
-    size_t count;
-    struct change at[REQUEST_SETTINGS_MAX];
-};
-void change_list_done(struct change_list *l);
-#define AUTO_CHANGES __attribute__((cleanup(change_list_done)))
+#include "lease/settings_plan.h"
 
 /* Which values: `text` for one kind of setting of the GPU of --gpu (or of the only one); NULL: quiet, of all GPUs or that of --gpu.
  * EXIT_FINE, or what is wrong was said. */

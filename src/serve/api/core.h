@@ -9,6 +9,7 @@
 #include "serve/api/history.h"
 #include "serve/api/options.h"
 #include "serve/api/release.h"
+#include "serve/api/settings.h"
 #include "serve/data/data.h"
 #include "serve/data/part.h"
 #include "serve/live/live.h"
@@ -23,6 +24,7 @@ struct server {
     struct broadcast live;
     struct release release;
     struct cpu_samples cpu_samples;
+    struct setting_errand setting;
     struct history history;
     struct blob *openapi;                      /* made when first asked for */
     struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */

@@ -20,7 +20,8 @@ struct server_options {
     double high_usage_percent; /* above it high_gpu_usage_alert is sent */
     double price_per_kwh;      /* for reports; 0: not known */
     char currency[16];
-    bool fleet; /* there is a page of all hosts */
-    bool mcp;   /* assistants may ask */
+    bool fleet;   /* there is a page of all hosts */
+    bool mcp;     /* assistants may ask */
+    bool control; /* clients with that role may change settings of GPUs */
     struct prometheus_options metrics;
 };

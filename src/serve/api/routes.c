@@ -291,6 +291,7 @@ const struct route server_routes[] = {
     {"/api/history/events", HTTP_GET, NULL, RIGHT_READ, get_history_events},
     {"/api/history/limits", HTTP_GET, JSON, RIGHT_READ, get_history_limits},
     {"/api/history/processes", HTTP_GET, NULL, RIGHT_READ, get_history_processes},
+    {"/api/leases/settings", HTTP_POST, JSON, RIGHT_CONTROL, post_setting},
     {"/api/processes", HTTP_GET, JSON, RIGHT_READ, get_processes},
     {"/api/report", HTTP_GET, JSON, RIGHT_READ, get_report},
     {"/api/resources", HTTP_GET, JSON, RIGHT_READ, get_resources},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Requests to JSON and back, and the commands' side of the socket.
  */
-#include "control/request.h"
+#include "lease/settings_request.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Changes of settings before they are made: for commands, and for clients of the API.
+ */
+#pragma once
+
+#include "lease/settings_request.h"
+
+/* A change of one GPU, looked at but not made. */
+struct change {
+    struct request_setting setting;
+    struct control_state state;
+    const struct control_gpu *gpu;
+    struct reading draw_mw; /* what it draws */
+    bool denied;            /* this process may not */
+};
+
+struct change_list {
+    struct control_set set;
+    size_t count;
+    struct change at[REQUEST_SETTINGS_MAX];
+};
+void change_list_done(struct change_list *l);
+#define AUTO_CHANGES __attribute__((cleanup(change_list_done)))
+
+/* One more, in the words of a person ("330W", "1400-1800"); of an open `set`. -EINVAL, -ERANGE, -EOPNOTSUPP with a sentence. */
+int plan_setting(struct change_list *l, const struct gpu *gpu, enum control_kind kind, const char *text, struct error *err);
+/* Whatever makes it quieter. */
+int plan_quiet(struct change_list *l, const struct gpu *gpu, struct error *err);
