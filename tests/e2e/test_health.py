@@ -193,6 +193,12 @@ def test_wrong_usage(whirr):
     assert whirr("--source", "sim:gpus=1", "health", "--gpu", "7", "--nagios").code == 3
 
 
+def test_trouble_that_has_not_lasted_yet_is_not_called_healthy_without_a_word(sim):
+    done = sim("bad-link", "health")
+    assert "healthy so far" in done.out and "seen now   GPU 0: its PCIe link has 4 of 16 lanes under load" in done.out and "No fault" not in done.out, done
+    assert "so far" not in sim("idle", "health").out
+
+
 def test_one_gpu_alone(sim):
     body = answer(sim("gpu-lost", "health", "--json", "--gpu", "1", gpus=2))
     assert [g["gpu_index"] for g in body["gpus"]] == [1] and body["state"] == "healthy"

@@ -33,8 +33,20 @@ static void paragraph(struct buf *out, const struct page *page, enum ink ink, co
     page_wrap(out, page, ink, text, 13, 13);
 }
 
+/* Trouble that shows now and would count against the GPU's health if it lasted; NULL: there is none. */
+static const struct finding *seen_now(const struct verdict *verdict, const struct health_verdict *v)
+{
+    for (size_t i = 0; verdict && v->state == HEALTH_HEALTHY && i < verdict->count; i++) {
+        const struct finding *f = &verdict->findings[i];
+        if (f->gpu_index == v->gpu_index && !f->muted && f->severity >= SEVERITY_WARNING &&
+            finding_kind(f->code)->effect != EFFECT_HEALTHY)
+            return f;
+    }
+    return NULL;
+}
+
 /* The verdict, then what else was found. The worst finding is the verdict itself and is not said twice. */
-static void one(struct buf *out, const struct page *page, const struct health_verdict *v, int last)
+static void one(struct buf *out, const struct page *page, const struct health_verdict *v, int last, const struct finding *seen)
 {
     char head[64], age[NUMBER_SIZE];
     if (last > v->gpu_index)
@@ -49,14 +61,18 @@ static void one(struct buf *out, const struct page *page, const struct health_ve
         page_simulated(out, page);
     }
     buf_text(out, "  ");
-    page_ink(out, page, health_ink_of(v->state), str_from(health_state_name(v->state)));
+    page_ink(out, page, seen ? INK_WARN : health_ink_of(v->state), str_from(health_state_name(v->state)));
+    buf_text(out, seen ? " so far" : "");
     if (v->since.ms && page->now.ms - v->since.ms >= 60000) {
         show_age(age, page, page->now.ms - v->since.ms);
         buf_text(out, " for ");
         buf_text(out, age);
     }
     buf_char(out, '\n');
-    paragraph(out, page, INK_PLAIN, "reason", v->reason);
+    if (seen)
+        paragraph(out, page, INK_WARN, "seen now", seen->headline);
+    else
+        paragraph(out, page, INK_PLAIN, "reason", v->reason);
     bool nothing = strcmp(v->action, health_advice_text(ADVICE_NONE)) == 0;
     if (!nothing)
         paragraph(out, page, INK_STRONG, "what to do", v->action);
@@ -104,10 +120,11 @@ void table_health(struct buf *out, const struct page *page, const struct health 
         if (!shown(&health->verdicts[i], only))
             continue;
         const struct health_verdict *first = &health->verdicts[i];
-        while (only == HEALTH_ALL && !page->verbose && i + 1 < health->count &&
-               is_alike(&health->verdicts[i], &health->verdicts[i + 1]))
+        const struct finding *seen = seen_now(verdict, first);
+        while (only == HEALTH_ALL && !page->verbose && !seen && i + 1 < health->count &&
+               is_alike(&health->verdicts[i], &health->verdicts[i + 1]) && !seen_now(verdict, &health->verdicts[i + 1]))
             i++;
-        one(out, page, first, health->verdicts[i].gpu_index);
+        one(out, page, first, health->verdicts[i].gpu_index, seen);
         looked(out, page, verdict_looked(verdict, first->gpu_index));
         count++;
     }
