@@ -27,12 +27,12 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The slow ones first, so that nobody waits for the last of them alone. Where tests run side by side, a file that uses the
-    PostgreSQL server stays together: it fills and empties the one of its process."""
+    """The slow ones first, so that nobody waits for the last of them alone. Where tests run side by side, those that use the PostgreSQL
+    server stay together: they fill and empty the one of their process, and one busy server is enough for a small machine."""
     url = os.environ.get("WHIRR_TEST_POSTGRES")
     for item in items:
         if url and url in [value for value in vars(item.module).values() if isinstance(value, str)]:
-            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+            item.add_marker(pytest.mark.xdist_group("postgres"))
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

@@ -547,6 +547,21 @@ static int count_open(int dir, const char *path, int flags)
     return file_calls_system.openat(dir, path, flags);
 }
 
+/* A child that has just been made still runs. */
+static void wait_until_asleep(pid_t pid)
+{
+    char path[64], text[512];
+    const char *end = NULL;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    do {
+        FILE *f = fopen(path, "re");
+        assert_non_null(f);
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        fclose(f);
+        end = strrchr(text, ')');
+    } while (!end || end[2] != 'S');
+}
+
 static void files_of_every_round_stay_open(void **state)
 {
     (void)state;
@@ -557,6 +572,7 @@ static void files_of_every_round_stay_open(void **state)
     AUTO_SCENE struct scene s;
     if (scene_fork(&s) == 0)
         sleep_for_ever();
+    wait_until_asleep(s.pid);
     clock_manual_init(&clock, (struct wall){1800000000000});
     s.env.clock = &clock.clock;
     const struct evidence_target target = {s.pid, start_of(&s.env, s.pid)};
