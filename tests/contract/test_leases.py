@@ -71,7 +71,7 @@ def test_the_lease_of_a_program_is_not_ended_by_request(leased, tmp_path):
     eventually(lambda: len(events()) == 2, explain=events)
     assert {event["text"].split(" ")[2] for event in events()} == {"leased", "given"}, events()
     (held,) = leased.daemon.json("/api/report?since=1h")["leases"]
-    assert all(gpu["leases"] == [] for gpu in leased.daemon.json("/api/gpu/metrics")["gpus"])
+    eventually(lambda: all(gpu["leases"] == [] for gpu in leased.daemon.json("/api/gpu/metrics")["gpus"]))
     assert held["leases"] == 1 and held["open"] == 0 and 0 < held["hours"] < 1 and held["used_hours"] == 0, "simulated GPUs run no programs of ours"
 
 

@@ -167,7 +167,8 @@ def test_tokens_and_energy_meet_in_the_report(nvml, server, tmp_path):
         return next((m for m in report()["models"] if m["name"] == "Qwen/Qwen3-8B" and m["generated_tokens"] and m["energy_joules"]), None)
     m = eventually(model, explain=lambda: (report()["models"], process_of(d, pid), d.log()))
     assert m["prompt_tokens"] == m["generated_tokens"], "one page had both"
-    assert m["tokens_per_joule"] == pytest.approx(m["generated_tokens"] / m["energy_joules"], rel=0.2)  # joules are rounded to whole ones
+    # Joules are rounded to whole ones, and those of a minute in which the server had said nothing yet do not count.
+    assert m["tokens_per_joule"] >= 0.8 * m["generated_tokens"] / m["energy_joules"]
     assert m["cost_per_million_tokens"] > 0 and m["processes"] == 1
     body = report()
     assert sum(row["energy_joules"] for row in body["models"]) == pytest.approx(body["totals"]["energy_joules"], abs=2)
