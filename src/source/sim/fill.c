@@ -334,6 +334,7 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
         p->util_permille.value = g->util_permille.value;
     p->power_mw = reading_absent(READING_UNREAD); /* attributed by the engine */
     fill_host_side(f, p, program->job);
+    fill_serving(f, share, p);
 }
 
 /* Until the next six hours of the day are over, whenever one looks. */

@@ -19,6 +19,7 @@ struct fill {
 void fill_id(const struct sim_world *w, int gpu, struct gpu_id *id);
 /* Metrics of the groups, properties, processes and instances; what the card does not have becomes UNSUPPORTED. */
 void fill_gpu(const struct fill *f, unsigned groups, struct gpu *g);
+void fill_serving(const struct fill *f, const struct sim_share *share, struct process *p);
 void fill_instances(const struct fill *f, unsigned groups, struct gpu *g);
 
 /* Wall time of a moment of the scenario. */

@@ -54,6 +54,16 @@ struct sim_program {
     const char *job;      /* of which it has a rank on each GPU; NULL: none */
 };
 
+/* What a model server says of itself, in the mean: a job with it is one. */
+struct sim_serving {
+    double tokens, prompt_tokens; /* per second */
+    double running, waiting;      /* requests */
+    double kv_cache, prefix_hits; /* shares */
+    double first_token_s;
+    double preempted_per_min;
+    bool silent; /* it has answered before, and does not now */
+};
+
 struct sim_job {
     const char *cause; /* the word of the truth: "training", "game", ... */
     struct sim_where where;
@@ -72,6 +82,7 @@ struct sim_job {
     double leak_share_per_min;   /* and grows from there, until the card is full; 20 s later it dies and is started again */
     int instance;                /* 1 + index of the MIG instance; 0: the whole card */
     bool together;               /* one process on all its GPUs instead of one each */
+    const struct sim_serving *serving; /* NULL: no model server */
 };
 
 /* The world being unkind. Also what `fault=` adds. */

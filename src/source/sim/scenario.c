@@ -349,6 +349,13 @@ static const struct sim_job neighbour_jobs[] = {
     .evidence = (const struct sim_evidence[]){__VA_ARGS__}, \
     .evidence_count = sizeof((const struct sim_evidence[]){__VA_ARGS__}) / sizeof(struct sim_evidence)
 
+/* A vLLM server at this level of load, and what it says of itself. */
+#define SERVES(pattern_, busy, ...) \
+    .jobs = (const struct sim_job[]){{.cause = "inference", .where = ON_ALL, .program = &vllm, .pattern = (pattern_), .util = (busy), \
+                                      .mem_util = 0.7, .power = 0.72, .tensor = 0.25, .vram_share = 0.86, .load_s = 30, \
+                                      .serving = &(const struct sim_serving){__VA_ARGS__}}}, \
+    .job_count = 1
+
 static const struct sim_scenario scenarios[] = {
     {"mixed", "GPUs of three vendors doing different things", "steady from the start", 4, "mixed", 10 * MINUTE + 25,
      JOBS(mixed_jobs), .finding = FINDING_COMPUTE_LOAD},
@@ -432,6 +439,7 @@ static const struct sim_scenario scenarios[] = {
     {"heating-up", "full load, and the air stops flowing: GPU 0 is on its way to its limit", "air gone at 20 s, throttling at about 2 minutes", 1, "a100", 100, JOBS(overheat_jobs), CONDITIONS(overheat_conditions), .finding = FINDING_THROTTLE_SOON, .shows_after_s = 90},
     {"neighbor-heat", "nothing runs on GPU 0, and GPU 1 beside it warms it", "steady from the start", 2, "h100", 5 * MINUTE, JOBS(neighbour_jobs), READINGS(warmed_readings), .finding = FINDING_NEIGHBOUR_HEAT},
 #include "source/sim/scenario_limits.def"
+#include "source/sim/scenario_serving.def"
 };
 /* clang-format on */
 

@@ -2,6 +2,7 @@
 #include "source/sim/sim.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "base/cleanup.h"
 #include "test.h"
@@ -211,6 +212,44 @@ static void nvidia_cards_come_first_and_addresses_rise(void **state)
     sim_machine_stop(&m);
 }
 
+static struct process serving_process(struct sim_machine *m)
+{
+    AUTO_SNAPSHOT const struct snapshot *s = sim_machine_sample(m, GROUP_ALL);
+    assert_int_equal(s->gpus[0].process_count, 1);
+    return s->gpus[0].processes[0];
+}
+
+static void what_a_model_server_counts_is_what_it_generates(void **state)
+{
+    (void)state;
+    struct sim_machine m;
+    enum { SECONDS = 120 };
+    double generated = 0, prompt = 0;
+    sim_machine_start(&m, "scenario=serving");
+    const struct process before = serving_process(&m);
+    for (int s = 0; s < SECONDS; s++) {
+        const struct process p = serving_process(&m);
+        generated += (double)p.tokens_milli.value / 1000;
+        prompt += (double)p.prompt_milli.value / 1000;
+        assert_in_range(p.requests_running.value, 10, 14);
+        pass_s(&m, 1);
+    }
+    const struct process after = serving_process(&m);
+    double counted = (double)(after.generated_tokens.value - before.generated_tokens.value);
+    assert_true(fabs(counted - generated) < 0.01 * generated);
+    assert_true(fabs((double)(after.prompt_tokens.value - before.prompt_tokens.value) - prompt) < 0.01 * prompt);
+    assert_true(fabs(counted / SECONDS - 900) < 100);
+    sim_machine_stop(&m);
+    /* Without a request there is no time of one; one that is silent says nothing at all. */
+    sim_machine_start(&m, "scenario=unused-model");
+    assert_int_equal(serving_process(&m).first_token_us.state, READING_PENDING);
+    assert_int_equal(serving_process(&m).requests_running.value, 0);
+    sim_machine_stop(&m);
+    sim_machine_start(&m, "scenario=silent-server");
+    assert_int_equal(serving_process(&m).requests_running.state, READING_FAILED);
+    sim_machine_stop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +258,7 @@ int main(void)
         TEST(only_the_groups_asked_for_are_read),
         TEST(cards_keep_silent_about_what_the_real_ones_do_not_tell),
         TEST(wrong_parameters_are_refused_with_the_nearest_right_one),
+        TEST(what_a_model_server_counts_is_what_it_generates),
         TEST(nvidia_cards_come_first_and_addresses_rise),
     };
     return RUN_TESTS(tests);
