@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* "0.1.0" */
+/* "0.2.0" */
 const char *whirr_version(void);
 
 /* ---- a handle ---- */

@@ -68,12 +68,20 @@ static int run_docs(struct cli *cli)
     return show_text(&out);
 }
 
+static int run_manual(struct cli *cli)
+{
+    (void)cli;
+    AUTO_BUF struct buf out = BUF(TEXT_MAX);
+    config_write_manual(&out, manual_text);
+    return show_text(&out);
+}
+
 static int config_run(struct cli *cli)
 {
     static const struct {
         const char *word;
         int (*run)(struct cli *cli);
-    } words[] = {{"check", run_check}, {"show", run_show}, {"default", run_default}, {"docs", run_docs}};
+    } words[] = {{"check", run_check}, {"show", run_show}, {"default", run_default}, {"docs", run_docs}, {"scdoc", run_manual}};
     static const char *const names[] = {"check", "show", "default"};
     const char *word = cli->options->arguments[0];
     for (size_t i = 0; i < ARRAY_LEN(words); i++)

@@ -82,6 +82,7 @@ const struct command command_doctor = {
                "and user names, serial numbers, container IDs and UUIDs are replaced and command lines are left out, unless "
                "--with-private is given. Unpack it to replay it with --sysroot.",
     .arguments = "[DIRECTORY]",
+    .offers = {{.complete = COMPLETE_FOLDER}},
     .arguments_max = 1,
     OPTIONS(options),
     .examples = {{"whirr doctor", "what works, what doesn't, and how to fix it"},

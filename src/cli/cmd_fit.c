@@ -240,6 +240,7 @@ const struct command command_fit = {
                "worker.reserve; what guarded workers hold counts as a second choice. The estimate for models is weights, cache for "
                "the context, buffers and overhead (docs/capacity.md). Memory that is unknown never counts as available.",
     .arguments = "[SIZE|FILE|DIRECTORY]",
+    .offers = {{.complete = COMPLETE_FILE}},
     .arguments_min = 0,
     .arguments_max = 1,
     OPTIONS(options),

@@ -46,6 +46,7 @@ const struct command command_help = {
     .group = HELP_SETUP,
     .summary = "Show help for whirr, a command, all options, or all metrics",
     .arguments = "[COMMAND|options|metrics]",
+    .offers = {{.complete = COMPLETE_COMMAND}},
     .arguments_max = 1,
     OPTIONS(options),
     .examples = {{"whirr help ps", "usage, examples and options of one command; -v for more"},

@@ -101,6 +101,7 @@ const struct command command_record = {
     .details = "An existing recording is continued. Command lines, user and host names are in it, with secrets masked; only its "
                "owner can read the file.",
     .arguments = "FILE",
+    .offers = {{.complete = COMPLETE_FILE}},
     .arguments_min = 1,
     .arguments_max = 1,
     OPTIONS(options),

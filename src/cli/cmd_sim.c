@@ -151,6 +151,7 @@ const struct command command_sim = {
         "`serve` take it "
         "with `--store FILE`.",
     .arguments = "list | day FILE",
+    .offers = {{.behind = "day", .place = 1, .complete = COMPLETE_FILE}},
     .arguments_max = 2,
     .examples = {{"whirr sim list", "the scenarios and faults"},
                  {"whirr --source sim:scenario=overheat", "show one of them"},

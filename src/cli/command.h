@@ -16,7 +16,16 @@ struct example {
 /* What a person wants when they reach for it; --help lists the commands in this order. */
 enum help_group { HELP_LOOK, HELP_EXPLAIN, HELP_PAST, HELP_ACT, HELP_RUN, HELP_SETUP, HELP_COUNT };
 
-enum { EXAMPLES = 3 };
+enum { EXAMPLES = 3, OFFERS = 4 };
+
+/* What a shell offers for an argument, beside the words that `arguments` has for the first one. */
+struct offer {
+    const char *behind;     /* if this is the first argument; NULL: whatever it is */
+    size_t place;           /* arguments in front of it */
+    bool repeated;          /* and of all that follow */
+    enum complete complete; /* or: */
+    const char *words;      /* "a|b" */
+};
 
 struct command {
     const char *name;
@@ -27,6 +36,7 @@ struct command {
     int failure_status;    /* where there is no answer, whatever the reason; 0: 1 it failed, 2 wrong usage or configuration */
     const char *arguments; /* "FILE", "[COMMAND]"; NULL: none */
     size_t arguments_min, arguments_max;
+    struct offer offers[OFFERS];
     const struct option_spec *options;
     size_t option_count; /* both: OPTIONS(table) */
     struct example examples[EXAMPLES];
@@ -71,6 +81,8 @@ extern const struct option_table host_option;
         .name = "host", .argument = "NAME", .help = "Show this host, if the history has several" \
     }
 
+/* The position of the first word that is neither an option nor the value of one; count when there is none. */
+size_t command_word(const char *const *words, size_t count);
 const struct command *command_find(const char *name); /* NULL: unknown */
 int command_unknown(const char *name);                /* says so; the exit status */
 
@@ -85,7 +97,8 @@ void help_options(struct buf *out, const struct page *page);
 
 void manual_overview(struct buf *out);
 void manual_command(struct buf *out, const struct command *command);
-/* An item of a list on a man page. */
+/* Text that scdoc gives no meaning to; an item of a list on a man page. */
+void manual_text(struct buf *out, const char *text);
 void manual_item(struct buf *out, const char *name, const char *text);
 
 void manual_metrics(struct buf *out, const struct page *page);

@@ -68,17 +68,17 @@ const char *const command_groups[HELP_COUNT] = {
 static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
-#define OPTION_ASKED_HOST                                                               \
-    {                                                                                   \
-        .name = "host", .known_as = "asked-host", .argument = "NAME[:PORT]|ssh://NAME", \
-        .help = "Ask the daemon of this host instead (may be repeated)"                 \
+#define OPTION_ASKED_HOST                                                                                          \
+    {                                                                                                              \
+        .name = "host", .known_as = "asked-host", .argument = "NAME[:PORT]|ssh://NAME", .complete = COMPLETE_HOST, \
+        .help = "Ask the daemon of this host instead (may be repeated)"                                            \
     }
 static const struct option_spec host_in_front[] = {OPTION_ASKED_HOST};
 const struct option_table host_option = {host_in_front, ARRAY_LEN(host_in_front)};
 
 static const struct option_spec globals[] = {
     {.name = "json", .help = "Print JSON instead of text"},
-    {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Limit to one GPU", .complete = COMPLETE_GPU},
+    {.name = "gpu", .argument = "INDEX|UUID|PCI", .help = "Limit to one GPU"},
     OPTION_ASKED_HOST,
     {.name = "source",
      .argument = "NAME[:PARAMETERS]",
@@ -103,6 +103,26 @@ static const struct option_spec globals[] = {
 };
 
 const struct option_table global_options = {globals, ARRAY_LEN(globals)};
+
+/* What an option is before the command is known: one that all have, one of `status`, which needs no name, or else the first of that
+ * name. */
+size_t command_word(const char *const *words, size_t count)
+{
+    struct option_table tables[2 + COMMANDS_MAX] = {global_options, {NULL, 0}};
+    size_t table_count = 2;
+    for (size_t i = 0; i < command_count && table_count < ARRAY_LEN(tables); i++) {
+        const struct option_table own = {command_table[i]->options, command_table[i]->option_count};
+        tables[strcmp(command_table[i]->name, COMMAND_UNNAMED) == 0 ? 1 : table_count++] = own;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (words[i][0] != '-' || words[i][1] == '\0')
+            return i;
+        if (strcmp(words[i], "--") == 0)
+            break;
+        i += options_take_next(tables, table_count, words[i], i + 1 < count ? words[i + 1] : NULL);
+    }
+    return count;
+}
 
 const struct command *command_find(const char *name)
 {

@@ -11,7 +11,10 @@
 #include "cli/command.h"
 
 #define FIELDS_OPTIONS                                                                                      \
-    {.name = "fields", .argument = "A,B,...", .help = "Print these fields of --json, separated by tabs"},   \
+    {.name = "fields",                                                                                      \
+     .argument = "A,B,...",                                                                                 \
+     .complete = COMPLETE_METRIC,                                                                           \
+     .help = "Print these fields of --json, separated by tabs"},                                            \
         {.name = "csv", .help = "Print CSV with a header"},                                                 \
     {                                                                                                       \
         .name = "template", .argument = "TEXT", .help = "Print TEXT for each row, with {{FIELD}} filled in" \

@@ -19,26 +19,6 @@
 
 enum { WIDTH_UNKNOWN = 80 };
 
-/* The position of the first word that is neither an option nor the value of one; argc when there is none. What an option is before
- * the command is known: one that all have, one of `status`, which needs no name, or else the first of that name. */
-static int find_command_word(int argc, char **argv)
-{
-    struct option_table tables[2 + COMMANDS_MAX] = {global_options, {NULL, 0}};
-    size_t count = 2;
-    for (size_t i = 0; i < command_count && count < ARRAY_LEN(tables); i++) {
-        const struct option_table own = {command_table[i]->options, command_table[i]->option_count};
-        tables[strcmp(command_table[i]->name, COMMAND_UNNAMED) == 0 ? 1 : count++] = own;
-    }
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '-' || argv[i][1] == '\0')
-            return i;
-        if (strcmp(argv[i], "--") == 0)
-            break;
-        i += options_take_next(tables, count, argv[i], argv[i + 1]);
-    }
-    return argc;
-}
-
 static bool locale_is_utf8(void)
 {
     /* Asking setlocale() would load the locale, and say "no" where the terminal is UTF-8 but the locale is not installed. */
@@ -173,7 +153,7 @@ int main(int argc, char **argv)
     if (gained)
         return refuse_gained(gained);
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE */
-    int word = find_command_word(argc, argv);
+    int word = 1 + (int)command_word((const char *const *)argv + 1, (size_t)argc - 1);
     bool named = word < argc;
     cli.command = command_find(named ? argv[word] : COMMAND_UNNAMED);
     cli.name = cli.command ? cli.command->name : NULL;

@@ -3,11 +3,10 @@
  */
 #include "cli/command.h"
 
-/* scdoc gives meaning to these. */
-static void plain(struct buf *out, const char *text)
+void manual_text(struct buf *out, const char *text)
 {
     for (; *text; text++) {
-        if (strchr("\\*_#<~`", *text))
+        if (strchr("\\*_#<~`[", *text))
             buf_char(out, '\\');
         buf_char(out, *text);
     }
@@ -23,11 +22,11 @@ static void option_items(struct buf *out, const struct option_spec *specs, size_
         buf_printf(out, "*--%s*", specs[i].name);
         if (specs[i].argument) {
             buf_text(out, specs[i].optional ? "[=" : " ");
-            plain(out, specs[i].argument);
+            manual_text(out, specs[i].argument);
             buf_text(out, specs[i].optional ? "]" : "");
         }
         buf_text(out, "\n\t");
-        plain(out, specs[i].help);
+        manual_text(out, specs[i].help);
         buf_text(out, ".\n\n");
     }
 }
@@ -35,9 +34,9 @@ static void option_items(struct buf *out, const struct option_spec *specs, size_
 void manual_item(struct buf *out, const char *name, const char *text)
 {
     buf_text(out, "*");
-    plain(out, name);
+    manual_text(out, name);
     buf_text(out, "*\n\t");
-    plain(out, text);
+    manual_text(out, text);
     buf_text(out, "\n\n");
 }
 
@@ -53,16 +52,16 @@ static void examples(struct buf *out, const struct command *command)
 void manual_command(struct buf *out, const struct command *command)
 {
     buf_printf(out, "whirr-%s(1)\n\n# NAME\n\nwhirr-%s - ", command->name, command->name);
-    plain(out, command->summary);
+    manual_text(out, command->summary);
     buf_printf(out, "\n\n# SYNOPSIS\n\n*whirr %s* [OPTIONS]", command->name);
     if (command->arguments) {
         buf_char(out, ' ');
-        plain(out, command->arguments);
+        manual_text(out, command->arguments);
     }
     buf_text(out, "\n\n");
     examples(out, command);
     buf_text(out, "# DESCRIPTION\n\n");
-    plain(out, command->details ? command->details : command->summary);
+    manual_text(out, command->details ? command->details : command->summary);
     buf_text(out, command->details ? "\n\n" : ".\n\n");
     if (command->manual)
         command->manual(out);
@@ -71,7 +70,7 @@ void manual_command(struct buf *out, const struct command *command)
         option_items(out, command->options, command->option_count);
     }
     buf_text(out, "The options of all commands are in *whirr*(1).\n\n# EXIT STATUS\n\n");
-    plain(out, command->exits ? command->exits : COMMAND_EXITS);
+    manual_text(out, command->exits ? command->exits : COMMAND_EXITS);
     buf_text(out, "\n\n# SEE ALSO\n\n*whirr*(1)\n");
 }
 
@@ -87,7 +86,7 @@ void manual_overview(struct buf *out)
             if (command_table[i]->hidden || (int)command_table[i]->group != group)
                 continue;
             buf_printf(out, "*whirr-%s*(1)\n\t", command_table[i]->name);
-            plain(out, command_table[i]->summary);
+            manual_text(out, command_table[i]->summary);
             buf_text(out, ".\n\n");
         }
     }
@@ -104,5 +103,5 @@ void manual_overview(struct buf *out)
         "*WHIRR\\_CONFIG*\n\tThe configuration file, like *--config*.\n\n"
         "*WHIRR\\_NVML\\_LIBRARY*, *WHIRR\\_CUDA\\_LIBRARY*, *WHIRR\\_NVIDIA\\_SMI*\n\t"
         "File names of the libraries and of the program, if not the usual ones.\n\n"
-        "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration.\n");
+        "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration: *whirr.toml*(5).\n");
 }

@@ -10,7 +10,18 @@
 #include "base/error.h"
 
 /* What a shell should offer for the argument. */
-enum complete { COMPLETE_NOTHING, COMPLETE_FILE, COMPLETE_FOLDER, COMPLETE_GPU, COMPLETE_SOURCE, COMPLETE_USER };
+enum complete {
+    COMPLETE_NOTHING,
+    COMPLETE_FILE,
+    COMPLETE_FOLDER,
+    COMPLETE_USER,
+    COMPLETE_COMMAND, /* of whirr */
+    COMPLETE_HOST,    /* of the configuration */
+    COMPLETE_METRIC,
+    COMPLETE_NOTIFIER, /* of the configuration */
+    COMPLETE_NOTIFIER_TYPE,
+    COMPLETE_SOURCE,
+};
 
 struct option_spec {
     const char *name;          /* without the dashes */

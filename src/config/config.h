@@ -203,3 +203,6 @@ void config_write_show_json(const struct config *config, bool secrets, struct bu
 bool config_key_is_secret(struct str key);
 /* docs/configuration.md. */
 void config_write_docs(struct buf *out);
+/* whirr.toml(5), as source for scdoc(5). plain: writes text so that scdoc gives no meaning to it. */
+typedef void config_plain(struct buf *out, const char *text);
+void config_write_manual(struct buf *out, config_plain *plain);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What config.def tells a person: the commented default file and docs/configuration.md.
+ * What config.def tells a person: the commented default file, docs/configuration.md and whirr.toml(5).
  */
 #include <stdio.h>
 
@@ -155,6 +155,27 @@ static void docs_setting(const struct setting *s, struct buf *out)
     buf_text(out, s->flags & RESTART ? " *Restart.*\n" : "\n");
 }
 
+/* One item of whirr.toml(5): the key, its default, what it means. */
+static void manual_setting(const struct setting *s, config_plain *plain, struct buf *out)
+{
+    AUTO_BUF struct buf value = BUF(4096), text = BUF(4096);
+    buf_char(out, '*');
+    plain(out, s->key);
+    buf_char(out, '*');
+    if (s->flags & REQUIRED) {
+        buf_text(out, " (must be given)");
+    } else {
+        write_default(s, &value);
+        buf_text(out, " = ");
+        plain(out, buf_view(&value).at);
+    }
+    describe(s, &text);
+    buf_text(&text, s->flags & RESTART ? " Needs a restart." : "");
+    buf_text(out, "\n\t");
+    plain(out, buf_view(&text).at);
+    buf_text(out, "\n\n");
+}
+
 /* What a table takes from another one unless it has its own, in one line. */
 static void docs_inherited(const struct section *section, struct buf *out)
 {
@@ -210,4 +231,45 @@ void config_write_docs(struct buf *out)
                 docs_setting(&section->settings[k], out);
         docs_inherited(section, out);
     }
+}
+
+/* The lines of an example are not filled. */
+static void manual_example(const struct section *section, config_plain *plain, struct buf *out)
+{
+    struct str rest = str_from(group_example(section)), line;
+    while (str_cut(&rest, '\n', &line)) {
+        char text[256];
+        str_copy(text, sizeof text, line);
+        buf_char(out, '\t');
+        plain(out, text + (text[0] == '#'));
+        buf_text(out, rest.len ? "++\n" : "\n");
+    }
+    buf_char(out, '\n');
+}
+
+void config_write_manual(struct buf *out, config_plain *plain)
+{
+    buf_text(out, "whirr.toml(5)\n\n# NAME\n\nwhirr.toml - settings of whirr\n\n# SYNOPSIS\n\n" CONFIG_SYSTEM_FILE
+                  "++\n$XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\n# DESCRIPTION\n\nwhirr needs no configuration. What you set wins "
+                  "in this order, later over earlier: the default, the system's file, the user's file (or only the one of "
+                  "*--config*), environment variables like *WHIRR\\_SERVER\\_LISTEN*, flags. The format is TOML 1.0. Durations are "
+                  "written like \"30s\" or \"1h30m\", amounts of memory like \"20GiB\".\n\n*whirr config check* names each mistake "
+                  "with file and line, *whirr config show* prints what is in force and where it comes from, and *whirr config "
+                  "default* prints a commented file. *systemctl reload whirr* applies all but what needs a restart.\n\n");
+    for (size_t i = 0; i < config_section_count; i++) {
+        const struct section *section = &config_sections[i];
+        char header[CONFIG_KEY_SIZE];
+        section_header(section, header, sizeof header);
+        buf_text(out, "# ");
+        plain(out, header);
+        buf_text(out, "\n\n");
+        plain(out, section->help);
+        buf_text(out, ".\n\n");
+        if (section->kind != SECTION_PLAIN)
+            manual_example(section, plain, out);
+        for (size_t k = 0; k < section->count; k++)
+            if (section->settings[k].fallback[0] != '=')
+                manual_setting(&section->settings[k], plain, out);
+    }
+    buf_text(out, "# SEE ALSO\n\n*whirr*(1), *whirr-config*(1)\n");
 }

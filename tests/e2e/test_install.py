@@ -37,7 +37,7 @@ def test_everything_is_installed_and_nothing_stays(installed):
                  "share/fish/vendor_completions.d/whirr.fish", "share/doc/whirr/LICENSES.txt"):
         assert f"usr/local/{name}" in there
     if shutil.which("scdoc"):
-        assert {"usr/local/share/man/man1/whirr.1", "usr/local/share/man/man1/whirr-version.1"} <= there
+        assert {"usr/local/share/man/man1/whirr.1", "usr/local/share/man/man1/whirr-version.1", "usr/local/share/man/man5/whirr.toml.5"} <= there
     unit = (installed / "usr/local/lib/systemd/system/whirr.service").read_text()
     assert "ExecStart=/usr/local/bin/whirr serve" in unit
     assert uninstall(installed).startswith(f"{len(there)} files removed")
@@ -80,6 +80,9 @@ def test_recipes_are_of_this_version(whirr):
     assert f"\npkgver={version}\n" in (ROOT / "packaging/aur/PKGBUILD").read_text()
     assert f'version = "{version}";' in (ROOT / "packaging/nix/default.nix").read_text()
     assert f'\nversion = "{version}"\n' in (ROOT / "python/pyproject.toml").read_text()
+    assert f'\nversion: {version}\nappVersion: "{version}"\n' in (ROOT / "packaging/kubernetes/whirr/Chart.yaml").read_text()
+    assert f"image: whirr:{version}\n" in (ROOT / "packaging/kubernetes/whirr.yaml").read_text()
+    assert f'/* "{version}" */' in (ROOT / "include/whirr.h").read_text()
     subprocess.run(["bash", "-n", str(ROOT / "packaging/aur/PKGBUILD")], check=True)
 
 

@@ -74,7 +74,7 @@ struct notifier_stats {
     char last_error[NOTIFIER_ERROR_SIZE];                         /* "" the last attempt was fine */
 };
 
-const char *notify_type_name(enum config_notify_type type); /* "webhook" */
+const char *notify_type_name(enum config_notify_type type); /* "webhook"; NULL behind the last */
 /* The same name, one that outlives its text; "" not a type. */
 const char *notifier_type_known(const char *name);
 

@@ -14,7 +14,7 @@ static const char *const type_names[] = {"webhook",  "slack",  "discord",  "ntfy
 
 const char *notify_type_name(enum config_notify_type type)
 {
-    return type_names[type];
+    return (size_t)type < ARRAY_LEN(type_names) ? type_names[type] : NULL;
 }
 
 const char *notifier_type_known(const char *name)

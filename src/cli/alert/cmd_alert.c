@@ -223,6 +223,7 @@ const struct command command_alert = {
         "simulated machine or a recording (replay:FILE), with --since the history. It sends no notification and changes nothing. "
         "docs/alerts.md has the condition language and every built-in rule.",
     .arguments = "[list|rules|names|check|test|silence] [WHAT...]",
+    .offers = {{.behind = "silence", .place = 1, .words = "add|list|remove"}},
     .arguments_max = 16,
     OPTIONS(options),
     .examples = {{"whirr alert", "firing, pending and silenced alerts"},

@@ -279,6 +279,9 @@ const struct command command_db = {
                "minutes, hours, host-samples, host-minutes, host-hours, processes or events, any number of them in little memory. "
                "vacuum rewrites the file without free space; samples of a running daemon wait meanwhile and are not lost.",
     .arguments = "status | migrate | export [WHAT] | vacuum",
+    .offers = {{.behind = "export",
+                .place = 1,
+                .words = "samples|minutes|hours|host-samples|host-minutes|host-hours|processes|events"}},
     .arguments_min = 1,
     .arguments_max = 2,
     OPTIONS(options),

@@ -263,6 +263,7 @@ const struct command command_history = {
         "which are listed at the end. Metrics are named as in `whirr status --json` (see `whirr help metrics`); util, vram, power, "
         "temp, fan and clock are short names for the usual ones; host metrics begin with `host.`.",
     .arguments = "[METRIC...]",
+    .offers = {{.repeated = true, .complete = COMPLETE_METRIC}},
     .arguments_max = 64,
     OPTIONS(options),
     .examples = {{"whirr history", "the last six hours"},

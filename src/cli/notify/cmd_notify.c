@@ -216,6 +216,9 @@ const struct command command_notify = {
         "immediately and without the daemon's queue, and shows the response; it exits with 1 if the message was not delivered. "
         "Secret parts of addresses are masked.",
     .arguments = "[list | add NAME TYPE | remove NAME | test NAME]",
+    .offers = {{.behind = "add", .place = 2, .complete = COMPLETE_NOTIFIER_TYPE},
+               {.behind = "remove", .place = 1, .complete = COMPLETE_NOTIFIER},
+               {.behind = "test", .place = 1, .complete = COMPLETE_NOTIFIER}},
     .arguments_max = 3,
     OPTIONS(options),
     .examples = {{"whirr notify", "who is notified, what is queued, what failed"},

@@ -367,7 +367,10 @@ static const struct option_spec options[] = {
     {.name = "price", .argument = "PRICE", .help = "Of a kilowatt-hour, like \"0.30 EUR\""},
     {.name = "access", .argument = "WHO", .help = "host, or network (with a token)"},
     {.name = "guard", .argument = "SERVERS", .help = "like ollama,comfyui or vllm=http://127.0.0.1:9000"},
-    {.name = "notify", .argument = "TYPE", .help = "desktop, or with an address: ntfy=https://ntfy.sh/my-topic"},
+    {.name = "notify",
+     .argument = "TYPE",
+     .complete = COMPLETE_NOTIFIER_TYPE,
+     .help = "desktop, or with an address: ntfy=https://ntfy.sh/my-topic"},
 };
 
 const struct command command_setup = {
