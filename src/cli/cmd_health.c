@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr health: are the GPUs well, and what is to be done if not.
  */
-#include <errno.h>
-
+#include "ask/health.h"
 #include "cli/show.h"
-#include "format/health.h"
 #include "insight/judge/health_judge.h"
 
 static void cleanup_health(struct health **health)
@@ -41,21 +39,13 @@ static int health_render(struct cli *cli, struct session *session, struct buf *o
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
     if (!s || which(session, s, &only, err) < 0)
         return err->code;
-    AUTO_BUF struct buf answer = BUF(4 << 20), texts = BUF(1024);
+    AUTO_BUF struct buf texts = BUF(1024);
     struct health_basis basis;
     __attribute__((cleanup(cleanup_health))) struct health *remembered = NULL;
-    if (session_get(session, "/api/gpu/health", &answer) == 200)
-        remembered = health_from_json(buf_view(&answer), &basis, &texts);
-    if (!remembered && cli->host)
-        return error_set(err, -EPROTO, "%s sent no verdict on its GPUs: it is a different version, or has no health monitoring",
-                         cli->host);
-    if (!remembered) {
-        remembered = session_health(session, &basis);
-        if (!options_has(cli->options, "watch"))
-            basis.watched_since = (struct wall){0};
-    }
-    if (!remembered)
-        return error_set(err, -ENOMEM, "out of memory");
+    if (health_ask(cli, session, &remembered, &basis, &texts, err) < 0)
+        return err->code;
+    if (!basis.remembered && !options_has(cli->options, "watch"))
+        basis.watched_since = (struct wall){0};
     write_answer(cli, remembered, &basis, s->verdict, only, out);
     return 0;
 }

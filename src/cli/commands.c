@@ -33,6 +33,7 @@
     COMMAND(tune)         \
     COMMAND(watch)        \
     COMMAND(wait)         \
+    COMMAND(node_health)  \
     COMMAND(serve)        \
     COMMAND(mcp)          \
     COMMAND(record)       \
@@ -45,8 +46,8 @@
     COMMAND(completion)   \
     COMMAND(help)         \
     COMMAND(version)      \
-    COMMAND(lease_recover) \
-    COMMAND(cuda_helper)
+    COMMAND(lease_recover) /* hidden */ \
+    COMMAND(cuda_helper) /* hidden */
 
 #define COMMAND(name) extern const struct command command_##name;
 COMMANDS(COMMAND)

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 
-COMMANDS = re.findall(r"^ *COMMAND\(([a-z-]+)\)", (ROOT / "src/cli/commands.c").read_text(), re.M)
+COMMANDS = [name.replace("_", "-") for name in re.findall(r"^ *COMMAND\(([a-z_]+)\)(?! /\* hidden)", (ROOT / "src/cli/commands.c").read_text(), re.M)]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

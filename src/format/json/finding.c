@@ -118,6 +118,7 @@ static void read_finding(const json_t *json, struct finding *f)
     f->confidence = json_number_value(json_object_get(json, "confidence"));
     f->gpu_index = json_is_integer(gpu) ? (int)json_integer_value(gpu) : -1;
     f->pid = (int32_t)json_integer_value(json_object_get(json, "pid"));
+    f->muted = json_is_true(json_object_get(json, "muted"));
     if (since)
         wall_parse(str_from(since), &f->since);
     str_copy(f->headline, sizeof f->headline, str_from(headline ? headline : ""));

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * whirr node-health: whether this node should get work, for Kubernetes, Slurm, and scripts.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/health.h"
+#include "base/json_writer.h"
+#include "base/words.h"
+#include "cli/command.h"
+#include "cli/node/node.h"
+#include "config/config.h"
+#include "insight/judge/health_judge.h"
+
+enum { EXIT_UNFIT = 1, EXIT_UNTOLD = 3, TIMEOUT_MS = 20000, RECOVER_MS = 5 * 60 * 1000, GPUS_MOST = GPU_MAX };
+#define ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+struct node_request {
+    struct cli *cli;
+    struct node_rules rules;
+    struct finding_settings settings;
+    struct node_telling telling;
+    bool kubernetes, slurm;
+    int64_t timeout_ms, every_ms; /* every 0: once */
+    char api[300], node[256];
+};
+
+static void cleanup_health(struct health **health)
+{
+    health_free(*health);
+}
+
+/* ---- the answer ---- */
+
+static void write_text(const struct node_request *r, const struct node_verdict *v, const struct node_steps *steps, bool simulated,
+                       struct buf *out)
+{
+    static const char *const words[] = {
+        [NODE_UNKNOWN] = "can't be judged", [NODE_FIT] = "fit for work", [NODE_UNFIT] = "unfit for work"};
+    buf_printf(out, "%s%s is %s: %s\n", simulated ? "SIMULATED  " : "", r->telling.node[0] ? r->telling.node : "This node",
+               words[v->fitness], v->message);
+    for (size_t i = 0; i < steps->count; i++)
+        buf_printf(out, "  %s%s\n", r->telling.dry_run ? "dry run: " : "", steps->list[i]);
+}
+
+static void write_json(const struct node_request *r, const struct node_verdict *v, const struct node_steps *steps, bool simulated,
+                       const struct error *err, struct buf *out)
+{
+    struct json_writer j = r->every_ms ? JSON_WRITER(out) : JSON_WRITER_PRETTY(out);
+    jw_object(&j);
+    jw_key_text(&j, "node", r->telling.node[0] ? r->telling.node : NULL);
+    jw_key(&j, "fit");
+    if (v->fitness == NODE_UNKNOWN)
+        jw_null(&j);
+    else
+        jw_bool(&j, v->fitness == NODE_FIT);
+    jw_key_text(&j, "code", v->code[0] ? v->code : NULL);
+    jw_key_text(&j, "message", v->message);
+    jw_key(&j, "well_for_seconds");
+    if (v->well_for_ms < 0)
+        jw_null(&j);
+    else
+        jw_int(&j, v->well_for_ms / MS_PER_S);
+    jw_key_bool(&j, "simulated", simulated);
+    jw_key_bool(&j, "dry_run", r->telling.dry_run);
+    jw_key_array(&j, "changes");
+    for (size_t i = 0; i < steps->count; i++)
+        jw_text(&j, steps->list[i]);
+    jw_end(&j);
+    jw_key_text(&j, "error", err->code ? err->text : NULL);
+    jw_end(&j);
+    buf_char(out, '\n');
+}
+
+/* ---- one look ---- */
+
+static int judge_node(struct node_request *r, struct node_verdict *v, bool *simulated, struct error *err)
+{
+    struct session *session = session_open(r->cli, err);
+    if (!session)
+        return err->code ? err->code : -EIO;
+    AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
+    AUTO_BUF struct buf texts = BUF(1024);
+    struct health_basis basis;
+    __attribute__((cleanup(cleanup_health))) struct health *health = NULL;
+    if (s && health_ask(r->cli, session, &health, &basis, &texts, err) == 0) {
+        node_judge(health, s, &r->rules, v);
+        *simulated = s->gpu_count && s->gpus[0].simulated;
+    }
+    session_close(session);
+    return health ? 0 : err->code ? err->code : -EIO;
+}
+
+static int tell(struct node_request *r, const struct node_verdict *v, struct node_steps *steps, struct error *err)
+{
+    r->telling.deadline.ns = clock_mono(&clock_system).ns + r->timeout_ms * NS_PER_MS;
+    if (r->kubernetes)
+        return node_tell_kubernetes(&r->cli->env, &r->telling, v, steps, err);
+    return r->slurm ? node_tell_slurm(&r->cli->env, &r->telling, v, steps, err) : 0;
+}
+
+/* What there is to say: its answer into `out`, what failed into `err`, and into `mark` what makes it differ from the one before:
+ * numbers and ages in its words do not. */
+static int look_once(struct node_request *r, struct buf *out, struct buf *mark, struct error *err)
+{
+    struct node_verdict v = {.well_for_ms = -1};
+    struct node_steps steps = {0};
+    bool simulated = false;
+    int rc = judge_node(r, &v, &simulated, err);
+    if (rc == -EINVAL)
+        return EXIT_USAGE;
+    if (rc < 0) /* told as well: what can't be judged is not well */
+        snprintf(v.message, sizeof v.message, "%s", err->text);
+    struct error untold = {0};
+    int told = tell(r, &v, &steps, &untold);
+    if (told < 0)
+        *err = untold;
+    buf_printf(mark, "%d %s", (int)v.fitness, v.code);
+    for (size_t i = 0; i < steps.count; i++)
+        buf_printf(mark, " %.20s", steps.list[i]);
+    if (r->cli->json)
+        write_json(r, &v, &steps, simulated, err, out);
+    else
+        write_text(r, &v, &steps, simulated, out);
+    return v.fitness == NODE_UNFIT ? EXIT_UNFIT : v.fitness == NODE_UNKNOWN || told < 0 || rc < 0 ? EXIT_UNTOLD : EXIT_FINE;
+}
+
+/* A container's first process is not ended by a signal that it does not catch. */
+static void on_signal(int signal)
+{
+    (void)signal;
+    _exit(EXIT_FINE);
+}
+
+/* Says what is new. */
+static int look_again(struct node_request *r)
+{
+    AUTO_BUF struct buf before = BUF(4096);
+    char failed[sizeof(struct error)] = "";
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    for (;;) {
+        AUTO_BUF struct buf out = BUF(65536), mark = BUF(4096);
+        struct error err = {0};
+        if (look_once(r, &out, &mark, &err) == EXIT_USAGE)
+            return cli_usage(r->cli, "%s", err.text);
+        if (strcmp(err.text, failed) != 0 && err.text[0])
+            cli_fail("%s", err.text);
+        str_copy(failed, sizeof failed, str_from(err.text));
+        if (r->cli->json || !str_equal(buf_view(&mark), buf_view(&before)))
+            show_text(&out);
+        before.len = 0;
+        buf_str(&before, buf_view(&mark));
+        pause_ms(r->every_ms);
+    }
+}
+
+/* ---- what was asked for ---- */
+
+static int read_span(struct node_request *r, const char *name, int64_t *ret_ms)
+{
+    const char *text = options_value(r->cli->options, name, NULL);
+    if (text && !duration_parse(str_from(text), ret_ms))
+        return cli_usage(r->cli, "invalid value '%s' for --%s; expected " DURATION_SYNTAX, text, name);
+    return EXIT_FINE;
+}
+
+static int read_rules(struct node_request *r)
+{
+    const struct options *o = r->cli->options;
+    struct error err = {0};
+    const char *gpus = options_value(o, "gpus", NULL);
+    r->rules.least = strcmp(options_value(o, "at", "failing"), "degraded") == 0 ? HEALTH_DEGRADED : HEALTH_FAILING;
+    config_findings(r->cli->settings, &r->settings);
+    r->rules.settings = &r->settings;
+    if (gpus && (!str_to_i64(str_from(gpus), &r->rules.gpus) || r->rules.gpus < 1 || r->rules.gpus > GPUS_MOST))
+        return cli_usage(r->cli, "invalid value '%s' for --gpus; expected a number from 1 to %d", gpus, (int)GPUS_MOST);
+    if (options_seconds(o, "interval", &r->every_ms, &err) < 0)
+        return cli_usage(r->cli, "%s", err.text);
+    int status = read_span(r, "timeout", &r->timeout_ms);
+    if (status == EXIT_FINE)
+        status = read_span(r, "recover-after", &r->telling.recover_ms);
+    if (status == EXIT_FINE && r->timeout_ms <= 0)
+        status = cli_usage(r->cli, "--timeout must be longer than 0");
+    return status;
+}
+
+/* The address that the kubelet gives each container. */
+static int read_api(struct node_request *r)
+{
+    const struct options *o = r->cli->options;
+    const char *host = env_variable("KUBERNETES_SERVICE_HOST"), *port = env_variable("KUBERNETES_SERVICE_PORT");
+    const char *given = options_value(o, "api", NULL);
+    struct str_place place;
+    if (given && strncmp(given, "http://", 7) == 0 &&
+        !(str_to_place((struct str){given + 7, strcspn(given + 7, "/")}, &place) && str_is_loopback(place.host)))
+        return cli_usage(r->cli, "--api: only https, or http on this host (kubectl proxy), is allowed");
+    if (given && strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0)
+        return cli_usage(r->cli, "invalid value '%s' for --api; expected https://HOST:PORT", given);
+    if (!given && !(host && host[0]))
+        return cli_usage(r->cli,
+                         "no API server is known: this is no pod (KUBERNETES_SERVICE_HOST is not set), name one with --api");
+    if (given)
+        snprintf(r->api, sizeof r->api, "%s", given);
+    else
+        snprintf(r->api, sizeof r->api, strchr(host, ':') ? "https://[%s]:%s" : "https://%s:%s", host, port ? port : "443");
+    r->telling.api = r->api;
+    r->telling.token_file = options_value(o, "token-file", ACCOUNT "token");
+    r->telling.ca_file = options_value(o, "ca-file", given ? "" : ACCOUNT "ca.crt");
+    r->telling.effect = options_value(o, "effect", "NoSchedule");
+    return EXIT_FINE;
+}
+
+static int read_node_name(struct node_request *r)
+{
+    const char *name = options_value(r->cli->options, "node", NULL);
+    const char *known = r->kubernetes ? r->cli->env.node_name : r->slurm ? env_variable("SLURMD_NODENAME") : NULL;
+    if (name || known)
+        snprintf(r->node, sizeof r->node, "%s", name ? name : known);
+    else if (r->kubernetes)
+        return cli_usage(r->cli, "which node this is is not known: set NODE_NAME (spec.nodeName), or name it with --node");
+    else if (gethostname(r->node, sizeof r->node - 1) == 0)
+        r->node[strcspn(r->node, ".")] = '\0'; /* as Slurm calls it */
+    r->telling.node = r->node;
+    return EXIT_FINE;
+}
+
+static int node_health_run(struct cli *cli)
+{
+    const struct options *o = cli->options;
+    struct node_request r = {.cli = cli,
+                             .kubernetes = options_has(o, "kubernetes"),
+                             .slurm = options_has(o, "slurm"),
+                             .timeout_ms = TIMEOUT_MS,
+                             .telling = {.recover_ms = RECOVER_MS,
+                                         .dry_run = options_has(o, "dry-run"),
+                                         .drain_only = options_has(o, "drain-only"),
+                                         .scontrol = options_value(o, "scontrol", "scontrol")}};
+    if (r.kubernetes && r.slurm)
+        return cli_usage(cli, "--kubernetes and --slurm can't be combined");
+    int status = read_rules(&r);
+    if (status == EXIT_FINE)
+        status = read_node_name(&r);
+    if (status == EXIT_FINE && r.kubernetes)
+        status = read_api(&r);
+    if (status != EXIT_FINE)
+        return status;
+    cli->env.one_look = !r.every_ms;
+    if (r.every_ms)
+        return look_again(&r);
+    AUTO_BUF struct buf out = BUF(65536), mark = BUF(4096);
+    struct error err = {0};
+    status = look_once(&r, &out, &mark, &err);
+    if (status == EXIT_USAGE)
+        return cli_usage(cli, "%s", err.text);
+    if (err.text[0])
+        cli_fail("%s", err.text);
+    int shown = show_text(&out);
+    return shown == EXIT_FINE ? status : EXIT_UNTOLD;
+}
+
+static const char *const states[] = {"degraded", "failing", NULL};
+static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", "none", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "kubernetes", .help = "Set condition and taint of the node, as the pod's service account"},
+    {.name = "slurm", .help = "Drain the node by scontrol, and resume what was drained so"},
+    {.name = "dry-run", .help = "Change nothing, show what would be changed"},
+    {.name = "node", .argument = "NAME", .help = "The node's name (NODE_NAME, SLURMD_NODENAME)"},
+    {.name = "at", .argument = "STATE", .values = states, .help = "Unfit from this health on: degraded, failing (default)"},
+    {.name = "gpus", .argument = "NUMBER", .help = "Unfit with fewer GPUs than this"},
+    {.name = "recover-after", .argument = "DURATION", .help = "Bring it back after it was well so long (5m)"},
+    {.name = "interval", .argument = "SECONDS", .help = "Look every SECONDS (default: once)"},
+    {.name = "timeout", .argument = "DURATION", .help = "Give up telling it after this time (20s)"},
+    {.name = "effect", .argument = "EFFECT", .values = effects, .help = "Of the taint: NoSchedule (default), none, ..."},
+    {.name = "api", .argument = "URL", .help = "The API server, if not this pod's"},
+    {.name = "token-file", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Its token"},
+    {.name = "ca-file", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Its CA"},
+    {.name = "scontrol", .argument = "PROGRAM", .complete = COMPLETE_FILE, .help = "Slurm's scontrol"},
+    {.name = "drain-only", .help = "With --slurm, never resume: for a prolog"},
+};
+
+const struct command command_node_health = {
+    .exits =
+        "0 fit for work; 1 unfit; 2 wrong usage or configuration; 3 nothing could be judged, or the scheduler did not take it.",
+    .name = "node-health",
+    .group = HELP_RUN,
+    .summary = "Keep work off a node with bad GPUs: Kubernetes, Slurm, scripts",
+    .details =
+        "A node is unfit while a GPU is failing or lost, or has a finding that forbids to place work on it and has held for its "
+        "time. A running daemon judges; without one, a single look counts only what needs no time. Kubernetes gets the condition "
+        "GpuUnhealthy and the taint whirr/gpu-unhealthy, Slurm a drain with a reason that begins with \"whirr: \". What others set "
+        "is never changed, and what can't be judged changes neither taint nor drain.",
+    OPTIONS(options),
+    .examples = {{"whirr node-health", "for scripts: the exit status says it"},
+                 {"whirr node-health --kubernetes --dry-run", "what would be set on this node"},
+                 {"whirr node-health --slurm --gpus 8", "as HealthCheckProgram"}},
+    .run = node_health_run,
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Drains a node of Slurm by scontrol, with a reason that begins with our name; and resumes one with such a reason, never another.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/words.h"
+#include "cli/node/node.h"
+
+enum { SAID_MAX = 1 << 20, REASON_SIZE = 256 };
+#define OUR_REASON "whirr: "
+
+static int run(const struct env *env, const struct node_telling *t, const char *const *argv, struct buf *out, struct error *err)
+{
+    AUTO_BUF struct buf diag = BUF(65536);
+    char words[200];
+    const struct launch launch = {.argv = argv, .timeout_ms = node_time_left(t), .out = out, .err = &diag};
+    int status = env->launch(env, &launch, err);
+    if (status == -ENOENT)
+        return error_set(err, status, "'%s' was not found: name it with --scontrol", argv[0]);
+    if (status <= 0)
+        return status;
+    str_copy_clean(words, sizeof words, str_trim(buf_view(diag.len ? &diag : out)));
+    return error_set(err, -EIO, "'%s %s %s' ended with %d%s%s", argv[0], argv[1], argv[2], status, words[0] ? ": " : "", words);
+}
+
+/* What stands behind "Key=" in a line of `scontrol show -o`, to its end. */
+static struct str behind(struct str line, const char *key)
+{
+    size_t len = strlen(key);
+    for (size_t i = 0; i + len <= line.len; i++)
+        if (memcmp(line.at + i, key, len) == 0 && (i == 0 || line.at[i - 1] == ' ' || line.at[i - 1] == '\n'))
+            return (struct str){line.at + i + len, line.len - i - len};
+    return (struct str){"", 0};
+}
+
+struct slurm_node {
+    bool drains, down;
+    bool ours, same; /* the reason is of our making; and of this very finding */
+};
+
+static int look(const struct env *env, const struct node_telling *t, const struct node_verdict *v, struct slurm_node *ret,
+                struct error *err)
+{
+    AUTO_BUF struct buf out = BUF(SAID_MAX);
+    const char *const argv[] = {t->scontrol, "show", "node", t->node, "-o", NULL};
+    char mark[NODE_CODE_SIZE + 16];
+    int rc = run(env, t, argv, &out, err);
+    if (rc < 0)
+        return rc;
+    struct str state = behind(buf_view(&out), "State="), word;
+    if (!str_word(&state, &word))
+        return error_set(err, -EPROTO, "'%s show node %s' did not print a State=", t->scontrol, t->node);
+    struct str reason = behind(buf_view(&out), "Reason=");
+    snprintf(mark, sizeof mark, OUR_REASON "%s: ", v->code);
+    *ret = (struct slurm_node){.drains = str_contains(word, "DRAIN"),
+                               .down = str_contains(word, "DOWN") || str_contains(word, "*") || str_contains(word, "FAIL"),
+                               .ours = str_starts(reason, OUR_REASON),
+                               .same = str_starts(reason, mark)};
+    return 0;
+}
+
+static int update(const struct env *env, const struct node_telling *t, const char *state, const char *reason, struct error *err)
+{
+    char name[300], wanted[32];
+    snprintf(name, sizeof name, "NodeName=%.250s", t->node);
+    snprintf(wanted, sizeof wanted, "State=%s", state);
+    const char *const argv[] = {t->scontrol, "update", name, wanted, reason, NULL};
+    return t->dry_run ? 0 : run(env, t, argv, NULL, err);
+}
+
+static int drain(const struct env *env, const struct node_telling *t, const struct node_verdict *v, const struct slurm_node *now,
+                 struct node_steps *steps, struct error *err)
+{
+    char reason[REASON_SIZE];
+    if (now->drains && !now->ours) {
+        node_step(steps, "already draining for a reason of somebody else, which is left as it is");
+        return 0;
+    }
+    if (now->drains && now->same)
+        return 0;
+    snprintf(reason, sizeof reason, "Reason=" OUR_REASON "%s: %.180s", v->code, v->message);
+    int rc = update(env, t, "DRAIN", reason, err);
+    if (rc == 0)
+        node_step(steps, "drain (%s)", reason + strlen("Reason="));
+    return rc;
+}
+
+static int bring_back(const struct env *env, const struct node_telling *t, const struct node_verdict *v,
+                      const struct slurm_node *now, struct node_steps *steps, struct error *err)
+{
+    char wanted[WORDS_SIZE], been[WORDS_SIZE];
+    if (!now->drains || !now->ours)
+        return 0;
+    if (now->down) {
+        node_step(steps, "stays drained: Slurm has it as down or failing");
+        return 0;
+    }
+    if (v->well_for_ms < t->recover_ms && t->recover_ms) {
+        node_step(steps, "stays drained until the GPUs have been well for %s (now %s)", words_duration(t->recover_ms, wanted),
+                  v->well_for_ms < 0 ? "not known" : words_duration(v->well_for_ms, been));
+        return 0;
+    }
+    int rc = update(env, t, "RESUME", NULL, err);
+    if (rc == 0)
+        node_step(steps, "resume");
+    return rc;
+}
+
+int node_tell_slurm(const struct env *env, const struct node_telling *t, const struct node_verdict *v, struct node_steps *steps,
+                    struct error *err)
+{
+    struct slurm_node now;
+    steps->count = 0;
+    if (v->fitness == NODE_UNKNOWN || (v->fitness == NODE_FIT && t->drain_only))
+        return 0;
+    int rc = look(env, t, v, &now, err);
+    if (rc < 0)
+        return rc;
+    return v->fitness == NODE_UNFIT ? drain(env, t, v, &now, steps, err) : bring_back(env, t, v, &now, steps, err);
+}

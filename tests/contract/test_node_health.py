@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""whirr node-health: what schedulers are told of a node, and what is left as others set it."""
+import json
+import os
+import re
+import subprocess
+import time
+
+import pytest
+from isolation import WHIRR, environment, run_whirr
+from kubernetes import api_server
+from waiting import PATIENCE, eventually
+
+LOST, WELL = "sim:scenario=idle,gpus=2,fault=lost@1", "sim:scenario=idle,gpus=2"
+AT_ONCE = ("--recover-after", "0")
+
+
+@pytest.fixture
+def api(tmp_path):
+    with api_server(tmp_path) as server:
+        yield server
+
+
+def node_health(source, *args, **env):
+    return run_whirr("node-health", "--source", source, *args, **env)
+
+
+def test_the_exit_status_is_enough_for_a_script():
+    well, lost = node_health(WELL, "--node", "n"), node_health(LOST, "--node", "n")
+    assert well.returncode == 0 and "n is fit for work: 2 GPUs" in well.stdout, well
+    assert lost.returncode == 1 and "n is unfit for work: GPU 1 is lost" in lost.stdout, lost
+    body = json.loads(node_health(LOST, "--json").stdout)
+    assert body["fit"] is False and body["code"] == "lost" and body["changes"] == [] and body["simulated"] is True
+    missing = node_health(WELL, "--gpus", "3", "--json")
+    assert missing.returncode == 1 and json.loads(missing.stdout)["code"] == "gpus_missing"
+    assert node_health(WELL, "--gpus", "2").returncode == 0
+
+
+def test_what_cannot_be_judged_is_neither_fit_nor_unfit(api, tmp_path):
+    (tmp_path / "bare/proc").mkdir(parents=True)
+    api.node["metadata"]["annotations"]["whirr/taint"] = "lost:NoSchedule"
+    api.node["spec"]["taints"].append({"key": "whirr/gpu-unhealthy", "value": "lost", "effect": "NoSchedule"})
+    done = run_whirr("node-health", "--sysroot", tmp_path / "bare", *api.options, *AT_ONCE)
+    assert done.returncode == 3 and "can't be judged: no GPU was found" in done.stdout, done
+    assert api.condition()["status"] == "Unknown" and api.condition()["reason"] == "NotJudged" and api.taint()
+
+
+@pytest.mark.parametrize("fault, code", [("lost@1", "lost"), ("ecc@1", "driver_verdict"), ("xid95@1", "xid"), ("link4@1", None)])
+def test_only_what_forbids_work_makes_it_unfit(fault, code):
+    body = json.loads(node_health(f"sim:scenario=training,gpus=2,fault={fault}", "--json").stdout)
+    assert (body["fit"], body["code"]) == ((True, None) if code is None else (False, code)), body
+
+
+def test_a_condition_and_a_taint_come_and_go(api):
+    first = node_health(LOST, *api.options)
+    assert first.returncode == 1 and "condition GpuUnhealthy=True (Lost)" in first.stdout and "taint whirr/gpu-unhealthy=lost:NoSchedule" in first.stdout, first
+    assert api.taint() == {"key": "whirr/gpu-unhealthy", "value": "lost", "effect": "NoSchedule"}
+    condition = api.condition()
+    assert condition["status"] == "True" and condition["reason"] == "Lost" and "GPU 1 is lost" in condition["message"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", condition["lastTransitionTime"])
+    count = len(api.patches())
+    again = node_health(LOST, *api.options)
+    assert again.returncode == 1 and len(api.patches()) == count and "taint" not in again.stdout  # nothing is said twice
+    stays = node_health(WELL, *api.options)
+    assert stays.returncode == 0 and api.taint() and api.condition()["status"] == "False" and "stays until the GPUs have been well for 5m" in stays.stdout, stays
+    back = node_health(WELL, *api.options, *AT_ONCE)
+    assert back.returncode == 0 and not api.taint() and "taint whirr/gpu-unhealthy removed" in back.stdout
+    assert api.node["metadata"]["annotations"] == {"other": "kept"} and [t["key"] for t in api.node["spec"]["taints"]] == ["others"]
+    assert api.node["spec"]["taints"][0]["timeAdded"] and api.node["status"]["conditions"][0] == {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+
+
+def test_it_comes_back_when_the_node_has_said_for_long_enough_that_it_is_well(api):
+    """Also where no daemon remembers: the condition does."""
+    node_health(LOST, *api.options)
+    node_health(WELL, *api.options)
+    api.condition()["lastTransitionTime"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 400))
+    node_health(WELL, *api.options)
+    assert not api.taint()
+
+
+def test_a_dry_run_changes_nothing(api):
+    done = node_health(LOST, *api.options, "--dry-run")
+    assert done.returncode == 1 and "dry run: taint whirr/gpu-unhealthy=lost:NoSchedule" in done.stdout and not api.patches(), done
+
+
+def test_what_others_set_stays(api):
+    api.node["spec"]["taints"].append({"key": "whirr/gpu-unhealthy", "value": "maintenance", "effect": "NoSchedule"})
+    for source in (LOST, WELL):
+        done = node_health(source, *api.options, *AT_ONCE)
+        assert "set by somebody else" in done.stdout and api.taint()["value"] == "maintenance", done
+
+
+def test_a_change_by_others_in_between_is_kept(api):
+    def meanwhile():
+        api.version += 1
+        api.node["spec"]["taints"].append({"key": "meanwhile", "effect": "NoSchedule"})
+    api.before_patch = meanwhile
+    done = node_health(LOST, *api.options)
+    assert done.returncode == 1 and {t["key"] for t in api.node["spec"]["taints"]} == {"others", "meanwhile", "whirr/gpu-unhealthy"}, done
+
+
+def test_no_taint_is_set_where_none_is_wanted(api):
+    node_health(LOST, *api.options, "--effect", "none")
+    assert not api.taint() and api.condition()["status"] == "True" and "whirr/taint" not in api.node["metadata"]["annotations"]
+    node_health(LOST, *api.options, "--effect", "NoExecute")
+    assert api.taint()["effect"] == "NoExecute"
+    node_health(LOST, *api.options, "--effect", "PreferNoSchedule")
+    assert [t["effect"] for t in api.node["spec"]["taints"] if t["key"] == "whirr/gpu-unhealthy"] == ["PreferNoSchedule"]
+
+
+@pytest.mark.parametrize("answers, said", [
+    ([(500, b"{}"), (503, b"oops"), (429, b"")], None),
+    ([(401, b'{"kind": "Status", "message": "Unauthorized"}')], "does not accept the token"),
+    ([(403, b'{"kind": "Status", "message": "nodes is forbidden"}')], "may not get nodes (403): nodes is forbidden; give it the ClusterRole whirr-node-health"),
+    ([(404, b"{}")], "has no node 'node-7'"),
+    ([(200, b"<html>hello</html>")], "no API server of Kubernetes"),
+    ([(200, b'{"kind": "Pod"}')], "no API server of Kubernetes"),
+    ([(301, b"")], "answered 301"),
+])
+def test_what_the_api_answers_is_explained_or_tried_again(api, answers, said):
+    api.answers = list(answers)
+    done = node_health(WELL, *api.options)
+    if said is None:
+        assert done.returncode == 0 and api.condition()["status"] == "False", done
+    else:
+        assert done.returncode == 3 and said in done.stderr and "fit for work" in done.stdout and not api.patches(), done
+
+
+@pytest.mark.parametrize("answers", [[None], [(500, b"{}")] * 99, [(409, b"{}")] * 99])
+def test_an_api_that_hangs_or_always_fails_takes_no_longer_than_it_may(api, answers):
+    api.answers = answers
+    begin = time.monotonic()
+    done = node_health(LOST, *api.options, "--timeout", "1s")
+    assert done.returncode == 1 and re.search(r"can't be reached|answered 500|changed by others", done.stderr), done
+    assert time.monotonic() - begin < 20
+
+
+def test_without_the_right_for_taints_the_condition_is_still_set(api):
+    api.rights.discard("patch nodes")
+    done = node_health(LOST, *api.options)
+    assert done.returncode == 1 and "may not patch nodes (403)" in done.stderr and "condition GpuUnhealthy=True" in done.stdout and "taint" not in done.stdout, done
+    assert api.condition()["status"] == "True"
+
+
+def test_the_token_goes_to_no_one_else(api, tmp_path):
+    """Not to a server with another certificate, and not without TLS."""
+    with api_server_beside(tmp_path) as other:
+        done = node_health(LOST, *api.options, "--api", f"https://127.0.0.1:{other.port}", "--timeout", "1s")
+        assert done.returncode == 1 and "certificate" in done.stderr and not other.requests, done
+    plain = node_health(LOST, *api.options, "--api", "http://10.0.0.1:80")
+    assert plain.returncode == 2 and "only https" in plain.stderr
+
+
+def api_server_beside(tmp_path):
+    (tmp_path / "other").mkdir()
+    return api_server(tmp_path / "other")
+
+
+@pytest.mark.parametrize("args, said", [
+    (("--kubernetes", "--node", "n"), "this is no pod"), (("--kubernetes", "--api", "https://127.0.0.1:1"), "NODE_NAME"), (("--kubernetes", "--slurm"), "can't be combined"),
+    (("--gpus", "none"), "--gpus"), (("--recover-after", "soon"), "--recover-after"), (("--kubernetes", "--node", "n", "--api", "ftp://x"), "https://HOST:PORT")])
+def test_wrong_usage_is_explained(args, said):
+    done = node_health(WELL, *args)
+    assert done.returncode == 2 and said in done.stderr, done
+
+
+def test_a_token_that_is_not_there_is_named(api, tmp_path):
+    done = node_health(WELL, *api.options, "--token-file", tmp_path / "nothing")
+    assert done.returncode == 3 and "cannot read the service account's token" in done.stderr and "automountServiceAccountToken" in done.stderr and not api.requests, done
+    (tmp_path / "bad").write_text("two words\r\nX-Evil: 1")
+    done = node_health(WELL, *api.options, "--token-file", tmp_path / "bad")
+    assert done.returncode == 3 and "holds no token" in done.stderr and not api.requests, done
+
+
+def test_a_daemon_judges_and_the_pod_finds_its_api_by_itself(start, api):
+    """As the chart runs it: asking again and again, and ending when it is told to."""
+    daemon = start("--interval", "0.2", source="sim:scenario=idle,gpus=2,fault=lost@1:3-6")
+    name = api.options[-1]
+    with open(daemon.folder / "said", "w+") as said:
+        process = subprocess.Popen([WHIRR, "node-health", "--kubernetes", "--interval", "0.2", "--token-file", api.token_file, "--ca-file", api.ca, *AT_ONCE], stdout=said, stderr=said,
+                                   env={**daemon.env, "NODE_NAME": name, "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(api.port)})
+        try:
+            eventually(lambda: api.taint(), explain=lambda: (daemon.folder / "said").read_text())
+            eventually(lambda: not api.taint() and api.condition()["status"] == "False", explain=lambda: (daemon.folder / "said").read_text())
+        finally:
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+    assert (daemon.folder / "said").read_text().count("unfit for work") <= 3  # said when it is new
+
+
+def test_a_finding_has_to_last_as_long_as_the_settings_say(start, tmp_path):
+    daemon = start("--interval", "0.2", source="sim:scenario=idle,gpus=2,fault=error@1")
+    eventually(lambda: daemon.json("/api/gpu/health")["state"] == "failing")
+
+    def judged(hold):
+        (tmp_path / "whirr.toml").write_text(f'[finding.error]\nhold = "{hold}"\n')
+        return json.loads(daemon.whirr("node-health", "--json", "--config", str(tmp_path / "whirr.toml")).stdout)
+    assert judged("1h")["fit"] is True
+    assert judged("0s")["fit"] is False and judged("0s")["code"] == "error"
+
+
+# ---- Slurm ----
+
+SCONTROL = """#!/bin/sh
+echo "$@" >> "{folder}/calls"
+[ -e "{folder}/hang" ] && exec sleep 60
+[ -e "{folder}/fails" ] && {{ echo "slurm_load_node error: Unable to contact slurm controller (connect failure)" >&2; exit 1; }}
+case $1 in
+show) echo "NodeName=$3 Arch=x86_64 CoresPerSocket=1 State=$(cat {folder}/state) ThreadsPerCore=1 $(cat {folder}/reason)" ;;
+update) case $3 in State=DRAIN) echo IDLE+DRAIN > {folder}/state; echo "$4 [root@2026-11-17T10:00:00]" > {folder}/reason ;;
+    State=RESUME) echo IDLE > {folder}/state; : > {folder}/reason ;; esac ;;
+esac
+"""
+
+
+class Slurm:
+    def __init__(self, folder):
+        self.folder, self.program = folder, folder / "scontrol"
+        self.program.write_text(SCONTROL.format(folder=folder))
+        self.program.chmod(0o755)
+        self.set("IDLE")
+
+    def set(self, state, reason=""):
+        (self.folder / "state").write_text(state)
+        (self.folder / "reason").write_text(reason and f"Reason={reason} [root@2026-11-17T10:00:00]")
+
+    @property
+    def state(self):
+        return (self.folder / "state").read_text().strip()
+
+    def updates(self):
+        return [line for line in (self.folder / "calls").read_text().splitlines() if line.startswith("update")]
+
+    def __call__(self, source, *args, **env):
+        return node_health(source, "--slurm", "--scontrol", self.program, *args, **dict({"SLURMD_NODENAME": "gpu17"}, **env))
+
+
+@pytest.fixture
+def slurm(tmp_path):
+    (tmp_path / "calls").write_text("")
+    return Slurm(tmp_path)
+
+
+def test_a_node_is_drained_once_and_resumed_when_well(slurm):
+    done = slurm(LOST)
+    assert done.returncode == 1 and slurm.state == "IDLE+DRAIN" and slurm.updates() == ["update NodeName=gpu17 State=DRAIN Reason=whirr: lost: GPU 1 is lost: The host can no longer reach it (GPU is lost)"], done
+    assert slurm(LOST).returncode == 1 and len(slurm.updates()) == 1
+    stays = slurm(WELL)
+    assert stays.returncode == 0 and "stays drained until" in stays.stdout and slurm.state == "IDLE+DRAIN", stays
+    assert slurm(WELL, *AT_ONCE, "--drain-only").returncode == 0 and slurm.state == "IDLE+DRAIN"
+    back = slurm(WELL, *AT_ONCE)
+    assert back.returncode == 0 and slurm.state == "IDLE" and "resume" in back.stdout, back
+
+
+def test_a_drain_of_others_stays(slurm):
+    slurm.set("MIXED+DRAIN", "bad fan, admin")
+    assert slurm(WELL, *AT_ONCE).returncode == 0
+    assert "for a reason of somebody else" in slurm(LOST).stdout
+    slurm.set("DOWN*+DRAIN", "whirr: lost: GPU 1")
+    assert "stays drained: Slurm has it as down" in slurm(WELL, *AT_ONCE).stdout
+    assert slurm.updates() == []
+
+
+def test_slurm_too_has_a_dry_run(slurm):
+    done = slurm(LOST, "--dry-run")
+    assert done.returncode == 1 and "dry run: drain (whirr: lost: " in done.stdout and slurm.updates() == [] and slurm.state == "IDLE"
+
+
+def test_a_controller_that_is_silent_or_gone_is_said(slurm):
+    (slurm.folder / "fails").touch()
+    done = slurm(WELL)
+    assert done.returncode == 3 and "Unable to contact slurm controller" in done.stderr, done
+    (slurm.folder / "hang").touch()
+    done = slurm(LOST, "--timeout", "500ms")
+    assert done.returncode == 1 and "did not finish within" in done.stderr, done
+    done = node_health(WELL, "--slurm")
+    assert done.returncode == 3 and "name it with --scontrol" in done.stderr, done
+
+
+@pytest.mark.parametrize("script, source, code, drained", [("health-check", LOST, 1, True), ("prolog", LOST, 1, True), ("prolog", WELL, 0, False), ("epilog", LOST, 0, True), ("epilog", WELL, 0, False)])
+def test_the_scripts_of_slurm(slurm, tmp_path, script, source, code, drained):
+    """As slurm.conf names them, without arguments."""
+    done = subprocess.run([os.path.join(os.path.dirname(__file__), "../../packaging/slurm", script)], capture_output=True, text=True, timeout=PATIENCE,
+                          env=environment(PATH=f"{os.path.dirname(WHIRR)}:{tmp_path}:/usr/bin:/bin", SLURMD_NODENAME="gpu17", WHIRR_NODE_HEALTH=f"--source {source}"))
+    assert done.returncode == code and (slurm.state == "IDLE+DRAIN") == drained, done
+
+
+def test_a_prolog_lets_jobs_run_where_nothing_can_be_judged(slurm, tmp_path):
+    done = subprocess.run([os.path.join(os.path.dirname(__file__), "../../packaging/slurm/prolog")], capture_output=True, text=True, timeout=PATIENCE,
+                          env=environment(PATH=f"{os.path.dirname(WHIRR)}:{tmp_path}:/usr/bin:/bin", SLURMD_NODENAME="gpu17"))
+    assert done.returncode == 0 and slurm.updates() == [], done
