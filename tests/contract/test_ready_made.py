@@ -25,8 +25,16 @@ def promtool(*args):
 def test_rules_are_valid_and_do_what_they_say():
     checked = promtool("check", "rules", "whirr.rules.yml")
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    tested = promtool("test", "rules", "whirr.test.yml")
+    tested = promtool("test", "rules", "whirr.test.yml", "whirr.findings.test.yml")
     assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_every_alert_is_seen_to_fire_and_to_stay_quiet():
+    tests = "".join(path.read_text() for path in RULES.glob("*.test.yml"))
+    quiet = set(re.findall(r"alertname: (\w+), exp_alerts: \[\]", tests))
+    fires = set(re.findall(r"alertname: (\w+)\n +exp_alerts:(?: &\w+)?\n", tests))
+    named = set(re.findall(r"- alert: (\w+)", (RULES / "whirr.rules.yml").read_text()))
+    assert named == fires and named <= quiet, (named - fires, named - quiet)
 
 
 def test_every_alert_gives_advice():
@@ -45,8 +53,8 @@ def test_rules_and_panels_ask_for_metrics_that_exist(start, tmp_path):
         pytest.skip("no prometheus (tools/deps test)")
     hosts = [start("--interval", "0.5", source="sim:gpus=2,scenario=training,model=rtx4090"),
              start("--interval", "0.5", source="sim:gpus=1,scenario=ecc-errors,model=h100,speed=30")]
-    rules = tmp_path / "whirr.rules.yml"  # as it is, but without the wait of a minute
-    rules.write_text((RULES / "whirr.rules.yml").read_text().replace("interval: 1m", "interval: 1s"))
+    rules = tmp_path / "whirr.rules.yml"  # as it is, but without its waits
+    rules.write_text((RULES / "whirr.rules.yml").read_text().replace("interval: 1m", "interval: 1s").replace("keep_firing_for: 5m", "keep_firing_for: 1s"))
     prometheus = Prometheus(tmp_path / "prometheus", [f"127.0.0.1:{d.port}" for d in hosts], rules=[rules]).start()
     try:
         eventually(lambda: len(prometheus.query("up == 1")) == 2, explain=prometheus.log)
