@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of pynvml that monitors use, answered by whirr: for GPUs of any vendor.
 
-    $ python3 -m whirr.nvml gpustat          # or: whirr-with-nvml gpustat
+    $ python3 -m whirr.nvml gpustat          # or: whirr-with-nvml nvitop -1
 
 runs a module with this in the place of pynvml. In a program: `import whirr.nvml; whirr.nvml.install()` before it imports pynvml.
 WHIRR_SOURCE chooses a source, as --source does for the commands.
@@ -15,65 +15,25 @@ import time
 from typing import Any, Callable, Optional
 
 from ._library import Handle
+from ._nvml_names import *  # noqa: F401,F403
+from ._nvml_names import (NVML_AGGREGATE_ECC, NVML_CLOCK_GRAPHICS, NVML_CLOCK_MEM, NVML_CLOCK_SM, NVML_CLOCK_VIDEO, NVML_ERROR_INSUFFICIENT_SIZE, NVML_MEMORY_ERROR_TYPE_CORRECTED,
+                          NVML_PCIE_UTIL_TX_BYTES, NVML_SUCCESS, NVMLError, NVMLError_FunctionNotFound, NVMLError_GpuIsLost, NVMLError_InvalidArgument,
+                          NVMLError_NoPermission, NVMLError_NotFound, NVMLError_NotSupported, NVMLError_Uninitialized, NVMLError_Unknown,
+                          _PrintableStructure)  # noqa: F401
 
-NVML_TEMPERATURE_GPU = 0
-NVML_CLOCK_GRAPHICS, NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_CLOCK_VIDEO = range(4)
-NVML_BRAND_NVIDIA_RTX = 11  # monitors look for it to tell versions of the bindings apart
-NVML_SUCCESS, NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT, NVML_ERROR_NOT_SUPPORTED = 0, 1, 2, 3
-NVML_ERROR_NO_PERMISSION, NVML_ERROR_NOT_FOUND, NVML_ERROR_FUNCTION_NOT_FOUND, NVML_ERROR_GPU_IS_LOST, NVML_ERROR_UNKNOWN = 4, 6, 13, 15, 999
-nvmlMemory_v2 = 0x2000028
 MIB = 1 << 20
 # Readings of one moment serve the calls that a monitor makes for it.
 FRESH_SECONDS = 0.2
 
 
-class NVMLError(Exception):
-    value = NVML_ERROR_UNKNOWN
-
-    def __init__(self, value: Optional[int] = None):
-        self.value = type(self).value if value is None else value
-        super().__init__(self.value)
-
-    def __str__(self) -> str:
-        return {0: "Success", 1: "Uninitialized", 2: "Invalid Argument", 3: "Not Supported", 4: "Insufficient Permissions", 6: "Not Found",
-                13: "Function Not Found", 15: "GPU is lost"}.get(self.value, "Unknown Error")
-
-
-class NVMLError_Uninitialized(NVMLError):
-    value = NVML_ERROR_UNINITIALIZED
-
-
-class NVMLError_InvalidArgument(NVMLError):
-    value = NVML_ERROR_INVALID_ARGUMENT
-
-
-class NVMLError_NotSupported(NVMLError):
-    value = NVML_ERROR_NOT_SUPPORTED
-
-
-class NVMLError_NoPermission(NVMLError):
-    value = NVML_ERROR_NO_PERMISSION
-
-
-class NVMLError_NotFound(NVMLError):
-    value = NVML_ERROR_NOT_FOUND
-
-
-class NVMLError_FunctionNotFound(NVMLError):
-    value = NVML_ERROR_FUNCTION_NOT_FOUND
-
-
-class NVMLError_GpuIsLost(NVMLError):
-    value = NVML_ERROR_GPU_IS_LOST
-
-
-class NVMLError_Unknown(NVMLError):
-    value = NVML_ERROR_UNKNOWN
-
-
 class c_nvmlMemory_t:
     def __init__(self, total: int, free: int, used: int):
-        self.total, self.free, self.used = total, free, used
+        self.total, self.free, self.used, self.reserved = total, free, used, max(total - free - used, 0)
+
+
+class c_nvmlBAR1Memory_t:
+    def __init__(self, total: int, used: int):
+        self.bar1Total, self.bar1Free, self.bar1Used = total, total - used, used
 
 
 class c_nvmlUtilization_t:
@@ -84,11 +44,19 @@ class c_nvmlUtilization_t:
 class c_nvmlProcessInfo_t:
     def __init__(self, pid: int, used: Optional[int]):
         self.pid, self.usedGpuMemory = pid, used
+        self.gpuInstanceId = self.computeInstanceId = 0xFFFFFFFF  # not in MIG mode
+
+
+class c_nvmlProcessUtilizationSample_t:
+    def __init__(self, pid: int, stamp: int, sm: int, memory: int, encoder: int, decoder: int):
+        self.pid, self.timeStamp, self.smUtil, self.memUtil, self.encUtil, self.decUtil = pid, stamp, sm, memory, encoder, decoder
 
 
 class c_nvmlPciInfo_t:
     def __init__(self, bus_id: str):
         self.busId, self.busIdLegacy = bus_id, bus_id
+        domain, bus, device = bus_id.split(".")[0].split(":")
+        self.domain, self.bus, self.device = int(domain, 16), int(bus, 16), int(device, 16)
 
 
 _handle: Optional[Handle] = None
@@ -100,6 +68,18 @@ _seen_at = 0.0
 class _Device:
     def __init__(self, index: int):
         self.index = index
+
+
+class c_nvmlDevice_t(_Device):
+    """The name that programs have for a handle in their annotations."""
+
+
+class c_nvmlGpuInstance_t:
+    """The same for a part of a GPU; there are no handles of them here."""
+
+
+class c_nvmlFieldValue_t:
+    """The same for a field; whirr has none by number."""
 
 
 def nvmlInit() -> None:
@@ -237,8 +217,115 @@ def nvmlDeviceGetTotalEnergyConsumption(device: _Device) -> int:
     return round(_value(device, "energy_joules") * 1000)
 
 
+_CLOCKS = {NVML_CLOCK_GRAPHICS: "graphics", NVML_CLOCK_SM: "sm", NVML_CLOCK_MEM: "memory", NVML_CLOCK_VIDEO: "video"}
+
+
+def _clock(device: _Device, kind: int, form: str) -> int:
+    if kind not in _CLOCKS:
+        raise NVMLError_InvalidArgument()
+    return round(_value(device, form % _CLOCKS[kind]))
+
+
 def nvmlDeviceGetClockInfo(device: _Device, kind: int) -> int:
-    return round(_value(device, "clock_memory_mhz" if kind == NVML_CLOCK_MEM else "clock_graphics_mhz"))
+    return _clock(device, kind, "clock_%s_mhz")
+
+
+def nvmlDeviceGetMaxClockInfo(device: _Device, kind: int) -> int:
+    return _clock(device, kind, "clock_%s_max_mhz")
+
+
+def nvmlDeviceGetPcieThroughput(device: _Device, counter: int) -> int:
+    """In KiB/s."""
+    return round(_value(device, f"pcie_{'tx' if counter == NVML_PCIE_UTIL_TX_BYTES else 'rx'}_bytes_per_second") / 1024)
+
+
+def nvmlDeviceGetBAR1MemoryInfo(device: _Device) -> c_nvmlBAR1Memory_t:
+    return c_nvmlBAR1Memory_t(int(_value(device, "bar1_total_mb") * MIB), int(_value(device, "bar1_used_mb") * MIB))
+
+
+def nvmlDeviceGetTotalEccErrors(device: _Device, kind: int, counter: int) -> int:
+    name = "ecc_corrected" if kind == NVML_MEMORY_ERROR_TYPE_CORRECTED else "ecc_uncorrected"
+    return int(_value(device, f"{name}_lifetime" if counter == NVML_AGGREGATE_ECC else name))
+
+
+def nvmlDeviceGetEccMode(device: _Device) -> list[int]:
+    return [int(_value(device, "ecc_enabled")), int(_gpu(device).get("ecc_enabled_pending") or _value(device, "ecc_enabled"))]
+
+
+def nvmlDeviceGetPersistenceMode(device: _Device) -> int:
+    return int(_value(device, "persistence_mode"))
+
+
+def nvmlDeviceGetDisplayActive(device: _Device) -> int:
+    return int(_value(device, "display_active"))
+
+
+def nvmlDeviceGetDisplayMode(device: _Device) -> int:
+    raise NVMLError_NotSupported()
+
+
+def nvmlDeviceGetComputeMode(device: _Device) -> int:
+    modes = ("default", "exclusive thread", "prohibited", "exclusive process")
+    mode = str(_value(device, "compute_mode")).lower().replace("_", " ")
+    if mode not in modes:
+        raise NVMLError_Unknown()
+    return modes.index(mode)
+
+
+def nvmlDeviceGetCudaComputeCapability(device: _Device) -> tuple[int, int]:
+    major, _, minor = str(_value(device, "compute_capability")).partition(".")
+    if not (major + minor).isdigit():  # "gfx1100": not of CUDA
+        raise NVMLError_NotSupported()
+    return int(major), int(minor or 0)
+
+
+def nvmlDeviceGetSerial(device: _Device) -> str:
+    return str(_value(device, "serial"))
+
+
+def nvmlDeviceGetMinorNumber(device: _Device) -> int:
+    return int(_value(device, "device_minor"))
+
+
+def nvmlDeviceGetVbiosVersion(device: _Device) -> str:
+    return str(_value(device, "vbios_version"))
+
+
+# Parts of a GPU are in `instances` of whirr's own answers; here a GPU is whole.
+def nvmlDeviceGetMigMode(device: _Device) -> list[int]:
+    enabled = int(_value(device, "mig_enabled"))
+    return [enabled, enabled]
+
+
+def nvmlDeviceIsMigDeviceHandle(device: _Device) -> int:
+    return 0
+
+
+def nvmlDeviceGetMaxMigDeviceCount(device: _Device) -> int:
+    return 0
+
+
+def nvmlDeviceGetMigDeviceHandleByIndex(device: _Device, index: int) -> _Device:
+    raise NVMLError_NotFound()
+
+
+def nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device: _Device) -> _Device:
+    raise NVMLError_InvalidArgument()
+
+
+def nvmlDeviceGetGpuInstanceId(device: _Device) -> int:
+    raise NVMLError_NotSupported()
+
+
+nvmlDeviceGetComputeInstanceId = nvmlDeviceGetGpuInstanceId
+
+
+def nvmlDeviceGetFieldValues(device: _Device, fields: list[Any]) -> list[Any]:
+    raise NVMLError_NotSupported()
+
+
+def nvmlDeviceGetCurrentDriverModel(device: _Device) -> int:
+    raise NVMLError_NotSupported()  # there is one on Windows only
 
 
 def nvmlDeviceGetPerformanceState(device: _Device) -> int:
@@ -258,8 +345,23 @@ def nvmlDeviceGetGraphicsRunningProcesses(device: _Device) -> list[c_nvmlProcess
     return _processes(device, ("graphics", "both"))
 
 
-nvmlDeviceGetComputeRunningProcesses_v2 = nvmlDeviceGetComputeRunningProcesses
-nvmlDeviceGetGraphicsRunningProcesses_v2 = nvmlDeviceGetGraphicsRunningProcesses
+def nvmlDeviceGetMPSComputeRunningProcesses(device: _Device) -> list[c_nvmlProcessInfo_t]:
+    return []  # clients of MPS are among the others
+
+
+nvmlDeviceGetComputeRunningProcesses_v2 = nvmlDeviceGetComputeRunningProcesses_v3 = nvmlDeviceGetComputeRunningProcesses
+nvmlDeviceGetGraphicsRunningProcesses_v2 = nvmlDeviceGetGraphicsRunningProcesses_v3 = nvmlDeviceGetGraphicsRunningProcesses
+
+
+def nvmlDeviceGetProcessUtilization(device: _Device, since: int) -> list[c_nvmlProcessUtilizationSample_t]:
+    """Of processes whose share is known."""
+    stamp = time.time_ns() // 1000
+    found = [c_nvmlProcessUtilizationSample_t(p["pid"], stamp, *(round(p.get(name) or 0) for name in (
+        "utilization_percent", "memory_utilization_percent", "encoder_percent", "decoder_percent")))
+        for p in _value(device, "processes") if p.get("utilization_percent") is not None]
+    if not found:
+        raise NVMLError_NotFound()
+    return found
 
 
 def nvmlSystemGetDriverVersion() -> str:
@@ -269,21 +371,77 @@ def nvmlSystemGetDriverVersion() -> str:
     raise NVMLError_NotSupported()
 
 
+def nvmlSystemGetCudaDriverVersion() -> int:
+    """12040: CUDA 12.4."""
+    text = (_status().get("driver") or {}).get("cuda_driver_version") or ""
+    if not text:
+        raise NVMLError_NotSupported()
+    major, _, minor = text.partition(".")
+    return int(major) * 1000 + int(minor.split(".")[0] or 0) * 10
+
+
+nvmlSystemGetCudaDriverVersion_v2 = nvmlSystemGetCudaDriverVersion
+
+
 def nvmlSystemGetNVMLVersion() -> str:
     from . import version
     return f"whirr {version()}"
 
 
+# ---- functions as C has them: monitors look some up to call them with structures of their own ----
+
+def _c_call(function: Callable[..., None]) -> Callable[..., int]:
+    def call(*args: Any) -> int:
+        try:
+            function(*args)
+        except NVMLError as error:
+            return error.value
+        return NVML_SUCCESS
+    return call
+
+
+def _fill(struct: Any, values: Any) -> None:
+    for field in struct._fields_:
+        value = getattr(values, field[0], 0)
+        if field[0] != "version":
+            setattr(struct, field[0], 0xFFFFFFFFFFFFFFFF if value is None else value)
+
+
+def _c_processes(function: Callable[[_Device], list[c_nvmlProcessInfo_t]]) -> Callable[..., int]:
+    def call(device: _Device, count: Any, array: Any) -> None:
+        found = function(device)
+        room = count._obj.value if array is not None else 0
+        count._obj.value = len(found)
+        if len(found) > room:
+            raise NVMLError(NVML_ERROR_INSUFFICIENT_SIZE)
+        for i, process in enumerate(found):
+            _fill(array[i], process)
+    return _c_call(call)
+
+
+def _c_temperature(device: _Device, sensor: Any, value: Any) -> None:
+    value._obj.value = nvmlDeviceGetTemperature(device, sensor.value)
+
+
+def _c_not_supported(*_: Any) -> None:
+    raise NVMLError_NotSupported()
+
+
+_C_FUNCTIONS = {
+    **{f"nvmlDeviceGet{kind}RunningProcesses{version}": _c_processes(function) for version in ("", "_v2", "_v3") for kind, function in (
+        ("Compute", nvmlDeviceGetComputeRunningProcesses), ("Graphics", nvmlDeviceGetGraphicsRunningProcesses),
+        ("MPSCompute", nvmlDeviceGetMPSComputeRunningProcesses))},
+    **{f"nvmlDeviceGetMemoryInfo{version}": _c_call(lambda device, memory: _fill(memory._obj, nvmlDeviceGetMemoryInfo(device))) for version in ("", "_v2")},
+    "nvmlDeviceGetTemperature": _c_call(_c_temperature),
+    "nvmlDeviceGetDriverModel": _c_call(_c_not_supported),
+}
+
+
 def _nvmlGetFunctionPointer(name: str) -> Callable[..., Any]:
-    """The bindings look functions of the driver up by it, and so do monitors."""
-    function = globals().get(name)
-    if function is None:
+    function = _C_FUNCTIONS.get(name) or globals().get(name)
+    if function is None or not name.startswith("nvml"):
         raise NVMLError_FunctionNotFound()
     return function
-
-
-def nvmlExceptionClass(code: int) -> type[NVMLError]:
-    return next((cls for cls in NVMLError.__subclasses__() if cls.value == code), NVMLError)
 
 
 def install() -> None:

@@ -193,6 +193,76 @@ def test_a_monitor_for_nvidia_sees_all_vendors(tmp_path, monitor):
     assert "RTX 4090" in out and "AMD Radeon RX 7900 XTX" in out and "Intel Arc A770" in out and "24560" in out
 
 
+# How nvitop 1.7 asks: every constant and function that it names, errors by their number, and functions of C with structures of its own.
+NVITOP = """
+import ctypes, json, pynvml as N
+names = '''c_nvmlDevice_t c_nvmlFieldValue_t c_nvmlGpuInstance_t nvmlInitWithFlags nvmlShutdown nvmlExceptionClass nvmlStructToFriendlyObject
+NVMLError_LibraryNotFound NVMLError_DriverNotLoaded NVMLError_LibRmVersionMismatch NVMLError_NoPermission NVML_DRIVER_WDDM NVML_DRIVER_WDM
+NVML_COMPUTEMODE_PROHIBITED NVML_COMPUTEMODE_EXCLUSIVE_THREAD NVML_COMPUTEMODE_EXCLUSIVE_PROCESS NVML_COMPUTEMODE_DEFAULT NVML_NVLINK_MAX_LINKS
+NVML_FI_DEV_NVLINK_LINK_COUNT NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_TX
+NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_RX nvmlDeviceGetHandleByUUID nvmlDeviceGetHandleByPciBusId nvmlDeviceGetFieldValues nvmlDeviceGetGpuInstanceId
+nvmlDeviceGetComputeInstanceId nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetDeviceHandleFromMigDeviceHandle nvmlDeviceGetCurrentDriverModel'''
+missing = [name for name in names.split() if not hasattr(N, name)]
+N.NVMLError.__new__.__doc__ = N.nvmlExceptionClass.__doc__ = "told by nvitop"
+codes = {v: k for k, v in vars(N).items() if k.startswith("NVML_ERROR_")}
+classes = [N.nvmlExceptionClass(code).__name__ for code in N.NVMLError._errcode_to_string if codes[code]]
+class Process(N._PrintableStructure):
+    _fields_ = [("pid", ctypes.c_uint), ("usedGpuMemory", ctypes.c_ulonglong), ("gpuInstanceId", ctypes.c_uint), ("computeInstanceId", ctypes.c_uint)]
+class Memory(N._PrintableStructure):
+    _fields_ = [("version", ctypes.c_uint), ("total", ctypes.c_ulonglong), ("reserved", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+N.nvmlInitWithFlags(0)
+def ask(name, *args):
+    try:
+        return getattr(N, name)(*args)
+    except N.NVMLError as error:
+        return str(error)
+def seen(index):
+    try:
+        h = N.nvmlDeviceGetHandleByIndex(index)
+    except N.NVMLError as error:
+        return {"error": [type(error).__name__, type(N.NVMLError(error.value)).__name__]}
+    count, memory, celsius = ctypes.c_uint(0), Memory(version=N.nvmlMemory_v2), ctypes.c_uint()
+    fn = N._nvmlGetFunctionPointer("nvmlDeviceGetComputeRunningProcesses_v3")
+    first = fn(h, ctypes.byref(count), None)
+    count.value = count.value * 2 + 5
+    array = (Process * count.value)()
+    second = fn(h, ctypes.byref(count), array)
+    return {"name": N.nvmlDeviceGetName(h), "returned": [first, second],
+            "processes": [vars(N.nvmlStructToFriendlyObject(array[i])) for i in range(count.value)],
+            "memory": [N._nvmlGetFunctionPointer("nvmlDeviceGetMemoryInfo_v2")(h, ctypes.byref(memory)), memory.version == N.nvmlMemory_v2, memory.total, memory.used],
+            "celsius": [N._nvmlGetFunctionPointer("nvmlDeviceGetTemperature")(h, ctypes.c_uint(0), ctypes.byref(celsius)), celsius.value],
+            "model": N._nvmlGetFunctionPointer("nvmlDeviceGetDriverModel")(h, ctypes.byref(count), ctypes.byref(count)),
+            "shares": [[s.pid, s.smUtil] for s in N.nvmlDeviceGetProcessUtilization(h, 0)], "bus": N.nvmlDeviceGetPciInfo(h).bus,
+            **{name: ask("nvmlDeviceGet" + name, h, *args) for name, *args in (
+                ("MaxClockInfo", N.NVML_CLOCK_MEM), ("ClockInfo", N.NVML_CLOCK_VIDEO), ("PcieThroughput", N.NVML_PCIE_UTIL_RX_BYTES), ("PersistenceMode",), ("DisplayActive",),
+                ("TotalEccErrors", N.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, N.NVML_VOLATILE_ECC), ("ComputeMode",), ("CudaComputeCapability",), ("MigMode",),
+                ("Serial",), ("DisplayMode",), ("MPSComputeRunningProcesses",))},
+            "mig": [N.nvmlDeviceIsMigDeviceHandle(h), N.nvmlDeviceGetMaxMigDeviceCount(h)]}
+try:
+    unknown = N._nvmlGetFunctionPointer("nvmlDeviceGetTemperatureV") and "found"
+except N.NVMLError_FunctionNotFound:
+    unknown = "not found"
+print(json.dumps([missing, classes, unknown, N.nvmlSystemGetCudaDriverVersion(), [seen(i) for i in range(N.nvmlDeviceGetCount())]]))
+"""
+
+
+def test_nvitop_finds_what_it_asks_for(tmp_path):
+    (tmp_path / "monitor.py").write_text(NVITOP)
+
+    def ask(source):
+        return json.loads(run(None, "-m", "whirr.nvml", "monitor", PYTHONPATH=str(tmp_path), WHIRR_SOURCE=source))
+    missing, classes, unknown, cuda, gpus = ask("sim:scenario=mixed")
+    assert missing == [] and len(classes) == len(set(classes)) == 21 and "NVMLError" not in classes and unknown == "not found" and cuda == 13000
+    nvidia, h100, amd, _intel = gpus
+    assert h100["returned"] == [7, 0] and h100["processes"][0]["gpuInstanceId"] == 0xFFFFFFFF  # too small at first
+    assert h100["shares"][0][0] == h100["processes"][0]["pid"] and 50 < h100["shares"][0][1] <= 100
+    assert h100["memory"][:2] == [0, True] and h100["memory"][2] > h100["memory"][3] > 10 << 30 and 30 < h100["celsius"][1] < 100
+    assert h100["model"] == 3 and h100["mig"] == [0, 0] and h100["MigMode"] == [0, 0] and h100["TotalEccErrors"] == 0 and h100["bus"] == 2
+    assert nvidia["CudaComputeCapability"] == [8, 9] and nvidia["ComputeMode"] == 0 and nvidia["DisplayActive"] == 1 and h100["PcieThroughput"] > 0 and nvidia["PcieThroughput"] == "Not Supported"
+    assert "7900" in amd["name"] and amd["CudaComputeCapability"] == amd["PersistenceMode"] == "Not Supported"  # nothing is made up
+    assert ask("sim:gpus=2,fault=lost@1")[4][1]["error"] == ["NVMLError_GpuIsLost"] * 2
+
+
 def test_a_lost_gpu_is_lost_to_the_monitor_too(tmp_path):
     out = imitation(tmp_path, WHIRR_SOURCE="sim:scenario=gpu-lost")
     assert "GPU is lost" in out and "H100" in out
