@@ -170,6 +170,37 @@ bool str_to_listen(struct str s, struct str_place *ret)
     return read_port(rest, &ret->port) && ret->port >= 0;
 }
 
+bool str_to_url_place(const char *url, struct str_place *ret)
+{
+    const char *host = strstr(url, "://");
+    if (!host)
+        return false;
+    host += 3;
+    struct str authority = {host, strcspn(host, "/?#")};
+    const char *at = authority.len ? memrchr(authority.at, '@', authority.len) : NULL;
+    if (at)
+        authority = (struct str){at + 1, authority.len - (size_t)(at + 1 - host)};
+    if (!str_to_place(authority, ret))
+        return false;
+    if (ret->port < 0)
+        ret->port = strncmp(url, "https", 5) == 0 ? 443 : 80;
+    return ret->port > 0;
+}
+
+bool str_place_is_any(const struct str_place *place)
+{
+    return str_is(place->host, "0.0.0.0") || str_is(place->host, "::");
+}
+
+bool str_place_covers(const struct str_place *place, const struct str_place *other)
+{
+    bool local = str_is_loopback(other->host) || str_place_is_any(other);
+    bool names_loopback = str_is(place->host, "localhost") || str_is(other->host, "localhost");
+    return place->port == other->port && (str_equal(place->host, other->host) || (str_place_is_any(place) && local) ||
+                                          (str_place_is_any(other) && str_is_loopback(place->host)) ||
+                                          (names_loopback && str_is_loopback(place->host) && str_is_loopback(other->host)));
+}
+
 bool str_is_loopback(struct str host)
 {
     struct in6_addr bytes;

@@ -46,6 +46,12 @@ struct str_place {
 bool str_to_place(struct str s, struct str_place *ret);
 /* Where to listen: a place with a port; "*:80" and ":80" are every address, "::". */
 bool str_to_listen(struct str s, struct str_place *ret);
+/* Where a URL of HTTP leads: behind a user and a password, with its usual port where it gives none. */
+bool str_to_url_place(const char *url, struct str_place *ret);
+/* 0.0.0.0 or ::. */
+bool str_place_is_any(const struct str_place *place);
+/* Would a listener on `place` take what is sent to `other`, or its place? */
+bool str_place_covers(const struct str_place *place, const struct str_place *other);
 /* 127.0.0.0/8, ::1, localhost and the names below it, which never leave the host. */
 bool str_is_loopback(struct str host);
 

@@ -146,6 +146,78 @@ static void check_releases(const struct config *config, struct config_problems *
     }
 }
 
+static bool is_address(const struct str_place *place)
+{
+    return place->bracketed || (place->host.len && strspn(place->host.at, "0123456789.") >= place->host.len);
+}
+
+/* Whether what is sent there may reach the gate: a name may be any address of this host. */
+static bool may_be_gate(const char *listen, const struct str_place *place)
+{
+    struct str_place gate;
+    return strcmp(listen, "none") != 0 && str_to_listen(str_from(listen), &gate) && gate.port == place->port &&
+           (str_place_covers(&gate, place) || str_place_is_any(&gate) || !is_address(&gate) ||
+            (!is_address(place) && !str_is_loopback(place->host)));
+}
+
+/* A request at a gate brings an evicted worker back. */
+static void check_serving_gates(const struct config *config, const struct config_serving *s, const struct str_place *place,
+                                struct config_problems *problems)
+{
+    for (size_t i = 0; i < config->guard_worker_count; i++)
+        if (may_be_gate(config->guard_worker[i].gate, place))
+            problem_add(problems, false, config_origin_of(&s->entry, "serving", "url"),
+                        "serving.%s.url is the gate of guard.worker.%s, which each request would wake: use the worker's own url",
+                        s->entry.name, config->guard_worker[i].entry.name);
+}
+
+static void check_serving_url(const struct config *config, const struct config_serving *s, struct config_problems *problems)
+{
+    const struct config_origin *origin = config_origin_of(&s->entry, "serving", "url");
+    struct str_place place;
+    const char *rest = strstr(s->url, "://") + 3;
+    size_t host = strcspn(rest, "/?#");
+    if (!str_to_url_place(s->url, &place) || memchr(rest, '@', host) || (rest[host] && strcmp(rest + host, "/") != 0)) {
+        problem_add(problems, false, origin,
+                    "serving.%s.url: expected http:// or https:// with a host and a port, and nothing else", s->entry.name);
+        return;
+    }
+    if (!s->ignore)
+        check_serving_gates(config, s, &place, problems);
+    if (!s->process[0] && !s->ignore && !str_is_loopback(place.host))
+        problem_add(problems, false, origin,
+                    "serving.%s.url is not on loopback: set process to the process on the GPU that it belongs to, or its container",
+                    s->entry.name);
+    if ((s->key[0] || s->key_file[0]) && str_starts(str_from(s->url), "http://") && !str_is_loopback(place.host))
+        problem_add(problems, true, origin, "serving.%s: the key is sent unencrypted to another address; use https://",
+                    s->entry.name);
+}
+
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if (*text < '!' || *text > '~')
+            return false;
+    return true;
+}
+
+static void check_serving(const struct config *config, struct config_problems *problems)
+{
+    for (size_t i = 0; i < config->serving_count; i++) {
+        const struct config_serving *s = &config->serving[i];
+        if (!s->url[0] && !s->process[0] && !s->kind && !problems->errors) /* a wrong one has been reported */
+            problem_add(problems, false, &s->entry.at, "serving.%s needs a url, a process or a kind", s->entry.name);
+        if (s->key[0] && s->key_file[0])
+            problem_add(problems, false, config_origin_of(&s->entry, "serving", "key_file"),
+                        "serving.%s: key and key_file contradict each other", s->entry.name);
+        if (!is_printable(s->key)) /* without its text */
+            problem_add(problems, false, config_origin_of(&s->entry, "serving", "key"),
+                        "serving.%s.key: expected letters, digits and signs, without blanks", s->entry.name);
+        if (s->url[0])
+            check_serving_url(config, s, problems);
+    }
+}
+
 static bool is_label_name(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
@@ -185,6 +257,7 @@ void config_check(const struct config *config, struct config_problems *problems)
     check_findings(config, problems);
     check_releases(config, problems);
     check_metrics(config, problems);
+    check_serving(config, problems);
 
     const struct config_server *server = &config->server;
     if (!server->tls_certificate[0] != !server->tls_key[0])

@@ -50,6 +50,11 @@ enum config_notify_type {
 enum config_notify_tls { CONFIG_NOTIFY_TLS_REQUIRED, CONFIG_NOTIFY_TLS_NONE };
 enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_REMOTE_WRITE_2, CONFIG_PUSH_OTLP, CONFIG_PUSH_OTLP_PROTOBUF };
 
+/* Of serving.kind: the order of enum model_server (daemon/serving/model_server.h), to which "auto" is unknown. */
+#define SERVING_KINDS                                                                                                    \
+    "auto|vllm|aphrodite|llama.cpp|sglang|tensorrt-llm|lmdeploy|tgi|triton|comfyui|nim|dynamo|mlc|xinference|koboldcpp|" \
+    "automatic1111|ollama|llama-swap|lm-studio|tabbyapi|speaches"
+
 struct config_list {
     const char *const *items;
     size_t count;

@@ -46,12 +46,18 @@ int poller_start(void *part, const struct part_host *host)
     return 0;
 }
 
+void poller_wake(void *part)
+{
+    struct poller *a = part;
+    mailbox_put(a->wake, calloc(1, 1)); /* without memory it waits for its time */
+}
+
 void poller_reload(void *part, const struct config *config)
 {
     struct poller *a = part;
     bool wanted = a->ops->wanted(config);
     if (atomic_exchange(&a->wanted, wanted) != wanted)
-        mailbox_put(a->wake, calloc(1, 1)); /* without memory it waits for its time */
+        poller_wake(a);
 }
 
 void poller_stop(void *part)

@@ -39,6 +39,8 @@ void *poller_open(const struct poller_ops *ops, size_t size, const struct part_h
 int poller_start(void *part, const struct part_host *host);
 /* Another setting takes effect at once. */
 void poller_reload(void *part, const struct config *config);
+/* Looks now instead of at its time. */
+void poller_wake(void *part);
 /* Waits for the look that is under way; the engine calls no longer. */
 void poller_stop(void *part);
 /* Only after poller_stop(), if it was started; NULL is fine. */

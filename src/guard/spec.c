@@ -203,37 +203,6 @@ int spec_add_method(struct guard_spec *spec, const struct config *config, const 
     return rc;
 }
 
-/* Where a URL leads, with its port. */
-static bool place_of_url(const char *url, struct str_place *ret)
-{
-    const char *host = strstr(url, "://") + 3;
-    struct str authority = {host, strcspn(host, "/?#")};
-    const char *at = memrchr(authority.at, '@', authority.len); /* behind a user and a password */
-    if (at)
-        authority = (struct str){at + 1, authority.len - (size_t)(at + 1 - host)};
-    if (!str_to_place(authority, ret))
-        return false;
-    if (ret->port < 0)
-        ret->port = strncmp(url, "https", 5) == 0 ? 443 : 80;
-    return ret->port > 0;
-}
-
-static bool is_everywhere(const struct str_place *p)
-{
-    return str_is(p->host, "0.0.0.0") || str_is(p->host, "::");
-}
-
-/* Would a listener on `gate` take what is sent to `other`, or its place? */
-static bool place_covers(const struct str_place *gate, const struct str_place *other)
-{
-    bool same = gate->host.len == other->host.len && memcmp(gate->host.at, other->host.at, gate->host.len) == 0;
-    bool local = str_is_loopback(other->host) || is_everywhere(other);
-    bool names_loopback = str_is(gate->host, "localhost") || str_is(other->host, "localhost");
-    return gate->port == other->port &&
-           (same || (is_everywhere(gate) && local) || (is_everywhere(other) && str_is_loopback(gate->host)) ||
-            (names_loopback && str_is_loopback(gate->host) && str_is_loopback(other->host)));
-}
-
 int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
 {
     struct str_place place;
@@ -242,7 +211,7 @@ int spec_set_url(struct guard_spec *spec, const char *url, struct error *err)
     str_copy(spec->settings.url, sizeof spec->settings.url, str_from(url));
     if (!strstr(url, "://"))
         return error_set(err, -EINVAL, "'%s' is not a URL", url);
-    if (!place_of_url(url, &place))
+    if (!str_to_url_place(url, &place))
         return error_set(err, -EINVAL, "'%s' has no valid port", url);
     bool matched =
         spec->match.leader.pid || spec->match.name[0] || spec->match.unit[0] || spec->match.cgroup[0] || spec->match.port;
@@ -342,8 +311,8 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
     if (spec->gate.listen[0] && !spec->settings.url[0])
         return error_set(err, -EINVAL, "a gate needs the url of the server behind it");
     struct str_place gate, server;
-    if (spec->gate.listen[0] && str_to_listen(str_from(spec->gate.listen), &gate) && place_of_url(spec->settings.url, &server) &&
-        place_covers(&gate, &server))
+    if (spec->gate.listen[0] && str_to_listen(str_from(spec->gate.listen), &gate) &&
+        str_to_url_place(spec->settings.url, &server) && str_place_covers(&gate, &server))
         return error_set(err, -EINVAL, "the gate %s is the address of the url itself: choose another port, clients connect there",
                          spec->gate.listen);
     return 0;
@@ -358,7 +327,7 @@ static size_t same_gate(const struct config *config, size_t i)
         return i;
     for (size_t k = 0; k < i; k++) {
         const char *its = config->guard_worker[k].gate;
-        if (strcmp(its, "none") != 0 && str_to_listen(str_from(its), &other) && place_covers(&gate, &other))
+        if (strcmp(its, "none") != 0 && str_to_listen(str_from(its), &other) && str_place_covers(&gate, &other))
             return k;
     }
     return i;

@@ -30,7 +30,7 @@ int32_t process_parent(const struct env *env, int32_t pid)
     return read_stat(env, pid, text, &stat) ? (int32_t)stat.parent : 0;
 }
 
-static bool is_stopped(const struct env *env, int32_t pid)
+bool process_is_stopped(const struct env *env, int32_t pid)
 {
     char text[STAT_SIZE];
     struct proc_stat stat;
@@ -187,7 +187,7 @@ bool process_listens(const struct env *env, int32_t pid, uint16_t port, struct l
 {
     uint64_t inodes[INODES_MAX];
     int fds[INODES_MAX];
-    size_t sockets = same_network(env, pid) && !is_stopped(env, pid) ? list_sockets(env, pid, inodes, fds) : 0, at;
+    size_t sockets = same_network(env, pid) && !process_is_stopped(env, pid) ? list_sockets(env, pid, inodes, fds) : 0, at;
     *ret = (struct listening){0};
     if (!sockets || (!is_listed(env, pid, "tcp", inodes, sockets, port, ret, &at) &&
                      !is_listed(env, pid, "tcp6", inodes, sockets, port, ret, &at)))
@@ -201,5 +201,5 @@ bool process_still_listens(const struct env *env, int32_t pid, const struct list
     char fd[16];
     uint64_t inode;
     snprintf(fd, sizeof fd, "%d", socket->fd);
-    return socket_of(env, pid, fd, &inode) && inode == socket->inode && !is_stopped(env, pid);
+    return socket_of(env, pid, fd, &inode) && inode == socket->inode && !process_is_stopped(env, pid);
 }

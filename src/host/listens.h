@@ -36,5 +36,7 @@ bool process_still_listens(const struct env *env, int32_t pid, const struct list
 /* It listens on a TCP port of its network, whichever. False also where it may not be looked at. `known` is from the last seconds,
  * or is read. */
 bool process_is_server(const struct env *env, int32_t pid, struct mono now, struct listeners *known);
+/* What is sent to it would wait; also of one that is gone or may not be looked at. */
+bool process_is_stopped(const struct env *env, int32_t pid);
 /* Its parent; 0 unknown. */
 int32_t process_parent(const struct env *env, int32_t pid);

@@ -134,14 +134,18 @@ static int answer_hear(struct heard_answer *a, const struct talk *t)
     }
 }
 
-int talk_get(const char *address, uint16_t port, const char *path, int64_t within_ms, const _Atomic bool *cancel, struct buf *body)
+int talk_get(const char *address, uint16_t port, const char *path, const char *header, int64_t within_ms,
+             const _Atomic bool *cancel, struct buf *body)
 {
-    char question[512];
+    char question[2048];
     struct talk t;
     struct heard_answer answer = {.head = BUF(HTTP_PASSED_HEAD_MAX + PIECE), .body = body};
-    snprintf(question, sizeof question,
-             "GET /%s HTTP/1.1\r\nHost: %s:%u\r\nUser-Agent: whirr/" WHIRR_VERSION "\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-             path, address, port);
+    int len = snprintf(question, sizeof question,
+                       "GET /%s HTTP/1.1\r\nHost: %s:%u\r\nUser-Agent: whirr/" WHIRR_VERSION
+                       "\r\nAccept: */*\r\nConnection: close\r\n%s%s\r\n",
+                       path, address, port, header ? header : "", header ? "\r\n" : "");
+    if (len < 0 || (size_t)len >= sizeof question)
+        return -ENAMETOOLONG;
     int rc = talk_open(&t, address, port, within_ms, cancel);
     rc = rc < 0 ? rc : talk_say(&t, question);
     rc = rc < 0 ? rc : answer_hear(&answer, &t);

@@ -13,6 +13,7 @@ import postgres
 import pytest
 from daemons import Starter
 from isolation import BUILD
+from tripwires import Servers
 from waiting import PATIENCE, eventually
 
 postgres.start()  # before the tests are read: some are left out without a server
@@ -50,6 +51,14 @@ def nvml(start, tmp_path):
         return start(*args, source="nvml", sampled="hang" not in script, WHIRR_NVML_LIBRARY=str(library), WHIRR_FAKE_NVML=str(path), **env)
 
     return run
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Starts stand-ins of model servers; all of them end with the test."""
+    servers = Servers(tmp_path)
+    yield servers
+    servers.stop()
 
 
 def install(folder):

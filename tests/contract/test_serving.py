@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 from ports import free_port
-from tripwires import PROPS, SLOTS, Servers, script, worker
+from tripwires import PROPS, SLOTS, process_of, script, worker
 from waiting import eventually
 
 # Excerpts of what the servers' own pages have, each name with all of its labels.
@@ -62,7 +62,22 @@ nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="fraction",model="tensorrt
 """
 COMFYUI = '{"exec_info": {"queue_remaining": 3}}'
 
-OLLAMA_PORT = free_port()
+NIM = VLLM.replace("vllm:", "").replace("kv_cache", "gpu_cache") + "num_request_max 256\n"
+DYNAMO = """dynamo_frontend_inflight_requests{model="m"} 12
+dynamo_frontend_queued_requests{model="m"} 3
+dynamo_frontend_output_tokens_total{model="m"} 4500000
+dynamo_frontend_input_sequence_tokens_bucket{model="m",le="100"} 7
+dynamo_frontend_input_sequence_tokens_sum{model="m"} 70000
+"""
+MLC = "engine_prefill_time_sum\t1.5\nprompt_tokens_sum\t400\ncompletion_tokens_sum\t900\n"
+XINFERENCE = """xinference:generate_tokens_per_s{model="m"} 33
+xinference:input_tokens_total_counter{model="m"} 150
+xinference:output_tokens_total_counter{model="m"} 250
+"""
+KOBOLDCPP = '{"last_process": 0.1, "last_eval": 2.5, "last_token_count": 80, "total_gens": 7, "stop_reason": 1, "queue": 2, "idle": 0}'
+PENDING = '{"size": 2, "tasks": ["task(a)", "task(b)"]}'
+
+OLLAMA_PORT, NIM_PORT, DYNAMO_PORT = free_port(), free_port(), free_port()
 RUNNER = {"comm": "llama-server", "argv": ["llama-server", "--model", "/m/blob", "--port", str(OLLAMA_PORT)], "port": OLLAMA_PORT, "pages": {"/props": PROPS, "/slots": SLOTS}}
 
 # Name, arguments, pages, others of its processes; what stands beside the process on the GPU, and what is absent there.
@@ -87,19 +102,24 @@ SERVERS = {
     "triton": (("tritonserver", "--model-repository=/m", "--metrics-port", "PORT"), {"/metrics": TRITON}, {},
                {"requests_waiting": 5, "kv_cache_percent": 87.5}, {"requests_running": "unsupported", "generated_tokens": "unsupported"}),
     "comfyui": (("ComfyUI/main.py", "--port", "PORT"), {"/prompt": COMFYUI}, {}, {"image_jobs": 3}, {"requests_waiting": "unsupported"}),
+    "nim": (("nim-engine",), {"/v1/metrics": NIM}, {"port": NIM_PORT}, {"requests_running": 8, "requests_waiting": 2, "kv_cache_percent": 41, "display_name": "nim"}, {"image_jobs": "unsupported"}),
+    "dynamo": (("dynamo-worker",), {"/metrics": DYNAMO}, {"port": DYNAMO_PORT},
+               {"requests_running": 9, "requests_waiting": 3, "generated_tokens": 4500000, "prompt_tokens": 70000}, {"kv_cache_percent": "unsupported"}),
+    "mlc": (("mlc_llm", "serve", "m", "--port", "PORT"), {"/metrics": MLC}, {}, {"generated_tokens": 900, "prompt_tokens": 400}, {"tokens_per_second": "unsupported"}),
+    "xinference": (("xinference-local", "--port", "9997", "--metrics-exporter-port", "PORT"), {"/metrics": XINFERENCE}, {"child": dict(worker("Model: m-0"), comm="Model: m-0")},
+                   {"generated_tokens": 250, "prompt_tokens": 150}, {"tokens_per_second": "unsupported"}),
+    "koboldcpp": (("koboldcpp.py", "--model", "m.gguf", "--port", "PORT"), {"/api/extra/perf": KOBOLDCPP}, {}, {"requests_running": 1, "requests_waiting": 2}, {"generated_tokens": "unsupported"}),
+    "automatic1111": (("stable-diffusion-webui/launch.py", "--port", "PORT"), {"/internal/pending-tasks": PENDING}, {}, {"requests_waiting": 2}, {"image_jobs": "unsupported"}),
+    "tabbyapi": (("tabbyAPI/main.py", "--port", "PORT"), {"/metrics": VLLM}, {}, {"requests_running": None}, {"requests_running": "unsupported"}),  # it says nothing
 }
-ASKED = {"/metrics", "/prometheus/metrics", "/props", "/slots", "/prompt"}  # GET of these, and nothing else
-
-
-@pytest.fixture
-def server(tmp_path):
-    servers = Servers(tmp_path)
-    yield servers
-    servers.stop()
-
-
-def process_of(d, pid):
-    return next((p for p in d.json("/api/processes")["processes"] if p["pid"] == pid), {})
+SETTINGS = f"""[serving.nim]
+url = "http://127.0.0.1:{NIM_PORT}"
+kind = "nim"
+[serving.dynamo]
+url = "http://127.0.0.1:{DYNAMO_PORT}"
+kind = "dynamo"
+"""
+ASKED = {"/metrics", "/prometheus/metrics", "/v1/metrics", "/props", "/slots", "/prompt", "/api/extra/perf", "/internal/pending-tasks"}  # GET of these, and nothing else
 
 
 def start(server, which):
@@ -108,9 +128,11 @@ def start(server, which):
 
 
 @pytest.mark.slow
-def test_each_server_is_read_in_its_own_words(nvml, server):
+def test_each_server_is_read_in_its_own_words(nvml, server, tmp_path):
     started = {which: start(server, which) for which in SERVERS}
-    d = nvml(script(*(pid for pid, _ in started.values())), "--interval", "0.5")
+    config = tmp_path / "whirr.toml"
+    config.write_text(SETTINGS)
+    d = nvml(script(*(pid for pid, _ in started.values())), "--interval", "0.5", "--config", str(config))
     for which, (pid, asked) in started.items():
         told, absent = SERVERS[which][3:]
 
@@ -120,6 +142,7 @@ def test_each_server_is_read_in_its_own_words(nvml, server):
                                                                              if p.get("absent", {}).get(k) != v}
         eventually(lambda: not wrong(), explain=lambda: (which, wrong(), process_of(d, pid), asked(), d.log()))
         assert set(asked()) <= ASKED, (which, asked())
+    assert started["tabbyapi"][1]() == [], "there is nothing to ask it for"
     text = urllib.request.urlopen(d.url + "/metrics").read().decode()
     series = re.findall(r'^(gpu_model_server_\w+)\{[^\n]*model="Qwen/Qwen3-8B"[^\n]*\} (\S+)$', text, re.MULTILINE)
     assert dict(series)["gpu_model_server_requests_waiting"] == "2" and float(dict(series)["gpu_model_server_generated_tokens_total"]) > 0

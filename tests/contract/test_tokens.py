@@ -4,24 +4,12 @@ import subprocess
 
 import pytest
 from isolation import WHIRR
-from tripwires import PROPS, SGLANG, SLOTS, VLLM, Servers, script, worker
+from tripwires import PROPS, SGLANG, SLOTS, VLLM, process_of, script, worker
 from waiting import PATIENCE, eventually, throughout
 
 
-@pytest.fixture
-def server(tmp_path):
-    servers = Servers(tmp_path)
-    yield servers
-    servers.stop()
-
-
-def process_of(d, pid):
-    return next((p for p in d.json("/api/processes")["processes"] if p["pid"] == pid), None)
-
-
 def speed_of(d, pid):
-    found = process_of(d, pid)
-    return found and found["tokens_per_second"]
+    return process_of(d, pid).get("tokens_per_second")
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 import recorded
 from isolation import BUILD, ROOT, run_whirr
 from opens import Opens
-from tripwires import PROPS, SGLANG, SLOTS, VLLM, Servers, script, worker
+from tripwires import PROPS, SGLANG, SLOTS, VLLM, script, worker
 from waiting import eventually
 
 COMMANDS = (["status"], ["why"], ["ps"], ["health"], ["doctor"])
@@ -34,16 +34,9 @@ HOST = [
 ]
 
 
-@pytest.fixture
-def servers(tmp_path):
-    running = Servers(tmp_path)
-    yield running
-    running.stop()
-
-
 @pytest.mark.slow
-def test_no_server_or_worker_is_asked_what_could_harm_it(nvml, servers, tmp_path):
-    host = [dict(one, found=servers(one["name"], *one["args"], pages=one.get("pages"), wires=one.get("wires", 0), child=one.get("child"), port=one.get("port", True)))
+def test_no_server_or_worker_is_asked_what_could_harm_it(nvml, server, tmp_path):
+    host = [dict(one, found=server(one["name"], *one["args"], pages=one.get("pages"), wires=one.get("wires", 0), child=one.get("child"), port=one.get("port", True)))
             for one in HOST]
     driver = script(*(one["found"][0] for one in host))
     d = nvml(driver, "--interval", "0.5")

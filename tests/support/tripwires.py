@@ -21,9 +21,9 @@ class Servers:
     def __init__(self, folder):
         self.folder, self.running = folder, []
 
-    def __call__(self, name, *args, pages=None, wires=0, child=None, beside=None, port=True):
-        """Starts a program of this name; the PID that is on the GPU, and what it was asked. PORT among the arguments is its port, on which
-        the child `beside` answers in its place."""
+    def __call__(self, name, *args, pages=None, wires=0, child=None, beside=None, port=True, key=None):
+        """Starts a program of this name; the PID that is on the GPU, and what it was asked. PORT among the arguments is its port (True: a free
+        one, False: none), on which the child `beside` answers in its place. Who asks without the key is refused."""
         place = self.folder / f"server-{len(self.running)}"
         place.mkdir()
         path, log = place / name, place / "log"
@@ -31,7 +31,8 @@ class Servers:
         log.write_text("")
         path.write_text(f"#!{sys.executable}\n" + PROGRAM.read_text())
         path.chmod(0o755)
-        plan = {"log": str(log), "ready": str(place / "ready"), "pages": pages or {}, "wires": wires, "port": free_port() if port else None}
+        plan = {"log": str(log), "ready": str(place / "ready"), "pages": pages or {}, "wires": wires, "key": key,
+                "port": free_port() if port is True else port or None}
         given = [str(plan["port"]) if a == "PORT" else a for a in args]
         if beside:
             plan["beside"] = {"argv": [beside, str(path)], "port": plan.pop("port"), "pages": pages}
@@ -45,6 +46,11 @@ class Servers:
         for process in self.running:
             process.stdin.close()
             process.wait(PATIENCE)
+
+
+def process_of(d, pid):
+    """A process as the daemon shows it; {} while it shows none."""
+    return next((p for p in d.json("/api/processes")["processes"] if p["pid"] == pid), {})
 
 
 def worker(title, wires=4):

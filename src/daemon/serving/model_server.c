@@ -10,45 +10,84 @@
 
 enum { NCCL_RAS_PORT = 28028 }; /* of a training job's own diagnosis: a line protocol */
 
-/* Not asked: llama.cpp's /metrics, since each look restarts the window over which it averages for other scrapers, and
- * trtllm-serve's /metrics, which is emptied by each look. */
+/* Not asked: llama.cpp's /metrics, since each look restarts the window over which it averages for other scrapers,
+ * trtllm-serve's /metrics, which is emptied by each look, and Automatic1111's /sdapi/v1/progress, which may render a preview. */
 static const struct {
-    uint16_t port; /* its usual one */
+    const char *name;
+    uint16_t port; /* its usual one; 0: only where its command line names it */
     const char *option, *page;
 } servers[SERVER_COUNT] = {
-    [SERVER_VLLM] = {8000, "--port", "metrics"},
-    [SERVER_APHRODITE] = {2242, "--port", "metrics"},
-    [SERVER_LLAMA_CPP] = {8080, "--port", "slots"},
-    [SERVER_SGLANG] = {30000, "--port", "metrics"},
-    [SERVER_TENSORRT_LLM] = {8000, "--port", "prometheus/metrics"},
-    [SERVER_LMDEPLOY] = {23333, "--server-port", "metrics"},
-    [SERVER_TGI] = {3000, "--port", "metrics"},
-    [SERVER_TRITON] = {8002, "--metrics-port", "metrics"},
-    [SERVER_COMFYUI] = {8188, "--port", "prompt"},
+    [SERVER_VLLM] = {"vllm", 8000, "--port", "metrics"},
+    [SERVER_APHRODITE] = {"aphrodite", 2242, "--port", "metrics"},
+    [SERVER_LLAMA_CPP] = {"llama.cpp", 8080, "--port", "slots"},
+    [SERVER_SGLANG] = {"sglang", 30000, "--port", "metrics"},
+    [SERVER_TENSORRT_LLM] = {"tensorrt-llm", 8000, "--port", "prometheus/metrics"},
+    [SERVER_LMDEPLOY] = {"lmdeploy", 23333, "--server-port", "metrics"},
+    [SERVER_TGI] = {"tgi", 3000, "--port", "metrics"},
+    [SERVER_TRITON] = {"triton", 8002, "--metrics-port", "metrics"},
+    [SERVER_COMFYUI] = {"comfyui", 8188, "--port", "prompt"},
+    [SERVER_NIM] = {"nim", 0, "--port", "v1/metrics"},
+    [SERVER_DYNAMO] = {"dynamo", 0, "--http-port", "metrics"},
+    [SERVER_MLC] = {"mlc", 8000, "--port", "metrics"},
+    [SERVER_XINFERENCE] = {"xinference", 0, "--metrics-exporter-port", "metrics"},
+    [SERVER_KOBOLDCPP] = {"koboldcpp", 5001, "--port", "api/extra/perf"},
+    [SERVER_AUTOMATIC1111] = {"automatic1111", 7860, "--port", "internal/pending-tasks"},
+    [SERVER_OLLAMA] = {"ollama", 0, NULL, NULL},
+    [SERVER_LLAMA_SWAP] = {"llama-swap", 0, NULL, NULL},
+    [SERVER_LM_STUDIO] = {"lm-studio", 0, NULL, NULL},
+    [SERVER_TABBYAPI] = {"tabbyapi", 0, NULL, NULL},
+    [SERVER_SPEACHES] = {"speaches", 0, NULL, NULL},
 };
+
+/* A known name that ends with a star is the beginning of one. */
+static bool is_named(struct str name, const char *known)
+{
+    size_t len = strlen(known);
+    if (known[len - 1] != '*')
+        return str_is(name, known);
+    return name.len >= len - 1 && memcmp(name.at, known, len - 1) == 0;
+}
 
 enum model_server model_server_of(const struct process *p)
 {
     static const struct {
-        const char *title, *worker; /* what it is called, and how the names of its workers begin */
+        const char *title; /* or name; of workers, how it begins */
         enum model_server kind;
     } known[] = {
-        {"vllm", "VLLM::", SERVER_VLLM},
-        {"aphrodite", "Aphrodite::", SERVER_APHRODITE},
-        {"llama-server", NULL, SERVER_LLAMA_CPP},
-        {"sglang", "sglang::", SERVER_SGLANG},
-        {"trtllm-serve", NULL, SERVER_TENSORRT_LLM},
-        {"lmdeploy", NULL, SERVER_LMDEPLOY},
-        {"text-generation-server", NULL, SERVER_TGI},
-        {"tritonserver", "triton_python_b", SERVER_TRITON},
-        {"ComfyUI", NULL, SERVER_COMFYUI},
+        {"vllm", SERVER_VLLM},
+        {"VLLM::*", SERVER_VLLM},
+        {"aphrodite", SERVER_APHRODITE},
+        {"Aphrodite::*", SERVER_APHRODITE},
+        {"llama-server", SERVER_LLAMA_CPP},
+        {"sglang", SERVER_SGLANG},
+        {"sglang::*", SERVER_SGLANG},
+        {"trtllm-serve", SERVER_TENSORRT_LLM},
+        {"lmdeploy", SERVER_LMDEPLOY},
+        {"text-generation-server", SERVER_TGI},
+        {"tritonserver", SERVER_TRITON},
+        {"triton_python_b*", SERVER_TRITON},
+        {"ComfyUI", SERVER_COMFYUI},
+        {"mlc_llm", SERVER_MLC},
+        {"xinference*", SERVER_XINFERENCE},
+        {"Model: *", SERVER_XINFERENCE},
+        {"koboldcpp*", SERVER_KOBOLDCPP},
+        {"stable-diffusion-webui*", SERVER_AUTOMATIC1111},
+        {"ollama*", SERVER_OLLAMA},
+        {"LM Studio", SERVER_LM_STUDIO},
+        {"lm-studio", SERVER_LM_STUDIO},
+        {"tabbyAPI", SERVER_TABBYAPI},
+        {"speaches", SERVER_SPEACHES},
     };
-    const char *title = process_title(p);
+    struct str title = str_from(process_title(p)), name = str_from(p->name);
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcmp(title, known[i].title) == 0 || strcmp(p->name, known[i].title) == 0 ||
-            (known[i].worker && str_starts(str_from(p->name), known[i].worker)))
+        if (is_named(title, known[i].title) || is_named(name, known[i].title))
             return known[i].kind;
     return SERVER_UNKNOWN;
+}
+
+const char *model_server_name(enum model_server kind)
+{
+    return servers[kind].name ? servers[kind].name : "";
 }
 
 const char *model_server_page(enum model_server kind)
@@ -86,7 +125,7 @@ static bool is_front(enum model_server kind, const struct str *args, size_t coun
 {
     static const struct {
         enum model_server kind;
-        const char *program, *command; /* NULL: any */
+        const char *program, *command; /* as in is_named(); NULL: any */
     } fronts[] = {
         {SERVER_VLLM, "vllm", "serve"},
         {SERVER_VLLM, "vllm.entrypoints.cli.main", "serve"},
@@ -102,22 +141,29 @@ static bool is_front(enum model_server kind, const struct str *args, size_t coun
         {SERVER_TGI, "text-generation-launcher", NULL},
         {SERVER_TRITON, "tritonserver", NULL},
         {SERVER_COMFYUI, "main.py", NULL},
+        {SERVER_MLC, "mlc_llm", "serve"},
+        {SERVER_XINFERENCE, "xinference-local", NULL},
+        {SERVER_XINFERENCE, "xinference-worker", NULL},
+        {SERVER_KOBOLDCPP, "koboldcpp*", NULL},
+        {SERVER_AUTOMATIC1111, "launch.py", NULL},
+        {SERVER_AUTOMATIC1111, "webui.py", NULL},
     };
     size_t at = command_program_at(args, count);
     if (at >= count)
         return false;
     for (size_t i = 0; i < ARRAY_LEN(fronts); i++)
-        if (fronts[i].kind == kind && str_is(base_of(args[at]), fronts[i].program) &&
+        if (fronts[i].kind == kind && is_named(base_of(args[at]), fronts[i].program) &&
             (!fronts[i].command || (at + 1 < count && str_is(args[at + 1], fronts[i].command))))
             return true;
     return kind == SERVER_VLLM && str_ends(args[at], "vllm/entrypoints/openai/api_server.py");
 }
 
-static bool sleeps_when_idle(const struct str *args, size_t count)
+bool model_server_may_sleep(enum model_server kind, const struct str *args, size_t count)
 {
     struct str text;
     int64_t seconds;
-    return find_option(args, count, "--sleep-idle-seconds", &text) && (!str_to_i64(text, &seconds) || seconds >= 0); /* -1: never */
+    return kind == SERVER_LLAMA_CPP && find_option(args, count, "--sleep-idle-seconds", &text) &&
+           (!str_to_i64(text, &seconds) || seconds >= 0); /* -1: never */
 }
 
 bool model_server_port(enum model_server kind, const struct str *args, size_t count, uint16_t *port)
@@ -125,7 +171,7 @@ bool model_server_port(enum model_server kind, const struct str *args, size_t co
     static const char *const elsewhere[] = {"--uds", "--headless", "--ssl-keyfile", "--ssl-key-file", "--ssl", "--tls-keyfile"};
     struct str text;
     int64_t number = servers[kind].port;
-    if (number == 0 || !is_front(kind, args, count) || sleeps_when_idle(args, count))
+    if (!servers[kind].page || !is_front(kind, args, count) || model_server_may_sleep(kind, args, count))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(elsewhere); i++)
         if (find_option(args, count, elsewhere[i], &text))

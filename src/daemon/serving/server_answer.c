@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "guard/json_path.h"
 
 #define MOST 1e15         /* no count is larger */
 #define MOST_A_SECOND 1e9 /* no rate is */
@@ -33,6 +34,7 @@ enum quantity {
     PREFIX_HITS,
     PREFIX_QUERIES,
     PREFIX_RATE, /* 0 to 1 */
+    IN_FLIGHT,   /* running and waiting ones */
     QUANTITIES
 };
 
@@ -102,12 +104,34 @@ static const struct sample_name {
     {SERVER_TGI, PROMPT_AT_END, TEXT("request_input_length_sum"), NULL, NULL},
     {SERVER_TRITON, WAITING, TEXT("inference_pending_request_count"), NULL, NULL},
     {SERVER_TRITON, KV, TEXT("trt_llm_kv_cache_block_metrics"), "kv_cache_block_type", "fraction"},
+    {SERVER_DYNAMO, IN_FLIGHT, TEXT("inflight_requests"), NULL, NULL},
+    {SERVER_DYNAMO, WAITING, TEXT("queued_requests"), NULL, NULL},
+    {SERVER_DYNAMO, GENERATED, TEXT("output_tokens_total"), NULL, NULL},
+    {SERVER_DYNAMO, PROMPT_AT_END, TEXT("input_sequence_tokens_sum"), NULL, NULL},
+    {SERVER_DYNAMO, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
+    {SERVER_DYNAMO, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
+    {SERVER_DYNAMO, TOKEN_SUM, TEXT("inter_token_latency_seconds_sum"), NULL, NULL},
+    {SERVER_DYNAMO, TOKEN_COUNT, TEXT("inter_token_latency_seconds_count"), NULL, NULL},
+    {SERVER_MLC, GENERATED_AT_END, TEXT("completion_tokens_sum"), NULL, NULL},
+    {SERVER_MLC, PROMPT_AT_END, TEXT("prompt_tokens_sum"), NULL, NULL},
+    {SERVER_XINFERENCE, GENERATED_AT_END, TEXT("output_tokens_total_counter"), NULL, NULL},
+    {SERVER_XINFERENCE, PROMPT_AT_END, TEXT("input_tokens_total_counter"), NULL, NULL},
+    {SERVER_XINFERENCE, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
+    {SERVER_XINFERENCE, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
 };
 
 static const char *const prefixes[SERVER_COUNT] = {
-    [SERVER_VLLM] = "vllm:",           [SERVER_APHRODITE] = "aphrodite:", [SERVER_SGLANG] = "sglang:",
-    [SERVER_TENSORRT_LLM] = "trtllm_", [SERVER_LMDEPLOY] = "lmdeploy:",   [SERVER_TGI] = "tgi_",
+    [SERVER_VLLM] = "vllm:",
+    [SERVER_APHRODITE] = "aphrodite:",
+    [SERVER_SGLANG] = "sglang:",
+    [SERVER_TENSORRT_LLM] = "trtllm_",
+    [SERVER_LMDEPLOY] = "lmdeploy:",
+    [SERVER_TGI] = "tgi_",
     [SERVER_TRITON] = "nv_",
+    [SERVER_NIM] = "",
+    [SERVER_DYNAMO] = "dynamo_frontend_",
+    [SERVER_MLC] = "",
+    [SERVER_XINFERENCE] = "xinference:",
 };
 
 /* ---- the samples of a text ---- */
@@ -170,7 +194,8 @@ static void take_line(struct str line, const struct sample_name *name, size_t co
     double value;
     for (size_t i = 0; i < count; i++) {
         size_t len = name[i].name.len;
-        if (len >= line.len || (line.at[len] != '{' && line.at[len] != ' ') || memcmp(line.at, name[i].name.at, len) != 0)
+        if (len >= line.len || (line.at[len] != '{' && line.at[len] != ' ' && line.at[len] != '\t') ||
+            memcmp(line.at, name[i].name.at, len) != 0)
             continue;
         if (read_sample((struct str){line.at + len, line.len - len}, &labels, &value) &&
             (!name[i].label || (find_label(labels, name[i].label, &text) && str_is(text, name[i].value))))
@@ -181,7 +206,7 @@ static void take_line(struct str line, const struct sample_name *name, size_t co
 /* The names of one server, which stand together. */
 static const struct sample_name *names_of(enum model_server kind, size_t *count)
 {
-    enum model_server family = kind == SERVER_APHRODITE ? SERVER_VLLM : kind;
+    enum model_server family = kind == SERVER_APHRODITE || kind == SERVER_NIM ? SERVER_VLLM : kind;
     size_t first = 0, end;
     while (first < ARRAY_LEN(names) && names[first].kind != family)
         first++;
@@ -195,13 +220,13 @@ static const struct sample_name *names_of(enum model_server kind, size_t *count)
 static size_t read_quantities(struct str metrics, enum model_server kind, double quantities[QUANTITIES])
 {
     struct seen seen[ARRAY_LEN(names)] = {0};
-    struct str prefix = str_from(prefixes[kind]), line;
+    struct str prefix = str_from(prefixes[kind]), line; /* without names of its own there is nothing to find */
     size_t found = 0, count;
     const struct sample_name *own = names_of(kind, &count);
     AUTO_FREE double *ranks = kind == SERVER_SGLANG ? calloc(count * RANKS_MAX, sizeof *ranks) : NULL;
     for (size_t i = 0; ranks && i < count; i++)
         seen[i].of_rank = ranks + i * RANKS_MAX;
-    while (prefix.len && str_cut(&metrics, '\n', &line))
+    while (count && str_cut(&metrics, '\n', &line))
         if (line.len > prefix.len && memcmp(line.at, prefix.at, prefix.len) == 0)
             take_line((struct str){line.at + prefix.len, line.len - prefix.len}, own, count, seen);
     for (size_t q = 0; q < QUANTITIES; q++)
@@ -285,6 +310,8 @@ bool server_answer_metrics(struct server_answers *a, enum model_server kind, str
     figure[FIGURE(prompt_tokens)] = count_of(q[PROMPT] >= 0 ? q[PROMPT] : q[PROMPT_AT_END], 1);
     figure[FIGURE(first_token_us)] = mean_since(&a->first_token, q[FIRST_SUM], q[FIRST_COUNT], 1e6, now);
     figure[FIGURE(token_time_us)] = mean_since(&a->token_time, q[TOKEN_SUM], q[TOKEN_COUNT], 1e6, now);
+    if (q[RUNNING] < 0 && q[IN_FLIGHT] >= 0 && q[WAITING] >= 0)
+        q[RUNNING] = MAX_OF(q[IN_FLIGHT] - q[WAITING], 0);
     figure[FIGURE(requests_running)] = count_of(q[RUNNING], 1);
     figure[FIGURE(requests_waiting)] = count_of(q[WAITING], 1);
     figure[FIGURE(kv_cache_permille)] = count_of(q[KV], 1000);
@@ -347,15 +374,41 @@ bool server_answer_slots(struct server_answers *a, struct str slots, struct mono
     return true;
 }
 
-/* {"exec_info": {"queue_remaining": 2}}, the one at work included. */
-bool server_answer_queue(struct server_answers *a, struct str prompt)
+/* {"exec_info": {"queue_remaining": 2}}, the one at work included; {"size": 1, "tasks": [...]}, those that wait; {"queue": 0,
+ * "idle": 1}. */
+static const struct {
+    enum model_server kind;
+    size_t figure;
+    const char *path;
+    bool is_idle; /* 0: one request is at work */
+} json_figures[] = {
+    {SERVER_COMFYUI, FIGURE(image_jobs), "exec_info.queue_remaining", false},
+    {SERVER_AUTOMATIC1111, FIGURE(requests_waiting), "size", false},
+    {SERVER_KOBOLDCPP, FIGURE(requests_waiting), "queue", false},
+    {SERVER_KOBOLDCPP, FIGURE(requests_running), "idle", true},
+};
+
+bool server_answers_json(enum model_server kind)
 {
-    json_t *root = json_loadb(prompt.at, prompt.len, 0, NULL);
-    const json_t *left = json_object_get(json_object_get(root, "exec_info"), "queue_remaining");
+    for (size_t i = 0; i < ARRAY_LEN(json_figures); i++)
+        if (json_figures[i].kind == kind)
+            return true;
+    return false;
+}
+
+bool server_answer_json(struct server_answers *a, enum model_server kind, struct str text)
+{
+    json_t *root = json_loadb(text.at, text.len, 0, NULL);
+    bool told = false;
     forget_figures(a);
-    bool told = json_is_integer(left);
-    if (told)
-        a->figure[FIGURE(image_jobs)] = reading_ok(json_integer_value(left));
+    for (size_t i = 0; i < ARRAY_LEN(json_figures); i++) {
+        const json_t *value = json_figures[i].kind == kind ? json_path_first(root, json_figures[i].path) : NULL;
+        if (!json_is_integer(value))
+            continue;
+        told = true;
+        a->figure[json_figures[i].figure] =
+            reading_ok(json_figures[i].is_idle ? json_integer_value(value) == 0 : json_integer_value(value));
+    }
     drop_implausible(a);
     json_decref(root);
     return told;

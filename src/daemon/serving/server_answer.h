@@ -2,7 +2,7 @@
  * What model servers say of themselves, as figures of a process. Pure functions of text.
  *
  *   text of Prometheus ─▶ samples that are known by name ─▶ quantities, of all engines together ─▶ figures
- *   JSON of llama.cpp, ComfyUI ────────────────────────────────────────────────────────────────────▶
+ *   JSON of llama.cpp, ComfyUI, ... ───────────────────────────────────────────────────────────────▶
  *
  * Rates and means are those since the look before, so that what was seen last is kept. A figure that the answer does not have is
  * UNSUPPORTED; one that needs a second look, or a request, is PENDING.
@@ -52,7 +52,8 @@ bool server_answer_metrics(struct server_answers *a, enum model_server kind, str
 /* llama.cpp's /slots: what each slot has decoded of its task. The end of a task between two looks is missed, so that the rate is
  * a little less than it was, and a count would be wrong: there is none. */
 bool server_answer_slots(struct server_answers *a, struct str slots, struct mono now);
-/* ComfyUI's /prompt. */
-bool server_answer_queue(struct server_answers *a, struct str prompt);
+/* Of those that answer with JSON: ComfyUI, KoboldCpp, Automatic1111. */
+bool server_answer_json(struct server_answers *a, enum model_server kind, struct str text);
+bool server_answers_json(enum model_server kind);
 /* What llama.cpp's /props says: READING_OK where its slots may be looked at, ASLEEP, or UNSUPPORTED for a router of models. */
 enum reading_state server_answer_awake(struct str props);

@@ -2,16 +2,20 @@
  * Tokens, requests and caches of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on
  * loopback, and what they say is put beside their processes in each snapshot. Without a model server it only looks at names.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "daemon/poller.h"
+#include "daemon/serving/fetch_page.h"
 #include "daemon/serving/server_answer.h"
 #include "host/identity.h"
 #include "host/listens.h"
 #include "host/procfs.h"
-#include "net/talk.h"
 
 enum {
     SERVERS_MAX = 64,
@@ -19,7 +23,6 @@ enum {
     CHILDREN_MAX = 16,
     CMDLINE_MAX = 128 * 1024,
     EVERY_MS = 5000,
-    ASK_WITHIN_MS = 1000,
     METRICS_MAX = 8 << 20,
     AGAIN = 12,
     SOON = 12,
@@ -30,10 +33,12 @@ enum {
 struct served {
     int32_t pid;
     int64_t start_key;
-    enum model_server kind;
-    int32_t server;   /* the process that answers; 0: not found */
-    uint16_t port;    /* which its command line names; 0: not found, or it says nothing */
-    int32_t listener; /* the process that listens there: the same, or a child of it */
+    enum model_server kind;          /* as the process shows; UNKNOWN: it may be one that a rule is about */
+    const struct serving_rule *rule; /* the thread's; NULL: none */
+    char name[PROCESS_TITLE_SIZE];   /* that the rule gives it; "" none */
+    int32_t server;                  /* the process that answers; 0: not found */
+    uint16_t port;                   /* which its command line or its rule names; 0: not found, or it says nothing */
+    int32_t listener;                /* the process that listens there: the same, or a child of it; 0: as the rule says */
     struct listening listening;
     char model[PROCESS_MODEL_SIZE]; /* that the server's command line names, for workers that do not; "" none */
     int wait, tried;                /* rounds until it is looked for again, and how often it was */
@@ -46,56 +51,86 @@ struct served {
 
 struct tokens_part {
     struct poller poller;
+    struct serving_rules *rules;    /* the thread's */
     struct served own[SERVERS_MAX]; /* the thread's */
     size_t own_count;
     struct buf answer;                /* during a round: the last one */
     struct served shown[SERVERS_MAX]; /* with the poller's lock */
     size_t shown_count;
+    struct serving_rules *fresh; /* with the poller's lock: of a reload, until the thread takes them */
 };
 
 /* ---- the thread ---- */
 
-static struct served *entry_for(struct tokens_part *t, const struct process *p)
+static void take_rules(struct tokens_part *t)
+{
+    pthread_mutex_lock(&t->poller.lock);
+    struct serving_rules *fresh = TAKE(t->fresh);
+    pthread_mutex_unlock(&t->poller.lock);
+    if (!fresh)
+        return;
+    free(t->rules);
+    t->rules = fresh;
+    for (size_t i = 0; i < t->own_count; i++) { /* all are looked for again */
+        struct served *e = &t->own[i];
+        *e = (struct served){.pid = e->pid, .start_key = e->start_key, .kind = e->kind};
+    }
+}
+
+static struct served *find_entry(struct tokens_part *t, const struct process *p)
 {
     for (size_t i = 0; i < t->own_count; i++)
         if (t->own[i].pid == p->pid && t->own[i].start_key == p->start_key)
             return &t->own[i];
-    if (t->own_count == SERVERS_MAX)
-        return NULL;
-    t->own[t->own_count] = (struct served){.pid = p->pid, .start_key = p->start_key};
-    return &t->own[t->own_count++];
+    return NULL;
+}
+
+static enum model_server kind_of(const struct served *e)
+{
+    return e->rule && e->rule->kind ? e->rule->kind : e->kind;
+}
+
+static void set_rule(struct served *e, const struct serving_rule *rule)
+{
+    e->rule = rule;
+    str_copy(e->name, sizeof e->name, str_from(rule ? rule->name : ""));
+}
+
+/* `others`: processes that are known for nothing, which may be what a rule with a port is about. */
+static void note_process(struct tokens_part *t, const struct process *p, bool others)
+{
+    size_t first = 0;
+    struct served *e = find_entry(t, p);
+    enum model_server kind = model_server_of(p); /* by the name that the process has, not by the one that a rule gave it */
+    const struct serving_rule *rule = serving_rule_of_process(t->rules, p);
+    bool wanted = kind || rule || (others && serving_rule_of_port(t->rules, &first));
+    if (!e && wanted && t->own_count < SERVERS_MAX) {
+        e = &t->own[t->own_count++];
+        *e = (struct served){.pid = p->pid, .start_key = p->start_key};
+    }
+    if (!e)
+        return;
+    e->there = true;
+    if (kind)
+        e->kind = kind;
+    if (!e->rule)
+        set_rule(e, rule ? rule : serving_rule_of_kind(t->rules, e->kind));
 }
 
 static void find_served(struct tokens_part *t, const struct snapshot *s)
 {
     for (size_t i = 0; i < t->own_count; i++)
         t->own[i].there = false;
-    for (size_t g = 0; g < s->gpu_count; g++)
-        for (size_t k = 0; k < s->gpus[g].process_count && !s->gpus[g].simulated; k++) {
-            const struct process *p = &s->gpus[g].processes[k];
-            enum model_server kind = p->visible ? model_server_of(p) : SERVER_UNKNOWN;
-            struct served *e = kind != SERVER_UNKNOWN ? entry_for(t, p) : NULL;
-            if (!e)
-                continue;
-            e->there = true;
-            e->kind = kind;
-        }
+    for (int others = 0; others < 2; others++)
+        for (size_t g = 0; g < s->gpu_count; g++)
+            for (size_t k = 0; k < s->gpus[g].process_count && !s->gpus[g].simulated; k++)
+                if (s->gpus[g].processes[k].visible)
+                    note_process(t, &s->gpus[g].processes[k], others);
     size_t kept = 0;
     for (size_t i = 0; i < t->own_count; i++)
         if (t->own[i].there)
             t->own[kept++] = t->own[i];
     t->own_count = kept;
-}
-
-/* True: it has the page. One that answers anything at all is not silent. */
-static bool ask_page(struct tokens_part *t, struct served *e, const char *page)
-{
-    t->answer.len = 0;
-    t->answer.failed = false;
-    int status = talk_get(e->listening.address, e->port, page, ASK_WITHIN_MS, &t->poller.stop, &t->answer);
-    e->silent = status < 0 ? e->silent + 1 : 0;
-    e->answered |= status == 200;
-    return status == 200;
 }
 
 /* Why nothing is known: it does not say it, or it says nothing any more. A server under load may miss a question or two. */
@@ -104,27 +139,52 @@ static enum reading_state unanswered(const struct served *e)
     return !e->answered || e->silent == 0 ? READING_UNSUPPORTED : e->silent < SILENT_AFTER ? READING_PENDING : READING_FAILED;
 }
 
+/* What the answer's status means, or the failure: OK: it has the page. One that answers anything at all is not silent. */
+static enum reading_state ask_page(struct tokens_part *t, struct served *e, const char *page)
+{
+    struct error err = {0};
+    t->answer.len = 0;
+    t->answer.failed = false;
+    int status = fetch_page(t->poller.env, e->rule, e->listener ? e->listening.address : "", e->port, page, &t->poller.stop,
+                            &t->answer, &err);
+    if (status == -EACCES || status == 401 || status == 403) {
+        log_warn("a model server is not asked for tokens and requests", LOG_TEXT("process", e->name[0] ? e->name : e->model),
+                 LOG_INT("pid", e->pid), LOG_TEXT("error", status > 0 ? "it wants a key: [serving.NAME]" : err.text));
+        return READING_DENIED;
+    }
+    e->silent = status < 0 ? e->silent + 1 : 0;
+    e->answered |= status == 200;
+    return status == 200 ? READING_OK : unanswered(e);
+}
+
 static bool take_answer(struct served *e, struct str answer)
 {
     struct mono now = clock_mono(&clock_system);
-    switch (e->kind) {
-    case SERVER_LLAMA_CPP: return server_answer_slots(&e->answers, answer, now);
-    case SERVER_COMFYUI: return server_answer_queue(&e->answers, answer);
-    default: return server_answer_metrics(&e->answers, e->kind, answer, now);
-    }
+    enum model_server kind = kind_of(e);
+    if (kind == SERVER_LLAMA_CPP)
+        return server_answer_slots(&e->answers, answer, now);
+    if (server_answers_json(kind))
+        return server_answer_json(&e->answers, kind, answer);
+    return server_answer_metrics(&e->answers, kind, answer, now);
 }
 
 static void ask_server(struct tokens_part *t, struct served *e)
 {
-    if (e->kind == SERVER_LLAMA_CPP) { /* answers /props also when its model sleeps, and a look at its slots would wake that */
-        e->told = ask_page(t, e, "props") ? server_answer_awake(buf_view(&t->answer)) : unanswered(e);
+    if (!model_server_page(kind_of(e))) {
+        log_warn("the process does not show which model server it is: set kind", LOG_TEXT("serving", e->name),
+                 LOG_INT("pid", e->pid));
+        return;
+    }
+    if (kind_of(e) == SERVER_LLAMA_CPP) { /* answers /props also when its model sleeps, and a look at its slots would wake that */
+        e->told = ask_page(t, e, "props");
+        if (e->told == READING_OK)
+            e->told = server_answer_awake(buf_view(&t->answer));
         if (e->told != READING_OK)
             return;
     }
-    if (!ask_page(t, e, model_server_page(e->kind)))
-        e->told = unanswered(e);
-    else
-        e->told = take_answer(e, buf_view(&t->answer)) ? READING_OK : READING_UNSUPPORTED;
+    e->told = ask_page(t, e, model_server_page(kind_of(e)));
+    if (e->told == READING_OK && !take_answer(e, buf_view(&t->answer)))
+        e->told = READING_UNSUPPORTED;
 }
 
 /* Workers of one server share what it says: the first of them has it. */
@@ -152,20 +212,24 @@ static bool child_listens(struct tokens_part *t, struct served *e, int32_t pid)
     return false;
 }
 
-/* The port that a process is to answer on by its command line, if it listens there. Its other ports are never asked. */
-static bool find_front(struct tokens_part *t, struct served *e, int32_t pid)
+/* The port of its rule, or the one that a process is to answer on by its command line, if it listens there. Its other ports are
+ * never asked. */
+static bool find_front(struct tokens_part *t, struct served *e, int32_t pid, const struct serving_rule *rule)
 {
     char path[64];
     struct str args[ARGUMENTS_MAX];
     AUTO_BUF struct buf text = BUF(CMDLINE_MAX);
+    enum model_server kind = rule && rule->kind ? rule->kind : kind_of(e);
     snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
     if (file_read_all(t->poller.env, path, &text) < 0)
         return false;
     size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
     e->listener = pid;
-    if (model_server_port(e->kind, args, count, &e->port) &&
-        (model_server_listens_below(e->kind) ? child_listens(t, e, pid)
-                                             : process_listens(t->poller.env, pid, e->port, &e->listening))) {
+    e->port = rule ? rule->port : 0;
+    if ((rule ? !model_server_may_sleep(kind, args, count) : model_server_port(kind, args, count, &e->port)) &&
+        ((model_server_listens_below(kind) && child_listens(t, e, pid)) ||
+         process_listens(t->poller.env, pid, e->port, &e->listening)) &&
+        (rule || !serving_rules_ignore(t->rules, e->port))) {
         model_name(args, count, e->model, sizeof e->model);
         return true;
     }
@@ -173,42 +237,86 @@ static bool find_front(struct tokens_part *t, struct served *e, int32_t pid)
     return false;
 }
 
-/* The process on the GPU is often a child of the one that answers. */
-static void find_server(struct tokens_part *t, struct served *e)
+/* The process on the GPU is often a child of the one that answers. `rule`: with a port. */
+static bool find_above(struct tokens_part *t, struct served *e, const struct serving_rule *rule)
 {
     int32_t pid = e->pid;
-    int parents = model_server_is_alone(e->kind) ? 1 : PARENTS_MAX;
-    e->wait = e->tried++ < SOON ? 0 : AGAIN; /* it may be starting */
+    int parents = model_server_is_alone(kind_of(e)) ? 1 : PARENTS_MAX;
     for (int up = 0; up < parents && pid > 1; up++, pid = process_parent(t->poller.env, pid)) {
         const struct served *other = taken_by(t, e, pid);
-        if (other) {
+        if (other && (!rule || other->rule == rule)) {
             memcpy(e->model, other->model, sizeof e->model);
-            return;
+            if (other->rule)
+                set_rule(e, other->rule);
+            return true;
         }
-        if (!find_front(t, e, pid))
+        if (!find_front(t, e, pid, rule))
             continue;
         e->server = pid;
-        ask_server(t, e);
+        if (rule)
+            set_rule(e, rule);
+        return true;
+    }
+    return false;
+}
+
+/* Where the rule of its process says, whichever process listens there. The process itself must be able to answer. */
+static bool find_told(struct tokens_part *t, struct served *e)
+{
+    for (const struct served *other = t->own; other < e; other++)
+        if (other->rule == e->rule && other->port)
+            return false; /* its figures stand there */
+    e->listener = 0;
+    e->port = process_is_stopped(t->poller.env, e->pid) ? 0 : e->rule->port;
+    return e->port != 0;
+}
+
+static void find_server(struct tokens_part *t, struct served *e)
+{
+    const struct serving_rule *rule;
+    e->wait = e->tried++ < SOON ? 0 : AGAIN; /* it may be starting */
+    if (e->rule && e->rule->process[0] && e->rule->port) {
+        if (find_told(t, e))
+            ask_server(t, e);
         return;
     }
+    bool found = false;
+    for (size_t at = 0; !found && (rule = serving_rule_of_port(t->rules, &at));)
+        found = find_above(t, e, rule);
+    if ((found || (kind_of(e) && find_above(t, e, NULL))) && e->port && !(e->rule && e->rule->ignore))
+        ask_server(t, e);
+}
+
+/* Looked up each time: a port that was given up may be a worker's by now. */
+static bool is_still_there(struct tokens_part *t, struct served *e)
+{
+    if (!e->listener)
+        return !process_is_stopped(t->poller.env, e->pid);
+    return process_still_listens(t->poller.env, e->listener, &e->listening) ||
+           find_front(t, e, e->server, e->rule && e->rule->port ? e->rule : NULL);
+}
+
+static void ask_one(struct tokens_part *t, struct served *e)
+{
+    bool known = e->port != 0;
+    if (!known && e->wait-- > 0)
+        return;
+    e->told = READING_UNSUPPORTED;
+    if ((e->rule && e->rule->ignore) || (kind_of(e) && !model_server_page(kind_of(e))))
+        return;
+    if (!known)
+        find_server(t, e);
+    else if (is_still_there(t, e))
+        ask_server(t, e);
+    if (e->told == READING_UNSUPPORTED || e->told == READING_DENIED)
+        e->port = 0; /* gone, or another one now */
 }
 
 static void ask_all(struct tokens_part *t)
 {
     t->answer = BUF(METRICS_MAX);
-    for (size_t i = 0; i < t->own_count && !t->poller.stop; i++) {
-        struct served *e = &t->own[i];
-        bool known = e->port != 0;
-        if (!known && e->wait-- > 0)
-            continue;
-        e->told = READING_UNSUPPORTED;
-        if (!known)
-            find_server(t, e);
-        else if (process_still_listens(t->poller.env, e->listener, &e->listening) || find_front(t, e, e->server))
-            ask_server(t, e); /* looked up each time: a port that was given up may be a worker's by now */
-        if (e->told == READING_UNSUPPORTED)
-            e->port = 0; /* gone, or another one now */
-    }
+    for (size_t i = 0; i < t->own_count && !t->poller.stop; i++)
+        ask_one(t, &t->own[i]);
     buf_done(&t->answer);
     pthread_mutex_lock(&t->poller.lock);
     memcpy(t->shown, t->own, t->own_count * sizeof t->own[0]);
@@ -220,6 +328,7 @@ static int64_t tokens_part_look(void *part)
 {
     struct tokens_part *t = part;
     AUTO_SNAPSHOT const struct snapshot *s = t->poller.wanted ? engine_latest(t->poller.engine) : NULL;
+    take_rules(t);
     if (s)
         find_served(t, s);
     else
@@ -232,6 +341,10 @@ static int64_t tokens_part_look(void *part)
 
 static void show(struct process *p, const struct served *e)
 {
+    if (!e->kind && !e->name[0])
+        return; /* it was looked at because of a rule, and is none */
+    if (e->name[0])
+        str_copy(p->title, sizeof p->title, str_from(e->name));
     for (size_t i = 0; i < FIGURES; i++)
         p->metric[FIGURES_FROM + i] = e->told == READING_OK ? e->answers.figure[i] : reading_absent(e->told);
     if (!p->model[0])
@@ -263,14 +376,44 @@ static const struct poller_ops ask_servers = {"model servers are not asked for t
 static void *open_tokens(const struct part_host *host, struct error *err)
 {
     (void)err;
-    return poller_open(&ask_servers, sizeof(struct tokens_part), host);
+    struct tokens_part *t = poller_open(&ask_servers, sizeof(struct tokens_part), host);
+    if (t && !(t->rules = serving_rules_new(host->config))) {
+        poller_close(t);
+        return NULL;
+    }
+    return t;
+}
+
+static void reload_tokens(void *part, const struct config *config)
+{
+    struct tokens_part *t = part;
+    struct serving_rules *fresh = serving_rules_new(config);
+    poller_reload(t, config);
+    if (!fresh)
+        return; /* without memory they stay as they were */
+    pthread_mutex_lock(&t->poller.lock);
+    struct serving_rules *before = t->fresh;
+    t->fresh = fresh;
+    pthread_mutex_unlock(&t->poller.lock);
+    free(before);
+    poller_wake(t);
+}
+
+static void close_tokens(void *part)
+{
+    struct tokens_part *t = part;
+    if (!t)
+        return;
+    free(t->rules);
+    free(t->fresh);
+    poller_close(t);
 }
 
 const struct part_ops tokens_part_ops = {
     .name = "model_servers",
     .open = open_tokens,
     .start = poller_start,
-    .reload = poller_reload,
+    .reload = reload_tokens,
     .stop = poller_stop,
-    .close = poller_close,
+    .close = close_tokens,
 };

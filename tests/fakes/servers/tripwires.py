@@ -3,7 +3,7 @@
 
 What it does stands as JSON in TRIPWIRES: "log" (a line for each touch: the path of a request, or "wire" and the bytes that came), "ready"
 (where it writes the PID of its innermost child when everything listens), "port" and "pages" (path: body; {tokens} counts 200 a second; or a list
-of a body, how often it is repeated, with the number in place of {n}, and how many seconds it takes), "wires"
+of a body, how often it is repeated, with the number in place of {n}, and how many seconds it takes), "key" (without which it refuses), "wires"
 (how many ports it opens that speak another protocol, as those of a process group do), "child" ("argv" and a plan of its own), "comm" (its name, if it is not the one of its file) and "beside", another
 child, which is not on the GPU. While
 there is a file of the log's name with ".hang" behind it, it answers nothing. Ends when its stdin does, and its children with it.
@@ -33,6 +33,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         note(self.path)
         while os.path.exists(PLAN["log"] + ".hang"):
             time.sleep(0.05)
+        if PLAN.get("key") and self.headers["Authorization"] != f"Bearer {PLAN['key']}":
+            return self.send_error(401)
         page = PLAN["pages"].get(self.path)
         text, times, seconds = page if isinstance(page, list) else (page or "not found", 1, 0)
         time.sleep(seconds)

@@ -212,6 +212,45 @@ static void the_alert_example_works_as_written(void **state)
                    "4:3: the name 'a' is already that of the [[alert]] in line 1");
 }
 
+static void a_model_server_has_a_place_and_never_a_gate(void **state)
+{
+    (void)state;
+    struct config *c =
+        loaded("[serving.chat]\nurl = 'http://127.0.0.1:8000'\nkind = 'vllm'\n[serving.box]\nurl = 'https://10.0.0.2:8000/'\n"
+               "process = 'vllm'\nkey = 'sk-1'\n[serving.comfy]\nkind = 'comfyui'\nignore = true\n"
+               "[guard.worker.w]\nmethods = ['vllm']\nurl = 'http://127.0.0.1:8000'\ngate = '127.0.0.1:8001'\n");
+    assert_int_equal(problems.count, 0);
+    assert_int_equal(c->serving_count, 3);
+    config_free(c);
+    assert_refused("[serving.x]\nkey = 'a'\n", "1:10: serving.x needs a url, a process or a kind");
+    assert_refused("[serving.x]\nurl = 'ftp://x'\n",
+                   "2:7: bad value of serving.x.url: expected a URL that begins with http:// or https://");
+    assert_refused("[serving.x]\nurl = 'http://127.0.0.1:8000/metrics'\n",
+                   "2:7: serving.x.url: expected http:// or https:// with a host and a port, and nothing else");
+    assert_refused("[serving.x]\nurl = 'http://me:pw@127.0.0.1:8000'\n",
+                   "2:7: serving.x.url: expected http:// or https:// with a host and a port, and nothing else");
+    assert_refused(
+        "[serving.x]\nurl = 'http://10.0.0.2:8000'\n",
+        "2:7: serving.x.url is not on loopback: set process to the process on the GPU that it belongs to, or its container");
+    assert_refused("[serving.x]\nkind = 'nim'\nkey = 'a'\nkey_file = '/k'\n",
+                   "4:12: serving.x: key and key_file contradict each other");
+    assert_refused("[serving.x]\nkind = 'nim'\nkey = \"a\\r\\nX: y\"\n",
+                   "3:7: serving.x.key: expected letters, digits and signs, without blanks");
+    static const char *const gates[][2] = {
+        {"127.0.0.1:8000", "http://127.0.0.1:8000"}, {"127.0.0.1:8000", "http://localhost:8000"}, {"*:8000", "http://[::1]:8000"},
+        {"0.0.0.0:8000", "http://10.0.0.2:8000"},    {"10.0.0.2:8000", "http://gpu:8000"},        {"[::1]:80", "http://localhost"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "[serving.x]\nurl = '%s'\nprocess = 'p'\n[guard.worker.w]\nmethods = ['vllm']\nurl = 'http://127.0.0.1:9'\ngate = "
+                 "'%s'\n",
+                 gates[i][1], gates[i][0]);
+        assert_refused(text,
+                       "2:7: serving.x.url is the gate of guard.worker.w, which each request would wake: use the worker's own url");
+    }
+}
+
 static void a_worker_under_guard_takes_what_it_does_not_set_from_worker(void **state)
 {
     (void)state;
@@ -394,6 +433,7 @@ int main(void)
         TEST(a_named_file_must_exist),
         TEST(the_worker_table_of_the_contract_works_as_written),
         TEST(the_alert_example_works_as_written),
+        TEST(a_model_server_has_a_place_and_never_a_gate),
         TEST(a_worker_under_guard_takes_what_it_does_not_set_from_worker),
         TEST(old_names_are_understood),
         TEST(profiles_set_what_they_imply),

@@ -54,10 +54,11 @@ static int ask(const char *says, bool stays, size_t max, const char *wanted)
     assert_int_equal(listen(s.listener, 1), 0);
     assert_int_equal(getsockname(s.listener, (struct sockaddr *)&at, &size), 0);
     assert_int_equal(pthread_create(&s.thread, NULL, stand_in_main, &s), 0);
-    int rc = talk_get("127.0.0.1", ntohs(at.sin_port), "metrics", says ? 20000 : 200, NULL, &body);
+    int rc = talk_get("127.0.0.1", ntohs(at.sin_port), "metrics", "X-Whirr: yes", says ? 20000 : 200, NULL, &body);
     assert_int_equal(pthread_join(s.thread, NULL), 0);
     close(s.listener);
     assert_non_null(strstr(s.heard, "GET /metrics HTTP/1.1\r\n"));
+    assert_non_null(strstr(s.heard, "\r\nX-Whirr: yes\r\n\r\n"));
     if (wanted)
         assert_string_equal(body.at ? body.at : "", wanted);
     return rc;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "config/config.h"
 #include "host/listens.h"
 #include "sysroot.h"
 
@@ -30,8 +31,26 @@ static void servers_are_known_by_their_name_or_title(void **state)
     assert_int_equal(kind_of("triton_python_backend_stub", ""), SERVER_TRITON);
     assert_int_equal(kind_of("python3", "ComfyUI"), SERVER_COMFYUI);
     assert_int_equal(kind_of("llama-server", ""), SERVER_LLAMA_CPP);
+    assert_int_equal(kind_of("koboldcpp-linux-x64", ""), SERVER_KOBOLDCPP);
+    assert_int_equal(kind_of("python3", "koboldcpp.py"), SERVER_KOBOLDCPP);
+    assert_int_equal(kind_of("python3", "stable-diffusion-webui-forge"), SERVER_AUTOMATIC1111);
+    assert_int_equal(kind_of("Model: qwen3-8b", ""), SERVER_XINFERENCE);
+    assert_int_equal(kind_of("python3", "mlc_llm"), SERVER_MLC);
+    assert_int_equal(kind_of("ollama", ""), SERVER_OLLAMA);
+    assert_null(model_server_page(kind_of("python3", "tabbyAPI")));
     assert_int_equal(kind_of("python3", "train.py"), SERVER_UNKNOWN);
     assert_int_equal(kind_of("", ""), SERVER_UNKNOWN);
+}
+
+static void settings_call_them_in_their_order(void **state)
+{
+    (void)state;
+    struct str rest = STR(SERVING_KINDS), word;
+    assert_true(str_cut(&rest, '|', &word) && str_is(word, "auto"));
+    for (int kind = SERVER_UNKNOWN + 1; kind < SERVER_COUNT; kind++)
+        if (!str_cut(&rest, '|', &word) || !str_is(word, model_server_name((enum model_server)kind)))
+            fail_msg("%s", model_server_name((enum model_server)kind));
+    assert_int_equal(rest.len, 0);
 }
 
 static uint16_t port_of(enum model_server kind, const char *line)
@@ -90,6 +109,16 @@ static void only_the_front_of_a_server_names_a_port(void **state)
         {SERVER_APHRODITE, "aphrodite run m", 2242},
         {SERVER_COMFYUI, "python3 /opt/ComfyUI/main.py --listen --port 8189", 8189},
         {SERVER_COMFYUI, "python3 main.py --tls-keyfile k.pem", 0},
+        {SERVER_MLC, "python3 -m mlc_llm serve HF://m --port 8005", 8005},
+        {SERVER_MLC, "mlc_llm chat m", 0},
+        {SERVER_XINFERENCE, "xinference-local --port 9997", 0}, /* its counters are on a port of their own */
+        {SERVER_XINFERENCE, "/usr/bin/python3 /usr/bin/xinference-local --port 9997 --metrics-exporter-port 9998", 9998},
+        {SERVER_KOBOLDCPP, "./koboldcpp-linux-x64 m.gguf", 5001},
+        {SERVER_KOBOLDCPP, "python3 koboldcpp.py --model m.gguf --port 5002", 5002},
+        {SERVER_KOBOLDCPP, "koboldcpp m.gguf --ssl cert.pem key.pem", 0},
+        {SERVER_AUTOMATIC1111, "python3 -u launch.py --api", 7860},
+        {SERVER_NIM, "vllm serve m --port 8000", 0}, /* by its settings alone */
+        {SERVER_OLLAMA, "ollama serve", 0},
         {SERVER_VLLM, "", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -157,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(servers_are_known_by_their_name_or_title),
+        TEST(settings_call_them_in_their_order),
         TEST(only_the_front_of_a_server_names_a_port),
         TEST(only_ports_that_the_process_itself_holds_are_its_own),
     };

@@ -186,14 +186,24 @@ static void other_servers_have_names_of_their_own(void **state)
     say(&s, SERVER_TGI, "tgi_queue_size 4\ntgi_batch_current_size 8\ntgi_request_generated_tokens_sum 77\n", 1000);
     assert_int_equal(s.figure[FIGURE(requests_waiting)].value, 4);
     assert_int_equal(s.figure[FIGURE(generated_tokens)].value, 77);
-    assert_true(server_answer_queue(&s, STR("{\"exec_info\": {\"queue_remaining\": 3}}")));
+    assert_true(server_answer_json(&s, SERVER_COMFYUI, STR("{\"exec_info\": {\"queue_remaining\": 3}}")));
     assert_int_equal(s.figure[FIGURE(image_jobs)].value, 3);
     assert_int_equal(s.figure[FIGURE(requests_waiting)].state, READING_UNSUPPORTED);
     static const char *const none[] = {"", "[]", "{\"exec_info\": 5}", "{\"exec_info\": {\"queue_remaining\": \"3\"}}"};
     for (size_t i = 0; i < ARRAY_LEN(none); i++)
-        assert_false(server_answer_queue(&s, str_from(none[i])));
-    assert_true(server_answer_queue(&s, STR("{\"exec_info\": {\"queue_remaining\": -9223372036854775807}}")));
+        assert_false(server_answer_json(&s, SERVER_COMFYUI, str_from(none[i])));
+    assert_true(server_answer_json(&s, SERVER_COMFYUI, STR("{\"exec_info\": {\"queue_remaining\": -9223372036854775807}}")));
     assert_int_equal(s.figure[FIGURE(image_jobs)].state, READING_IMPLAUSIBLE);
+    assert_true(
+        server_answer_json(&s, SERVER_KOBOLDCPP, STR("{\"queue\": -1, \"idle\": -9223372036854775808, \"total_gens\": [7]}")));
+    assert_int_equal(s.figure[FIGURE(requests_waiting)].state, READING_IMPLAUSIBLE);
+    assert_int_equal(s.figure[FIGURE(requests_running)].value, 0);
+    assert_false(server_answer_json(&s, SERVER_KOBOLDCPP, STR("{\"queue\": \"2\", \"idle\": true}")));
+    assert_false(server_answer_json(&s, SERVER_AUTOMATIC1111, STR("{\"size\": 1e400}")));
+    s = (struct server_answers){0};
+    say(&s, SERVER_DYNAMO, "dynamo_frontend_inflight_requests 2\ndynamo_frontend_queued_requests 5\n", 1000); /* read apart */
+    assert_int_equal(s.figure[FIGURE(requests_running)].value, 0);
+    assert_int_equal(s.figure[FIGURE(requests_waiting)].value, 5);
 }
 
 static void nothing_that_a_server_says_is_more_than_can_be(void **state)
