@@ -42,8 +42,8 @@ static struct history_source *new_source(const struct config *config, struct err
         error_set(err, -ENOMEM, "out of memory");
     else if (config->store.host[0])
         str_copy(h->own_host, sizeof h->own_host, str_from(config->store.host));
-    else if (gethostname(h->own_host, sizeof h->own_host - 1) != 0)
-        h->own_host[0] = '\0';
+    else
+        env_host_name(h->own_host, sizeof h->own_host);
     return h;
 }
 

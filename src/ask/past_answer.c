@@ -106,8 +106,8 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
         return rc;
     if (config->store.host[0])
         str_copy(q->own_host, sizeof q->own_host, str_from(config->store.host));
-    else if (gethostname(q->own_host, sizeof q->own_host - 1) < 0)
-        q->own_host[0] = '\0';
+    else
+        env_host_name(q->own_host, sizeof q->own_host);
     if (!cli->ask.price)
         q->price_per_kwh = config->energy.price_per_kwh;
     if (!cli->ask.currency)

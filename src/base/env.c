@@ -28,6 +28,17 @@ const char *env_variable(const char *name)
     return is_trusted() ? getenv(name) : NULL;
 }
 
+void env_host_name(char *name, size_t size)
+{
+    const char *node = getenv("NODE_NAME");
+    name[0] = '\0';
+    if (node && node[0])
+        str_copy_clean(name, size, str_from(node));
+    else if (gethostname(name, size - 1) < 0)
+        name[0] = '\0';
+    name[size - 1] = '\0';
+}
+
 const char *const *env_variables(void)
 {
     static const char *const none[] = {NULL};

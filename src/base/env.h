@@ -59,6 +59,8 @@ struct env {
  * privileges its caller lacks (AT_SECURE: setuid, file capabilities, another domain), its environment is the caller's to choose,
  * and no such variable is. */
 const char *env_variable(const char *name);
+/* What this host is called everywhere: in a pod the node (NODE_NAME), not the pod, whose name changes. "" unknown. */
+void env_host_name(char *name, size_t size);
 /* All variables, NULL-terminated, under the same rule. */
 const char *const *env_variables(void);
 /* By what this program got privileges that its caller lacks: "setuid", "setgid", "file capabilities"; NULL: it did not. */

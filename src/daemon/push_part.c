@@ -55,7 +55,7 @@ static void open_sender(struct push_part *p, const struct config *config, const 
         if (strcmp(config->metrics.labels.pairs[i].key, "host") == 0)
             str_copy(name, sizeof name, str_from(config->metrics.labels.pairs[i].value));
     if (!name[0])
-        gethostname(name, sizeof name - 1);
+        env_host_name(name, sizeof name);
     if (p->count == SENDERS_MAX) {
         log_error("too many [push.NAME] tables, this one is ignored", LOG_TEXT("push", settings->entry.name),
                   LOG_INT("most", SENDERS_MAX));

@@ -54,6 +54,8 @@ static void read_name(const struct env *env, struct host *out)
             if (part.len && !str_is(part, "."))
                 name = part;
     }
+    if (!env_is_recorded(env) && env->node_name && env->node_name[0])
+        name = str_from(env->node_name); /* a pod's own name changes with each pod */
     if (name.len)
         str_copy_clean(out->name, sizeof out->name, name);
     else if (gethostname(out->name, sizeof out->name) == 0)

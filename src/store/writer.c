@@ -350,10 +350,9 @@ static int know_any_host(struct store *s, struct wall at, struct error *err)
     if (!empty)
         return error_set(err, -ENOMEM, "out of memory");
     empty->taken_at = at;
-    if (!s->host_name[0] && gethostname(empty->host.name, sizeof empty->host.name - 1) < 0)
-        snprintf(empty->host.name, sizeof empty->host.name, "localhost");
-    else if (s->host_name[0])
-        str_copy(empty->host.name, sizeof empty->host.name, str_from(s->host_name));
+    env_host_name(empty->host.name, sizeof empty->host.name);
+    if (s->host_name[0] || !empty->host.name[0])
+        str_copy(empty->host.name, sizeof empty->host.name, str_from(s->host_name[0] ? s->host_name : "localhost"));
     return know_host(s, empty, err);
 }
 

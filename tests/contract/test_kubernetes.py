@@ -12,10 +12,14 @@ from waiting import PATIENCE
 CLIENTS = ROOT / "tests" / "contract" / "clients"
 FOLDER = ROOT / "packaging" / "kubernetes"
 TSC = ROOT / "web" / "node_modules" / "typescript" / "bin" / "tsc"
-MODULES = {"v1": "core/v1", "apps/v1": "apps/v1", "rbac.authorization.k8s.io/v1": "rbac/v1"}
+MODULES = {"v1": "core/v1", "apps/v1": "apps/v1", "rbac.authorization.k8s.io/v1": "rbac/v1", "networking.k8s.io/v1": "networking/v1"}
+OPERATOR = {"ServiceMonitor", "PrometheusRule"}  # kinds of the Prometheus operator
 ALL = {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}, "prometheusRole": {"create": True}, "tokenSecret": "whirr-token", "runtimeClassName": "nvidia",
-       "priorityClassName": "system-node-critical", "imagePullSecrets": [{"name": "hub"}], "nodeSelector": {"gpu": "true"}, "history": {"hostPath": "/var/lib/whirr"}}
-VALUES = {"defaults": {}, "all": ALL, "bare": {"history": {"enabled": False}, "tolerations": [], "image": {"repository": "registry/whirr", "tag": "1"}}}
+       "priorityClassName": "system-node-critical", "imagePullSecrets": [{"name": "hub"}], "nodeSelector": {"gpu": "true"}, "history": {"hostPath": "/var/lib/whirr"},
+       "tlsSecret": "whirr-tls", "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}}, "dashboard": {"enabled": True}, "nodeHealth": {"enabled": True, "args": ["--gpus=8"]},
+       "networkPolicy": {"from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]}}
+VALUES = {"defaults": {}, "all": ALL, "emptydir": {"history": {"hostPath": ""}},
+          "bare": {"history": {"enabled": False}, "networkPolicy": {"enabled": False}, "tolerations": [], "image": {"repository": "registry/whirr", "tag": "1"}}}
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +37,16 @@ def rendered(render, values):
     return json.loads(done.stdout)
 
 
-def one(objects, kind):
-    found = [o for o in objects if o["kind"] == kind]
-    assert len(found) == 1, kind
+def one(objects, kind, name="whirr"):
+    found = [o for o in objects if o["kind"] == kind and o["metadata"]["name"] == name]
+    assert len(found) == 1, (kind, name)
     return found[0]
+
+
+def size(text):
+    """Bytes, as Kubernetes (Gi) and whirr (GiB) write them."""
+    number, unit = re.fullmatch(r"(\d+)([KMGT]i)B?", text).groups()
+    return int(number) << {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}[unit]
 
 
 @pytest.mark.slow
@@ -47,7 +57,7 @@ def test_every_object_has_the_fields_that_kubernetes_knows(render, tmp_path):
     lines = []
     for values in VALUES.values():
         for o in rendered(render, values):
-            if o["kind"] != "ServiceMonitor":  # of the Prometheus operator
+            if o["kind"] not in OPERATOR:
                 lines.append(f'export const o{len(lines)}: import("kubernetes-types/{MODULES[o["apiVersion"]]}").{o["kind"]} = {json.dumps(o)};')
     (tmp_path / "node_modules").symlink_to(CLIENTS / "node_modules")
 
@@ -80,11 +90,64 @@ def test_what_refers_to_something_finds_it(render, name):
     assert ("--insecure" in container["args"]) == (not VALUES[name].get("tokenSecret"))
     assert len({(o["kind"], o["metadata"]["name"]) for o in objects}) == len(objects)
     if name == "all":
-        monitor, binding = one(objects, "ServiceMonitor"), one(objects, "RoleBinding")
+        monitor, binding = one(objects, "ServiceMonitor"), one(objects, "RoleBinding", "whirr-scrape")
         assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items() and monitor["metadata"]["labels"]["release"] == "prometheus"
         assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"] and monitor["spec"]["endpoints"][0]["honorLabels"] is True
-        assert binding["roleRef"]["name"] == one(objects, "Role")["metadata"]["name"]
+        assert binding["roleRef"]["name"] == one(objects, "Role", "whirr-scrape")["metadata"]["name"]
 
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.slow
+def test_the_history_outlives_the_pod_and_fits(render, name):
+    pod = one(rendered(render, VALUES[name]), "DaemonSet")["spec"]["template"]["spec"]
+    state = next(v for v in pod["volumes"] if v["name"] == "state")
+    env = {e["name"]: e.get("value") for e in pod["containers"][0]["env"]}
+    assert ("hostPath" in state) == (name != "emptydir"), state
+    if name == "emptydir":
+        assert size(state["emptyDir"]["sizeLimit"]) > size(env["WHIRR_STORE_MAX_SIZE"])
+    assert ("WHIRR_STORE_MAX_SIZE" in env) == (name != "bare")
+
+
+@pytest.mark.slow
+def test_the_port_is_closed_to_other_namespaces_unless_somebody_opens_it(render):
+    policy = one(rendered(render, {}), "NetworkPolicy")["spec"]
+    assert policy["policyTypes"] == ["Ingress"] and policy["ingress"] == [{"from": [{"podSelector": {}}], "ports": [{"protocol": "TCP", "port": 9447}]}]
+    labels = one(rendered(render, {}), "DaemonSet")["spec"]["template"]["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+    objects = rendered(render, ALL)
+    assert one(objects, "NetworkPolicy")["spec"]["ingress"][0]["from"] == ALL["networkPolicy"]["from"]
+    endpoint = one(objects, "ServiceMonitor")["spec"]["endpoints"][0]
+    assert endpoint["scheme"] == "https" and endpoint["tlsConfig"]["ca"]["secret"]["name"] == "whirr-tls"
+    assert not [o for o in rendered(render, VALUES["bare"]) if o["kind"] == "NetworkPolicy"]
+
+
+@pytest.mark.slow
+def test_rules_and_dashboard_are_those_that_are_shipped(render):
+    objects = rendered(render, ALL)
+    rules = one(objects, "PrometheusRule")
+    assert {g["name"] for g in rules["spec"]["groups"]} >= {"whirr-recording", "whirr-findings"} and rules["metadata"]["labels"]["release"] == "prometheus"
+    assert "{{ $labels.host }}" in json.dumps(rules)  # Prometheus' own templates pass through Helm's
+    dashboard = one(objects, "ConfigMap", "whirr-dashboard")
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert json.loads(dashboard["data"]["whirr.json"]) == json.loads((ROOT / "packaging/grafana/whirr.json").read_text())
+
+
+@pytest.mark.slow
+def test_node_health_has_an_account_of_its_own_and_just_its_rights(render):
+    objects = rendered(render, ALL)
+    account = one(objects, "ServiceAccount", "whirr-node-health")
+    role, binding, daemons = (one(objects, kind, "whirr-node-health") for kind in ("ClusterRole", "ClusterRoleBinding", "DaemonSet"))
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "patch"]}, {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]}]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"] and binding["subjects"] == [{"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": "monitoring"}]
+    pod = daemons["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == account["metadata"]["name"] and pod["automountServiceAccountToken"] is True and pod["tolerations"] == [{"operator": "Exists"}]
+    container = pod["containers"][0]
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]} and "hostPID" not in pod
+    mine, theirs = ([v for v in spec["volumes"] if v["name"] == "run"] for spec in (pod, one(objects, "DaemonSet")["spec"]["template"]["spec"]))
+    assert mine == theirs  # the daemon's socket
+    done = run_whirr(*container["command"][1:], *container["args"], "--api=http://127.0.0.1:1", "--timeout=100ms", "--interval=0", NODE_NAME="n")
+    assert done.returncode == 2 and "interval" in done.stderr  # the rest of its options is understood
+    assert not [o for o in rendered(render, {}) if "node-health" in o["metadata"]["name"]]
 
 def test_values_that_are_not_meant_are_refused(render):
     done = render({"port": "9447", "imagge": {}, "image": {"pullPolicy": "Sometimes"}, "history": {"hostPath": "var"}})
@@ -92,8 +155,9 @@ def test_values_that_are_not_meant_are_refused(render):
 
 
 def test_the_manifest_is_the_chart(render):
-    text = render({"serviceMonitor": {"enabled": True}}, "--yaml").stdout
-    assert (FOLDER / "whirr.yaml").read_text() == text, """run: node tests/contract/clients/chart.mjs packaging/kubernetes/whirr '{"serviceMonitor":{"enabled":true}}' --yaml > packaging/kubernetes/whirr.yaml"""
+    for name, values in {"whirr.yaml": {"serviceMonitor": {"enabled": True}}, "whirr-node-health.yaml": {"serviceMonitor": {"enabled": True}, "nodeHealth": {"enabled": True}}}.items():
+        text = render(values, "--yaml").stdout
+        assert (FOLDER / name).read_text() == text, f"run: node tests/contract/clients/chart.mjs packaging/kubernetes/whirr '{json.dumps(values)}' --yaml > packaging/kubernetes/{name}"
 
 
 @pytest.mark.slow
@@ -104,6 +168,11 @@ def test_the_program_takes_what_the_pod_gives_it(start, render, tmp_path):
     config.write_text(one(objects, "ConfigMap")["data"]["whirr.toml"])
     assert run_whirr("config", "check", "--config", config).returncode == 0
     args = one(objects, "DaemonSet")["spec"]["template"]["spec"]["containers"][0]["args"]
-    given = [re.sub(r"/etc/whirr/whirr.toml", str(config), re.sub(r"/var/lib/whirr", str(tmp_path), re.sub(r"0\.0\.0\.0:\d+", "0.0.0.0:0", a))) for a in args]
-    daemon = start(*given, NODE_NAME="node-7")
-    assert b'node="node-7"' in daemon.get("/metrics").body
+    given = [re.sub(r"/etc/whirr/whirr.toml", str(config), re.sub(r"/(var/lib|run)/whirr(?=/[hw])", str(tmp_path), re.sub(r"0\.0\.0\.0:\d+", "0.0.0.0:0", a))) for a in args]
+    daemon = start(*given, NODE_NAME="node-7", WHIRR_SERVER_SOCKET=str(tmp_path / "whirr.sock"))
+    assert b'node="node-7"' in daemon.get("/metrics").body and b'host="node-7"' in daemon.get("/metrics").body
+    probe = one(objects, "DaemonSet")["spec"]["template"]["spec"]["containers"][0]["readinessProbe"]["exec"]["command"]
+    ready = [a.replace("/run/whirr", str(tmp_path)) for a in probe[1:]]
+    assert run_whirr(*ready).returncode == 0
+    daemon.stop()
+    assert run_whirr(*ready).returncode != 0

@@ -13,8 +13,7 @@
 static void place_of(const struct notify_target *t, struct home_place *place)
 {
     char host[HOST_NAME_SIZE] = "";
-    if (gethostname(host, sizeof host - 1) < 0)
-        host[0] = '\0';
+    env_host_name(host, sizeof host);
     home_place_init(place, t->topic, t->discovery, host);
 }
 

@@ -64,8 +64,7 @@ void notify_example(const struct env *env, bool resolved, const char *severity, 
         (struct alert_notice){.status = resolved ? NOTICE_RESOLVED : NOTICE_FIRING, .gpu_index = 0, .has_value = true, .value = 42};
     struct wall now = clock_wall(env->clock);
     uint8_t digest[SHA256_SIZE];
-    if (gethostname(n->host, sizeof n->host - 1) < 0)
-        n->host[0] = '\0';
+    env_host_name(n->host, sizeof n->host);
     snprintf(n->alert, sizeof n->alert, "whirr_test");
     snprintf(n->severity, sizeof n->severity, "%s", severity);
     snprintf(n->gpu_name, sizeof n->gpu_name, "no GPU: only a test");

@@ -77,7 +77,7 @@ int data_init(struct data *d, struct loop *loop, struct engine *engine, struct e
     d->latest = empty;
     if (!empty || !d->periodic_box || !d->fresh_box)
         goto fail;
-    gethostname(empty->host.name, sizeof empty->host.name - 1);
+    env_host_name(empty->host.name, sizeof empty->host.name);
     str_copy(empty->driver.error_message, sizeof empty->driver.error_message, STR(DATA_STARTING));
     empty->taken_at = clock_wall(&clock_system);
     empty->taken = clock_mono(&clock_system);

@@ -74,7 +74,8 @@ function evaluate(text) {
   let last;
   text.split("|").forEach((stage, i) => {
     const words = stage.trim().match(/"[^"]*"|\S+/g);
-    if (words[0] in functions) last = functions[words[0]](...words.slice(1).map(value), ...(i ? [last] : []));
+    if (words[0] === ".Files.Get") last = readFileSync(join(chart, value(words[1])), "utf8");
+    else if (words[0] in functions) last = functions[words[0]](...words.slice(1).map(value), ...(i ? [last] : []));
     else if (i || words.length !== 1) throw new Error("unknown in a template: " + stage);
     else last = value(words[0]);
   });
@@ -126,8 +127,10 @@ for (const name of files.filter((f) => f.endsWith(".yaml")))
     const object = document.toJS();
     if (object) objects.push(object);
   }
-const head =
-  "# The chart in whirr/ with its defaults and a ServiceMonitor, for kubectl apply. Made by tests/contract/clients/chart.mjs.\n";
+const head = `# The chart in whirr/ with ${given}, for kubectl apply. Made by tests/contract/clients/chart.mjs.
+# Pod Security: hostPID, hostPath and capabilities need a namespace of the level "privileged":
+#   kubectl label namespace monitoring pod-security.kubernetes.io/enforce=privileged
+`;
 console.log(
   form === "--yaml"
     ? head +
