@@ -80,8 +80,10 @@ static int64_t engine_total(const struct gpu *gpu, const struct busy_engine *e)
         return list_is_whole(gpu) && known == gpu->process_count ? seen * e->weight : 0;
     if (known == 0 && e->follows)
         return 0;
-    /* The driver measures processes and GPU over windows of their own: within a tenth they mean the same. */
-    return (seen * 10 >= load * 9 ? seen : load) * e->weight;
+    /* The driver measures processes and GPU over windows of their own. Within a tenth they mean the same; where all processes are
+     * listed there is no other user, and a load that comes in bursts was seen at 45% of the GPU's. */
+    bool same = seen * 10 >= load * 9 || (seen * 3 >= load && list_is_whole(gpu) && known == gpu->process_count);
+    return (same ? seen : load) * e->weight;
 }
 
 /* The weighed use by one process. False: the share that matters most, of the SMs, is not known. */
@@ -155,6 +157,7 @@ void attribute_power(struct gpu *gpu, struct reading *idle_mw)
         return;
     }
     learn_idle(gpu, power_mw, idle_mw);
+    gpu->idle_mw = *idle_mw;
     int64_t dynamic_mw = MAX_OF(power_mw - reading_or(*idle_mw, 0), (int64_t)0);
     given_mw = share_out(gpu, dynamic_mw);
     if (is_alone(gpu)) {

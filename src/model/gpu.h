@@ -96,6 +96,7 @@ struct gpu {
     struct process *processes;
     size_t process_count, process_capacity;
     size_t processes_left_out; /* over GPU_PROCESSES_MAX */
+    struct reading idle_mw;    /* what it draws when nothing runs, as far as it has been seen */
     size_t processes_hidden;   /* exist, but privileges to see them are missing */
 
     struct gpu *instances;

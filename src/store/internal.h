@@ -75,6 +75,7 @@ struct known_gpu {
     struct running running;
     struct energy_meter meter;
     struct energy_share energy;
+    int64_t rest_owed_mj; /* of what it uses at rest, still to be taken off what its work has used */
 };
 
 /* What a process has to its account, in one minute or in all, and is not written yet. Written at the end of each transaction. */

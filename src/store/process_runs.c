@@ -363,33 +363,44 @@ static int add_shares(struct store *s, const struct gpu *gpu, const struct known
     return rc;
 }
 
-/* A process gets the part of the card's energy that it has of the card's power; together never more than there is, and nothing of
- * a time before it began. */
-static int64_t energy_of(const struct gpu *gpu, const struct process *p, const struct energy_piece *piece, int64_t left_mj)
+/* What a card used beyond what it uses at rest. Where its counter has taken back what was integrated too much, rest is still to be
+ * paid for later. */
+static int64_t working_energy(struct known_gpu *known, const struct gpu *gpu, const struct energy_piece *piece)
+{
+    int64_t rest_mj = reading_or(gpu->idle_mw, 0) * (piece->to_ms - piece->from_ms) / MS_PER_S;
+    int64_t working_mj = piece->energy_mj - rest_mj - known->rest_owed_mj;
+    bool works = reading_or(gpu->power_mw, 0) > reading_or(gpu->not_attributed_mw, 0);
+    known->rest_owed_mj = works && working_mj < 0 ? -working_mj : 0;
+    return MAX_OF(working_mj, (int64_t)0);
+}
+
+/* A process gets the part of that energy that it has of the card's power beyond rest; together never more than there is, and
+ * nothing of a time before it began. */
+static int64_t energy_of(const struct gpu *gpu, const struct process *p, const struct energy_piece *piece, int64_t working_mj)
 {
     int64_t card, own, since_ms = MAX_OF(p->started_at.ms, piece->from_ms);
-    if (!reading_get(gpu->power_mw, &card) || card <= 0 || !reading_get(p->power_mw, &own) || own <= 0 || since_ms >= piece->to_ms)
+    if (!reading_get(gpu->power_mw, &card) || (card -= reading_or(gpu->idle_mw, 0)) <= 0 || !reading_get(p->power_mw, &own) ||
+        own <= 0 || since_ms >= piece->to_ms)
         return 0;
     double there = (double)(piece->to_ms - since_ms) / (double)(piece->to_ms - piece->from_ms);
-    int64_t part = (int64_t)((double)piece->energy_mj * there * (double)own / (double)card + 0.5);
-    return MIN_OF(part, left_mj);
+    return (int64_t)((double)working_mj * there * MIN_OF((double)own / (double)card, 1.0) + 0.5);
 }
 
 static int give_out(struct store *s, const struct gpu *gpu, struct known_gpu *known, const struct energy_piece *piece,
                     struct error *err)
 {
-    int64_t left_mj = piece->energy_mj;
+    int64_t working_mj = working_energy(known, gpu, piece), left_mj = working_mj;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
         struct process_run *run = find_run(s, &gpu->processes[i], known->id);
-        int64_t part_mj = run ? energy_of(gpu, &gpu->processes[i], piece, left_mj) : 0;
+        int64_t part_mj = run ? MIN_OF(energy_of(gpu, &gpu->processes[i], piece, working_mj), left_mj) : 0;
         if (part_mj == 0)
             continue;
         left_mj -= part_mj;
         rc = open_minute(s, run, piece->from_ms / MINUTE_MS, err);
         run->share.energy_mj += part_mj;
     }
-    return rc < 0 ? rc : add_energy(s, known, piece, piece->energy_mj - left_mj, err);
+    return rc < 0 ? rc : add_energy(s, known, piece, working_mj - left_mj, err);
 }
 
 /* To each minute what was used in it: a minute that had the energy of more than a minute would show more power than there was. */
@@ -417,7 +428,9 @@ int process_runs_write(struct store *s, const struct snapshot *snapshot, const s
     int64_t gap_ms = MAX_OF((int64_t)(snapshot->interval_s * 3 * MS_PER_S), (int64_t)GAP_LEAST_MS);
     if (rc == 0 && known->meter.counter_mj.state != READING_OK)
         rc = missed_energy_book(s, snapshot, gpu, known, err);
-    const struct energy_sample sample = {snapshot->taken, snapshot->taken_at, gpu->power_mw, gpu->energy_mj};
+    /* Of a second's mean nothing is missed between two samples; of an instant's draw all peaks are. */
+    const struct reading power_mw = gpu->power_average_mw.state == READING_OK ? gpu->power_average_mw : gpu->power_mw;
+    const struct energy_sample sample = {snapshot->taken, snapshot->taken_at, power_mw, gpu->energy_mj};
     const struct energy_used used = energy_step(&known->meter, &sample, gap_ms);
     if (rc == 0)
         rc = missed_energy_spread(s, gpu, known->id, &used, err);

@@ -14,7 +14,6 @@ static const struct field_row {
     int64_t multiply, divide, most;
 } rows[] = {
     {NVML_FIELD_MEMORY_TEMP, 0, METRIC_temp_memory_mdegc, 1000, 1, 250000},
-    {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_GPU, METRIC_power_average_mw, 1, 1, 100000000},
     {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_MEMORY, METRIC_power_memory_mw, 1, 1, 100000000},
     {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_MODULE, METRIC_power_module_mw, 1, 1, 100000000},
     {NVML_FIELD_POWER_CURRENT_LIMIT, NVML_SCOPE_MODULE, METRIC_power_module_limit_mw, 1, 1, 100000000},
@@ -62,14 +61,21 @@ static bool to_integer(const struct nvml_field_value *v, int64_t *ret)
 
 int field_read(struct nvml *n, struct nvml_card *card, unsigned field, unsigned scope, int64_t *ret)
 {
+    return field_read_beside(n, card, field, 0, scope, ret);
+}
+
+int field_read_beside(struct nvml *n, struct nvml_card *card, unsigned field, unsigned beside, unsigned scope, int64_t *ret)
+{
     if (!n->lib.fields)
         return NVML_FUNCTION_NOT_FOUND;
-    struct nvml_field_value v = {.field = field, .scope = scope};
-    int code = n->lib.fields(card->handle, 1, &v);
+    struct nvml_field_value v[] = {{.field = field, .scope = scope}, {.field = beside, .scope = scope}};
+    int code = n->lib.fields(card->handle, beside ? 2 : 1, v);
     if (code == NVML_OK)
-        code = v.result;
-    if (code == NVML_OK && !to_integer(&v, ret))
+        code = v[0].result;
+    if (code == NVML_OK && !to_integer(&v[0], &ret[0]))
         code = NVML_UNKNOWN;
+    if (beside && (code != NVML_OK || v[1].result != NVML_OK || !to_integer(&v[1], &ret[1])))
+        ret[1] = QUERY_ABSENT;
     return code;
 }
 

@@ -202,6 +202,8 @@ void query_describe(const struct nvml *n, const struct nvml_card *card, struct b
 bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void fields_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out);
 int field_read(struct nvml *n, struct nvml_card *card, unsigned field, unsigned scope, int64_t *ret);
+/* Two in one call, which costs as much as one. The second may be missing: QUERY_ABSENT. */
+int field_read_beside(struct nvml *n, struct nvml_card *card, unsigned field, unsigned beside, unsigned scope, int64_t *ret);
 void about_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instance *instance, unsigned groups, struct gpu *out);

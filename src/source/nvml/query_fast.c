@@ -136,29 +136,34 @@ static int ask_fan_rpm(struct nvml *n, struct nvml_card *card, int kind, int64_t
 }
 
 /* Where the driver knows the draw of this instant, that is the one to stand beside the utilization of this instant: since Ampere
- * the plain call is a mean over a second, 626 W for an H200 whose work ended 0.3 s ago. On Grace superchips the plain call may be
+ * the plain call is a mean over a second, 626 W for an H200 whose work ended 0.3 s ago. Energy is made of the means, which come in
+ * the same call. On Grace superchips the plain call may be
  * missing: then the GPU's own scope, and only then that of the whole module. */
 static int ask_power(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
     static const struct {
-        unsigned field, scope;
+        unsigned field, beside, scope;
     } ways[] = {
-        {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_GPU},
-        {0, 0},
-        {NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_GPU},
-        {NVML_FIELD_POWER_INSTANT, NVML_SCOPE_MODULE},
+        {NVML_FIELD_POWER_INSTANT, NVML_FIELD_POWER_AVERAGE, NVML_SCOPE_GPU},
+        {0, 0, 0},
+        {NVML_FIELD_POWER_AVERAGE, 0, NVML_SCOPE_GPU},
+        {NVML_FIELD_POWER_INSTANT, 0, NVML_SCOPE_MODULE},
     };
     int code = NVML_NOT_SUPPORTED;
     for (; card->power_way < (int)ARRAY_LEN(ways); card->power_way++) {
+        const int way = card->power_way;
         unsigned mw = 0;
-        if (ways[card->power_way].field)
-            code = field_read(n, card, ways[card->power_way].field, ways[card->power_way].scope, &values[0]);
+        int64_t read[] = {0, QUERY_ABSENT};
+        if (ways[way].field)
+            code = field_read_beside(n, card, ways[way].field, ways[way].beside, ways[way].scope, read);
         else if ((code = n->lib.power ? n->lib.power(card->handle, &mw) : NVML_FUNCTION_NOT_FOUND) == NVML_OK)
-            values[0] = mw;
-        if (code == NVML_OK && values[0] == 0 && card->power_way == 0)
+            read[0] = mw;
+        if (code == NVML_OK && read[0] == 0 && way == 0)
             code = NVML_NOT_SUPPORTED; /* no GPU that answers draws nothing */
-        values[1] = card->power_way == 0 ? values[0] : QUERY_ABSENT;
+        values[0] = read[0];
+        values[1] = ways[way].field == NVML_FIELD_POWER_INSTANT && ways[way].scope == NVML_SCOPE_GPU ? read[0] : QUERY_ABSENT;
+        values[2] = ways[way].field == NVML_FIELD_POWER_AVERAGE ? read[0] : read[1];
         if (!nvml_is_final(code) || code == NVML_NO_PERMISSION)
             return code;
     }
@@ -206,7 +211,7 @@ const struct nvml_query query_fast[] = {
     OWN("temperature", ask_temperature, 0, METRIC_temp_mdegc),
     OWN("fan_speed", ask_fan_percent, 0, METRIC_fan_permille),
     OWN("fan_rpm", ask_fan_rpm, 0, METRIC_fan_rpm),
-    OWN("power", ask_power, 0, METRIC_power_mw, METRIC_power_instant_mw),
+    OWN("power", ask_power, 0, METRIC_power_mw, METRIC_power_instant_mw, METRIC_power_average_mw),
     PLAIN(power_limit, 1, METRIC_power_limit_mw),
     OWN("pstate", ask_pstate, 0, METRIC_pstate),
     KIND(clock, NVML_CLOCK_GRAPHICS, MHZ, METRIC_clock_graphics_khz),

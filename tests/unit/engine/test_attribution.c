@@ -55,6 +55,21 @@ static void a_small_share_of_a_big_load_gets_a_small_part(void **state)
     gpu_done(&gpu);
 }
 
+/* As seen on an H200 that answers batches: the load of this instant is that of a prompt, the share that of the seconds before. */
+static void bursts_of_the_only_user_are_its_own(void **state)
+{
+    (void)state;
+    struct gpu gpu = gpu_at(224000, 900);
+    struct reading idle = reading_ok(80000);
+    add(&gpu, 1, 400);
+    attribute_power(&gpu, &idle);
+    assert_int_equal(gpu.processes[0].power_mw.value, 144000);
+    gpu.processes_hidden = 1;
+    attribute_power(&gpu, &idle);
+    assert_int_equal(gpu.processes[0].power_mw.value, 64000);
+    gpu_done(&gpu);
+}
+
 /* ffmpeg with 58% of the encoder beside Xorg with a few percent of the SMs. */
 static void the_encoder_counts(void **state)
 {
@@ -226,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(shares_follow_the_load_and_add_up),
         TEST(a_small_share_of_a_big_load_gets_a_small_part),
+        TEST(bursts_of_the_only_user_are_its_own),
         TEST(the_encoder_counts),
         TEST(an_encoder_without_a_known_user_is_not_attributed),
         TEST(idle_power_is_not_attributed),

@@ -171,7 +171,7 @@ static struct snapshot *with_process(struct sim_history *h, int32_t pid, int64_t
     struct gpu *gpu = &snapshot->gpus[0];
     gpu->process_count = 0;
     gpu->processes_state = READING_OK;
-    gpu->power_mw = reading_ok(200000);
+    gpu->power_mw = gpu->power_average_mw = reading_ok(200000);
     gpu->energy_mj = reading_absent(READING_UNSUPPORTED);
     if (pid) {
         struct process *p = gpu_add_process(gpu, pid);
@@ -184,6 +184,26 @@ static struct snapshot *with_process(struct sim_history *h, int32_t pid, int64_t
         p->power_mw = reading_ok(mw);
     }
     return snapshot;
+}
+
+/* An instant's draw may be three times the mean of its second, as an H200's is while it reads prompts. */
+static void energy_follows_the_mean_draw(void **state)
+{
+    (void)state;
+    struct sim_history h;
+    sim_history_open(&h, "gpus=1,scenario=idle");
+    struct store *s = open_store("mean.db");
+    for (int i = 0; i < 5; i++) {
+        struct snapshot *snapshot = with_process(&h, 4242, 77, 1 << 20, 500, 550000);
+        snapshot->gpus[0].power_mw = reading_ok(600000);
+        snapshot->gpus[0].idle_mw = snapshot->gpus[0].not_attributed_mw = reading_ok(50000);
+        write_one(s, snapshot);
+        snapshot_unref(snapshot);
+    }
+    store_close(s);
+    sim_history_close(&h);
+    assert_int_equal(sql_i64("mean.db", "SELECT SUM(energy_mj) FROM energy"), 4 * 5 * 200000);
+    assert_int_equal(sql_i64("mean.db", "SELECT energy_mj FROM processes"), 4 * 5 * 150000); /* all but rest, which is 50 W */
 }
 
 static void each_run_of_a_process_is_one_row(void **state)
@@ -310,7 +330,7 @@ static void write_counter(const char *name, int64_t after_s, int64_t up_s, int64
         snapshot->interval_s = 5;
         snprintf(snapshot->host.name, sizeof snapshot->host.name, "box");
         snprintf(snapshot->gpus[0].id.uuid, GPU_UUID_SIZE, "GPU-1");
-        snapshot->gpus[0].power_mw = reading_ok(100000);
+        snapshot->gpus[0].power_mw = snapshot->gpus[0].power_average_mw = reading_ok(100000);
         snapshot->gpus[0].power_limit_mw = reading_ok(300000);
         /* As it is read: every 30 s, and kept in between. */
         snapshot->gpus[0].energy_mj = reading_ok((counter_j + i / 6 * 6 * 500) * 1000);
@@ -451,6 +471,7 @@ int main(void)
         TEST(absent_is_null_and_unknown_metrics_cost_no_column),
         TEST(cards_keep_their_identity_over_restarts_and_renumbering),
         TEST(facts_are_written_when_they_change),
+        TEST(energy_follows_the_mean_draw),
         TEST(each_run_of_a_process_is_one_row),
         TEST(tokens_are_kept_by_the_minute),
         TEST(joules_of_processes_add_up_to_those_of_the_card),
