@@ -104,10 +104,12 @@ static bool is_calm(const struct gpu *gpu)
     return gpu->util_permille.state == READING_OK;
 }
 
+/* The least of many instants is less than what it draws at rest: where the driver has means, the least of those. */
 static void learn_idle(const struct gpu *gpu, int64_t power_mw, struct reading *idle_mw)
 {
-    if (power_mw > 0 && is_calm(gpu) && (idle_mw->state != READING_OK || power_mw < idle_mw->value))
-        *idle_mw = reading_ok(power_mw);
+    int64_t least_mw = gpu->power_average_mw.state == READING_OK ? gpu->power_average_mw.value : power_mw;
+    if (least_mw > 0 && is_calm(gpu) && (idle_mw->state != READING_OK || least_mw < idle_mw->value))
+        *idle_mw = reading_ok(least_mw);
 }
 
 /* No shares can be measured, but there is only one process: all the work is its work. */

@@ -42,11 +42,11 @@ static struct nvml_load *new_load(struct nvml_card *card, unsigned pid)
     return load;
 }
 
-static void forget_old(struct nvml_card *card, struct mono now)
+static void forget_old(struct nvml_card *card, struct mono now, int64_t hold_ms)
 {
     size_t kept = 0;
     for (size_t i = 0; i < card->load_count; i++)
-        if (mono_since_ms(now, card->loads[i].seen) <= HOLD_MS)
+        if (mono_since_ms(now, card->loads[i].seen) <= hold_ms)
             card->loads[kept++] = card->loads[i];
     card->load_count = kept;
 }
@@ -130,17 +130,22 @@ static unsigned mark_of(const struct gpu *out)
     return mark;
 }
 
-static bool is_idle(const struct nvml_card *card, const struct gpu *out)
+static bool engines_rest(const struct gpu *out)
 {
     static const enum metric engines[] = {METRIC_util_permille, METRIC_mem_util_permille, METRIC_encoder_permille,
                                           METRIC_decoder_permille};
     for (size_t i = 0; i < ARRAY_LEN(engines); i++)
         if (reading_or(out->metric[engines[i]], 0) > 0)
             return false;
+    return reading_or(out->metric[METRIC_util_permille], -1) == 0;
+}
+
+static bool is_idle(const struct nvml_card *card, const struct gpu *out)
+{
     for (size_t i = 0; i < card->load_count; i++)
         if (card->loads[i].sm || card->loads[i].mem || card->loads[i].enc || card->loads[i].dec)
             return false;
-    return reading_or(out->metric[METRIC_util_permille], -1) == 0;
+    return engines_rest(out);
 }
 
 /* Shares of another load are not shares of this one. */
@@ -156,6 +161,8 @@ static bool still_holds(const struct nvml_card *card, unsigned groups, const str
 {
     if (!card->sampled && groups == GROUP_QUICK && is_idle(card, out))
         return true; /* a first look at a GPU that does nothing: nor do they */
+    if (engines_rest(out) && !is_idle(card, out))
+        return false; /* has it ended, or is this between two bursts? */
     int64_t holds_ms = (groups & (GROUP_UNSEEN | GROUP_GLANCE)) && is_idle(card, out) ? IDLE_MS
                        : groups & GROUP_UNSEEN                                        ? UNSEEN_MS
                                                                                       : 0;
@@ -195,9 +202,9 @@ bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, st
     card->loads_asked = now;
     card->loads_util = out->util_permille;
     card->loads_of = mark_of(out);
-    forget_old(card, now);
     if (code == NVML_OK)
         utilization_take(card, n->entries, count, after, now_us, now);
+    forget_old(card, now, engines_rest(out) ? 0 : HOLD_MS); /* what rests and has no newer sample has ended */
     apply(card, out);
     return true;
 }

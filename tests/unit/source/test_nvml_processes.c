@@ -153,6 +153,24 @@ static void holds_the_last_sample_for_two_seconds(void **state)
     end(&g);
 }
 
+static void a_gpu_at_rest_without_newer_samples_has_ended_its_work(void **state)
+{
+    (void)state;
+    enum { UNSEEN = GROUP_QUICK | GROUP_UNSEEN };
+    struct gpu g = first_sample("", "gpu X\n gpu_util 50\n process 5 compute 1\n row 5 500 75 40 0 0\n");
+    gpu_done(&g);
+    m.script("gpu X\n gpu_util 0\n process 5 compute 1\n row 5 100 60 10 0 0\n"); /* between two bursts */
+    clock_manual_advance_ms(&m.clock, 1000);
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    assert_reading(g.processes[0].util_permille, 600);
+    gpu_done(&g);
+    m.script("gpu X\n gpu_util 0\n process 5 compute 1\n");
+    clock_manual_advance_ms(&m.clock, 1000);
+    g = fake_machine_sample(&m, 0, UNSEEN);
+    assert_reading(g.processes[0].util_permille, 0);
+    end(&g);
+}
+
 static void drops_nonsense_rows_and_takes_the_newest(void **state)
 {
     (void)state;
@@ -353,6 +371,7 @@ int main(void)
         TEST(tells_what_each_process_does),
         TEST(no_new_samples_mean_idle_not_failure),
         TEST(holds_the_last_sample_for_two_seconds),
+        TEST(a_gpu_at_rest_without_newer_samples_has_ended_its_work),
         TEST(drops_nonsense_rows_and_takes_the_newest),
         TEST(rows_seen_before_are_not_taken_again),
         TEST(a_row_of_long_ago_says_nothing_about_now),
