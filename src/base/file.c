@@ -7,8 +7,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 
 static int call_openat(int dir, const char *path, int flags)
 {
@@ -220,6 +226,18 @@ void descriptors_lower_of(int32_t pid)
 {
     if (limit_given.rlim_max)
         prlimit(pid, RLIMIT_NOFILE, &limit_given, NULL);
+}
+
+void descriptors_close_from(int first)
+{
+    enum { FEW = 256 };
+    for (int fd = first; fd < FEW && syscall(SYS_close_range, fd, ~0U, 0) < 0; fd++)
+        close(fd);
+}
+
+ssize_t dir_entries(int dir, void *buffer, size_t size)
+{
+    return syscall(SYS_getdents64, dir, buffer, size);
 }
 
 DIR *dir_open(const struct env *env, const char *path)

@@ -17,7 +17,7 @@ static const struct feature {
     {"dashboard", .asset = "/web/app.js"},
     {"api_page", .asset = "/docs/index.html"},
     {"https", .libraries = {"libcurl.so.4", "libcurl-gnutls.so.4"}},
-    {"tls", .libraries = {"libssl.so.3"}},
+    {"tls", .libraries = {"libssl.so.3", "libssl.so.1.1"}},
     {"gzip", .libraries = {"libz.so.1"}},
     {"postgresql", .libraries = {"libpq.so.5"}},
     {"gamemode", .libraries = {"libsystemd.so.0"}},

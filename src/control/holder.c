@@ -210,7 +210,7 @@ static void __attribute__((noreturn)) watch(const char *program, const char *lea
     for (int fd = 0; fd <= 2 && nothing >= 0; fd++)
         dup2(nothing, fd);
     dup2(end, 3);
-    close_range(4, ~0U, 0);
+    descriptors_close_from(4);
     while (read(3, &byte, 1) < 0 && errno == EINTR)
         continue;
     signal(SIGCHLD, SIG_DFL);

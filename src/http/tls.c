@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of OpenSSL 3 that a server needs, loaded when TLS is configured.
+ * The part of OpenSSL that a server needs, loaded when TLS is configured: of 3, or of 1.1, where these functions are the same.
  */
 #include "http/tls.h"
 
@@ -54,8 +54,13 @@ static int tls_load(struct error *err)
 {
     if (ssl.loaded)
         return 0;
+    static const char *const names[][2] = {{"libcrypto.so.3", "libssl.so.3"}, {"libcrypto.so.1.1", "libssl.so.1.1"}};
     struct error why = {0};
-    void *crypto = library_load("libcrypto.so.3", &why), *library = crypto ? library_load("libssl.so.3", &why) : NULL;
+    void *crypto = NULL, *library = NULL;
+    for (size_t i = 0; !library && i < ARRAY_LEN(names); i++) {
+        crypto = library_load(names[i][0], i ? &(struct error){0} : &why); /* what is said is of the one to install */
+        library = crypto ? library_load(names[i][1], i ? &(struct error){0} : &why) : NULL;
+    }
     if (!library || library_symbols(library, ssl_symbols, ARRAY_LEN(ssl_symbols), &why) < 0 ||
         library_symbols(crypto, crypto_symbols, ARRAY_LEN(crypto_symbols), &why) < 0)
         return error_set(err, -ENOENT, "TLS needs OpenSSL 3: %s", why.text);

@@ -12,17 +12,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-
-enum { CONTROL, OUT, DIAG, IN, FDS_MAX, CHANNEL = 3, FEW = 256 };
+enum { CONTROL, OUT, DIAG, IN, FDS_MAX, CHANNEL = 3 };
 
 /* ---- the helper ---- */
 
@@ -132,8 +128,7 @@ int outside_start(struct outside *o, const char *const *const *commands, size_t 
         /* Nothing that this process has open is for programs. */
         if (pair[1] != CHANNEL && dup2(pair[1], CHANNEL) < 0)
             _exit(1);
-        for (int fd = CHANNEL + 1; fd < FEW && syscall(SYS_close_range, fd, ~0U, 0) < 0; fd++)
-            close(fd); /* one by one before Linux 5.9 */
+        descriptors_close_from(CHANNEL + 1);
         serve(o);
     }
     int rc = o->helper < 0 ? -errno : 0;

@@ -101,7 +101,7 @@ static bool read_fd_names(struct procs *p, int dir, const struct proc *before, s
     bool recorded = env_is_recorded(p->env);
     char buffer[8192] __attribute__((aligned(__alignof__(struct dirent64))));
     ssize_t got;
-    while ((got = getdents64(dir, buffer, sizeof buffer)) > 0) {
+    while ((got = dir_entries(dir, buffer, sizeof buffer)) > 0) {
         for (ssize_t at = 0; at < got;) {
             const struct dirent64 *entry = (const struct dirent64 *)(buffer + at);
             struct held_fd held;
@@ -213,7 +213,7 @@ static struct pid_inode *list_pids(struct procs *p, size_t *count)
     bool sorted = true;
     *count = 0;
     lseek(p->dir, 0, SEEK_SET);
-    while (pids && (got = getdents64(p->dir, buffer, sizeof buffer)) > 0) {
+    while (pids && (got = dir_entries(p->dir, buffer, sizeof buffer)) > 0) {
         for (ssize_t at = 0; at < got;) {
             const struct dirent64 *entry = (const struct dirent64 *)(buffer + at);
             int32_t pid;
