@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import pathlib
 import threading
 from typing import Any, Optional
 
@@ -21,12 +22,26 @@ class _Options(ctypes.Structure):
 _library: Optional[ctypes.CDLL] = None
 
 
+_INSIDE = pathlib.Path(__file__).parent / "lib"  # of a wheel
+
+
+def _name() -> str:
+    """The library that WHIRR_LIBRARY names, the one of this package, or the system's."""
+    own = _INSIDE / "libwhirr.so.1"
+    name = os.environ.get("WHIRR_LIBRARY") or (str(own) if own.exists() else "libwhirr.so.1")
+    if name == str(own):
+        for other in sorted(_INSIDE.glob("*.so.*")):  # what it is linked with, which no path of the loader leads to
+            if other != own:
+                ctypes.CDLL(str(other))
+    return name
+
+
 def library() -> ctypes.CDLL:
-    """libwhirr.so.1, or the file that WHIRR_LIBRARY names."""
     global _library
     if _library is None:
-        name = os.environ.get("WHIRR_LIBRARY", "libwhirr.so.1")
+        name = "libwhirr.so.1"
         try:
+            name = _name()
             lib = ctypes.CDLL(name)
         except OSError as problem:
             raise ImportError(f"{name} cannot be loaded ({problem}); install libwhirr1") from problem

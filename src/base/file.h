@@ -62,7 +62,8 @@ void descriptors_lower_of(int32_t pid);
 /* Closes every descriptor from this one on; before Linux 5.9 the first few hundred, one by one. */
 void descriptors_close_from(int first);
 
-/* Entries of an open directory (struct dirent64) as they fit; glibc has a function for it since 2.30. Bytes, 0 at the end, or -1. */
+/* Entries of an open directory (struct dirent64) as they fit; glibc has a function for it since 2.30. Bytes, 0 at the end, or -1.
+ */
 ssize_t dir_entries(int dir, void *buffer, size_t size);
 DIR *dir_open(const struct env *env, const char *path); /* NULL and errno */
 static inline void cleanup_dir(DIR **dir)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """make install and make uninstall: what is put there, and that nothing of it stays."""
 import fnmatch
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -82,6 +84,7 @@ def test_recipes_are_of_this_version(whirr):
     assert f'\nversion = "{version}"\n' in (ROOT / "python/pyproject.toml").read_text()
     assert f'\nversion: {version}\nappVersion: "{version}"\n' in (ROOT / "packaging/kubernetes/whirr/Chart.yaml").read_text()
     assert f"image: whirr:{version}\n" in (ROOT / "packaging/kubernetes/whirr.yaml").read_text()
+    assert f"/whirr-{version}.tar.xz" in (ROOT / "packaging/homebrew/whirr.rb").read_text()
     assert f'/* "{version}" */' in (ROOT / "include/whirr.h").read_text()
     subprocess.run(["bash", "-n", str(ROOT / "packaging/aur/PKGBUILD")], check=True)
 
@@ -95,6 +98,26 @@ def test_packages_have_everything_that_is_installed(installed):
         path = re.sub(r"^usr/lib/(?=libwhirr|pkgconfig)", "usr/lib/ARCHITECTURE/", path)  # Meson finds that folder only where dpkg-dev is installed
         assert any(fnmatch.fnmatch(path, f"{pattern}*") for pattern in debian), f"{path} is in no .install file"
         assert any(fnmatch.fnmatch(f"/{path}", f"{pattern.replace('%{_libdir}', '/usr/lib/*')}*") for pattern in rpm), f"{path} is not in whirr.spec"
+
+
+def test_what_is_in_an_artifact_is_written_beside_it(tmp_path):
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    artifact = tmp_path / "whirr-1.2.3.tar.xz"
+    artifact.write_bytes(b"bytes")
+    again = []
+    for _ in range(2):
+        subprocess.run([ROOT / "tools" / "sbom", artifact, "1.2.3", "preact=11.2.0=MIT"], check=True, timeout=PATIENCE)
+        again.append((tmp_path / "whirr-1.2.3.tar.xz.spdx.json").read_text())
+    assert again[0] == again[1]
+    found = json.loads(again[0])
+    parts = {package["name"]: package for package in found["packages"]}
+    assert found["spdxVersion"] == "SPDX-2.3" and found["dataLicense"] == "CC0-1.0"
+    assert parts["whirr"]["versionInfo"] == "1.2.3" and parts["whirr"]["checksums"][0]["checksumValue"] == hashlib.sha256(b"bytes").hexdigest()
+    assert (parts["preact"]["versionInfo"], parts["preact"]["licenseDeclared"]) == ("11.2.0", "MIT")
+    known = {package["SPDXID"] for package in found["packages"]} | {"SPDXRef-DOCUMENT"}
+    assert len(known) == len(found["packages"]) + 1 and all({r["spdxElementId"], r["relatedSpdxElement"]} <= known for r in found["relationships"])
+    assert {"spdxElementId": "SPDXRef-whirr", "relationshipType": "CONTAINS", "relatedSpdxElement": "SPDXRef-preact"} in found["relationships"]
 
 
 def test_configuring_starts_nothing_that_needs_a_network():
