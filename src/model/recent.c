@@ -111,6 +111,64 @@ static struct recent_share *begin_share(struct recent_gpu *past, const struct pr
     return share;
 }
 
+/* ---- model servers ---- */
+
+static void follow_counter(struct reading *last, struct reading now, int64_t *sum, bool *known)
+{
+    int64_t before, count;
+    if (!reading_get(now, &count))
+        return;
+    if (reading_get(*last, &before)) {
+        *sum += count >= before ? count - before : count; /* lower: begun anew */
+        *known = true;
+    }
+    *last = now;
+}
+
+static void follow_serving(struct recent_share *share, const struct process *p, struct wall at)
+{
+    int64_t passed_ms = share->followed.ms ? at.ms - share->followed.ms : 0, value;
+    struct recent_serving *s = &share->current;
+    if (share->generated.state == READING_OK && p->generated_tokens.state != READING_OK && passed_ms <= RECENT_SERVING_GAP_MS)
+        return; /* what it counts meanwhile is in the next answer */
+    share->followed = at;
+    if (passed_ms < 0 || passed_ms > RECENT_SERVING_GAP_MS) { /* what was between is not known */
+        share->before = share->current = (struct recent_serving){0};
+        share->generated = share->prompt = reading_absent(READING_UNREAD);
+        passed_ms = 0;
+    }
+    follow_counter(&share->generated, p->generated_tokens, &s->generated, &s->counted);
+    follow_counter(&share->prompt, p->prompt_tokens, &s->prompt, &s->prompted);
+    s->ms += passed_ms;
+    if (reading_get(p->requests_running, &value) && value > 0) {
+        s->busy_ms += passed_ms;
+        s->request_ms += passed_ms * value;
+    }
+    if (reading_get(p->power_mw, &value)) {
+        s->energy_uj += passed_ms * value;
+        s->powered_ms += passed_ms;
+    }
+    if (s->ms >= RECENT_SERVING_MS) {
+        share->before = *s;
+        *s = (struct recent_serving){0};
+    }
+}
+
+bool recent_serving_of(const struct recent_share *share, struct recent_serving *ret)
+{
+    const struct recent_serving *a = &share->before, *b = &share->current;
+    *ret = (struct recent_serving){a->ms + b->ms,
+                                   a->busy_ms + b->busy_ms,
+                                   a->request_ms + b->request_ms,
+                                   a->generated + b->generated,
+                                   a->prompt + b->prompt,
+                                   a->energy_uj + b->energy_uj,
+                                   a->powered_ms + b->powered_ms,
+                                   a->counted,
+                                   a->prompted};
+    return a->ms > 0;
+}
+
 static void follow_process(struct recent_gpu *past, const struct process *p, struct wall at)
 {
     struct recent_share *share = (struct recent_share *)recent_share_of(past, p);
@@ -125,6 +183,7 @@ static void follow_process(struct recent_gpu *past, const struct process *p, str
     }
     if (may_work(p))
         share->worked_at = at;
+    follow_serving(share, p, at);
     if (at.ms - share->newer.at.ms >= RECENT_GROWTH_MS) {
         share->older = share->newer;
         share->newer = (struct recent_mark){.at = at, .mem_bytes = reading_or(p->mem_bytes, 0)};

@@ -8,7 +8,7 @@
 
 enum { RECENT_POINTS = 256, RECENT_ENDED = 64, RECENT_SHARES = 64 };
 /* A share of the GPU, in permille, from which on a process is at work. */
-enum { RECENT_WORK_LEAST = 50, RECENT_GROWTH_MS = 15000 };
+enum { RECENT_WORK_LEAST = 50, RECENT_GROWTH_MS = 15000, RECENT_SERVING_MS = 90000, RECENT_SERVING_GAP_MS = 30000 };
 
 struct recent_point {
     struct wall at;
@@ -22,6 +22,14 @@ struct recent_settings {
     char fan_control[GPU_TEXT_SIZE]; /* "" unknown */
 };
 
+/* What a model server did in some time, by its own counters. */
+struct recent_serving {
+    int64_t ms, busy_ms, request_ms; /* watched; with a request; times requests */
+    int64_t generated, prompt;       /* tokens */
+    int64_t energy_uj, powered_ms;   /* of its process; for how long its power was known */
+    bool counted, prompted;          /* tokens, tokens of prompts are known */
+};
+
 /* What one process that is there has done itself, since it came to the GPU. */
 struct recent_share {
     int32_t pid;
@@ -32,7 +40,10 @@ struct recent_share {
     struct recent_mark {
         struct wall at;
         int64_t mem_bytes;
-    } older, newer; /* its memory at the beginning of this and of the previous RECENT_GROWTH_MS */
+    } older, newer;                        /* its memory at the beginning of this and of the previous RECENT_GROWTH_MS */
+    struct wall followed;                  /* the last sample */
+    struct reading generated, prompt;      /* what its server had counted then */
+    struct recent_serving before, current; /* the last whole RECENT_SERVING_MS, and what came since */
 };
 
 struct recent_gpu {
@@ -72,5 +83,7 @@ void recent_follow(struct recent *r, const struct snapshot *previous, const stru
 /* The same, and its readings become a point of each GPU. */
 void recent_add(struct recent *r, const struct snapshot *previous, const struct snapshot *now);
 void recent_add_points(struct recent *r, const struct snapshot *previous, const struct snapshot *now);
+/* The last RECENT_SERVING_MS, up to twice as long; false: it was not followed for so long. */
+bool recent_serving_of(const struct recent_share *share, struct recent_serving *ret);
 /* NULL: it was not followed. */
 const struct recent_share *recent_share_of(const struct recent_gpu *past, const struct process *p);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "insight/baseline/serving.h"
 #include "past/parallel_query.h"
 
 enum { REACH_DAYS = 400 };
@@ -324,6 +325,45 @@ static int conclude_halves(struct store *s, const struct usual_gpus *gpus, struc
     return rc;
 }
 
+/* ---- models ---- */
+
+static int take_serving(void *user, const struct store_serving_minute *m)
+{
+    struct serving_learner *l = user;
+    int64_t samples = MAX_OF(m->samples, (int64_t)1), prompt; /* of all servers: what is divided by them is of one */
+    struct serving_row row = {.at = {m->minute * MINUTE_MS},
+                              .model = m->model,
+                              .gpu_name = m->gpu_name,
+                              .gpus = (int)(m->processes / m->servers),
+                              .ms = MINUTE_MS,
+                              .busy_ms = MINUTE_MS * m->running_samples / samples,
+                              .request_ms = MINUTE_MS * m->running_sum / samples,
+                              .generated_milli = m->generated_tokens * 1000 / m->servers,
+                              .energy_uj = reading_ok(m->energy_mj * 1000 / m->servers)};
+    if (reading_get(m->prompt_tokens, &prompt))
+        row.prompt_milli = reading_ok(prompt * 1000 / m->servers);
+    serving_learn(l, &row);
+    return 0;
+}
+
+static void usual_forget(struct serving_learner **l)
+{
+    serving_learner_free(*l);
+}
+
+static int usual_of_models(struct store *s, const char *host, struct wall until, struct baselines *ret, struct error *err)
+{
+    CLEANUP(usual_forget) struct serving_learner *l = serving_learner_new(ret->zone_ms);
+    if (!l)
+        return error_set(err, -ENOMEM, "out of memory");
+    /* Not the minute at hand. */
+    int rc = store_serving_minutes(s, host, (until.ms - SERVING_DAYS_MAX * (int64_t)DAY_MS) / MINUTE_MS, until.ms / MINUTE_MS,
+                                   take_serving, l, err);
+    if (rc == 0)
+        serving_conclude(l, &ret->serving);
+    return rc;
+}
+
 int past_usual(struct store *s, const char *host, struct wall until, struct baselines **ret, struct error *err)
 {
     AUTO_FREE struct baselines *all = calloc(1, sizeof *all);
@@ -337,6 +377,8 @@ int past_usual(struct store *s, const char *host, struct wall until, struct base
         rc = conclude_halves(s, gpus, all, err);
     else if (rc == 0)
         rc = conclude_share(s, &(struct usual_share){gpus, 0, gpus->count, all}, err);
+    if (rc == 0)
+        rc = usual_of_models(s, host, until, all, err);
     if (rc < 0)
         return rc;
     *ret = TAKE(all);

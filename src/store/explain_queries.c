@@ -293,6 +293,44 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
     return rc;
 }
 
+/* Servers of one model on different GPUs cannot be told apart in the sum: such minutes are left out. */
+int store_serving_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_serving_minute_fn *each,
+                          void *user, struct error *err)
+{
+    char model[PROCESS_MODEL_SIZE], name[GPU_NAME_SIZE];
+    AUTO_BUF struct buf sql = BUF(1 << 14);
+    buf_text(&sql,
+             "SELECT m.minute, p.model, MAX(g.name), COUNT(m.running_sum), COUNT(*), SUM(CASE WHEN m.running_sum IS NOT NULL "
+             "THEN m.samples ELSE 0 END), SUM(m.running_sum), SUM(m.running_samples), SUM(m.generated_tokens), "
+             "SUM(m.energy_mj), SUM(m.prompt_tokens) FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus "
+             "g ON g.id = p.gpu_id WHERE m.minute >= $1 AND m.minute < $2 AND p.model <> ''");
+    int rc = write_of_host(s, host, &sql, err);
+    if (rc < 0)
+        return rc;
+    buf_text(&sql, " GROUP BY m.minute, p.model HAVING COUNT(m.running_sum) > 0 AND COUNT(m.generated_tokens) = "
+                   "COUNT(m.running_sum) AND MIN(g.name) = MAX(g.name) ORDER BY m.minute");
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    rc = db_prepare_between(s->db, &sql, from_minute, to_minute, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        str_copy(model, sizeof model, db_text(q, 1));
+        str_copy(name, sizeof name, db_text(q, 2));
+        rc = each(user, &(struct store_serving_minute){.minute = db_i64(q, 0),
+                                                       .model = model,
+                                                       .gpu_name = name,
+                                                       .servers = db_i64(q, 3),
+                                                       .processes = db_i64(q, 4),
+                                                       .samples = db_i64(q, 5),
+                                                       .running_sum = db_i64(q, 6),
+                                                       .running_samples = db_i64(q, 7),
+                                                       .generated_tokens = db_i64(q, 8),
+                                                       .energy_mj = db_i64(q, 9),
+                                                       .prompt_tokens = tokens_in(q, 10)});
+        if (rc)
+            return MIN_OF(rc, 0);
+    }
+    return rc;
+}
+
 int store_process_horizon(struct store *s, int64_t *ret_energy_ms, int64_t *ret_processes_ms, struct error *err)
 {
     int64_t minute, hour;

@@ -82,7 +82,8 @@ struct known_gpu {
 struct run_share {
     int64_t minute, last_ms, samples;
     int64_t memory_max, memory_sum, memory_count, sm_sum, sm_count, energy_mj;
-    struct reading generated, prompt; /* tokens; of a minute alone */
+    struct reading generated, prompt; /* tokens; of a minute alone, as are: */
+    struct reading running, working;  /* requests that it was working on, over its samples; samples with one */
 };
 
 /* What limited a process in how many samples of a minute, of which some may be written already. */

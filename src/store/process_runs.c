@@ -182,10 +182,10 @@ static void bind_limit(struct db_statement *q, int at, const struct run_limits *
     db_bind_i64(q, at + 1, limits->samples[most]);
 }
 
-static void bind_tokens(struct db_statement *q, int at, struct reading tokens)
+static void bind_known(struct db_statement *q, int at, struct reading r)
 {
-    if (tokens.state == READING_OK)
-        db_bind_i64(q, at, tokens.value);
+    if (r.state == READING_OK)
+        db_bind_i64(q, at, r.value);
     else
         db_bind_null(q, at);
 }
@@ -201,8 +201,10 @@ static int put_minute(struct store *s, const struct process_run *run, struct err
     db_bind_i64(q, 2, run->id);
     bind_share(q, 3, share);
     bind_limit(q, 10, &run->limits, share->minute);
-    bind_tokens(q, 12, share->generated);
-    bind_tokens(q, 13, share->prompt);
+    bind_known(q, 12, share->generated);
+    bind_known(q, 13, share->prompt);
+    bind_known(q, 14, share->running);
+    bind_known(q, 15, share->working);
     rc = db_put(q, err);
     return rc < 0 ? rc : hours_mark(s, share->minute, err);
 }
@@ -300,6 +302,10 @@ static int add_share(struct store *s, struct process_run *run, const struct proc
     note_limit(&run->limits, at_ms / MINUTE_MS, p->limit.code);
     note_tokens(&share->generated, &run->generated, p->generated_tokens);
     note_tokens(&share->prompt, &run->prompt, p->prompt_tokens);
+    if (reading_get(p->requests_running, &value)) {
+        share->running = reading_ok(reading_or(share->running, 0) + value);
+        share->working = reading_ok(reading_or(share->working, 0) + (value > 0));
+    }
     if (reading_get(p->mem_bytes, &value)) {
         share->memory_max = MAX_OF(share->memory_max, value);
         share->memory_sum += value;

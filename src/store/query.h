@@ -306,6 +306,17 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
                           void *user, struct error *err);
 int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
                         void *user, struct error *err);
+/* Minutes in which model servers counted tokens, by model and oldest first: sums over all servers of that model on GPUs of one
+ * name, and the energy of all processes of it. What has no model is left out. */
+struct store_serving_minute {
+    int64_t minute;
+    const char *model, *gpu_name; /* live until the next */
+    int64_t servers, processes, samples, running_sum, running_samples, generated_tokens, energy_mj;
+    struct reading prompt_tokens;
+};
+typedef int store_serving_minute_fn(void *user, const struct store_serving_minute *m);
+int store_serving_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_serving_minute_fn *each,
+                          void *user, struct error *err);
 /* How long a GPU was watched within an hour, and what it did then, minute by minute; in no order. Hours that an earlier version
  * summed up, and those in which its power was never read, are left out. */
 struct store_watched_hour {

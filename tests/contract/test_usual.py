@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is usual for a GPU, learned by the daemon from days of history: said by why and health, and not before there are enough days."""
 import contextlib
+import glob
 import json
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ import shapes
 from conftest import BUILD, environment, eventually
 
 MAKER = BUILD / "tests" / "fakes" / "history" / "make_history"
+CLOCK = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1") + glob.glob("/usr/lib*/faketime/libfaketimeMT.so.1")), None)
 GPU = "gpus=1,scenario=training,model=rtx4090"
 
 
@@ -102,3 +104,49 @@ def test_too_few_days_call_nothing_usual(after):
 def test_without_a_history_nothing_is_known(daemon):
     assert all(gpu["usual"] is None for gpu in daemon.json("/api/why")["gpus"])
     assert all(gpu["usual"] is None for gpu in daemon.json("/api/gpu/health")["gpus"])
+
+
+@pytest.fixture
+def served(start, tmp_path):
+    """A daemon that finds half an hour of a model server on each of so many days. Its time runs 15 times as fast."""
+    if not MAKER.exists() or not CLOCK:
+        pytest.skip("make_history was not built, or there is no libfaketime (Debian: faketime)")
+
+    def run(days, scenario):
+        file, now = tmp_path / "past.db", int(time.time())
+        for day in range(days, 0, -1):
+            subprocess.run([MAKER, f"sqlite:{file}", "30", "gpus=1,scenario=serving", "30"], check=True, timeout=120,
+                           env={**environment(tmp_path), "MAKE_HISTORY_END": str(now - day * 86400)})
+        return start("--interval", "0.2", "--store", f"sqlite:{file}", source=f"sim:gpus=1,scenario={scenario}", WHIRR_STORE_HOST="box",
+                     LD_PRELOAD=CLOCK, FAKETIME="+0 x15", ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
+    return run
+
+
+def slow(d):
+    return [f for f in d.json("/api/why")["findings"] if f["code"] == "model_slow"]
+
+
+def watched(d):
+    """The server has been watched for long enough: for more than a minute and a half."""
+    def tokens():
+        return d.json("/api/processes")["processes"][0]["generated_tokens"]
+    first = eventually(tokens, explain=d.log)
+    eventually(lambda: tokens() - first > 900 * 120, explain=d.log)
+
+
+def test_a_model_that_is_served_slower_than_usual_is_found_everywhere(served):
+    d = served(8, "slow-serving")
+    found = eventually(lambda: slow(d), explain=lambda: (d.json("/api/why")["findings"], d.log()))[0]
+    assert found["severity"] == "warning" and found["gpu_index"] == 0
+    assert "tokens/s for 12 requests; " in found["headline"] and " is usual for this model here (8 days)" in found["headline"]
+    said, usual = int(found["headline"].split(" generates ")[1].split()[0]), int(found["headline"].split("; ")[1].split()[0])
+    assert 360 <= said <= 440 and 850 <= usual <= 950
+    assert "tokens/s" in d.whirr("why").stdout and "whirr history" in d.whirr("why").stdout
+    assert any('code="model_slow"' in line and line.endswith(" 1") for line in d.get("/metrics").body.decode().splitlines() if line.startswith("whirr_finding{"))
+
+
+def test_a_model_that_is_as_fast_as_ever_is_no_finding(served):
+    d = served(8, "serving")
+    watched(d)
+    assert not slow(d)
+    assert d.json("/api/why")["gpus"][0]["usual"], "the history was learned from"

@@ -81,9 +81,23 @@ struct baseline {
     struct baseline_step steps[BASELINE_STEPS]; /* of processes that are there; not learned from rows */
 };
 
+/* How fast a model is served on GPUs of one name, by the number of requests at once: 1, 2, 3 to 4, 5 to 8, ...; see serving.h. */
+enum { SERVING_BINS = 10, SERVING_MODELS_MAX = 16 };
+struct serving_baseline {
+    char model[PROCESS_MODEL_SIZE], gpu_name[GPU_NAME_SIZE];
+    int gpus;                                        /* that one server works on */
+    struct baseline_band tokens_milli[SERVING_BINS]; /* per second, of one server */
+    struct baseline_band running_milli[SERVING_BINS], prompt_permille[SERVING_BINS], per_kilojoule_milli[SERVING_BINS];
+};
+struct serving_baselines {
+    size_t count;
+    struct serving_baseline list[SERVING_MODELS_MAX];
+};
+
 /* All GPUs of a host. */
 struct baselines {
     int64_t zone_ms; /* local time less UTC */
+    struct serving_baselines serving;
     size_t count;
     struct baseline list[GPU_MAX];
 };

@@ -47,6 +47,8 @@ static inline int baseline_bin(int64_t power_mw, int64_t limit_mw)
     return (int)(bin < 0 ? 0 : bin >= BASELINE_BINS ? BASELINE_BINS - 1 : bin);
 }
 
+/* Sorts them; so many days. */
+void baseline_band_of(int64_t *values, int days, struct baseline_band *ret);
 void baseline_add_level(struct baseline_learner *l, const struct baseline_row *row); /* of an idle GPU */
 void baseline_conclude_levels(const struct baseline_learner *l, struct baseline *ret);
 void baseline_judge_clock(const struct baseline *b, const struct gpu *gpu, struct usual *ret);

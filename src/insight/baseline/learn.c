@@ -214,6 +214,17 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void baseline_band_of(int64_t *values, int days, struct baseline_band *ret)
+{
+    *ret = (struct baseline_band){.days = days};
+    if (days < BASELINE_DAYS_NEEDED)
+        return;
+    qsort(values, (size_t)days, sizeof values[0], ascending);
+    ret->low = values[days / 10];
+    ret->typical = values[days / 2];
+    ret->high = values[days - 1 - days / 10];
+}
+
 /* offset: of a struct mean within struct day */
 static void band(const struct baseline_learner *l, size_t offset, struct baseline_band *ret)
 {
@@ -224,13 +235,7 @@ static void band(const struct baseline_learner *l, size_t offset, struct baselin
         if (m->minutes)
             values[n++] = mean_of(m);
     }
-    *ret = (struct baseline_band){.days = n};
-    if (n < BASELINE_DAYS_NEEDED)
-        return;
-    qsort(values, (size_t)n, sizeof values[0], ascending);
-    ret->low = values[n / 10];
-    ret->typical = values[n / 2];
-    ret->high = values[n - 1 - n / 10];
+    baseline_band_of(values, n, ret);
 }
 
 void baseline_conclude(struct baseline_learner *l, struct baseline *ret)

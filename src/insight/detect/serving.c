@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Model servers, by what they say themselves: a full KV cache while requests wait, requests that are interrupted, a queue, one that
- * has stopped answering, and one without requests.
+ * has stopped answering, one without requests, and one that is slower than it usually is.
  */
+#include <string.h>
+
 #include "base/cleanup.h"
+#include "insight/baseline/serving.h"
 #include "insight/detect/detect.h"
 #include "insight/facts/words.h"
 
@@ -66,6 +69,79 @@ static void find_unused(const struct facts *f, const struct process *p, const ch
             f->gpu->index, who, words_bytes(held, amount), words_duration(idle_ms(f, p), lasted));
 }
 
+/* ---- slower than usual ---- */
+
+/* How many processes of the model there are and how many servers they make, and the energy of all of them. */
+struct model_use {
+    int processes, servers;
+    int64_t energy_uj;
+    bool powered, alike; /* all of their power is known; all of their GPUs are the same */
+};
+
+static struct model_use use_of_model(const struct facts *f, const struct process *p)
+{
+    struct model_use u = {.powered = true, .alike = true};
+    for (size_t g = 0; g < f->now->gpu_count && g < f->recent->gpu_count; g++)
+        for (size_t i = 0; i < f->now->gpus[g].process_count; i++) {
+            const struct process *other = &f->now->gpus[g].processes[i];
+            struct recent_serving s;
+            if (strcmp(other->model, p->model) != 0)
+                continue;
+            const struct recent_share *share = recent_share_of(&f->recent->gpus[g], other);
+            u.processes++;
+            u.servers += other->requests_running.state == READING_OK;
+            u.powered &= share && recent_serving_of(share, &s) && s.powered_ms >= s.ms / 10 * 9;
+            u.alike &= strcmp(f->now->gpus[g].id.name, f->gpu->id.name) == 0;
+            u.energy_uj += u.powered ? s.energy_uj : 0;
+        }
+    return u;
+}
+
+/* The last minutes of this server, as the history has them. */
+static bool recent_row(const struct facts *f, const struct process *p, struct serving_row *ret)
+{
+    size_t position = (size_t)(f->gpu - f->now->gpus);
+    const struct recent_share *share =
+        f->recent && position < f->recent->gpu_count ? recent_share_of(&f->recent->gpus[position], p) : NULL;
+    struct recent_serving s;
+    if (!p->model[0] || !share || !recent_serving_of(share, &s) || !s.counted)
+        return false;
+    const struct model_use u = use_of_model(f, p);
+    if (!u.alike || !u.servers)
+        return false;
+    *ret = (struct serving_row){.at = f->now->taken_at,
+                                .model = p->model,
+                                .gpu_name = f->gpu->id.name,
+                                .gpus = u.processes / u.servers,
+                                .ms = s.ms,
+                                .busy_ms = s.busy_ms,
+                                .request_ms = s.request_ms,
+                                .generated_milli = s.generated * 1000,
+                                .prompt_milli = s.prompted ? reading_ok(s.prompt * 1000) : reading_absent(READING_UNSUPPORTED),
+                                .energy_uj = u.powered ? reading_ok(u.energy_uj / u.servers) : reading_absent(READING_UNSUPPORTED)};
+    return true;
+}
+
+static void find_slow(const struct facts *f, const struct process *p, const char *who, struct collection *c)
+{
+    struct serving_row row;
+    if (!f->serving || !f->serving->count || p->requests_running.state != READING_OK || !recent_row(f, p, &row))
+        return;
+    const struct serving_verdict v = serving_judge(f->serving, &row);
+    long long requests = words_whole(v.running_milli, 1000);
+    bool crawls = v.tokens_milli < v.usual_tokens_milli / 1000 * SERVING_CRAWLS_PERMILLE;
+    if (v.slow)
+        collect(c, f->gpu, FINDING_MODEL_SLOW, crawls ? SEVERITY_WARNING : SEVERITY_NOTICE, baseline_confidence(v.days), p->pid,
+                "GPU %d: %s generates %lld tokens/s for %lld request%s; %lld %s usual for this model here (%d days)", f->gpu->index,
+                who, words_whole(v.tokens_milli, 1000), requests, requests == 1 ? "" : "s", words_whole(v.usual_tokens_milli, 1000),
+                is(f), v.days);
+    else if (v.hungry)
+        collect(c, f->gpu, FINDING_MODEL_SLOW, SEVERITY_NOTICE, baseline_confidence(v.days), p->pid,
+                "GPU %d: %s generates %.2f tokens per joule for %lld request%s; %.2f %s usual for this model here (%d days)",
+                f->gpu->index, who, (double)v.per_kilojoule_milli.value / 1e6, requests, requests == 1 ? "" : "s",
+                (double)v.usual_per_kilojoule_milli.value / 1e6, is(f), v.days);
+}
+
 void detect_serving(const struct facts *f, struct collection *c)
 {
     char who[PROCESS_WORDS];
@@ -76,5 +152,6 @@ void detect_serving(const struct facts *f, struct collection *c)
         find_full_cache(f, p, who, c);
         find_queue(f, p, who, c);
         find_unused(f, p, who, c);
+        find_slow(f, p, who, c);
     }
 }

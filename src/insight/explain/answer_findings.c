@@ -51,6 +51,9 @@ static const struct {
     {FINDING_KV_CACHE_FULL, "Give its cache more memory (vLLM: --gpu-memory-utilization), limit the context (--max-model-len), or "
                             "start a second server: whirr fit"},
     {FINDING_REQUESTS_QUEUE, "Start a second server, or a smaller model, where there is room: whirr fit"},
+    {FINDING_MODEL_SLOW,
+     "Compare what limits it now and before: whirr why -v, whirr history; a lower power limit, heat, another program "
+     "on the GPU or new settings of the server may be the cause."},
     {FINDING_MODEL_UNUSED,
      "Let the guard unload it while nobody asks, and load it for the next request: idle_after of a worker, whirr "
      "guard run --idle-after 20m"},

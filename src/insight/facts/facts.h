@@ -10,6 +10,7 @@
 #include "model/snapshot.h"
 
 struct job_waits;
+struct serving_baselines;
 
 /* The past in ms. Heat of ended work fades as exp(-t / COOLING_MS). */
 enum { COOLING_MS = 120000, PAST_USEFUL_MS = 600000, CALM_LEAST_MS = 180000, STEADY_LEAST_MS = 300000 };
@@ -67,11 +68,12 @@ struct facts {
     bool divided;           /* into instances */
     struct workers workers;
     struct past_work past;
-    bool cpu_hot;                  /* and it shares its cooling with this GPU */
-    const struct process *loading; /* fills the memory right now; NULL: none */
-    const struct gpu *neighbor;    /* a working card in the same machine that is hotter; NULL none */
-    const struct job_waits *waits; /* ranks that wait for another one; NULL: not judged */
-    const struct verdict *verdict; /* once everything is found: claims of calm rest on it; NULL before */
+    bool cpu_hot;                            /* and it shares its cooling with this GPU */
+    const struct process *loading;           /* fills the memory right now; NULL: none */
+    const struct gpu *neighbor;              /* a working card in the same machine that is hotter; NULL none */
+    const struct serving_baselines *serving; /* how fast models are usually served; NULL: not known */
+    const struct job_waits *waits;           /* ranks that wait for another one; NULL: not judged */
+    const struct verdict *verdict;           /* once everything is found: claims of calm rest on it; NULL before */
 };
 
 void facts_collect(struct facts *f, const struct snapshot *now, const struct gpu *gpu, const struct recent *recent);

@@ -24,6 +24,7 @@ static void judge_gpu(const struct snapshot *now, const struct gpu *gpu, const s
     if (gpu->state == GPU_OK) {
         facts_collect(f, now, gpu, basis->past);
         f->over = basis->over;
+        f->serving = basis->usual ? &basis->usual->serving : NULL;
         part->activity = f->activity;
         rules_work(f, part);
         rules_idle(f, part);

@@ -22,6 +22,8 @@ static const struct migration migrations[] = {
          "ALTER TABLE process_minutes ADD COLUMN prompt_tokens @INT;"
          "ALTER TABLE process_hours ADD COLUMN generated_tokens @INT;"
          "ALTER TABLE process_hours ADD COLUMN prompt_tokens @INT;"},
+    {16, "ALTER TABLE process_minutes ADD COLUMN running_sum @INT;" /* requests that it was working on, and samples with any */
+         "ALTER TABLE process_minutes ADD COLUMN running_samples @INT;"},
     {0, NULL},
 };
 

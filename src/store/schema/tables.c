@@ -49,10 +49,12 @@ static const char tables[] =
     /* Which processes were on a GPU at a moment long ago is found without a look at all those that came later. */
     "CREATE INDEX processes_by_gpu ON processes (gpu_id, last_seen_ms, first_seen_ms);"
     /* limit_code: what limited it in most of the minute's samples, limit_samples: so many; NULL: that was not judged. Tokens: of a
-     * model server, beside the first of its processes; NULL: it did not say. */
+     * model server, beside the first of its processes; NULL: it did not say. running_sum: requests that it was working on, summed
+     * over the samples, running_samples: those with at least one. */
     "CREATE TABLE process_minutes (minute @INT NOT NULL, process_id @INT NOT NULL, samples @INT NOT NULL, memory_max_bytes @INT,"
     " memory_sum_bytes @INT NOT NULL, memory_count @INT NOT NULL, sm_sum_permille @INT NOT NULL, sm_count @INT NOT NULL,"
     " energy_mj @INT NOT NULL, limit_code TEXT, limit_samples @INT, generated_tokens @INT, prompt_tokens @INT,"
+    " running_sum @INT, running_samples @INT,"
     " PRIMARY KEY (minute, process_id)) @BY_MINUTE;"
     /* Bits: one for each minute of the hour. partial_minutes: where a process was there for part of a minute, "17:3/12" (minute,
      * its samples, the GPU's). limits: in which minutes it was limited by what, and its energy of them, "disk:7:1250". See

@@ -250,6 +250,7 @@ static int view_of_process_buckets(const struct schema *schema, bool hours, stru
     view_add(v, "prompt_tokens", "t.prompt_tokens");
     view_add(v, hours ? "hour" : "minute", hours ? "t.hour" : "t.minute");
     if (!hours) {
+        view_add(v, "requests_running", "CASE WHEN t.samples > 0 THEN 1.0 * t.running_sum / t.samples END");
         view_add(v, "limited_by", "t.limit_code");
         view_add(v, "limited_percent", "CASE WHEN t.samples > 0 THEN 100.0 * t.limit_samples / t.samples END");
     }

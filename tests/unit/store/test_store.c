@@ -275,6 +275,7 @@ static void tokens_are_kept_by_the_minute(void **state)
         struct snapshot *snapshot = with_process(&h, 4242, 77, 1 << 20, 500, 100000);
         struct process *p = &snapshot->gpus[0].processes[0];
         p->generated_tokens = counted[i] < 0 ? reading_absent(READING_PENDING) : reading_ok(counted[i]);
+        p->requests_running = i < 3 ? reading_absent(READING_PENDING) : reading_ok(i % 2 ? 6 : 0);
         if (i > 5) /* it is learned from the server, and later than its process */
             str_copy(p->model, sizeof p->model, STR("Qwen3-8B"));
         write_one(s, snapshot);
@@ -288,6 +289,9 @@ static void tokens_are_kept_by_the_minute(void **state)
     assert_int_equal(sql_i64("tokens.db", "SELECT COUNT(prompt_tokens) FROM process_minutes"), 0); /* not told: NULL, not 0 */
     assert_int_equal(sql_i64("tokens.db", "SELECT COUNT(*) FROM processes WHERE model = 'Qwen3-8B'"), 1);
     assert_int_equal(sql_i64("tokens.db", "SELECT SUM(generated_tokens) FROM process_stats_minute"), 450);
+    /* Of 11 samples that said it, 6 had six requests. */
+    assert_int_equal(sql_i64("tokens.db", "SELECT SUM(running_sum) FROM process_minutes"), 36);
+    assert_int_equal(sql_i64("tokens.db", "SELECT SUM(running_samples) FROM process_minutes"), 6);
 }
 
 static void joules_of_processes_add_up_to_those_of_the_card(void **state)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "host/identity.h"
+#include "insight/baseline/serving.h"
 
 static struct str behind(struct str line, size_t prefix)
 {
@@ -136,6 +137,46 @@ static bool set_evidence(struct process *p, struct str rest)
     return p->host->mount[0];
 }
 
+/* usually tokens_per_second 900 requests 12 tokens_per_joule 2 prompt_tokens 2.7 days 9: so many days of half an hour of it, of the
+ * model of the line above */
+static bool set_usual_serving(struct builder *b, const struct process *p, struct str rest)
+{
+    struct baselines *all = b->m->usual ? b->m->usual : (b->m->usual = calloc(1, sizeof *all));
+    double tokens = 0, requests = 1, per_joule = 0, prompt = 0, days = 0, number;
+    struct serving_learner *l = serving_learner_new(0);
+    struct str key, value;
+    while (all && l && str_word(&rest, &key)) {
+        double *to = str_is(key, "tokens_per_second")  ? &tokens
+                     : str_is(key, "requests")         ? &requests
+                     : str_is(key, "tokens_per_joule") ? &per_joule
+                     : str_is(key, "prompt_tokens")    ? &prompt
+                     : str_is(key, "days")             ? &days
+                                                       : NULL;
+        if (!to || !str_word(&rest, &value) || !str_to_double(value, &number))
+            return serving_learner_free(l), false;
+        *to = number;
+    }
+    for (int i = 0; all && l && i < (int)days * 30; i++) {
+        int64_t back_ms = ((int64_t)days - i / 30) * INT64_C(86400000);
+        serving_learn(l, &(struct serving_row){.at = {b->m->now->taken_at.ms - back_ms + i % 30 * 60000},
+                                               .model = p->model,
+                                               .gpu_name = b->gpu->id.name,
+                                               .gpus = 1,
+                                               .ms = 60000,
+                                               .busy_ms = 60000,
+                                               .request_ms = llround(60000 * requests),
+                                               .generated_milli = llround(60000 * tokens),
+                                               .prompt_milli = prompt > 0 ? reading_ok(llround(60000 * tokens * prompt))
+                                                                          : reading_absent(READING_UNSUPPORTED),
+                                               .energy_uj = per_joule > 0 ? reading_ok(llround(60 * tokens / per_joule * 1e6))
+                                                                          : reading_absent(READING_UNSUPPORTED)});
+    }
+    if (all && l)
+        serving_conclude(l, &all->serving);
+    serving_learner_free(l);
+    return all && l;
+}
+
 static bool set_process_fact(struct builder *b, struct str key, struct str value)
 {
     struct process *p = b->process;
@@ -159,6 +200,8 @@ static bool set_process_fact(struct builder *b, struct str key, struct str value
         p->world_size = reading_ok(ms);
     else if (str_is(key, "evidence"))
         return set_evidence(p, value);
+    else if (str_is(key, "usually"))
+        return set_usual_serving(b, p, value);
     else if (str_is(key, "outside"))
         p->visible = false;
     else if (str_is(key, "parent") && str_to_i64(value, &ms))
