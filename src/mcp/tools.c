@@ -131,7 +131,8 @@ const struct mcp_tool mcp_tools[] = {
              .head = "hidden:i",
              .rows = "processes",
              .fields = "gpu_index:i simulated:x pid:i short_name:t user:t type:s memory_mb:n utilization_percent:n power_watts:n "
-                       "tokens_per_second:n activity:s model:t container_name:t job:t started_at:s"})},
+                       "tokens_per_second:n requests_running:i requests_waiting:i kv_cache_percent:n activity:s model:t "
+                       "container_name:t job:t started_at:s"})},
     {"health", "Health of the GPUs",
      "Whether the GPUs are well: errors of memory, links, driver and heat, the reason and what to do.", INPUTS(&gpu),
      SHAPES({.command = "health",
@@ -160,7 +161,7 @@ const struct mcp_tool mcp_tools[] = {
              .list = "rows",
              .fields =
                  "kind:s name:t words:s hours:n busy_hours:n memory_gib_hours:n idle_gib_hours:n processes:i energy_kwh:n cost:n "
-                 "share_percent:n"},
+                 "share_percent:n generated_tokens:i prompt_tokens:i tokens_per_joule:n cost_per_million_tokens:n"},
             {.command = "report",
              .path = "/api/report",
              .head = "since:s until:s answer:t simulated:x currency:s totals:o missing_seconds:n",

@@ -25,6 +25,21 @@ static void draw_details_put(struct leaf *l, const char *label, const char *text
     l->line += canvas_wrap(&l->canvas, LABEL, l->line, l->canvas.width - LABEL, 0, TINT_PLAIN, text);
 }
 
+/* Of a model server, what it says of itself. */
+static void put_serving(struct leaf *l, const struct process *p)
+{
+    char text[SERVING_WORDS], tokens[96];
+    int64_t rate, power;
+    draw_details_put(l, "Requests", show_requests(text, p));
+    if (reading_get(p->tokens_milli, &rate)) {
+        size_t len = (size_t)snprintf(tokens, sizeof tokens, "%.1f tokens/s", (double)rate / 1000);
+        if (reading_get(p->power_mw, &power) && power > 0)
+            snprintf(tokens + len, sizeof tokens - len, ", %.2g per joule of this process", (double)rate / (double)power);
+        draw_details_put(l, "Tokens", tokens);
+    }
+    draw_details_put(l, "Answers", show_answering(text, p));
+}
+
 static void put_numbers(struct leaf *l, const struct page *page, const struct process *p)
 {
     char text[256], a[NUMBER_SIZE], b[NUMBER_SIZE], c[NUMBER_SIZE];
@@ -44,6 +59,7 @@ static void put_numbers(struct leaf *l, const struct page *page, const struct pr
     }
     show_watts(c, page, p->power_mw);
     draw_details_put(l, "Power", c);
+    put_serving(l, p);
 }
 
 /* From the daemon's history, else since it was first seen here. */

@@ -530,6 +530,26 @@ test(
   },
 );
 
+test("a model server shows what it says of itself, in place", { skip }, async (t) => {
+  const d = new Daemon();
+  t.after(() => d.remove());
+  await d.start("sim:scenario=kv-full");
+  const page = await visit(t, d.url);
+  const told = page.locator("#processes tr.serving");
+  await told.getByText("mistralai/Mistral-7B-Instruct-v0.3").waitFor();
+  for (const words of [
+    /Requests \d+ running, \d+ waiting/,
+    /KV cache 9\d%/,
+    /First token \d.* s/,
+    /Tokens per joule \d/,
+  ])
+    assert.match((await told.innerText()).replace(/\s+/g, " "), words);
+  await page.locator("#processes .chip").getByText("KV cache full").waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  const box = await told.boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= 390, `on a phone it has its width: ${JSON.stringify(box)}`);
+});
+
 test("the keyboard is enough", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=4,scenario=mixed");
   const page = await visit(t, d.url);

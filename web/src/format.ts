@@ -61,6 +61,12 @@ export function duration(seconds: number): string {
 
 const two = (n: number) => String(n).padStart(2, "0");
 
+/** A short time: "39 ms", "4.2 s". */
+export function brief(seconds: number): string {
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
+  return `${seconds < 9.95 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+}
+
 /** Local time, with the date only where it is not today's. */
 export function clock(ms: number, now = Date.now(), seconds = false): string {
   const t = new Date(ms);

@@ -7,7 +7,7 @@ import { memo } from "./memo";
 import { levelOf } from "./level";
 import { limitWords } from "./limit";
 import { sparkline } from "./model";
-import { byWeight, filtered, grouped, type GroupKey, type Row, rows, sorted, type SortKey } from "./rows";
+import { byWeight, filtered, grouped, type GroupKey, type Row, rows, serving, sorted, type SortKey } from "./rows";
 import { Bar, Choice, Mark, Scroll, Search, Section, SortHead, useNarrow, value } from "./parts";
 import * as ring from "./ring";
 import { useSlice } from "./slice";
@@ -35,6 +35,12 @@ const WORDS: Record<string, string> = {
   vram_full_soon: "VRAM growing",
   context_held: "holds VRAM, idle",
   vram_held: "holds VRAM, idle",
+  kv_cache_full: "KV cache full",
+  preemptions: "requests interrupted",
+  requests_queue: "requests wait",
+  server_silent: "not answering",
+  model_slow: "slower than usual",
+  model_unused: "no requests",
 };
 
 const limitTitle = (r: Row) =>
@@ -76,8 +82,26 @@ function Spark({ gpu, pid, now }: { gpu: number; pid: number; now: number }) {
   );
 }
 
+/** Of a model server, below its row: the model, and what it says of itself. */
+function Serving({ r, told, columns }: { r: Row; told: [string, string][]; columns: number }) {
+  return (
+    <tr class="serving">
+      <td />
+      <td colSpan={columns - 1} data-name="">
+        {r.model && <b>{r.model}</b>}
+        {told.map(([name, words]) => (
+          <span key={name}>
+            <span class="dim">{name}</span> {words}
+          </span>
+        ))}
+      </td>
+    </tr>
+  );
+}
+
 interface LineProps {
   r: Row;
+  told: [string, string][];
   now: number;
   life?: Life;
   finding?: Finding;
@@ -156,9 +180,10 @@ function Why1({
 }
 
 const Line = memo(
-  function Line({ r, now, life, finding, total, open, tokens, why, then }: LineProps) {
+  function Line({ r, told, now, life, finding, total, open, tokens, why, then }: LineProps) {
     const age = r.started_at ? (now - Date.parse(r.started_at)) / 1000 : null;
-    const who = [r.user, r.container].filter(Boolean).join(", ");
+    const who = [r.user, r.container].filter(Boolean).join(", "),
+      columns = tokens ? 10 : 9;
     return (
       <>
         <tr class={open ? "open" : ""}>
@@ -208,7 +233,8 @@ const Line = memo(
             {age == null ? DASH : duration(age)}
           </td>
         </tr>
-        {open && <Why1 r={r} why={why} finding={finding} then={then} columns={tokens ? 10 : 9} />}
+        {told.length > 0 && <Serving r={r} told={told} columns={columns} />}
+        {open && <Why1 r={r} why={why} finding={finding} then={then} columns={columns} />}
       </>
     );
   },
@@ -220,6 +246,7 @@ const Line = memo(
     a.tokens === b.tokens &&
     a.total === b.total &&
     JSON.stringify(a.r) === JSON.stringify(b.r) &&
+    JSON.stringify(a.told) === JSON.stringify(b.told) &&
     Math.floor(a.now / 5e3) === Math.floor(b.now / 5e3),
 );
 
@@ -368,6 +395,7 @@ function List({
                 <Line
                   key={`${r.gpu}-${r.pid}`}
                   r={r}
+                  told={serving(r, every)}
                   now={now}
                   life={lived.get(`${r.gpu}-${r.pid}`)}
                   finding={found.get(r.pid)}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes as rows of a table: sorted, filtered, in groups. Nothing here touches the document.
+import { brief, percent } from "./format";
 import { levelOf, RANK } from "./level";
 import { sum } from "./model";
 import type { Finding, Gpu, Num, Process } from "./types";
@@ -107,4 +108,38 @@ export function grouped(list: Row[], key: Exclude<GroupKey, "">): Group[] {
       power_watts: of(rows, "power_watts"),
     }))
     .sort((a, b) => (b.memory_mb ?? -1) - (a.memory_mb ?? -1));
+}
+
+/** Tokens for each joule of all processes of the model; null where a power or every rate is not known. */
+export function tokensPerJoule(r: Row, list: Row[]): Num {
+  if (r.tokens_per_second == null) return null;
+  const same = r.model ? list.filter((other) => other.model === r.model) : [r];
+  if (same.some((other) => other.power_watts == null)) return null;
+  const watts = sum(same.map((other) => other.power_watts)) ?? 0,
+    tokens = sum(same.map((other) => other.tokens_per_second)) ?? 0;
+  return watts > 0 ? tokens / watts : null;
+}
+
+/** What a model server says of itself, as names and words; empty for all others. What it does not say is left out. */
+export function serving(r: Row, list: Row[]): [string, string][] {
+  const perJoule = tokensPerJoule(r, list),
+    requests = [
+      r.requests_running == null ? "" : `${r.requests_running} running`,
+      r.requests_waiting == null ? "" : `${r.requests_waiting} waiting`,
+    ].filter(Boolean);
+  const told: [string, string | null][] = [
+    ["Requests", requests.join(", ") || null],
+    ["KV cache", r.kv_cache_percent == null ? null : percent(r.kv_cache_percent)],
+    ["First token", r.time_to_first_token_seconds == null ? null : brief(r.time_to_first_token_seconds)],
+    ["Per token", r.time_per_token_seconds == null ? null : brief(r.time_per_token_seconds)],
+    ["Tokens per joule", perJoule ? perJoule.toPrecision(2) : null],
+    ["Prompt tokens/s", r.prompt_tokens_per_second == null ? null : `${Math.round(r.prompt_tokens_per_second)}`],
+    ["Prefix cache", r.prefix_cache_hit_percent == null ? null : percent(r.prefix_cache_hit_percent)],
+    [
+      "Preempted",
+      r.preemptions_per_second ? `${Math.max(1, Math.round(r.preemptions_per_second * 60))} a minute` : null,
+    ],
+    ["Images queued", r.image_jobs == null ? null : `${r.image_jobs}`],
+  ];
+  return told.filter((f): f is [string, string] => f[1] != null);
 }

@@ -20,7 +20,16 @@ export interface Process {
   world_size?: number | null;
   model?: string | null;
   started_at?: string | null;
-  tokens_per_second?: Num;
+  tokens_per_second?: Num; // from here on what a model server says of itself
+  prompt_tokens_per_second?: Num;
+  time_to_first_token_seconds?: Num;
+  time_per_token_seconds?: Num;
+  requests_running?: Num;
+  requests_waiting?: Num;
+  kv_cache_percent?: Num;
+  prefix_cache_hit_percent?: Num;
+  preemptions_per_second?: Num;
+  image_jobs?: Num;
   limit?: Limit | null;
   absent?: Record<string, string>;
 }

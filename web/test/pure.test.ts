@@ -21,7 +21,7 @@ import { lanes, limitBands, limitLanes } from "../src/lanes";
 import { advice, backoff, merge, nearest, sparkline, timeLeft } from "../src/model";
 import { gpusAt, healthAt, pastAt } from "../src/moment";
 import { readPlace, writePlace } from "../src/place";
-import { filtered, grouped, type Row, sorted } from "../src/rows";
+import { filtered, grouped, type Row, serving, sorted, tokensPerJoule } from "../src/rows";
 import {
   type FleetHost,
   fitting,
@@ -263,6 +263,36 @@ test("processes are sorted, and unknown values stay below", () => {
     sorted(list, "memory_mb", false).map((r) => r.pid),
     [1, 3, 2],
   );
+});
+
+test("a model server says what it says of itself, and nothing else", () => {
+  const plain = { gpu: 0, pid: 1, name: "x", user: null, memory_mb: 1, utilization_percent: 1, container: null } as Row;
+  assert.deepEqual(serving(plain, [plain]), []);
+  const vllm = {
+    ...plain,
+    model: "m",
+    power_watts: 200,
+    tokens_per_second: 900,
+    requests_running: 12,
+    requests_waiting: 0,
+    kv_cache_percent: 98.4,
+    time_to_first_token_seconds: 4.21,
+    time_per_token_seconds: 0.0386,
+    preemptions_per_second: 0,
+    image_jobs: null,
+  };
+  assert.deepEqual(serving(vllm, [vllm]), [
+    ["Requests", "12 running, 0 waiting"],
+    ["KV cache", "98%"],
+    ["First token", "4.2 s"],
+    ["Per token", "39 ms"],
+    ["Tokens per joule", "4.5"],
+  ]);
+  // A second worker of the same model uses energy, too; where its power is not known, nothing is.
+  const worker = { ...plain, pid: 2, gpu: 1, model: "m", power_watts: 100 };
+  assert.equal(tokensPerJoule(vllm, [vllm, worker, plain]), 3);
+  assert.equal(tokensPerJoule(vllm, [vllm, { ...worker, power_watts: null }]), null);
+  assert.deepEqual(serving({ ...plain, image_jobs: 3 }, []), [["Images queued", "3"]]);
 });
 
 test("processes are filtered by words and by fields, and grouped", () => {

@@ -3,10 +3,12 @@
  */
 #include "format/table/page.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 
 /* Only the 16 colours that every terminal theme chooses itself, so that light backgrounds stay readable. */
 static const char *const inks[] = {
@@ -192,4 +194,59 @@ void page_wrap(struct buf *out, const struct page *page, enum ink ink, const cha
     }
     end_ink(out, page, ink);
     buf_char(out, '\n');
+}
+
+static void page_add(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Behind a comma, where there is something before it. */
+static void page_add(char *text, const char *format, ...)
+{
+    size_t len = strlen(text);
+    va_list args;
+    if (len)
+        len += (size_t)snprintf(text + len, SERVING_WORDS - len, ", ");
+    va_start(args, format);
+    if (len < SERVING_WORDS)
+        vsnprintf(text + len, SERVING_WORDS - len, format, args);
+    va_end(args);
+}
+
+const char *show_requests(char text[SERVING_WORDS], const struct process *p)
+{
+    int64_t value;
+    text[0] = '\0';
+    if (reading_get(p->requests_running, &value))
+        page_add(text, "%lld request%s running", (long long)value, value == 1 ? "" : "s");
+    if (reading_get(p->requests_waiting, &value))
+        page_add(text, text[0] ? "%lld waiting" : "%lld requests waiting", (long long)value);
+    if (reading_get(p->kv_cache_permille, &value))
+        page_add(text, "KV cache %lld%%", words_whole(value, 10));
+    if (reading_get(p->image_jobs, &value))
+        page_add(text, "%lld image job%s", (long long)value, value == 1 ? "" : "s");
+    return text;
+}
+
+static void page_add_time(char *text, const char *before, struct reading us, const char *behind)
+{
+    int64_t value;
+    if (!reading_get(us, &value))
+        return;
+    double seconds = (double)value / 1e6;
+    bool short_one = seconds < 1;
+    page_add(text, "%s%.*f %s%s", before, !short_one, short_one ? seconds * 1000 : seconds, short_one ? "ms" : "s", behind);
+}
+
+const char *show_answering(char text[SERVING_WORDS], const struct process *p)
+{
+    int64_t value;
+    text[0] = '\0';
+    page_add_time(text, "first token ", p->first_token_us, "");
+    page_add_time(text, "", p->token_time_us, " per token");
+    if (reading_get(p->prompt_milli, &value))
+        page_add(text, "%lld prompt tokens/s", words_whole(value, 1000));
+    if (reading_get(p->prefix_permille, &value))
+        page_add(text, "%lld%% of prompts cached", words_whole(value, 10));
+    if (reading_get(p->preempted_milli, &value) && value > 0)
+        page_add(text, "%.0f requests a minute interrupted", (double)value * 0.06);
+    return text;
 }

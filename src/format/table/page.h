@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "model/finding.h"
+#include "model/process.h"
 #include "model/reading.h"
 
 struct page {
@@ -68,5 +69,10 @@ void show_energy(char text[NUMBER_SIZE], const struct page *page, struct reading
 void show_rate(char text[NUMBER_SIZE], const struct page *page, struct reading bytes_per_s); /* "1.2 MiB/s" */
 /* "17.6/24.0 GiB", in the unit of the second. */
 void show_bytes_of(char text[NUMBER_SIZE], const struct page *page, struct reading used, struct reading total);
+/* What a model server says of itself: "24 requests running, 9 waiting, KV cache 98%"; "" where it says nothing of these. */
+enum { SERVING_WORDS = 160 };
+const char *show_requests(char text[SERVING_WORDS], const struct process *p);
+/* "first token 4.2 s, 39 ms per token, 1500 prompt tokens/s, 40% of prompts cached, 22 requests a minute interrupted" */
+const char *show_answering(char text[SERVING_WORDS], const struct process *p);
 void show_age(char text[NUMBER_SIZE], const struct page *page,
               int64_t ms); /* "40s", "12m", "3h 7m", "5d 4h"; negative: not known */

@@ -2,6 +2,7 @@
  * Processes as a table: one row for each (process, GPU).
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "format/table/grid.h"
@@ -38,14 +39,19 @@ static const char *what(const struct process *p)
     return p->visible ? "" : "(not visible in this PID namespace)";
 }
 
-/* "Qwen3-8B, 85 tok/s" */
+/* "Qwen3-8B, 85 tok/s, 8 requests running, 2 waiting, KV cache 41%" */
 static const char *model_words(char *text, size_t size, const struct process *p)
 {
     double tokens = (double)p->tokens_milli.value / 1000;
+    char requests[SERVING_WORDS];
+    size_t len;
     if (p->tokens_milli.state == READING_OK)
         snprintf(text, size, tokens < 10 ? "%s%s%.1f tok/s" : "%s%s%.0f tok/s", p->model, p->model[0] ? ", " : "", tokens);
     else
         snprintf(text, size, "%s", p->model);
+    len = strlen(text);
+    if (show_requests(requests, p)[0])
+        snprintf(text + len, size - len, "%s%s", len ? ", " : "", requests);
     return text;
 }
 
@@ -81,7 +87,7 @@ static void ps_add_row(struct grid *g, const struct page *page, const struct pro
     add_words(g, page, process_rank_words(p, rank));
     add_words(g, page, p->lease);
     add_words(g, page, p->limit.code == LIMIT_UNJUDGED ? "" : limit_doing(p->limit.code));
-    char model[PROCESS_MODEL_SIZE + 32];
+    char model[PROCESS_MODEL_SIZE + SERVING_WORDS + 32];
     add_words(g, page, model_words(model, sizeof model, p));
     add_words(g, page, process_title(p));
     add_words(g, page, what(p));

@@ -57,7 +57,7 @@ static void the_documentation_tells_of_every_older_name(void **state)
     assert_int_equal(file_read_all(&env, path, &text), 0);
     for (size_t i = 0; (old = config_old_alert(i)); i++) {
         config_old_alert_text(old, codes, sizeof codes);
-        snprintf(row, sizeof row, "| `%s` | %s |", old, codes);
+        snprintf(row, sizeof row, "- `%s`: %s\n", old, codes);
         if (!strstr(text.at, row))
             fail_msg("docs/alerts.md lacks: %s", row);
     }

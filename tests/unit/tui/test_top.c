@@ -692,6 +692,25 @@ static void test_details_have_energy_and_cost(void **state)
     close_view(&v);
 }
 
+static void test_details_have_what_a_model_server_says(void **state)
+{
+    (void)state;
+    struct view v;
+    open_view(&v, "gpus=1,scenario=kv-full", 160, 50, true);
+    assert_shows(&v, "TOK/S");
+    keys(&v, "d");
+    assert_shows(&v, "requests running, ");
+    assert_shows(&v, " waiting, KV cache 9");
+    assert_shows(&v, " tokens/s");
+    assert_shows(&v, "Answers      first token ");
+    close_view(&v);
+    open_view(&v, "gpus=1,scenario=training", 160, 50, true);
+    keys(&v, "d");
+    assert_hides(&v, "Answers");
+    assert_hides(&v, "Requests");
+    close_view(&v);
+}
+
 static void test_the_keys_at_the_bottom_are_those_of_the_view(void **state)
 {
     (void)state;
@@ -975,6 +994,7 @@ int main(void)
         TEST(test_advice_is_whole_at_every_width),
         TEST(test_events_are_marked_and_visited),
         TEST(test_details_have_energy_and_cost),
+        TEST(test_details_have_what_a_model_server_says),
         TEST(test_the_keys_at_the_bottom_are_those_of_the_view),
         TEST(test_who_only_holds_memory_is_dim_and_says_how_long),
         TEST(test_clicks_hit_what_is_drawn),
