@@ -76,7 +76,10 @@ static int fleet_render(struct cli *cli, struct session *session, struct buf *ou
 {
     (void)session;
     struct fleet f;
-    const struct fleet_place place = {.env = &cli->env, .url = fleet_url(cli), .timeout_ms = FLEET_TIMEOUT_MS};
+    const struct fleet_place place = {.env = &cli->env,
+                                      .url = fleet_url(cli),
+                                      .timeout_ms = FLEET_TIMEOUT_MS,
+                                      .settings = cli->settings ? &cli->settings->fleet : NULL};
     if (asked == FLEET_REPORT)
         return render_bill(cli, &place, out, err);
     int rc = fleet_fetch(&place, wants(cli), &f, err);

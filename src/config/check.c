@@ -2,6 +2,7 @@
  * What must hold between settings: profiles, required ones, names that must exist.
  */
 #include "base/cleanup.h"
+#include "config/host_range.h"
 #include "config/schema.h"
 
 /* What a profile sets. A mandatory one cannot be set otherwise; the others can, with a warning. */
@@ -239,6 +240,16 @@ static void check_metrics(const struct config *config, struct config_problems *p
                         m->labels.pairs[i].key);
 }
 
+static void check_fleet(const struct config *config, struct config_problems *problems)
+{
+    struct host_range range;
+    for (size_t i = 0; i < config->fleet.expect.count; i++)
+        if (!host_range_parse(str_from(config->fleet.expect.items[i]), &range))
+            problem_add(problems, false, config_origin_of(&config->fleet.entry, "fleet", "expect"),
+                        "fleet.expect: invalid entry '%s'; expected like \"gpu[001-128]=8\", \"dgx7=8\" or \"*=8\"",
+                        config->fleet.expect.items[i]);
+}
+
 static bool listens_on_loopback(const struct config_server *server)
 {
     struct str_place place;
@@ -258,6 +269,7 @@ void config_check(const struct config *config, struct config_problems *problems)
     check_releases(config, problems);
     check_metrics(config, problems);
     check_serving(config, problems);
+    check_fleet(config, problems);
 
     const struct config_server *server = &config->server;
     if (!server->tls_certificate[0] != !server->tls_key[0])

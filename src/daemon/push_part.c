@@ -12,6 +12,7 @@
 #include "config/places.h"
 #include "daemon/part.h"
 #include "format/json/json.h"
+#include "format/json/reading.h"
 #include "format/prometheus/prometheus.h"
 #include "push/sender.h"
 #include "serve/data/data.h"
@@ -214,6 +215,24 @@ static double bytes(const struct push_stats *s)
     return (double)s->queue.bytes;
 }
 
+/* Where the other side says what time it is. */
+static void clock_series(struct buf *out, const struct push_part *p)
+{
+    bool headed = false;
+    for (size_t i = 0; i < p->count; i++) {
+        struct push_stats stats;
+        push_sender_stats(p->list[i].sender, &stats);
+        if (stats.clock_ahead_ms.state != READING_OK)
+            continue;
+        prometheus_head_once(out, &headed, "whirr_push_clock_ahead_seconds", "gauge",
+                             "How far this host's clock is ahead of the receiver's; negative: behind it");
+        buf_text(out, "whirr_push_clock_ahead_seconds{");
+        prometheus_label(out, true, "push", stats.name);
+        buf_char(out, '}');
+        prometheus_value(out, (double)stats.clock_ahead_ms.value / MS_PER_S);
+    }
+}
+
 static void push_part_metrics(void *part, const struct snapshot *s, struct buf *out)
 {
     const struct push_part *p = part;
@@ -226,6 +245,7 @@ static void push_part_metrics(void *part, const struct snapshot *s, struct buf *
     push_part_series(out, p, "whirr_push_samples_lost_total", "counter", "Samples that found no room in the queue", lost);
     push_part_series(out, p, "whirr_push_samples_waiting", "gauge", "Samples that wait to be sent", waiting);
     push_part_series(out, p, "whirr_push_queue_bytes", "gauge", "Size of the requests that wait to be sent", bytes);
+    clock_series(out, p);
 }
 
 static void health(void *part, struct json_writer *j)
@@ -240,13 +260,14 @@ static void health(void *part, struct json_writer *j)
         push_sender_stats(p->list[i].sender, &s);
         jw_object(j);
         jw_key_text(j, "name", s.name);
-        jw_key_text(j, "state", s.failing ? "retrying" : "ok");
+        jw_key_text(j, "state", s.failing ? "retrying" : s.refusing ? "refused" : "ok");
         jw_key_int(j, "samples_sent", (int64_t)s.sent_samples);
         jw_key_int(j, "samples_refused", (int64_t)s.refused_samples);
         jw_key_int(j, "samples_lost", (int64_t)s.lost_samples);
         jw_key_int(j, "samples_waiting", (int64_t)s.queue.samples);
         jw_key_int(j, "queue_bytes", s.queue.bytes);
         json_time(j, "last_sent_at", s.last_sent_at);
+        json_key_reading(j, "clock_ahead_seconds", s.clock_ahead_ms, 1e-3);
         json_words(j, "message", s.last_error);
         jw_end(j);
     }
@@ -260,7 +281,7 @@ static bool is_degraded(void *part)
     for (size_t i = 0; i < p->count; i++) {
         struct push_stats s;
         push_sender_stats(p->list[i].sender, &s);
-        if (s.failing)
+        if (s.failing || s.refusing)
             return true;
     }
     return false;

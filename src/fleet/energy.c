@@ -23,9 +23,12 @@ static void write_question(const struct fleet_bill *bill, char *text, size_t siz
     int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), least_s = MAX_OF(span_s / STEPS_LEAST, (int64_t)1);
     int64_t step_s = MAX_OF(span_s / STEPS_MAX, MIN_OF(least_s, (int64_t)STEP_S));
     if (bill->by == FLEET_BY_NONE || bill->by == FLEET_BY_HOST)
-        snprintf(text, size, "sum by (host) (increase(gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s]))", span_s);
+        snprintf(text, size,
+                 "sum by (host) (max by (host,gpu,uuid) (increase(gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s])))", span_s);
     else
-        snprintf(text, size, "sum by (%s) (sum_over_time(gpu_process_power_watts[%" PRId64 "s:%" PRId64 "s])) * %" PRId64,
+        snprintf(text, size,
+                 "sum by (%s) (max without (job,instance) (sum_over_time(gpu_process_power_watts[%" PRId64 "s:%" PRId64
+                 "s]))) * %" PRId64,
                  fleet_by_words[bill->by].label, span_s, step_s, step_s);
 }
 

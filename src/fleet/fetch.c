@@ -10,11 +10,14 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "config/config.h"
 #include "fleet/fleet.h"
+#include "fleet/silence.h"
 #include "fleet/vector.h"
 #include "net/http.h"
+#include "net/peer.h"
 
-enum { URL_SIZE = 4096 };
+enum { URL_SIZE = 16384 };
 
 enum fleet_question {
     FLEET_GPUS,
@@ -26,7 +29,8 @@ enum fleet_question {
     FLEET_TEMP,
     FLEET_POWER,
     FLEET_FINDINGS,
-    FLEET_VANISHED,
+    FLEET_HERE,
+    FLEET_SEEN,
     FLEET_DOWN,
     FLEET_PROCESS_MEMORY,
     FLEET_PROCESS_UTIL,
@@ -38,13 +42,11 @@ enum fleet_question {
 /* Labels that are not needed are most of an answer: without them it is a third as long. One question a name, because a database has
  * to merge what it finds under several. */
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
-/* Hosts that were there: one series a host, at a few moments of the last week, so that no range of samples has to be read. */
-#define HOSTS_AT(offset) "max by (host,instance) (whirr_build_info" offset ")"
-#define VANISHED                                                                                             \
-    "(" HOSTS_AT(" offset 10m") " or " HOSTS_AT(" offset 1h") " or " HOSTS_AT(" offset 6h") " or " HOSTS_AT( \
-        " offset 1d") " or " HOSTS_AT(" offset 3d") " or " HOSTS_AT(" offset 7d") ") unless on (host,instance) " HOSTS_AT("")
-#define PROCESS_LABELS "host,instance,gpu,mig_uuid,process,user,container,namespace,pod,hpc_job"
-#define OF_A_PROCESS(series) "sum by (" PROCESS_LABELS ") (" series "{process!=\"(unattributed)\"})"
+/* Hosts that were there, where a database does not list series. */
+#define SEEN "count by (host,instance) (present_over_time(whirr_build_info[1d]))"
+#define PROCESS_LABELS "host,instance,gpu,uuid,mig_uuid,process,user,container,namespace,pod,hpc_job"
+/* Processes of one group are added up; the same group, scraped twice under one address, is not. */
+#define OF_A_PROCESS(series) "max by (" PROCESS_LABELS ") (sum without (pid) (" series "{process!=\"(unattributed)\"}))"
 
 static const struct {
     const char *query;
@@ -59,8 +61,9 @@ static const struct {
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
     [FLEET_FINDINGS] = {"max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (whirr_finding)", FLEET_WANT_GPUS},
-    /* Hosts that push have no `up`; of those that are scraped, the first answer has the names. */
-    [FLEET_VANISHED] = {VANISHED, FLEET_WANT_HOSTS},
+    /* Hosts that push have no `up`, and those that are scraped have no name once they are down. */
+    [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_HOSTS},
+    [FLEET_SEEN] = {SEEN, FLEET_WANT_HOSTS},
     [FLEET_DOWN] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},
     [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_UTIL] = {OF_A_PROCESS("gpu_process_utilization_percent"), FLEET_WANT_PROCESSES},
@@ -73,74 +76,11 @@ static void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-/* Where `host` is not set, the target's address has to do. */
-static const char *host_of(const struct vector_row *row)
-{
-    const char *host = vector_label(row, "host");
-    return host[0] ? host : vector_label(row, "instance");
-}
-
-static uint64_t mix(uint64_t h, const char *text)
-{
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 1099511628211ULL;
-    return (h ^ 0xff) * 1099511628211ULL;
-}
-
-static uint64_t fetch_hash(const char *host, const char *gpu, const char *uuid)
-{
-    return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
-}
-
-struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char *gpu, const char *uuid)
-{
-    if (!f->slot_count)
-        return NULL;
-    for (size_t s = fetch_hash(host, gpu, uuid) & (f->slot_count - 1); f->slots[s]; s = (s + 1) & (f->slot_count - 1)) {
-        struct fleet_gpu *g = &f->gpus[f->slots[s] - 1];
-        if (strcmp(g->host, host) == 0 && strcmp(g->gpu, gpu) == 0 && strcmp(g->uuid, uuid) == 0)
-            return g;
-    }
-    return NULL;
-}
-
 static struct fleet_gpu *fetch_find(const struct fleet *f, const struct vector_row *row)
 {
     char host[HOST_NAME_SIZE];
-    str_copy_clean(host, sizeof host, str_from(host_of(row)));
+    str_copy_clean(host, sizeof host, str_from(silence_host_of(row)));
     return fleet_find(f, host, vector_label(row, "gpu"), vector_label(row, "uuid"));
-}
-
-static int natural(const char *a, const char *b)
-{
-    return strverscmp(a, b);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct fleet_gpu *x = a, *y = b;
-    int order = natural(x->host, y->host);
-    order = order ? order : natural(x->gpu, y->gpu);
-    return order ? order : strcmp(x->uuid, y->uuid);
-}
-
-int fleet_index(struct fleet *f)
-{
-    f->slot_count = 64;
-    while (f->slot_count < 2 * f->gpu_count)
-        f->slot_count *= 2;
-    f->slots = calloc(f->slot_count, sizeof *f->slots);
-    if (!f->slots)
-        return -ENOMEM;
-    if (f->gpu_count)
-        qsort(f->gpus, f->gpu_count, sizeof *f->gpus, by_place);
-    for (size_t i = 0; i < f->gpu_count; i++) {
-        size_t s = fetch_hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
-        while (f->slots[s])
-            s = (s + 1) & (f->slot_count - 1);
-        f->slots[s] = (uint32_t)i + 1;
-    }
-    return 0;
 }
 
 static void copy(char *to, size_t size, const char *text)
@@ -151,6 +91,7 @@ static void copy(char *to, size_t size, const char *text)
 /* What an answer is taken into. */
 struct taking {
     struct fleet *fleet;
+    struct fleet_silence silence;
     enum fleet_question question;
     size_t gpu_capacity, process_capacity;
 };
@@ -162,10 +103,11 @@ static int take_gpu(struct taking *t, const struct vector_row *row)
         return -ENOMEM;
     struct fleet_gpu *g = &f->gpus[f->gpu_count++];
     *g = (struct fleet_gpu){.up = row->value != 0};
-    copy(g->host, sizeof g->host, host_of(row));
+    copy(g->host, sizeof g->host, silence_host_of(row));
     copy(g->gpu, sizeof g->gpu, vector_label(row, "gpu"));
     copy(g->uuid, sizeof g->uuid, vector_label(row, "uuid"));
     copy(g->name, sizeof g->name, vector_label(row, "name"));
+    copy(g->instance, sizeof g->instance, vector_label(row, "instance"));
     return 0;
 }
 
@@ -188,13 +130,6 @@ static void take_reading(struct fleet_gpu *g, enum fleet_question question, doub
     }
 }
 
-static bool same_process(const struct fleet_process *a, const struct fleet_process *b)
-{
-    return strcmp(a->host, b->host) == 0 && strcmp(a->gpu, b->gpu) == 0 && strcmp(a->process, b->process) == 0 &&
-           strcmp(a->user, b->user) == 0 && strcmp(a->container, b->container) == 0 && strcmp(a->pod, b->pod) == 0 &&
-           strcmp(a->job, b->job) == 0;
-}
-
 void fleet_pod_name(const char *space, const char *pod, char *to, size_t size)
 {
     char text[2 * PROCESS_CONTAINER_NAME_SIZE];
@@ -211,8 +146,10 @@ static int take_process(struct taking *t, const struct vector_row *row)
     struct fleet_process *p = &f->processes[f->process_count++];
     const char *pod = vector_label(row, "pod");
     *p = (struct fleet_process){0};
-    copy(p->host, sizeof p->host, host_of(row));
+    copy(p->host, sizeof p->host, silence_host_of(row));
     copy(p->gpu, sizeof p->gpu, vector_label(row, "gpu"));
+    copy(p->uuid, sizeof p->uuid, vector_label(row, "uuid"));
+    p->instance = (uint32_t)fleet_hash(vector_label(row, "instance"), "", "");
     copy(p->process, sizeof p->process, vector_label(row, "process"));
     copy(p->user, sizeof p->user, vector_label(row, "user"));
     copy(p->container, sizeof p->container, pod[0] ? pod : vector_label(row, "container"));
@@ -228,50 +165,6 @@ static int take_process(struct taking *t, const struct vector_row *row)
     default: p->power_mw = scaled(row->value, 1000); break;
     }
     return 0;
-}
-
-static int by_process(const void *a, const void *b)
-{
-    const struct fleet_process *x = a, *y = b;
-    int order = natural(x->host, y->host);
-    order = order ? order : natural(x->gpu, y->gpu);
-    order = order ? order : strcmp(x->process, y->process);
-    order = order ? order : strcmp(x->user, y->user);
-    order = order ? order : strcmp(x->container, y->container);
-    order = order ? order : strcmp(x->pod, y->pod);
-    return order ? order : strcmp(x->job, y->job);
-}
-
-static void keep_larger_limit(struct fleet_process *to, const struct fleet_process *from)
-{
-    if (from->limit_permille <= to->limit_permille)
-        return;
-    to->limit = from->limit;
-    to->limit_permille = from->limit_permille;
-}
-
-static void fetch_add(struct reading *to, struct reading from)
-{
-    if (from.state == READING_OK)
-        *to = reading_ok(reading_or(*to, 0) + from.value);
-}
-
-void fleet_join_processes(struct fleet *f)
-{
-    size_t kept = 0;
-    if (f->process_count)
-        qsort(f->processes, f->process_count, sizeof *f->processes, by_process);
-    for (size_t i = 0; i < f->process_count; i++) {
-        if (!kept || !same_process(&f->processes[kept - 1], &f->processes[i])) {
-            f->processes[kept++] = f->processes[i];
-            continue;
-        }
-        fetch_add(&f->processes[kept - 1].mem_bytes, f->processes[i].mem_bytes);
-        fetch_add(&f->processes[kept - 1].util_permille, f->processes[i].util_permille);
-        fetch_add(&f->processes[kept - 1].power_mw, f->processes[i].power_mw);
-        keep_larger_limit(&f->processes[kept - 1], &f->processes[i]);
-    }
-    f->process_count = kept;
 }
 
 /* A divided GPU counts as a whole, but for the room in its instances. */
@@ -308,30 +201,10 @@ static int take_finding(struct taking *t, const struct vector_row *row)
             fleet_said_add(&g->said, &finding);
         return 0;
     }
-    struct fleet_note *n = fleet_note_of(t->fleet, host_of(row));
+    struct fleet_note *n = fleet_note_of(t->fleet, silence_host_of(row));
     if (n)
         fleet_said_add(&n->said, &finding);
     return n ? 0 : -ENOMEM;
-}
-
-static struct fleet_note *find_instance(const struct fleet *f, const char *instance)
-{
-    for (size_t i = 0; instance[0] && i < f->note_count; i++)
-        if (strcmp(f->notes[i].instance, instance) == 0)
-            return &f->notes[i];
-    return NULL;
-}
-
-static int take_silent(struct taking *t, const struct vector_row *row)
-{
-    char instance[HOST_NAME_SIZE];
-    copy(instance, sizeof instance, vector_label(row, "instance"));
-    struct fleet_note *n = t->question == FLEET_DOWN ? find_instance(t->fleet, instance) : NULL;
-    if (!n && !(n = fleet_note_of(t->fleet, host_of(row))))
-        return -ENOMEM;
-    copy(n->instance, sizeof n->instance, instance);
-    n->silent = true;
-    return 0;
 }
 
 static int fetch_take_row(void *user, const struct vector_row *row)
@@ -347,8 +220,9 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     case FLEET_PROCESS_POWER:
     case FLEET_PROCESS_LIMIT: return take_process(t, row);
     case FLEET_FINDINGS: return take_finding(t, row);
-    case FLEET_VANISHED:
-    case FLEET_DOWN: return take_silent(t, row);
+    case FLEET_HERE: return seen_add(&t->silence.here, row);
+    case FLEET_SEEN: return seen_add(&t->silence.seen, row);
+    case FLEET_DOWN: return seen_add(&t->silence.down, row);
     default: break;
     }
     if (!(g = fetch_find(t->fleet, row)))
@@ -368,7 +242,32 @@ static void said(struct str answer, char *text, size_t size)
     str_copy_clean(text, size, error ? str_from(error) : str_trim((struct str){answer.at, MIN_OF(answer.len, (size_t)120)}));
 }
 
-int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err)
+static void cleanup_peer(struct http_peer **peer)
+{
+    http_peer_free(*peer);
+}
+#define AUTO_PEER CLEANUP(cleanup_peer)
+
+/* What is secret is for the database of the settings alone, not for one that a person has named. */
+static int peer_of(const struct fleet_place *place, struct http_peer **ret, struct error *err)
+{
+    static const struct config_map no_headers;
+    struct http_peer_settings s = {
+        .section = "fleet", .token = "", .tenant = "", .ca = "", .certificate = "", .key = "", .headers = &no_headers};
+    const struct config_fleet *c = place->settings;
+    if (c && strcmp(c->url, place->url) == 0)
+        s = (struct http_peer_settings){.section = "fleet",
+                                        .token = c->token,
+                                        .tenant = c->tenant,
+                                        .ca = c->ca,
+                                        .certificate = c->certificate,
+                                        .key = c->key,
+                                        .headers = &c->headers};
+    *ret = http_peer_new(&s, err);
+    return *ret ? 0 : -EINVAL;
+}
+
+int fleet_get(const struct fleet_place *place, const char *path, struct buf *answer, struct error *err)
 {
     AUTO_BUF struct buf url = BUF(URL_SIZE);
     struct str base = str_from(place->url);
@@ -376,12 +275,20 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
     while (base.len && base.at[base.len - 1] == '/')
         base.len--;
     buf_str(&url, base);
-    buf_text(&url, "/api/v1/query?query=");
-    buf_percent(&url, question);
+    buf_printf(&url, "/api/v1/%s", path);
     if (url.failed)
         return error_set(err, -EINVAL, "the address of the fleet is too long");
-    const struct http_request request = {
-        .method = "GET", .url = url.at, .timeout_ms = place->timeout_ms, .secret_url = true, .cancel = place->cancel};
+    AUTO_PEER struct http_peer *peer = NULL;
+    int rc = peer_of(place, &peer, err);
+    if (rc < 0)
+        return rc;
+    struct http_request request = {.method = "GET",
+                                   .url = url.at,
+                                   .headers = (const char *const *)peer->headers,
+                                   .timeout_ms = place->timeout_ms,
+                                   .secret_url = true,
+                                   .cancel = place->cancel};
+    http_peer_apply(peer, &request);
     int status = http_call(place->env, &request, answer, err);
     if (status < 0) {
         error_prefix(err,
@@ -394,6 +301,14 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
         return error_set(err, -EIO, "the fleet's database answered 404; is this the URL of Prometheus or VictoriaMetrics?");
     said(buf_view(answer), why, sizeof why);
     return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
+}
+
+int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err)
+{
+    AUTO_BUF struct buf path = BUF(URL_SIZE);
+    buf_text(&path, "query?query=");
+    buf_percent(&path, question);
+    return path.failed ? error_set(err, -EINVAL, "the address of the fleet is too long") : fleet_get(place, path.at, answer, err);
 }
 
 int fleet_misunderstood(int rc, struct error *err)
@@ -416,15 +331,32 @@ struct asking {
         struct buf answer;
         struct error err;
         int rc;
+        bool series; /* the answer is a list of series, not of values */
     } of[FLEET_QUESTIONS];
 };
+
+/* Series that were there within a week stand in an index: samples of a week would have to be read. A database, or a proxy in front
+ * of it, that does not list series is asked for a day of them. */
+static int ask_seen(struct asking *a, size_t q)
+{
+    char path[128];
+    snprintf(path, sizeof path, "series?match%%5B%%5D=whirr_build_info&start=%lld",
+             (long long)(clock_wall(a->place->env->clock).ms / MS_PER_S - SILENCE_DAYS * 86400LL));
+    int rc = fleet_get(a->place, path, &a->of[q].answer, &a->of[q].err);
+    a->of[q].series = rc == 0;
+    if (rc != -EIO)
+        return rc;
+    a->of[q].answer.len = 0;
+    return fleet_ask(a->place, questions[FLEET_SEEN].query, &a->of[q].answer, &a->of[q].err);
+}
 
 static int ask(struct asking *a, size_t q)
 {
     if (a->given_up)
         return -ECANCELED;
     a->of[q].answer = BUF(FLEET_ANSWER_MAX);
-    int rc = fleet_ask(a->place, questions[a->asked[q]].query, &a->of[q].answer, &a->of[q].err);
+    int rc = a->asked[q] == FLEET_SEEN ? ask_seen(a, q)
+                                       : fleet_ask(a->place, questions[a->asked[q]].query, &a->of[q].answer, &a->of[q].err);
     if (rc < 0)
         a->given_up = true; /* what fails for one fails for all: the others would only wait as long */
     return rc;
@@ -450,13 +382,16 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
     struct taking t = {.fleet = f};
     for (size_t q = 0; q < a->count && rc == 0; q++) {
         t.question = a->asked[q];
-        rc = vector_read(&a->of[q].answer, fetch_take_row, &t);
+        rc = (a->of[q].series ? vector_read_series : vector_read)(&a->of[q].answer, fetch_take_row, &t);
         if (rc == 0 && t.question == FLEET_GPUS)
             rc = fleet_index(f);
         rc = fleet_misunderstood(rc, err);
     }
     if (rc == 0)
         fleet_join_processes(f);
+    if (rc == 0)
+        rc = fleet_misunderstood(silence_find(a->place, &t.silence, f), err);
+    silence_done(&t.silence);
     return rc;
 }
 
@@ -483,6 +418,11 @@ int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *r
 {
     *ret = (struct fleet){0};
     int rc = fleet_is_sql(place) ? fleet_fetch_sql(place, wants, ret, err) : fetch(place, wants, ret, err);
+    if (rc == 0)
+        rc = fleet_misunderstood(fleet_tell_names_apart(ret), err);
+    if (rc == 0 && wants & FLEET_WANT_HOSTS)
+        rc = fleet_misunderstood(fleet_expect(ret, place->settings ? &place->settings->expect : NULL), err);
+    ret->at = clock_wall(place->env->clock);
     if (rc == 0)
         fleet_settle(ret);
     else

@@ -43,6 +43,7 @@ struct fleet_gpu {
     char host[HOST_NAME_SIZE];
     char gpu[16]; /* its index; "" for one that is gone */
     char uuid[GPU_UUID_SIZE], name[GPU_NAME_SIZE];
+    char instance[HOST_NAME_SIZE]; /* the address that it is scraped at; "" not known */
     bool up;
     struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
     bool divided;                                            /* into instances (MIG): work is placed on one of them */
@@ -54,16 +55,19 @@ struct fleet_gpu {
 /* A host of which more is known than its GPUs: it said something about itself, or it has fallen silent. */
 struct fleet_note {
     char host[HOST_NAME_SIZE];
-    char instance[HOST_NAME_SIZE]; /* the address that it is scraped at; "" not known */
     struct fleet_said said;
     bool silent;
-    int64_t silent_ms; /* for how long; 0: not known */
+    int64_t silent_ms;     /* for how long; 0: not known */
+    bool expected_only;    /* by the settings alone: it was never seen, or long ago */
+    int64_t expected_gpus; /* by the settings; -1: they don't say */
 };
 
 struct fleet_process {
     char host[HOST_NAME_SIZE], gpu[16];
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_NAME_SIZE];
     char pod[PROCESS_CONTAINER_NAME_SIZE], job[PROCESS_JOB_SIZE]; /* "NAMESPACE/POD"; "": none */
+    char uuid[GPU_UUID_SIZE];                                     /* of the GPU; "" not known */
+    uint32_t instance;                                            /* which way it came, where a host can be seen in several */
     struct reading mem_bytes, util_permille, power_mw;
     enum limit limit; /* what limited it most; LIMIT_UNJUDGED: not asked, or not known */
     int64_t limit_permille;
@@ -77,6 +81,8 @@ struct fleet {
     struct fleet_note *notes;
     size_t note_count, note_capacity;
     size_t silent;  /* how many of them are silent */
+    size_t missing; /* GPUs that should be there, of hosts that are */
+    struct wall at; /* of the answer, by the clock here */
     bool simulated; /* what was added up here */
     uint32_t *slots;
     size_t slot_count;
@@ -94,15 +100,22 @@ enum fleet_want {
 };
 
 struct fleet_bill;
+struct config_list;
+struct config_fleet;
+struct http_peer;
 struct fleet_place {
     const struct env *env;
     const char *url; /* of Prometheus, VictoriaMetrics, ...: in front of /api/v1; or postgresql://... */
     int64_t timeout_ms;
-    const _Atomic bool *cancel; /* becomes true: what is under way is given up within about a second; may be NULL */
+    const struct config_fleet *settings; /* what should be there, and how the database is asked; NULL: nothing is known */
+    const _Atomic bool *cancel;          /* becomes true: what is under way is given up within about a second; may be NULL */
 };
 
-enum { FLEET_ANSWER_MAX = 1 << 30 };
-/* One question in PromQL; the body is appended. 0 or -errno with a sentence. */
+enum { FLEET_ANSWER_MAX = 1 << 30, FLEET_SENTENCE = 512 };
+/* What follows /api/v1/ as it is, percent-encoded already; the body is appended. 0, -EIO when the database refused, or -errno with
+ * a sentence. */
+int fleet_get(const struct fleet_place *place, const char *path, struct buf *answer, struct error *err);
+/* One question in PromQL. */
 int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err);
 /* The sentence for an answer that could not be taken. */
 int fleet_misunderstood(int rc, struct error *err);
@@ -116,6 +129,7 @@ int fleet_bill_fetch_sql(const struct fleet_place *place, struct fleet_bill *bil
 int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *ret, struct error *err);
 void fleet_done(struct fleet *f);
 
+uint64_t fleet_hash(const char *a, const char *b, const char *c);
 /* GPUs, and processes, that were added in any order. */
 int fleet_index(struct fleet *f);
 void fleet_join_processes(struct fleet *f);
@@ -132,6 +146,14 @@ struct fleet_finding {
 void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding);
 /* The note of a host, a new one where there is none yet; NULL: out of memory. */
 struct fleet_note *fleet_note_of(struct fleet *f, const char *host);
+/* What the fleet judges for itself about a host. */
+void fleet_note_say(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline);
+/* Whether the host is there: one of its GPUs is known. */
+bool fleet_has_gpus(const struct fleet *f, const char *host);
+/* Hosts that share a name, told apart by the UUIDs of their GPUs. 0 or -ENOMEM. */
+int fleet_tell_names_apart(struct fleet *f);
+/* What `fleet.expect` names and is not there. 0 or -ENOMEM. */
+int fleet_expect(struct fleet *f, const struct config_list *expect);
 /* After the last answer: states, and which hosts are silent. */
 void fleet_settle(struct fleet *f);
 
@@ -203,6 +225,13 @@ void fleet_bill_sort(struct fleet_bill *bill);
 void fleet_bill_done(struct fleet_bill *bill);
 void fleet_table_bill(struct buf *out, const struct page *page, const struct fleet_bill *bill, bool all);
 void fleet_json_bill(struct json_writer *j, const struct fleet_bill *bill);
+
+/* A copy of the settings for a thread that outlives a reload. */
+struct fleet_settings;
+struct fleet_settings *fleet_settings_new(const struct config_fleet *from); /* NULL: out of memory */
+struct fleet_settings *fleet_settings_ref(struct fleet_settings *s);
+void fleet_settings_unref(struct fleet_settings *s); /* NULL is fine */
+const struct config_fleet *fleet_settings_of(const struct fleet_settings *s);
 
 /* GET /api/fleet of a daemon. */
 extern const struct part_ops fleet_part_ops;

@@ -49,9 +49,16 @@ struct fleet_note *fleet_note_of(struct fleet *f, const char *host)
     if (!ROOM_FOR_ONE(f->notes, f->note_count, f->note_capacity, 16))
         return NULL;
     struct fleet_note *n = &f->notes[f->note_count++];
-    *n = (struct fleet_note){0};
+    *n = (struct fleet_note){.expected_gpus = -1};
     str_copy(n->host, sizeof n->host, str_from(name));
     return n;
+}
+
+void fleet_note_say(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline)
+{
+    n->said.effect = MAX_OF(n->said.effect, effect);
+    fleet_said_add(&n->said, &(struct fleet_finding){
+                                 .code = code, .process = "", .headline = headline, .severity = SEVERITY_WARNING, .confidence = 1});
 }
 
 static enum fleet_state state_of(const struct fleet_said *said)
@@ -94,7 +101,7 @@ void fleet_headline(const struct fleet_gpu *g, char *text, size_t size)
 
 /* ---- after the last answer ---- */
 
-static bool has_gpus(const struct fleet *f, const char *host)
+bool fleet_has_gpus(const struct fleet *f, const char *host)
 {
     size_t from = 0, to = f->gpu_count;
     while (from < to) {
@@ -127,7 +134,7 @@ void fleet_settle(struct fleet *f)
     f->silent = 0;
     for (size_t i = 0; i < f->note_count; i++) {
         struct fleet_note *n = &f->notes[i];
-        n->silent = n->silent && !has_gpus(f, n->host);
+        n->silent = n->silent && !fleet_has_gpus(f, n->host);
         f->silent += n->silent;
         if (n->silent) /* before what else is worth a warning */
             n->said.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_WARNING, .confidence = 1, .gpu_index = -1};
@@ -178,7 +185,9 @@ static void write_own_note(struct fleet_host *h)
 {
     const struct fleet_note *n = h->said;
     char span[WORDS_SIZE];
-    if (n->silent)
+    if (n->expected_only)
+        snprintf(h->note, sizeof h->note, "expected, but not seen in the last week");
+    else if (n->silent)
         snprintf(h->note, sizeof h->note, "%s%s%s", state_words[FLEET_SILENT], n->silent_ms ? " for " : "",
                  n->silent_ms ? words_duration(n->silent_ms, span) : "");
     else if (n->said.first.headline[0])
@@ -291,6 +300,29 @@ struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
     return list;
 }
 
+/* " (gpu7, gpu9 and 3 more)", in the order of their names. */
+static void name_silent(const struct fleet *f, struct buf *out)
+{
+    enum { NAMED = 3 };
+    const char *names[NAMED + 1] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < f->note_count; i++) {
+        const char *name = f->notes[i].silent ? f->notes[i].host : NULL;
+        for (size_t k = 0; name && k < NAMED; k++)
+            if (!names[k] || strverscmp(name, names[k]) < 0) {
+                const char *next = names[k];
+                names[k] = name;
+                name = next;
+            }
+        count += f->notes[i].silent;
+    }
+    for (size_t k = 0; k < NAMED && names[k]; k++)
+        buf_printf(out, "%s%s", k ? ", " : " (", names[k]);
+    if (count > NAMED)
+        buf_printf(out, " and %zu more", count - NAMED);
+    buf_char(out, ')');
+}
+
 void fleet_answer(const struct fleet *f, char *text, size_t size)
 {
     size_t states[FLEET_STATES] = {0}, hosts = 0;
@@ -320,8 +352,12 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
             buf_printf(&out, "%s%zu %s", any ? ", " : ": ", states[state], state_words[state]);
             any = true;
         }
-    if (f->silent)
-        buf_printf(&out, "%s%zu host%s not answering", any ? ", " : ": ", f->silent, f->silent == 1 ? "" : "s");
+    if (f->missing)
+        buf_printf(&out, "%s%zu GPU%s missing", any ? ", " : ": ", f->missing, f->missing == 1 ? "" : "s");
+    if (f->silent) {
+        buf_printf(&out, "%s%zu host%s not answering", any || f->missing ? ", " : ": ", f->silent, f->silent == 1 ? "" : "s");
+        name_silent(f, &out);
+    }
     str_copy(text, size, buf_view(&out));
 }
 

@@ -19,7 +19,8 @@ struct fleet_look {
     pthread_t thread;
     _Atomic bool over, cancel;
     const struct env *env;
-    char *url, *currency;
+    struct fleet_settings *settings;
+    char *currency;
     double price_per_kwh;
     struct buf body; /* an object; empty when it failed */
     struct error err;
@@ -27,7 +28,8 @@ struct fleet_look {
 
 struct fleet_part {
     const struct env *env;
-    char *url, *currency;
+    struct fleet_settings *settings;
+    char *currency;
     double price_per_kwh;
     struct fleet_look *look; /* under way; NULL: none */
     struct mono asked;       /* when the last one began */
@@ -63,7 +65,8 @@ static void *run(void *arg)
 {
     struct fleet_look *l = arg;
     struct fleet f;
-    const struct fleet_place place = {.env = l->env, .url = l->url, .timeout_ms = TIMEOUT_MS, .cancel = &l->cancel};
+    const struct config_fleet *c = fleet_settings_of(l->settings);
+    const struct fleet_place place = {.env = l->env, .url = c->url, .timeout_ms = TIMEOUT_MS, .settings = c, .cancel = &l->cancel};
     if (fleet_fetch(&place, FLEET_WANT_ALL, &f, &l->err) == 0) {
         struct json_writer j = JSON_WRITER(&l->body);
         jw_object(&j);
@@ -89,7 +92,7 @@ static void look_free(struct fleet_look *l)
     if (!l)
         return;
     buf_done(&l->body);
-    free(l->url);
+    fleet_settings_unref(l->settings);
     free(l->currency);
     free(l);
 }
@@ -101,9 +104,9 @@ static void part_begin(struct fleet_part *p, struct mono now)
     if (!l)
         return;
     *l = (struct fleet_look){.env = p->env, .price_per_kwh = p->price_per_kwh, .body = BUF(BODY_MAX)};
-    l->url = strdup(p->url);
+    l->settings = fleet_settings_ref(p->settings);
     l->currency = strdup(p->currency);
-    if (l->url && l->currency && pthread_create(&l->thread, NULL, run, l) == 0)
+    if (l->currency && pthread_create(&l->thread, NULL, run, l) == 0)
         p->look = l;
     else
         look_free(l);
@@ -114,7 +117,7 @@ static void finish(struct fleet_part *p)
 {
     struct fleet_look *l = TAKE(p->look);
     pthread_join(l->thread, NULL);
-    if (strcmp(l->url, p->url) != 0) {
+    if (strcmp(fleet_settings_of(l->settings)->url, fleet_settings_of(p->settings)->url) != 0) {
         look_free(l);
         return;
     }
@@ -132,7 +135,7 @@ static int get_fleet(void *part, const struct part_request *r, struct buf *out)
 {
     struct fleet_part *p = part;
     (void)r;
-    if (!p->url[0])
+    if (!fleet_settings_of(p->settings)->url[0])
         return part_error(out, 404, "no_fleet", "No database of the fleet is configured (fleet.url).");
     struct mono now = clock_mono(p->env->clock);
     if (p->look && atomic_load(&p->look->over))
@@ -165,13 +168,14 @@ static void stop(void *part)
 static void reload(void *part, const struct config *config)
 {
     struct fleet_part *p = part;
-    char *url = strdup(config->fleet.url), *currency = strdup(config->energy.currency);
-    if (!url || !currency) { /* out of memory: as before */
-        free(url);
+    struct fleet_settings *settings = fleet_settings_new(&config->fleet);
+    char *currency = strdup(config->energy.currency);
+    if (!settings || !currency) { /* out of memory: as before */
+        fleet_settings_unref(settings);
         free(currency);
         return;
     }
-    if (p->url && strcmp(p->url, url) != 0) { /* another fleet */
+    if (p->settings && strcmp(fleet_settings_of(p->settings)->url, config->fleet.url) != 0) { /* another fleet */
         buf_done(&p->body);
         p->body = (struct buf){0};
         p->fetched_at = (struct wall){0};
@@ -179,9 +183,9 @@ static void reload(void *part, const struct config *config)
         p->problem[0] = '\0';
         stop(p);
     }
-    free(p->url);
+    fleet_settings_unref(p->settings);
     free(p->currency);
-    p->url = url;
+    p->settings = settings;
     p->currency = currency;
     p->price_per_kwh = config->energy.price_per_kwh;
 }
@@ -194,7 +198,7 @@ static void close_fleet(void *part)
     if (p->look)
         finish(p);
     buf_done(&p->body);
-    free(p->url);
+    fleet_settings_unref(p->settings);
     free(p->currency);
     free(p);
 }
@@ -207,7 +211,7 @@ static void *open_fleet(const struct part_host *host, struct error *err)
         return NULL;
     p->env = host->env;
     reload(p, host->config);
-    if (p->url)
+    if (p->settings)
         return p;
     close_fleet(p);
     return NULL;

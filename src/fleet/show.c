@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "fleet/fleet.h"
+#include "format/json/json.h"
 #include "format/json/reading.h"
 #include "format/table/grid.h"
 #include "insight/facts/levels.h"
@@ -21,7 +22,7 @@ static enum ink show_ink_of(const struct fleet_host *h)
 
 static void head(struct buf *out, const struct page *page, const struct fleet *f)
 {
-    char answer[320];
+    char answer[FLEET_SENTENCE];
     fleet_answer(f, answer, sizeof answer);
     page_ink(out, page, INK_STRONG, str_from(answer));
     buf_char(out, '\n');
@@ -275,11 +276,24 @@ static void json_gpu(struct json_writer *j, const struct fleet_gpu *g)
 
 static void json_answer(struct json_writer *j, const struct fleet *f)
 {
-    char answer[320];
+    char answer[FLEET_SENTENCE];
     fleet_answer(f, answer, sizeof answer);
     jw_key_text(j, "answer", answer);
     jw_key_int(j, "gpu_count", (int64_t)f->gpu_count);
     jw_key_int(j, "hosts_not_answering", (int64_t)f->silent);
+    jw_key_int(j, "gpus_missing", (int64_t)f->missing);
+}
+
+/* What is known of a host beyond its GPUs: when a silent one was last seen, and how many GPUs it should have. */
+static void json_expected(struct json_writer *j, const struct fleet *f, const struct fleet_host *h)
+{
+    bool away = h->said && h->said->silent && h->said->silent_ms;
+    json_time(j, "last_seen_at", (struct wall){away ? f->at.ms - h->said->silent_ms : 0});
+    jw_key(j, "gpus_expected");
+    if (h->said && h->said->expected_gpus >= 0)
+        jw_int(j, h->said->expected_gpus);
+    else
+        jw_null(j);
 }
 
 static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_trouble)
@@ -295,6 +309,7 @@ static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_t
         jw_key_text(j, "trouble", fleet_state_name(h->state));
         json_said(j, h->first);
         text_or_null(j, "note", h->note);
+        json_expected(j, f, h);
         json_key_reading(j, "utilization_percent", h->util_permille, 0.1);
         json_key_reading(j, "memory_used_mb", h->used_bytes, PER_MIB);
         json_key_reading(j, "memory_total_mb", h->total_bytes, PER_MIB);

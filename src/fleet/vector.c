@@ -215,16 +215,46 @@ static bool on_member(char **at, const char *name, void *user, int depth)
     return strcmp(name, "data") == 0 ? take_object(at, on_data_member, user, depth) : skip_value(at, depth);
 }
 
-int vector_read(struct buf *answer, vector_row_fn *each, void *user)
+static bool on_series(char **at, const char *name, void *user, int depth)
+{
+    struct reading_rows *r = user;
+    (void)name;
+    r->row.label_count = 0;
+    if (!take_object(at, on_label, &r->row, depth))
+        return false;
+    r->rc = r->each(r->user, &r->row);
+    return r->rc == 0;
+}
+
+static bool on_series_member(char **at, const char *name, void *user, int depth)
+{
+    struct reading_rows *r = user;
+    if (strcmp(name, "data") != 0)
+        return skip_value(at, depth);
+    r->found = true;
+    return take_array(at, on_series, user, depth);
+}
+
+static int read_rows(struct buf *answer, member_fn *member, vector_row_fn *each, void *user)
 {
     struct reading_rows r = {.each = each, .user = user};
     char *at = answer->at;
-    bool whole = at && take_object(&at, on_member, &r, 0);
+    bool whole = at && take_object(&at, member, &r, 0);
     if (r.rc)
         return r.rc;
     if (whole)
         skip_space(&at);
     return whole && r.found && !*at ? 0 : -EBADMSG;
+}
+
+int vector_read(struct buf *answer, vector_row_fn *each, void *user)
+{
+    return read_rows(answer, on_member, each, user);
+}
+
+int vector_read_series(struct buf *answer, vector_row_fn *each, void *user)
+{
+    return read_rows(answer, on_series_member, each, user);
 }
 
 const char *vector_label(const struct vector_row *row, const char *name)

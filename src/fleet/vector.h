@@ -22,5 +22,8 @@ typedef int vector_row_fn(void *user, const struct vector_row *row);
  * answer; then some rows may have been given already. */
 int vector_read(struct buf *answer, vector_row_fn *each, void *user);
 
+/* The same of the answer to /api/v1/series: rows without a value. */
+int vector_read_series(struct buf *answer, vector_row_fn *each, void *user);
+
 /* "": it has no such label. */
 const char *vector_label(const struct vector_row *row, const char *name);

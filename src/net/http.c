@@ -103,6 +103,10 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
         curl.easy_setopt(c, CURLOPT_CAINFO, r->ca_file);
         curl.easy_setopt(c, CURLOPT_CAPATH, NULL); /* these alone */
     }
+    if (r->certificate_file) {
+        curl.easy_setopt(c, CURLOPT_SSLCERT, r->certificate_file);
+        curl.easy_setopt(c, CURLOPT_SSLKEY, r->key_file);
+    }
     if (r->insecure_tls) {
         curl.easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
         curl.easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);

@@ -22,7 +22,8 @@ struct http_request {
     const char *tls_ca;         /* file with the certificates to trust; NULL: those of the system */
     bool insecure_tls;          /* only when a person asked for it */
     const char *ca_file;        /* the certificates to trust instead of the system's; NULL: the system's */
-    bool secret_url;            /* messages do not name the URL */
+    const char *certificate_file, *key_file; /* who we are, for a server that wants to know (PEM); NULL: no certificate */
+    bool secret_url;                         /* messages do not name the URL */
     /* Gets the body of a 200 piece by piece, of any length, instead of `body`; returns 0 or -errno, which ends it. May be NULL. */
     int (*each)(void *user, struct str piece);
     void *each_user;

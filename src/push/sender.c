@@ -5,6 +5,7 @@
 #include "push/sender.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,10 +15,18 @@
 #include "base/cleanup.h"
 #include "base/keep.h"
 #include "base/mailbox.h"
+#include "base/words.h"
 #include "net/retry.h"
 #include "push/target.h"
 
-enum { PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
+enum {
+    REFUSED_LOG_MS = 600000,
+    CLOCK_OFF_MS = 30000,
+    PAUSE_MAX_MS = 60000,
+    MESSAGES_MAX = 16,
+    LAST_CHANCE_MS = 1000,
+    LOOK_MS = 20
+};
 
 struct push_message {
     struct push_scrape scrape;
@@ -37,7 +46,9 @@ struct push_sender {
     struct push_scrape before;
     struct wall last_at;
     struct retry retry;
-    bool disk_fails;
+    bool disk_fails, clock_off;
+    struct mono refusal_logged; /* ns 0: the last one was taken */
+    uint64_t refused_unlogged;  /* samples since then */
     /* For others to look at */
     pthread_mutex_t lock;
     struct push_stats stats;
@@ -117,8 +128,41 @@ static void count_outcome(struct push_sender *p, enum push_outcome outcome, uint
     s->refused_samples += outcome == PUSH_REFUSED ? samples : 0;
     if (outcome == PUSH_SENT)
         s->last_sent_at = clock_wall(p->setup.env->clock);
+    s->refusing = outcome == PUSH_REFUSED || (s->refusing && outcome != PUSH_SENT);
     str_copy(s->last_error, sizeof s->last_error, str_from(outcome == PUSH_SENT ? "" : error));
     pthread_mutex_unlock(&p->lock);
+}
+
+/* One that is always refused would write a line for each request, for ever. */
+static void log_refusal(struct push_sender *p, uint32_t samples, const char *error)
+{
+    struct mono now = clock_mono(p->setup.env->clock);
+    p->refused_unlogged += samples;
+    if (p->refusal_logged.ns && mono_since_ms(now, p->refusal_logged) < REFUSED_LOG_MS)
+        return;
+    sender_log(p, LOG_ERROR, "push %s: %" PRIu64 " samples refused and dropped: %s; the next line about that comes in 10 minutes",
+               p->name, p->refused_unlogged, error);
+    p->refusal_logged = now;
+    p->refused_unlogged = 0;
+}
+
+/* A database shows what has its own time: samples of a clock that is off are stored where no query looks. */
+static void compare_clocks(struct push_sender *p, struct wall its_time)
+{
+    if (!its_time.ms)
+        return;
+    int64_t ahead_ms = clock_wall(p->setup.env->clock).ms - its_time.ms;
+    bool off = llabs(ahead_ms) >= CLOCK_OFF_MS;
+    pthread_mutex_lock(&p->lock);
+    p->stats.clock_ahead_ms = reading_ok(ahead_ms);
+    pthread_mutex_unlock(&p->lock);
+    char span[WORDS_SIZE];
+    if (off && !p->clock_off)
+        sender_log(p, LOG_WARNING, "push %s: this host's clock is %s %s the receiver's: its samples are stored at the wrong time",
+                   p->name, words_duration(llabs(ahead_ms), span), ahead_ms > 0 ? "ahead of" : "behind");
+    if (!off && p->clock_off)
+        sender_log(p, LOG_INFO, "push %s: this host's clock and the receiver's agree again", p->name);
+    p->clock_off = off;
 }
 
 static void log_outcome(struct push_sender *p, enum push_outcome outcome, uint32_t samples, const char *error, int64_t pause_ms)
@@ -126,7 +170,11 @@ static void log_outcome(struct push_sender *p, enum push_outcome outcome, uint32
     if (outcome == PUSH_SENT && p->retry.failures)
         sender_log(p, LOG_INFO, "push %s: the other side can be reached again", p->name);
     if (outcome == PUSH_REFUSED)
-        sender_log(p, LOG_ERROR, "push %s: %u samples refused and dropped: %s", p->name, samples, error);
+        log_refusal(p, samples, error);
+    if (outcome == PUSH_SENT && p->refusal_logged.ns) {
+        sender_log(p, LOG_INFO, "push %s: samples are accepted again", p->name);
+        p->refusal_logged = (struct mono){0};
+    }
     if (outcome == PUSH_LATER && p->retry.failures == 1)
         sender_log(p, LOG_WARNING, "push %s: cannot send, retrying in %.1f s: %s", p->name, (double)pause_ms / MS_PER_S, error);
 }
@@ -152,6 +200,7 @@ static bool send_first(struct push_sender *p)
     else
         push_queue_drop_first(p->queue);
     count_outcome(p, outcome, samples, answer.text);
+    compare_clocks(p, answer.its_time);
     log_outcome(p, outcome, samples, answer.text, pause_ms);
     if (outcome != PUSH_LATER)
         p->retry.failures = 0;

@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "model/reading.h"
 #include "push/queue.h"
 #include "push/target.h"
 
@@ -26,8 +27,10 @@ struct push_stats {
     char name[PUSH_NAME_SIZE];
     uint64_t sent_samples, refused_samples, lost_samples, requests, failures;
     struct push_queue_state queue;
-    struct wall last_sent_at; /* ms 0: never */
-    bool failing;
+    struct wall last_sent_at;      /* ms 0: never */
+    bool failing;                  /* it does not answer, or not now */
+    bool refusing;                 /* it refused the last one for good */
+    struct reading clock_ahead_ms; /* our clock against its; absent: its answers have no date */
     char last_error[PUSH_ERROR_SIZE];
 };
 

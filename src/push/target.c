@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "http/negotiate.h"
 #include "net/http.h"
 
-enum { URL_MAX = 2047, LABEL_MAX = 127, HEADERS_MAX = 20, HEADER_MAX = 4095 };
+enum { URL_MAX = 2047, LABEL_MAX = 127 };
 
 static enum push_kind target_kind_of(enum config_push_protocol protocol)
 {
@@ -25,36 +27,32 @@ static enum push_kind target_kind_of(enum config_push_protocol protocol)
     return PUSH_WRITE_1;
 }
 
-/* What is cut is another address, or another secret: better none at all. */
-static bool fits(const struct config_push *settings)
-{
-    bool fits = strlen(settings->url) <= URL_MAX && settings->headers.count <= HEADERS_MAX;
-    for (size_t i = 0; fits && i < settings->headers.count; i++)
-        fits = strlen(settings->headers.pairs[i].key) + strlen(": ") + strlen(settings->headers.pairs[i].value) <= HEADER_MAX;
-    return fits;
-}
-
 static bool copy_texts(struct push_target *t, const struct config_push *settings, const char *host)
 {
-    const struct config_map *headers = &settings->headers;
     t->url = strdup(settings->url);
     t->job = strndup(settings->job, LABEL_MAX);
     t->instance = strndup(settings->instance[0] ? settings->instance : host, LABEL_MAX);
-    t->headers = calloc(headers->count + 1, sizeof *t->headers);
-    bool complete = t->url && t->job && t->instance && t->headers;
-    while (complete && t->header_count < headers->count) {
-        const struct config_pair *pair = &headers->pairs[t->header_count];
-        complete = asprintf(&t->headers[t->header_count], "%s: %s", pair->key, pair->value) >= 0;
-        t->header_count += complete;
-    }
-    return complete;
+    return t->url && t->job && t->instance;
+}
+
+static struct http_peer *target_peer(const struct config_push *c, struct error *err)
+{
+    char section[CONFIG_KEY_SIZE];
+    snprintf(section, sizeof section, "push.%s", c->entry.name);
+    return http_peer_new(&(struct http_peer_settings){.section = section,
+                                                      .token = c->token,
+                                                      .tenant = c->tenant,
+                                                      .ca = c->ca,
+                                                      .certificate = c->certificate,
+                                                      .key = c->key,
+                                                      .headers = &c->headers},
+                         err);
 }
 
 struct push_target *push_target_new(const struct config_push *settings, const char *host, struct error *err)
 {
-    if (!fits(settings)) {
-        error_set(err, -E2BIG, "push '%s' has a URL of more than %d bytes, more than %d headers, or one of more than %d bytes",
-                  settings->entry.name, URL_MAX, HEADERS_MAX, HEADER_MAX);
+    if (strlen(settings->url) > URL_MAX) { /* what is cut is another address: better none at all */
+        error_set(err, -E2BIG, "push '%s' has a URL of more than %d bytes", settings->entry.name, URL_MAX);
         return NULL;
     }
     struct push_target *t = calloc(1, sizeof *t);
@@ -63,6 +61,12 @@ struct push_target *push_target_new(const struct config_push *settings, const ch
         push_target_free(t);
         return NULL;
     }
+    t->peer = target_peer(settings, err);
+    if (!t->peer) {
+        push_target_free(t);
+        return NULL;
+    }
+    t->gzip = settings->gzip;
     t->kind = target_kind_of(settings->protocol);
     t->batch = (size_t)settings->batch;
     t->timeout_ms = settings->timeout_ms;
@@ -74,9 +78,7 @@ void push_target_free(struct push_target *t)
 {
     if (!t)
         return;
-    for (size_t i = 0; i < t->header_count; i++)
-        free(t->headers[i]);
-    free(t->headers);
+    http_peer_free(t->peer);
     free(t->url);
     free(t->job);
     free(t->instance);
@@ -136,27 +138,51 @@ static int post(const struct push_target *t, const struct env *env, struct str b
         [PUSH_OTLP_JSON] = {"application/json", NULL, NULL},
         [PUSH_OTLP_PROTOBUF] = {"application/x-protobuf", NULL, NULL},
     };
-    const char *headers[HEADERS_MAX + 3] = {0};
+    const char *headers[PEER_HEADERS_MAX + 3] = {0};
     size_t count = 0;
+    AUTO_BUF struct buf packed = BUF(PUSH_BODY_MAX);
     if (kinds[kind].encoding) {
         headers[count++] = kinds[kind].encoding;
         headers[count++] = kinds[kind].version;
+    } else if (t->gzip && gzip_compress(body, &packed)) {
+        headers[count++] = "Content-Encoding: gzip";
+        body = buf_view(&packed);
     }
-    for (size_t i = 0; i < t->header_count; i++)
-        headers[count++] = t->headers[i];
-    const struct http_request request = {.method = "POST",
-                                         .url = t->url,
-                                         .body = body.at,
-                                         .body_len = body.len,
-                                         .content_type = kinds[kind].type,
-                                         .headers = headers,
-                                         .timeout_ms = t->timeout_ms,
-                                         .secret_url = true,
-                                         .status_is_enough = true,
-                                         .reply_headers = &reply->headers,
-                                         .retry_after_ms = &reply->retry_after_ms,
-                                         .cancel = cancel};
+    for (size_t i = 0; i < t->peer->header_count; i++)
+        headers[count++] = t->peer->headers[i];
+    struct http_request request = {.method = "POST",
+                                   .url = t->url,
+                                   .body = body.at,
+                                   .body_len = body.len,
+                                   .content_type = kinds[kind].type,
+                                   .headers = headers,
+                                   .timeout_ms = t->timeout_ms,
+                                   .secret_url = true,
+                                   .status_is_enough = true,
+                                   .reply_headers = &reply->headers,
+                                   .retry_after_ms = &reply->retry_after_ms,
+                                   .cancel = cancel};
+    http_peer_apply(t->peer, &request);
     return http_call(env, &request, &reply->text, &reply->err);
+}
+
+/* "Tue, 17 Nov 2026 15:58:56 GMT", as every server writes it; false: there is none, or another. */
+static bool read_date(const struct buf *headers, struct wall *ret)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    const char *line = headers->len ? strcasestr(headers->at, "\ndate:") : NULL;
+    char month[4];
+    struct tm t = {0};
+    if (!line || sscanf(line + strlen("\ndate:"), " %*3s, %2d %3s %4d %2d:%2d:%2d GMT", &t.tm_mday, month, &t.tm_year, &t.tm_hour,
+                        &t.tm_min, &t.tm_sec) != 6)
+        return false;
+    const char *at = strstr(months, month);
+    if (!at || t.tm_year < 1970)
+        return false;
+    t.tm_mon = (int)(at - months) / 3;
+    t.tm_year -= 1900;
+    ret->ms = (int64_t)timegm(&t) * MS_PER_S;
+    return true;
 }
 
 /* Whether the answer to a request of 2.0 is that of a server that only knows 1.0: such a one cannot read it (400), says so (415),
@@ -205,6 +231,7 @@ enum push_outcome push_target_send(struct push_target *t, const struct env *env,
     t->took_2 |= outcome == PUSH_SENT && kind == PUSH_WRITE_2;
     explain(status, &reply, answer->text, sizeof answer->text);
     answer->retry_after_ms = reply.retry_after_ms;
+    read_date(&reply.headers, &answer->its_time);
     buf_done(&reply.text);
     buf_done(&reply.headers);
     return outcome;

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "config/config.h"
+#include "net/peer.h"
 #include "push/push.h"
 
 enum { PUSH_ERROR_SIZE = 256 };
@@ -17,8 +18,8 @@ struct push_target {
     enum push_kind kind;
     size_t batch;
     int64_t timeout_ms, queue_bytes;
-    char **headers; /* "Name: value" */
-    size_t header_count;
+    struct http_peer *peer;
+    bool gzip; /* of OTLP; remote write has a compression of its own */
     /* What the other side has shown: it has taken a request of 2.0; it knows 1.0 alone. */
     bool took_2, only_1;
 };
@@ -42,6 +43,7 @@ enum push_outcome {
 struct push_answer {
     char text[PUSH_ERROR_SIZE];
     int64_t retry_after_ms; /* as the other side wants it; 0: it says nothing */
+    struct wall its_time;   /* by its Date, to a second; ms 0: it says nothing */
 };
 
 /* Sends a request, which may be of an earlier run with another protocol: `body` may be written anew for this target. */

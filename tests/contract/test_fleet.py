@@ -114,7 +114,7 @@ def ask(tmp_path):
 WORST = ["gpu17", "gpu42", "gpu62", "127.0.0.1:1", "gpu302", "gpu303", "gpu60", "gpu301", "gpu61", "gpu99", "gpu7"]
 NOTES = {
     "gpu17": "GPU 3 is lost", "gpu42": "2 GPUs are degraded: the GPU is at its temperature limit (python3)", "gpu62": "GPU 0: from_the_future",
-    "127.0.0.1:1": "not answering", "gpu302": "not answering", "gpu303": "not answering",
+    "127.0.0.1:1": "not answering", "gpu302": "not answering for 1h 30m", "gpu303": "not answering for 1h 30m",
     "gpu60": "GPU 2: a process known for mining is using the GPU (xmrig)", "gpu301": "The driver is not loaded",
     "gpu61": "GPU 1 is degraded: the PCIe link is narrower or slower than it could be", "gpu99": "4 GPUs are held but idle (280.0 GiB)",
     "gpu7": "4 GPUs are not judged"}
@@ -125,7 +125,7 @@ def test_hundreds_of_hosts_on_one_screen_worst_first(fleet, ask):
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
     assert lines[0].startswith("300 hosts, 1200 GPUs, 78% utilized, ") and "479.6 kW" in lines[0]
-    assert lines[0].endswith(": 1 lost, 1 failing, 3 degraded, 2 unusual, 4 held but idle, 4 not judged, 3 hosts not answering"), lines[0]
+    assert lines[0].endswith(": 1 lost, 1 failing, 3 degraded, 2 unusual, 4 held but idle, 4 not judged, 3 hosts not answering (127.0.0.1:1, gpu302, gpu303)"), lines[0]
     assert [line.split()[0] for line in lines[2:13]] == WORST, lines
     assert lines[2].endswith("GPU 3 is lost") and lines[3].split()[1:7] == ["4", "62%", "280/320", "63", "°C", "1600"], lines[1:4]
     assert "and 264 more hosts; --all shows them" in lines[-1]

@@ -94,7 +94,7 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     done = ask("status")
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and done.stderr == "" and len(lines) <= 43, done
-    assert lines[0].startswith("101 hosts, 401 GPUs, ") and lines[0].endswith(": 1 lost, 2 degraded, 4 held but idle, 4 not judged, 1 host not answering"), lines[0]
+    assert lines[0].startswith("101 hosts, 401 GPUs, ") and lines[0].endswith(": 1 lost, 2 degraded, 4 held but idle, 4 not judged, 1 host not answering (gpu0)"), lines[0]
     assert lines[2].split()[0] == "gpu17" and lines[2].endswith("GPU 3 was lost")
     assert lines[3].split()[0] == "gpu23" and "GPU 2: 3 rows could" in lines[3]
     assert lines[4].split()[0] == "gpu42" and "GPU 1 is throttling (93 °C)" in lines[4]

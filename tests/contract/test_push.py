@@ -4,14 +4,16 @@ import json
 import math
 import pathlib
 import signal
+import ssl
 import struct
 import subprocess
 import time
 
 import pytest
 import targets
+from isolation import WHIRR, environment
 from tsdb import Prometheus, VictoriaMetrics
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 STALE = 0x7FF0000000000002
 
@@ -233,6 +235,104 @@ def test_a_refusal_is_no_reason_to_stop(start, tmp_path, hook):
     d.wait_log("out of order sample")
 
 
+def test_what_is_always_refused_is_unhealthy_and_one_line_in_the_log(start, tmp_path, hook):
+    hook.judge = lambda request: (401, {}, b"no such tenant")
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w")))
+    eventually(lambda: len(hook.requests) > 6 and pushed(d)["state"] == "refused", explain=d.log)
+    assert d.json("/api/health")["status"] == "degraded" and "no such tenant" in pushed(d)["message"]
+    assert len([line for line in d.log().splitlines() if "refused and dropped" in line]) == 1, d.log()
+    hook.judge = lambda request: (204, {}, b"")
+    eventually(lambda: pushed(d)["state"] == "ok", explain=d.log)
+    d.wait_log("samples are accepted again")
+    assert d.json("/api/health")["status"] == "ok"
+
+
+def test_a_clock_that_is_off_is_reported(start, tmp_path, hook):
+    hook.ahead = 600
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/w")))
+    eventually(lambda: (seconds := pushed(d)["clock_ahead_seconds"]) and -605 < seconds < -595, explain=d.log)
+    d.wait_log("behind the receiver's: its samples are stored at the wrong time")
+    assert eventually(lambda: [line for line in d.get("/metrics").body.decode().splitlines() if line.startswith('whirr_push_clock_ahead_seconds{') and ' -60' in line or ' -59' in line])
+    hook.ahead = 0
+    d.wait_log("clock and the receiver's agree again")
+    assert d.log().count("behind the receiver's") == 1
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """A server and a client, each its own authority: {name: (certificate, key)}."""
+    folder, made = tmp_path_factory.mktemp("tls"), {}
+    for name in ("server", "client", "stranger"):
+        made[name] = folder / f"{name}.pem", folder / f"{name}.key"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", made[name][1], "-out", made[name][0], "-days", "2",
+                        "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    return made
+
+
+@pytest.fixture
+def secure(certificates):
+    """HTTPS that only answers to the client with the certificate and the token, of one tenant."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificates["server"])
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(certificates["client"][0])
+
+    def judge(request):
+        known = request.headers.get("Authorization") == "Bearer s3cret" and request.headers.get("X-Scope-OrgID") == "ml"
+        empty = b'{"status": "success", "data": []}' if "/series" in request.path else b'{"status": "success", "data": {"resultType": "vector", "result": []}}'
+        return (200, {}, empty) if known else (401, {}, b"who is there?")
+
+    target = targets.Target(judge, tls=context)
+    yield target
+    target.close()
+
+
+def access(certificates, who="client"):
+    certificate, key = certificates[who]
+    return f'token = "s3cret"\ntenant = "ml"\nca = "{certificates["server"][0]}"\ncertificate = "{certificate}"\nkey = "{key}"'
+
+
+def test_a_database_behind_tls_that_wants_to_know_who_pushes(start, tmp_path, certificates, secure):
+    d = start("--interval", "0.2", "--config", settings(tmp_path, secure.url("/w"), access(certificates)))
+    eventually(lambda: pushed(d)["samples_sent"] > 50, explain=lambda: (d.log(), pushed(d)))
+    assert pushed(d)["state"] == "ok" and "s3cret" not in d.log() + d.get("/api/settings").body.decode()
+    stranger = start("--interval", "0.2", "--config", settings(tmp_path, secure.url("/w"), access(certificates, "stranger")))
+    eventually(lambda: pushed(stranger)["state"] == "retrying", explain=stranger.log)
+    blind = start("--interval", "0.2", "--config", settings(tmp_path, secure.url("/w"), 'ca = "/nonexistent/ca.pem"'))
+    blind.wait_log("push.db.ca: cannot read '/nonexistent/ca.pem': No such file or directory")
+
+
+def test_a_fleet_behind_tls_that_wants_to_know_who_asks(start, tmp_path, certificates, secure):
+    def fleet(more):
+        file = tmp_path / "fleet.toml"
+        file.write_text(f'[fleet]\nurl = "{secure.url()}"\n{more}\n')
+        file.chmod(0o600)
+        d = start("--config", str(file))
+        return eventually(lambda: (a := d.json("/api/fleet"))["fetched_at"] and a or a["error"] and a, explain=d.log)
+
+    answer = fleet(access(certificates))
+    assert answer["error"] is None and answer["fleet"]["status"]["gpu_count"] == 0, answer
+    assert "answered 401: who is there?" in fleet(access(certificates).replace("s3cret", "wrong"))["error"]
+    assert fleet(access(certificates, "stranger"))["error"]
+    assert "fleet.key: cannot read '/nonexistent/key': No such file" in fleet(access(certificates).replace(str(certificates["client"][1]), "/nonexistent/key"))["error"]
+    # A person who names another address does not give the token away.
+    other = targets.Target()
+    subprocess.run([WHIRR, "--config", str(tmp_path / "fleet.toml"), "status", "--fleet", other.url()], env=environment(tmp_path), capture_output=True, timeout=PATIENCE)
+    other.close()
+    assert other.requests and not any("Authorization" in r.headers or "X-Scope-OrgID" in r.headers for r in other.requests)
+
+
+def test_otlp_is_compressed_unless_that_is_off(start, tmp_path, hook):
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), 'protocol = "otlp"'))
+    first = eventually(lambda: hook.requests and hook.requests[0], explain=d.log)
+    assert first.headers["Content-Encoding"] == "gzip" and "resourceMetrics" in first.json()
+    d.stop()
+    hook.requests.clear()
+    start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), 'protocol = "otlp"\ngzip = false', name="plain"))
+    first = eventually(lambda: hook.requests and hook.requests[0])
+    assert "Content-Encoding" not in first.headers and "resourceMetrics" in first.json()
+
+
 def test_a_kill_loses_nothing(start, tmp_path, hook):
     """Killed while the other side is away: the next start sends what waited, first, and once."""
     hook.judge = lambda request: (503, {}, b"")
@@ -378,7 +478,7 @@ def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook, protocol, k
     hook.judge, begin = lambda request: (200, {"Content-Type": "application/json"}, b"{}"), time.time()
     d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), f'protocol = "{protocol}"'), source="sim:gpus=1,scenario=training,model=rtx4090")
     eventually(lambda: len(hook.requests) >= 3, explain=d.log)
-    assert hook.requests[1].headers["Content-Type"] == kind and "Content-Encoding" not in hook.requests[1].headers
+    assert hook.requests[1].headers["Content-Type"] == kind and hook.requests[1].headers["Content-Encoding"] == "gzip"
     body = read(hook.requests[1].body)
     resource = body["resourceMetrics"][0]
     assert {a["key"]: a["value"]["stringValue"] for a in resource["resource"]["attributes"]} == {

@@ -51,6 +51,8 @@ dashboard_url = "http://bob:{SECRET}@example.org/"
 cors_origins = ["https://bob:{SECRET}@example.org"]
 [fleet]
 url = "http://bob:{SECRET}@127.0.0.1:1"
+token = "{SECRET}"
+headers = {{ "X-Other" = "{SECRET}" }}
 [guard.worker.http]
 methods = ["mine"]
 url = "http://bob:{SECRET}@127.0.0.1:1/?token={SECRET}"
@@ -86,6 +88,7 @@ command = ["sh", "-c", "echo sent to http://bob:{SECRET}@h/ >&2; exit 3"]
 [push.db]
 url = "http://bob:{SECRET}@127.0.0.1:1/api/v1/write?key={SECRET}"
 headers = {{ "X-Scope" = "{SECRET}" }}
+token = "{SECRET}"
 interval = "100ms"
 [[alert]]
 name = "always"

@@ -18,6 +18,7 @@ Mail      Debian's aiosmtpd, with TLS and a login.
 import datetime
 import email
 import email.policy
+import gzip
 import http.server
 import json
 import re
@@ -31,9 +32,11 @@ from waiting import PATIENCE, be_slow
 
 
 class Target:
-    """A server that keeps what it is sent. `answers` are given one by one, then what `judge` says of the request."""
+    """A server that keeps what it is sent. `answers` are given one by one, then what `judge` says of the request. `ahead` seconds its clock goes
+    before ours; with `tls`, a context of a server, it speaks HTTPS."""
 
-    def __init__(self, judge=None, port=0):
+    def __init__(self, judge=None, port=0, tls=None):
+        self.ahead, self.tls = 0, tls
         self.requests, self.answers, self.delay, self.judge = [], [], 0, judge or (lambda request: (200, {}, b"ok"))
         target = self
 
@@ -58,16 +61,21 @@ class Target:
 
             do_PUT = do_GET = do_POST
 
+            def date_time_string(self, timestamp=None):
+                return super().date_time_string((timestamp or time.time()) + target.ahead)
+
             def log_message(self, *_):
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port or free_port()), Handler)
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def url(self, path=""):
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{path}"
 
     def bodies(self):
         return [r.json() for r in list(self.requests)]
@@ -79,7 +87,8 @@ class Target:
 
 class Request:
     def __init__(self, path, headers, body, method="POST"):
-        self.path, self.headers, self.body, self.method, self.at, self.status = path, headers, body, method, time.monotonic(), None
+        self.path, self.headers, self.method, self.at, self.status = path, headers, method, time.monotonic(), None
+        self.body = gzip.decompress(body) if headers.get("Content-Encoding") == "gzip" else body
 
     def json(self):
         return json.loads(self.body)

@@ -57,7 +57,7 @@ export interface Billed {
   cost: Num;
 }
 export interface Fleet {
-  status: { answer: string; gpu_count: number; hosts_not_answering: number; hosts: FleetHost[] };
+  status: { answer: string; gpu_count: number; hosts_not_answering: number; gpus_missing?: number; hosts: FleetHost[] };
   by_user: { users: Usage[] };
   by_container: { containers: Usage[] };
   energy_by_host: Bill | null;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * All hosts, from the database of a fleet.
  */
+#include "config/config.h"
 #include "tui/feed/internal.h"
 
 void feed_ask_fleet(struct feed *f)
 {
     struct error err = {0};
-    const struct fleet_place place = {.env = &f->cli->env, .url = f->fleet, .timeout_ms = FEED_FLEET_WITHIN_MS};
+    const struct fleet_place place = {.env = &f->cli->env,
+                                      .url = f->fleet,
+                                      .timeout_ms = FEED_FLEET_WITHIN_MS,
+                                      .settings = f->cli->settings ? &f->cli->settings->fleet : NULL};
     struct news *n = news_new(NEWS_FLEET);
     if (!n)
         return;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What should be there and is not: hosts and GPUs that `fleet.expect` names.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "config/config.h"
+#include "config/host_range.h"
+#include "fleet/fleet.h"
+
+/* The first that names the host counts; -1: none does. */
+static int64_t gpus_expected(const struct config_list *expect, const char *host)
+{
+    struct host_range r;
+    for (size_t i = 0; i < expect->count; i++)
+        if (host_range_parse(str_from(expect->items[i]), &r) && host_range_has(&r, host))
+            return r.count;
+    return -1;
+}
+
+/* ": 3, 7"; "" where it can't be told which. */
+static void name_missing(const struct fleet_gpu *gpus, size_t count, int64_t expected, char *text, size_t size)
+{
+    AUTO_BUF struct buf out = BUF(1024);
+    int64_t named = 0;
+    for (int64_t index = 0; index < expected; index++) {
+        char own[24];
+        bool there = false;
+        snprintf(own, sizeof own, "%lld", (long long)index);
+        for (size_t i = 0; i < count; i++)
+            there |= strcmp(gpus[i].gpu, own) == 0;
+        if (!there)
+            buf_printf(&out, "%s%s", named++ ? ", " : ": ", own);
+    }
+    text[0] = '\0';
+    if (named == expected - (int64_t)count && count)
+        str_copy(text, size, buf_view(&out));
+}
+
+static int expect_gpus(struct fleet *f, const char *host, const struct fleet_gpu *gpus, size_t count, int64_t expected)
+{
+    char which[128], text[200];
+    struct fleet_note *n = expected >= 0 ? fleet_note_of(f, host) : NULL;
+    if (!n)
+        return expected >= 0 ? -ENOMEM : 0;
+    n->expected_gpus = expected;
+    if ((int64_t)count >= expected)
+        return 0;
+    f->missing += (size_t)expected - count;
+    name_missing(gpus, count, expected, which, sizeof which);
+    snprintf(text, sizeof text, "%lld of %lld GPUs %s missing%s", (long long)(expected - (int64_t)count), (long long)expected,
+             expected - (int64_t)count == 1 ? "is" : "are", which);
+    fleet_note_say(n, "gpus_missing", EFFECT_DEGRADED, text);
+    return 0;
+}
+
+/* Of hosts that are there, by their GPUs. */
+static int look_at_present(struct fleet *f, const struct config_list *expect)
+{
+    int rc = 0;
+    for (size_t i = 0, end; i < f->gpu_count && rc == 0; i = end) {
+        for (end = i + 1; end < f->gpu_count && strcmp(f->gpus[end].host, f->gpus[i].host) == 0; end++)
+            ;
+        rc = expect_gpus(f, f->gpus[i].host, &f->gpus[i], end - i, gpus_expected(expect, f->gpus[i].host));
+    }
+    return rc;
+}
+
+/* A host without a single GPU is there if it says something about itself, and says nothing if it was never seen. */
+static int look_for_host(struct fleet *f, const char *host, int64_t expected)
+{
+    if (fleet_has_gpus(f, host))
+        return 0;
+    size_t before = f->note_count;
+    struct fleet_note *n = fleet_note_of(f, host);
+    if (!n)
+        return -ENOMEM;
+    n->expected_gpus = expected;
+    if (f->note_count > before) {
+        n->silent = true;
+        n->expected_only = true;
+    }
+    return n->silent ? 0 : expect_gpus(f, host, NULL, 0, expected);
+}
+
+int fleet_expect(struct fleet *f, const struct config_list *expect)
+{
+    int rc = expect ? look_at_present(f, expect) : 0;
+    for (size_t i = 0; expect && i < expect->count && rc == 0; i++) {
+        struct host_range r;
+        if (!host_range_parse(str_from(expect->items[i]), &r))
+            continue;
+        for (int64_t k = 0; k < host_range_names(&r) && rc == 0; k++) {
+            char host[HOST_NAME_SIZE];
+            host_range_name(&r, k, host, sizeof host);
+            rc = look_for_host(f, host, r.count);
+        }
+    }
+    return rc;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GPUs and processes in whatever order a database gives them: sorted, found again, and each one once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "fleet/fleet.h"
+
+static uint64_t mix(uint64_t h, const char *text)
+{
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 1099511628211ULL;
+    return (h ^ 0xff) * 1099511628211ULL;
+}
+
+uint64_t fleet_hash(const char *host, const char *gpu, const char *uuid)
+{
+    return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
+}
+
+struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char *gpu, const char *uuid)
+{
+    if (!f->slot_count)
+        return NULL;
+    for (size_t s = fleet_hash(host, gpu, uuid) & (f->slot_count - 1); f->slots[s]; s = (s + 1) & (f->slot_count - 1)) {
+        struct fleet_gpu *g = &f->gpus[f->slots[s] - 1];
+        if (strcmp(g->host, host) == 0 && strcmp(g->gpu, gpu) == 0 && strcmp(g->uuid, uuid) == 0)
+            return g;
+    }
+    return NULL;
+}
+
+static int natural(const char *a, const char *b)
+{
+    return strverscmp(a, b);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct fleet_gpu *x = a, *y = b;
+    int order = natural(x->host, y->host);
+    order = order ? order : natural(x->gpu, y->gpu);
+    return order ? order : strcmp(x->uuid, y->uuid);
+}
+
+/* A host that is scraped by two jobs, or scraped and pushed, has each GPU twice. */
+static void keep_each_once(struct fleet *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->gpu_count; i++) {
+        struct fleet_gpu *before = kept ? &f->gpus[kept - 1] : NULL;
+        if (!before || strcmp(before->host, f->gpus[i].host) != 0 || strcmp(before->gpu, f->gpus[i].gpu) != 0 ||
+            strcmp(before->uuid, f->gpus[i].uuid) != 0) {
+            f->gpus[kept++] = f->gpus[i];
+            continue;
+        }
+        before->up |= f->gpus[i].up;
+        if (strcmp(f->gpus[i].instance, before->instance) < 0)
+            memcpy(before->instance, f->gpus[i].instance, sizeof before->instance);
+    }
+    f->gpu_count = kept;
+}
+
+int fleet_index(struct fleet *f)
+{
+    free(f->slots);
+    f->slot_count = 64;
+    while (f->slot_count < 2 * f->gpu_count)
+        f->slot_count *= 2;
+    f->slots = calloc(f->slot_count, sizeof *f->slots);
+    if (!f->slots)
+        return -ENOMEM;
+    if (f->gpu_count)
+        qsort(f->gpus, f->gpu_count, sizeof *f->gpus, by_place);
+    keep_each_once(f);
+    for (size_t i = 0; i < f->gpu_count; i++) {
+        size_t s = fleet_hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
+        while (f->slots[s])
+            s = (s + 1) & (f->slot_count - 1);
+        f->slots[s] = (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+static bool same_process(const struct fleet_process *a, const struct fleet_process *b)
+{
+    return strcmp(a->host, b->host) == 0 && strcmp(a->gpu, b->gpu) == 0 && strcmp(a->process, b->process) == 0 &&
+           strcmp(a->user, b->user) == 0 && strcmp(a->container, b->container) == 0 && strcmp(a->pod, b->pod) == 0 &&
+           strcmp(a->job, b->job) == 0 && strcmp(a->uuid, b->uuid) == 0;
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct fleet_process *x = a, *y = b;
+    int order = natural(x->host, y->host);
+    order = order ? order : natural(x->gpu, y->gpu);
+    order = order ? order : strcmp(x->process, y->process);
+    order = order ? order : strcmp(x->user, y->user);
+    order = order ? order : strcmp(x->container, y->container);
+    order = order ? order : strcmp(x->pod, y->pod);
+    order = order ? order : strcmp(x->job, y->job);
+    order = order ? order : strcmp(x->uuid, y->uuid);
+    return order ? order : (x->instance > y->instance) - (x->instance < y->instance);
+}
+
+static void keep_larger_limit(struct fleet_process *to, const struct fleet_process *from)
+{
+    if (from->limit_permille <= to->limit_permille)
+        return;
+    to->limit = from->limit;
+    to->limit_permille = from->limit_permille;
+}
+
+static void fetch_add(struct reading *to, struct reading from)
+{
+    if (from.state == READING_OK)
+        *to = reading_ok(reading_or(*to, 0) + from.value);
+}
+
+static void keep_larger(struct reading *to, struct reading from)
+{
+    if (from.state == READING_OK && from.value > reading_or(*to, INT64_MIN))
+        *to = from;
+}
+
+static void join(struct fleet_process *to, const struct fleet_process *from, void (*with)(struct reading *to, struct reading from))
+{
+    with(&to->mem_bytes, from->mem_bytes);
+    with(&to->util_permille, from->util_permille);
+    with(&to->power_mw, from->power_mw);
+    keep_larger_limit(to, from);
+}
+
+/* What one way to a host says adds up; what another way says of the same is the same again. */
+void fleet_join_processes(struct fleet *f)
+{
+    if (f->process_count)
+        qsort(f->processes, f->process_count, sizeof *f->processes, by_process);
+    for (int round = 0; round < 2; round++) {
+        size_t kept = 0;
+        for (size_t i = 0; i < f->process_count; i++) {
+            struct fleet_process *before = kept ? &f->processes[kept - 1] : NULL;
+            if (!before || !same_process(before, &f->processes[i]) || (!round && before->instance != f->processes[i].instance))
+                f->processes[kept++] = f->processes[i];
+            else
+                join(before, &f->processes[i], round ? keep_larger : fetch_add);
+        }
+        f->process_count = kept;
+    }
+}

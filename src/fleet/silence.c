@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/silence.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+enum { NAMES_SIZE = 1200 }; /* of hosts in one question */
+
+const char *silence_host_of(const struct vector_row *row)
+{
+    const char *host = vector_label(row, "host");
+    return host[0] ? host : vector_label(row, "instance");
+}
+
+int seen_add(struct seen_list *l, const struct vector_row *row)
+{
+    if (!ROOM_FOR_ONE(l->list, l->count, l->capacity, 64))
+        return -ENOMEM;
+    struct seen_host *s = &l->list[l->count++];
+    s->unnamed = !vector_label(row, "host")[0];
+    str_copy_clean(s->host, sizeof s->host, str_from(silence_host_of(row)));
+    str_copy_clean(s->instance, sizeof s->instance, str_from(vector_label(row, "instance")));
+    return 0;
+}
+
+static int seen_by_host(const void *a, const void *b)
+{
+    return strcmp(((const struct seen_host *)a)->host, ((const struct seen_host *)b)->host);
+}
+
+static void seen_sort(struct seen_list *l)
+{
+    if (l->count)
+        qsort(l->list, l->count, sizeof *l->list, seen_by_host);
+}
+
+static bool seen_has(const struct seen_list *l, const char *host)
+{
+    struct seen_host key;
+    str_copy(key.host, sizeof key.host, str_from(host));
+    return l->count && bsearch(&key, l->list, l->count, sizeof *l->list, seen_by_host);
+}
+
+static int note_silent(struct fleet *f, const struct fleet_silence *s, const char *host)
+{
+    if (seen_has(&s->here, host) || fleet_has_gpus(f, host))
+        return 0;
+    struct fleet_note *n = fleet_note_of(f, host);
+    if (n)
+        n->silent = true;
+    return n ? 0 : -ENOMEM;
+}
+
+/* The name of a target that does not answer: it had one. */
+static const char *name_of_target(const struct fleet_silence *s, const char *instance)
+{
+    for (size_t i = 0; i < s->seen.count; i++)
+        if (strcmp(s->seen.list[i].instance, instance) == 0)
+            return s->seen.list[i].host;
+    return instance;
+}
+
+/* `host=~"gpu1|gpu2"`, for few; "" for many, or for names that are no plain words: then all are asked for. */
+static void write_matcher(const struct fleet *f, const struct fleet_silence *s, struct buf *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t named = 0;
+    for (size_t i = 0; i < s->seen.count; i++)
+        if (s->seen.list[i].unnamed)
+            return;
+    for (size_t i = 0; i < f->note_count; i++) {
+        if (!f->notes[i].silent)
+            continue;
+        buf_text(out, named++ ? "|" : "{host=~\"");
+        for (const char *c = f->notes[i].host; *c; c++)
+            buf_printf(out, strchr(plain, *c) ? "%c" : *c == '.' ? "[%c]" : ".", *c);
+    }
+    if (named)
+        buf_text(out, "\"}");
+}
+
+static int take_since(void *user, const struct vector_row *row)
+{
+    struct fleet *f = user;
+    char host[HOST_NAME_SIZE];
+    str_copy_clean(host, sizeof host, str_from(silence_host_of(row)));
+    for (size_t i = 0; i < f->note_count; i++) {
+        struct fleet_note *n = &f->notes[i];
+        int64_t ms = row->value > 0 && row->value < 1e9 ? llround(row->value * MS_PER_S) : 0;
+        if (n->silent && strcmp(n->host, host) == 0 && (!n->silent_ms || ms < n->silent_ms))
+            n->silent_ms = ms;
+    }
+    return 0;
+}
+
+/* The moment of the last sample of each, by the database's clock: of those that were there a moment ago to a second, of others
+ * to five minutes. Without an answer it is not known since when. */
+static void ask_since(const struct fleet_place *place, const struct fleet_silence *s, struct fleet *f)
+{
+    AUTO_BUF struct buf matcher = BUF(NAMES_SIZE);
+    AUTO_BUF struct buf question = BUF(2 * NAMES_SIZE + 512);
+    AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
+    struct error err = {0};
+    write_matcher(f, s, &matcher);
+    const char *hosts = matcher.failed || !matcher.len ? "" : matcher.at;
+    buf_printf(&question,
+               "time() - max by (host,instance) (max_over_time(timestamp(whirr_build_info%s)[10m:1s]) or "
+               "max_over_time(timestamp(whirr_build_info%s)[%dd:5m]))",
+               hosts, hosts, SILENCE_DAYS);
+    if (!question.failed && fleet_ask(place, question.at, &answer, &err) == 0)
+        vector_read(&answer, take_since, f);
+}
+
+int silence_find(const struct fleet_place *place, struct fleet_silence *s, struct fleet *f)
+{
+    int rc = 0;
+    bool any = false;
+    seen_sort(&s->here);
+    seen_sort(&s->seen);
+    for (size_t i = 0; i < s->seen.count && rc == 0; i++)
+        if (!i || seen_by_host(&s->seen.list[i - 1], &s->seen.list[i]) != 0)
+            rc = note_silent(f, s, s->seen.list[i].host);
+    for (size_t i = 0; i < s->down.count && rc == 0; i++)
+        rc = note_silent(f, s, s->down.list[i].unnamed ? name_of_target(s, s->down.list[i].instance) : s->down.list[i].host);
+    for (size_t i = 0; i < f->note_count; i++)
+        any |= f->notes[i].silent;
+    if (rc == 0 && any)
+        ask_since(place, s, f);
+    return rc;
+}
+
+void silence_done(struct fleet_silence *s)
+{
+    free(s->here.list);
+    free(s->seen.list);
+    free(s->down.list);
+    *s = (struct fleet_silence){0};
+}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a fleet says of hosts that are not there, not whole, or not who they seem to be."""
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+from isolation import WHIRR, environment
+from tsdb import Prometheus, VictoriaMetrics
+from waiting import PATIENCE, eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Prometheus.installed(), reason="no prometheus (tools/deps test)")]
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def run(*args, config=""):
+        file = tmp_path / "fleet.toml"
+        file.write_text(config)
+        file.chmod(0o600)
+        return subprocess.run([WHIRR, "--config", str(file), *args], env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+    return run
+
+
+def status(ask, url, **more):
+    done = ask("status", "--fleet", url, "--json", **more)
+    assert done.returncode == 0, done
+    found = json.loads(done.stdout)
+    return found, {h["host"]: h for h in found["hosts"]}
+
+
+class Samples:
+    """Text for promtool, in the order that it wants."""
+
+    def __init__(self):
+        self.lines, self.now = {}, time.time()
+
+    def add(self, name, value, ago=0, /, **labels):
+        text = ",".join(f'{k}="{v}"' for k, v in labels.items())
+        self.lines.setdefault(name, []).append(f"{name}{{{text}}} {value} {self.now - ago:.3f}")
+
+    def host(self, name, gpus=8, job="whirr", uuid=None, instance=None, skip=()):
+        where = {"host": name, "instance": instance or name, "job": job}
+        self.add("whirr_build_info", 1, version="1", **where)
+        for gpu in range(gpus):
+            labels = dict(where, gpu=gpu, uuid=f"GPU-{uuid or name}-{gpu}", name="H100")
+            if gpu in skip:
+                continue
+            self.add("gpu_up", 1, **labels)
+            self.add("gpu_power_watts", 100, **labels)
+            self.add("gpu_memory_used_bytes", 2**30, **labels)
+            self.add("whirr_finding", 1, code="compute_load", severity="info", process="", likelihood="likely", held="true", **labels)
+            process = dict(labels, process="train.py", user="alice", container="")
+            self.add("gpu_process_memory_bytes", 2**30, **process)
+            self.add("gpu_process_power_watts", 90, **process)
+        return self
+
+    def __str__(self):
+        return "".join(f"# TYPE {name} gauge\n" + "\n".join(rows) + "\n" for name, rows in self.lines.items()) + "# EOF\n"
+
+
+def filled(folder, samples):
+    return Prometheus(folder / "prometheus").filled(str(samples)).start()
+
+
+def push_settings(folder, name, url):
+    file = folder / f"{name}.toml"
+    file.write_text(f'[metrics]\nlabels = {{ host = "{name}" }}\n[push.db]\nurl = "{url}"\ninterval = "200ms"\n')
+    file.chmod(0o600)
+    return str(file)
+
+
+@pytest.mark.parametrize("kind", [Prometheus, VictoriaMetrics])
+def test_hosts_that_are_gone_are_named_with_since_when(start, ask, tmp_path, kind):
+    """Two push and one is scraped; of each kind one ends. A stop ends its series at once, five minutes before a kill would."""
+    if not kind.installed():
+        pytest.skip(f"no {kind.__name__} (tools/deps test)")
+    scraped = start("--interval", "0.5", "--config", push_settings(tmp_path, "scraped", "http://127.0.0.1:1/"), source="sim:gpus=1") if kind is Prometheus else None
+    database = (Prometheus(tmp_path / "db", [f"127.0.0.1:{scraped.port}"]) if scraped else VictoriaMetrics(tmp_path / "db")).start()
+    try:
+        hosts = {n: start("--interval", "0.5", "--config", push_settings(tmp_path, n, database.url + database.write), source="sim:gpus=2") for n in ("stays", "goes")}
+        there = {"stays", "goes"} | ({"scraped"} if scraped else set())
+        eventually(lambda: database.query("up") is not None and there <= set(status(ask, database.url)[1]), explain=database.log)
+        hosts["goes"].stop()
+        if scraped:
+            scraped.process.send_signal(signal.SIGKILL)
+        away = there - {"stays"}
+        found, by_name = eventually(lambda: (s := (database.query("up"), status(ask, database.url))[1]) and {n for n, h in s[1].items() if h["trouble"] == "silent"} == away
+                                    and all(s[1][n]["last_seen_at"] for n in away) and s, explain=lambda: [(h["host"], h["note"], h["last_seen_at"]) for h in status(ask, database.url)[0]["hosts"]])
+        assert found["hosts_not_answering"] == len(away) and all(n in found["answer"] for n in away), found["answer"]
+        assert all(h["note"].startswith("not answering for ") for n, h in by_name.items() if n in away) and by_name["stays"]["last_seen_at"] is None
+        for command in (("status",), ("why",), ("top", "--once", "--size", "120x20")):
+            text = ask(*command, "--fleet", database.url).stdout
+            assert all(any(n in line and "not answering for" in line for line in text.splitlines()) for n in away), text
+        daemon = start(WHIRR_FLEET_URL=database.url)
+        daemon.wait_sampled()
+        answer = eventually(lambda: daemon.json("/api/fleet")["fleet"])
+        assert {h["host"] for h in answer["status"]["hosts"] if h["trouble"] == "silent" and h["last_seen_at"]} == away
+    finally:
+        database.stop()
+
+
+def test_a_host_that_lived_for_an_hour_yesterday_is_silent_since_then_and_one_of_last_month_is_not(ask, tmp_path):
+    samples = Samples().host("here")
+    for ago in (20 * 3600 + 60, 20 * 3600):
+        samples.add("whirr_build_info", 1, ago, host="brief", instance="brief", version="1")
+    samples.add("whirr_build_info", 1, 30 * 86400, host="old", instance="old", version="1")
+    database = filled(tmp_path, samples)
+    try:
+        found, hosts = status(ask, database.url)
+        assert set(hosts) == {"here", "brief"} and hosts["brief"]["note"].startswith("not answering for 20h"), hosts["brief"]
+        assert found["answer"].endswith(": 1 host not answering (brief)"), found["answer"]
+    finally:
+        database.stop()
+
+
+def test_what_is_expected_and_missing_is_named(ask, tmp_path):
+    samples = Samples().host("gpu001").host("gpu002", skip=(3, 7)).host("odd", 4)
+    samples.add("whirr_build_info", 1, host="gpu003", instance="gpu003", version="1")  # there, without a GPU
+    samples.add("whirr_finding", 1, host="gpu003", instance="gpu003", code="no_driver", severity="warning", process="", likelihood="likely", held="true")
+    samples.add("whirr_build_info", 1, 7200, host="gpu004", instance="gpu004", version="1")
+    database = filled(tmp_path, samples)
+    try:
+        expect = '[fleet]\nexpect = ["gpu[001-005]=8", "*=4"]\n'
+        found, hosts = status(ask, database.url, config=expect)
+        assert {n: h["gpus_expected"] for n, h in hosts.items()} == {"gpu001": 8, "gpu002": 8, "gpu003": 8, "gpu004": 8, "gpu005": 8, "odd": 4}
+        assert hosts["gpu002"]["note"] == "2 of 8 GPUs are missing: 3, 7" and hosts["gpu002"]["trouble"] == "degraded" and hosts["gpu002"]["code"] == "gpus_missing"
+        assert hosts["gpu005"]["note"] == "expected, but not seen in the last week" and hosts["gpu005"]["trouble"] == "silent"
+        assert hosts["gpu004"]["note"].startswith("not answering for 2h") and hosts["gpu001"]["note"] is hosts["odd"]["note"] is None
+        assert found["gpus_missing"] == 10 and "10 GPUs missing, 2 hosts not answering (gpu004, gpu005)" in found["answer"], found["answer"]
+        assert "gpu005" in ask("why", "--fleet", database.url, config=expect).stdout
+        # Without it that is not known, and the host without a GPU says what it found itself.
+        found, hosts = status(ask, database.url)
+        assert found["gpus_missing"] == 0 and hosts["gpu002"]["gpus_expected"] is None and hosts["gpu003"]["note"] == "The driver is not loaded"
+    finally:
+        database.stop()
+    wrong = ask("config", "check", config='[fleet]\nexpect = ["gpu[5-1]=8"]\n')
+    assert wrong.returncode == 1 and "fleet.expect: invalid entry 'gpu[5-1]=8'" in wrong.stdout + wrong.stderr, wrong
+
+
+def test_one_host_under_two_jobs_is_one_and_two_hosts_of_one_name_are_two(ask, tmp_path):
+    samples = Samples().host("twice", instance="10.0.0.1:9447", job="whirr").host("twice", job="pushed")
+    samples.host("clash", 2, uuid="a", instance="10.0.0.2:9447").host("clash", 2, uuid="b", instance="10.0.0.3:9447")
+    samples.host("merged", 2, uuid="c").host("merged", 2, uuid="d", job="other")  # two that push under one name: whose GPU is whose can't be known
+    database = filled(tmp_path, samples)
+    try:
+        found, hosts = status(ask, database.url)
+        assert len(hosts["twice"]["gpus"]) == 8 and hosts["twice"]["power_watts"] == 800, hosts["twice"]
+        assert set(hosts) == {"twice", "merged", "clash (10.0.0.2:9447)", "clash (10.0.0.3:9447)"} and found["gpu_count"] == 8 + 4 + 4
+        for host in set(hosts) - {"twice"}:
+            assert hosts[host]["code"] == "name_shared" and hosts[host]["trouble"] == "unusual", hosts[host]
+        assert hosts["merged"]["note"] == "two hosts are called merged: GPU 0 is GPU-c-0 and GPU-d-0" and len(hosts["merged"]["gpus"]) == 4
+        users = json.loads(ask("ps", "--fleet", database.url, "--by", "user", "--json").stdout)["users"]
+        assert users == [{"user": "alice", "memory_mb": 16 * 1024, "utilization_percent": None, "power_watts": 16 * 90}], users
+        by_host = {h["host"]: h["memory_mb"] for h in json.loads(ask("ps", "--fleet", database.url, "--by", "host", "--json").stdout)["hosts"]}
+        assert by_host["twice"] == 8 * 1024 and by_host["merged"] == 4 * 1024, by_host
+    finally:
+        database.stop()
