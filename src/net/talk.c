@@ -16,17 +16,25 @@
 
 enum { SLICE_MS = 100, PIECE = 64 * 1024, STATUS_FINAL = 200 };
 
+/* 0: there is time left, in milliseconds behind `left`. */
+static int talk_time(const struct talk *t, int64_t *left)
+{
+    *left = -mono_since_ms(clock_mono(&clock_system), t->until);
+    if (t->cancel && atomic_load(t->cancel))
+        return -ECANCELED;
+    return *left > 0 ? 0 : -ETIMEDOUT;
+}
+
 /* 0: ready. In slices, so that a daemon that ends does not wait. */
 static int talk_wait(const struct talk *t, short events)
 {
     for (;;) {
-        int64_t left = -mono_since_ms(clock_mono(&clock_system), t->until);
+        int64_t left;
+        int rc = talk_time(t, &left);
         struct pollfd p = {.fd = t->fd, .events = events};
-        if (t->cancel && atomic_load(t->cancel))
-            return -ECANCELED;
-        if (left <= 0)
-            return -ETIMEDOUT;
-        int rc = poll(&p, 1, (int)MIN_OF(left, (int64_t)SLICE_MS));
+        if (rc < 0)
+            return rc;
+        rc = poll(&p, 1, (int)MIN_OF(left, (int64_t)SLICE_MS));
         if (rc > 0)
             return 0;
         if (rc < 0 && errno != EINTR)
@@ -65,35 +73,46 @@ void talk_close(struct talk *t)
     t->fd = -1;
 }
 
+/* Behind a call that gave `n`: 0 to call again, once there is room or something to read; or -errno. */
+static int talk_again(const struct talk *t, ssize_t n, short events)
+{
+    int64_t left;
+    if (n >= 0 || errno == EINTR)
+        return talk_time(t, &left);
+    return errno == EAGAIN ? talk_wait(t, events) : -errno;
+}
+
 int talk_say(const struct talk *t, const char *line)
 {
     for (size_t sent = 0, len = strlen(line); sent < len;) {
-        int rc = talk_wait(t, POLLOUT);
-        ssize_t n = rc == 0 ? send(t->fd, line + sent, len - sent, MSG_NOSIGNAL) : rc;
-        if (n < 0 && (rc < 0 || (errno != EAGAIN && errno != EINTR)))
-            return rc < 0 ? rc : -errno;
+        ssize_t n = send(t->fd, line + sent, len - sent, MSG_NOSIGNAL);
         sent += n > 0 ? (size_t)n : 0;
+        int rc = sent < len ? talk_again(t, n, POLLOUT) : 0;
+        if (rc < 0)
+            return rc;
     }
     return 0;
 }
 
+/* Called first and waited for behind it: most of an answer is there at once. */
 ssize_t talk_hear(const struct talk *t, char *to, size_t size)
 {
-    for (;;) {
-        int rc = talk_wait(t, POLLIN);
-        ssize_t n = rc == 0 ? recv(t->fd, to, size, 0) : rc;
+    int64_t left;
+    int rc = talk_time(t, &left);
+    while (rc == 0) {
+        ssize_t n = recv(t->fd, to, size, 0);
         if (n >= 0)
             return n;
-        if (rc < 0 || (errno != EAGAIN && errno != EINTR))
-            return rc < 0 ? rc : -errno;
+        rc = talk_again(t, n, POLLIN);
     }
+    return rc;
 }
 
 /* ---- HTTP ---- */
 
 /* An answer, as far as it has come. */
 struct heard_answer {
-    struct buf head; /* and what came with the last of it */
+    struct buf head; /* where it came in pieces, and what came with the last of them */
     int status;      /* 0: the head is not complete */
     struct http_body framed;
     struct buf *body;
@@ -106,15 +125,20 @@ static int answer_take(struct heard_answer *a, struct str input)
     int rc;
     if (!a->status) {
         struct http_message m;
-        buf_str(&a->head, input);
-        ssize_t len = a->head.failed ? -1 : http_parse_response(buf_view(&a->head), &m);
+        bool begun = a->head.len > 0; /* else it mostly is in one piece, which need not be kept */
+        if (begun)
+            buf_str(&a->head, input);
+        struct str head = begun ? buf_view(&a->head) : input;
+        ssize_t len = a->head.failed ? -1 : http_parse_response(head, &m);
+        if (len == 0 && !begun)
+            buf_str(&a->head, input);
         if (len <= 0)
-            return len < 0 ? -EPROTO : 0;
+            return len < 0 || a->head.failed ? -EPROTO : 0;
         if (m.status < STATUS_FINAL)
             return -EPROTO;
         a->status = m.status;
         http_body_of_response(&a->framed, &m, false);
-        input = (struct str){a->head.at + len, a->head.len - (size_t)len};
+        input = (struct str){head.at + len, head.len - (size_t)len};
     }
     while ((rc = http_body_next(&a->framed, &input, &piece)) == 1)
         buf_str(a->body, piece);

@@ -188,18 +188,44 @@ static void add_sample(struct seen *seen, struct str labels, double value)
     }
 }
 
-static void take_line(struct str line, const struct sample_name *name, size_t count, struct seen *seen)
+/* False: the name is none of those. */
+static bool take_line(struct str line, size_t len, const struct sample_name *name, size_t count, struct seen *seen)
 {
     struct str labels, text;
     double value;
+    bool known = false;
     for (size_t i = 0; i < count; i++) {
-        size_t len = name[i].name.len;
-        if (len >= line.len || (line.at[len] != '{' && line.at[len] != ' ' && line.at[len] != '\t') ||
-            memcmp(line.at, name[i].name.at, len) != 0)
+        if (name[i].name.len != len || memcmp(line.at, name[i].name.at, len) != 0)
             continue;
+        known = true;
         if (read_sample((struct str){line.at + len, line.len - len}, &labels, &value) &&
             (!name[i].label || (find_label(labels, name[i].label, &text) && str_is(text, name[i].value))))
             add_sample(&seen[i], labels, value);
+    }
+    return known;
+}
+
+static bool ends_name(char c)
+{
+    return c == '{' || c == ' ' || c == '\t';
+}
+
+/* Most lines are buckets of histograms, many below each other with one name. */
+static void take_lines(struct str metrics, struct str prefix, const struct sample_name *name, size_t count, struct seen *seen)
+{
+    struct str line, unwanted = {0};
+    while (str_cut(&metrics, '\n', &line)) {
+        if (line.len <= prefix.len || line.at[0] == '#' || memcmp(line.at, prefix.at, prefix.len) != 0)
+            continue;
+        line = (struct str){line.at + prefix.len, line.len - prefix.len};
+        if (unwanted.len && line.len > unwanted.len && ends_name(line.at[unwanted.len]) &&
+            memcmp(line.at, unwanted.at, unwanted.len) == 0)
+            continue;
+        size_t len = 0;
+        while (len < line.len && !ends_name(line.at[len]))
+            len++;
+        if (len < line.len && !take_line(line, len, name, count, seen))
+            unwanted = (struct str){line.at, len};
     }
 }
 
@@ -220,15 +246,14 @@ static const struct sample_name *names_of(enum model_server kind, size_t *count)
 static size_t read_quantities(struct str metrics, enum model_server kind, double quantities[QUANTITIES])
 {
     struct seen seen[ARRAY_LEN(names)] = {0};
-    struct str prefix = str_from(prefixes[kind]), line; /* without names of its own there is nothing to find */
+    struct str prefix = str_from(prefixes[kind]);
     size_t found = 0, count;
     const struct sample_name *own = names_of(kind, &count);
     AUTO_FREE double *ranks = kind == SERVER_SGLANG ? calloc(count * RANKS_MAX, sizeof *ranks) : NULL;
     for (size_t i = 0; ranks && i < count; i++)
         seen[i].of_rank = ranks + i * RANKS_MAX;
-    while (count && str_cut(&metrics, '\n', &line))
-        if (line.len > prefix.len && memcmp(line.at, prefix.at, prefix.len) == 0)
-            take_line((struct str){line.at + prefix.len, line.len - prefix.len}, own, count, seen);
+    if (count)
+        take_lines(metrics, prefix, own, count, seen);
     for (size_t q = 0; q < QUANTITIES; q++)
         quantities[q] = -1;
     for (size_t i = 0; i < count; i++) {

@@ -24,6 +24,7 @@ enum {
     CMDLINE_MAX = 128 * 1024,
     EVERY_MS = 5000,
     METRICS_MAX = 8 << 20,
+    ANSWER_KEPT = 512 << 10,
     AGAIN = 12,
     SOON = 12,
     SILENT_AFTER = 3
@@ -54,7 +55,7 @@ struct tokens_part {
     struct serving_rules *rules;    /* the thread's */
     struct served own[SERVERS_MAX]; /* the thread's */
     size_t own_count;
-    struct buf answer;                /* during a round: the last one */
+    struct buf answer;                /* the last one; its memory is kept */
     struct served shown[SERVERS_MAX]; /* with the poller's lock */
     size_t shown_count;
     struct serving_rules *fresh; /* with the poller's lock: of a reload, until the thread takes them */
@@ -314,10 +315,13 @@ static void ask_one(struct tokens_part *t, struct served *e)
 
 static void ask_all(struct tokens_part *t)
 {
-    t->answer = BUF(METRICS_MAX);
     for (size_t i = 0; i < t->own_count && !t->poller.stop; i++)
         ask_one(t, &t->own[i]);
-    buf_done(&t->answer);
+    if (t->answer.capacity > ANSWER_KEPT ||
+        !t->own_count) { /* it need not be made for each answer, but is not kept for a large one */
+        buf_done(&t->answer);
+        t->answer = BUF(METRICS_MAX);
+    }
     pthread_mutex_lock(&t->poller.lock);
     memcpy(t->shown, t->own, t->own_count * sizeof t->own[0]);
     t->shown_count = t->own_count;
@@ -377,11 +381,14 @@ static void *open_tokens(const struct part_host *host, struct error *err)
 {
     (void)err;
     struct tokens_part *t = poller_open(&ask_servers, sizeof(struct tokens_part), host);
-    if (t && !(t->rules = serving_rules_new(host->config))) {
-        poller_close(t);
+    if (!t)
         return NULL;
-    }
-    return t;
+    t->answer = BUF(METRICS_MAX);
+    t->rules = serving_rules_new(host->config);
+    if (t->rules)
+        return t;
+    poller_close(t);
+    return NULL;
 }
 
 static void reload_tokens(void *part, const struct config *config)
@@ -406,6 +413,7 @@ static void close_tokens(void *part)
         return;
     free(t->rules);
     free(t->fresh);
+    buf_done(&t->answer);
     poller_close(t);
 }
 

@@ -198,12 +198,27 @@ static void other_servers_have_names_of_their_own(void **state)
         server_answer_json(&s, SERVER_KOBOLDCPP, STR("{\"queue\": -1, \"idle\": -9223372036854775808, \"total_gens\": [7]}")));
     assert_int_equal(s.figure[FIGURE(requests_waiting)].state, READING_IMPLAUSIBLE);
     assert_int_equal(s.figure[FIGURE(requests_running)].value, 0);
+    assert_true(server_answer_json(&s, SERVER_KOBOLDCPP, STR("{\"idle\": 0}")));
+    assert_int_equal(s.figure[FIGURE(requests_running)].value, 1);
     assert_false(server_answer_json(&s, SERVER_KOBOLDCPP, STR("{\"queue\": \"2\", \"idle\": true}")));
     assert_false(server_answer_json(&s, SERVER_AUTOMATIC1111, STR("{\"size\": 1e400}")));
     s = (struct server_answers){0};
     say(&s, SERVER_DYNAMO, "dynamo_frontend_inflight_requests 2\ndynamo_frontend_queued_requests 5\n", 1000); /* read apart */
     assert_int_equal(s.figure[FIGURE(requests_running)].value, 0);
     assert_int_equal(s.figure[FIGURE(requests_waiting)].value, 5);
+}
+
+static void lines_of_one_name_are_passed_over_and_the_next_ones_read(void **state)
+{
+    (void)state;
+    struct server_answers s = {0};
+    say(&s, SERVER_VLLM,
+        "# HELP vllm:num x\nvllm:num{a=\"1\"} 1\nvllm:num{a=\"2\"} 2\nvllm:num_requests_running{e=\"0\"} 3\nvllm:num 4\n"
+        "vllm:num_requests_running{e=\"1\"} 5\nvllm:num_requests_runningx 9\nvllm:num_requests_waiting 6\nvllm:num_requests_wait\n"
+        "vllm:\nvllm:num_requests_running",
+        1000);
+    assert_int_equal(s.figure[FIGURE(requests_running)].value, 8);
+    assert_int_equal(s.figure[FIGURE(requests_waiting)].value, 6);
 }
 
 static void nothing_that_a_server_says_is_more_than_can_be(void **state)
@@ -258,6 +273,7 @@ int main(void)
         TEST(requests_and_caches_are_read_where_they_are_told),
         TEST(prompts_times_and_caches_are_means_between_two_looks),
         TEST(other_servers_have_names_of_their_own),
+        TEST(lines_of_one_name_are_passed_over_and_the_next_ones_read),
         TEST(nothing_that_a_server_says_is_more_than_can_be),
         TEST(a_sleeping_model_and_a_router_are_left_alone),
         TEST(slots_of_llama_cpp_tell_what_they_decoded),
