@@ -121,6 +121,39 @@ static void check_findings(const struct config *config, struct config_problems *
     }
 }
 
+/* What a hook may wait for: a finding, an alert of the configuration, or a severity. */
+static void check_hook_name(const struct config *config, const struct config_hook *h, const char *name,
+                            struct config_problems *problems)
+{
+    enum finding_code code;
+    enum severity severity;
+    struct nearest nearest;
+    char hint[CONFIG_KEY_SIZE + 32];
+    if (finding_code_from_name(name, &code) || severity_from_text(name, &severity))
+        return;
+    nearest_init(&nearest, name);
+    for (size_t k = 0; k < FINDING_CODE_COUNT; k++)
+        nearest_try(&nearest, finding_code_name((enum finding_code)k));
+    for (size_t k = 0; k < config->alert_count; k++)
+        nearest_try(&nearest, config->alert[k].name);
+    if (nearest.distance > 0)
+        problem_add(problems, false, config_origin_of(&h->entry, "hook", "on"), "there is no finding, alert or severity '%s'%s",
+                    name,
+                    nearest_found(&nearest) ? nearest_text(&nearest, hint, sizeof hint) : "; `whirr why --codes` lists findings");
+}
+
+static void check_hooks(const struct config *config, struct config_problems *problems)
+{
+    for (size_t i = 0; i < config->hook_count; i++) {
+        const struct config_hook *h = &config->hook[i];
+        for (size_t k = 0; k < h->on.count; k++)
+            check_hook_name(config, h, h->on.items[k], problems);
+        if (h->run.count && h->run.items[0][0] != '/')
+            problem_add(problems, false, config_origin_of(&h->entry, "hook", "run"),
+                        "hook.%s.run must begin with the whole path of a program", h->entry.name);
+    }
+}
+
 /* A worker that is let go above the limit would be caught again at once. 0 is five degrees below. */
 static void check_release(const struct config_entry *entry, const char *section, double threshold, double release,
                           struct config_problems *problems)
@@ -266,6 +299,7 @@ void config_check(const struct config *config, struct config_problems *problems)
             check_required(config, &config_sections[i], problems);
     check_notify(config, problems);
     check_findings(config, problems);
+    check_hooks(config, problems);
     check_releases(config, problems);
     check_metrics(config, problems);
     check_serving(config, problems);

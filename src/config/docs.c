@@ -79,6 +79,8 @@ static const char *group_example(const struct section *section)
                "/models/{id}/unload\"\n";
     if (strcmp(section->path, "notify") == 0)
         return "#[notify.ops]\n#type = \"webhook\"\n#url = \"http://127.0.0.1:9000/hook\"\n";
+    if (strcmp(section->path, "hook") == 0)
+        return "#[hook.drain]\n#on = [\"lost\", \"ecc\"]\n#run = [\"/usr/share/whirr/hooks/slurm\"]\n";
     if (strcmp(section->path, "push") == 0)
         return "#[push.central]\n#url = \"http://victoria.example.org:8428/api/v1/write\"\n";
     if (strcmp(section->path, "serving") == 0)

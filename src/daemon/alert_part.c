@@ -23,6 +23,7 @@ struct alert_part {
     struct server *server;
     struct store_service *store; /* NULL: no history is kept */
     struct notify_part *notify;  /* who is to hear of it: notify_part_tell() */
+    struct hook_part *hooks;
     struct alert_rules *rules;
     struct alert_set set;
     const struct forecast_part *forecast;
@@ -83,6 +84,15 @@ static void tell_notifiers(struct alert_part *p, const struct alert *a)
     notify_part_tell(p->notify, &notice);
 }
 
+static void run_hooks(struct alert_part *p, const struct alert *a)
+{
+    struct alert_notice notice;
+    alert_notice(a, &notice);
+    add_why(p, &notice);
+    notice_set_link(&notice, p->dashboard_url);
+    hook_part_tell(p->hooks, &notice);
+}
+
 static void on_news(void *user, enum alert_news news, const struct alert_rule *rule, struct alert *a)
 {
     struct alert_part *p = user;
@@ -96,8 +106,10 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
     store_news(p, news, a, text.failed ? NULL : text.at);
     if (p->server && !text.failed)
         server_announce(p->server, TOPIC_ALERT, buf_view(&text));
-    if (news == NEWS_RESOLVED ? a->told : !a->silenced_by[0])
+    if (news == NEWS_RESOLVED ? a->told : !a->silenced_by[0]) {
         tell_notifiers(p, a);
+        run_hooks(p, a);
+    }
 }
 
 /* ---- over restarts ---- */
@@ -190,6 +202,7 @@ static void *open_alerts(const struct part_host *host, struct error *err)
     /* One by one: writing the whole struct would bring all of its tables into memory. */
     p->env = host->env;
     p->notify = part_find(host, &notify_part_ops);
+    p->hooks = part_find(host, &hook_part_ops);
     p->forecast = part_find(host, &forecast_part_ops);
     p->rules = read_rules(host->env, host->config);
     if (!p->rules) {

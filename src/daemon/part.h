@@ -34,8 +34,8 @@ struct part_host {
 void *part_find(const struct part_host *host, const struct part_ops *ops);
 
 extern const struct part_ops log_changes_ops, history_part_ops, usual_part_ops, idle_audit_part_ops, resume_part_ops,
-    guard_part_ops, health_part_ops, capacity_part_ops, forecast_part_ops, notify_part_ops, settings_part_ops, alert_part_ops,
-    push_part_ops, tokens_part_ops, ras_part_ops, pods_part_ops, lease_part_ops;
+    guard_part_ops, health_part_ops, capacity_part_ops, forecast_part_ops, notify_part_ops, hook_part_ops, settings_part_ops,
+    alert_part_ops, push_part_ops, tokens_part_ops, ras_part_ops, pods_part_ops, lease_part_ops;
 
 /* All of them, in the order in which they are opened, started and shown samples; they are closed in reverse. */
 extern const struct part_ops *const daemon_parts[];
@@ -76,6 +76,11 @@ void notify_part_tell(struct notify_part *p, const struct alert_notice *notice);
 /* Everything that fires is told between these two; what is not among it is over. */
 void notify_part_roll_begin(struct notify_part *p);
 void notify_part_roll_end(struct notify_part *p);
+
+/* ---- Programs that the configuration runs on alerts ([hook.NAME]); also from the loop's thread, and never waits. ---- */
+
+struct hook_part;
+void hook_part_tell(struct hook_part *p, const struct alert_notice *notice);
 
 /* ---- The body of a request for silence, as it changes the list. ---- */
 

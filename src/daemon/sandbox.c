@@ -238,6 +238,9 @@ static bool each_command(const struct config *c, command_fn *visit, void *user)
         if (c->notify[i].type == CONFIG_NOTIFY_COMMAND && c->notify[i].command.count &&
             !visit(user, "notify", c->notify[i].entry.name, &c->notify[i].command))
             return false;
+    for (size_t i = 0; i < c->hook_count; i++)
+        if (c->hook[i].run.count && !visit(user, "hook", c->hook[i].entry.name, &c->hook[i].run))
+            return false;
     for (size_t i = 0; i < c->guard_worker_count; i++) {
         const struct config_guard_worker *w = &c->guard_worker[i];
         const struct config_list *lists[] = {&w->evict_command, &w->resume_command, &w->status_command};
