@@ -61,7 +61,8 @@ static void free_job(void *item)
 static void drop_job(void *item)
 {
     const struct hook_job *job = item;
-    log_warn("a hook does not run: too many wait, or the daemon ends", LOG_TEXT("hook", job->name), LOG_TEXT("alert", job->notice.alert));
+    log_warn("a hook does not run: too many wait, or the daemon ends", LOG_TEXT("hook", job->name),
+             LOG_TEXT("alert", job->notice.alert));
     free_job(item);
 }
 

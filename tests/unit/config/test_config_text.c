@@ -36,7 +36,7 @@ static void the_default_file_is_valid_and_changes_nothing(void **state)
     assert_int_equal(problems.count, 0);
     config_compare(defaults, file, &changes);
     /* Only the examples of the groups came. */
-    assert_int_equal(changes.count, 8);
+    assert_int_equal(changes.count, 9);
     assert_int_equal(file->alert_count, 1);
     config_free(file);
     config_free(defaults);
@@ -114,7 +114,8 @@ static void no_setting_shows_a_secret(void **state)
     struct config *c =
         loaded("[guard.worker.a]\nmethods='process'\n[guard.method.b]\nunload='POST /u'\n[notify.c]\ntype='webhook'\n"
                "url='http://h'\n[finding.hot]\nmute=true\n[push.d]\nurl='http://"
-               "h'\n[[alert]]\nname='e'\nwhen='w'\n[hosts.f]\ntoken='x'\n[serving.g]\nkind='vllm'\n");
+               "h'\n[[alert]]\nname='e'\nwhen='w'\n[hosts.f]\ntoken='x'\n[serving.g]\nkind='vllm'\n[hook.h]\non='lost'\nrun='/bin/"
+               "true'\n");
     size_t tried = 0;
     for (size_t i = 0; i < config_section_count; i++) {
         const struct section *section = &config_sections[i];
