@@ -30,6 +30,13 @@ enum {
     LEASE_ID_SIZE = 16,
 };
 
+/* Times that a model server adds up since it was started: the seconds of all, and of how many. */
+enum serving_time { SERVING_FIRST_TOKEN, SERVING_PER_TOKEN, SERVING_REQUEST, SERVING_TIMES };
+struct serving_sum {
+    bool known;
+    double seconds, count;
+};
+
 struct process {
     int32_t pid;
     enum process_type type;
@@ -56,6 +63,8 @@ struct process {
     enum power_basis power_basis;
     enum process_activity activity;
     struct process_limit limit; /* what limits it; judged when the snapshot is built */
+    char server_kind[16];       /* "vllm"; "" it is no model server that was asked */
+    struct serving_sum served[SERVING_TIMES];
     struct host_evidence *host; /* what it was doing on the host; NULL: not read. Owned: process_copy, process_done */
     union {
         struct {

@@ -1,29 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * OTLP as JSON or as Protocol Buffers. What OpenTelemetry has names for (hw.*) is sent under these, once; everything else under our
- * own. hw.gpu.io has only bytes that were counted: the rates of a moment, which some drivers give, are not added up to it.
- *
- *   ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2 }
- *   Resource        { repeated KeyValue attributes = 1 }
- *   ScopeMetrics    { InstrumentationScope scope = 1; repeated Metric metrics = 2 }
- *   Metric          { string name = 1; string unit = 3; Gauge gauge = 5; Sum sum = 7 }
- *   Gauge, Sum      { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3 }
- *   NumberDataPoint { fixed64 time_unix_nano = 3; double as_double = 4; repeated KeyValue attributes = 7; uint32 flags = 8 }
- *   KeyValue        { string key = 1; AnyValue value = 2 }
- *   AnyValue        { string string_value = 1 }
+ * OTLP as JSON or as Protocol Buffers. What OpenTelemetry has names for (hw.*, gen_ai.*) is sent under these, once; everything else
+ * under our own. hw.gpu.io has only bytes that were counted: the rates of a moment, which some drivers give, are not added up to
+ * it.
  */
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "net/protobuf.h"
+#include "push/otlp_wire.h"
 #include "push/push.h"
-
-enum kind { GAUGE, COUNTER, UPDOWN };
 
 /* One of our names may be several of OpenTelemetry's, by its label `state`. */
 static const struct hw {
     const char *ours, *name, *unit;
-    enum kind kind;
+    enum otlp_kind kind;
     double scale;
     const char *type, *part; /* hw.type; a component of its own, whose parent is the GPU */
     const char *key, *value; /* an attribute that tells series of one name apart */
@@ -62,6 +53,19 @@ static const struct hw {
     {"host_power_watts", "hw.host.power", "W", GAUGE, 1, NULL},
 };
 
+/* Of ours only the sum and the count are known. */
+static const struct {
+    const char *count, *sum, *bucket, *name;
+} histograms[] = {
+#define GEN_AI(ours, theirs)                               \
+    {                                                      \
+        ours "_count", ours "_sum", ours "_bucket", theirs \
+    }
+    GEN_AI("gen_ai_server_time_to_first_token_seconds", "gen_ai.server.time_to_first_token"),
+    GEN_AI("gen_ai_server_time_per_output_token_seconds", "gen_ai.server.time_per_output_token"),
+    GEN_AI("gen_ai_server_request_duration_seconds", "gen_ai.server.request.duration"),
+};
+
 static const struct {
     const char *ending, *unit;
 } units[] = {{"_bytes_per_second", "By/s"},
@@ -74,16 +78,6 @@ static const struct {
              {"_percent", "%"},
              {"_ratio", "1"},
              {"_volts", "V"}};
-
-/* Where it is written to: JSON, or messages of Protocol Buffers, each of which is written aside until its length is known. */
-struct otlp {
-    struct json_writer *j; /* NULL: Protocol Buffers */
-    struct buf attributes, points, metrics;
-    unsigned attribute_field; /* of the message that is being written */
-    struct str name;          /* of the metric that is being written */
-    const char *unit;
-    enum kind kind;
-};
 
 static struct str value_of(const struct push_labels *l, const char *name)
 {
@@ -106,28 +100,6 @@ static const struct hw *otlp_find(struct str name, const char *as, const struct 
     return NULL;
 }
 
-static void attribute(struct otlp *w, struct str key, struct str value)
-{
-    struct json_writer *j = w->j;
-    if (!j) {
-        size_t inner = pb_bytes_size(value.len);
-        pb_begin(&w->attributes, w->attribute_field, pb_bytes_size(key.len) + pb_bytes_size(inner));
-        pb_bytes(&w->attributes, 1, key);
-        pb_begin(&w->attributes, 2, inner);
-        pb_bytes(&w->attributes, 1, value);
-        return;
-    }
-    jw_object(j);
-    jw_key(j, "key");
-    jw_str(j, key);
-    jw_key(j, "value");
-    jw_object(j);
-    jw_key(j, "stringValue");
-    jw_str(j, value);
-    jw_end(j);
-    jw_end(j);
-}
-
 /* hw.id is the UUID, or what else tells this GPU from others; of the host itself, its name. */
 static void hw_attributes(struct otlp *w, const struct hw *hw, const struct push_labels *l)
 {
@@ -137,72 +109,47 @@ static void hw_attributes(struct otlp *w, const struct hw *hw, const struct push
     struct str parent = hw->part && id.len ? id : id.len || hw->part ? card : (struct str){0};
     id = id.len ? id : card.len ? card : value_of(l, "host");
     snprintf(part, sizeof part, STR_FMT "/%s", STR_ARG(id), hw->part ? hw->part : "");
-    attribute(w, STR("hw.id"), hw->part ? str_from(part) : id);
+    otlp_attribute(w, STR("hw.id"), hw->part ? str_from(part) : id);
     if (parent.len)
-        attribute(w, STR("hw.parent"), parent);
+        otlp_attribute(w, STR("hw.parent"), parent);
     if (hw->type)
-        attribute(w, STR("hw.type"), str_from(hw->type));
+        otlp_attribute(w, STR("hw.type"), str_from(hw->type));
     if (name.len)
-        attribute(w, STR("hw.name"), name);
+        otlp_attribute(w, STR("hw.name"), name);
     if (hw->key)
-        attribute(w, str_from(hw->key), str_from(hw->value));
+        otlp_attribute(w, str_from(hw->key), str_from(hw->value));
     if (index.len)
-        attribute(w, STR("whirr.gpu.index"), index);
+        otlp_attribute(w, STR("whirr.gpu.index"), index);
+}
+
+/* As OpenTelemetry spells it. */
+static struct str attribute_name(struct str label)
+{
+    static const char *const names[][2] = {{"gen_ai_operation_name", "gen_ai.operation.name"},
+                                           {"gen_ai_provider_name", "gen_ai.provider.name"},
+                                           {"gen_ai_request_model", "gen_ai.request.model"}};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_is(label, names[i][0]))
+            return str_from(names[i][1]);
+    return label;
 }
 
 static void own_attributes(struct otlp *w, const struct push_labels *l)
 {
     for (size_t i = 0; i < l->count; i++)
         if (!str_is(l->list[i].name, "__name__") && !str_is(l->list[i].name, "host"))
-            attribute(w, l->list[i].name, l->list[i].value);
-}
-
-/* 64-bit numbers are texts in OTLP's JSON. */
-static void json_point_value(struct json_writer *j, bool stale, double value, struct wall at)
-{
-    char text[40];
-    snprintf(text, sizeof text, "%lld000000", (long long)at.ms);
-    jw_key_text(j, "timeUnixNano", text);
-    if (stale) {
-        jw_key_int(j, "flags", 1); /* no recorded value: the series has ended */
-        return;
-    }
-    snprintf(text, sizeof text, "%.17g", value);
-    jw_key(j, "asDouble");
-    jw_raw(j, str_from(text));
-}
-
-static void pb_point(struct otlp *w, bool stale, double value, struct wall at)
-{
-    pb_begin(&w->points, 1, w->attributes.len + 9 + (stale ? 2 : 9));
-    pb_fixed64(&w->points, 3, (uint64_t)at.ms * NS_PER_MS);
-    if (!stale)
-        pb_double(&w->points, 4, value);
-    buf_str(&w->points, buf_view(&w->attributes));
-    if (stale)
-        pb_number(&w->points, 8, 1);
-    w->attributes.len = 0;
+            otlp_attribute(w, attribute_name(l->list[i].name), l->list[i].value);
 }
 
 static void point(struct otlp *w, const struct hw *hw, const struct push_labels *l, const struct push_line *line, double value,
                   struct wall at)
 {
-    if (w->j) {
-        jw_object(w->j);
-        jw_key(w->j, "attributes");
-        jw_array(w->j);
-    }
+    otlp_point_begin(w, GAUGE);
     if (hw)
         hw_attributes(w, hw, l);
     else
         own_attributes(w, l);
-    if (!w->j) {
-        pb_point(w, line->stale, value, at);
-        return;
-    }
-    jw_end(w->j);
-    json_point_value(w->j, line->stale, value, at);
-    jw_end(w->j);
+    otlp_point_end(w, (struct otlp_value){.stale = line->stale, .value = value}, at);
 }
 
 static const char *unit_of(struct str name, bool counter)
@@ -213,49 +160,6 @@ static const char *unit_of(struct str name, bool counter)
         if (str_ends(name, units[i].ending))
             return units[i].unit;
     return "1";
-}
-
-static void metric_begin(struct otlp *w, struct str name, const char *unit, enum kind kind)
-{
-    struct json_writer *j = w->j;
-    w->name = name;
-    w->unit = unit;
-    w->kind = kind;
-    if (!j)
-        return;
-    jw_object(j);
-    jw_key(j, "name");
-    jw_str(j, name);
-    jw_key_text(j, "unit", unit);
-    jw_key(j, kind == GAUGE ? "gauge" : "sum");
-    jw_object(j);
-    if (kind != GAUGE) {
-        jw_key_int(j, "aggregationTemporality", 2); /* cumulative */
-        jw_key_bool(j, "isMonotonic", kind == COUNTER);
-    }
-    jw_key(j, "dataPoints");
-    jw_array(j);
-}
-
-static void metric_end(struct otlp *w)
-{
-    if (w->j) {
-        jw_end(w->j);
-        jw_end(w->j);
-        jw_end(w->j);
-        return;
-    }
-    size_t inner = w->points.len + (w->kind == GAUGE ? 0 : 4);
-    pb_begin(&w->metrics, 2, pb_bytes_size(w->name.len) + pb_bytes_size(strlen(w->unit)) + pb_bytes_size(inner));
-    pb_bytes(&w->metrics, 1, w->name);
-    pb_text(&w->metrics, 3, w->unit);
-    pb_begin(&w->metrics, w->kind == GAUGE ? 5 : 7, inner);
-    buf_str(&w->metrics, buf_view(&w->points));
-    if (w->kind != GAUGE) {
-        pb_number(&w->metrics, 2, 2);
-        pb_number(&w->metrics, 3, w->kind == COUNTER);
-    }
-    w->points.len = 0;
 }
 
 static struct str name_of(const struct push_line *line)
@@ -301,12 +205,41 @@ static void hw_metric(struct otlp *w, const struct hw *first, const struct otlp_
         if (hw->share_of && !line->stale && (!value_beside(lines, line, hw->share_of, &whole) || whole <= 0))
             continue;
         if (!open)
-            metric_begin(w, str_from(hw->name), hw->unit, hw->kind);
+            otlp_metric_begin(w, str_from(hw->name), hw->unit, hw->kind);
         open = true;
         point(w, hw, labels, line, line->value * hw->scale / whole, lines->at);
     }
     if (open)
-        metric_end(w);
+        otlp_metric_end(w);
+}
+
+static void histogram_metric(struct otlp *w, size_t which, const struct otlp_lines *lines, struct push_labels *labels)
+{
+    bool open = false;
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct push_line *line = &lines->list[i];
+        double sum = 0;
+        if (!str_is(name_of(line), histograms[which].count) ||
+            !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}) ||
+            (!line->stale && !value_beside(lines, line, histograms[which].sum, &sum)))
+            continue;
+        if (!open)
+            otlp_metric_begin(w, str_from(histograms[which].name), "s", HISTOGRAM);
+        open = true;
+        otlp_point_begin(w, HISTOGRAM);
+        own_attributes(w, labels);
+        otlp_point_end(w, (struct otlp_value){line->stale, sum, line->value}, lines->at);
+    }
+    if (open)
+        otlp_metric_end(w);
+}
+
+static bool is_of_histogram(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(histograms); i++)
+        if (str_is(name, histograms[i].count) || str_is(name, histograms[i].sum) || str_is(name, histograms[i].bucket))
+            return true;
+    return false;
 }
 
 /* Lines of one name follow each other, and those that have ended stand at the end: each run is one metric. */
@@ -316,18 +249,19 @@ static void own_metrics(struct otlp *w, const struct otlp_lines *lines, struct p
     for (size_t i = 0; i < lines->count; i++) {
         const struct push_line *line = &lines->list[i];
         struct str name = name_of(line);
-        if (otlp_find(name, NULL, NULL) || !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
+        if (otlp_find(name, NULL, NULL) || is_of_histogram(name) ||
+            !push_labels_read(labels, line->series, (struct str){0}, (struct str){0}))
             continue;
         if (!str_equal(name, open)) {
             if (open.len)
-                metric_end(w);
+                otlp_metric_end(w);
             open = name;
-            metric_begin(w, name, unit_of(name, line->counter), line->counter ? COUNTER : GAUGE);
+            otlp_metric_begin(w, name, unit_of(name, line->counter), line->counter ? COUNTER : GAUGE);
         }
         point(w, NULL, labels, line, line->value, lines->at);
     }
     if (open.len)
-        metric_end(w);
+        otlp_metric_end(w);
 }
 
 static void write_metrics(struct otlp *w, const struct otlp_lines *lines)
@@ -337,15 +271,17 @@ static void write_metrics(struct otlp *w, const struct otlp_lines *lines)
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (i == 0 || strcmp(table[i - 1].name, table[i].name) != 0)
             hw_metric(w, &table[i], lines, &labels);
+    for (size_t i = 0; i < ARRAY_LEN(histograms); i++)
+        histogram_metric(w, i, lines, &labels);
     own_metrics(w, lines, &labels);
     push_labels_done(&labels);
 }
 
 static void resource(struct otlp *w, const struct push_identity *who)
 {
-    attribute(w, STR("service.name"), str_from(who->job));
-    attribute(w, STR("service.instance.id"), str_from(who->instance));
-    attribute(w, STR("host.name"), str_from(who->host));
+    otlp_attribute(w, STR("service.name"), str_from(who->job));
+    otlp_attribute(w, STR("service.instance.id"), str_from(who->instance));
+    otlp_attribute(w, STR("host.name"), str_from(who->host));
 }
 
 void push_otlp(struct buf *out, const struct push_line *lines, size_t count, struct wall at, const struct push_identity *who)

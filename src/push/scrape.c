@@ -52,7 +52,7 @@ int push_scrape_init(struct push_scrape *s, struct str text, struct wall at)
         if (str_starts(line, "# HELP "))
             help = help_of(line);
         if (str_starts(line, "# TYPE "))
-            counter = str_ends(line, " counter");
+            counter = str_ends(line, " counter") || str_ends(line, " histogram");
         if (!line.len || line.at[0] == '#' || !scrape_read_line(line, &s->lines[s->count]))
             continue;
         s->lines[s->count].help = help;

@@ -458,7 +458,11 @@ def otlp_from_protobuf(body):
             "Resource": [("attributes", 1, message, "KeyValue", many)],
             "ScopeMetrics": [("scope", 1, message, "Scope", 1), ("metrics", 2, message, "Metric", many)],
             "Scope": [("name", 1, text, "", 1), ("version", 2, text, "", 1)],
-            "Metric": [("name", 1, text, "", 1), ("unit", 3, text, "", 1), ("gauge", 5, message, "Sum", 1), ("sum", 7, message, "Sum", 1)],
+            "Metric": [("name", 1, text, "", 1), ("unit", 3, text, "", 1), ("gauge", 5, message, "Sum", 1), ("sum", 7, message, "Sum", 1),
+                       ("histogram", 9, message, "Histogram", 1)],
+            "Histogram": [("data_points", 1, message, "HistogramPoint", many), ("aggregation_temporality", 2, enum, "", 1)],
+            "HistogramPoint": [("time_unix_nano", 3, fixed64, "", 1), ("count", 4, fixed64, "", 1), ("sum", 5, double, "", 1),
+                               ("attributes", 9, message, "KeyValue", many), ("flags", 10, number32, "", 1)],
             "Sum": [("data_points", 1, message, "Point", many), ("aggregation_temporality", 2, enum, "", 1), ("is_monotonic", 3, boolean, "", 1)],
             "Point": [("time_unix_nano", 3, fixed64, "", 1), ("as_double", 4, double, "", 1), ("attributes", 7, message, "KeyValue", many), ("flags", 8, number32, "", 1)],
             "KeyValue": [("key", 1, text, "", 1), ("value", 2, message, "AnyValue", 1)],
@@ -508,6 +512,25 @@ def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook, protocol, k
     assert len(names) > 60 and not math.isnan(power["asDouble"])
     assert len(names) == len(set(names)), "a name is one metric"
     assert "hw.gpu.io" not in metrics  # nothing in this GPU counts bytes: rates of a moment do not become a counter
+
+
+@pytest.mark.parametrize("protocol, read", [("otlp", json.loads), ("otlp_protobuf", otlp_from_protobuf)], ids=["json", "protobuf"])
+def test_otlp_has_the_histograms_of_model_servers(start, tmp_path, hook, protocol, read):
+    """opentelemetry.io/docs/specs/semconv/gen-ai: server metrics. Their sum and count are known, no buckets."""
+    hook.judge = lambda request: (200, {"Content-Type": "application/json"}, b"{}")
+    d = start("--interval", "0.2", "--config", settings(tmp_path, hook.url("/v1/metrics"), f'protocol = "{protocol}"'), source="sim:gpus=1,scenario=serving")
+    eventually(lambda: len(hook.requests) >= 2, explain=d.log)
+    metrics = {m["name"]: m for m in read(hook.requests[1].body)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]}
+    assert {name for name in metrics if name.startswith("gen_ai")} == {
+        "gen_ai.server.time_to_first_token", "gen_ai.server.time_per_output_token", "gen_ai.server.request.duration"}
+    for name, seconds in (("time_to_first_token", 0.12), ("time_per_output_token", 12 / 900), ("request.duration", 0.12 + 199 * 12 / 900)):
+        metric = metrics[f"gen_ai.server.{name}"]
+        assert metric["unit"] == "s" and metric["histogram"]["aggregationTemporality"] == 2
+        (point,) = metric["histogram"]["dataPoints"]
+        attributes = {a["key"]: a["value"]["stringValue"] for a in point["attributes"]}
+        assert attributes["gen_ai.request.model"] == "mistralai/Mistral-7B-Instruct-v0.3" and attributes["gen_ai.provider.name"] == "vllm"
+        assert attributes["gen_ai.operation.name"] and "le" not in attributes
+        assert int(point["count"]) > 100 and point["sum"] / int(point["count"]) == pytest.approx(seconds)
 
 
 def test_otlp_has_all_of_the_conventions_for_gpus(start, tmp_path, hook):

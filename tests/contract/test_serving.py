@@ -146,6 +146,10 @@ def test_each_server_is_read_in_its_own_words(nvml, server, tmp_path):
     text = urllib.request.urlopen(d.url + "/metrics").read().decode()
     series = re.findall(r'^(gpu_model_server_\w+)\{[^\n]*model="Qwen/Qwen3-8B"[^\n]*\} (\S+)$', text, re.MULTILINE)
     assert dict(series)["gpu_model_server_requests_waiting"] == "2" and float(dict(series)["gpu_model_server_generated_tokens_total"]) > 0
+    # The same by OpenTelemetry's names: what vLLM's page adds up, and nothing that it doesn't have.
+    genai = dict(re.findall(r'^(gen_ai_server_\w+)\{[^\n]*gen_ai_provider_name="vllm",gen_ai_request_model="Qwen/Qwen3-8B"[^\n]*\} (\S+)$', text, re.MULTILINE))
+    assert set(genai) == {f"gen_ai_server_time_to_first_token_seconds_{part}" for part in ("bucket", "sum", "count")}, genai
+    assert len(set(genai.values())) == 1 and float(genai["gen_ai_server_time_to_first_token_seconds_count"]) > 0
     # What was not told is no series.
     assert not re.search(r'^gpu_model_server_tokens_per_second\{[^\n]*process="tritonserver"', text, re.MULTILINE)
 

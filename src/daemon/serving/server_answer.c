@@ -31,6 +31,8 @@ enum quantity {
     FIRST_COUNT,
     TOKEN_SUM,
     TOKEN_COUNT,
+    REQUEST_SUM,
+    REQUEST_COUNT,
     PREFIX_HITS,
     PREFIX_QUERIES,
     PREFIX_RATE, /* 0 to 1 */
@@ -58,6 +60,8 @@ static const struct sample_name {
     {SERVER_VLLM, PREEMPTED, TEXT("num_preemptions_total"), NULL, NULL},
     {SERVER_VLLM, GENERATED, TEXT("generation_tokens_total"), NULL, NULL},
     {SERVER_VLLM, PROMPT, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_VLLM, REQUEST_SUM, TEXT("e2e_request_latency_seconds_sum"), NULL, NULL},
+    {SERVER_VLLM, REQUEST_COUNT, TEXT("e2e_request_latency_seconds_count"), NULL, NULL},
     {SERVER_VLLM, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
     {SERVER_VLLM, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
     {SERVER_VLLM, TOKEN_SUM, TEXT("inter_token_latency_seconds_sum"), NULL, NULL},
@@ -76,6 +80,8 @@ static const struct sample_name {
     {SERVER_SGLANG, GENERATED_AT_END, TEXT("generation_tokens_total"), NULL, NULL},
     {SERVER_SGLANG, SPEED, TEXT("gen_throughput"), NULL, NULL},
     {SERVER_SGLANG, PROMPT_AT_END, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_SGLANG, REQUEST_SUM, TEXT("e2e_request_latency_seconds_sum"), NULL, NULL},
+    {SERVER_SGLANG, REQUEST_COUNT, TEXT("e2e_request_latency_seconds_count"), NULL, NULL},
     {SERVER_SGLANG, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
     {SERVER_SGLANG, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
     {SERVER_SGLANG, TOKEN_SUM, TEXT("inter_token_latency_seconds_sum"), NULL, NULL},
@@ -86,6 +92,8 @@ static const struct sample_name {
     {SERVER_TENSORRT_LLM, KV, TEXT("kv_cache_utilization"), NULL, NULL},
     {SERVER_TENSORRT_LLM, GENERATED_AT_END, TEXT("generation_tokens_total"), NULL, NULL},
     {SERVER_TENSORRT_LLM, PROMPT_AT_END, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, REQUEST_SUM, TEXT("e2e_request_latency_seconds_sum"), NULL, NULL},
+    {SERVER_TENSORRT_LLM, REQUEST_COUNT, TEXT("e2e_request_latency_seconds_count"), NULL, NULL},
     {SERVER_TENSORRT_LLM, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
     {SERVER_TENSORRT_LLM, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
     {SERVER_TENSORRT_LLM, TOKEN_SUM, TEXT("time_per_output_token_seconds_sum"), NULL, NULL},
@@ -96,8 +104,12 @@ static const struct sample_name {
     {SERVER_LMDEPLOY, KV, TEXT("gpu_cache_usage_perc"), NULL, NULL},
     {SERVER_LMDEPLOY, GENERATED, TEXT("generation_tokens_total"), NULL, NULL},
     {SERVER_LMDEPLOY, PROMPT, TEXT("prompt_tokens_total"), NULL, NULL},
+    {SERVER_LMDEPLOY, REQUEST_SUM, TEXT("e2e_request_latency_seconds_sum"), NULL, NULL},
+    {SERVER_LMDEPLOY, REQUEST_COUNT, TEXT("e2e_request_latency_seconds_count"), NULL, NULL},
     {SERVER_LMDEPLOY, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
     {SERVER_LMDEPLOY, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
+    {SERVER_TGI, REQUEST_SUM, TEXT("request_duration_sum"), NULL, NULL},
+    {SERVER_TGI, REQUEST_COUNT, TEXT("request_duration_count"), NULL, NULL},
     {SERVER_TGI, RUNNING, TEXT("batch_current_size"), NULL, NULL},
     {SERVER_TGI, WAITING, TEXT("queue_size"), NULL, NULL},
     {SERVER_TGI, GENERATED_AT_END, TEXT("request_generated_tokens_sum"), NULL, NULL},
@@ -108,6 +120,8 @@ static const struct sample_name {
     {SERVER_DYNAMO, WAITING, TEXT("queued_requests"), NULL, NULL},
     {SERVER_DYNAMO, GENERATED, TEXT("output_tokens_total"), NULL, NULL},
     {SERVER_DYNAMO, PROMPT_AT_END, TEXT("input_sequence_tokens_sum"), NULL, NULL},
+    {SERVER_DYNAMO, REQUEST_SUM, TEXT("request_duration_seconds_sum"), NULL, NULL},
+    {SERVER_DYNAMO, REQUEST_COUNT, TEXT("request_duration_seconds_count"), NULL, NULL},
     {SERVER_DYNAMO, FIRST_SUM, TEXT("time_to_first_token_seconds_sum"), NULL, NULL},
     {SERVER_DYNAMO, FIRST_COUNT, TEXT("time_to_first_token_seconds_count"), NULL, NULL},
     {SERVER_DYNAMO, TOKEN_SUM, TEXT("inter_token_latency_seconds_sum"), NULL, NULL},
@@ -309,6 +323,14 @@ static void forget_figures(struct server_answers *a)
 {
     for (size_t i = 0; i < FIGURES; i++)
         a->figure[i] = reading_absent(READING_UNSUPPORTED);
+    memset(a->served, 0, sizeof a->served);
+}
+
+/* As it adds them up itself. */
+static struct serving_sum served_so_far(double seconds, double count)
+{
+    bool known = seconds >= 0 && seconds < MOST && count >= 0 && count < MOST;
+    return known ? (struct serving_sum){true, seconds, count} : (struct serving_sum){0};
 }
 
 /* A server may say anything. */
@@ -333,6 +355,9 @@ bool server_answer_metrics(struct server_answers *a, enum model_server kind, str
     figure[FIGURE(prompt_milli)] = step(&a->prompt, q[PROMPT], now);
     figure[FIGURE(generated_tokens)] = count_of(q[GENERATED] >= 0 ? q[GENERATED] : q[GENERATED_AT_END], 1);
     figure[FIGURE(prompt_tokens)] = count_of(q[PROMPT] >= 0 ? q[PROMPT] : q[PROMPT_AT_END], 1);
+    a->served[SERVING_FIRST_TOKEN] = served_so_far(q[FIRST_SUM], q[FIRST_COUNT]);
+    a->served[SERVING_PER_TOKEN] = served_so_far(q[TOKEN_SUM], q[TOKEN_COUNT]);
+    a->served[SERVING_REQUEST] = served_so_far(q[REQUEST_SUM], q[REQUEST_COUNT]);
     figure[FIGURE(first_token_us)] = mean_since(&a->first_token, q[FIRST_SUM], q[FIRST_COUNT], 1e6, now);
     figure[FIGURE(token_time_us)] = mean_since(&a->token_time, q[TOKEN_SUM], q[TOKEN_COUNT], 1e6, now);
     if (q[RUNNING] < 0 && q[IN_FLIGHT] >= 0 && q[WAITING] >= 0)

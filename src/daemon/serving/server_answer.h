@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "daemon/serving/model_server.h"
 #include "model/metric.h"
+#include "model/process.h"
 #include "model/reading.h"
 
 enum {
@@ -39,7 +40,8 @@ struct server_mean {
 
 /* Zeroed before the first answer. */
 struct server_answers {
-    struct reading figure[FIGURES]; /* of the last answer */
+    struct reading figure[FIGURES];           /* of the last answer */
+    struct serving_sum served[SERVING_TIMES]; /* of the last answer, too */
     struct server_counter generated, prompt, preempted;
     struct server_mean first_token, token_time, prefix;
     struct {

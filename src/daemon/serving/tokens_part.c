@@ -351,6 +351,10 @@ static void show(struct process *p, const struct served *e)
         str_copy(p->title, sizeof p->title, str_from(e->name));
     for (size_t i = 0; i < FIGURES; i++)
         p->metric[FIGURES_FROM + i] = e->told == READING_OK ? e->answers.figure[i] : reading_absent(e->told);
+    if (e->told == READING_OK) {
+        memcpy(p->served, e->answers.served, sizeof p->served);
+        str_copy(p->server_kind, sizeof p->server_kind, str_from(model_server_name(e->kind)));
+    }
     if (!p->model[0])
         str_copy(p->model, sizeof p->model, str_from(e->model));
 }

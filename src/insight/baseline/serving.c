@@ -12,7 +12,7 @@
 #include "insight/baseline/internal.h"
 
 /* Of one day, with about as many requests. */
-struct serving_sum {
+struct serving_total {
     int64_t ms, request_ms, generated_milli;
     int64_t prompt_milli, prompted_milli; /* prompts, and what was generated where they are known */
     int64_t energy_uj, powered_milli;     /* the same of energy */
@@ -20,7 +20,7 @@ struct serving_sum {
 
 struct serving_day {
     int64_t number;
-    struct serving_sum bins[SERVING_BINS];
+    struct serving_total bins[SERVING_BINS];
 };
 
 struct serving_course {
@@ -91,7 +91,7 @@ static struct serving_day *day_of(struct serving_course *c, int64_t number)
     return &c->days[c->day_count++];
 }
 
-static void add_row(struct serving_sum *sum, const struct serving_row *row)
+static void add_row(struct serving_total *sum, const struct serving_row *row)
 {
     int64_t value;
     sum->ms += row->busy_ms;
@@ -122,34 +122,34 @@ static int64_t ratio(int64_t part, int64_t of, double scale)
     return of > 0 ? (int64_t)((double)part * scale / (double)of) : 0;
 }
 
-static int64_t tokens_a_second(const struct serving_sum *s)
+static int64_t tokens_a_second(const struct serving_total *s)
 {
     return ratio(s->generated_milli, s->ms, MS_PER_S);
 }
 
-static int64_t requests_at_once(const struct serving_sum *s)
+static int64_t requests_at_once(const struct serving_total *s)
 {
     return ratio(s->request_ms, s->ms, 1000);
 }
 
-static int64_t prompt_of_answer(const struct serving_sum *s)
+static int64_t prompt_of_answer(const struct serving_total *s)
 {
     return ratio(s->prompt_milli, s->prompted_milli, 1000);
 }
 
-static int64_t tokens_a_kilojoule(const struct serving_sum *s)
+static int64_t tokens_a_kilojoule(const struct serving_total *s)
 {
     return ratio(s->powered_milli, s->energy_uj, 1e9);
 }
 
 /* Of the days that have one; 0 is none. */
-static void band_of(const struct serving_course *c, int bin, int64_t (*value)(const struct serving_sum *),
+static void band_of(const struct serving_course *c, int bin, int64_t (*value)(const struct serving_total *),
                     struct baseline_band *ret)
 {
     int64_t values[SERVING_DAYS_MAX];
     int n = 0;
     for (size_t i = 0; i < c->day_count; i++) {
-        const struct serving_sum *sum = &c->days[i].bins[bin];
+        const struct serving_total *sum = &c->days[i].bins[bin];
         if (sum->ms >= SERVING_MINUTES_LEAST * (int64_t)MINUTE_MS && value(sum) > 0)
             values[n++] = value(sum);
     }
@@ -186,7 +186,7 @@ static const struct serving_baseline *find(const struct serving_baselines *b, co
 }
 
 /* Reading prompts takes time that answers don't get. */
-static bool has_longer_prompts(const struct serving_baseline *b, int bin, const struct serving_sum *now)
+static bool has_longer_prompts(const struct serving_baseline *b, int bin, const struct serving_total *now)
 {
     int64_t usual = b->prompt_permille[bin].typical, here = prompt_of_answer(now);
     return usual > 0 && here > usual / 1000 * SERVING_PROMPT_PERMILLE + 500;
@@ -209,7 +209,7 @@ struct serving_verdict serving_judge(const struct serving_baselines *b, const st
 {
     const struct serving_baseline *usual = find(b, now);
     struct serving_verdict v = {0};
-    struct serving_sum sum = {0};
+    struct serving_total sum = {0};
     int bin = usual ? bin_of(now) : -1;
     if (bin < 0 || usual->tokens_milli[bin].days < BASELINE_DAYS_NEEDED)
         return v;

@@ -43,6 +43,17 @@ static void fill_times(const struct sim_serving *s, double now, struct process *
     p->prefix_permille = rounded(s->prefix_hits * 1000);
 }
 
+/* Each request takes as long as 200 tokens. */
+static void fill_sums(const struct sim_serving *s, double passed_s, struct process *p)
+{
+    double tokens = floor(s->tokens * passed_s), requests = floor(tokens / 200),
+           each_s = s->tokens > 0 ? s->running / s->tokens : 0;
+    str_copy(p->server_kind, sizeof p->server_kind, STR("vllm"));
+    p->served[SERVING_FIRST_TOKEN] = (struct serving_sum){true, requests * s->first_token_s, requests};
+    p->served[SERVING_PER_TOKEN] = (struct serving_sum){true, tokens * each_s, tokens};
+    p->served[SERVING_REQUEST] = (struct serving_sum){true, requests * (s->first_token_s + 199 * each_s), requests};
+}
+
 void fill_serving(const struct fill *f, const struct sim_share *share, struct process *p)
 {
     const struct sim_serving *s = f->world->scenario->jobs[share->job].serving;
@@ -63,4 +74,5 @@ void fill_serving(const struct fill *f, const struct sim_share *share, struct pr
     p->preempted_milli = rounded(s->preempted_per_min * at.now * 1000 / 60);
     p->image_jobs = reading_absent(READING_UNSUPPORTED);
     fill_times(s, at.now, p);
+    fill_sums(s, at.passed_s, p);
 }
