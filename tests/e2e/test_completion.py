@@ -23,6 +23,7 @@ LINES = [
     ("whirr notify add phone c", set()),  # a command of the configuration can't be added
     ("whirr db export host-m", {"host-minutes"}),
     ("whirr db --force export host-m", {"host-minutes"}),
+    ("whirr db status host-m", set()),
     ("whirr db --since -1d ex", {"export"}),
     ("whirr limit s", {"stock"}),
     ("whirr history utilization_percent temperature_l", {"temperature_limit_celsius"}),
