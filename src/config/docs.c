@@ -264,9 +264,7 @@ void config_write_manual(struct buf *out, config_plain *plain)
         const struct section *section = &config_sections[i];
         char header[CONFIG_KEY_SIZE];
         section_header(section, header, sizeof header);
-        buf_text(out, "# ");
-        plain(out, header);
-        buf_text(out, "\n\n");
+        buf_printf(out, "# %s\n\n", header); /* scdoc takes a heading as it is */
         plain(out, section->help);
         buf_text(out, ".\n\n");
         if (section->kind != SECTION_PLAIN)

@@ -39,7 +39,7 @@ def test_everything_is_installed_and_nothing_stays(installed):
                  "share/fish/vendor_completions.d/whirr.fish", "share/doc/whirr/LICENSES.txt"):
         assert f"usr/local/{name}" in there
     if shutil.which("scdoc"):
-        assert {"usr/local/share/man/man1/whirr.1", "usr/local/share/man/man1/whirr-version.1", "usr/local/share/man/man5/whirr.toml.5"} <= there
+        assert {"usr/local/share/man/man1/whirr.1", "usr/local/share/man/man1/whirr-version.1", "usr/local/share/man/man5/whirr.toml.5", "usr/local/share/man/man8/whirr-control.8"} <= there
     unit = (installed / "usr/local/lib/systemd/system/whirr.service").read_text()
     assert "ExecStart=/usr/local/bin/whirr serve" in unit
     assert uninstall(installed).startswith(f"{len(there)} files removed")
