@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2034
 # SPDX-License-Identifier: Apache-2.0
 # For the hooks beside it: what the alert on standard input says, without jq. Values that could mean something to a shell or a program
 # become "".
