@@ -90,6 +90,10 @@ url = "http://bob:{SECRET}@127.0.0.1:1/api/v1/write?key={SECRET}"
 headers = {{ "X-Scope" = "{SECRET}" }}
 token = "{SECRET}"
 interval = "100ms"
+[serving.chat]
+url = "http://127.0.0.1:1"
+kind = "vllm"
+key = "{SECRET}"
 [[alert]]
 name = "always"
 when = "temperature_celsius > 0"

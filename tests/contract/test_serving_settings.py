@@ -14,7 +14,7 @@ SETTINGS = """
 url = "http://localhost:{own}"
 kind = "vllm"
 [serving.boxed]
-url = "http://127.0.0.1:{away}/"
+url = "http://[::ffff:127.0.0.1]:{away}/"
 kind = "vllm"
 process = "boxed-app"
 [serving.keyed]
@@ -37,7 +37,7 @@ def test_servers_are_added_named_given_a_key_and_left_alone(nvml, server, tmp_pa
     llama = {"/props": PROPS, "/slots": SLOTS}
     chat, chat_asked = server("my-server", "--whatever", pages=PAGE, port=port["own"])
     boxed, nobody = server("boxed-app", pages=PAGE)
-    _, away_asked = server("proxy", pages=PAGE, port=port["away"])  # as that of a container: not the process on the GPU
+    _, away_asked = server("proxy", pages=PAGE, port=port["away"])  # as that of a container: not the process on the GPU, and no loopback address
     keyed, _ = server("llama-server", "--port", str(port["keyed"]), pages=llama, port=port["keyed"], key=KEY)
     locked, _ = server("llama-server", "--port", "PORT", pages=llama, key=KEY)
     loud, loud_asked = server("vllm", "serve", "m", "--port", str(port["loud"]), pages=PAGE, port=port["loud"])
