@@ -21,6 +21,7 @@ static const struct {
     {"vram", "memory_used_mb", "memory_mb", NULL},
     {"power", "power_watts", "power_watts", NULL},
     {"energy", "energy_joules", "energy_joules", NULL},
+    {"tokens", NULL, "tokens_per_second", NULL},
     {"temp", "temperature_celsius", NULL, NULL},
     {"temperature", "temperature_celsius", NULL, NULL},
     {"fan", "fan_percent", NULL, NULL},
@@ -34,6 +35,9 @@ static const struct history_metric process_metrics[] = {
     {OF_PROCESS, PROCESS_SM_PERMILLE, "utilization_percent", "%", 0.1, false, false},
     {OF_PROCESS, PROCESS_POWER_MW, "power_watts", "W", 1e-3, false, false},
     {OF_PROCESS, PROCESS_ENERGY_MJ, "energy_joules", "J", 1e-3, false, true},
+    {OF_PROCESS, PROCESS_TOKENS_MILLI, "tokens_per_second", "tok/s", 1e-3, false, false},
+    {OF_PROCESS, PROCESS_PROMPT_MILLI, "prompt_tokens_per_second", "tok/s", 1e-3, false, false},
+    {OF_PROCESS, PROCESS_RUNNING_MILLI, "requests_running", "", 1e-3, false, false},
 };
 
 static const char *const usual_gpu[] = {"utilization_percent", "memory_used_mb", "power_watts", "temperature_celsius"};

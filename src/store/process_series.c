@@ -16,16 +16,18 @@ enum { SQL_MAX = 1 << 15, RUNS_LOOKED_UP = 500 };
 /* known: samples of the GPU in that minute, once it is summed up. Of several runs, samples with a reading stand for those without.
  */
 static const char by_minute[] = "SELECT minute, MAX(known), MAX(samples), SUM(memory), SUM(memory_most), SUM(sm), SUM(energy), "
-                                "MAX(seen_ms), MAX(limit_code) FROM (";
-static const char of_gpu[] =
-    "SELECT c.id & 4294967295 AS minute, c.samples AS known, 0 AS samples, NULL AS memory, NULL AS "
-    "memory_most, NULL AS sm, 0 AS energy, 0 AS seen_ms, NULL AS limit_code FROM minutes c WHERE c.id >= %lld AND c.id < "
-    "%lld";
+                                "MAX(seen_ms), MAX(limit_code), SUM(generated), SUM(prompt), SUM(running) FROM (";
+static const char of_gpu[] = "SELECT c.id & 4294967295 AS minute, c.samples AS known, 0 AS samples, NULL AS memory, NULL AS "
+                             "memory_most, NULL AS sm, 0 AS energy, 0 AS seen_ms, NULL AS limit_code, NULL AS generated, NULL AS "
+                             "prompt, NULL AS running FROM minutes c WHERE c.id >= %lld AND c.id < "
+                             "%lld";
 static const char of_runs[] =
     "SELECT m.minute AS minute, 0 AS known, m.samples AS samples, CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes * m.samples "
     "/ m.memory_count END AS memory, m.memory_max_bytes AS memory_most, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille * "
     "m.samples "
-    "/ m.sm_count END AS sm, m.energy_mj AS energy, p.last_seen_ms AS seen_ms, m.limit_code FROM process_minutes m JOIN processes "
+    "/ m.sm_count END AS sm, m.energy_mj AS energy, p.last_seen_ms AS seen_ms, m.limit_code, m.generated_tokens AS generated, "
+    "m.prompt_tokens AS prompt, CASE WHEN m.samples > 0 THEN "
+    "m.running_sum * 1000 / m.samples END AS running FROM process_minutes m JOIN processes "
     "p ON p.id = "
     "m.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2";
 
@@ -51,6 +53,15 @@ static void add_mean(struct process_step *step, enum process_column column, int6
 static int64_t watched_ms(int64_t known, int64_t minute, int64_t seen_ms)
 {
     return known > 0 ? MINUTE_MS : MIN_OF(seen_ms - minute * MINUTE_MS, (int64_t)MINUTE_MS);
+}
+
+static void add_told(struct process_step *step, struct db_statement *q, int from, enum process_column column, int64_t per_ms)
+{
+    if (db_is_null(q, from))
+        return;
+    int64_t value = per_ms ? (int64_t)((double)db_i64(q, from) * 1000 * MS_PER_S / (double)per_ms) : db_i64(q, from);
+    add_mean(step, column, value, value, 1);
+    step->known[column] = true;
 }
 
 static void add_minute(struct process_step *step, struct db_statement *q)
@@ -80,6 +91,9 @@ static void add_minute(struct process_step *step, struct db_statement *q)
     int64_t power = energy * MS_PER_S / passed_ms;
     add_mean(step, PROCESS_POWER_MW, power, power, samples);
     step->known[PROCESS_POWER_MW] |= there;
+    add_told(step, q, 9, PROCESS_TOKENS_MILLI, passed_ms);
+    add_told(step, q, 10, PROCESS_PROMPT_MILLI, passed_ms);
+    add_told(step, q, 11, PROCESS_RUNNING_MILLI, 0);
 }
 
 static int end_step(struct process_step *step, int64_t step_ms, store_point_fn *each, void *user)

@@ -168,7 +168,17 @@ int store_hour_segments(struct store *s, int64_t from_minute, int64_t to_minute,
 
 /* Processes over time, from minutes: what all runs that `runs` describes (its time, order and limit do not matter) had together.
  */
-enum process_column { PROCESS_MEMORY_BYTES, PROCESS_SM_PERMILLE, PROCESS_ENERGY_MJ, PROCESS_POWER_MW, PROCESS_COLUMNS };
+enum process_column {
+    PROCESS_MEMORY_BYTES,
+    PROCESS_SM_PERMILLE,
+    PROCESS_ENERGY_MJ,
+    PROCESS_POWER_MW,
+    PROCESS_TOKENS_MILLI, /* of model servers, in minutes in which they said it: tokens a second, of answers and prompts, requests
+                           */
+    PROCESS_PROMPT_MILLI,
+    PROCESS_RUNNING_MILLI,
+    PROCESS_COLUMNS
+};
 struct store_process_plot {
     struct store_span runs;
     int64_t since_ms, until_ms;

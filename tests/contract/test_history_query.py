@@ -12,7 +12,7 @@ import time
 
 import pytest
 import shapes
-from conftest import PATIENCE, WHIRR, Starter, eventually
+from conftest import BUILD, PATIENCE, WHIRR, Starter, environment, eventually
 
 PATH = "/api/history"
 NUMBERS = [shapes.Null(shapes.NUMBER)]
@@ -129,6 +129,16 @@ def test_processes_over_time(kept):
     assert {p["pid"] for p in kept.json(f"{PATH}/processes?since=-5m&process={pid}")["processes"]} == {pid}
 
 
+def test_tokens_and_requests_of_a_model_server_over_time(start, tmp_path):
+    file = tmp_path / "past.db"
+    subprocess.run([BUILD / "tests" / "fakes" / "history" / "make_history", f"sqlite:{file}", "30", "gpus=1,scenario=serving", "10"], check=True, timeout=120, env=environment(tmp_path))
+    d = start("--interval", "1", "--store", f"sqlite:{file}", source="sim:gpus=1,scenario=serving", WHIRR_STORE_HOST="box")
+    body = check(eventually(lambda: (b := d.json(f"{PATH}?process=python3&since=-30m&step=10m&metric=tokens_per_second,prompt_tokens_per_second,requests_running"))["series"] and b, explain=d.log))
+    means = {m["name"]: [v for v in m["mean"] if v is not None][1] for m in body["series"][0]["metrics"]}
+    assert means == {"tokens_per_second": pytest.approx(900, rel=0.05), "prompt_tokens_per_second": pytest.approx(2400, rel=0.05), "requests_running": pytest.approx(12, rel=0.05)}
+    assert "tokens_per_second" in d.whirr("history", "tokens", "--process", "python3", "--since", "-30m", "--store", f"sqlite:{file}", "--csv").stdout
+
+
 def test_minutes_with_the_same_limit_are_one_stretch(keeping):
     keeping.stop()
     hour = int(time.time()) // 3600 - 2
@@ -141,7 +151,7 @@ def test_minutes_with_the_same_limit_are_one_stretch(keeping):
                                  " sm_sum_permille, sm_count, energy_mj) VALUES (?, ?, 1, 'p', ?, ?, 1, 1, 1048576, 1, 500, 1, 1)",
                                  (gpu, pid, hour * 3600000, hour * 3600000 + 3700000)).lastrowid]
             for minute, code in minutes.items():
-                db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, 1, ?, NULL, NULL, NULL)", (hour * 60 + minute, lives[-1], code))
+                db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, 1, ?, NULL, NULL, NULL, NULL, NULL)", (hour * 60 + minute, lives[-1], code))
     d = keeping.__class__(keeping.folder, ["--interval", "1", "--listen", "127.0.0.1:0", "--source", "sim:gpus=1,scenario=idle", "--store", f"sqlite:{keeping.file}"], {})
     try:
         until = datetime.datetime.fromtimestamp(hour * 3600 + 3700, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -171,7 +181,7 @@ def test_pages_of_processes_and_events(keeping):
             db.execute("INSERT INTO processes (gpu_id, pid, start_key, name, first_seen_ms, last_seen_ms, ended, samples, memory_sum_bytes, memory_count,"
                        " sm_sum_permille, sm_count, energy_mj) VALUES (?, ?, 1, ?, ?, ?, 1, 1, 1048576, 1, 500, 1, ?)", (gpu, 100 + i, f'p"{i},', now - 60000, now, i))
             life = db.execute("SELECT last_insert_rowid()").fetchone()[0]
-            db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, ?, NULL, NULL, NULL, NULL)", (now // 60000, life, 1000 * i))
+            db.execute("INSERT INTO process_minutes VALUES (?, ?, 1, 1048576, 1048576, 1, 500, 1, ?, NULL, NULL, NULL, NULL, NULL, NULL)", (now // 60000, life, 1000 * i))
             db.execute("INSERT INTO events (at_ms, host_id, gpu_id, kind, severity, code, text, data) VALUES (?, ?, ?, 'xid', 'warning', ?, ?, '{\"n\": 1}')",
                        (now, host, gpu, 30 + i, f"XID {30 + i}"))
     d = keeping.__class__(keeping.folder, ["--interval", "1", "--listen", "127.0.0.1:0", "--source", "sim:gpus=1,scenario=idle", "--store", f"sqlite:{keeping.file}"], {})
