@@ -25,7 +25,7 @@ static void name_missing(const struct fleet_gpu *gpus, size_t count, int64_t exp
 {
     AUTO_BUF struct buf out = BUF(1024);
     int64_t named = 0;
-    for (int64_t index = 0; index < expected; index++) {
+    for (int64_t index = 0; gpus && index < expected; index++) {
         char own[24];
         bool there = false;
         snprintf(own, sizeof own, "%lld", (long long)index);
@@ -35,7 +35,7 @@ static void name_missing(const struct fleet_gpu *gpus, size_t count, int64_t exp
             buf_printf(&out, "%s%s", named++ ? ", " : ": ", own);
     }
     text[0] = '\0';
-    if (named == expected - (int64_t)count && count)
+    if (gpus && named == expected - (int64_t)count && count)
         str_copy(text, size, buf_view(&out));
 }
 
@@ -60,6 +60,10 @@ static int expect_gpus(struct fleet *f, const char *host, const struct fleet_gpu
 static int look_at_present(struct fleet *f, const struct config_list *expect)
 {
     int rc = 0;
+    for (size_t i = 0; i < f->sum_count && rc == 0; i++)
+        rc = expect_gpus(f, f->sums[i].host, NULL, (size_t)reading_or(f->sums[i].gpus, 0), gpus_expected(expect, f->sums[i].host));
+    if (f->sum_count)
+        return rc;
     for (size_t i = 0, end; i < f->gpu_count && rc == 0; i = end) {
         for (end = i + 1; end < f->gpu_count && strcmp(f->gpus[end].host, f->gpus[i].host) == 0; end++)
             ;

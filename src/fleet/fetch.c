@@ -2,7 +2,6 @@
  * PromQL over HTTP: the questions, and the reading of the answers.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,13 +12,13 @@
 #include "config/config.h"
 #include "fleet/fleet.h"
 #include "fleet/silence.h"
+#include "fleet/sums.h"
 #include "fleet/vector.h"
-#include "net/http.h"
-#include "net/peer.h"
-
-enum { URL_SIZE = 16384 };
 
 enum fleet_question {
+    FLEET_SUMS,
+    FLEET_TROUBLE,
+    FLEET_GPUS_DOWN,
     FLEET_GPUS,
     FLEET_UTIL,
     FLEET_USED,
@@ -44,6 +43,7 @@ enum fleet_question {
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
 /* Hosts that were there, where a database does not list series. */
 #define SEEN "count by (host,instance) (present_over_time(whirr_build_info[1d]))"
+#define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (" series ")"
 #define PROCESS_LABELS "host,instance,gpu,uuid,mig_uuid,process,user,container,namespace,pod,hpc_job"
 /* Processes of one group are added up; the same group, scraped twice under one address, is not. */
 #define OF_A_PROCESS(series) "max by (" PROCESS_LABELS ") (sum without (pid) (" series "{process!=\"(unattributed)\"}))"
@@ -52,6 +52,11 @@ static const struct {
     const char *query;
     unsigned wants; /* any of these needs its answer */
 } questions[FLEET_QUESTIONS] = {
+    [FLEET_SUMS] = {"{__name__=~\"whirr_host_gpu.+\"}", FLEET_WANT_SUMS},
+    [FLEET_TROUBLE] = {FINDINGS(
+                           "whirr_finding{severity!=\"info\"} or whirr_finding{code=~\"context_held|vram_held\",held=\"true\"}"),
+                       FLEET_WANT_SUMS},
+    [FLEET_GPUS_DOWN] = {"gpu_up == 0", FLEET_WANT_SUMS},
     [FLEET_GPUS] = {"gpu_up", FLEET_WANT_GPUS},
     [FLEET_UTIL] = {OF_A_GPU("gpu_utilization_percent"), FLEET_WANT_GPUS},
     [FLEET_USED] = {OF_A_GPU("gpu_memory_used_bytes"), FLEET_WANT_HOSTS},
@@ -60,21 +65,24 @@ static const struct {
     [FLEET_DIVIDED] = {OF_A_GPU("gpu_mig_enabled == 1"), FLEET_WANT_ROOM},
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
-    [FLEET_FINDINGS] = {"max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (whirr_finding)", FLEET_WANT_GPUS},
+    [FLEET_FINDINGS] = {FINDINGS("whirr_finding"), FLEET_WANT_GPUS},
     /* Hosts that push have no `up`, and those that are scraped have no name once they are down. */
-    [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_HOSTS},
-    [FLEET_SEEN] = {SEEN, FLEET_WANT_HOSTS},
-    [FLEET_DOWN] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS},
+    [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
+    [FLEET_SEEN] = {SEEN, FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
+    [FLEET_DOWN] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_UTIL] = {OF_A_PROCESS("gpu_process_utilization_percent"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_POWER] = {OF_A_PROCESS("gpu_process_power_watts"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_LIMIT] = {"max by (" PROCESS_LABELS ",limit) (gpu_process_limit{hpc_job!=\"\"})", FLEET_WANT_LIMITS},
 };
 
-static void cleanup_json(json_t **json)
-{
-    json_decref(*json);
-}
+/* What an answer is taken into. */
+struct taking {
+    struct fleet *fleet;
+    struct fleet_silence silence;
+    enum fleet_question question;
+    size_t gpu_capacity, process_capacity;
+};
 
 static struct fleet_gpu *fetch_find(const struct fleet *f, const struct vector_row *row)
 {
@@ -87,14 +95,6 @@ static void copy(char *to, size_t size, const char *text)
 {
     str_copy_clean(to, size, str_from(text));
 }
-
-/* What an answer is taken into. */
-struct taking {
-    struct fleet *fleet;
-    struct fleet_silence silence;
-    enum fleet_question question;
-    size_t gpu_capacity, process_capacity;
-};
 
 static int take_gpu(struct taking *t, const struct vector_row *row)
 {
@@ -186,6 +186,22 @@ static void take_divided(struct fleet_gpu *g)
         g->instance_free_bytes = reading_ok(0);
 }
 
+static struct fleet_gpu *find_or_add(struct taking *t, const struct vector_row *row)
+{
+    char host[HOST_NAME_SIZE];
+    copy(host, sizeof host, silence_host_of(row));
+    return fleet_find_or_add(t->fleet, &t->gpu_capacity, host, vector_label(row, "gpu"), vector_label(row, "uuid"));
+}
+
+/* Without a finding of its own it is lost all the same. */
+static int take_gpu_down(struct taking *t, const struct vector_row *row)
+{
+    struct fleet_gpu *g = find_or_add(t, row);
+    if (g)
+        g->up = false;
+    return g ? 0 : -ENOMEM;
+}
+
 static int take_finding(struct taking *t, const struct vector_row *row)
 {
     struct fleet_finding finding = {.code = vector_label(row, "code"),
@@ -196,10 +212,10 @@ static int take_finding(struct taking *t, const struct vector_row *row)
     if (!finding.code[0] || !severity_from_text(vector_label(row, "severity"), &finding.severity))
         return 0;
     if (vector_label(row, "gpu")[0]) {
-        struct fleet_gpu *g = fetch_find(t->fleet, row);
+        struct fleet_gpu *g = t->question == FLEET_TROUBLE ? find_or_add(t, row) : fetch_find(t->fleet, row);
         if (g)
             fleet_said_add(&g->said, &finding);
-        return 0;
+        return g || t->question != FLEET_TROUBLE ? 0 : -ENOMEM;
     }
     struct fleet_note *n = fleet_note_of(t->fleet, silence_host_of(row));
     if (n)
@@ -219,7 +235,10 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     case FLEET_PROCESS_UTIL:
     case FLEET_PROCESS_POWER:
     case FLEET_PROCESS_LIMIT: return take_process(t, row);
+    case FLEET_TROUBLE:
     case FLEET_FINDINGS: return take_finding(t, row);
+    case FLEET_GPUS_DOWN: return take_gpu_down(t, row);
+    case FLEET_SUMS: return sums_take(t->fleet, row);
     case FLEET_HERE: return seen_add(&t->silence.here, row);
     case FLEET_SEEN: return seen_add(&t->silence.seen, row);
     case FLEET_DOWN: return seen_add(&t->silence.down, row);
@@ -232,90 +251,6 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     else
         take_reading(g, t->question, row->value);
     return 0;
-}
-
-/* What the database says of a question that it cannot answer. */
-static void said(struct str answer, char *text, size_t size)
-{
-    json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
-    const char *error = json_string_value(json_object_get(root, "error"));
-    str_copy_clean(text, size, error ? str_from(error) : str_trim((struct str){answer.at, MIN_OF(answer.len, (size_t)120)}));
-}
-
-static void cleanup_peer(struct http_peer **peer)
-{
-    http_peer_free(*peer);
-}
-#define AUTO_PEER CLEANUP(cleanup_peer)
-
-/* What is secret is for the database of the settings alone, not for one that a person has named. */
-static int peer_of(const struct fleet_place *place, struct http_peer **ret, struct error *err)
-{
-    static const struct config_map no_headers;
-    struct http_peer_settings s = {
-        .section = "fleet", .token = "", .tenant = "", .ca = "", .certificate = "", .key = "", .headers = &no_headers};
-    const struct config_fleet *c = place->settings;
-    if (c && strcmp(c->url, place->url) == 0)
-        s = (struct http_peer_settings){.section = "fleet",
-                                        .token = c->token,
-                                        .tenant = c->tenant,
-                                        .ca = c->ca,
-                                        .certificate = c->certificate,
-                                        .key = c->key,
-                                        .headers = &c->headers};
-    *ret = http_peer_new(&s, err);
-    return *ret ? 0 : -EINVAL;
-}
-
-int fleet_get(const struct fleet_place *place, const char *path, struct buf *answer, struct error *err)
-{
-    AUTO_BUF struct buf url = BUF(URL_SIZE);
-    struct str base = str_from(place->url);
-    char why[160];
-    while (base.len && base.at[base.len - 1] == '/')
-        base.len--;
-    buf_str(&url, base);
-    buf_printf(&url, "/api/v1/%s", path);
-    if (url.failed)
-        return error_set(err, -EINVAL, "the address of the fleet is too long");
-    AUTO_PEER struct http_peer *peer = NULL;
-    int rc = peer_of(place, &peer, err);
-    if (rc < 0)
-        return rc;
-    struct http_request request = {.method = "GET",
-                                   .url = url.at,
-                                   .headers = (const char *const *)peer->headers,
-                                   .timeout_ms = place->timeout_ms,
-                                   .secret_url = true,
-                                   .cancel = place->cancel};
-    http_peer_apply(peer, &request);
-    int status = http_call(place->env, &request, answer, err);
-    if (status < 0) {
-        error_prefix(err,
-                     "the fleet's database does not answer (Prometheus or VictoriaMetrics; is it running, and is the URL right?)");
-        return status;
-    }
-    if (status == 200)
-        return 0;
-    if (status == 404)
-        return error_set(err, -EIO, "the fleet's database answered 404; is this the URL of Prometheus or VictoriaMetrics?");
-    said(buf_view(answer), why, sizeof why);
-    return error_set(err, -EIO, "the fleet's database answered %d%s%s", status, why[0] ? ": " : "", why);
-}
-
-int fleet_ask(const struct fleet_place *place, const char *question, struct buf *answer, struct error *err)
-{
-    AUTO_BUF struct buf path = BUF(URL_SIZE);
-    buf_text(&path, "query?query=");
-    buf_percent(&path, question);
-    return path.failed ? error_set(err, -EINVAL, "the address of the fleet is too long") : fleet_get(place, path.at, answer, err);
-}
-
-int fleet_misunderstood(int rc, struct error *err)
-{
-    if (rc == -EBADMSG)
-        return error_set(err, rc, "this is no answer of a database that understands PromQL; is the URL right?");
-    return rc < 0 ? error_set(err, rc, "out of memory") : 0;
 }
 
 /* A few questions at a time: a database answers most of them with one core. */
@@ -383,10 +318,12 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
     for (size_t q = 0; q < a->count && rc == 0; q++) {
         t.question = a->asked[q];
         rc = (a->of[q].series ? vector_read_series : vector_read)(&a->of[q].answer, fetch_take_row, &t);
-        if (rc == 0 && t.question == FLEET_GPUS)
+        if (rc == 0 && (t.question == FLEET_GPUS || t.question == FLEET_GPUS_DOWN))
             rc = fleet_index(f);
         rc = fleet_misunderstood(rc, err);
     }
+    if (rc == 0 && a->asked[0] == FLEET_SUMS)
+        rc = sums_settle(f, &t.silence);
     if (rc == 0)
         fleet_join_processes(f);
     if (rc == 0)
@@ -395,7 +332,7 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
     return rc;
 }
 
-static int fetch(const struct fleet_place *place, unsigned wants, struct fleet *f, struct error *err)
+static int fetch_all(const struct fleet_place *place, unsigned wants, struct fleet *f, struct error *err)
 {
     struct asking a = {.place = place};
     for (size_t q = 0; q < FLEET_QUESTIONS; q++)
@@ -412,6 +349,16 @@ static int fetch(const struct fleet_place *place, unsigned wants, struct fleet *
     for (size_t q = 0; q < a.count; q++)
         buf_done(&a.of[q].answer);
     return rc;
+}
+
+/* A table of hosts needs no figure of a single GPU, where all hosts add up their own. */
+static int fetch(const struct fleet_place *place, unsigned wants, struct fleet *f, struct error *err)
+{
+    int rc = wants == FLEET_WANT_HOSTS ? fetch_all(place, FLEET_WANT_SUMS, f, err) : -EAGAIN;
+    if (rc != -EAGAIN)
+        return rc;
+    fleet_done(f);
+    return fetch_all(place, wants, f, err);
 }
 
 int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *ret, struct error *err)
@@ -433,6 +380,7 @@ int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *r
 void fleet_done(struct fleet *f)
 {
     free(f->gpus);
+    free(f->sums);
     free(f->processes);
     free(f->notes);
     free(f->slots);

@@ -62,6 +62,13 @@ struct fleet_note {
     int64_t expected_gpus; /* by the settings; -1: they don't say */
 };
 
+/* A host's GPUs added up by the host itself. */
+struct fleet_sum {
+    char host[HOST_NAME_SIZE];
+    char set[24]; /* of its GPUs: differs between two hosts of one name */
+    struct reading gpus, judged, util_known, util_permille, used_bytes, total_bytes, held_bytes, temp_mdegc, power_mw;
+};
+
 struct fleet_process {
     char host[HOST_NAME_SIZE], gpu[16];
     char process[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], container[PROCESS_CONTAINER_NAME_SIZE];
@@ -76,6 +83,8 @@ struct fleet_process {
 struct fleet {
     struct fleet_gpu *gpus; /* by host and index */
     size_t gpu_count;
+    struct fleet_sum *sums; /* by host; with them, `gpus` has those in trouble alone */
+    size_t sum_count, sum_capacity;
     struct fleet_process *processes;
     size_t process_count;
     struct fleet_note *notes;
@@ -95,6 +104,7 @@ enum fleet_want {
     FLEET_WANT_ROOM = 1 << 1,
     FLEET_WANT_PROCESSES = 1 << 2,
     FLEET_WANT_LIMITS = 1 << 3,                           /* of the processes of jobs */
+    FLEET_WANT_SUMS = 1 << 4,                             /* hosts, by what they add up themselves */
     FLEET_WANT_GPUS = FLEET_WANT_HOSTS | FLEET_WANT_ROOM, /* all that is known of a GPU */
     FLEET_WANT_ALL = FLEET_WANT_GPUS | FLEET_WANT_PROCESSES
 };
@@ -135,6 +145,9 @@ int fleet_index(struct fleet *f);
 void fleet_join_processes(struct fleet *f);
 /* After fleet_index(); NULL: there is none. */
 struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char *gpu, const char *uuid);
+/* The same; one that is not there yet is added, as one that works. fleet_index() is due again. NULL: out of memory. */
+struct fleet_gpu *fleet_find_or_add(struct fleet *f, size_t *capacity, const char *host, const char *gpu, const char *uuid);
+const struct fleet_sum *fleet_sum_of(const struct fleet *f, const char *host); /* NULL: none */
 /* A finding as it stands in a database; a newer whirr may have written it. */
 struct fleet_finding {
     const char *code, *process, *headline;
@@ -160,8 +173,10 @@ void fleet_settle(struct fleet *f);
 /* A host of the fleet, with its GPUs. */
 struct fleet_host {
     const char *name;
-    const struct fleet_gpu *gpus; /* NULL: none */
-    size_t count;
+    const struct fleet_gpu *gpus;   /* NULL: none */
+    size_t count;                   /* of these */
+    size_t all;                     /* how many it has; more where only those in trouble were asked for */
+    const struct fleet_sum *sum;    /* NULL: all are there */
     const struct fleet_note *said;  /* NULL: nothing about the host itself */
     const struct fleet_said *first; /* what matters most of all */
     enum fleet_state state;

@@ -104,6 +104,8 @@ void fleet_headline(const struct fleet_gpu *g, char *text, size_t size)
 bool fleet_has_gpus(const struct fleet *f, const char *host)
 {
     size_t from = 0, to = f->gpu_count;
+    if (fleet_sum_of(f, host))
+        return true;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
         int order = strverscmp(f->gpus[middle].host, host);
@@ -149,9 +151,23 @@ static void hosts_add(struct reading *to, struct reading from)
         *to = reading_ok(reading_or(*to, 0) + from.value);
 }
 
+static void take_sum(struct fleet_host *h)
+{
+    const struct fleet_sum *sum = h->sum;
+    h->util_permille = sum->util_permille;
+    h->used_bytes = sum->used_bytes;
+    h->total_bytes = sum->total_bytes;
+    h->temp_mdegc = sum->temp_mdegc;
+    h->power_mw = sum->power_mw;
+    if (reading_or(sum->judged, 0) < reading_or(sum->gpus, 0))
+        h->state = MAX_OF(h->state, FLEET_UNJUDGED);
+}
+
 static void hosts_add_up(struct fleet_host *h)
 {
+    static const struct fleet_said nothing;
     int64_t util = 0, known = 0, value;
+    h->first = &nothing;
     for (size_t i = 0; i < h->count; i++) {
         const struct fleet_gpu *g = &h->gpus[i];
         h->state = MAX_OF(h->state, g->state);
@@ -169,6 +185,8 @@ static void hosts_add_up(struct fleet_host *h)
     }
     if (known)
         h->util_permille = reading_ok(util / known);
+    if (h->sum)
+        take_sum(h);
     const struct fleet_note *own = h->said;
     if (!own || (!own->silent && !own->said.code[0]))
         return;
@@ -246,8 +264,11 @@ static void write_note(struct fleet_host *h)
             bytes += reading_or(h->gpus[i].used_bytes, 0);
             count++;
         }
+    int64_t unjudged = h->sum ? reading_or(h->sum->gpus, 0) - reading_or(h->sum->judged, 0) : 0;
     if (worst)
-        write_gpu_note(h, worst, count, bytes);
+        write_gpu_note(h, worst, count, h->sum ? reading_or(h->sum->held_bytes, 0) : bytes);
+    else if (unjudged > 0)
+        snprintf(h->note, sizeof h->note, "%lld GPU%s not judged", (long long)unjudged, unjudged == 1 ? " is" : "s are");
 }
 
 static int worst_first(const void *a, const void *b)
@@ -279,16 +300,44 @@ static void take_notes(const struct fleet *f, struct fleet_host *list, size_t *c
     }
 }
 
+/* Those that were there and are not in the host's own count any more. */
+static size_t count_gone(const struct fleet_gpu *gpus, size_t count)
+{
+    size_t gone = 0;
+    for (size_t i = 0; i < count; i++)
+        gone += !gpus[i].gpu[0];
+    return gone;
+}
+
+/* Hosts that have no GPU in trouble. */
+static void take_sums(const struct fleet *f, struct fleet_host *list, size_t *count)
+{
+    size_t with_gpus = *count;
+    for (size_t i = 0, k = 0; i < f->sum_count; i++) {
+        const struct fleet_sum *sum = &f->sums[i];
+        if (!reading_or(sum->gpus, 0))
+            continue;
+        while (k < with_gpus && strverscmp(list[k].name, sum->host) < 0)
+            k++;
+        struct fleet_host *h = k < with_gpus && strcmp(list[k].name, sum->host) == 0 ? &list[k] : &list[(*count)++];
+        h->name = sum->host;
+        h->sum = sum;
+        h->all = (size_t)reading_or(sum->gpus, 0) + count_gone(h->gpus, h->count);
+    }
+}
+
 struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
 {
-    size_t most = f->gpu_count + f->note_count;
+    size_t most = f->gpu_count + f->note_count + f->sum_count;
     struct fleet_host *list = most ? calloc(most, sizeof *list) : NULL;
     *count = 0;
     for (size_t i = 0; list && i < f->gpu_count; i++) {
         if (!*count || strcmp(list[*count - 1].name, f->gpus[i].host) != 0)
             list[(*count)++] = (struct fleet_host){.name = f->gpus[i].host, .gpus = &f->gpus[i]};
-        list[*count - 1].count++;
+        list[*count - 1].all = ++list[*count - 1].count;
     }
+    if (list)
+        take_sums(f, list, count);
     if (list)
         take_notes(f, list, count);
     for (size_t i = 0; i < *count; i++) {
@@ -323,33 +372,57 @@ static void name_silent(const struct fleet *f, struct buf *out)
     buf_char(out, ')');
 }
 
+struct fleet_whole {
+    size_t states[FLEET_STATES], hosts, gpus;
+    struct reading power;
+    int64_t util, known;
+};
+
+static void add_sums(const struct fleet *f, struct fleet_whole *w)
+{
+    w->hosts = 0;
+    w->gpus = count_gone(f->gpus, f->gpu_count);
+    for (size_t i = 0; i < f->sum_count; i++) {
+        const struct fleet_sum *s = &f->sums[i];
+        int64_t gpus = reading_or(s->gpus, 0), known = reading_or(s->util_known, 0);
+        w->hosts += gpus > 0;
+        w->gpus += (size_t)gpus;
+        w->states[FLEET_UNJUDGED] += (size_t)MAX_OF(gpus - reading_or(s->judged, 0), (int64_t)0);
+        w->util += reading_or(s->util_permille, 0) * known;
+        w->known += known;
+        hosts_add(&w->power, s->power_mw);
+    }
+}
+
 void fleet_answer(const struct fleet *f, char *text, size_t size)
 {
-    size_t states[FLEET_STATES] = {0}, hosts = 0;
-    struct reading power = {0};
-    int64_t util = 0, known = 0, value;
+    struct fleet_whole w = {0};
+    int64_t value;
     for (size_t i = 0; i < f->gpu_count; i++) {
-        states[f->gpus[i].state]++;
-        hosts += i == 0 || strcmp(f->gpus[i - 1].host, f->gpus[i].host) != 0;
-        hosts_add(&power, f->gpus[i].power_mw);
+        w.states[f->gpus[i].state]++;
+        w.gpus++;
+        w.hosts += i == 0 || strcmp(f->gpus[i - 1].host, f->gpus[i].host) != 0;
+        hosts_add(&w.power, f->gpus[i].power_mw);
         if (reading_get(f->gpus[i].util_permille, &value)) {
-            util += value;
-            known++;
+            w.util += value;
+            w.known++;
         }
     }
+    if (f->sum_count)
+        add_sums(f, &w);
     char percent[WORDS_SIZE], watts[WORDS_SIZE];
     AUTO_BUF struct buf out = BUF(1024);
-    buf_printf(&out, "%zu host%s, %zu GPU%s", hosts, hosts == 1 ? "" : "s", f->gpu_count, f->gpu_count == 1 ? "" : "s");
-    if (known)
-        buf_printf(&out, ", %s utilized", words_percent(util / known, percent));
-    if (reading_get(power, &value) && value < 1000000)
+    buf_printf(&out, "%zu host%s, %zu GPU%s", w.hosts, w.hosts == 1 ? "" : "s", w.gpus, w.gpus == 1 ? "" : "s");
+    if (w.known)
+        buf_printf(&out, ", %s utilized", words_percent(w.util / w.known, percent));
+    if (reading_get(w.power, &value) && value < 1000000)
         buf_printf(&out, ", %s", words_power(value, watts));
-    else if (power.state == READING_OK)
+    else if (w.power.state == READING_OK)
         buf_printf(&out, ", %.1f kW", (double)value / 1e6);
     bool any = false;
     for (int state = FLEET_STATES - 1; state > FLEET_FINE; state--)
-        if (states[state]) {
-            buf_printf(&out, "%s%zu %s", any ? ", " : ": ", states[state], state_words[state]);
+        if (w.states[state]) {
+            buf_printf(&out, "%s%zu %s", any ? ", " : ": ", w.states[state], state_words[state]);
             any = true;
         }
     if (f->missing)
@@ -359,132 +432,4 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
         name_silent(f, &out);
     }
     str_copy(text, size, buf_view(&out));
-}
-
-/* ---- what fits where ---- */
-
-static int tightest_first(const void *a, const void *b)
-{
-    const struct fleet_gpu *x = *(const struct fleet_gpu *const *)a, *y = *(const struct fleet_gpu *const *)b;
-    bool x_judged = x->said.code[0], y_judged = y->said.code[0];
-    if (x_judged != y_judged)
-        return x_judged ? -1 : 1;
-    bool x_busy = load_is_work(x->util_permille), y_busy = load_is_work(y->util_permille);
-    if (x_busy != y_busy)
-        return x_busy ? 1 : -1;
-    int64_t x_room = fleet_room(x).value, y_room = fleet_room(y).value;
-    if (x_room != y_room)
-        return x_room > y_room ? 1 : -1;
-    int order = strverscmp(x->host, y->host);
-    return order ? order : strverscmp(x->gpu, y->gpu);
-}
-
-bool fleet_is_usable(const struct fleet_gpu *g)
-{
-    return g->up && !g->said.forbids;
-}
-
-struct reading fleet_room(const struct fleet_gpu *g)
-{
-    return g->divided ? g->instance_free_bytes : g->free_bytes;
-}
-
-size_t fleet_unknown_room(const struct fleet *f, int64_t bytes)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < f->gpu_count; i++) {
-        const struct fleet_gpu *g = &f->gpus[i];
-        bool too_small = g->divided && reading_or(g->instance_most_bytes, INT64_MAX) < bytes;
-        count += fleet_is_usable(g) && fleet_room(g).state != READING_OK && !too_small;
-    }
-    return count;
-}
-
-const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count)
-{
-    const struct fleet_gpu **list = calloc(f->gpu_count + 1, sizeof *list);
-    *count = 0;
-    for (size_t i = 0; list && i < f->gpu_count; i++) {
-        const struct fleet_gpu *g = &f->gpus[i];
-        int64_t room;
-        if (fleet_is_usable(g) && reading_get(fleet_room(g), &room) && room >= bytes)
-            list[(*count)++] = g;
-    }
-    if (list && *count)
-        qsort(list, *count, sizeof *list, tightest_first);
-    return list;
-}
-
-/* ---- who ---- */
-
-const struct fleet_by_words fleet_by_words[FLEET_BY_COUNT] = {
-    [FLEET_BY_NONE] = {"host", "host", "hosts", "HOST"},
-    [FLEET_BY_USER] = {"user", "user", "users", "USER"},
-    [FLEET_BY_CONTAINER] = {"container", "container", "containers", "CONTAINER"},
-    [FLEET_BY_POD] = {"namespace, pod", "pod", "pods", "POD"},
-    [FLEET_BY_JOB] = {"hpc_job", "job", "jobs", "JOB"},
-    [FLEET_BY_HOST] = {"host", "host", "hosts", "HOST"},
-};
-
-const char *fleet_key(const struct fleet_process *p, enum fleet_by by)
-{
-    switch (by) {
-    case FLEET_BY_USER: return p->user;
-    case FLEET_BY_CONTAINER: return p->container;
-    case FLEET_BY_POD: return p->pod;
-    case FLEET_BY_JOB: return p->job;
-    default: return p->host;
-    }
-}
-
-static int by_key(const void *a, const void *b, void *by)
-{
-    enum fleet_by what = *(const enum fleet_by *)by;
-    int order = strcmp(fleet_key(a, what), fleet_key(b, what));
-    return order ? order : strcmp(((const struct fleet_process *)a)->host, ((const struct fleet_process *)b)->host);
-}
-
-static int most_memory_first(const void *a, const void *b)
-{
-    const struct fleet_process *x = a, *y = b;
-    int64_t v = reading_or(x->mem_bytes, -1), w = reading_or(y->mem_bytes, -1);
-    if (v != w)
-        return v < w ? 1 : -1;
-    int order = strverscmp(x->host, y->host);
-    return order ? order : strcmp(x->process, y->process);
-}
-
-/* One a key, which stays where it was; `gpu` holds how many hosts, `process` how many groups. Hosts of a key follow each other. */
-static size_t add_up_groups(struct fleet_process *list, size_t count, enum fleet_by by)
-{
-    size_t kept = 0;
-    qsort_r(list, count, sizeof *list, by_key, &by);
-    for (size_t i = 0, end; i < count; i = end) {
-        struct fleet_process sum = list[i];
-        size_t hosts = 1;
-        for (end = i + 1; end < count && strcmp(fleet_key(&list[end], by), fleet_key(&list[i], by)) == 0; end++) {
-            hosts_add(&sum.mem_bytes, list[end].mem_bytes);
-            hosts_add(&sum.util_permille, list[end].util_permille);
-            hosts_add(&sum.power_mw, list[end].power_mw);
-            hosts += strcmp(list[end - 1].host, list[end].host) != 0;
-        }
-        snprintf(sum.process, sizeof sum.process, "%zu", end - i);
-        snprintf(sum.gpu, sizeof sum.gpu, "%zu", hosts);
-        list[kept++] = sum;
-    }
-    return kept;
-}
-
-struct fleet_process *fleet_processes(const struct fleet *f, const struct fleet_view *v, size_t *count)
-{
-    struct fleet_process *list = calloc(f->process_count + 1, sizeof *list);
-    *count = 0;
-    for (size_t i = 0; list && i < f->process_count; i++)
-        if (!v->user || strcmp(v->user, f->processes[i].user) == 0)
-            list[(*count)++] = f->processes[i];
-    if (list && v->by && *count)
-        *count = add_up_groups(list, *count, v->by);
-    if (list && *count)
-        qsort(list, *count, sizeof *list, most_memory_first);
-    return list;
 }

@@ -45,6 +45,44 @@ static int by_place(const void *a, const void *b)
     return order ? order : strcmp(x->uuid, y->uuid);
 }
 
+static void put_slot(struct fleet *f, size_t i)
+{
+    size_t s = fleet_hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
+    while (f->slots[s])
+        s = (s + 1) & (f->slot_count - 1);
+    f->slots[s] = (uint32_t)i + 1;
+}
+
+static int make_slots(struct fleet *f)
+{
+    free(f->slots);
+    f->slot_count = 64;
+    while (f->slot_count < 4 * f->gpu_count)
+        f->slot_count *= 2;
+    f->slots = calloc(f->slot_count, sizeof *f->slots);
+    for (size_t i = 0; f->slots && i < f->gpu_count; i++)
+        put_slot(f, i);
+    return f->slots ? 0 : -ENOMEM;
+}
+
+struct fleet_gpu *fleet_find_or_add(struct fleet *f, size_t *capacity, const char *host, const char *gpu, const char *uuid)
+{
+    struct fleet_gpu *g = fleet_find(f, host, gpu, uuid);
+    if (g)
+        return g;
+    if (!ROOM_FOR_ONE(f->gpus, f->gpu_count, *capacity, 64))
+        return NULL;
+    g = &f->gpus[f->gpu_count++];
+    *g = (struct fleet_gpu){.up = true};
+    str_copy(g->host, sizeof g->host, str_from(host));
+    str_copy_clean(g->gpu, sizeof g->gpu, str_from(gpu));
+    str_copy_clean(g->uuid, sizeof g->uuid, str_from(uuid));
+    if (f->slot_count < 2 * f->gpu_count)
+        return make_slots(f) == 0 ? &f->gpus[f->gpu_count - 1] : NULL;
+    put_slot(f, f->gpu_count - 1);
+    return g;
+}
+
 /* A host that is scraped by two jobs, or scraped and pushed, has each GPU twice. */
 static void keep_each_once(struct fleet *f)
 {
@@ -65,23 +103,10 @@ static void keep_each_once(struct fleet *f)
 
 int fleet_index(struct fleet *f)
 {
-    free(f->slots);
-    f->slot_count = 64;
-    while (f->slot_count < 2 * f->gpu_count)
-        f->slot_count *= 2;
-    f->slots = calloc(f->slot_count, sizeof *f->slots);
-    if (!f->slots)
-        return -ENOMEM;
     if (f->gpu_count)
         qsort(f->gpus, f->gpu_count, sizeof *f->gpus, by_place);
     keep_each_once(f);
-    for (size_t i = 0; i < f->gpu_count; i++) {
-        size_t s = fleet_hash(f->gpus[i].host, f->gpus[i].gpu, f->gpus[i].uuid) & (f->slot_count - 1);
-        while (f->slots[s])
-            s = (s + 1) & (f->slot_count - 1);
-        f->slots[s] = (uint32_t)i + 1;
-    }
-    return 0;
+    return make_slots(f);
 }
 
 static bool same_process(const struct fleet_process *a, const struct fleet_process *b)

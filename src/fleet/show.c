@@ -72,7 +72,7 @@ static size_t rows_of(const struct fleet_view *v, size_t count)
 
 static bool empty(struct buf *out, const struct fleet *f)
 {
-    if (f->gpu_count || f->silent)
+    if (f->gpu_count || f->silent || f->sum_count)
         return false;
     buf_text(out, "No whirr metrics in this database.\n");
     return true;
@@ -94,7 +94,7 @@ void fleet_table_status(struct buf *out, const struct page *page, const struct f
         const struct fleet_host *h = &hosts[i];
         char text[NUMBER_SIZE];
         grid_add(&g, show_ink_of(h), h->name);
-        snprintf(text, sizeof text, "%zu", h->count);
+        snprintf(text, sizeof text, "%zu", h->all);
         grid_add(&g, INK_PLAIN, text);
         show_percent(text, page, h->util_permille);
         grid_add(&g, INK_PLAIN, text);

@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Prometheus.installed(), r
 
 @pytest.fixture
 def ask(tmp_path):
-    def run(*args, config=""):
+    def run(*args, config="", **more):
         file = tmp_path / "fleet.toml"
         file.write_text(config)
         file.chmod(0o600)
-        return subprocess.run([WHIRR, "--config", str(file), *args], env=environment(tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        return subprocess.run([WHIRR, "--config", str(file), *args], env=dict(environment(tmp_path), **more), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     return run
 
 
@@ -39,6 +39,15 @@ class Samples:
     def add(self, name, value, ago=0, /, **labels):
         text = ",".join(f'{k}="{v}"' for k, v in labels.items())
         self.lines.setdefault(name, []).append(f"{name}{{{text}}} {value} {self.now - ago:.3f}")
+
+    def sums(self, name, watts, gpus=8, judged=8, held=0, **more):
+        """What a host adds up itself."""
+        where = dict({"host": name, "instance": name, "job": "whirr"}, **more)
+        self.add("whirr_host_gpus", gpus, **dict({"set": name}, **where))
+        for figure, value in (("s_judged", judged), ("s_with_utilization", gpus), ("_utilization_percent", 50), ("_memory_used_bytes", gpus * 2**30),
+                              ("_memory_total_bytes", gpus * 2**31), ("_memory_held_idle_bytes", held), ("_temperature_celsius", 71), ("_power_watts", watts)):
+            self.add("whirr_host_gpu" + figure, value, **where)
+        return self
 
     def host(self, name, gpus=8, job="whirr", uuid=None, instance=None, skip=()):
         where = {"host": name, "instance": instance or name, "job": job}
@@ -157,3 +166,59 @@ def test_one_host_under_two_jobs_is_one_and_two_hosts_of_one_name_are_two(ask, t
         assert by_host["twice"] == 8 * 1024 and by_host["merged"] == 4 * 1024, by_host
     finally:
         database.stop()
+
+
+def test_a_table_of_hosts_is_made_of_what_hosts_add_up_themselves(ask, tmp_path):
+    """Watts that differ from those of the GPUs show which ones were asked for."""
+    samples = Samples()
+    for host in ("calm", "bad", "held", "lost"):
+        samples.host(host).sums(host, 900, held=6 * 2**30 if host == "held" else 0)
+    samples.host("new").sums("new", 900, judged=6)
+    labels = {"instance": "bad", "job": "whirr", "name": "H100", "process": "", "likelihood": "very likely", "held": "true"}
+    for gpu in (2, 5):
+        samples.add("whirr_finding", 1, host="bad", gpu=gpu, uuid=f"GPU-bad-{gpu}", code="ecc", severity="critical", **labels)
+    samples.add("whirr_finding", 1, host="held", gpu=1, uuid="GPU-held-1", code="vram_held", severity="info", **dict(labels, instance="held"))
+    samples.add("gpu_up", 0, host="lost", instance="lost", job="whirr", gpu="", uuid="GPU-gone", name="H100")
+    database = filled(tmp_path, samples)
+    try:
+        lines = ask("status", "--fleet", database.url, COLUMNS="200").stdout.splitlines()
+        assert lines[0] == "5 hosts, 41 GPUs, 50% utilized, 4.5 kW: 1 lost, 2 failing, 1 held but idle, 2 not judged", lines[0]
+        assert [(line.split()[:7], line.split("900")[1].strip()) for line in lines[2:]] == [
+            ([host, gpus, "50%", "8/16", "71", "°C", "900"], note) for host, gpus, note in (
+                ("lost", "9", "GPU GPU-gone is lost"), ("bad", "8", "2 GPUs are failing: memory errors could not be corrected"),
+                ("held", "8", "GPU 1 is held but idle (6.0 GiB)"), ("new", "8", "2 GPUs are not judged"), ("calm", "8", ""))], lines
+        why = ask("why", "--fleet", database.url).stdout
+        assert "bad: 2 GPUs are failing" in why and "calm" not in why, why
+        assert "3 of 11 GPUs are missing" in ask("status", "--fleet", database.url, config='[fleet]\nexpect = ["calm=11"]\n').stdout
+        assert status(ask, database.url)[1]["calm"]["power_watts"] == 800  # JSON has every GPU
+    finally:
+        database.stop()
+
+
+@pytest.mark.parametrize("how", ["old", "shared"])
+def test_every_gpu_is_asked_for_where_sums_are_not_enough(ask, tmp_path, how):
+    """An older whirr exports none, and of two hosts with one name they are not known to be two."""
+    samples = Samples().host("a").sums("a", 900)
+    if how == "old":
+        samples.host("b")
+    else:
+        samples.host("a", uuid="other", instance="b").sums("a", 900, instance="b", set="other")
+    database = filled(tmp_path, samples)
+    try:
+        lines = ask("status", "--fleet", database.url).stdout.splitlines()
+        assert lines[0].startswith("2 hosts, 16 GPUs, 1.6 kW"), lines
+    finally:
+        database.stop()
+
+
+def test_what_a_host_adds_up_is_what_its_gpus_say(start):
+    d = start("--interval", "0.5", source="sim:gpus=4,scenario=mixed,model=h100")
+    d.wait_sampled()
+    series = {}
+    for line in d.get("/metrics").body.decode().splitlines():
+        if not line.startswith("#") and "mig_uuid" not in line:
+            series.setdefault(line.split("{")[0].split()[0], []).append(float(line.rsplit(" ", 1)[1]))
+    for name, of, how in (("power_watts", "power_watts", sum), ("memory_used_bytes", "memory_used_bytes", sum), ("memory_total_bytes", "memory_total_bytes", sum),
+                          ("temperature_celsius", "temperature_celsius", max), ("utilization_percent", "utilization_percent", lambda v: sum(v) / len(v))):
+        assert series["whirr_host_gpu_" + name] == [pytest.approx(how(series["gpu_" + of]), abs=0.11)], name
+    assert series["whirr_host_gpus"] == series["whirr_host_gpus_judged"] == series["whirr_host_gpus_with_utilization"] == [4]

@@ -420,6 +420,7 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
     }
     prometheus_accelerators(out, s);
     prometheus_findings(out, s);
+    prometheus_host_sums(out, s);
     xids(out, extra->health, "gpu_xid_errors_total", "counter", "Critical errors of the driver (XID), by code", false);
     xids(out, extra->health, "gpu_xid_last_timestamp_seconds", "gauge", "When a critical error of the driver (XID) came last",
          true);

@@ -51,6 +51,8 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
 /* NPUs and accelerators, as accelerator_*. */
 void prometheus_accelerators(struct buf *out, const struct snapshot *s);
 /* What was found in a snapshot. */
+/* The host's GPUs added up. */
+void prometheus_host_sums(struct buf *out, const struct snapshot *s);
 void prometheus_findings(struct buf *out, const struct snapshot *s);
 
 /* `text` with the labels that all series have: host, and those of the options. */
