@@ -48,7 +48,10 @@ static int load_settings(const struct cli *cli, const struct config_flag *flags,
         .flag_count = count,
         .forgiving = forgiving,
     };
-    return config_load(&inputs, ret, problems);
+    int rc = config_load(&inputs, ret, problems);
+    if (rc == 0)
+        env_give_host_name((*ret)->server.host_name);
+    return rc;
 }
 
 static int read_all(const struct cli *cli, const struct config_flag *flags, size_t flag_count, bool check, struct config **ret,

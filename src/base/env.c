@@ -28,9 +28,24 @@ const char *env_variable(const char *name)
     return is_trusted() ? getenv(name) : NULL;
 }
 
+static char given_name[128]; /* by the settings, before any thread */
+
+void env_give_host_name(const char *name)
+{
+    static bool given;
+    if (!given)
+        str_copy_clean(given_name, sizeof given_name, str_from(name));
+    given = true;
+}
+
+const char *env_given_host_name(void)
+{
+    return given_name;
+}
+
 void env_host_name(char *name, size_t size)
 {
-    const char *node = getenv("NODE_NAME");
+    const char *node = given_name[0] ? given_name : getenv("NODE_NAME");
     name[0] = '\0';
     if (node && node[0])
         str_copy_clean(name, size, str_from(node));

@@ -59,7 +59,11 @@ struct env {
  * privileges its caller lacks (AT_SECURE: setuid, file capabilities, another domain), its environment is the caller's to choose,
  * and no such variable is. */
 const char *env_variable(const char *name);
-/* What this host is called everywhere: in a pod the node (NODE_NAME), not the pod, whose name changes. "" unknown. */
+/* The name that the settings give this host, once: a daemon that changed its name while it runs would be two hosts. */
+void env_give_host_name(const char *name);
+const char *env_given_host_name(void); /* "" none */
+/* What this host is called everywhere: as the settings say, in a pod the node (NODE_NAME), not the pod, whose name changes. ""
+ * unknown. */
 void env_host_name(char *name, size_t size);
 /* All variables, NULL-terminated, under the same rule. */
 const char *const *env_variables(void);

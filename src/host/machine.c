@@ -54,7 +54,9 @@ static void read_name(const struct env *env, struct host *out)
             if (part.len && !str_is(part, "."))
                 name = part;
     }
-    if (!env_is_recorded(env) && env->node_name && env->node_name[0])
+    if (!env_is_recorded(env) && env_given_host_name()[0])
+        name = str_from(env_given_host_name());
+    else if (!env_is_recorded(env) && env->node_name && env->node_name[0])
         name = str_from(env->node_name); /* a pod's own name changes with each pod */
     if (name.len)
         str_copy_clean(out->name, sizeof out->name, name);

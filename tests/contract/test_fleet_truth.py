@@ -2,10 +2,12 @@
 """What a fleet says of hosts that are not there, not whole, or not who they seem to be."""
 import json
 import signal
+import sqlite3
 import subprocess
 import time
 
 import pytest
+import targets
 from isolation import WHIRR, environment
 from tsdb import Prometheus, VictoriaMetrics
 from waiting import PATIENCE, eventually
@@ -222,3 +224,40 @@ def test_what_a_host_adds_up_is_what_its_gpus_say(start):
                           ("temperature_celsius", "temperature_celsius", max), ("utilization_percent", "utilization_percent", lambda v: sum(v) / len(v))):
         assert series["whirr_host_gpu_" + name] == [pytest.approx(how(series["gpu_" + of]), abs=0.11)], name
     assert series["whirr_host_gpus"] == series["whirr_host_gpus_judged"] == series["whirr_host_gpus_with_utilization"] == [4]
+
+
+def test_one_setting_names_the_host_everywhere(start, ask, tmp_path):
+    received = targets.Target(lambda request: (200, {}, b""))
+    config = f"""[server]
+host_name = "rack7"
+[metrics]
+sets = ["dcgm"]
+[push.otel]
+protocol = "otlp"
+url = "{received.url('/v1/metrics')}"
+interval = "200ms"
+[notify.hook]
+type = "webhook"
+url = "{received.url('/alert')}"
+[[alert]]
+name = "always"
+when = "temperature_celsius > 0"
+notify = ["hook"]
+"""
+    file = tmp_path / "named.toml"
+    file.write_text(config)
+    file.chmod(0o600)
+    try:
+        d = start("--interval", "0.3", "--config", str(file), "--store", f"sqlite:{tmp_path}/history.db", source="sim:gpus=1", NODE_NAME="pod-node")
+        metrics = eventually(lambda: (text := d.get("/metrics").body.decode()) and "DCGM_FI_DEV_GPU_TEMP{" in text and text)
+        lines = [line for line in metrics.splitlines() if not line.startswith("#")]
+        assert all('host="rack7"' in line for line in lines) and any('hostname="rack7"' in line for line in lines if line.startswith("DCGM_")), lines[:3]
+        otlp = eventually(lambda: [r.json() for r in list(received.requests) if r.path == "/v1/metrics"], explain=d.log)[0]
+        assert {"key": "host.name", "value": {"stringValue": "rack7"}} in otlp["resourceMetrics"][0]["resource"]["attributes"]
+        alert = eventually(lambda: [r.json() for r in list(received.requests) if r.path == "/alert"], explain=d.log)[0]
+        assert "rack7" in json.dumps(alert) and d.json("/api/widget")["host"] == "rack7", alert
+        eventually(lambda: d.json("/api/health")["store"]["written_total"] > 0)
+        stored = sqlite3.connect(f"file:{tmp_path}/history.db?mode=ro", uri=True).execute("SELECT name FROM hosts").fetchall()
+        assert stored == [("rack7",)], stored
+    finally:
+        received.close()
