@@ -201,6 +201,16 @@ bool str_place_covers(const struct str_place *place, const struct str_place *oth
                                           (names_loopback && str_is_loopback(place->host) && str_is_loopback(other->host)));
 }
 
+bool str_is_address(struct str name)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+    if (name.len == 0 || name.len >= sizeof text)
+        return false;
+    str_copy(text, sizeof text, name);
+    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
+}
+
 bool str_is_loopback(struct str host)
 {
     struct in6_addr bytes;

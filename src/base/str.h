@@ -54,6 +54,7 @@ bool str_place_is_any(const struct str_place *place);
 bool str_place_covers(const struct str_place *place, const struct str_place *other);
 /* 127.0.0.0/8, ::1, localhost and the names below it, which never leave the host. */
 bool str_is_loopback(struct str host);
+bool str_is_address(struct str text); /* of IPv4 or IPv6, without a port */
 
 /* Whole-string conversions: false, and *ret untouched, on anything else than a number that fits. */
 bool str_to_i64(struct str s, int64_t *ret);

@@ -283,6 +283,33 @@ static void check_fleet(const struct config *config, struct config_problems *pro
                         config->fleet.expect.items[i]);
 }
 
+/* A table that names no client, or one whom this server has no way to know, would only look like a permission. */
+static void check_access(const struct config *config, struct config_problems *problems)
+{
+    const struct config_server *server = &config->server;
+    if (config->access_count > ACCESS_MAX)
+        problem_add(problems, false, &config->access[ACCESS_MAX].entry.at, "more than %d [access.NAME] tables", ACCESS_MAX);
+    for (size_t i = 0; i < config->access_count; i++) {
+        const struct config_access *a = &config->access[i];
+        if (a->certificates.count + a->users.count + a->groups.count == 0)
+            problem_add(problems, false, &a->entry.at, "access.%s names nobody: set certificates, users or groups", a->entry.name);
+        if (a->certificates.count && !server->tls_client_ca[0])
+            problem_add(problems, false, config_origin_of(&a->entry, "access", "certificates"),
+                        "access.%s.certificates needs server.tls_client_ca, whose certificates are believed", a->entry.name);
+        if (a->users.count + a->groups.count && !server->proxies.count)
+            problem_add(problems, false, &a->entry.at,
+                        "access.%s: users and groups need server.proxies, the addresses whose word is believed", a->entry.name);
+    }
+    for (size_t i = 0; i < server->proxies.count; i++)
+        if (!str_is_address(str_from(server->proxies.items[i])))
+            problem_add(problems, false, config_origin_of(&server->entry, "server", "proxies"),
+                        "server.proxies: '%s' is not an address; expected one like 10.0.0.5 or ::1", server->proxies.items[i]);
+    if (server->tls_client_ca[0] && !server->tls_certificate[0])
+        problem_add(
+            problems, false, config_origin_of(&server->entry, "server", "tls_client_ca"),
+            "server.tls_client_ca needs server.tls_certificate and server.tls_key: without TLS no client shows a certificate");
+}
+
 static bool listens_on_loopback(const struct config_server *server)
 {
     struct str_place place;
@@ -304,6 +331,7 @@ void config_check(const struct config *config, struct config_problems *problems)
     check_metrics(config, problems);
     check_serving(config, problems);
     check_fleet(config, problems);
+    check_access(config, problems);
 
     const struct config_server *server = &config->server;
     if (!server->tls_certificate[0] != !server->tls_key[0])

@@ -50,6 +50,10 @@ enum config_notify_type {
 enum config_notify_tls { CONFIG_NOTIFY_TLS_REQUIRED, CONFIG_NOTIFY_TLS_NONE };
 enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_REMOTE_WRITE_2, CONFIG_PUSH_OTLP, CONFIG_PUSH_OTLP_PROTOBUF };
 
+/* Of access.role: the names of http/rights.h. */
+enum { ACCESS_MAX = 64 };
+#define ACCESS_ROLES "read|commands|silence|guard|control|admin"
+
 /* Of serving.kind: the order of enum model_server (daemon/serving/model_server.h), to which "auto" is unknown. */
 #define SERVING_KINDS                                                                                                    \
     "auto|vllm|aphrodite|llama.cpp|sglang|tensorrt-llm|lmdeploy|tgi|triton|comfyui|nim|dynamo|mlc|xinference|koboldcpp|" \

@@ -83,6 +83,8 @@ static const char *group_example(const struct section *section)
         return "#[hook.drain]\n#on = [\"lost\", \"ecc\"]\n#run = [\"/usr/share/whirr/hooks/slurm\"]\n";
     if (strcmp(section->path, "push") == 0)
         return "#[push.central]\n#url = \"http://victoria.example.org:8428/api/v1/write\"\n";
+    if (strcmp(section->path, "access") == 0)
+        return "#[access.operators]\n#role = \"admin\"\n#groups = [\"gpu-operators\"]\n";
     if (strcmp(section->path, "serving") == 0)
         return "#[serving.chat]\n#url = \"http://127.0.0.1:8000\"\n#kind = \"vllm\"\n";
     if (strcmp(section->path, "hosts") == 0)

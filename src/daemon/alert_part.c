@@ -306,7 +306,7 @@ static int post_silence(void *part, const struct part_request *r, struct buf *ou
 {
     struct alert_part *p = part;
     struct wall now = clock_wall(p->env->clock);
-    int status = silence_request(&p->set.silences, now, r->body, out);
+    int status = silence_request(&p->set.silences, now, r, out);
     if (status < 300) {
         alert_set_silence(&p->set, now, on_news, p);
         alert_part_keep(p);

@@ -3,6 +3,7 @@
  */
 #include "daemon/daemon.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -61,6 +62,24 @@ static size_t copy_list(const struct config_list *list, const char **to, size_t 
     return count;
 }
 
+static struct site_names names_of(const struct config_list *list)
+{
+    return (struct site_names){list->items, list->count};
+}
+
+static_assert(SITE_RULES_MAX == (int)ACCESS_MAX, "what is accepted is applied");
+
+static void add_rules(const struct config *c, struct site_options *o)
+{
+    static const char *const roles[] = {"read", "commands", "silence", "guard", "control", "admin"}; /* as in ACCESS_ROLES */
+    for (size_t i = 0; i < c->access_count && o->rule_count < ARRAY_LEN(o->rules); i++) {
+        struct site_rule *rule = &o->rules[o->rule_count++];
+        *rule = (struct site_rule){0, names_of(&c->access[i].certificates), names_of(&c->access[i].users),
+                                   names_of(&c->access[i].groups)};
+        rights_parse(str_from(roles[c->access[i].role]), &rule->rights, NULL);
+    }
+}
+
 static struct server_options server_options(struct daemon *d, const struct config *c)
 {
     struct server_options o = {
@@ -71,6 +90,10 @@ static struct server_options server_options(struct daemon *d, const struct confi
                  .require_token = c->server.require_token,
                  .tls_certificate = c->server.tls_certificate[0] ? c->server.tls_certificate : NULL,
                  .tls_key = c->server.tls_key[0] ? c->server.tls_key : NULL,
+                 .tls_client_ca = c->server.tls_client_ca[0] ? c->server.tls_client_ca : NULL,
+                 .proxies = names_of(&c->server.proxies),
+                 .proxy_user = c->server.proxy_user,
+                 .proxy_groups = c->server.proxy_groups,
                  .token_file = d->tokens[0] ? d->tokens : NULL,
                  .connections_max = (size_t)c->server.max_clients},
         .interval_ms = config_interval_ms(c),
@@ -83,6 +106,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
     };
     prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
+    add_rules(c, &o.site);
     if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))
         o.site.listen_count = copy_list(&c->server.listen, o.site.listen, SITE_LISTEN_MAX);
     o.site.allowed_host_count = copy_list(&c->server.allowed_hosts, o.site.allowed_hosts, SITE_NAMES_MAX);

@@ -85,4 +85,4 @@ void hook_part_tell(struct hook_part *p, const struct alert_notice *notice);
 /* ---- The body of a request for silence, as it changes the list. ---- */
 
 /* The status of the answer, whose body is appended; below 300: the silences are other ones now. */
-int silence_request(struct silences *silences, struct wall now, struct str body, struct buf *out);
+int silence_request(struct silences *silences, struct wall now, const struct part_request *r, struct buf *out);

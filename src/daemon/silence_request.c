@@ -50,14 +50,14 @@ static int read_end(const json_t *body, struct wall now, struct silence *s, stru
     return 0;
 }
 
-static int add_silence(struct silences *silences, struct wall now, const json_t *body, struct buf *out)
+static int add_silence(struct silences *silences, struct wall now, const json_t *body, const char *who, struct buf *out)
 {
     struct silence s = {0};
     struct error err = {0};
     const char *comment = json_string_value(json_object_get(body, "comment"));
     const char *by = json_string_value(json_object_get(body, "created_by"));
     str_copy_clean(s.comment, sizeof s.comment, str_from(comment ? comment : ""));
-    str_copy_clean(s.created_by, sizeof s.created_by, str_from(by ? by : ""));
+    str_copy_clean(s.created_by, sizeof s.created_by, str_from(by ? by : who ? who : ""));
     int result = read_matchers(json_object_get(body, "matchers"), &s, &err);
     if (!result)
         result = read_end(body, now, &s, &err);
@@ -89,12 +89,12 @@ static int remove_silence(struct silences *silences, const char *id, struct buf 
     return 200;
 }
 
-int silence_request(struct silences *silences, struct wall now, struct str body, struct buf *out)
+int silence_request(struct silences *silences, struct wall now, const struct part_request *r, struct buf *out)
 {
-    json_t *json = json_loadb(body.at ? body.at : "", body.len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *json = json_loadb(r->body.at ? r->body.at : "", r->body.len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *remove = json_object_get(json, "remove");
     int status = !json_is_object(json) ? part_error(out, 400, "bad_body", "The body must be a JSON object.")
-                 : !remove             ? add_silence(silences, now, json, out)
+                 : !remove             ? add_silence(silences, now, json, r->who, out)
                  : json_is_string(remove)
                      ? remove_silence(silences, json_string_value(remove), out)
                      : part_error(out, 400, "bad_body", "\"remove\" must be the number of a silence, like \"s1\".");

@@ -9,17 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "http/members.h"
 #include "http/site.h"
-
-static bool is_numeric(struct str name)
-{
-    char text[INET6_ADDRSTRLEN];
-    struct in6_addr address;
-    if (name.len == 0 || name.len >= sizeof text)
-        return false;
-    str_copy(text, sizeof text, name);
-    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
-}
 
 bool host_is_known(struct str host, const char *const *allowed, size_t allowed_count, const char *own_name)
 {
@@ -30,7 +21,7 @@ bool host_is_known(struct str host, const char *const *allowed, size_t allowed_c
     if (name.at[name.len - 1] == '.')
         name.len--;
     /* A page of an attacker's name cannot send a number as Host: rebinding needs a name that he controls. */
-    if (is_numeric(name) || str_is_loopback(name))
+    if (str_is_address(name) || str_is_loopback(name))
         return true;
     if (own_name && own_name[0]) {
         char local[300];
@@ -166,7 +157,7 @@ static unsigned rights_of_peer(struct exchange *x)
 {
     const struct site_options *o = &x->site->options;
     const struct listener *l = x->conn->listener;
-    bool local = l->is_loopback && !is_forwarded(x->request);
+    bool local = l->is_loopback && !is_forwarded(x->request) && !members_names_user(x);
     if (local && l->is_unix && x->conn->peer_trusted) {
         snprintf(x->who, sizeof x->who, "uid %u", (unsigned)x->conn->peer_uid);
         return RIGHTS_ALL;
@@ -214,6 +205,7 @@ bool access_check_token(struct exchange *x)
     x->rights = rights_of_peer(x);
     if (x->rights == RIGHTS_ALL)
         return true;
+    members_check(x);
     struct str token = bearer(x->request);
     bool cookie = !token.at && http_field(x->request, "cookie").at;
     if (!token.at && !cookie)

@@ -102,10 +102,11 @@ static void raise_descriptor_limit(struct site_options *o)
         o->connections_max = have > 2 * SPARE_DESCRIPTORS ? have - SPARE_DESCRIPTORS : have / 2;
 }
 
-/* One file may hold both. */
-static const char *tls_key(const struct site_options *o)
+/* One file may hold certificate and key. */
+static struct tls_files tls_files(const struct site_options *o)
 {
-    return o->tls_key ? o->tls_key : o->tls_certificate;
+    return (struct tls_files){
+        .certificate = o->tls_certificate, .key = o->tls_key ? o->tls_key : o->tls_certificate, .client_ca = o->tls_client_ca};
 }
 
 /* ---- life ---- */
@@ -113,6 +114,7 @@ static const char *tls_key(const struct site_options *o)
 int site_init(struct site *s, const struct site_options *options, const struct site_ops *ops, struct server *server,
               struct error *err)
 {
+    const struct tls_files files = tls_files(options);
     *s = (struct site){.options = *options, .ops = ops, .server = server};
     if (!s->options.connections_max)
         s->options.connections_max = CONNECTIONS_MAX;
@@ -125,7 +127,7 @@ int site_init(struct site *s, const struct site_options *options, const struct s
     if (!result)
         result = token_file_load(&s->tokens, options->token_file, err);
     if (!result && options->tls_certificate)
-        result = tls_new(options->tls_certificate, tls_key(options), &s->tls, err);
+        result = tls_new(&files, &s->tls, err);
     return result;
 }
 
@@ -170,6 +172,12 @@ int site_reload(struct site *s, const struct site_options *options, struct error
     memcpy(s->options.allowed_hosts, options->allowed_hosts, sizeof s->options.allowed_hosts);
     s->options.cors_origin_count = options->cors_origin_count;
     memcpy(s->options.cors_origins, options->cors_origins, sizeof s->options.cors_origins);
+    s->options.proxies = options->proxies;
+    s->options.proxy_user = options->proxy_user;
+    s->options.proxy_groups = options->proxy_groups;
+    s->options.rule_count = options->rule_count;
+    memcpy(s->options.rules, options->rules, sizeof s->options.rules);
     token_file_refresh(&s->tokens);
-    return s->tls && options->tls_certificate ? tls_reload(s->tls, options->tls_certificate, tls_key(options), err) : 0;
+    const struct tls_files files = tls_files(options);
+    return s->tls && options->tls_certificate ? tls_reload(s->tls, &files, err) : 0;
 }

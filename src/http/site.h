@@ -16,15 +16,31 @@
 #include "http/sessions.h"
 #include "http/token.h"
 
-enum { SITE_LISTEN_MAX = 8, SITE_NAMES_MAX = 16 };
+enum { SITE_LISTEN_MAX = 8, SITE_NAMES_MAX = 16, SITE_RULES_MAX = 64 };
+
+struct site_names {
+    const char *const *list; /* "*" is everyone */
+    size_t count;
+};
+
+/* What clients may do who prove otherwise than by a token who they are. */
+struct site_rule {
+    unsigned rights;
+    struct site_names certificates, users, groups;
+};
 
 struct site_options {
     const char *listen[SITE_LISTEN_MAX]; /* "127.0.0.1:9447" */
     size_t listen_count;
-    const char *socket_path;                   /* NULL: no Unix socket */
-    bool insecure;                             /* other addresses than loopback without a token */
-    bool require_token;                        /* also on loopback */
-    const char *tls_certificate, *tls_key;     /* PEM files; NULL: plain */
+    const char *socket_path;               /* NULL: no Unix socket */
+    bool insecure;                         /* other addresses than loopback without a token */
+    bool require_token;                    /* also on loopback */
+    const char *tls_certificate, *tls_key; /* PEM files; NULL: plain */
+    const char *tls_client_ca;             /* PEM file; NULL: clients show no certificates */
+    const char *proxy_user, *proxy_groups; /* fields in which these proxies name people: */
+    struct site_names proxies;             /* their addresses */
+    struct site_rule rules[SITE_RULES_MAX];
+    size_t rule_count;
     const char *token_file;                    /* where `whirr token` keeps hashes; NULL: no tokens */
     const char *allowed_hosts[SITE_NAMES_MAX]; /* further names of this server, against DNS rebinding */
     size_t allowed_host_count;

@@ -24,8 +24,10 @@
     X(SSL_CTX_use_certificate_chain_file) \
     X(SSL_CTX_use_PrivateKey_file) \
     X(SSL_CTX_check_private_key) X(SSL_CTX_up_ref) X(SSL_CTX_set_alpn_select_cb) X(SSL_new) X(SSL_free) X(SSL_set_fd) \
-        X(SSL_set_accept_state) X(SSL_read) X(SSL_write) X(SSL_get_error) X(SSL_pending) X(SSL_shutdown) X(SSL_select_next_proto)
-#define CRYPTO_FUNCTIONS(X) X(ERR_get_error) X(ERR_clear_error) X(ERR_reason_error_string)
+        X(SSL_CTX_load_verify_locations) X(SSL_load_client_CA_file) X(SSL_CTX_set_client_CA_list) X(SSL_CTX_set_verify) \
+        X(SSL_set_ex_data) X(SSL_get_ex_data) X(SSL_get_ex_data_X509_STORE_CTX_idx) X(SSL_set_accept_state) X(SSL_read) X(SSL_write) X(SSL_get_error) X(SSL_pending) X(SSL_shutdown) X(SSL_select_next_proto)
+#define CRYPTO_FUNCTIONS(X) X(ERR_get_error) X(ERR_clear_error) X(ERR_reason_error_string) X(X509_STORE_CTX_get_ex_data) \
+    X(X509_STORE_CTX_get_error_depth) X(X509_STORE_CTX_get_current_cert) X(X509_get_subject_name) X(X509_NAME_get_text_by_NID)
 /* clang-format on */
 
 static struct {
@@ -48,6 +50,7 @@ struct tls_session {
     SSL *ssl;
     bool wants_write;
     bool broken;
+    char client[TLS_NAME_SIZE];
 };
 
 static int tls_load(struct error *err)
@@ -88,7 +91,37 @@ static int choose_protocol(SSL *session, const unsigned char **out, unsigned cha
     return SSL_TLSEXT_ERR_OK;
 }
 
-static int make_context(const char *certificate, const char *key, SSL_CTX **ret, struct error *err)
+/* Of the chain that a client shows, the last one looked at is its own certificate. A name that does not fit, or that has a zero in
+ * it, is none. */
+static int note_client(int is_valid, X509_STORE_CTX *chain)
+{
+    SSL *session = ssl.X509_STORE_CTX_get_ex_data(chain, ssl.SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct tls_session *s = session ? ssl.SSL_get_ex_data(session, 0) : NULL;
+    X509 *certificate = ssl.X509_STORE_CTX_get_current_cert(chain);
+    if (!is_valid || !s || !certificate || ssl.X509_STORE_CTX_get_error_depth(chain) != 0)
+        return is_valid;
+    int len = ssl.X509_NAME_get_text_by_NID(ssl.X509_get_subject_name(certificate), NID_commonName, NULL, 0);
+    if (len > 0 && len < (int)sizeof s->client)
+        ssl.X509_NAME_get_text_by_NID(ssl.X509_get_subject_name(certificate), NID_commonName, s->client, sizeof s->client);
+    if (len != (int)strlen(s->client))
+        s->client[0] = '\0';
+    return is_valid;
+}
+
+/* Clients may show a certificate, and need not: then a token is asked for. Each connection proves it anew: a resumed one would not
+ * tell whose it was. */
+static int know_clients(SSL_CTX *context, const char *authorities, struct error *err)
+{
+    if (ssl.SSL_CTX_load_verify_locations(context, authorities, NULL) != 1)
+        return fail(err, "cannot use the authorities of clients in", authorities);
+    ssl.SSL_CTX_set_client_CA_list(context, ssl.SSL_load_client_CA_file(authorities));
+    ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER, note_client);
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+    ssl.SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+    return 0;
+}
+
+static int make_context(const struct tls_files *files, SSL_CTX **ret, struct error *err)
 {
     SSL_CTX *context = ssl.SSL_CTX_new(ssl.TLS_server_method());
     if (!context)
@@ -102,12 +135,14 @@ static int make_context(const char *certificate, const char *key, SSL_CTX **ret,
     /* TLS 1.2: forward secrecy and authenticated encryption only, no CBC with SHA-1. All of TLS 1.3 is so. */
     if (ssl.SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
         result = error_set(err, -EINVAL, "OpenSSL has none of the ciphers that are offered");
-    else if (ssl.SSL_CTX_use_certificate_chain_file(context, certificate) != 1)
-        result = fail(err, "cannot use the certificate", certificate);
-    else if (ssl.SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
-        result = fail(err, "cannot use the key", key);
+    else if (ssl.SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
+        result = fail(err, "cannot use the certificate", files->certificate);
+    else if (ssl.SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) != 1)
+        result = fail(err, "cannot use the key", files->key);
     else if (ssl.SSL_CTX_check_private_key(context) != 1)
-        result = fail(err, "the key does not belong to the certificate", key);
+        result = fail(err, "the key does not belong to the certificate", files->key);
+    else if (files->client_ca)
+        result = know_clients(context, files->client_ca, err);
     if (result)
         ssl.SSL_CTX_free(context);
     else
@@ -115,7 +150,7 @@ static int make_context(const char *certificate, const char *key, SSL_CTX **ret,
     return result;
 }
 
-int tls_new(const char *certificate, const char *key, struct tls **ret, struct error *err)
+int tls_new(const struct tls_files *files, struct tls **ret, struct error *err)
 {
     int result = tls_load(err);
     if (result)
@@ -123,7 +158,7 @@ int tls_new(const char *certificate, const char *key, struct tls **ret, struct e
     struct tls *t = calloc(1, sizeof *t);
     if (!t)
         return error_set(err, -ENOMEM, "out of memory");
-    result = make_context(certificate, key, &t->context, err);
+    result = make_context(files, &t->context, err);
     if (result)
         tls_free(t);
     else
@@ -131,10 +166,10 @@ int tls_new(const char *certificate, const char *key, struct tls **ret, struct e
     return result;
 }
 
-int tls_reload(struct tls *t, const char *certificate, const char *key, struct error *err)
+int tls_reload(struct tls *t, const struct tls_files *files, struct error *err)
 {
     SSL_CTX *fresh;
-    int result = make_context(certificate, key, &fresh, err);
+    int result = make_context(files, &fresh, err);
     if (result)
         return result;
     ssl.SSL_CTX_free(t->context); /* sessions hold their own reference */
@@ -157,7 +192,7 @@ struct tls_session *tls_session_new(struct tls *t, int fd)
     if (!s)
         return NULL;
     s->ssl = ssl.SSL_new(t->context);
-    if (!s->ssl || ssl.SSL_set_fd(s->ssl, fd) != 1) {
+    if (!s->ssl || ssl.SSL_set_fd(s->ssl, fd) != 1 || ssl.SSL_set_ex_data(s->ssl, 0, s) != 1) {
         tls_session_free(s);
         return NULL;
     }
@@ -217,6 +252,11 @@ ssize_t tls_write(struct tls_session *s, const struct iovec *parts, size_t count
         }
     }
     return sent;
+}
+
+const char *tls_client(const struct tls_session *s)
+{
+    return s->client;
 }
 
 bool tls_pending(struct tls_session *s)

@@ -13,10 +13,18 @@
 struct tls;         /* certificate and key */
 struct tls_session; /* one connection */
 
-/* PEM files: the certificate with its chain, and its key. */
-int tls_new(const char *certificate, const char *key, struct tls **ret, struct error *err);
+/* PEM files. */
+struct tls_files {
+    const char *certificate; /* with its chain */
+    const char *key;
+    const char *client_ca; /* who signs certificates of clients; NULL: clients show none */
+};
+
+enum { TLS_NAME_SIZE = 64 };
+
+int tls_new(const struct tls_files *files, struct tls **ret, struct error *err);
 /* Reads these files, the same as before or others. On failure the old certificate stays in use. */
-int tls_reload(struct tls *t, const char *certificate, const char *key, struct error *err);
+int tls_reload(struct tls *t, const struct tls_files *files, struct error *err);
 void tls_free(struct tls *t);
 
 struct tls_session *tls_session_new(struct tls *t, int fd); /* NULL: out of memory */
@@ -26,5 +34,7 @@ void tls_session_free(struct tls_session *s);               /* NULL is fine */
 ssize_t tls_read(struct tls_session *s, char *at, size_t len);
 /* Bytes taken, 0: later, -1: broken. */
 ssize_t tls_write(struct tls_session *s, const struct iovec *parts, size_t count);
+/* The common name in the certificate that the client has shown and proved to own; "": none. */
+const char *tls_client(const struct tls_session *s);
 bool tls_pending(struct tls_session *s);     /* decrypted bytes are waiting */
 bool tls_wants_write(struct tls_session *s); /* the last read waits for the socket to become writable */

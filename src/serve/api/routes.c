@@ -273,7 +273,7 @@ static void answer_by_part(struct exchange *x)
         return;
     AUTO_BUF struct buf out = BUF(PART_ANSWER_MAX);
     const struct part_request r = {
-        .body = x->body, .owner = x->rights & RIGHT_COMMANDS, .http = x->request, .latest = x->server->data.latest};
+        .body = x->body, .owner = x->rights & RIGHT_COMMANDS, .who = x->who, .http = x->request, .latest = x->server->data.latest};
     int status = x->route->answer(x->owner, &r, &out);
     exchange_json(x, status, &out);
 }

@@ -57,6 +57,7 @@ struct server_parts {
 struct part_request {
     struct str body;
     bool owner;                      /* may see what others may not: whole command lines */
+    const char *who;                 /* asks, as far as it is known; "" or NULL: it is not */
     const struct http_message *http; /* for part_query(); NULL: there are no parameters */
     const struct snapshot *latest;   /* the newest sample, periodic or taken for a request; without GPUs before the first */
 };

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients without a token: known by a TLS certificate, or as users whom a proxy has signed in."""
+import http.client
+import json
+import ssl
+import subprocess
+
+import pytest
+from isolation import WHIRR, environment
+from waiting import PATIENCE, eventually
+
+SILENCE = json.dumps({"matchers": {"alert": "heat_limit"}, "for_seconds": 60})
+
+
+def openssl(*args):
+    subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
+
+
+class Authority:
+    """A certificate authority with what it has signed."""
+
+    def __init__(self, folder, name):
+        self.folder, self.key, self.certificate = folder, folder / f"{name}.key", folder / f"{name}.pem"
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", self.key, "-out", self.certificate)
+
+    def sign(self, name):
+        key, asked, certificate = (self.folder / f"{name}.{kind}" for kind in ("key", "csr", "pem"))
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/O=ours/CN={name}", "-keyout", key, "-out", asked)
+        openssl("x509", "-req", "-in", asked, "-CA", self.certificate, "-CAkey", self.key, "-CAcreateserial", "-days", "2", "-out", certificate)
+        return certificate, key
+
+
+def ask(d, authority, shown=None, method="GET", path="/api/session", body=None, **headers):
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    if shown:
+        context.load_cert_chain(*map(str, shown))
+    connection = http.client.HTTPSConnection("localhost", d.port, context=context, timeout=PATIENCE)
+    try:
+        connection.request(method, path, body, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+    finally:
+        connection.close()
+
+
+def test_a_certificate_is_an_identity(start, tmp_path):
+    ours, theirs = Authority(tmp_path, "ours"), Authority(tmp_path, "theirs")
+    known = {name: ours.sign(name) for name in ("prometheus", "oncall", "somebody")}
+    config = tmp_path / "whirr.toml"
+    config.write_text(f'[server]\nrequire_token = true\ntls_certificate = "{ours.certificate}"\ntls_key = "{ours.key}"\ntls_client_ca = "{ours.certificate}"\n'
+                      '[access.scrapers]\ncertificates = ["prometheus"]\n[access.people]\nrole = "silence"\ncertificates = ["oncall"]\n')
+    d = start("--config", str(config), "--interval", "0.5")
+    given = {name: json.loads(ask(d, ours, shown)[1]).get("roles") for name, shown in known.items()}
+    assert given == {"prometheus": "read", "oncall": "silence", "somebody": None}
+    assert ask(d, ours, path="/metrics")[0] == 401 and ask(d, ours, known["somebody"], path="/metrics")[0] == 401
+    assert ask(d, ours, known["prometheus"], path="/metrics")[0] == 200
+    # It reads, and changes nothing; both are in the log with the name.
+    assert ask(d, ours, known["prometheus"], "POST", "/api/alerts/silence", SILENCE)[0] == 403
+    status, made = ask(d, ours, known["oncall"], "POST", "/api/alerts/silence", SILENCE)
+    assert status == 201 and json.loads(made)["silence"]["created_by"] == "certificate oncall", made
+    eventually(lambda: "certificate prometheus" in d.log() and "certificate oncall" in d.log(), explain=d.log)
+    # Of another authority: not even a connection.
+    with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
+        ask(d, ours, theirs.sign("oncall"))
+    # A rule that is taken away holds for the next request.
+    config.write_text(config.read_text().replace('["prometheus"]', '["another"]'))
+    d.process.send_signal(1)
+    eventually(lambda: ask(d, ours, known["prometheus"], path="/metrics")[0] == 401, explain=d.log)
+
+
+def roles(d, **headers):
+    """What the client may do; None: it is told to show a token."""
+    return d.ask("GET", "/api/session", **headers).json().get("roles")
+
+
+PROXY = '[server]\nrequire_token = true\nproxies = ["127.0.0.1"]\n[access.readers]\nusers = ["*"]\n[access.operators]\nrole = "silence"\ngroups = ["gpu operators"]\n'
+
+
+def test_a_proxy_names_users_only_from_its_address(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text(PROXY)
+    d = start("--config", str(config), "--interval", "0.5")
+    alice, operator = {"X-Forwarded-User": "alice@example.org"}, {"X-Forwarded-User": "bob", "X-Forwarded-Groups": "staff, gpu operators"}
+    assert roles(d) is None
+    assert roles(d, **alice) == "read"
+    assert roles(d, **operator) == "silence"
+    assert d.ask("POST", "/api/alerts/silence", SILENCE, **alice).status == 403
+    assert d.ask("POST", "/api/alerts/silence", SILENCE, **operator).status == 201
+    eventually(lambda: "user bob" in d.log(), explain=d.log)
+    # Two fields of the name: one may be the client's own.
+    twice = d.raw(b"GET /api/session HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-User: bob\r\nX-Forwarded-User: root\r\nConnection: close\r\n\r\n")
+    assert twice.startswith(b"HTTP/1.1 401 "), twice
+    # From another address the field counts for nothing.
+    config.write_text(PROXY.replace("127.0.0.1", "192.0.2.7"))
+    d.process.send_signal(1)
+    eventually(lambda: roles(d, **operator) is None, explain=d.log)
+
+
+def test_without_require_token_a_named_user_is_no_local_one(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text('[server]\nproxy_user = "Remote-User"\n')
+    d = start("--config", str(config), "--interval", "0.5")
+    assert roles(d) == "read"
+    assert roles(d, **{"Remote-User": "mallory"}) is None
+
+
+@pytest.mark.parametrize("text, words", [
+    ('[access.x]\n', "access.x names nobody: set certificates, users or groups"),
+    ('[access.x]\ncertificates = ["a"]\n', "access.x.certificates needs server.tls_client_ca"),
+    ('[access.x]\nusers = ["a"]\n', "users and groups need server.proxies"),
+    ('[server]\nproxies = ["proxy.example"]\n', "'proxy.example' is not an address"),
+    ('[server]\ntls_client_ca = "ca.pem"\n', "needs server.tls_certificate and server.tls_key"),
+    ('[access.x]\nrole = "root"\nusers = ["a"]\n', "root"),
+])
+def test_what_would_only_look_like_a_permission_is_refused(tmp_path, text, words):
+    config = tmp_path / "whirr.toml"
+    config.write_text(text)
+    done = subprocess.run([WHIRR, "--config", str(config), "config", "check"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode != 0 and words in done.stdout + done.stderr, done.stdout + done.stderr
