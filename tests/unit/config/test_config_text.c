@@ -114,7 +114,8 @@ static void no_setting_shows_a_secret(void **state)
     struct config *c =
         loaded("[guard.worker.a]\nmethods='process'\n[guard.method.b]\nunload='POST /u'\n[notify.c]\ntype='webhook'\n"
                "url='http://h'\n[finding.hot]\nmute=true\n[push.d]\nurl='http://"
-               "h'\n[[alert]]\nname='e'\nwhen='w'\n[hosts.f]\ntoken='x'\n[serving.g]\nkind='vllm'\n[hook.h]\non='lost'\nrun='/bin/"
+               "h'\n[[alert]]\nname='e'\nwhen='w'\n[hosts.f]\ntoken='x'\n[serving.g]\nkind='vllm'\n[access.i]\nusers='u'\n[hook.h]"
+               "\non='lost'\nrun='/bin/"
                "true'\n");
     size_t tried = 0;
     for (size_t i = 0; i < config_section_count; i++) {
