@@ -36,7 +36,7 @@ static void the_default_file_is_valid_and_changes_nothing(void **state)
     assert_int_equal(problems.count, 0);
     config_compare(defaults, file, &changes);
     /* Only the examples of the groups came. */
-    assert_int_equal(changes.count, 9);
+    assert_int_equal(changes.count, 10);
     assert_int_equal(file->alert_count, 1);
     config_free(file);
     config_free(defaults);
