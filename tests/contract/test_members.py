@@ -110,7 +110,7 @@ def test_without_require_token_a_named_user_is_no_local_one(start, tmp_path):
     ('[access.x]\ncertificates = ["a"]\n', "access.x.certificates needs server.tls_client_ca"),
     ('[server]\nproxies = ["proxy.example"]\n', "'proxy.example' is not an address"),
     ('[server]\ntls_client_ca = "ca.pem"\n', "needs server.tls_certificate and server.tls_key"),
-    ('[access.x]\nrole = "root"\nusers = ["a"]\n', "root"),
+    ('[access.x]\nrole = "root"\nusers = ["a"]\n', "bad value of access.x.role"),
 ])
 def test_what_would_only_look_like_a_permission_is_refused(tmp_path, text, words):
     config = tmp_path / "whirr.toml"
