@@ -7,7 +7,7 @@ import { fullChart, onPoint, point, pointed } from "./cursor";
 import { Icon } from "./parts";
 import { Plot } from "./plot";
 import type { Metric } from "./plots";
-import type { Picture } from "./scale";
+import { isEmpty, type Picture } from "./scale";
 import { current, go, goNow, look } from "./store";
 import { ink, onTheme } from "./theme";
 import { NOW, SPANS } from "./place";
@@ -107,7 +107,7 @@ export function Chart({
     seen = useRef(true),
     menu = useRef<HTMLDetailsElement>(null),
     selection = useRef<HTMLDivElement>(null);
-  const empty = picture && !picture.parts?.length && picture.lines.every((l) => l.values.every((v) => v == null));
+  const silent = picture?.live && isEmpty(picture) && picture.times.length > 0;
   shown.current = picture;
   const say = () => {
     const p = shown.current,
@@ -272,7 +272,7 @@ export function Chart({
         <canvas aria-hidden="true" />
         <canvas aria-hidden="true" />
         <div class="selection" ref={selection} hidden />
-        {picture?.live && empty && picture.times.length > 0 && <p class="nothing dim">Not reported by these GPUs.</p>}
+        {silent && <p class="nothing dim">Not reported by these GPUs.</p>}
         {!picture && <p class="nothing dim">Loading…</p>}
       </div>
     </figure>

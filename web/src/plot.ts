@@ -7,7 +7,7 @@ import type { Level } from "./level";
 import { nearest } from "./model";
 import { blank, font, shape, soon, widthOf } from "./canvas";
 import type { Column } from "./plots";
-import { gaps, type Picture, range, spreadLabels, ticks, timeTicks } from "./scale";
+import { gaps, isEmpty, type Picture, range, spreadLabels, ticks, timeTicks } from "./scale";
 import { ink } from "./theme";
 
 const LABEL = 12, // px: least distance of labels
@@ -172,7 +172,7 @@ export class Plot {
       ctx.setLineDash([2, 3]);
       ctx.strokeRect(x + 0.5, TOP + 0.5, Math.max(1, w - 1), this.plotH - 1);
       ctx.setLineDash([]);
-      if (w < 84) continue;
+      if (w < 84 || (p.live && isEmpty(p))) continue; // the chart says so itself
       ctx.fillStyle = ink("dim");
       ctx.textAlign = "center";
       ctx.fillText(a === p.from && p.older ? p.older : "Not recorded", x + w / 2, TOP + this.plotH / 2, w - 8);

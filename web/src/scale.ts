@@ -41,6 +41,11 @@ export interface Picture {
   older: string; // what is said of the time before the first value
 }
 
+/** There is nothing to draw at any time: what the picture is of is not reported. */
+export function isEmpty(p: Picture): boolean {
+  return !p.parts?.length && p.lines.every((l) => l.values.every((v) => v == null));
+}
+
 /** Steps that people count in, at most `most` of them. */
 export function ticks(low: number, high: number, most: number): number[] {
   const raw = (high - low) / Math.max(1, most),
