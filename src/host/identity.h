@@ -37,10 +37,6 @@ struct container_key {
 };
 void container_key(struct str cgroup, struct container_key *ret);
 
-/* The container's own name: from its runtime's state files, below the sysroot, or the cgroup (`container` as container_name() wrote
- * it). "train-llama", "NAMESPACE/POD/CONTAINER", "101", "123" of a Slurm job. READING_OK, or why it is not known. */
-enum reading_state container_label(const struct env *env, struct str cgroup, const char *container, char *to, size_t size);
-
 /* The job that a process belongs to, from the texts of /proc/PID/cgroup and /proc/PID/environ. A pure function. */
 struct process_job {
     char id[PROCESS_JOB_SIZE];       /* "": none that has a name of its own */
@@ -65,27 +61,12 @@ void model_name(const struct str *args, size_t count, char *to, size_t size);
  * `count` when there is none. */
 size_t command_program_at(const struct str *args, size_t count);
 
-/* The name that Ollama has for the model in a blob of its own directory ("llama3.1:8b"), which the command line of a runner gives.
- * "" when it gives none, or no manifest that can be read has it. */
-void ollama_model_name(const struct env *env, int32_t pid, const struct str *args, size_t count, char *to, size_t size);
-
 /* ---- What people call a process: "train.py" and not "python3". A pure function. ---- */
 
 /* `directory`: where it runs, for scripts whose own name says nothing; may be empty. "" when its name says it already. */
 void command_title(const struct str *args, size_t count, struct str directory, char *to, size_t size);
 /* The same from the command line of a process that is known from a record alone. */
 void process_find_title(struct process *p);
-
-/* ---- Whether the numbers in our /proc are those of the host. Drivers may report host PIDs into a container; the same number there
- * can be another process. */
-
-/* True: /proc shows the host's own processes, so a PID from a driver can be looked up as it is. */
-bool procfs_is_of_host(const struct env *env);
-
-/* 1 when the process holds a GPU's device file open, as far as we may see: the proof that a PID which a driver reported is
- * this very process of our PID namespace. Negative: that could not be looked at now. */
-int process_holds_gpu(const struct env *env, int32_t pid);
-bool is_gpu_file(const char *path);
 
 /* ---- One process from close by, as far as the caller may look: lines of "LABEL\tTEXT", the label empty where a line goes on.
  * ---- */
@@ -101,6 +82,3 @@ struct users *users_new(const struct env *env);
 void users_free(struct users *u);
 /* The name, or the number where there is none. */
 void users_name(struct users *u, int64_t uid, char *to, size_t size);
-
-/* The name of `uid` in the text of a passwd file. */
-bool passwd_find(struct str passwd, int64_t uid, struct str *name);

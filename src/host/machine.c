@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One sample of the machine: asks its parts, and keeps the rates while the time since the last ones is too short for new ones.
+ * When the rates of a machine are taken anew, whichever the system. Reads nothing.
  */
 #include "host/machine.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 
 enum {
     WINDOW_MS = 200,      /* rates over less are noise: the last ones are kept */
     FIRST_WINDOW_MS = 30, /* a coarse rate is better than none */
-    RARE_MS = 30000,      /* what a person or a cable changes */
-    SLOW_MS = 4000,       /* averages over ten seconds and heat change slowly, and the kernel asks every core for them */
 };
 
-struct machine *machine_new(const struct env *env)
+void machine_window_init(struct machine_window *w, const struct env *env)
 {
-    struct machine *m = calloc(1, sizeof *m);
-    if (m) {
-        m->env = env;
-        m->window_ms = WINDOW_MS;
-        m->sensor_count = -1;
-        m->zone_count = -1;
-    }
-    return m;
+    w->env = env;
+    w->window_ms = WINDOW_MS;
 }
 
-void machine_set_window(struct machine *m, int64_t ms)
+int64_t machine_window_left_ms(const struct machine_window *w, struct mono now)
 {
-    m->window_ms = ms;
+    bool first = w->last.cpu_permille.state == READING_PENDING;
+    int64_t window_ms = first ? MIN_OF(w->window_ms, (int64_t)FIRST_WINDOW_MS) : w->window_ms;
+    return w->measured ? MAX_OF(window_ms - mono_since_ms(now, w->at), (int64_t)0) : 0;
+}
+
+void machine_window_keep(const struct machine_window *w, struct host *out, const enum host_metric *which, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out->metric[which[i]] = w->last.metric[which[i]];
 }
 
 void machine_free(struct machine *m)
@@ -38,118 +36,23 @@ void machine_free(struct machine *m)
     free(m);
 }
 
-/* The kernel answers with the name of the host that runs this: below a sysroot (a recording, a host mounted into a container) its
- * own file is asked first, and a machine that does not tell its name goes by that of the directory. */
-static void read_name(const struct env *env, struct host *out)
+void machine_set_window(struct machine *m, int64_t ms)
 {
-    static const char *const files[] = {"/proc/sys/kernel/hostname", "/etc/hostname"};
-    char text[256];
-    ssize_t len = 0;
-    for (size_t i = 0; i < ARRAY_LEN(files) && len <= 0; i++)
-        len = file_read_head(env, files[env_is_recorded(env) ? 1 - i : i], text, sizeof text);
-    struct str name = len > 0 ? str_trim((struct str){text, (size_t)len}) : (struct str){0};
-    if (!name.len && env_is_recorded(env)) {
-        struct str rest = str_from(env->sysroot), part;
-        while (str_cut(&rest, '/', &part))
-            if (part.len && !str_is(part, "."))
-                name = part;
-    }
-    if (!env_is_recorded(env) && env_given_host_name()[0])
-        name = str_from(env_given_host_name());
-    else if (!env_is_recorded(env) && env->node_name && env->node_name[0])
-        name = str_from(env->node_name); /* a pod's own name changes with each pod */
-    if (name.len)
-        str_copy_clean(out->name, sizeof out->name, name);
-    else if (gethostname(out->name, sizeof out->name) == 0)
-        out->name[sizeof out->name - 1] = '\0';
-}
-
-static void machine_keep(const struct host *last, struct host *out, const enum host_metric *which, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        out->metric[which[i]] = last->metric[which[i]];
-}
-
-static void keep_flow(const struct host *last, struct host *out)
-{
-    static const enum host_metric flow[] = {
-        HOST_METRIC_net_rx_bytes_per_s,     HOST_METRIC_net_tx_bytes_per_s, HOST_METRIC_disk_read_bytes_per_s,
-        HOST_METRIC_disk_write_bytes_per_s, HOST_METRIC_disk_busy_permille, HOST_METRIC_swap_in_pages_per_s,
-        HOST_METRIC_swap_out_pages_per_s,   HOST_METRIC_power_mw,           HOST_METRIC_cpu_power_mw,
-    };
-    machine_keep(last, out, flow, ARRAY_LEN(flow));
-}
-
-static void read_slow(struct machine *m, struct host *out, struct mono now)
-{
-    static const enum host_metric slow[] = {
-        HOST_METRIC_cpu_temp_mdegc,     HOST_METRIC_cpu_pressure_permille, HOST_METRIC_mem_pressure_permille,
-        HOST_METRIC_mem_stall_permille, HOST_METRIC_io_pressure_permille,  HOST_METRIC_io_stall_permille,
-        HOST_METRIC_ambient_temp_mdegc,
-    };
-    if (m->measured && mono_since_ms(now, m->slow_at) < SLOW_MS) {
-        machine_keep(&m->last, out, slow, ARRAY_LEN(slow));
-        memcpy(out->name, m->last.name, sizeof out->name);
-        return;
-    }
-    read_name(m->env, out);
-    machine_read_temperature(m, out);
-    machine_read_air(m, out);
-    machine_read_pressure(m->env, out);
-    m->slow_at = now;
-}
-
-static void read_rare(struct machine *m, struct host *out, struct mono now)
-{
-    static const enum host_metric node[] = {HOST_METRIC_on_battery, HOST_METRIC_cpu_clocks_low, HOST_METRIC_ib_ports_up,
-                                            HOST_METRIC_ib_ports_lost, HOST_METRIC_ib_ports_slow};
-    if (m->node_at.ns && mono_since_ms(now, m->node_at) < RARE_MS) {
-        machine_keep(&m->last, out, node, ARRAY_LEN(node));
-        return;
-    }
-    machine_read_node(m, out);
-    m->node_at = now;
-}
-
-static int64_t left_ms(const struct machine *m, struct mono now)
-{
-    bool first = m->last.cpu_permille.state == READING_PENDING;
-    int64_t window_ms = first ? MIN_OF(m->window_ms, (int64_t)FIRST_WINDOW_MS) : m->window_ms;
-    return m->measured ? MAX_OF(window_ms - mono_since_ms(now, m->at), (int64_t)0) : 0;
+    ((struct machine_window *)m)->window_ms = ms;
 }
 
 int64_t machine_left_ms(const struct machine *m)
 {
-    return left_ms(m, clock_mono(m->env->clock));
-}
-
-void machine_sample(struct machine *m, struct host *out)
-{
-    *out = (struct host){0};
-    struct mono now = clock_mono(m->env->clock);
-    int64_t elapsed_ms = mono_since_ms(now, m->at);
-    bool new_window = left_ms(m, now) == 0;
-    machine_read_cpu(m, out, new_window);
-    machine_read_memory(m->env, out);
-    machine_read_load(m->env, out);
-    read_slow(m, out, now);
-    read_rare(m, out, now);
-    if (new_window) {
-        machine_read_flow(m, out, elapsed_ms);
-        machine_read_power(m, out, m->measured ? elapsed_ms : 0);
-        m->at = now;
-        m->measured = true;
-    } else {
-        keep_flow(&m->last, out);
-    }
-    m->last = *out;
+    const struct machine_window *w = (const struct machine_window *)m;
+    return machine_window_left_ms(w, clock_mono(w->env->clock));
 }
 
 void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out)
 {
-    if (m->measured && m->last.cpu_permille.state != READING_PENDING &&
-        mono_since_ms(clock_mono(m->env->clock), m->at) < max_age_ms)
-        *out = m->last;
+    const struct machine_window *w = (const struct machine_window *)m;
+    if (w->measured && w->last.cpu_permille.state != READING_PENDING &&
+        mono_since_ms(clock_mono(w->env->clock), w->at) < max_age_ms)
+        *out = w->last;
     else
         machine_sample(m, out);
 }

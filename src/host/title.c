@@ -9,6 +9,8 @@
 #include "base/cleanup.h"
 #include "host/procfs.h"
 
+enum { COMMAND_MAX = 16384 + ARGUMENTS_MAX };
+
 /* Scripts and directories with these names say nothing: the directory above them does. */
 static const char *const empty_scripts[] = {"main.py",  "app.py",   "run.py",        "server.py",  "launch.py", "webui.py",
                                             "cli.py",   "start.py", "cli.js",        "main.js",    "index.js",  "server.js",
@@ -245,4 +247,15 @@ void process_find_title(struct process *p)
     struct str args[32];
     size_t count = proc_arguments(str_from(p->command), args, ARRAY_LEN(args));
     command_title(args, count, (struct str){0}, p->title, sizeof p->title);
+}
+
+void command_join(const struct str *args, size_t count, char *to, size_t size)
+{
+    AUTO_BUF struct buf text = BUF(COMMAND_MAX);
+    for (size_t a = 0; a < count; a++) {
+        if (a)
+            buf_char(&text, ' ');
+        buf_str(&text, args[a]);
+    }
+    str_copy_clean(to, size, buf_view(&text));
 }

@@ -36,3 +36,13 @@ int tree_init(struct process_tree *t, int32_t root); /* -ENOMEM */
 void tree_done(struct process_tree *t);
 void tree_look(struct process_tree *t, const struct env *env, struct tree_use *ret);
 bool tree_has(const struct process_tree *t, int32_t pid);
+
+/* ---- For the systems alone: tree_look() lists all processes, marks, adds what those in the tree read and wrote, and takes. ----
+ */
+
+const struct tree_member *tree_find(const struct tree_member *list, size_t count, int32_t pid);
+/* Sorts the list by pid and sets in_tree. */
+void tree_mark(struct tree_member *list, size_t count, int32_t root);
+/* The list is the tree's from now on. */
+void tree_take(struct process_tree *t, struct tree_member *list, size_t count, struct mono now, int64_t ticks_per_s,
+               struct tree_use *ret);

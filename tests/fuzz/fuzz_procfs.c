@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/secret/mask.h"
 #include "host/identity.h"
+#include "host/linux/process_files.h"
 #include "host/procfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -44,6 +44,8 @@ const char *address_group_name(enum address_group group); /* "python": the API's
 /* By the name of the file; `program`: it is the process's own. "" is memory without a file. */
 enum address_group address_group_of(struct str path, bool program);
 
+struct str address_file_name(struct str path); /* without its folders */
+
 /* ---- One executable mapping of /proc/PID/maps. A pure function of its text. ---- */
 
 struct address_map {

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/identity.h"
+#include "host/linux/process_files.h"
 #include "source/sysfs/card.h"
 
 enum { PROCESSES_MAX = 65536, FILES_MAX = 4096, EDID_MAX = 512 };

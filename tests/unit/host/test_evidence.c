@@ -2,6 +2,7 @@
  * What the kernel shows of a program: recorded texts taken apart, and a made-up /proc over several looks.
  */
 #include "host/evidence/evidence.h"
+#include "host/linux/evidence/texts.h"
 
 #include <stdarg.h>
 

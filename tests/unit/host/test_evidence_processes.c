@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/evidence/evidence.h"
+#include "host/linux/evidence/texts.h"
 #include "host/procfs.h"
 #include "test.h"
 

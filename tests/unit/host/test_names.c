@@ -3,6 +3,7 @@
  */
 #include "base/cleanup.h"
 #include "host/identity.h"
+#include "host/linux/process_files.h"
 
 #include "sysroot.h"
 #include <pthread.h>

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/evidence/internal.h"
+#include "host/linux/evidence/internal.h"
 
 enum {
     LEARN_AGAIN_MS = 20 * 1000, /* a quota may be changed while a container runs */

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine.h"
+#include "host/linux/internal.h"
 
 /* The line of a small file, trimmed; false: there is none. */
 static bool node_line(const struct env *env, char *text, size_t size, struct str *ret, const char *format, ...)
@@ -28,19 +28,19 @@ static bool node_line(const struct env *env, char *text, size_t size, struct str
 /* "Mains" and "USB" are what a cord feeds; a host without any (a desktop) is never on battery. Online is 0, 1 or 2. */
 static void read_mains(struct machine *m, struct host *out)
 {
-    AUTO_DIR DIR *supplies = dir_open(m->env, "/sys/class/power_supply");
+    AUTO_DIR DIR *supplies = dir_open(m->window.env, "/sys/class/power_supply");
     bool any = false, online = false, battery = false;
     for (struct dirent *entry; supplies && (entry = readdir(supplies));) {
         char text[64];
         struct str said;
         if (entry->d_name[0] == '.' ||
-            !node_line(m->env, text, sizeof text, &said, "/sys/class/power_supply/%s/type", entry->d_name))
+            !node_line(m->window.env, text, sizeof text, &said, "/sys/class/power_supply/%s/type", entry->d_name))
             continue;
         bool cord = str_starts(said, "Mains") || str_starts(said, "USB");
         if (str_is(said, "Battery") || str_is(said, "UPS")) /* "Device": of a mouse */
-            battery |= !node_line(m->env, text, sizeof text, &said, "/sys/class/power_supply/%s/scope", entry->d_name) ||
+            battery |= !node_line(m->window.env, text, sizeof text, &said, "/sys/class/power_supply/%s/scope", entry->d_name) ||
                        !str_is(said, "Device");
-        if (!cord || !node_line(m->env, text, sizeof text, &said, "/sys/class/power_supply/%s/online", entry->d_name))
+        if (!cord || !node_line(m->window.env, text, sizeof text, &said, "/sys/class/power_supply/%s/online", entry->d_name))
             continue;
         any = true;
         online |= !str_is(said, "0");
@@ -54,10 +54,10 @@ static void read_governor(struct machine *m, struct host *out)
     char text[64];
     struct str driver, governor;
     out->cpu_clocks_low = reading_absent(READING_UNSUPPORTED);
-    if (!node_line(m->env, text, sizeof text, &driver, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver"))
+    if (!node_line(m->window.env, text, sizeof text, &driver, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver"))
         return;
     bool scales = str_contains(driver, "pstate");
-    if (node_line(m->env, text, sizeof text, &governor, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"))
+    if (node_line(m->window.env, text, sizeof text, &governor, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"))
         out->cpu_clocks_low = reading_ok(!scales && str_is(governor, "powersave"));
 }
 
@@ -90,15 +90,17 @@ static void read_port(struct machine *m, const char *device, const char *name)
 {
     char text[64];
     struct str said;
-    if (!node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/link_layer", name) || !str_is(said, "InfiniBand"))
+    if (!node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/link_layer", name) ||
+        !str_is(said, "InfiniBand"))
         return;
     struct ib_port *port = ib_port_find(m, name);
     if (!port)
         return;
-    if (!port->model[0] && node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/hca_type", device))
+    if (!port->model[0] && node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/hca_type", device))
         str_copy(port->model, sizeof port->model, said);
-    bool up = node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/state", name) && str_starts(said, "4:");
-    port->rate = up && node_line(m->env, text, sizeof text, &said, "/sys/class/infiniband/%s/rate", name) ? rate_of(said) : 0;
+    bool up = node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/state", name) && str_starts(said, "4:");
+    port->rate =
+        up && node_line(m->window.env, text, sizeof text, &said, "/sys/class/infiniband/%s/rate", name) ? rate_of(said) : 0;
     port->best_rate = MAX_OF(port->best_rate, port->rate);
     port->was_up |= up;
 }
@@ -115,7 +117,7 @@ static bool is_slow(const struct machine *m, const struct ib_port *port)
 
 static void read_infiniband(struct machine *m, struct host *out)
 {
-    AUTO_DIR DIR *devices = dir_open(m->env, "/sys/class/infiniband");
+    AUTO_DIR DIR *devices = dir_open(m->window.env, "/sys/class/infiniband");
     int64_t up = 0, lost = 0, slow = 0;
     for (size_t i = 0; i < m->ib_port_count; i++)
         m->ib_ports[i].rate = 0; /* a device that is gone has no link */
@@ -124,7 +126,7 @@ static void read_infiniband(struct machine *m, struct host *out)
         if (entry->d_name[0] == '.' || strlen(entry->d_name) > 24)
             continue;
         snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports", entry->d_name);
-        AUTO_DIR DIR *ports = dir_open(m->env, path);
+        AUTO_DIR DIR *ports = dir_open(m->window.env, path);
         for (struct dirent *one; ports && (one = readdir(ports));) {
             if (one->d_name[0] == '.' || strlen(one->d_name) > 4)
                 continue;

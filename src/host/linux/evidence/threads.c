@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "host/evidence/internal.h"
+#include "host/linux/evidence/internal.h"
 
 static int by_tid(const void *a, const void *b)
 {

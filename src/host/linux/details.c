@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/secret/mask.h"
 #include "host/identity.h"
+#include "host/linux/process_files.h"
 #include "host/procfs.h"
 
 enum {

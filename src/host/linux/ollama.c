@@ -4,11 +4,12 @@
  *   MODELS/blobs/sha256-6a07...                          the weights, as in the command line of the runner
  *   MODELS/manifests/REGISTRY/NAMESPACE/MODEL/TAG        {"layers": [{"mediaType": "...image.model", "digest": "sha256:6a07..."}]}
  */
-#include "host/identity.h"
+#include "host/linux/process_files.h"
 
 #include <stdio.h>
 
 #include "base/file.h"
+#include "host/identity.h"
 
 enum { DEPTH = 4, MANIFESTS_MAX = 4096, MANIFEST_SIZE = 16384, DIGEST_LEN = 64 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * User names, each looked up once. The file is read first: the name service may ask a server and take its time.
  */
-#include "host/identity.h"
+#include "host/linux/process_files.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "host/identity.h"
 
 enum {
     USERS_MAX = 512, /* remembered; beyond that the oldest makes room */

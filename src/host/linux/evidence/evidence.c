@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "host/evidence/internal.h"
+#include "host/linux/evidence/internal.h"
 
 enum {
     FILES_PER_ROUND = 512,

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine.h"
+#include "host/linux/internal.h"
 
 enum {
     TEXT_MAX = 1 << 20,
@@ -61,7 +61,7 @@ static bool name_is_safe(struct str name)
 static int gain_of_net(struct machine *m, uint64_t *rx_sum, uint64_t *tx_sum)
 {
     AUTO_BUF struct buf text = BUF(TEXT_MAX);
-    int rc = file_read_all(m->env, "/proc/net/dev", &text);
+    int rc = file_read_all(m->window.env, "/proc/net/dev", &text);
     if (rc < 0)
         return rc;
     /* Two passes: whether there is hardware decides what is counted. */
@@ -79,14 +79,14 @@ static int gain_of_net(struct machine *m, uint64_t *rx_sum, uint64_t *tx_sum)
                 continue;
             if (pass == 0) {
                 if (is_new) {
-                    c->counted = is_network_card(m->env, c->name);
+                    c->counted = is_network_card(m->window.env, c->name);
                     c->in = rx;
                     c->out = tx;
                 }
                 hardware = hardware || c->counted;
                 continue;
             }
-            bool counted = c->counted || (!hardware && is_network_end(m->env, c->name));
+            bool counted = c->counted || (!hardware && is_network_end(m->window.env, c->name));
             counter_advance(c, !counted, rx, tx, rx_sum, tx_sum);
         }
     }
@@ -150,7 +150,7 @@ struct disk_gain {
 static int gain_of_disks(struct machine *m, struct disk_gain *gain)
 {
     AUTO_BUF struct buf text = BUF(TEXT_MAX);
-    int rc = file_read_all(m->env, "/proc/diskstats", &text);
+    int rc = file_read_all(m->window.env, "/proc/diskstats", &text);
     if (rc < 0)
         return rc;
     struct str rest = buf_view(&text), line;
@@ -164,7 +164,7 @@ static int gain_of_disks(struct machine *m, struct disk_gain *gain)
         if (!c)
             continue;
         if (is_new)
-            c->counted = is_disk(m->env, disk.name);
+            c->counted = is_disk(m->window.env, disk.name);
         any = any || c->counted;
         if (!is_new && c->counted && disk.has_busy && disk.busy_ms >= c->own)
             gain->busiest_ms = MAX_OF(gain->busiest_ms, (int64_t)(disk.busy_ms - c->own));
@@ -182,7 +182,7 @@ static void set_rates(const struct machine *m, int rc, int64_t elapsed_ms, const
 {
     if (rc < 0)
         *in = *out = reading_absent(reading_state_from_errno(rc));
-    else if (!m->measured)
+    else if (!m->window.measured)
         *in = *out = reading_absent(READING_PENDING);
     else {
         *in = reading_ok((int64_t)((double)sums[0] * MS_PER_S / (double)elapsed_ms));
@@ -229,7 +229,7 @@ static void read_swapping(struct machine *m, struct host *out, int64_t elapsed_m
     uint64_t in = 0, gone = 0, sums[2] = {0};
     /* Most servers have no swap: then nothing can flow, and the long file is not read. */
     bool none = out->swap_total_bytes.state == READING_OK && out->swap_total_bytes.value == 0;
-    int rc = none ? -ENODEV : swapped_pages(m->env, &in, &gone);
+    int rc = none ? -ENODEV : swapped_pages(m->window.env, &in, &gone);
     bool fine = rc == 0 && m->swap_known && in >= m->swapped_in && gone >= m->swapped_out;
     if (fine) {
         sums[0] = in - m->swapped_in;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "host/evidence/internal.h"
-#include "host/identity.h"
+#include "host/linux/evidence/internal.h"
+#include "host/linux/process_files.h"
 
 enum { PROCESSES_MAX = 4096, CANDIDATES_MAX = 96 };
 

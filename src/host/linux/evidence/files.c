@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "host/evidence/internal.h"
+#include "host/linux/evidence/internal.h"
 
 enum {
     MOUNT_AGAIN_MS = 10 * 1000,

@@ -3,7 +3,7 @@
  * be read is a reason, not an error. These hold environments with secrets: only names are taken, and nothing that records what was
  * read is shown them.
  */
-#include "host/identity.h"
+#include "host/linux/process_files.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_reader.h"
+#include "host/identity.h"
 
 enum { STATE_MAX = 8 << 20, ENTRIES_MAX = 20000, SOCKET_WITHIN_MS = 300 };
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine.h"
+#include "host/linux/internal.h"
 
 #define POWERCAP "/sys/class/powercap"
 #define HWMON "/sys/class/hwmon"
@@ -33,12 +33,12 @@ static bool read_name(const struct env *env, const char *class, const char *entr
 /* False: it could not be looked at now. */
 static bool find_zones(struct machine *m)
 {
-    AUTO_DIR DIR *dir = dir_open(m->env, POWERCAP);
+    AUTO_DIR DIR *dir = dir_open(m->window.env, POWERCAP);
     if (!dir)
         return is_gone(-errno);
     for (const struct dirent *e; m->zone_count < ZONES_MAX && (e = readdir(dir));) {
         char name[64];
-        if (!str_starts(str_from(e->d_name), "intel-rapl:") || !read_name(m->env, POWERCAP, e->d_name, name, sizeof name))
+        if (!str_starts(str_from(e->d_name), "intel-rapl:") || !read_name(m->window.env, POWERCAP, e->d_name, name, sizeof name))
             continue;
         bool platform = strcmp(name, "psys") == 0;
         if (!platform && !str_starts(str_from(name), "package-") && strcmp(name, "dram") != 0)
@@ -49,7 +49,7 @@ static bool find_zones(struct machine *m)
         if (snprintf(z->path, sizeof z->path, POWERCAP "/%s", e->d_name) >= (int)sizeof z->path)
             continue;
         snprintf(range, sizeof range, "%s/max_energy_range_uj", z->path);
-        if (file_read_i64(m->env, range, &z->range_uj) < 0)
+        if (file_read_i64(m->window.env, range, &z->range_uj) < 0)
             z->range_uj = 0;
         m->zone_count++;
     }
@@ -61,17 +61,17 @@ static bool find_meter(struct machine *m)
 {
     static const char *const names[] = {"power_meter", "corsairpsu"};
     static const char *const files[] = {"power1_average", "power1_input", "device/power1_average"};
-    AUTO_DIR DIR *dir = dir_open(m->env, HWMON);
+    AUTO_DIR DIR *dir = dir_open(m->window.env, HWMON);
     if (!dir)
         return is_gone(-errno);
     for (const struct dirent *e; !m->meter[0] && (e = readdir(dir));) {
         char name[64];
-        if (e->d_name[0] == '.' || !read_name(m->env, HWMON, e->d_name, name, sizeof name))
+        if (e->d_name[0] == '.' || !read_name(m->window.env, HWMON, e->d_name, name, sizeof name))
             continue;
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
             for (size_t k = 0; strcmp(name, names[i]) == 0 && k < ARRAY_LEN(files) && !m->meter[0]; k++)
                 if (snprintf(m->meter, sizeof m->meter, HWMON "/%s/%s", e->d_name, files[k]) >= (int)sizeof m->meter ||
-                    !file_exists(m->env, m->meter))
+                    !file_exists(m->window.env, m->meter))
                     m->meter[0] = '\0';
     }
     return true;
@@ -83,7 +83,7 @@ static struct reading zone_power(const struct machine *m, struct power_zone *z, 
     char path[SENSOR_PATH_SIZE + 16];
     int64_t now_uj;
     snprintf(path, sizeof path, "%s/energy_uj", z->path);
-    int rc = file_read_i64(m->env, path, &now_uj);
+    int rc = file_read_i64(m->window.env, path, &now_uj);
     if (rc < 0)
         return reading_absent(reading_state_from_errno(rc));
     int64_t used_uj = now_uj - z->last_uj;
@@ -119,7 +119,7 @@ void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms)
     for (int i = 0; i < m->zone_count; i++)
         machine_power_add(m->zones[i].platform ? &out->power_mw : &out->cpu_power_mw, zone_power(m, &m->zones[i], elapsed_ms));
     int64_t uw;
-    int rc = m->meter[0] ? file_read_i64(m->env, m->meter, &uw) : -ENOENT;
+    int rc = m->meter[0] ? file_read_i64(m->window.env, m->meter, &uw) : -ENOENT;
     if (rc == 0)
         out->power_mw = reading_ok(uw / 1000);
     else if (m->meter[0] && out->power_mw.state != READING_OK)

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine.h"
+#include "host/linux/internal.h"
 
 enum { AIR_INPUTS = 16, AIR_LEAST_MDEGC = -20000, AIR_MAX_MDEGC = 60000 };
 
@@ -32,7 +32,7 @@ static bool text_of(const struct env *env, const char *path, char *text, size_t 
 
 static void find_sensor(struct machine *m)
 {
-    AUTO_DIR DIR *dir = dir_open(m->env, "/sys/class/hwmon");
+    AUTO_DIR DIR *dir = dir_open(m->window.env, "/sys/class/hwmon");
     int error = errno;
     m->air[0] = '\0';
     for (struct dirent *entry; dir && (entry = readdir(dir)) && !m->air[0];) {
@@ -41,13 +41,13 @@ static void find_sensor(struct machine *m)
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "/sys/class/hwmon/%s/name", entry->d_name);
-        bool wire = text_of(m->env, path, text, sizeof text, &said) && str_is(said, "w1_slave_temp");
+        bool wire = text_of(m->window.env, path, text, sizeof text, &said) && str_is(said, "w1_slave_temp");
         for (int i = 1; i <= AIR_INPUTS && !m->air[0]; i++) {
             snprintf(path, sizeof path, "/sys/class/hwmon/%s/temp%d_label", entry->d_name, i);
-            if (!(wire && i == 1) && (!text_of(m->env, path, text, sizeof text, &said) || !says_air(said)))
+            if (!(wire && i == 1) && (!text_of(m->window.env, path, text, sizeof text, &said) || !says_air(said)))
                 continue;
             snprintf(path, sizeof path, "/sys/class/hwmon/%s/temp%d_input", entry->d_name, i);
-            if (strlen(path) < sizeof m->air && file_exists(m->env, path))
+            if (strlen(path) < sizeof m->air && file_exists(m->window.env, path))
                 str_copy(m->air, sizeof m->air, str_from(path));
         }
     }
@@ -60,6 +60,6 @@ void machine_read_air(struct machine *m, struct host *out)
     if (!m->air_known)
         find_sensor(m);
     out->ambient_temp_mdegc = reading_absent(m->air[0] ? READING_FAILED : READING_UNSUPPORTED);
-    if (m->air[0] && file_read_i64(m->env, m->air, &mdegc) == 0 && mdegc > AIR_LEAST_MDEGC && mdegc < AIR_MAX_MDEGC)
+    if (m->air[0] && file_read_i64(m->window.env, m->air, &mdegc) == 0 && mdegc > AIR_LEAST_MDEGC && mdegc < AIR_MAX_MDEGC)
         out->ambient_temp_mdegc = reading_ok(mdegc);
 }

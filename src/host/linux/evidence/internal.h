@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "host/evidence/evidence.h"
+#include "host/linux/evidence/texts.h"
 #include "host/listens.h"
 #include "host/procfs.h"
 

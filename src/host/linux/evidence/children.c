@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "host/evidence/internal.h"
+#include "host/linux/evidence/internal.h"
 
 enum {
     PARENTS_AT_FIRST = 32,

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "host/machine.h"
+#include "host/linux/internal.h"
 
 enum { TEXT_MAX = 1 << 20 };
 
@@ -79,7 +79,7 @@ static void set_share(struct reading *out, uint64_t before, uint64_t now, uint64
 static void read_all(struct machine *m, const struct cpu_time *now, struct host *out)
 {
     struct reading *const readings[] = {&out->cpu_permille, &out->cpu_iowait_permille, &out->cpu_steal_permille};
-    if (!m->measured || !m->cpu.total) {
+    if (!m->window.measured || !m->cpu.total) {
         for (size_t i = 0; i < ARRAY_LEN(readings); i++)
             *readings[i] = reading_absent(READING_PENDING);
     } else if (now->total > m->cpu.total) {
@@ -120,7 +120,7 @@ static void read_cores(struct machine *m, struct str stat, struct host *out)
 void machine_read_cpu(struct machine *m, struct host *out, bool new_window)
 {
     AUTO_BUF struct buf text = BUF(TEXT_MAX);
-    int rc = file_read_all(m->env, "/proc/stat", &text);
+    int rc = file_read_all(m->window.env, "/proc/stat", &text);
     struct cpu_time now;
     struct str rest = buf_view(&text), line, word;
     if (rc < 0 || !str_cut(&rest, '\n', &line) || !str_word(&line, &word) || !str_is(word, "cpu") || !parse_times(line, &now)) {
@@ -129,11 +129,11 @@ void machine_read_cpu(struct machine *m, struct host *out, bool new_window)
         out->cpu_count = failed;
         return;
     }
-    out->cpu_count = count_cores(m->env, buf_view(&text));
-    out->cpu_permille = m->last.cpu_permille;
-    out->cpu_core_max_permille = m->last.cpu_core_max_permille;
-    out->cpu_iowait_permille = m->last.cpu_iowait_permille;
-    out->cpu_steal_permille = m->last.cpu_steal_permille;
+    out->cpu_count = count_cores(m->window.env, buf_view(&text));
+    out->cpu_permille = m->window.last.cpu_permille;
+    out->cpu_core_max_permille = m->window.last.cpu_core_max_permille;
+    out->cpu_iowait_permille = m->window.last.cpu_iowait_permille;
+    out->cpu_steal_permille = m->window.last.cpu_steal_permille;
     if (!new_window)
         return;
     read_all(m, &now, out);
@@ -159,18 +159,19 @@ static bool is_cpu_zone(struct str type)
 /* Folders of a class whose `name` file is one of the CPU's: in them lies the number. False: they could not be looked at now. */
 static bool find_in(struct machine *m, const char *class, const char *name, const char *number, bool (*wanted)(struct str))
 {
-    AUTO_DIR DIR *dir = dir_open(m->env, class);
+    AUTO_DIR DIR *dir = dir_open(m->window.env, class);
     if (!dir)
         return is_gone(-errno);
     for (struct dirent *entry; (entry = readdir(dir)) && m->sensor_count < SENSORS_MAX;) {
         char path[SENSOR_PATH_SIZE], text[64];
         if (entry->d_name[0] == '.' || snprintf(path, sizeof path, "%s/%s/%s", class, entry->d_name, name) >= (int)sizeof path)
             continue;
-        ssize_t len = file_read_head(m->env, path, text, sizeof text);
+        ssize_t len = file_read_head(m->window.env, path, text, sizeof text);
         if (len <= 0 || !wanted(str_trim((struct str){text, (size_t)len})))
             continue;
         char *to = m->sensors[m->sensor_count];
-        if (snprintf(to, SENSOR_PATH_SIZE, "%s/%s/%s", class, entry->d_name, number) < SENSOR_PATH_SIZE && file_exists(m->env, to))
+        if (snprintf(to, SENSOR_PATH_SIZE, "%s/%s/%s", class, entry->d_name, number) < SENSOR_PATH_SIZE &&
+            file_exists(m->window.env, to))
             m->sensor_count++;
     }
     return true;
@@ -193,7 +194,7 @@ void machine_read_temperature(struct machine *m, struct host *out)
     out->cpu_temp_mdegc = reading_absent(m->sensor_count ? READING_FAILED : READING_UNSUPPORTED);
     for (int i = 0; i < m->sensor_count; i++) {
         int64_t mdegc;
-        if (file_read_i64(m->env, m->sensors[i], &mdegc) == 0 && mdegc > -100000 && mdegc < 200000 &&
+        if (file_read_i64(m->window.env, m->sensors[i], &mdegc) == 0 && mdegc > -100000 && mdegc < 200000 &&
             (out->cpu_temp_mdegc.state != READING_OK || mdegc > out->cpu_temp_mdegc.value))
             out->cpu_temp_mdegc = reading_ok(mdegc);
     }

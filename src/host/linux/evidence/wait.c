@@ -4,8 +4,9 @@
  * "anon_pipe_read"; compilers append
  * ".constprop.0". So the beginning of a name is compared.
  */
+#include "host/linux/evidence/texts.h"
+
 #include "base/cleanup.h"
-#include "host/evidence/evidence.h"
 
 static const struct {
     const char *begin;

@@ -2,7 +2,7 @@
  * PID namespaces. Older NVIDIA drivers report host PIDs into every container, newer ones translate them for the caller, DRM
  * sources find PIDs in our own /proc: inside a container only evidence tells which number means what.
  */
-#include "host/identity.h"
+#include "host/linux/process_files.h"
 
 #include <errno.h>
 #include <stdio.h>

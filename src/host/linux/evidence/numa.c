@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "host/evidence/internal.h"
+#include "host/linux/evidence/internal.h"
 
 enum { NODES_AGAIN_MS = 300 * 1000, LOOK_AGAIN_MS = 10 * 1000 };
 

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who a process is, from procfs below the sysroot: one read (its stat file) a look.
+ */
+#include "host/who.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/secret/mask.h"
+#include "host/identity.h"
+#include "host/linux/process_files.h"
+#include "host/procfs.h"
+
+enum {
+    CMDLINE_SIZE = 16384,
+    ENVIRON_MAX = 128 * 1024,
+    COMM_CUT_LEN = 15, /* the kernel cuts names here */
+    ANCESTORS_MAX = 8,
+    FAMILY_LEN = 5, /* letters that the names of a program and its workers share */
+};
+
+struct who_reader {
+    const struct env *env;
+    struct users *users;
+    bool show_secrets;
+    bool of_host; /* /proc shows the host's PIDs */
+    int64_t ticks_per_s, page_bytes;
+    struct wall booted;      /* ms 0 unknown */
+    int64_t booted_by_clock; /* wall minus monotonic clock when it was read, in ms */
+};
+
+/* The line "btime SECONDS" of /proc/stat. It stands behind the interrupt counters, which can be tens of kilobytes. */
+static struct wall boot_time(const struct env *env)
+{
+    AUTO_BUF struct buf text = BUF(1 << 20);
+    if (file_read_all(env, "/proc/stat", &text) < 0)
+        return (struct wall){0};
+    struct str rest = buf_view(&text), line;
+    while (str_cut(&rest, '\n', &line)) {
+        int64_t seconds;
+        if (str_starts(line, "btime ") && str_to_i64((struct str){line.at + 6, line.len - 6}, &seconds) && seconds > 0 &&
+            seconds < INT64_MAX / MS_PER_S)
+            return (struct wall){seconds * MS_PER_S};
+    }
+    return (struct wall){0};
+}
+
+static int64_t clock_offset_ms(const struct env *env)
+{
+    return clock_wall(env->clock).ms - clock_mono(env->clock).ns / NS_PER_MS;
+}
+
+/* A daemon may start before the clock was set: the time of boot is read again when the clock was moved. */
+static void follow_clock(struct who_reader *r)
+{
+    int64_t offset = clock_offset_ms(r->env);
+    if (r->booted.ms && llabs(offset - r->booted_by_clock) < 2 * MS_PER_S)
+        return;
+    r->booted = boot_time(r->env);
+    r->booted_by_clock = offset;
+}
+
+struct who_reader *who_reader_new(const struct env *env, bool show_secrets)
+{
+    struct who_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->users = users_new(env);
+    if (!r->users) {
+        free(r);
+        return NULL;
+    }
+    r->env = env;
+    r->show_secrets = show_secrets;
+    r->of_host = procfs_is_of_host(env);
+    /* Ticks have been hundredths of a second on every Linux; pages are 4, 16 or 64 KiB. */
+    r->ticks_per_s = MAX_OF(sysconf(_SC_CLK_TCK), 1);
+    r->page_bytes = MAX_OF(sysconf(_SC_PAGESIZE), 1);
+    return r;
+}
+
+void who_reader_free(struct who_reader *r)
+{
+    if (!r)
+        return;
+    users_free(r->users);
+    free(r);
+}
+
+int64_t who_ticks_per_s(const struct who_reader *r)
+{
+    return r->ticks_per_s;
+}
+
+static ssize_t read_of(const struct who_reader *r, int32_t pid, const char *file, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    return file_read_head(r->env, path, text, size);
+}
+
+/* The kernel cuts names after 15 bytes; where the command line goes on with the same letters, it has the rest. */
+static void whole_name(struct who *w, struct str program)
+{
+    const char *slash = program.len ? memrchr(program.at, '/', program.len) : NULL;
+    if (slash)
+        program = (struct str){slash + 1, program.len - (size_t)(slash + 1 - program.at)};
+    /* A program that was started by its descriptor has the number for a name before Linux 6.14. */
+    bool number = w->comm[0] && strspn(w->comm, "0123456789") == strlen(w->comm);
+    if (program.len && (number || (strlen(w->comm) == COMM_CUT_LEN && str_starts(program, w->comm))))
+        str_copy_clean(w->name, sizeof w->name, program);
+    else
+        str_copy(w->name, sizeof w->name, str_from(w->comm));
+}
+
+static void learn_title(struct who_reader *r, struct who *w, const struct str *args, size_t count)
+{
+    char path[64], directory[PATH_SIZE] = "";
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)w->pid);
+    struct env quiet = *r->env; /* working directories are not for a recording of this host */
+    quiet.on_read = NULL;
+    if (file_read_link(&quiet, path, directory, sizeof directory) <= 0)
+        directory[0] = '\0';
+    command_title(args, count, str_from(directory), w->title, sizeof w->title);
+}
+
+static void learn_container(struct who_reader *r, struct who *w, struct str cgroup)
+{
+    char container[PROCESS_CONTAINER_SIZE];
+    container_name(cgroup, container, sizeof container);
+    /* The files of a runtime are many and long: a name that is known stays as long as the container does. */
+    if (strcmp(container, w->container) != 0 || w->container_name_state != READING_OK)
+        w->container_name_state = container_label(r->env, cgroup, container, w->container_name, sizeof w->container_name);
+    str_copy(w->container, sizeof w->container, str_from(container));
+}
+
+/* A container of a job often runs as root, or as a user without a name here: then the job says whose it is. Else the kernel's
+ * word counts, not that of an environment which any process may set. */
+static void learn_job(struct who_reader *r, struct who *w, struct str cgroup, int64_t uid)
+{
+    AUTO_BUF struct buf environment = BUF(ENVIRON_MAX);
+    char path[64];
+    int64_t number;
+    struct process_job job;
+    struct env quiet = *r->env; /* secrets: not for a recording of this host */
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)w->pid);
+    bool known = file_read_all(&quiet, path, &environment) >= 0;
+    process_job(cgroup, known ? buf_view(&environment) : (struct str){0}, &job);
+    w->rank = job.rank;
+    w->world_size = job.world_size;
+    /* Alone it is no job, whatever started it: others of the same launcher are looked for in the whole sample. */
+    str_copy(w->job, sizeof w->job, str_from(job.id[0] || reading_or(job.world_size, 1) < 2 ? job.id : w->launcher));
+    if (!job.of_slurm || (uid > 0 && !str_to_i64(str_from(w->user), &number)))
+        return;
+    if (job.uid >= 0)
+        users_name(r->users, job.uid, w->user, sizeof w->user);
+    else if (job.user[0])
+        str_copy(w->user, sizeof w->user, str_from(job.user));
+}
+
+/* The nearest launcher above the process. Else the parent, if it is a program of the same kind: one that has forked or spawned its
+ * workers ("python3", "VLLM::EngineCore" of "VLLM::Worker"). A shell or a session starts anything. One that has ended is not
+ * forgotten. */
+static void learn_launcher(struct who_reader *r, struct who *w)
+{
+    char text[CMDLINE_SIZE];
+    struct str args[ARGUMENTS_MAX];
+    struct proc_stat stat;
+    int64_t pid = w->parent;
+    for (int above = 0; above < ANCESTORS_MAX && !w->launcher[0] && pid > 1 && pid <= INT32_MAX; above++) {
+        ssize_t len = read_of(r, (int32_t)pid, "cmdline", text, sizeof text);
+        size_t count = len > 0 ? proc_arguments((struct str){text, (size_t)len}, args, ARGUMENTS_MAX) : 0;
+        const char *name = job_launcher(args, count);
+        if (name)
+            snprintf(w->launcher, sizeof w->launcher, "%s:%d", name, (int)pid);
+        len = read_of(r, (int32_t)pid, "stat", text, sizeof text);
+        pid = len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) ? stat.parent : 0;
+    }
+    if (w->launcher[0] || w->parent <= 1 || strncmp(w->comm, w->parent_name, FAMILY_LEN) != 0)
+        return;
+    snprintf(w->launcher, sizeof w->launcher, "%.15s:%d", w->comm, (int)w->parent);
+    w->launcher_is_own = true;
+}
+
+void who_learn(struct who_reader *r, struct who *w)
+{
+    char text[CMDLINE_SIZE];
+    struct str args[ARGUMENTS_MAX];
+    w->user[0] = w->command[0] = w->model[0] = w->title[0] = '\0';
+
+    ssize_t len = read_of(r, w->pid, "cmdline", text, sizeof text);
+    size_t count = len > 0 ? proc_arguments((struct str){text, (size_t)len}, args, ARGUMENTS_MAX) : 0;
+    whole_name(w, count ? args[0] : (struct str){0});
+    model_name(args, count, w->model, sizeof w->model);
+    if (!w->model[0])
+        ollama_model_name(r->env, w->pid, args, count, w->model, sizeof w->model);
+    learn_title(r, w, args, count);
+    if (r->show_secrets)
+        command_join(args, count, w->command, sizeof w->command);
+    else
+        mask_arguments(args, count, w->command, sizeof w->command);
+
+    struct proc_status status;
+    len = read_of(r, w->pid, "status", text, sizeof text);
+    proc_status_parse((struct str){text, len > 0 ? (size_t)len : 0}, &status);
+    if (status.uid >= 0)
+        users_name(r->users, status.uid, w->user, sizeof w->user);
+
+    len = read_of(r, w->pid, "cgroup", text, sizeof text);
+    struct str cgroup = {text, len > 0 ? (size_t)len : 0};
+    learn_container(r, w, cgroup);
+    learn_launcher(r, w);
+    learn_job(r, w, cgroup, status.uid);
+}
+
+/* Of the parent only the name: read again when another process adopted this one. */
+void who_learn_parent(struct who_reader *r, struct who *w, int64_t parent)
+{
+    char text[1024];
+    struct proc_stat stat;
+    w->parent = parent > 0 && parent <= INT32_MAX ? (int32_t)parent : 0;
+    w->parent_name[0] = '\0';
+    ssize_t len = w->parent ? read_of(r, w->parent, "stat", text, sizeof text) : 0;
+    if (len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat))
+        str_copy_clean(w->parent_name, sizeof w->parent_name, stat.comm);
+}
+
+struct reading who_memory(struct who_reader *r, const struct who *w, const struct who_now *now)
+{
+    /* The pages of a recorded machine may be of another size than ours: there the text in kB counts. */
+    if (env_is_recorded(r->env)) {
+        char text[4096];
+        struct proc_status status;
+        ssize_t len = read_of(r, w->pid, "status", text, sizeof text);
+        proc_status_parse((struct str){text, len > 0 ? (size_t)len : 0}, &status);
+        if (status.vm_rss_bytes >= 0)
+            return reading_ok(status.vm_rss_bytes);
+    }
+    int64_t bytes;
+    if (now->resident < 0 || __builtin_mul_overflow(now->resident, r->page_bytes, &bytes))
+        return reading_absent(READING_FAILED);
+    return reading_ok(bytes);
+}
+
+void who_meet(struct who_reader *r, struct who *w, const struct who_now *now)
+{
+    follow_clock(r);
+    if (r->booted.ms && now->start_key >= 0 && now->start_key < INT64_MAX / MS_PER_S)
+        w->started_at = (struct wall){r->booted.ms + now->start_key * MS_PER_S / r->ticks_per_s};
+    int holds = r->of_host ? 1 : process_holds_gpu(r->env, w->pid);
+    w->ours = holds > 0;
+    w->unsure = holds < 0;
+}
+
+int who_look(struct who_reader *r, int32_t pid, struct who_now *ret)
+{
+    char text[1024];
+    struct proc_stat stat;
+    ssize_t len = read_of(r, pid, "stat", text, sizeof text);
+    if (len < 0)
+        return (int)len;
+    if (!proc_stat_parse((struct str){text, (size_t)len}, &stat))
+        return -ESRCH;
+    *ret = (struct who_now){
+        .start_key = stat.start_ticks, .cpu_ticks = stat.cpu_ticks, .parent = stat.parent, .resident = stat.rss_pages};
+    str_copy_clean(ret->comm, sizeof ret->comm, stat.comm);
+    return 0;
+}
