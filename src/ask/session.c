@@ -258,7 +258,12 @@ int session_get(struct session *s, const char *target, struct buf *answer)
 
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err)
 {
-    const char *which = s->cli->ask.gpu;
+    return session_only_of(s->cli, snapshot, ret_only, err);
+}
+
+int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err)
+{
+    const char *which = cli->ask.gpu;
     if (!which) {
         *ret_only = ALL_GPUS;
         return 0;
@@ -269,8 +274,7 @@ int session_only(struct session *s, const struct snapshot *snapshot, int *ret_on
         return 0;
     }
     if (snapshot->gpu_count == 0)
-        return error_set(err, -ENODEV, "no GPU matches '%s': none was found on %s", which,
-                         s->cli->host ? s->cli->host : "this host");
+        return error_set(err, -ENODEV, "no GPU matches '%s': none was found on %s", which, cli->host ? cli->host : "this host");
     if (snapshot->gpu_count == 1)
         return error_set(err, -ENODEV, "no GPU matches '%s': there is one, with index %d", which, snapshot->gpus[0].index);
     return error_set(err, -ENODEV, "no single GPU matches '%s': indexes go from %d to %d, see `whirr devices`", which,

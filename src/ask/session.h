@@ -53,6 +53,7 @@ int session_get(struct session *s, const char *target, struct buf *answer);
 
 /* The position of the GPU that --gpu names, ALL_GPUS without --gpu; -ENODEV and a sentence when it is not there. */
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err);
+int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err);
 
 /* For doctor: what the sources say about themselves. */
 void session_describe(struct session *s, struct buf *out);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ask/hosts.h"
+#include "ask/session.h"
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "guard/target.h"
@@ -39,6 +40,7 @@ struct live {
     bool has_fleet;
     struct canvas canvas;
     bool ended;
+    struct error refused; /* why it ended at once: there is no such GPU */
     char theme[16];
 };
 
@@ -212,23 +214,21 @@ static void serve_requests(struct live *l)
         serve_requests_of(l, &l->hosts[i]);
 }
 
-/* --gpu: the one that is chosen from the start. */
-static void choose_gpu(struct live_host *h)
+/* --gpu: the one that is chosen from the start. One of several hosts may do without; otherwise there is nothing to show. */
+static void choose_gpu(struct live *l, struct live_host *h)
 {
-    const char *which = h->cli.ask.gpu;
+    struct error err = {0};
     if (h->chosen || !h->top.live)
         return;
     h->chosen = true;
-    if (!which)
-        return;
-    h->top.only = snapshot_find_gpu(h->top.live, which);
-    if (h->top.only < 0) {
-        char text[TOP_NOTE_SIZE];
-        h->top.only = ALL_GPUS;
-        snprintf(text, sizeof text, "No single GPU matches '%s'.", which);
-        top_note(&h->top, true, text);
+    if (session_only_of(&h->cli, h->top.live, &h->top.only, &err) == 0) {
+        top_make_rows(&h->top);
+    } else if (h->cli.among_hosts) {
+        top_note(&h->top, true, err.text);
+    } else {
+        l->refused = err;
+        l->ended = true;
     }
-    top_make_rows(&h->top);
 }
 
 /* Whether what is on screen has changed. */
@@ -239,7 +239,7 @@ static bool take_news(struct live *l)
         struct news *n;
         while (l->hosts[i].feed && (n = mailbox_take(feed_news(l->hosts[i].feed), 0))) {
             news_take(n, &l->hosts[i].top);
-            choose_gpu(&l->hosts[i]);
+            choose_gpu(l, &l->hosts[i]);
             any = any || i == l->at || (!l->has_fleet && shown_host(l)->top.tab == TAB_HOSTS);
         }
     }
@@ -320,6 +320,7 @@ int live_run(struct cli *cli, const struct top_settings *settings, const struct 
         resize(l);
         loop(l);
         screen_close();
+        status = l->refused.code ? cli_fail("%s", l->refused.text) : EXIT_FINE;
     }
     live_close(l);
     free(l);
@@ -339,8 +340,8 @@ static void wait_once(struct live *l, struct live_host *h)
             continue;
         samples += n->kind == NEWS_FLEET ? ONCE_SAMPLES : n->kind == NEWS_SAMPLE || (n->kind == NEWS_SERIES && n->series_count);
         news_take(n, &h->top);
-        choose_gpu(h);
-        if (h->top.live && !h->top.live->gpu_count)
+        choose_gpu(l, h);
+        if (l->ended || (h->top.live && !h->top.live->gpu_count))
             break;
         serve_requests(l);
     }
@@ -361,7 +362,8 @@ int live_once(struct cli *cli, const struct top_settings *settings, const struct
         draw_frame(&h->top, &l->canvas);
         canvas_write(&l->canvas, &text);
         bool known = h->top.live || (h->top.fleet && h->top.fleet->known);
-        status = known ? show_text(&text) : cli_fail("%s", h->top.trouble[0] ? h->top.trouble : "no sample came in time");
+        const char *why_not = l->refused.code ? l->refused.text : h->top.trouble[0] ? h->top.trouble : "no sample came in time";
+        status = known && !l->refused.code ? show_text(&text) : cli_fail("%s", why_not);
     }
     live_close(l);
     free(l);

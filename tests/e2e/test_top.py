@@ -287,7 +287,14 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(terminal):
 def test_gpu_chooses_one(sim):
     out = sim("mixed", "--gpu", "1", "top", "--once").out
     assert "train.py" in out and "ollama" not in out.split("PROCESS")[1]
-    assert "No single GPU matches" in sim("mixed", "--gpu", "77", "top", "--once").out
+
+
+def test_a_gpu_that_is_not_there_is_refused_as_status_refuses_it(sim, terminal):
+    for which in ("1,2", "77"):
+        as_text, once = sim("mixed", "--gpu", which, "status"), sim("mixed", "--gpu", which, "top", "--once")
+        assert "no single GPU matches" in once.err and (once.code, once.out, once.err) == (as_text.code, "", as_text.err)
+    t = terminal("--source sim:scenario=mixed --gpu 1,2 top")
+    assert t.ended() == as_text.code
 
 
 @needs_fakes
