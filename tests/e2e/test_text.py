@@ -82,6 +82,13 @@ def test_narrow_terminals_keep_verdict_and_numbers(width):
     assert "▲ GPU 0 is throttling" in lines[0] and "97%" in out and "93 °C" in out
 
 
+@pytest.mark.parametrize("scenario, sign", [("overheat", "▲"), ("kv-full", "▲"), ("vram-unowned", "▲"), ("training", "●"), ("idle", "○")])
+def test_a_severity_has_one_sign_in_every_view(sim, scenario, sign):
+    status, why, top = (sim(f"{scenario},start=600", *command, gpus=1).out.splitlines() for command in (["status"], ["why"], ["top", "--once"]))
+    assert f"   {sign} " in status[0] and why[1].startswith(f"{sign} "), (status, why)
+    assert status[2].startswith("▲ " if sign == "▲" else "  ") and top[2].startswith(" ▲ ") == (sign == "▲"), (status, top)
+
+
 def test_names_of_cards_are_whole_at_80_columns(sim):
     out = sim("mixed", "status").out
     for name in ("RTX 4090", "H100 80GB HBM3", "RX 7900 XTX", "Arc A770"):

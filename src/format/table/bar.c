@@ -40,7 +40,7 @@ static void trouble_words(struct buf *out, const struct page *page, const struct
     if (!first || first->severity < SEVERITY_WARNING)
         return;
     const struct finding_kind *kind = finding_kind(first->code);
-    buf_printf(out, " %s %s", page->utf8 ? "▲" : "!", kind->label[0] ? kind->label : kind->title);
+    buf_printf(out, " %s %s", page_sign(page, SIGN_LOOK), kind->label[0] ? kind->label : kind->title);
 }
 
 /* "0 35% 6.1/24.0 GiB 50 °C 134 W"; `brief`: "35% 50 °C" */

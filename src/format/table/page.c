@@ -26,6 +26,17 @@ const char *page_dot(const struct page *page)
     return page->utf8 ? " · " : " | ";
 }
 
+const char *page_sign(const struct page *page, enum sign sign)
+{
+    static const char *const signs[][2] = {[SIGN_LOOK] = {"!", "▲"}, [SIGN_FINE] = {"*", "●"}, [SIGN_REST] = {"-", "○"}};
+    return signs[sign][page->utf8];
+}
+
+enum sign severity_sign(enum severity severity, bool rests)
+{
+    return severity > SEVERITY_INFO ? SIGN_LOOK : rests ? SIGN_REST : SIGN_FINE;
+}
+
 /* The few signs of our own texts that have an ASCII form; the rest (names of others) becomes '?'. Returns the columns used. */
 static int add_ascii(struct buf *out, struct str sign)
 {

@@ -40,9 +40,14 @@ static inline int width_of(const char *text)
 const char *page_dash(const struct page *page); /* what people see for an absent reading */
 const char *page_dot(const struct page *page);  /* between parts of a line */
 
-/* Text in an ink; nothing but the text when the page has no colour. */
+/* What stands in front of a line, the same in every view: look at it, in use and fine, nothing to see. */
+enum sign { SIGN_LOOK, SIGN_FINE, SIGN_REST };
+const char *page_sign(const struct page *page, enum sign sign);
+/* Worth a look from a notice on. */
+enum sign severity_sign(enum severity severity, bool rests);
 /* Red: act now; yellow: look soon; plain: worth knowing. */
 enum ink severity_ink(enum severity severity);
+/* Text in an ink; nothing but the text when the page has no colour. */
 void page_ink(struct buf *out, const struct page *page, enum ink ink, struct str text);
 
 /* The text, cut with an ellipsis to at most `width` columns (0: not cut), in ASCII where the page needs it. Returns its columns. */

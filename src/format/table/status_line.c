@@ -79,14 +79,9 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 
-/* The signs of urgency: ▲ look at it, ● in use and fine, ○ nothing to see. */
 static const char *sign_of(const struct page *page, enum ink ink)
 {
-    switch (ink) {
-    case INK_GOOD: return page->utf8 ? "●" : "*";
-    case INK_FAINT: return page->utf8 ? "○" : "-";
-    default: return page->utf8 ? "▲" : "!";
-    }
+    return page_sign(page, ink == INK_GOOD ? SIGN_FINE : ink == INK_FAINT ? SIGN_REST : SIGN_LOOK);
 }
 
 void status_verdict(struct buf *out, const struct page *page, const struct snapshot *s, int only)

@@ -41,19 +41,15 @@ static size_t lines_of(const struct buf *out, size_t from)
     return lines;
 }
 
-/* ▲ look at it, ● in use, ○ nothing to see */
 static void mark(struct buf *out, const struct page *page, const struct why_part *part)
 {
     enum activity_code code = part->activity.code;
     bool rests = code == ACTIVITY_IDLE || code == ACTIVITY_ASLEEP || code == ACTIVITY_UNKNOWN ||
                  strcmp(part->brief.state, "idle") == 0; /* a process keeps it from idling, but too little to mention */
-    if (part->brief.trouble)
-        page_ink(out, page, part->severity == SEVERITY_CRITICAL ? INK_BAD : INK_WARN, page->utf8 ? STR("▲ ") : STR("! "));
-    else
-        page_ink(out, page, rests ? INK_FAINT : INK_GOOD,
-                 page->utf8 ? rests ? STR("○ ") : STR("● ")
-                 : rests ? STR("- ")
-                            : STR("* "));
+    enum sign sign = severity_sign(part->severity, rests);
+    enum ink ink = sign == SIGN_LOOK ? severity_ink(part->severity) : rests ? INK_FAINT : INK_GOOD;
+    page_ink(out, page, ink, str_from(page_sign(page, sign)));
+    buf_char(out, ' ');
 }
 
 /* Root is not told to use sudo. */

@@ -264,7 +264,7 @@ static void entry_line(struct buf *out, const struct page *page, const struct sp
             snprintf(text + used, sizeof text - used, " %.0f%% and %.0f W on average, up to %.0f °C.", e->util / weight,
                      e->power / weight, e->temp);
     }
-    buf_text(out, page->utf8 ? "● " : "* ");
+    buf_printf(out, "%s ", page_sign(page, SIGN_FINE));
     page_wrap(out, page, INK_PLAIN, text, 2, 2);
 }
 
