@@ -292,7 +292,8 @@ static void check_access(const struct config *config, struct config_problems *pr
     for (size_t i = 0; i < config->access_count; i++) {
         const struct config_access *a = &config->access[i];
         if (a->certificates.count + a->users.count + a->groups.count == 0)
-            problem_add(problems, false, &a->entry.at, "access.%s names nobody: set certificates, users or groups", a->entry.name);
+            problem_add(problems, false, &a->entry.at, "access.%s names no client: set certificates, users or groups",
+                        a->entry.name);
         if (a->certificates.count && !server->tls_client_ca[0])
             problem_add(problems, false, config_origin_of(&a->entry, "access", "certificates"),
                         "access.%s.certificates needs server.tls_client_ca, whose certificates are believed", a->entry.name);

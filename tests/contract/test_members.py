@@ -106,7 +106,7 @@ def test_without_require_token_a_named_user_is_no_local_one(start, tmp_path):
 
 
 @pytest.mark.parametrize("text, words", [
-    ('[access.x]\n', "access.x names nobody: set certificates, users or groups"),
+    ('[access.x]\n', "access.x names no client: set certificates, users or groups"),
     ('[access.x]\ncertificates = ["a"]\n', "access.x.certificates needs server.tls_client_ca"),
     ('[server]\nproxies = ["proxy.example"]\n', "'proxy.example' is not an address"),
     ('[server]\ntls_client_ca = "ca.pem"\n', "needs server.tls_certificate and server.tls_key"),

@@ -223,7 +223,7 @@ static int read_node_name(struct node_request *r)
     if (name || known)
         snprintf(r->node, sizeof r->node, "%s", name ? name : known);
     else if (r->kubernetes)
-        return cli_usage(r->cli, "which node this is is not known: set NODE_NAME (spec.nodeName), or name it with --node");
+        return cli_usage(r->cli, "the name of this node is not known: set NODE_NAME (spec.nodeName), or pass --node NAME");
     else if (gethostname(r->node, sizeof r->node - 1) == 0)
         r->node[strcspn(r->node, ".")] = '\0'; /* as Slurm calls it */
     r->telling.node = r->node;

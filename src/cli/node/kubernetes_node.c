@@ -116,7 +116,7 @@ void node_taint_patch(const void *node, const struct node_telling *t, const stru
     if (v->fitness == NODE_UNFIT && !none)
         taint_words(v->code, t->effect, wanted);
     if (strange && (wanted[0] || v->fitness == NODE_FIT))
-        node_step(steps, "taint " NODE_TAINT " was set by somebody else and is left as it is");
+        node_step(steps, "taint " NODE_TAINT " was not set by whirr and is left as it is");
     if (wanted[0] && !strange && !(had && strcmp(wanted, set) == 0)) {
         json_array_append_new(rest, json_pack("{s:s, s:s, s:s}", "key", NODE_TAINT, "value", v->code, "effect", t->effect));
         write_patch(node, wanted, rest, patch);

@@ -76,7 +76,7 @@ static int drain(const struct env *env, const struct node_telling *t, const stru
 {
     char reason[REASON_SIZE];
     if (now->drains && !now->ours) {
-        node_step(steps, "already draining for a reason of somebody else, which is left as it is");
+        node_step(steps, "already draining for a reason that whirr did not set, which is left as it is");
         return 0;
     }
     if (now->drains && now->same)

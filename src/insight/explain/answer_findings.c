@@ -55,7 +55,7 @@ static const struct {
      "Compare what limits it now and before: whirr why -v, whirr history; a lower power limit, heat, another program "
      "on the GPU or new settings of the server may be the cause."},
     {FINDING_MODEL_UNUSED,
-     "Let the guard unload it while nobody asks, and load it for the next request: idle_after of a worker, whirr "
+     "Let the guard unload it while no requests come, and load it for the next request: idle_after of a worker, whirr "
      "guard run --idle-after 20m"},
     {FINDING_NO_WORK_DONE, "Look at what the program waits for: whirr watch"},
 };
