@@ -218,6 +218,25 @@ test("on a phone the page is short: sections open when they are wanted", { skip:
   await eventually(async () => (await page.locator("#charts figure").count()) > 2);
 });
 
+test("on a phone no reading of the only GPU touches another", { skip }, async (t) => {
+  const d = await daemon(t, "sim:gpus=1,scenario=training");
+  const page = await visit(t, d.url, { viewport: { width: 360, height: 740 } });
+  await page.locator(".alone dd.dim", { hasText: "throttles at" }).waitFor();
+  const touching = await page.locator(".alone dl > div").evaluateAll((parts) => {
+    const boxes = parts.flatMap((part) => [...part.querySelectorAll("dt, dd")].filter((e) => e.textContent.trim()));
+    const areas = boxes.map((e) => {
+      const range = document.createRange();
+      range.selectNodeContents(e);
+      return { text: e.textContent, box: range.getBoundingClientRect() };
+    });
+    const near = (a, b) => a.left < b.right + 3 && b.left < a.right + 3 && a.top < b.bottom && b.top < a.bottom;
+    return areas.flatMap((a, i) =>
+      areas.slice(i + 1).flatMap((b) => (near(a.box, b.box) ? [`${a.text} | ${b.text}`] : [])),
+    );
+  });
+  assert.deepEqual(touching, []);
+});
+
 test("a burst of events is asked about once", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=2,scenario=idle");
   const page = await visit(t, d.url, { before: fakeFeed });
