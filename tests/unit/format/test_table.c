@@ -277,6 +277,7 @@ static void what_is_called_idle_is_marked_idle(void **state)
     assert_non_null(why);
     why->gpus[0].activity.code = ACTIVITY_KEPT_FROM_IDLING; /* by something that no user would mind */
     why->gpus[0].brief = (struct why_brief){.state = "idle"};
+    why->gpus[0].severity = SEVERITY_INFO;
     table_why(&b, &page, s, why, 0, NULL);
     assert_non_null(strstr(b.at, "○ "));
     assert_null(strstr(b.at, "● "));
