@@ -9,14 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ask/tunnel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/os/net.h"
 #include "config/places.h"
 #include "net/http.h"
 #include "net/http_message.h"
@@ -26,7 +24,7 @@ enum { INPUT_MAX = 256 * 1024, RECEIVED_MAX = 64 * 1024, ANSWER_MAX = 64 << 20, 
 
 struct client {
     int fd;
-    char path[sizeof((struct sockaddr_un){0}.sun_path)];
+    char path[NET_LOCAL_SIZE];
     /* Of another host: */
     const struct env *env;
     struct host_place host; /* name "": of this one */
@@ -41,28 +39,11 @@ bool client_is_remote(const struct client *c)
 
 /* ---- connecting ---- */
 
-static int connect_to(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path));
-    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    /* EAGAIN: its queue is full. It will not be quicker than sampling ourselves. */
-    if (connect(fd, (struct sockaddr *)&address, sizeof address))
-        return -errno;
-    int connected = fd;
-    fd = -1;
-    return connected;
-}
-
 static int make_client(int fd, const char *path, struct client **ret, struct error *err)
 {
     struct client *c = calloc(1, sizeof *c);
     if (!c) {
-        close(fd);
+        net_close(fd);
         return error_set(err, -ENOMEM, "out of memory");
     }
     c->fd = fd;
@@ -75,7 +56,7 @@ int client_open(const char *configured, struct client **ret, struct error *err)
 {
     char path[PLACE_SIZE];
     for (int n = 0; place_of_daemon(configured, n, path); n++) {
-        int fd = connect_to(path);
+        int fd = net_local_connect(path);
         if (fd >= 0)
             return make_client(fd, path, ret, err);
     }
@@ -87,7 +68,7 @@ static int no_daemon_to_act(const char *configured, const char *path, struct err
 {
     char system[PLACE_SIZE];
     bool elsewhere = strcmp(configured, "auto") == 0 && place_system_socket(system) && strcmp(path, system) != 0;
-    AUTO_CLOSE int other = elsewhere ? connect_to(system) : -1;
+    AUTO_NET_CLOSE int other = elsewhere ? net_local_connect(system) : -1;
     const char *where = path[0] ? path : "a place of yours (XDG_RUNTIME_DIR is not set)";
     if (other >= 0)
         return error_set(err, -EPERM,
@@ -103,7 +84,7 @@ int client_open_to_act(const char *configured, struct client **ret, struct error
         return error_set(err, -ENOENT, "cannot reach a daemon: server.socket is \"none\"");
     if (!place_to_act(configured, path))
         return no_daemon_to_act(configured, "", err);
-    int fd = connect_to(path);
+    int fd = net_local_connect(path);
     if (fd >= 0)
         return make_client(fd, path, ret, err);
     if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR)
@@ -128,7 +109,7 @@ void client_close(struct client *c)
     if (!c)
         return;
     if (c->fd >= 0)
-        close(c->fd);
+        net_close(c->fd);
     tunnel_close(c->tunnel);
     free(c);
 }
@@ -153,7 +134,7 @@ static int wait_for(int fd, short events, struct mono until)
 static int send_all(int fd, struct str bytes, struct mono until)
 {
     while (bytes.len) {
-        ssize_t n = send(fd, bytes.at, bytes.len, MSG_NOSIGNAL);
+        ssize_t n = net_send(fd, bytes.at, bytes.len);
         if (n < 0 && errno == EAGAIN) {
             int result = wait_for(fd, POLLOUT, until);
             if (result)
@@ -175,7 +156,7 @@ static ssize_t receive(int fd, struct buf *to, struct mono until)
     if (!buf_reserve(to, RECEIVED_MAX))
         return -E2BIG;
     for (;;) {
-        ssize_t n = recv(fd, to->at + to->len, RECEIVED_MAX, 0);
+        ssize_t n = net_recv(fd, to->at + to->len, RECEIVED_MAX);
         if (n >= 0) {
             to->len += (size_t)n;
             to->at[to->len] = '\0';
@@ -246,7 +227,7 @@ static int exchange(struct client *c, struct str request, const struct sink *sin
         result = n > 0 ? take_pieces(&body, buf_view(&input), m.status, sink) : n < 0 ? (int)n : -ECONNRESET;
     }
     if (result == 0 && !m.keep_alive) {
-        close(c->fd);
+        net_close(c->fd);
         c->fd = -1;
     }
     return result < 0 ? result : m.status;
@@ -344,15 +325,15 @@ static int request_by_socket(struct client *c, const char *method, const char *t
     if (result == -ECONNRESET || result == -EPIPE) {
         /* It went away between two requests, or was restarted: once more on a new connection. */
         if (c->fd >= 0)
-            close(c->fd);
-        c->fd = connect_to(c->path);
+            net_close(c->fd);
+        c->fd = net_local_connect(c->path);
         answer->len = before;
         result = c->fd < 0 ? c->fd : exchange(c, buf_view(&request), &sink, until);
     }
     if (result >= 0)
         return result;
     if (c->fd >= 0)
-        close(c->fd);
+        net_close(c->fd);
     c->fd = -1;
     char name[160];
     const char *said = c->tunnel ? tunnel_said(c->tunnel) : "";
@@ -377,7 +358,7 @@ static int connect_to_tunnel(const struct client *c)
 {
     struct mono until = {clock_mono(&clock_system).ns + c->host.timeout_ms * NS_PER_MS};
     for (;;) {
-        int fd = connect_to(c->path);
+        int fd = net_local_connect(c->path);
         if (fd != -ECONNREFUSED || mono_since_ms(until, clock_mono(&clock_system)) <= 0)
             return fd;
         nanosleep(&(struct timespec){.tv_nsec = 10 * NS_PER_MS}, NULL);
@@ -440,7 +421,7 @@ int client_download(struct client *c, const char *target, client_piece_fn *each,
     struct mono until = {clock_mono(&clock_system).ns + PIECE_TIMEOUT_MS * (int64_t)NS_PER_MS};
     int result = c->fd < 0 ? -ECONNRESET : exchange(c, buf_view(&request), &sink, until);
     if (c->fd >= 0)
-        close(c->fd);
+        net_close(c->fd);
     c->fd = -1;
     return result >= 0 ? result : error_set(err, result, "%s did not answer to the end: %s", who(c, name), strerror(-result));
 }

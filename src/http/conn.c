@@ -6,10 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/net.h"
 #include "http/loop.h"
 #include "http/tls.h"
 
@@ -40,9 +39,8 @@ static ssize_t transmit(struct conn *c, const struct iovec *parts, size_t count)
 {
     if (c->tls)
         return tls_write(c->tls, parts, count);
-    struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = count};
     for (;;) {
-        ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+        ssize_t n = net_send_parts(c->fd, parts, count);
         if (n >= 0)
             return n;
         if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -242,7 +240,7 @@ static void on_readable(void *arg)
     size_t len = lay_out_kept(c);
     char *space = c->loop->space;
     size_t room = LOOP_SPACE - len;
-    ssize_t n = c->tls ? tls_read(c->tls, space + len, room) : recv(c->fd, space + len, room, 0);
+    ssize_t n = c->tls ? tls_read(c->tls, space + len, room) : net_recv(c->fd, space + len, room);
     if (n > 0) {
         c->loop->bytes_in += (size_t)n;
         feed(c, space, len + (size_t)n);
@@ -290,7 +288,7 @@ struct conn *conn_new(struct loop *loop, int fd, const struct listener *listener
         }
         free(c);
         tls_session_free(tls);
-        close(fd);
+        net_close(fd);
         leave_place(loop, place);
         return NULL;
     }
@@ -317,7 +315,7 @@ void conn_destroy(struct conn *c)
     watch_free(c->readable);
     watch_free(c->writable);
     tls_session_free(c->tls);
-    close(c->fd);
+    net_close(c->fd);
     leave_place(c->loop, c->place);
     free(c->kept);
     free(c);

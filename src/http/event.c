@@ -7,6 +7,8 @@
 #include <event2/event_struct.h>
 #include <stdlib.h>
 
+#include "base/os/net.h"
+
 struct watch {
     struct event event;
     void (*function)(void *arg);
@@ -15,7 +17,7 @@ struct watch {
 
 struct event_base *watch_base_new(void)
 {
-    struct event_config *config = event_config_new();
+    struct event_config *config = net_start() < 0 ? NULL : event_config_new();
     if (!config)
         return NULL;
     event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK); /* one thread */

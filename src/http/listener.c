@@ -8,17 +8,15 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/net.h"
 #include "base/str.h"
 #include "http/tls.h"
 #include "net/http_message.h"
 
-enum { BACKLOG = 4096, ACCEPT_AT_ONCE = 64, RESERVED_MAX = 64 };
+enum { ACCEPT_AT_ONCE = 64, RESERVED_MAX = 64 };
 
 union address {
     struct sockaddr any;
@@ -89,16 +87,15 @@ int listener_open_tcp(const char *address, struct listener *ret, struct error *e
     int result = parse_address(address, &a, &len, err);
     if (result)
         return result;
-    AUTO_CLOSE int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    AUTO_NET_CLOSE int fd = net_socket(a.any.sa_family, SOCK_STREAM);
     if (fd < 0)
         return error_set(err, -errno, "cannot make a socket for %s: %s", address, strerror(errno));
-    int on = 1, off = 0;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    net_own_address(fd);
     if (a.any.sa_family == AF_INET6) /* ":PORT" means every address, of both families */
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+        net_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     /* Accepted sockets inherit it. Without, answers of two writes wait for the client's delayed acknowledgement. */
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (bind(fd, &a.any, len) || listen(fd, BACKLOG)) {
+    net_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (net_bind(fd, &a.any, len) || net_listen(fd, LISTENER_BACKLOG)) {
         int error = errno;
         return error_set(err, -error, "cannot listen on %s: %s%s", address, strerror(error),
                          error == EADDRINUSE ? " (is another whirr running? choose another port with --listen)" : "");
@@ -106,41 +103,6 @@ int listener_open_tcp(const char *address, struct listener *ret, struct error *e
     *ret = (struct listener){.fd = fd, .is_loopback = is_loopback(&a)};
     fd = -1;
     name_tcp(ret);
-    return 0;
-}
-
-static bool socket_answers(const struct sockaddr_un *address)
-{
-    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EAGAIN);
-}
-
-int listener_open_unix(const char *path, unsigned mode, struct listener *ret, struct error *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
-        return error_set(err, -ENAMETOOLONG, "the socket path '%s' is longer than %zu bytes", path, sizeof address.sun_path - 1);
-    memcpy(address.sun_path, path, strlen(path));
-    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return error_set(err, -errno, "cannot make a Unix socket: %s", strerror(errno));
-    struct stat st;
-    if (lstat(path, &st) == 0) {
-        if (!S_ISSOCK(st.st_mode))
-            return error_set(err, -EEXIST, "'%s' exists and is not a socket; it is left alone", path);
-        if (socket_answers(&address))
-            return error_set(err, -EADDRINUSE, "another daemon answers on '%s'", path);
-        unlink(path);
-    }
-    mode_t before = umask(0777 & ~mode);
-    int bound = bind(fd, (struct sockaddr *)&address, sizeof address);
-    int error = errno;
-    umask(before);
-    if (bound || listen(fd, BACKLOG))
-        return error_set(err, -(bound ? error : errno), "cannot listen on '%s': %s", path, strerror(bound ? error : errno));
-    *ret = (struct listener){.fd = fd, .is_unix = true, .is_loopback = true};
-    fd = -1;
-    str_copy(ret->name, sizeof ret->name, str_from(path));
     return 0;
 }
 
@@ -157,12 +119,9 @@ static struct peer_info peer_info_of(const struct listener *l, int fd, const uni
 {
     struct peer_info v = {0};
     if (l->is_unix) {
-        struct ucred who = {.uid = (uid_t)-1};
-        socklen_t len = sizeof who;
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
-        v.uid = who.uid;
-        v.trusted = who.uid == 0 || who.uid == geteuid();
-        v.id = peer_id_of_user(who.uid);
+        v.uid = (uid_t)-1;
+        v.trusted = net_peer_user(fd, &v.uid) && (v.uid == 0 || v.uid == geteuid());
+        v.id = peer_id_of_user(v.uid);
         return v;
     }
     if (from->any.sa_family == AF_INET6) {
@@ -204,12 +163,12 @@ static void reject(struct listener *l, int fd)
     l->loop->rejected++;
     /* Over TLS no client could read it. */
     if (!l->tls)
-        send(fd, buf_view(&answer).at, answer.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        net_send(fd, buf_view(&answer).at, answer.len);
     /* A request that is left unread makes the kernel reset the connection, and the answer is lost. */
     shutdown(fd, SHUT_WR);
-    while (recv(fd, unread, sizeof unread, MSG_DONTWAIT) > 0)
+    while (net_recv(fd, unread, sizeof unread) > 0)
         ;
-    close(fd);
+    net_close(fd);
 }
 
 static void accept_client(struct listener *l, int fd, const union address *from)
@@ -224,7 +183,7 @@ static void accept_client(struct listener *l, int fd, const union address *from)
     if (l->tls && !(session = tls_session_new(l->tls, fd))) {
         place->connections--;
         peers_leave(&l->loop->peers, place);
-        close(fd);
+        net_close(fd);
         return;
     }
     struct conn *c = conn_new(l->loop, fd, l, place, session);
@@ -233,7 +192,7 @@ static void accept_client(struct listener *l, int fd, const union address *from)
     c->peer = v.address;
     c->peer_uid = v.uid;
     c->peer_trusted = v.trusted;
-    l->arrived(l, c);
+    (l->greet ? l->greet : l->arrived)(l, c);
 }
 
 static void on_acceptable(void *arg)
@@ -242,7 +201,7 @@ static void on_acceptable(void *arg)
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
         union address from = {0};
         socklen_t len = sizeof from;
-        int fd = accept4(l->fd, l->is_unix ? NULL : &from.any, l->is_unix ? NULL : &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = net_accept(l->fd, l->is_unix ? NULL : &from.any, l->is_unix ? NULL : &len);
         if (fd < 0) {
             /* Out of descriptors, or whatever lasts: the waiting client keeps the listener readable; look again in a moment instead
              * of spinning. */
@@ -280,6 +239,6 @@ void listener_close(struct listener *l)
     watch_free(TAKE(l->again));
     if (l->is_unix)
         unlink(l->name);
-    close(l->fd);
+    net_close(l->fd);
     l->fd = -1;
 }

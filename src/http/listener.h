@@ -10,14 +10,14 @@
 #include "http/conn.h"
 #include "http/loop.h"
 
-enum { LISTENER_NAME_SIZE = 128 };
+enum { LISTENER_NAME_SIZE = 128, LISTENER_BACKLOG = 4096 };
 
 struct listener {
     struct loop *loop;
     struct watch *acceptable;
     struct watch *again; /* after descriptors ran out */
     int fd;
-    bool is_unix;
+    bool is_unix; /* a local place, named by a path */
     bool is_loopback;
     uint16_t port;                 /* the real one where 0 was asked for */
     char name[LISTENER_NAME_SIZE]; /* "127.0.0.1:9447" or the path */
@@ -25,6 +25,7 @@ struct listener {
     size_t connections_max;
     void *owner;
     void (*arrived)(struct listener *l, struct conn *c); /* sets the connection's protocol */
+    void (*greet)(struct listener *l, struct conn *c);   /* before that, where it has to be proved who comes; NULL: not */
 };
 
 /* "HOST:PORT", "[::1]:PORT", ":PORT" (all addresses). Only numeric addresses and "localhost" (127.0.0.1). Fills `ret` up to the

@@ -8,10 +8,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/net.h"
 #include "net/http_message.h"
 
 enum { SLICE_MS = 100, PIECE = 64 * 1024, STATUS_FINAL = 200 };
@@ -51,25 +50,22 @@ int talk_open(struct talk *t, const char *address, uint16_t port, int64_t within
     bool is_six = address[0] == '[';
     if (!is_six && inet_pton(AF_INET, address, &four.sin_addr) != 1)
         return -EINVAL;
-    t->fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    t->fd = net_socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM);
     if (t->fd < 0)
         return -errno;
     const struct sockaddr *to = is_six ? (const struct sockaddr *)&six : (const struct sockaddr *)&four;
-    if (connect(t->fd, to, is_six ? sizeof six : sizeof four) == 0)
+    if (net_connect(t->fd, to, is_six ? sizeof six : sizeof four) == 0)
         return 0;
     if (errno != EINPROGRESS)
         return -errno;
-    int rc = talk_wait(t, POLLOUT), error = 0;
-    socklen_t size = sizeof error;
-    if (rc == 0 && getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
-        return -errno;
-    return rc ? rc : -error;
+    int rc = talk_wait(t, POLLOUT);
+    return rc ? rc : -net_failure(t->fd);
 }
 
 void talk_close(struct talk *t)
 {
     if (t->fd >= 0)
-        close(t->fd);
+        net_close(t->fd);
     t->fd = -1;
 }
 
@@ -85,7 +81,7 @@ static int talk_again(const struct talk *t, ssize_t n, short events)
 int talk_say(const struct talk *t, const char *line)
 {
     for (size_t sent = 0, len = strlen(line); sent < len;) {
-        ssize_t n = send(t->fd, line + sent, len - sent, MSG_NOSIGNAL);
+        ssize_t n = net_send(t->fd, line + sent, len - sent);
         sent += n > 0 ? (size_t)n : 0;
         int rc = sent < len ? talk_again(t, n, POLLOUT) : 0;
         if (rc < 0)
@@ -100,7 +96,7 @@ ssize_t talk_hear(const struct talk *t, char *to, size_t size)
     int64_t left;
     int rc = talk_time(t, &left);
     while (rc == 0) {
-        ssize_t n = recv(t->fd, to, size, 0);
+        ssize_t n = net_recv(t->fd, to, size);
         if (n >= 0)
             return n;
         rc = talk_again(t, n, POLLIN);
