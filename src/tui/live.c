@@ -4,11 +4,9 @@
 #include "tui/live.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ask/hosts.h"
 #include "ask/session.h"
@@ -19,7 +17,7 @@
 #include "tui/feed/feed.h"
 #include "tui/fleet_rows.h"
 #include "tui/prefs.h"
-#include "tui/screen.h"
+#include "tui/terminal/screen.h"
 
 enum { TICK_MS = 1000, ONCE_WITHIN_MS = 10000, ONCE_SAMPLES = 2 };
 
@@ -90,6 +88,8 @@ static int open_host(struct live *l, size_t i, const struct cli *cli, const stru
                                      several || (l->has_fleet && l->options->fleet_first)};
     return i == l->at || several ? start_feed(h) : EXIT_FINE;
 }
+
+_Static_assert(SCREEN_NEWS_MAX >= HOSTS_MAX + 1, "each host has news, and so has a fleet");
 
 static int live_open(struct live *l, struct cli *cli, const struct top_settings *settings, const struct live_options *options)
 {
@@ -289,11 +289,10 @@ static void loop(struct live *l)
             draw_frame(&shown_host(l)->top, &l->canvas);
             screen_show(&l->canvas);
         }
-        struct pollfd fds[2 + HOSTS_MAX] = {{STDIN_FILENO, POLLIN, 0}};
+        int news[SCREEN_NEWS_MAX];
         for (size_t i = 0; i < l->count; i++)
-            fds[1 + i] = (struct pollfd){l->hosts[i].feed ? mailbox_fd(feed_news(l->hosts[i].feed)) : -1, POLLIN, 0};
-        (void)poll(fds, 1 + l->count, TICK_MS);
-        if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) /* the terminal has gone */
+            news[i] = l->hosts[i].feed ? mailbox_fd(feed_news(l->hosts[i].feed)) : -1;
+        if (!screen_wait(news, l->count, TICK_MS))
             break;
         if (screen_wants_stop()) {
             screen_stop();

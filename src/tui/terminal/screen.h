@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The terminal: a canvas in, keys, mouse and sizes out. With `paint`, the only one that knows curses.
+ * The terminal: a canvas in, keys, mouse and sizes out. On curses (curses_screen.c), or on a console of Windows
+ * (console_screen.c).
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "tui/canvas.h"
@@ -28,6 +30,10 @@ void screen_size(int *width, int *height);
 void screen_show(const struct canvas *c);
 /* Everything anew: after Ctrl-L, or when another program wrote over it. */
 void screen_redraw(void);
+/* Waits until something is typed, the terminal changes or one of these descriptors (-1: none) is readable. false: the terminal has
+ * gone. */
+enum { SCREEN_NEWS_MAX = 65 };
+bool screen_wait(const int *news, size_t count, int timeout_ms);
 /* The next one that is there; never waits. */
 struct screen_event screen_next(void);
 /* Into the clipboard of the terminal (OSC 52), also over ssh and in tmux. */

@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The shortest moves and changes of color, from cell to cell.
  */
-#include "tui/paint.h"
+#include "tui/terminal/paint.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include <curses.h>
-#include <term.h>
-
 #include "base/cleanup.h"
-#include "tui/curses_library.h"
+#include "tui/terminal/terminal.h"
+#include "tui/theme.h"
 
 enum { MOVES_SIZE = 64, STEPS_MAX = 6, GAP_MAX = 4 };
-
-static struct buf *sink; /* tputs() knows no user pointer */
-
-static int put_byte(int c)
-{
-    buf_char(sink, (char)c);
-    return c;
-}
-
-/* With the padding that old terminals want. */
-static void paint_put(struct buf *out, const char *capability)
-{
-    sink = out;
-    if (capability)
-        tputs(capability, 1, put_byte);
-}
 
 void paint_done(struct paint *p)
 {
@@ -44,16 +26,29 @@ void paint_forget(struct paint *p)
 
 /* ---- style ---- */
 
-/* Some leave the alternate character set first, which is never entered here. */
-static const char *plain(void)
+static int color_of(const struct theme_color *c, int colors)
 {
-    const char *text = exit_attribute_mode;
-    return text && strncmp(text, "\033(B\033[", 5) == 0 ? text + 3 : text;
+    return colors > 256 ? c->rgb : colors >= 256 ? c->indexed : colors >= 16 ? c->basic : c->basic > 7 ? c->basic - 8 : c->basic;
+}
+
+void paint_theme(struct paint *p, const char *name, bool color)
+{
+    const struct theme *theme = theme_find(name);
+    int colors = color ? terminal_colors() : 0;
+    for (int i = 0; i < TINT_COUNT; i++) {
+        struct paint_style *style = &p->styles[i];
+        *style = (struct paint_style){.color = color ? color_of(&theme->color[i], colors) : -1};
+        /* Eight colors have no gray, and without colors the rest must do. */
+        if (i == TINT_DIM && colors < 16)
+            style->attributes |= TERMINAL_DIM;
+        if (!color && (i == TINT_BAD || i == TINT_WARN))
+            style->attributes |= TERMINAL_BOLD;
+    }
 }
 
 void paint_plain(struct paint *p, struct buf *out)
 {
-    paint_put(out, plain());
+    terminal_plain(out);
     p->style = (struct paint_style){.color = -1};
     p->styled = true;
 }
@@ -62,7 +57,7 @@ static struct paint_style style_of(const struct paint *p, const struct cell *cel
 {
     struct paint_style style = p->styles[cell->tint < TINT_COUNT ? cell->tint : 0];
     style.attributes |=
-        (cell->flags & CELL_REVERSE ? (unsigned)PAINT_REVERSE : 0) | (cell->flags & CELL_BOLD ? (unsigned)PAINT_BOLD : 0);
+        (cell->flags & CELL_REVERSE ? (unsigned)TERMINAL_REVERSE : 0) | (cell->flags & CELL_BOLD ? (unsigned)TERMINAL_BOLD : 0);
     return style;
 }
 
@@ -81,26 +76,17 @@ static bool same_style(struct paint_style a, struct paint_style b)
 static bool has_style(const struct paint *p, const struct cell *cell)
 {
     if (is_blank(cell))
-        return p->styled && !(p->style.attributes & PAINT_REVERSE);
+        return p->styled && !(p->style.attributes & TERMINAL_REVERSE);
     return p->styled && same_style(style_of(p, cell), p->style);
 }
 
 static void set_style(struct paint *p, struct paint_style style, struct buf *out)
 {
-    enum { NCV_REVERSE = 1 << 2, NCV_DIM = 1 << 4, NCV_BOLD = 1 << 5 };
     if (!p->styled || p->style.attributes != style.attributes || style.color < 0)
         paint_plain(p, out);
-    /* What a terminal cannot show together with a color. */
-    int never = style.color >= 0 && no_color_video > 0 ? no_color_video : 0;
-    unsigned more = style.attributes & ~p->style.attributes;
-    if (more & PAINT_REVERSE && !(never & NCV_REVERSE))
-        paint_put(out, enter_reverse_mode);
-    if (more & PAINT_BOLD && !(never & NCV_BOLD))
-        paint_put(out, enter_bold_mode);
-    if (more & PAINT_DIM && !(never & NCV_DIM))
-        paint_put(out, enter_dim_mode);
-    if (style.color >= 0 && style.color != p->style.color && set_a_foreground)
-        paint_put(out, tparm(set_a_foreground, (long)style.color, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+    terminal_attributes(out, style.attributes & ~p->style.attributes & ~(style.color >= 0 ? terminal_never_with_color() : 0U));
+    if (style.color >= 0 && style.color != p->style.color)
+        terminal_color(out, style.color);
     p->style = style;
 }
 
@@ -120,17 +106,13 @@ static bool move_parts(const struct paint *p, int x, int y, struct buf *out)
         return false;
     if (down > 0 && down <= STEPS_MAX && p->line_feeds)
         repeat(out, "\n", down);
-    else if (down != 0 && row_address)
-        paint_put(out, tparm(row_address, (long)y, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
-    else if (down != 0)
+    else if (down != 0 && !terminal_row(out, y))
         return false;
     if (left > 0 && left <= STEPS_MAX)
         repeat(out, "\b", left);
     else if (left != 0 && x == 0)
         buf_char(out, '\r');
-    else if (left != 0 && column_address)
-        paint_put(out, tparm(column_address, (long)x, 0L, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
-    else if (left != 0)
+    else if (left != 0 && !terminal_column(out, x))
         return false;
     return true;
 }
@@ -156,7 +138,7 @@ static void go_to(struct paint *p, const struct canvas *c, int x, int y, struct 
     if ((p->x == x && p->y == y) || write_over(p, c, x, y, out))
         return;
     AUTO_BUF struct buf parts = BUF(MOVES_SIZE), whole = BUF(MOVES_SIZE);
-    paint_put(&whole, tparm(cursor_address, (long)y, (long)x, 0L, 0L, 0L, 0L, 0L, 0L, 0L));
+    terminal_place(&whole, x, y);
     bool by_parts = move_parts(p, x, y, &parts) && !parts.failed && parts.len < whole.len;
     buf_str(out, by_parts ? buf_view(&parts) : buf_view(&whole));
     p->x = x;
@@ -183,7 +165,7 @@ static bool looks_same(const struct cell *a, const struct cell *b)
 /* The corner where a terminal without the usual kindness would scroll. */
 static bool is_corner(const struct canvas *c, int x, int y)
 {
-    return auto_right_margin && !eat_newline_glitch && x == c->width - 1 && y == c->height - 1;
+    return terminal_scrolls_at_corner() && x == c->width - 1 && y == c->height - 1;
 }
 
 static void paint_row(struct paint *p, const struct canvas *c, int y, struct buf *out)
@@ -214,7 +196,7 @@ static bool begin_anew(struct paint *p, const struct canvas *c, struct buf *out)
     p->width = c->width;
     p->height = c->height;
     paint_plain(p, out);
-    paint_put(out, clear_screen);
+    terminal_clear(out);
     p->x = p->y = 0;
     return true;
 }
@@ -229,4 +211,20 @@ void paint_frame(struct paint *p, const struct canvas *c, struct buf *out)
     int first = p->x >= 0 ? p->y : 0;
     for (int i = 0; i < c->height; i++)
         paint_row(p, c, (first + i) % c->height, out);
+}
+
+void paint_copy(const char *text, struct buf *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *at = (const unsigned char *)text;
+    size_t len = strlen(text);
+    buf_text(out, "\033]52;c;");
+    for (size_t i = 0; i < len; i += 3) {
+        unsigned value = (unsigned)at[i] << 16 | (i + 1 < len ? (unsigned)at[i + 1] << 8 : 0) | (i + 2 < len ? at[i + 2] : 0U);
+        buf_char(out, digits[value >> 18 & 63]);
+        buf_char(out, digits[value >> 12 & 63]);
+        buf_char(out, i + 1 < len ? digits[value >> 6 & 63] : '=');
+        buf_char(out, i + 2 < len ? digits[value & 63] : '=');
+    }
+    buf_char(out, '\a');
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cells that changed, as few bytes for a terminal: over ssh they are what the view costs. Knows terminfo (which curses has opened),
- * no file descriptor. Curses itself sends a move and a color for each cell, and resets them after each frame.
+ * Cells that changed, as few bytes for a terminal: over ssh they are what the view costs. Knows the
+ * sequences of terminal.h, no file descriptor. Curses itself sends a move and a color for each cell, and resets them after each
+ * frame.
  */
 #pragma once
 
 #include "tui/canvas.h"
 
-/* Attributes of a cell, besides its color. */
-enum { PAINT_REVERSE = 1, PAINT_BOLD = 2, PAINT_DIM = 4 };
-
 struct paint_style {
-    int color; /* -1: the terminal's own */
-    unsigned attributes;
+    int color;           /* -1: the terminal's own */
+    unsigned attributes; /* TERMINAL_... */
 };
 
 struct paint {
@@ -25,6 +23,8 @@ struct paint {
     bool styled; /* `style` is known */
 };
 
+/* The colors of meanings. */
+void paint_theme(struct paint *p, const char *name, bool color);
 void paint_done(struct paint *p);
 /* What is on the screen is not known any more, nor where the cursor is: the next frame is drawn whole. */
 void paint_forget(struct paint *p);
@@ -32,3 +32,5 @@ void paint_forget(struct paint *p);
 void paint_frame(struct paint *p, const struct canvas *c, struct buf *out);
 /* Back to plain letters, for the next text. */
 void paint_plain(struct paint *p, struct buf *out);
+/* Into the clipboard of the terminal (OSC 52), also over ssh and in tmux. */
+void paint_copy(const char *text, struct buf *out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Curses, signals and the few sequences that curses does not know.
  */
-#include "tui/screen.h"
+#include "tui/terminal/screen.h"
 
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +16,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "tui/curses_library.h"
-#include "tui/paint.h"
-#include "tui/theme.h"
+#include "tui/terminal/curses_library.h"
+#include "tui/terminal/paint.h"
 #include "tui/top.h"
 
 enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500, OUTPUT_MAX = 8 << 20 };
@@ -110,23 +110,9 @@ bool screen_wants_stop(void)
 
 /* ---- colors ---- */
 
-static int color_of(const struct theme_color *c)
-{
-    return COLORS > 256 ? c->rgb : COLORS >= 256 ? c->indexed : COLORS >= 16 ? c->basic : c->basic > 7 ? c->basic - 8 : c->basic;
-}
-
 void screen_theme(const char *name)
 {
-    const struct theme *theme = theme_find(name);
-    for (int i = 0; i < TINT_COUNT; i++) {
-        struct paint_style *style = &paint.styles[i];
-        *style = (struct paint_style){.color = color ? color_of(&theme->color[i]) : -1};
-        /* Eight colors have no gray, and without colors the rest must do. */
-        if (i == TINT_DIM && (!color || COLORS < 16))
-            style->attributes |= PAINT_DIM;
-        if (!color && (i == TINT_BAD || i == TINT_WARN))
-            style->attributes |= PAINT_BOLD;
-    }
+    paint_theme(&paint, name, color);
     screen_redraw();
 }
 
@@ -315,6 +301,15 @@ static struct screen_event resize_event(void)
     return (struct screen_event){.kind = SCREEN_RESIZE};
 }
 
+bool screen_wait(const int *news, size_t count, int timeout_ms)
+{
+    struct pollfd fds[1 + SCREEN_NEWS_MAX] = {{STDIN_FILENO, POLLIN, 0}};
+    for (size_t i = 0; i < count; i++)
+        fds[1 + i] = (struct pollfd){news[i], POLLIN, 0};
+    (void)poll(fds, 1 + count, timeout_ms);
+    return !(fds[0].revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
 struct screen_event screen_next(void)
 {
     wint_t code;
@@ -342,19 +337,8 @@ struct screen_event screen_next(void)
 
 void screen_copy(const char *text)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *at = (const unsigned char *)text;
-    size_t len = strlen(text);
     AUTO_BUF struct buf out = BUF(8192);
-    buf_text(&out, "\033]52;c;");
-    for (size_t i = 0; i < len; i += 3) {
-        unsigned value = (unsigned)at[i] << 16 | (i + 1 < len ? (unsigned)at[i + 1] << 8 : 0) | (i + 2 < len ? at[i + 2] : 0U);
-        buf_char(&out, digits[value >> 18 & 63]);
-        buf_char(&out, digits[value >> 12 & 63]);
-        buf_char(&out, i + 1 < len ? digits[value >> 6 & 63] : '=');
-        buf_char(&out, i + 2 < len ? digits[value & 63] : '=');
-    }
-    buf_char(&out, '\a');
+    paint_copy(text, &out);
     if (!out.failed)
-        put_sequence(out.at);
+        put_all(buf_view(&out));
 }

@@ -2,7 +2,7 @@
  * Finds ncurses and what is needed of it.
  */
 #define CURSES_WITHOUT_NAMES
-#include "tui/curses_library.h"
+#include "tui/terminal/curses_library.h"
 
 #include <errno.h>
 
