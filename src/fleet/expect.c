@@ -72,7 +72,8 @@ static int look_at_present(struct fleet *f, const struct config_list *expect)
     return rc;
 }
 
-/* A host without a single GPU is there if it says something about itself, and says nothing if it was never seen. */
+/* A host without a single GPU is there if it says something about itself, and says nothing if it was never seen. What one with a
+ * wrong clock has is not known. */
 static int look_for_host(struct fleet *f, const char *host, int64_t expected)
 {
     if (fleet_has_gpus(f, host))
@@ -86,7 +87,7 @@ static int look_for_host(struct fleet *f, const char *host, int64_t expected)
         n->silent = true;
         n->expected_only = true;
     }
-    return n->silent ? 0 : expect_gpus(f, host, NULL, 0, expected);
+    return n->silent || n->ahead_ms ? 0 : expect_gpus(f, host, NULL, 0, expected);
 }
 
 int fleet_expect(struct fleet *f, const struct config_list *expect)

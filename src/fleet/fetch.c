@@ -31,6 +31,7 @@ enum fleet_question {
     FLEET_HERE,
     FLEET_SEEN,
     FLEET_DOWN,
+    FLEET_CLOCK,
     FLEET_PROCESS_MEMORY,
     FLEET_PROCESS_UTIL,
     FLEET_PROCESS_POWER,
@@ -40,9 +41,11 @@ enum fleet_question {
 
 /* Labels that are not needed are most of an answer: without them it is a third as long. One question a name, because a database has
  * to merge what it finds under several. */
-#define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid) (" series ")"
+#define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid,profile) (" series ")"
 /* Hosts that were there, where a database does not list series. */
 #define SEEN "count by (host,instance) (present_over_time(whirr_build_info[1d]))"
+/* A scrape has the database's time, and so tells the host's clock; of one that pushes, its receiver has. */
+#define CLOCK "(whirr_time_seconds - timestamp(whirr_time_seconds) or whirr_push_clock_ahead_seconds)"
 #define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (" series ")"
 #define PROCESS_LABELS "host,instance,gpu,uuid,mig_uuid,process,user,container,namespace,pod,hpc_job"
 /* Processes of one group are added up; the same group, scraped twice under one address, is not. */
@@ -70,6 +73,7 @@ static const struct {
     [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     [FLEET_SEEN] = {SEEN, FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     [FLEET_DOWN] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
+    [FLEET_CLOCK] = {CLOCK " >= 30 or " CLOCK " <= -30", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     [FLEET_PROCESS_MEMORY] = {OF_A_PROCESS("gpu_process_memory_bytes"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_UTIL] = {OF_A_PROCESS("gpu_process_utilization_percent"), FLEET_WANT_PROCESSES},
     [FLEET_PROCESS_POWER] = {OF_A_PROCESS("gpu_process_power_watts"), FLEET_WANT_PROCESSES},
@@ -86,9 +90,7 @@ struct taking {
 
 static struct fleet_gpu *fetch_find(const struct fleet *f, const struct vector_row *row)
 {
-    char host[HOST_NAME_SIZE];
-    str_copy_clean(host, sizeof host, str_from(silence_host_of(row)));
-    return fleet_find(f, host, vector_label(row, "gpu"), vector_label(row, "uuid"));
+    return fleet_find(f, silence_host_of(row), vector_label(row, "gpu"), vector_label(row, "uuid"));
 }
 
 static void copy(char *to, size_t size, const char *text)
@@ -170,11 +172,19 @@ static int take_process(struct taking *t, const struct vector_row *row)
 /* A divided GPU counts as a whole, but for the room in its instances. */
 static int take_instance(struct taking *t, const struct vector_row *row)
 {
-    struct fleet_gpu *g = t->question == FLEET_FREE ? fetch_find(t->fleet, row) : NULL;
-    if (g && row->value > (double)reading_or(g->instance_free_bytes, -1))
-        g->instance_free_bytes = scaled(row->value, 1);
-    if (g)
-        g->divided = true;
+    bool about_room = t->question == FLEET_FREE || t->question == FLEET_UTIL;
+    struct fleet_gpu *g = about_room ? fetch_find(t->fleet, row) : NULL;
+    struct fleet_instance *one =
+        g ? fleet_instance_of(t->fleet, g, vector_label(row, "mig_uuid"), vector_label(row, "profile")) : NULL;
+    if (!one)
+        return g ? -ENOMEM : 0;
+    if (t->question == FLEET_UTIL) {
+        one->util_permille = scaled(row->value, 10);
+        return 0;
+    }
+    one->free_bytes = scaled(row->value, 1);
+    if (row->value > (double)reading_or(g->instance_free_bytes, -1))
+        g->instance_free_bytes = one->free_bytes;
     return 0;
 }
 
@@ -188,9 +198,7 @@ static void take_divided(struct fleet_gpu *g)
 
 static struct fleet_gpu *find_or_add(struct taking *t, const struct vector_row *row)
 {
-    char host[HOST_NAME_SIZE];
-    copy(host, sizeof host, silence_host_of(row));
-    return fleet_find_or_add(t->fleet, &t->gpu_capacity, host, vector_label(row, "gpu"), vector_label(row, "uuid"));
+    return fleet_find_or_add(t->fleet, &t->gpu_capacity, silence_host_of(row), vector_label(row, "gpu"), vector_label(row, "uuid"));
 }
 
 /* Without a finding of its own it is lost all the same. */
@@ -242,6 +250,8 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     case FLEET_HERE: return seen_add(&t->silence.here, row);
     case FLEET_SEEN: return seen_add(&t->silence.seen, row);
     case FLEET_DOWN: return seen_add(&t->silence.down, row);
+    case FLEET_CLOCK:
+        return fleet_compare_clock(t->fleet, silence_host_of(row), llround(fmax(fmin(row->value, 1e12), -1e12) * MS_PER_S));
     default: break;
     }
     if (!(g = fetch_find(t->fleet, row)))
@@ -380,6 +390,7 @@ int fleet_fetch(const struct fleet_place *place, unsigned wants, struct fleet *r
 void fleet_done(struct fleet *f)
 {
     free(f->gpus);
+    free(f->instances);
     free(f->sums);
     free(f->processes);
     free(f->notes);

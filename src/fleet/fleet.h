@@ -39,6 +39,13 @@ struct fleet_said {
     bool forbids, held;          /* one of them forbids to place work; memory is held and nothing computed, for long */
 };
 
+/* Of a divided GPU (MIG), as far as the database knows them. */
+struct fleet_instance {
+    char uuid[GPU_UUID_SIZE], profile[GPU_TEXT_SIZE];
+    struct reading free_bytes, util_permille;
+    uint32_t next; /* of the same GPU, counted from 1; 0: this is the last one */
+};
+
 struct fleet_gpu {
     char host[HOST_NAME_SIZE];
     char gpu[16]; /* its index; "" for one that is gone */
@@ -47,6 +54,7 @@ struct fleet_gpu {
     bool up;
     struct reading util_permille, used_bytes, total_bytes, free_bytes, temp_mdegc, power_mw;
     bool divided;                                            /* into instances (MIG): work is placed on one of them */
+    uint32_t first_instance;                                 /* counted from 1; 0: none is known */
     struct reading instance_free_bytes, instance_most_bytes; /* the most free in one of them; the size of the largest */
     struct fleet_said said;
     enum fleet_state state;
@@ -60,6 +68,7 @@ struct fleet_note {
     int64_t silent_ms;     /* for how long; 0: not known */
     bool expected_only;    /* by the settings alone: it was never seen, or long ago */
     int64_t expected_gpus; /* by the settings; -1: they don't say */
+    int64_t ahead_ms;      /* its clock against the database's; 0: that is as it should be, or not known */
 };
 
 /* A host's GPUs added up by the host itself. */
@@ -83,6 +92,8 @@ struct fleet_process {
 struct fleet {
     struct fleet_gpu *gpus; /* by host and index */
     size_t gpu_count;
+    struct fleet_instance *instances;
+    size_t instance_count, instance_capacity;
     struct fleet_sum *sums; /* by host; with them, `gpus` has those in trouble alone */
     size_t sum_count, sum_capacity;
     struct fleet_process *processes;
@@ -91,6 +102,7 @@ struct fleet {
     size_t note_count, note_capacity;
     size_t silent;  /* how many of them are silent */
     size_t missing; /* GPUs that should be there, of hosts that are */
+    size_t clocks_off;
     struct wall at; /* of the answer, by the clock here */
     bool simulated; /* what was added up here */
     uint32_t *slots;
@@ -161,6 +173,9 @@ void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding
 struct fleet_note *fleet_note_of(struct fleet *f, const char *host);
 /* What the fleet judges for itself about a host. */
 void fleet_note_say(struct fleet_note *n, const char *code, enum health_effect effect, const char *headline);
+/* A host's clock against the database's: of several that are known the one that is off most. 0 or -ENOMEM. */
+int fleet_compare_clock(struct fleet *f, const char *host, int64_t ahead_ms);
+void fleet_settle_clocks(struct fleet *f);
 /* Whether the host is there: one of its GPUs is known. */
 bool fleet_has_gpus(const struct fleet *f, const char *host);
 /* Hosts that share a name, told apart by the UUIDs of their GPUs. 0 or -ENOMEM. */
@@ -265,12 +280,15 @@ void fleet_headline(const struct fleet_gpu *g, char *text, size_t size);
 
 /* Whether work may be put on it. */
 bool fleet_is_usable(const struct fleet_gpu *g);
+/* An instance of the GPU, added where it is not there yet. NULL: out of memory. */
+struct fleet_instance *fleet_instance_of(struct fleet *f, struct fleet_gpu *g, const char *uuid, const char *profile);
 /* How much is free in one piece. */
 struct reading fleet_room(const struct fleet_gpu *g);
 /* Of how many GPUs that could be used the free memory is not known: so much may fit there. */
 size_t fleet_unknown_room(const struct fleet *f, int64_t bytes);
-/* GPUs with this much free, the tightest fit first, idle ones before busy ones. The caller frees the list. */
-const struct fleet_gpu **fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count);
+/* Where this much is free: GPUs, and instances of divided ones, which have their own UUID, name and memory. The tightest fit first,
+ * idle ones before busy ones. The caller frees the list. */
+struct fleet_gpu *fleet_fitting(const struct fleet *f, int64_t bytes, size_t *count);
 /* What a group is called: the user, the container, the pod, the job or the host. */
 const char *fleet_key(const struct fleet_process *p, enum fleet_by by);
 /* "NAMESPACE/POD", "" without a pod. */

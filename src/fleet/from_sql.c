@@ -92,6 +92,11 @@ static int take_silent(void *user, const char *host, int64_t silent_ms)
     return 0;
 }
 
+static int take_clock(void *user, const char *host, int64_t ahead_ms)
+{
+    return fleet_compare_clock(user, host, ahead_ms);
+}
+
 static int take_process(void *user, const struct host_process *from)
 {
     struct fleet *f = user;
@@ -146,6 +151,8 @@ int fleet_fetch_sql(const struct fleet_place *place, unsigned wants, struct flee
         rc = all_hosts_findings(s, take_finding, ret, err);
     if (rc == 0 && wants & FLEET_WANT_HOSTS)
         rc = all_hosts_silent(s, take_silent, ret, err);
+    if (rc == 0 && wants & FLEET_WANT_HOSTS)
+        rc = all_hosts_clocks(s, take_clock, ret, err);
     if (rc == 0 && wants & FLEET_WANT_PROCESSES)
         rc = all_hosts_processes(s, take_process, ret, err);
     if (rc == 0)

@@ -131,6 +131,7 @@ static void settle_gpu(struct fleet_gpu *g)
 
 void fleet_settle(struct fleet *f)
 {
+    fleet_settle_clocks(f);
     for (size_t i = 0; i < f->gpu_count; i++)
         settle_gpu(&f->gpus[i]);
     f->silent = 0;
@@ -431,5 +432,8 @@ void fleet_answer(const struct fleet *f, char *text, size_t size)
         buf_printf(&out, "%s%zu host%s not answering", any || f->missing ? ", " : ": ", f->silent, f->silent == 1 ? "" : "s");
         name_silent(f, &out);
     }
+    if (f->clocks_off)
+        buf_printf(&out, "%s%zu host%s with a wrong clock", any || f->missing || f->silent ? ", " : ": ", f->clocks_off,
+                   f->clocks_off == 1 ? "" : "s");
     str_copy(text, size, buf_view(&out));
 }

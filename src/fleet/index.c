@@ -20,7 +20,21 @@ uint64_t fleet_hash(const char *host, const char *gpu, const char *uuid)
     return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
 }
 
-struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char *gpu, const char *uuid)
+/* Where a GPU stands, as names are kept: without what a terminal would take for a command, and no longer than there is room. */
+struct place_name {
+    char host[HOST_NAME_SIZE], gpu[16], uuid[GPU_UUID_SIZE];
+};
+
+static struct place_name clean(const char *host, const char *gpu, const char *uuid)
+{
+    struct place_name p;
+    str_copy_clean(p.host, sizeof p.host, str_from(host));
+    str_copy_clean(p.gpu, sizeof p.gpu, str_from(gpu));
+    str_copy_clean(p.uuid, sizeof p.uuid, str_from(uuid));
+    return p;
+}
+
+static struct fleet_gpu *find_clean(const struct fleet *f, const char *host, const char *gpu, const char *uuid)
 {
     if (!f->slot_count)
         return NULL;
@@ -30,6 +44,12 @@ struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char
             return g;
     }
     return NULL;
+}
+
+struct fleet_gpu *fleet_find(const struct fleet *f, const char *host, const char *gpu, const char *uuid)
+{
+    const struct place_name p = clean(host, gpu, uuid);
+    return find_clean(f, p.host, p.gpu, p.uuid);
 }
 
 static int natural(const char *a, const char *b)
@@ -67,16 +87,17 @@ static int make_slots(struct fleet *f)
 
 struct fleet_gpu *fleet_find_or_add(struct fleet *f, size_t *capacity, const char *host, const char *gpu, const char *uuid)
 {
-    struct fleet_gpu *g = fleet_find(f, host, gpu, uuid);
+    const struct place_name p = clean(host, gpu, uuid);
+    struct fleet_gpu *g = find_clean(f, p.host, p.gpu, p.uuid);
     if (g)
         return g;
     if (!ROOM_FOR_ONE(f->gpus, f->gpu_count, *capacity, 64))
         return NULL;
     g = &f->gpus[f->gpu_count++];
     *g = (struct fleet_gpu){.up = true};
-    str_copy(g->host, sizeof g->host, str_from(host));
-    str_copy_clean(g->gpu, sizeof g->gpu, str_from(gpu));
-    str_copy_clean(g->uuid, sizeof g->uuid, str_from(uuid));
+    str_copy(g->host, sizeof g->host, str_from(p.host));
+    str_copy(g->gpu, sizeof g->gpu, str_from(p.gpu));
+    str_copy(g->uuid, sizeof g->uuid, str_from(p.uuid));
     if (f->slot_count < 2 * f->gpu_count)
         return make_slots(f) == 0 ? &f->gpus[f->gpu_count - 1] : NULL;
     put_slot(f, f->gpu_count - 1);

@@ -192,7 +192,7 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
     enum { PLACES = 10 };
     size_t count;
     char size[WORDS_SIZE], most[WORDS_SIZE];
-    AUTO_FREE const struct fleet_gpu **list = fleet_fitting(f, v->size_bytes, &count);
+    AUTO_FREE struct fleet_gpu *list = fleet_fitting(f, v->size_bytes, &count);
     words_bytes(v->size_bytes, size);
     if (!count) {
         const struct fleet_gpu *best = freest(f);
@@ -208,17 +208,15 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
         buf_text(out, "\n");
         return false;
     }
-    buf_printf(out, "%s fits on %zu GPU%s:\n", size, count, count == 1 ? "" : "s");
+    buf_printf(out, "%s fits on %zu GPU%s:\n", size, count, count == 1 ? "" : "s"); /* an instance is one for what runs there */
     AUTO_GRID struct grid g;
     grid_init(&g, columns, ARRAY_LEN(columns));
     size_t shown = v->all ? count : MIN_OF(count, (size_t)PLACES);
     for (size_t i = 0; i < shown; i++) {
         char memory[NUMBER_SIZE], util[NUMBER_SIZE];
-        char name[GPU_NAME_SIZE + 24];
-        fleet_show_gib(memory, page, fleet_room(list[i]));
-        show_percent(util, page, list[i]->util_permille);
-        snprintf(name, sizeof name, "%s%s", list[i]->name, list[i]->divided ? " (in a MIG instance)" : "");
-        const char *cells[] = {list[i]->host, list[i]->gpu, memory, util, name};
+        fleet_show_gib(memory, page, fleet_room(&list[i]));
+        show_percent(util, page, list[i].util_permille);
+        const char *cells[] = {list[i].host, list[i].gpu, memory, util, list[i].name};
         for (size_t k = 0; k < ARRAY_LEN(cells); k++)
             grid_add(&g, INK_PLAIN, cells[k]);
     }
@@ -282,6 +280,7 @@ static void json_answer(struct json_writer *j, const struct fleet *f)
     jw_key_int(j, "gpu_count", (int64_t)f->gpu_count);
     jw_key_int(j, "hosts_not_answering", (int64_t)f->silent);
     jw_key_int(j, "gpus_missing", (int64_t)f->missing);
+    jw_key_int(j, "clocks_off", (int64_t)f->clocks_off);
 }
 
 /* What is known of a host beyond its GPUs: when a silent one was last seen, and how many GPUs it should have. */
@@ -294,6 +293,8 @@ static void json_expected(struct json_writer *j, const struct fleet *f, const st
         jw_int(j, h->said->expected_gpus);
     else
         jw_null(j);
+    bool off = h->said && h->said->ahead_ms;
+    json_key_reading(j, "clock_ahead_seconds", off ? reading_ok(h->said->ahead_ms) : reading_absent(READING_UNREAD), 1e-3);
 }
 
 static void json_hosts(struct json_writer *j, const struct fleet *f, bool only_trouble)
@@ -376,7 +377,7 @@ void fleet_json_ps(struct json_writer *j, const struct fleet *f, const struct fl
 bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct fleet_view *v)
 {
     size_t count;
-    AUTO_FREE const struct fleet_gpu **list = fleet_fitting(f, v->size_bytes, &count);
+    AUTO_FREE struct fleet_gpu *list = fleet_fitting(f, v->size_bytes, &count);
     jw_object(j);
     jw_key(j, "fits");
     if (count || !fleet_unknown_room(f, v->size_bytes))
@@ -386,11 +387,8 @@ bool fleet_json_fit(struct json_writer *j, const struct fleet *f, const struct f
     json_key_reading(j, "size_mb", reading_ok(v->size_bytes), PER_MIB);
     jw_key(j, "gpus");
     jw_array(j);
-    for (size_t i = 0; list && i < count; i++) {
-        struct fleet_gpu gpu = *list[i];
-        gpu.free_bytes = fleet_room(list[i]);
-        json_gpu(j, &gpu);
-    }
+    for (size_t i = 0; list && i < count; i++)
+        json_gpu(j, &list[i]);
     jw_end(j);
     jw_end(j);
     return count > 0;

@@ -8,7 +8,10 @@
 
 #include "base/cleanup.h"
 
-enum { NAMES_SIZE = 1200 }; /* of hosts in one question */
+enum {
+    NAMES_SIZE = 1200,      /* of hosts in one question */
+    NOT_SILENT_MS = 300000, /* how long a database shows what came last */
+};
 
 const char *silence_host_of(const struct vector_row *row)
 {
@@ -97,12 +100,31 @@ static int take_since(void *user, const struct vector_row *row)
     return 0;
 }
 
+/* What a host wrote last says how far its clock was behind: it may have been written a moment ago. */
+static int take_ahead(void *user, const struct vector_row *row)
+{
+    struct fleet *f = user;
+    char host[HOST_NAME_SIZE];
+    str_copy_clean(host, sizeof host, str_from(silence_host_of(row)));
+    int64_t ahead_ms = fabs(row->value) < 1e9 ? llround(row->value * MS_PER_S) : 0;
+    for (size_t i = 0; i < f->note_count; i++) {
+        struct fleet_note *n = &f->notes[i];
+        if (!n->silent || strcmp(n->host, host) != 0 || !n->silent_ms || n->silent_ms + ahead_ms >= NOT_SILENT_MS)
+            continue;
+        n->silent = false;
+        n->silent_ms = 0;
+        return fleet_compare_clock(f, host, ahead_ms);
+    }
+    return 0;
+}
+
 /* The moment of the last sample of each, by the database's clock: of those that were there a moment ago to a second, of others
  * to five minutes. Without an answer it is not known since when. */
 static void ask_since(const struct fleet_place *place, const struct fleet_silence *s, struct fleet *f)
 {
     AUTO_BUF struct buf matcher = BUF(NAMES_SIZE);
     AUTO_BUF struct buf question = BUF(2 * NAMES_SIZE + 512);
+    AUTO_BUF struct buf clocks = BUF(NAMES_SIZE + 256);
     AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
     struct error err = {0};
     write_matcher(f, s, &matcher);
@@ -111,8 +133,13 @@ static void ask_since(const struct fleet_place *place, const struct fleet_silenc
                "time() - max by (host,instance) (max_over_time(timestamp(whirr_build_info%s)[10m:1s]) or "
                "max_over_time(timestamp(whirr_build_info%s)[%dd:5m]))",
                hosts, hosts, SILENCE_DAYS);
-    if (!question.failed && fleet_ask(place, question.at, &answer, &err) == 0)
-        vector_read(&answer, take_since, f);
+    if (question.failed || fleet_ask(place, question.at, &answer, &err) != 0 || vector_read(&answer, take_since, f) != 0)
+        return;
+    answer.len = 0;
+    buf_printf(&clocks, "min by (host,instance) (last_over_time(whirr_push_clock_ahead_seconds%s[%dd])) <= -30", hosts,
+               SILENCE_DAYS);
+    if (!clocks.failed && fleet_ask(place, clocks.at, &answer, &err) == 0)
+        vector_read(&answer, take_ahead, f);
 }
 
 int silence_find(const struct fleet_place *place, struct fleet_silence *s, struct fleet *f)

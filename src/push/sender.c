@@ -15,18 +15,11 @@
 #include "base/cleanup.h"
 #include "base/keep.h"
 #include "base/mailbox.h"
-#include "base/words.h"
+#include "net/clock_off.h"
 #include "net/retry.h"
 #include "push/target.h"
 
-enum {
-    REFUSED_LOG_MS = 600000,
-    CLOCK_OFF_MS = 30000,
-    PAUSE_MAX_MS = 60000,
-    MESSAGES_MAX = 16,
-    LAST_CHANCE_MS = 1000,
-    LOOK_MS = 20
-};
+enum { REFUSED_LOG_MS = 600000, PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CHANCE_MS = 1000, LOOK_MS = 20 };
 
 struct push_message {
     struct push_scrape scrape;
@@ -152,14 +145,14 @@ static void compare_clocks(struct push_sender *p, struct wall its_time)
     if (!its_time.ms)
         return;
     int64_t ahead_ms = clock_wall(p->setup.env->clock).ms - its_time.ms;
-    bool off = llabs(ahead_ms) >= CLOCK_OFF_MS;
+    bool off = clock_is_off(ahead_ms);
     pthread_mutex_lock(&p->lock);
     p->stats.clock_ahead_ms = reading_ok(ahead_ms);
     pthread_mutex_unlock(&p->lock);
-    char span[WORDS_SIZE];
+    char words[64];
     if (off && !p->clock_off)
-        sender_log(p, LOG_WARNING, "push %s: this host's clock is %s %s the receiver's: its samples are stored at the wrong time",
-                   p->name, words_duration(llabs(ahead_ms), span), ahead_ms > 0 ? "ahead of" : "behind");
+        sender_log(p, LOG_WARNING, "push %s: this host's %s: its samples are stored at the wrong time", p->name,
+                   clock_off_words(ahead_ms, "the receiver's", words, sizeof words));
     if (!off && p->clock_off)
         sender_log(p, LOG_INFO, "push %s: this host's clock and the receiver's agree again", p->name);
     p->clock_off = off;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A few statements about all hosts, each answered from an index: the last row of each GPU, the last minute of each process, hours
- * of energy. The time is the server's: those of the hosts are near it, and that of the asking host may not be.
+ * of energy. The time is the server's; what a host wrote has that of its own clock, which may be ahead of it or behind.
  */
 #include "store/all_hosts.h"
 
@@ -15,11 +15,36 @@
 
 enum { SQL_MAX = 1 << 16, PROCESS_MINUTES = 3 };
 
+/* A host's clock against the server's, beside `JOIN_CLOCK`; not known of one that has never said it. */
+#define AHEAD "COALESCE(r.ahead_ms, 0)"
+#define JOIN_CLOCK "LEFT JOIN retention r ON r.host_id = h.id "
+
+/* The server's time, and between which times hosts write now: constants leave out most of a large table at once. */
+struct clocks {
+    int64_t now_ms, slowest_ms, fastest_ms;
+};
+
 static int ask_now(struct store *s, int64_t *ret_ms, struct error *err)
 {
     if (s->db->ops->kind != DB_POSTGRES)
         return error_set(err, -EINVAL, "a fleet is kept in PostgreSQL, not in a file");
     return db_query_i64(s->db, "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)", 0, ret_ms, err);
+}
+
+static int ask_clocks(struct store *s, struct clocks *ret, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = ask_now(s, &ret->now_ms, err);
+    if (rc == 0)
+        rc = db_prepare(s->db, "SELECT COALESCE(MIN(ahead_ms), 0), COALESCE(MAX(ahead_ms), 0) FROM retention WHERE alive_ms > $1",
+                        &q, err);
+    if (rc < 0)
+        return rc;
+    db_bind_i64(q, 1, ret->now_ms - HOST_ALIVE_MS);
+    rc = db_step(q, err);
+    ret->slowest_ms = ret->now_ms + (rc == 1 ? MIN_OF(db_i64(q, 0), (int64_t)0) : 0);
+    ret->fastest_ms = ret->now_ms + (rc == 1 ? MAX_OF(db_i64(q, 1), (int64_t)0) : 0);
+    return rc < 0 ? rc : 0;
 }
 
 static int prepare(struct store *s, const struct buf *sql, struct db_statement **ret, struct error *err)
@@ -28,15 +53,15 @@ static int prepare(struct store *s, const struct buf *sql, struct db_statement *
 }
 
 /* A question about now. */
-static int prepare_now(struct store *s, void (*write)(const struct store *, int64_t now_ms, struct buf *sql),
+static int prepare_now(struct store *s, void (*write)(const struct store *, const struct clocks *, struct buf *sql),
                        struct db_statement **ret, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(SQL_MAX);
-    int64_t now_ms = 0;
-    int rc = ask_now(s, &now_ms, err);
+    struct clocks clocks = {0};
+    int rc = ask_clocks(s, &clocks, err);
     if (rc < 0)
         return rc;
-    write(s, now_ms, &sql);
+    write(s, &clocks, &sql);
     return prepare(s, &sql, ret, err);
 }
 
@@ -62,19 +87,21 @@ static void read_who(struct db_statement *q, int first, struct process *who)
     str_copy(who->job, sizeof who->job, db_text(q, first + 3));
 }
 
-static void write_gpus(const struct store *s, int64_t now_ms, struct buf *sql)
+static void write_gpus(const struct store *s, const struct clocks *c, struct buf *sql)
 {
     buf_printf(sql,
                "SELECT h.name, g.gpu_index, g.uuid, g.name, (SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = '%s' "
                "ORDER BY f.since_ms DESC LIMIT 1), x.util, x.used, x.total, x.free, x.temp, x.power, "
                "(SELECT f.value FROM facts f WHERE f.gpu_id = g.id AND f.key = "
-               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN hosts h ON h.id = g.host_id "
+               "'" FACT_INSTANCES "' ORDER BY f.since_ms DESC LIMIT 1) FROM gpus g JOIN hosts h ON h.id = g.host_id " JOIN_CLOCK
                "LEFT JOIN LATERAL (SELECT util_permille AS util, mem_used_bytes AS used, mem_total_bytes AS total, %s AS free, "
                "temp_mdegc AS temp, power_mw AS power FROM samples WHERE gpu_id = g.id AND recorded_at > "
-               "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
-               "true WHERE g.last_seen_ms > %lld ORDER BY h.name, g.gpu_index",
-               FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(now_ms - HOST_ALIVE_MS),
-               (long long)(now_ms + HOST_ALIVE_MS), (long long)(now_ms - HOST_ALIVE_MS));
+               "to_timestamp(%lld / 1000.0) AND recorded_at < to_timestamp(%lld / 1000.0) AND recorded_at > "
+               "to_timestamp((%lld + " AHEAD ") / 1000.0) ORDER BY recorded_at DESC LIMIT 1) x ON "
+               "true WHERE g.last_seen_ms - " AHEAD " > %lld ORDER BY h.name, g.gpu_index",
+               FACT_STATE, column_or_null(s, "mem_free_bytes"), (long long)(c->slowest_ms - HOST_ALIVE_MS),
+               (long long)(c->fastest_ms + HOST_ALIVE_MS), (long long)(c->now_ms - HOST_ALIVE_MS),
+               (long long)(c->now_ms - HOST_ALIVE_MS));
 }
 
 static void read_gpu(struct db_statement *q, struct host_gpu *g)
@@ -105,11 +132,13 @@ int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error 
     return rc;
 }
 
-static void write_silent(const struct store *s, int64_t now_ms, struct buf *sql)
+static void write_silent(const struct store *s, const struct clocks *c, struct buf *sql)
 {
     (void)s;
-    buf_printf(sql, "SELECT name, %lld - last_seen_ms FROM hosts WHERE last_seen_ms > %lld AND last_seen_ms <= %lld",
-               (long long)now_ms, (long long)(now_ms - HOST_SILENT_MS), (long long)(now_ms - HOST_ALIVE_MS));
+    buf_printf(sql,
+               "SELECT * FROM (SELECT h.name, %lld - h.last_seen_ms + " AHEAD " AS silent_ms FROM hosts h " JOIN_CLOCK
+               ") x WHERE silent_ms >= %lld AND silent_ms < %lld",
+               (long long)c->now_ms, (long long)HOST_ALIVE_MS, (long long)HOST_SILENT_MS);
 }
 
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err)
@@ -124,15 +153,37 @@ int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct e
     return rc;
 }
 
-static void write_findings(const struct store *s, int64_t now_ms, struct buf *sql)
+/* Of hosts that are there. */
+static void write_ahead(const struct store *s, const struct clocks *c, struct buf *sql)
+{
+    (void)s;
+    buf_printf(sql, "SELECT h.name, r.ahead_ms FROM hosts h JOIN retention r ON r.host_id = h.id WHERE r.alive_ms > %lld",
+               (long long)(c->now_ms - HOST_ALIVE_MS));
+}
+
+int all_hosts_clocks(struct store *s, host_clock_fn *each, void *user, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = prepare_now(s, write_ahead, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1) {
+        char host[HOST_NAME_SIZE];
+        str_copy(host, sizeof host, db_text(q, 0));
+        rc = db_is_null(q, 1) ? 0 : each(user, host, db_i64(q, 1));
+    }
+    return rc;
+}
+
+static void write_findings(const struct store *s, const struct clocks *c, struct buf *sql)
 {
     (void)s;
     buf_printf(sql,
-               "SELECT h.name, g.gpu_index, g.uuid, e.code, e.severity_now, e.confidence_permille, %lld - e.since_ms, p.name, "
+               "SELECT h.name, g.gpu_index, g.uuid, e.code, e.severity_now, e.confidence_permille, %lld + " AHEAD
+               " - e.since_ms, p.name, "
                "p.title, p.model, "
-               "e.headline FROM finding_episodes e JOIN hosts h ON h.id = e.host_id LEFT JOIN gpus g ON g.id = e.gpu_id LEFT JOIN "
-               "processes p ON p.id = e.process_id WHERE e.ended = 0 AND h.last_seen_ms > %lld",
-               (long long)now_ms, (long long)(now_ms - HOST_ALIVE_MS));
+               "e.headline FROM finding_episodes e JOIN hosts h ON h.id = e.host_id " JOIN_CLOCK
+               "LEFT JOIN gpus g ON g.id = e.gpu_id LEFT JOIN "
+               "processes p ON p.id = e.process_id WHERE e.ended = 0 AND h.last_seen_ms - " AHEAD " > %lld",
+               (long long)c->now_ms, (long long)(c->now_ms - HOST_ALIVE_MS));
 }
 
 static void read_finding(struct db_statement *q, struct host_finding *f)
@@ -167,20 +218,22 @@ int all_hosts_findings(struct store *s, host_finding_fn *each, void *user, struc
 
 /* The last minute of each process that is still there, of which enough has passed for a mean. Its power is its energy over what was
  * watched of that minute, whenever it came: no more than the GPU drew. */
-static void write_processes(const struct store *s, int64_t now_ms, struct buf *sql)
+static void write_processes(const struct store *s, const struct clocks *c, struct buf *sql)
 {
     (void)s;
-    buf_printf(
-        sql,
-        "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
-        "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
-        "CASE WHEN m.ms >= %d THEN m.energy_mj * 1000 / m.ms END, m.limit_code FROM (SELECT DISTINCT ON (x.process_id) x.*, "
-        "LEAST(y.last_seen_ms - x.minute * 60000, 60000) AS ms "
-        "FROM process_minutes x JOIN processes y ON y.id = x.process_id WHERE x.minute > %lld AND x.samples > 0 AND y.ended = 0 "
-        "ORDER BY x.process_id, y.last_seen_ms - x.minute * 60000 >= %d DESC, x.minute DESC) m JOIN processes p ON p.id = "
-        "m.process_id "
-        "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index",
-        PASSED_LEAST_MS, (long long)(now_ms / MINUTE_MS - PROCESS_MINUTES), PASSED_LEAST_MS);
+    buf_printf(sql,
+               "SELECT h.name, g.gpu_index, p.name, " WHO_COLUMNS ", CASE WHEN m.memory_count > 0 "
+               "THEN m.memory_sum_bytes / m.memory_count END, CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count END, "
+               "CASE WHEN m.ms >= %d THEN m.energy_mj * 1000 / m.ms END, m.limit_code FROM (SELECT DISTINCT ON (x.process_id) x.*, "
+               "LEAST(y.last_seen_ms - x.minute * 60000, 60000) AS ms "
+               "FROM process_minutes x JOIN processes y ON y.id = x.process_id JOIN gpus h ON h.id = y.gpu_id "
+               "LEFT JOIN retention r ON r.host_id = h.host_id "
+               "WHERE x.minute > %lld AND x.minute > (%lld + " AHEAD ") / 60000 - %d AND x.samples > 0 AND y.ended = 0 "
+               "ORDER BY x.process_id, y.last_seen_ms - x.minute * 60000 >= %d DESC, x.minute DESC) m JOIN processes p ON p.id = "
+               "m.process_id "
+               "JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id ORDER BY h.name, g.gpu_index",
+               PASSED_LEAST_MS, (long long)(c->slowest_ms / MINUTE_MS - PROCESS_MINUTES), (long long)c->now_ms, PROCESS_MINUTES,
+               PASSED_LEAST_MS);
 }
 
 int all_hosts_processes(struct store *s, host_process_fn *each, void *user, struct error *err)

@@ -29,6 +29,10 @@ int all_hosts_gpus(struct store *s, host_gpu_fn *each, void *user, struct error 
 typedef int silent_host_fn(void *user, const char *host, int64_t silent_ms);
 int all_hosts_silent(struct store *s, silent_host_fn *each, void *user, struct error *err);
 
+/* How far the clocks of hosts that are there are ahead of the server's. */
+typedef int host_clock_fn(void *user, const char *host, int64_t ahead_ms);
+int all_hosts_clocks(struct store *s, host_clock_fn *each, void *user, struct error *err);
+
 /* What a host that is there finds at this moment, within half a minute: the episodes that have not ended. */
 struct host_finding {
     char host[HOST_NAME_SIZE];

@@ -77,14 +77,16 @@ static int save(struct store *s, int64_t alive_ms, struct error *err)
     return db_execf(
         s->db, err,
         "INSERT INTO retention (host_id, raw_ms, minute_ms, hour_ms, process_ms, event_ms, now_ms, believed_ms, claim_ms, held_ms,"
-        " alive_ms) VALUES (%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld) ON CONFLICT (host_id) DO UPDATE SET"
+        " alive_ms, ahead_ms) VALUES (%lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld) ON CONFLICT "
+        "(host_id) DO UPDATE SET"
         " raw_ms = excluded.raw_ms, minute_ms = excluded.minute_ms, hour_ms = excluded.hour_ms,"
         " process_ms = excluded.process_ms, event_ms = excluded.event_ms, now_ms = excluded.now_ms, believed_ms = "
         "excluded.believed_ms,"
-        " claim_ms = excluded.claim_ms, held_ms = excluded.held_ms, alive_ms = excluded.alive_ms",
+        " claim_ms = excluded.claim_ms, held_ms = excluded.held_ms, alive_ms = excluded.alive_ms,"
+        " ahead_ms = excluded.ahead_ms",
         (long long)s->host_id, (long long)l->raw_ms, (long long)l->minute_ms, (long long)l->hour_ms, (long long)l->process_ms,
         (long long)l->event_ms, (long long)trust_now(&r->trust, r->wall_ms), (long long)r->trust.believed_ms,
-        (long long)r->trust.claim_ms, (long long)r->trust.held_ms, (long long)alive_ms);
+        (long long)r->trust.claim_ms, (long long)r->trust.held_ms, (long long)alive_ms, (long long)(r->wall_ms - alive_ms));
 }
 
 /* The clock by which hosts are there or not: the server's own, or this host's for its file. */
@@ -202,9 +204,12 @@ int retention_step(struct store *s, struct wall now, struct mono seen, struct er
     int rc = first ? retention_load(s, now.ms, err) : 0;
     if (rc < 0)
         return rc;
+    int64_t passed_ms = r->stepped.ns ? MAX_OF(mono_since_ms(seen, r->stepped), (int64_t)0) : 0;
+    if (r->stepped.ns && llabs(now.ms - r->wall_ms - passed_ms) > STEP_MS)
+        r->saved = (struct mono){0}; /* the clock was set */
     r->wall_ms = now.ms;
     if (r->stepped.ns)
-        trust_step(&r->trust, now.ms, MAX_OF(mono_since_ms(seen, r->stepped), (int64_t)0));
+        trust_step(&r->trust, now.ms, passed_ms);
     r->stepped = seen;
     r->own_ms = trust_now(&r->trust, now.ms);
     if (first || r->due)

@@ -73,6 +73,8 @@ def exposition(now):
             if host == 5:
                 add("gpu_memory_used_bytes", dict(labels, mig_uuid="MIG-1", profile="1g.10gb"), GIB)
                 add("gpu_memory_free_bytes", dict(labels, mig_uuid="MIG-1", profile="1g.10gb"), 9 * GIB)
+                add("gpu_memory_free_bytes", dict(labels, mig_uuid="MIG-2", profile="1g.10gb"), 4 * GIB)
+                add("gpu_utilization_percent", dict(labels, mig_uuid="MIG-2", profile="1g.10gb"), 100)
             if host in (5, 6):
                 add("gpu_mig_enabled", labels, 1)
             add("gpu_memory_total_bytes", labels, 80 * GIB)
@@ -183,6 +185,10 @@ def test_where_do_60_gib_fit(fleet, ask):
     # Not on the lost one, nor the failing one, nor on what a newer whirr calls critical, nor in instances of 9 GiB, nor where there are none yet.
     assert ask("fit", "10GiB", "--fleet", fleet.url).stdout.startswith("10.0 GiB fits on 1189 GPUs:")
     assert ask("fit", "9GiB", "--fleet", fleet.url).stdout.startswith("9.0 GiB fits on 1193 GPUs:")
+    # An instance is a place of its own, with its own UUID, name, memory and load.
+    found = [g for g in json.loads(ask("fit", "4GiB", "--fleet", fleet.url, "--json").stdout)["gpus"] if g["host"] == "gpu5"]
+    assert sorted((g["gpu_index"], g["uuid"], g["name"], g["memory_free_mb"], g["memory_room_mb"], g["utilization_percent"]) for g in found) == sorted(
+        (gpu, uuid, "NVIDIA H100 MIG 1g.10gb", free * 1024, free * 1024, util) for gpu in range(4) for uuid, free, util in (("MIG-1", 9, None), ("MIG-2", 4, 100))), found
     no = ask("fit", "79GiB", "--fleet", fleet.url)
     assert no.returncode == 1 and "fits nowhere" in no.stdout and "of gpu200" in no.stdout
     found = json.loads(ask("fit", "60GiB", "--fleet", fleet.url, "--json").stdout)

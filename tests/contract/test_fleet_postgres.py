@@ -3,6 +3,7 @@
 
 One host is real; a hundred more are rows as their daemons would have written them a moment ago.
 """
+import glob
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from conftest import PATIENCE, eventually
 from isolation import ROOT, WHIRR, environment
 
 URL, CONTROL = os.environ.get("WHIRR_TEST_POSTGRES"), os.environ.get("WHIRR_TEST_PGCTL")
+CLOCK = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1") + glob.glob("/usr/lib*/faketime/libfaketimeMT.so.1")), None)
 HOSTS, GPUS, GIB = 100, 4, 2**30
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
@@ -139,6 +141,45 @@ def test_a_fleet_from_the_database_of_its_history(fleet, ask):
     # A host that is away for a while is told, and one that was there long ago is forgotten.
     sql("UPDATE hosts SET last_seen_ms = last_seen_ms - 8 * 86400000::bigint WHERE name = 'gpu0'")
     assert "not answering" not in ask("status").stdout.splitlines()[0]
+
+
+def test_what_is_expected_and_whose_name_is_shared(fleet, ask, tmp_path):
+    sql("UPDATE gpus SET last_seen_ms = 0 WHERE id IN (10031, 10033); "
+        "INSERT INTO gpus (id, host_id, identity, uuid, name, vendor, simulated, gpu_index, first_seen_ms, last_seen_ms) "
+        "SELECT 99990, host_id, 'GPU-other', 'GPU-other', name, vendor, 1, 0, first_seen_ms, last_seen_ms FROM gpus WHERE id = 10050")
+    file = tmp_path / "expect.toml"
+    file.write_text('[fleet]\nexpect = ["gpu[1-3]=4", "gpu[0-0]=4", "never=8"]\n')
+    file.chmod(0o600)
+    found = json.loads(ask("--config", str(file), "status", "--json").stdout)
+    hosts = {h["host"]: h for h in found["hosts"]}
+    assert (hosts["gpu3"]["code"], hosts["gpu3"]["note"], hosts["gpu3"]["gpus_expected"]) == ("gpus_missing", "2 of 4 GPUs are missing: 1, 3", 4)
+    assert hosts["never"]["trouble"] == "silent" and hosts["never"]["note"] == "expected, but not seen in the last week"
+    assert found["gpus_missing"] == 2 and "2 GPUs missing, 2 hosts not answering (gpu0, never)" in found["answer"], found["answer"]
+    assert (hosts["gpu5"]["code"], hosts["gpu5"]["note"]) == ("name_shared", "two hosts are called gpu5: GPU 0 is GPU-10050 and GPU-other")
+
+
+@pytest.mark.skipif(not CLOCK, reason="no libfaketime (Debian: faketime)")
+@pytest.mark.parametrize("off", [-600, 600])
+def test_a_host_with_a_wrong_clock_is_there_and_says_so(fleet, start, ask, off):
+    daemon = start("--interval", "0.5", "--store", URL, source="sim:gpus=2,scenario=training,model=h100", WHIRR_STORE_HOST="off", LD_PRELOAD=CLOCK, FAKETIME=f"{off:+d}s",
+                   ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
+
+    def look():
+        found = json.loads(ask("status", "--json").stdout)
+        host = {h["host"]: h for h in found["hosts"]}.get("off")
+        return host and host["clock_ahead_seconds"] and host["power_watts"] and (found, host)
+    found, host = eventually(look, explain=lambda: ask("status").stdout)
+    assert abs(host["clock_ahead_seconds"] - off) < 5 and (host["code"], host["trouble"]) == ("clock_off", "unusual") and len(host["gpus"]) == 2, host
+    assert host["note"].startswith("its clock is ") and host["note"].endswith("behind the database's" if off < 0 else "ahead of the database's")
+    assert found["clocks_off"] == 1 and {h["host"] for h in found["hosts"] if h["clock_ahead_seconds"]} == {"off"}  # those of an older whirr are not known
+    # Its processes are of its last minute, and its findings are those of now.
+    eventually(lambda: [p for p in json.loads(ask("ps", "--all", "--json").stdout)["processes"] if p["host"] == "off"])
+    assert any(g["code"] for g in host["gpus"])
+    # It ends: five minutes later it is silent, by the database's clock.
+    daemon.stop()
+    sql("UPDATE hosts SET last_seen_ms = last_seen_ms - 360000 WHERE name = 'off'; UPDATE gpus SET last_seen_ms = 0 WHERE host_id = (SELECT id FROM hosts WHERE name = 'off'); "
+        "UPDATE retention SET alive_ms = alive_ms - 360000 WHERE ahead_ms NOT BETWEEN -60000 AND 60000")
+    assert [(h["trouble"], h["clock_ahead_seconds"]) for h in json.loads(ask("status", "--json").stdout)["hosts"] if h["host"] == "off"] == [("silent", None)]
 
 
 def test_an_empty_database(ask):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a fleet says of hosts that are not there, not whole, or not who they seem to be."""
+import glob
 import json
 import signal
 import sqlite3
@@ -12,6 +13,7 @@ from isolation import WHIRR, environment
 from tsdb import Prometheus, VictoriaMetrics
 from waiting import PATIENCE, eventually
 
+CLOCK = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1") + glob.glob("/usr/lib*/faketime/libfaketimeMT.so.1")), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not Prometheus.installed(), reason="no prometheus (tools/deps test)")]
 
 
@@ -126,6 +128,43 @@ def test_a_host_that_lived_for_an_hour_yesterday_is_silent_since_then_and_one_of
         database.stop()
 
 
+def test_a_clock_that_is_off_is_neither_silence_nor_missing_gpus(ask, tmp_path):
+    """Of a scraped host the scrape has the right time, of a pushing one its receiver had."""
+    samples = Samples().host("right").host("slow").host("fast")
+    for host, off in (("right", -29), ("slow", -600), ("fast", 45)):
+        samples.add("whirr_time_seconds", f"{samples.now + off:.3f}", host=host, instance=host)
+    for host, ahead in (("late", -7200), ("dead", -60)):
+        for ago in (7260, 7200):
+            samples.add("whirr_build_info", 1, ago, host=host, instance=host, version="1")
+            samples.add("whirr_push_clock_ahead_seconds", ahead, ago, host=host, instance=host, target="central")
+    database = filled(tmp_path, samples)
+    try:
+        found, hosts = status(ask, database.url, config='[fleet]\nexpect = ["late=8"]\n')
+        assert {n: h["clock_ahead_seconds"] for n, h in hosts.items()} == {"right": None, "slow": -600, "fast": 45, "late": -7200, "dead": None}
+        assert {n: (h["code"], h["trouble"], h["note"]) for n, h in hosts.items() if h["clock_ahead_seconds"]} == {
+            "slow": ("clock_off", "unusual", "its clock is 10m behind the database's"), "fast": ("clock_off", "unusual", "its clock is 45s ahead of the database's"),
+            "late": ("clock_off", "unusual", "its clock is 2h behind the database's: its readings are stored at the wrong time")}
+        assert hosts["dead"]["trouble"] == "silent" and found["hosts_not_answering"] == 1 and found["clocks_off"] == 3 and found["gpus_missing"] == 0
+        assert found["answer"].endswith(": 1 host not answering (dead), 3 hosts with a wrong clock"), found["answer"]
+        assert "slow: its clock is 10m behind the database's" in ask("why", "--fleet", database.url).stdout
+    finally:
+        database.stop()
+
+
+@pytest.mark.skipif(not CLOCK, reason="no libfaketime (Debian: faketime)")
+def test_hosts_ten_minutes_behind_say_so_scraped_and_pushing(start, ask, tmp_path):
+    behind = {"LD_PRELOAD": CLOCK, "FAKETIME": "-600s", "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+    scraped = start("--interval", "0.5", "--config", push_settings(tmp_path, "scraped", "http://127.0.0.1:1/"), source="sim:gpus=1", **behind)
+    database = Prometheus(tmp_path / "db", [f"127.0.0.1:{scraped.port}"]).start()
+    try:
+        start("--interval", "0.5", "--config", push_settings(tmp_path, "pushing", database.url + database.write), source="sim:gpus=1", **behind)
+        hosts = eventually(lambda: (h := status(ask, database.url)[1]) and {n for n in h if h[n]["code"] == "clock_off"} == {"scraped", "pushing"} and h,
+                           explain=lambda: [(h["host"], h["note"]) for h in status(ask, database.url)[0]["hosts"]])
+        assert all(-605 < hosts[n]["clock_ahead_seconds"] < -595 and hosts[n]["trouble"] == "unusual" for n in hosts), hosts
+    finally:
+        database.stop()
+
+
 def test_what_is_expected_and_missing_is_named(ask, tmp_path):
     samples = Samples().host("gpu001").host("gpu002", skip=(3, 7)).host("odd", 4)
     samples.add("whirr_build_info", 1, host="gpu003", instance="gpu003", version="1")  # there, without a GPU
@@ -154,16 +193,18 @@ def test_one_host_under_two_jobs_is_one_and_two_hosts_of_one_name_are_two(ask, t
     samples = Samples().host("twice", instance="10.0.0.1:9447", job="whirr").host("twice", job="pushed")
     samples.host("clash", 2, uuid="a", instance="10.0.0.2:9447").host("clash", 2, uuid="b", instance="10.0.0.3:9447")
     samples.host("merged", 2, uuid="c").host("merged", 2, uuid="d", job="other")  # two that push under one name: whose GPU is whose can't be known
+    samples.host("strange", 1, uuid="x\u202ey")  # what would turn a line around is not shown, and its GPU is one all the same
     database = filled(tmp_path, samples)
     try:
         found, hosts = status(ask, database.url)
         assert len(hosts["twice"]["gpus"]) == 8 and hosts["twice"]["power_watts"] == 800, hosts["twice"]
-        assert set(hosts) == {"twice", "merged", "clash (10.0.0.2:9447)", "clash (10.0.0.3:9447)"} and found["gpu_count"] == 8 + 4 + 4
-        for host in set(hosts) - {"twice"}:
+        assert set(hosts) == {"twice", "merged", "clash (10.0.0.2:9447)", "clash (10.0.0.3:9447)", "strange"} and found["gpu_count"] == 8 + 4 + 4 + 1
+        assert hosts["strange"]["power_watts"] == 100 and hosts["strange"]["gpus"][0]["uuid"] == "GPU-x?y-0", hosts["strange"]
+        for host in set(hosts) - {"twice", "strange"}:
             assert hosts[host]["code"] == "name_shared" and hosts[host]["trouble"] == "unusual", hosts[host]
         assert hosts["merged"]["note"] == "two hosts are called merged: GPU 0 is GPU-c-0 and GPU-d-0" and len(hosts["merged"]["gpus"]) == 4
         users = json.loads(ask("ps", "--fleet", database.url, "--by", "user", "--json").stdout)["users"]
-        assert users == [{"user": "alice", "memory_mb": 16 * 1024, "utilization_percent": None, "power_watts": 16 * 90}], users
+        assert users == [{"user": "alice", "memory_mb": 17 * 1024, "utilization_percent": None, "power_watts": 17 * 90}], users
         by_host = {h["host"]: h["memory_mb"] for h in json.loads(ask("ps", "--fleet", database.url, "--by", "host", "--json").stdout)["hosts"]}
         assert by_host["twice"] == 8 * 1024 and by_host["merged"] == 4 * 1024, by_host
     finally:

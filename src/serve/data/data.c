@@ -18,7 +18,7 @@
 #include "serve/data/page.h"
 #include "serve/data/part.h"
 
-enum { PERIODIC_BOX = 4, FRESH_BOX = 8 };
+enum { PERIODIC_BOX = 4, FRESH_BOX = 8, SERIES_MS = 5000 };
 
 static void drop_snapshot(void *item)
 {
@@ -166,7 +166,7 @@ static void write_processes(struct json_writer *j, const struct snapshot *s)
 /* How long it took is itself among the series: what a scrape costs here. */
 static void write_prometheus(struct data *d, struct buf *out)
 {
-    struct mono start = clock_mono(&clock_system);
+    struct mono start = d->series_written = clock_mono(&clock_system);
     struct prometheus_extra extra = {.own_pid = getpid(), .options = d->metrics};
     const struct server_parts *parts = d->parts;
     AUTO_BUF struct buf text = BUF(JSON_BODY_MAX);
@@ -182,6 +182,9 @@ static void write_prometheus(struct data *d, struct buf *out)
     prometheus_head(&text, "whirr_metrics_duration_seconds", "gauge", "Time that it took to write these series");
     buf_text(&text, "whirr_metrics_duration_seconds");
     prometheus_value(&text, (double)(clock_mono(&clock_system).ns - start.ns) / NS_PER_S);
+    prometheus_head(&text, "whirr_time_seconds", "gauge", "The host's clock, to be compared with that of a scrape");
+    buf_text(&text, "whirr_time_seconds");
+    prometheus_value(&text, (double)clock_wall(&clock_system).ms / MS_PER_S);
     prometheus_add_labels(buf_view(&text), d->latest->host.name, d->metrics, out);
     out->failed |= text.failed;
 }
@@ -274,6 +277,10 @@ struct blob *data_body(struct data *d, enum body_kind kind)
     if (kind != BODY_PROMETHEUS &&
         kind != BODY_OPENMETRICS) /* a scrape takes what there is: it would keep everything awake for ever */
         engine_look(d->engine);
+    else if (mono_since_ms(clock_mono(&clock_system), d->series_written) >= SERIES_MS) { /* they have the time among them */
+        blob_unref(TAKE(d->bodies[BODY_PROMETHEUS]));
+        blob_unref(TAKE(d->bodies[BODY_OPENMETRICS]));
+    }
     if (!d->bodies[kind]) {
         AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
         write_body(d, kind, &out);

@@ -52,7 +52,8 @@ struct data {
     size_t idle_facts_count;
     struct why *why; /* about `latest`; made when asked for */
     struct blob *bodies[BODY_COUNT];
-    bool asked; /* a fresh sample is on its way */
+    struct mono series_written; /* when those of Prometheus were */
+    bool asked;                 /* a fresh sample is on its way */
     bool has_sample;
     bool fleet;                               /* the dashboard links to all hosts */
     const struct server_parts *parts;         /* whose series are among the metrics; NULL: none */

@@ -24,6 +24,7 @@ static const struct migration migrations[] = {
          "ALTER TABLE process_hours ADD COLUMN prompt_tokens @INT;"},
     {16, "ALTER TABLE process_minutes ADD COLUMN running_sum @INT;" /* requests that it was working on, and samples with any */
          "ALTER TABLE process_minutes ADD COLUMN running_samples @INT;"},
+    {17, "ALTER TABLE retention ADD COLUMN ahead_ms @INT;"}, /* its clock against the server's, when it last wrote */
     {0, NULL},
 };
 

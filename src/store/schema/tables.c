@@ -19,10 +19,11 @@ static const char tables[] =
     /* The last thing that each run of the program wrote, where writing may have to be tried again. */
     "CREATE TABLE writers (host_id @INT NOT NULL, run @INT NOT NULL, last_number @INT NOT NULL, at_ms @INT NOT NULL,"
     " PRIMARY KEY (host_id, run)) @LOOSE;"
-    /* What each host wants kept, and what it knows of the time; see retention.c. alive_ms: when it last wrote here. */
+    /* What each host wants kept, and what it knows of the time; see retention.c. alive_ms: when it last wrote here, by the server's
+     * clock; ahead_ms: how far its own was ahead of that. */
     "CREATE TABLE retention (host_id @KEY, raw_ms @INT NOT NULL, minute_ms @INT NOT NULL, hour_ms @INT NOT NULL,"
     " process_ms @INT NOT NULL, event_ms @INT NOT NULL, now_ms @INT NOT NULL, believed_ms @INT NOT NULL, claim_ms @INT NOT NULL,"
-    " held_ms @INT NOT NULL, alive_ms @INT NOT NULL);"
+    " held_ms @INT NOT NULL, alive_ms @INT NOT NULL, ahead_ms @INT);"
     /* identity: the UUID, else the PCI address and the name. */
     "CREATE TABLE gpus (id @AUTO, host_id @INT NOT NULL, identity TEXT NOT NULL, uuid TEXT, pci_address TEXT, name TEXT,"
     " vendor TEXT, simulated @INT NOT NULL, gpu_index @INT, first_seen_ms @INT, last_seen_ms @INT, UNIQUE (host_id, identity));"

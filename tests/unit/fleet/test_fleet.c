@@ -220,6 +220,7 @@ static void a_divided_gpu_has_the_room_of_its_instances(void **state)
                                 .up = true,
                                 .free_bytes = reading_ok(70 * gib),
                                 .divided = true,
+                                .first_instance = 1,
                                 .instance_free_bytes = reading_ok(9 * gib)},
                                {.host = "b",
                                 .gpu = "0",
@@ -227,7 +228,9 @@ static void a_divided_gpu_has_the_room_of_its_instances(void **state)
                                 .free_bytes = reading_ok(70 * gib),
                                 .divided = true,
                                 .instance_most_bytes = reading_ok(10 * gib)}};
-    struct fleet f = {.gpus = gpus, .gpu_count = 2};
+    struct fleet_instance instances[] = {{.uuid = "MIG-1", .profile = "1g.10gb", .free_bytes = reading_ok(9 * gib), .next = 2},
+                                         {.uuid = "MIG-2", .profile = "1g.10gb", .free_bytes = reading_ok(5 * gib)}};
+    struct fleet f = {.gpus = gpus, .gpu_count = 2, .instances = instances, .instance_count = 2};
     const struct page page = {.width = 80};
     static const struct {
         int64_t gib;
@@ -237,7 +240,8 @@ static void a_divided_gpu_has_the_room_of_its_instances(void **state)
         {20, 2, "\"fits\":false", "20.0 GiB fits nowhere; an instance of GPU 0 of a has the most free memory: 9.0 GiB\n"},
         {10, 2, "\"fits\":null", "Unknown: the free memory of 1 GPU isn't known"},
         {9, 1, "\"fits\":true", "9.0 GiB fits on 1 GPU:"},
-        {9, 1, "\"memory_free_mb\":9216", "(in a MIG instance)"}};
+        {9, 1, "\"memory_free_mb\":9216", "MIG 1g.10gb"},
+        {5, 1, "\"uuid\":\"MIG-2\"", "5.0 GiB fits on 2 GPUs:"}};
     for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
         AUTO_BUF struct buf json = BUF(4096), text = BUF(4096);
         struct json_writer j = JSON_WRITER(&json);
