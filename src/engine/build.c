@@ -4,6 +4,9 @@
 #include "engine/internal.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 
 static void add_event(struct snapshot *s, const struct event *e)
 {
@@ -106,6 +109,41 @@ static void fill_gpus(struct gpu *gpus, const struct roster *roster, struct slot
     }
 }
 
+/* What the source that has the GPU was not told of a process. */
+static void complete_process(struct process *p, const struct process *from)
+{
+    static const enum process_metric of_gpu[] = {PROCESS_METRIC_mem_bytes, PROCESS_METRIC_util_permille,
+                                                 PROCESS_METRIC_encoder_permille, PROCESS_METRIC_decoder_permille};
+    for (size_t i = 0; i < ARRAY_LEN(of_gpu); i++)
+        if (p->metric[of_gpu[i]].state != READING_OK && from->metric[of_gpu[i]].state == READING_OK)
+            p->metric[of_gpu[i]] = from->metric[of_gpu[i]];
+}
+
+static void complete_gpu(struct gpu *gpu, const struct gpu *from)
+{
+    for (size_t i = 0; i < from->process_count; i++) {
+        struct process *p = gpu_find_process(gpu, from->processes[i].pid);
+        if (p)
+            complete_process(p, &from->processes[i]);
+        else if ((p = gpu_add_process(gpu, from->processes[i].pid)))
+            process_copy(p, &from->processes[i]);
+    }
+    if (from->processes_state == READING_OK)
+        gpu->processes_state = READING_OK;
+}
+
+/* A GPU that two sources read is the first one's. */
+static void complete_gpus(struct snapshot *s, const struct roster *roster, const struct slot *slot, size_t which)
+{
+    for (size_t g = 0; slot->ops->completes && slot->result && g < slot->result->gpu_count; g++) {
+        const struct gpu *from = &slot->result->gpus[g];
+        for (size_t i = 0; i < roster->count; i++)
+            if (roster->entries[i].present && roster->entries[i].slot != which && s->gpus[i].state == GPU_OK &&
+                from->id.pci_address[0] && strcmp(from->id.pci_address, roster->entries[i].id.pci_address) == 0)
+                complete_gpu(&s->gpus[i], from);
+    }
+}
+
 struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, struct roster *accelerators,
                                 bool first, struct wall at)
 {
@@ -123,6 +161,8 @@ struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct ro
     s->taken_at = at;
     fill_gpus(s->gpus, roster, slots);
     fill_gpus(s->accelerators, accelerators, slots);
+    for (size_t i = 0; i < slot_count; i++)
+        complete_gpus(s, roster, &slots[i], i);
     for (size_t i = 0; i < roster->count; i++)
         note_loss(s, &roster->entries[i], &s->gpus[i]);
     for (size_t i = 0; i < slot_count; i++)

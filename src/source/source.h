@@ -25,6 +25,7 @@ struct source_ops {
     bool simulated;         /* every GPU of it is labelled as simulated */
     bool recorded;          /* its GPUs are of another moment and often of another host: nothing around them is read here */
     bool reads_files;       /* only the kernel's files: their copy in a bundle shows the same GPUs again */
+    bool completes;         /* knows of processes what another source that reads the same GPU may not be told: that is filled in */
     bool names_driver;      /* the one whose start and failures are those of the driver, see struct source_status */
 
     /* Optional: are the parameters right? Asked before anything is opened, so that a typing error is told at once. */
@@ -91,4 +92,4 @@ const struct source_ops *source_of_spec(const char *spec, const char **ret_param
 
 /* Each in a directory of its name; what it reads is told in its main file. */
 extern const struct source_ops accel_source, amdgpu_source, drm_source, intel_source, nvidia_smi_source, nvml_source,
-    rocm_smi_source, tegra_source;
+    rocm_smi_source, tegra_source, wddm_source, iokit_source;

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The iokit source: GPUs of a Mac by the statistics that their drivers keep in the registry of IOKit ("PerformanceStatistics" of an
+ * IOAccelerator), which need no privileges. What a process uses is not among them, nor are power and, on Apple's chips, heat.
+ *
+ * Names of statistics are those that public monitors of macOS read; this source has not been run on a real Mac yet.
+ */
+#include "source/iokit/iokit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "host/machine.h"
+#include "source/iokit/property.h"
+
+enum { ACCELERATORS_MAX = 16 };
+
+struct accelerator {
+    bool present;
+    unsigned entry; /* held while present */
+    uint64_t id;    /* of the entry, until the next start */
+    struct gpu_id gpu;
+    bool shares_memory;
+    struct reading cores, dedicated_bytes;
+};
+
+struct iokit {
+    struct source source;
+    const struct env *env;
+    struct iokit_calls calls;
+    size_t count;
+    struct accelerator list[ACCELERATORS_MAX];
+    bool changed;
+};
+
+static void forget(struct iokit *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->list[i].present)
+            s->calls.release_entry(s->list[i].entry);
+        s->list[i].present = false;
+    }
+}
+
+static void iokit_close(struct source *source)
+{
+    struct iokit *s = (struct iokit *)source;
+    if (!s)
+        return;
+    forget(s);
+    free(s);
+}
+
+static int iokit_check(const char *params, struct error *err)
+{
+    return params[0] ? error_set(err, -EINVAL, "the iokit source takes no parameters") : 0;
+}
+
+static const char *vendor_of(struct reading id)
+{
+    switch (reading_or(id, 0)) {
+    case 0x106b: return "apple";
+    case 0x1002: return "amd";
+    case 0x8086: return "intel";
+    case 0x10de: return "nvidia";
+    default: return "";
+    }
+}
+
+static void describe(const struct iokit_calls *c, struct accelerator *a)
+{
+    iokit_text_around(c, a->entry, "model", a->gpu.name, sizeof a->gpu.name);
+    const char *vendor = vendor_of(iokit_number_around(c, a->entry, "vendor-id"));
+    if (!vendor[0] && strncmp(a->gpu.name, "Apple ", strlen("Apple ")) == 0)
+        vendor = "apple";
+    str_copy(a->gpu.vendor, sizeof a->gpu.vendor, str_from(vendor));
+    a->cores = iokit_number_around(c, a->entry, "gpu-core-count");
+    struct reading mib = iokit_number_around(c, a->entry, "VRAM,totalMB");
+    bool dedicated = mib.state == READING_OK && mib.value > 0 && mib.value < INT64_MAX / MIB_BYTES;
+    a->dedicated_bytes = dedicated ? reading_ok(mib.value * MIB_BYTES) : reading_absent(READING_UNSUPPORTED);
+    /* Apple's and Intel's have none of their own, whatever an old driver says. */
+    a->shares_memory = !dedicated || strcmp(vendor, "apple") == 0 || strcmp(vendor, "intel") == 0;
+}
+
+static void take(struct iokit *s, unsigned entry)
+{
+    struct accelerator found = {.present = true, .entry = entry};
+    size_t place = 0;
+    bool known = s->calls.entry_id(entry, &found.id) == 0;
+    while (place < s->count && s->list[place].id != found.id)
+        place++;
+    if (!known || place == ACCELERATORS_MAX || (place < s->count && s->list[place].present)) {
+        s->calls.release_entry(entry);
+        return;
+    }
+    describe(&s->calls, &found);
+    s->list[place] = found;
+    s->count = MAX_OF(s->count, place + 1);
+}
+
+static int look(struct iokit *s)
+{
+    enum { ENTRIES_MOST = 256 };
+    static const char *const classes[] = {"IOAccelerator", "AGXAccelerator"};
+    size_t found = 0;
+    forget(s);
+    for (size_t i = 0; i < ARRAY_LEN(classes) && found == 0; i++) {
+        unsigned iterator = 0, entry;
+        cf_ref matching = s->calls.matching(classes[i]);
+        if (!matching || s->calls.services(0, matching, &iterator) != 0 || !iterator)
+            continue;
+        for (; found < ENTRIES_MOST && (entry = s->calls.next(iterator)); found++)
+            take(s, entry);
+        s->calls.release_entry(iterator);
+    }
+    return (int)s->count;
+}
+
+int iokit_open_with(const struct env *env, const struct iokit_calls *calls, struct source **ret, struct error *err)
+{
+    struct iokit *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, -ENOMEM, "out of memory");
+    s->source.ops = &iokit_source;
+    s->env = env;
+    s->calls = *calls;
+    if (look(s) == 0) {
+        iokit_close(&s->source);
+        return error_set(err, -ENODEV, "no GPU in the registry of IOKit");
+    }
+    *ret = &s->source;
+    return 0;
+}
+
+static int iokit_open(const struct env *env, const char *params, struct source **ret, struct error *err)
+{
+    struct iokit_calls calls;
+    int rc = iokit_check(params, err);
+    if (rc == 0)
+        rc = iokit_calls_load(env, &calls, err);
+    return rc < 0 ? rc : iokit_open_with(env, &calls, ret, err);
+}
+
+static int iokit_list(struct source *source, struct gpu_id *ids, size_t max)
+{
+    struct iokit *s = (struct iokit *)source;
+    size_t count = MIN_OF((size_t)look(s), max);
+    s->changed = false;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = s->list[i].gpu;
+    return (int)count;
+}
+
+/* A number that changes with the GPUs that are there: external ones come and go. */
+static uint64_t signature(const struct iokit *s)
+{
+    uint64_t sum = s->count;
+    for (size_t i = 0; i < s->count; i++)
+        sum = sum * 31 + (s->list[i].present ? s->list[i].id + 1 : 0);
+    return sum;
+}
+
+static int iokit_refresh(struct source *source, unsigned groups, struct error *err)
+{
+    (void)err;
+    struct iokit *s = (struct iokit *)source;
+    uint64_t before = signature(s);
+    if (groups & GROUP_SLOW)
+        look(s);
+    s->changed |= before != signature(s);
+    return 0;
+}
+
+static struct reading scaled(struct reading r, int64_t factor)
+{
+    int64_t value;
+    if (r.state != READING_OK)
+        return r;
+    return __builtin_mul_overflow(r.value, factor, &value) ? reading_absent(READING_IMPLAUSIBLE) : reading_ok(value);
+}
+
+static struct reading utilization(const struct iokit_calls *c, cf_ref statistics)
+{
+    enum { PERMILLE = 10, CORE_PARTS_PER_PERMILLE = 10000 };
+    static const char *const percent[] = {"Device Utilization %", "GPU Activity(%)", "Device Utilization % at cur p-state", NULL};
+    struct reading found = iokit_first_number(c, statistics, percent);
+    if (found.state != READING_UNSUPPORTED)
+        return scaled(found, PERMILLE);
+    found = iokit_number(c, statistics, "GPU Core Utilization"); /* ten million are all of it */
+    return found.state == READING_OK ? reading_ok(found.value / CORE_PARTS_PER_PERMILLE) : found;
+}
+
+static void fill_memory(const struct iokit *s, const struct accelerator *a, cf_ref statistics, struct gpu *out)
+{
+    static const char *const shared[] = {"In use system memory", "inUseSysMemoryBytes", NULL};
+    static const char *const own[] = {"vramUsedBytes", "inUseVidMemoryBytes", "In use video memory", NULL};
+    struct host host = {0};
+    if (a->shares_memory)
+        machine_read_memory(s->env, &host);
+    out->mem_used_bytes = iokit_first_number(&s->calls, statistics, a->shares_memory ? shared : own);
+    out->mem_total_bytes = a->shares_memory ? host.mem_total_bytes : a->dedicated_bytes;
+    /* What others use of the host's memory is not free, either. */
+    int64_t used = reading_or(out->mem_used_bytes, -1), total = reading_or(out->mem_total_bytes, -1);
+    if (a->shares_memory)
+        out->mem_free_bytes = host.mem_available_bytes;
+    else if (used >= 0 && total >= 0)
+        out->mem_free_bytes = reading_ok(MAX_OF(total - used, (int64_t)0));
+    gpu_set_property(out, PROPERTY_memory_kind, a->shares_memory ? "shared" : "dedicated");
+}
+
+/* Of AMD's cards in Macs with an Intel chip; others have none of these. */
+static void fill_sensors(const struct iokit_calls *c, cf_ref statistics, struct gpu *out)
+{
+    enum { MILLI = 1000, PERMILLE = 10, KHZ_PER_MHZ = 1000 };
+    out->temp_mdegc = scaled(iokit_number(c, statistics, "Temperature(C)"), MILLI);
+    out->fan_permille = scaled(iokit_number(c, statistics, "Fan Speed(%)"), PERMILLE);
+    out->fan_rpm = iokit_number(c, statistics, "Fan Speed(RPM)");
+    out->power_mw = scaled(iokit_number(c, statistics, "Total Power(W)"), MILLI);
+    out->clock_graphics_khz = scaled(iokit_number(c, statistics, "Core Clock(MHz)"), KHZ_PER_MHZ);
+    out->clock_memory_khz = scaled(iokit_number(c, statistics, "Memory Clock(MHz)"), KHZ_PER_MHZ);
+}
+
+static void iokit_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
+{
+    struct iokit *s = (struct iokit *)source;
+    const struct accelerator *a = &s->list[gpu];
+    if (!a->present) {
+        gpu_mark_state(out, GPU_LOST, "it was removed");
+        return;
+    }
+    if (groups & GROUP_FAST) {
+        cf_ref statistics = iokit_dictionary(&s->calls, a->entry, "PerformanceStatistics");
+        out->util_permille = utilization(&s->calls, statistics);
+        fill_memory(s, a, statistics, out);
+        fill_sensors(&s->calls, statistics, out);
+        if (statistics)
+            s->calls.release(statistics);
+    }
+    if (groups & GROUP_PROCESS)
+        out->processes_state = READING_UNSUPPORTED;
+    if (groups & GROUP_STATIC)
+        out->compute_units = a->cores;
+}
+
+static bool iokit_changed(struct source *source)
+{
+    return ((struct iokit *)source)->changed;
+}
+
+static void iokit_describe(struct source *source, struct buf *out)
+{
+    struct iokit *s = (struct iokit *)source;
+    buf_printf(out, "not yet run on a real Mac: whirr doctor --bundle helps\n");
+    for (size_t i = 0; i < s->count; i++)
+        buf_printf(out, "%s, entry 0x%" PRIx64 "%s\n", s->list[i].gpu.name[0] ? s->list[i].gpu.name : "GPU without a name",
+                   s->list[i].id, s->list[i].present ? "" : ", gone");
+}
+
+const struct source_ops iokit_source = {
+    .name = "iokit",
+    .what = "GPUs of a Mac through IOKit",
+    .automatic = true,
+    .check = iokit_check,
+    .open = iokit_open,
+    .list = iokit_list,
+    .refresh = iokit_refresh,
+    .sample = iokit_sample,
+    .changed = iokit_changed,
+    .describe = iokit_describe,
+    .close = iokit_close,
+};
