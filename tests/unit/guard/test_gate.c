@@ -50,7 +50,11 @@ static void *serve_one(void *argument)
 static void *serve(void *argument)
 {
     struct upstream *u = argument;
-    for (int fd; (fd = accept(u->fd, NULL, NULL)) >= 0;) {
+    for (int fd; (fd = accept(u->fd, NULL, NULL)) >= 0 || errno == EMFILE;) {
+        if (fd < 0) { /* the test has taken all that were left, before this thread waited */
+            be_slow(10);
+            continue;
+        }
         struct visit *v = malloc(sizeof *v);
         *v = (struct visit){u, fd};
         u->visits++;
