@@ -41,9 +41,9 @@ struct cli {
 };
 
 /* Messages to stderr, with "whirr: " in front; they return the exit status. */
-int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
 /* `cli` may be NULL: no command is known yet. */
-int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 /* What err says, as wrong usage (-EINVAL) or as a failure. */
 int cli_error(const struct cli *cli, const struct error *err);
 

@@ -30,7 +30,7 @@ void buf_add(struct buf *b, const char *bytes, size_t len);
 void buf_str(struct buf *b, struct str s);
 void buf_text(struct buf *b, const char *text);
 void buf_char(struct buf *b, char c);
-void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 /* For a URL: everything but letters, digits and -._~ with percent signs. */
 void buf_percent(struct buf *b, const char *text);
 /* One cell of CSV (RFC 4180). `text`: what others may have chosen; a spreadsheet takes one that begins with = + - @ for a formula
@@ -38,10 +38,10 @@ void buf_percent(struct buf *b, const char *text);
 void buf_csv(struct buf *b, struct str cell, bool text);
 /* For Pango, Slack and the like, which take &, < and > for their own marks. */
 void buf_markup(struct buf *b, struct str text);
-void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(gnu_printf, 2, 0)));
 
 /* 0, or why it failed: -ENOMEM "out of memory", or -EFBIG with these words. */
-int buf_check(const struct buf *b, struct error *err, const char *too_long, ...) __attribute__((format(printf, 3, 4)));
+int buf_check(const struct buf *b, struct error *err, const char *too_long, ...) __attribute__((format(gnu_printf, 3, 4)));
 
 static inline struct str buf_view(const struct buf *b)
 {

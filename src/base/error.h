@@ -12,7 +12,7 @@ struct error {
 };
 
 /* Fills err (which may be NULL) and returns code, so that a caller can write `return error_set(...)`. */
-int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 
 /* Puts "context: " in front of what err already says; returns err's code. */
-int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int error_prefix(struct error *err, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));

@@ -24,7 +24,7 @@ extern const struct file_calls file_calls_system;
 void file_calls_replace(const struct file_calls *with);
 
 /* sysroot + path. -ENAMETOOLONG when it does not fit. */
-int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...) __attribute__((format(printf, 3, 4)));
+int env_path(const struct env *env, char out[PATH_SIZE], const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 
 /* Reads a whole small file into `text`, terminated; returns its length or -errno. A longer file is -EFBIG. */
 ssize_t file_read(const struct env *env, const char *path, char *text, size_t size);

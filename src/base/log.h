@@ -30,7 +30,7 @@ bool log_format_from_name(const char *name, enum log_format *ret);
 typedef void log_fn(void *user, enum log_level level, const char *message);
 /* One that writes to this log; `user` is not used. */
 log_fn log_plainly;
-void log_through(log_fn *say, void *user, enum log_level level, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void log_through(log_fn *say, void *user, enum log_level level, const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));
 
 /* A line that repeats is written a few times and then now and then, with how many were left out (left_out); not so those for
  * finding faults. */

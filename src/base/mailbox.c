@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The mailbox: mutex, condition, eventfd.
+ * The mailbox: mutex, condition, wake.
  */
 #include "base/mailbox.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/os/thread.h"
+#include "base/os/wake.h"
 
 struct mailbox {
     pthread_mutex_t lock;
@@ -16,7 +15,7 @@ struct mailbox {
     void (*drop)(void *item);
     size_t capacity, first, count;
     uint64_t dropped;
-    int fd;
+    struct wake wake;
     bool closed;
     void *items[];
 };
@@ -26,19 +25,14 @@ struct mailbox *mailbox_new(size_t capacity, void (*drop)(void *item))
     struct mailbox *m = calloc(1, sizeof *m + capacity * sizeof m->items[0]);
     if (!m)
         return NULL;
-    m->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (m->fd < 0) {
+    if (wake_open(&m->wake) < 0) {
         free(m);
         return NULL;
     }
     m->capacity = capacity;
     m->drop = drop;
     pthread_mutex_init(&m->lock, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&m->filled, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&m->filled);
     return m;
 }
 
@@ -59,7 +53,7 @@ void mailbox_free(struct mailbox *m)
         if (m->drop)
             m->drop(item);
     }
-    close(m->fd);
+    wake_close(&m->wake);
     pthread_cond_destroy(&m->filled);
     pthread_mutex_destroy(&m->lock);
     free(m);
@@ -70,7 +64,7 @@ static void append(struct mailbox *m, void *item)
     m->items[(m->first + m->count) % m->capacity] = item;
     m->count++;
     if (m->count == 1)
-        eventfd_write(m->fd, 1);
+        wake_set(&m->wake);
     pthread_cond_signal(&m->filled);
 }
 
@@ -104,22 +98,19 @@ bool mailbox_offer(struct mailbox *m, void *item)
 
 void *mailbox_take(struct mailbox *m, int64_t timeout_ms)
 {
-    int64_t until_ns = clock_mono(&clock_system).ns + timeout_ms * NS_PER_MS;
-    struct timespec until = {.tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S};
+    const struct mono until = {clock_mono(&clock_system).ns + timeout_ms * NS_PER_MS};
     void *item = NULL;
     pthread_mutex_lock(&m->lock);
     while (m->count == 0 && !m->closed && timeout_ms != 0) {
         if (timeout_ms < 0)
             pthread_cond_wait(&m->filled, &m->lock);
-        else if (pthread_cond_timedwait(&m->filled, &m->lock, &until) != 0)
+        else if (!condition_wait_until(&m->filled, &m->lock, until))
             break;
     }
     if (m->count) {
         item = take_first(m);
-        if (m->count == 0) {
-            eventfd_t ignored;
-            eventfd_read(m->fd, &ignored);
-        }
+        if (m->count == 0)
+            wake_clear(&m->wake);
     }
     pthread_mutex_unlock(&m->lock);
     return item;
@@ -141,9 +132,12 @@ bool mailbox_closed(struct mailbox *m)
     return closed;
 }
 
-int mailbox_fd(const struct mailbox *m)
+int mailbox_fd(struct mailbox *m)
 {
-    return m->fd;
+    pthread_mutex_lock(&m->lock);
+    int fd = wake_fd(&m->wake);
+    pthread_mutex_unlock(&m->lock);
+    return fd;
 }
 
 uint64_t mailbox_dropped(struct mailbox *m)

@@ -27,5 +27,5 @@ void *mailbox_take(struct mailbox *m, int64_t timeout_ms);
 void mailbox_close(struct mailbox *m);
 bool mailbox_closed(struct mailbox *m);
 
-int mailbox_fd(const struct mailbox *m); /* readable while something is inside */
+int mailbox_fd(struct mailbox *m); /* readable while something is inside */
 uint64_t mailbox_dropped(struct mailbox *m);

@@ -25,7 +25,7 @@ struct toml_reader {
 };
 
 /* Fills the error with the place of `at` (a pointer into the text) and returns -EINVAL. */
-int toml_fail(struct toml_reader *r, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int toml_fail(struct toml_reader *r, const char *at, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 int toml_out_of_memory(struct toml_reader *r);
 
 static inline bool toml_next_is(const struct toml_reader *r, char c)

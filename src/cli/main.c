@@ -2,17 +2,16 @@
  * The program's entry: finds the command, reads its options, sets up what all commands share, and runs it.
  */
 #include <errno.h>
-#include <langinfo.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/os/console.h"
 #include "cli/command.h"
 #include "cli/multi_host.h"
 #include "cli/show.h"
@@ -36,7 +35,7 @@ static void setup_page(struct cli *cli)
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
     const char *color = options_value(cli->options, "color", "auto");
     bool tty = isatty(STDOUT_FILENO), dumb = !term || !term[0] || strcmp(term, "dumb") == 0;
-    struct winsize size;
+    int columns_there = 0, rows = 0;
     int64_t number;
     cli->terminal = tty && !dumb;
     cli->page.utf8 = locale_is_utf8();
@@ -46,8 +45,8 @@ static void setup_page(struct cli *cli)
     if (options_has(cli->options, "no-color"))
         cli->page.color = false;
     cli->page.width = WIDTH_UNKNOWN;
-    if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        cli->page.width = size.ws_col;
+    if (tty && console_size(&columns_there, &rows) && columns_there > 0)
+        cli->page.width = columns_there;
     else if (columns && str_to_i64(str_from(columns), &number) && number >= 20 && number <= 10000)
         cli->page.width = (int)number;
     else

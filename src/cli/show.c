@@ -7,12 +7,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ask/tunnel.h"
 #include "base/json_writer.h"
+#include "base/os/console.h"
 #include "cli/fields.h"
 
 enum { WATCH_DEFAULT_MS = 2000 };
@@ -48,12 +48,12 @@ struct json_writer show_json(const struct cli *cli, struct buf *out)
 
 static void measure_terminal(struct cli *cli, int *rows)
 {
-    struct winsize size;
+    int columns = 0;
     *rows = 0;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-        cli->page.width = size.ws_col;
-        *rows = size.ws_row;
-    }
+    if (console_size(&columns, rows) && columns > 0)
+        cli->page.width = columns;
+    else
+        *rows = 0;
 }
 
 /* The frame with each line cleared to its end, drawn over the previous one; what does not fit on the screen is left out. */

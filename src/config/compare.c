@@ -7,7 +7,7 @@
 #include "config/schema.h"
 
 static void add_change(struct config_changes *changes, bool needs_restart, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(gnu_printf, 3, 4)));
 
 static void add_change(struct config_changes *changes, bool needs_restart, const char *format, ...)
 {

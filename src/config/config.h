@@ -168,7 +168,7 @@ void config_free(struct config *config);
 
 /* For those who judge what a setting means: adds a problem, and returns it (NULL: there are too many). */
 struct config_problem *config_problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin,
-                                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+                                          const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));
 /* Where a setting came from: config_origin_of(&config->alert[i].entry, "alert", "when"). */
 const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
 

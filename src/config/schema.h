@@ -90,7 +90,7 @@ bool setting_choice(const struct setting *setting, size_t i, struct str *word);
 
 /* Problems (load.c). */
 void problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((format(gnu_printf, 4, 5)));
 
 /* Profiles, required settings and what must fit together (check.c). `config` is complete but for group entries' inherited values
  * when profile_apply is called on a table. */

@@ -35,7 +35,7 @@ int privileges_drop(void);
 /* ---- What a service tells systemd: sd_notify without its library. ---- */
 
 /* "READY=1", "STATUS=...", "WATCHDOG=1", "STOPPING=1"; several lines at once are fine. Does nothing outside of systemd. */
-void sd_notify_send(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void sd_notify_send(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
 /* "RELOADING=1" with the time that Type=notify-reload wants. */
 void sd_notify_reloading(void);
 /* How often the watchdog wants to hear from us, in ms: half its limit. 0: there is none. */

@@ -15,7 +15,7 @@ struct patient {
 };
 
 static void found(struct patient *p, enum urgency urgency, const char *fix, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((format(gnu_printf, 4, 5)));
 static void found(struct patient *p, enum urgency urgency, const char *fix, const char *format, ...)
 {
     if (p->findings->count == DOCTOR_FINDINGS_MAX)

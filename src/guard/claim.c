@@ -138,7 +138,7 @@ bool claim_process_needs(const struct process *p)
 }
 
 static void set(struct claim *c, enum claim_verdict verdict, int gpu, int32_t pid, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+    __attribute__((format(gnu_printf, 5, 6)));
 
 static void set(struct claim *c, enum claim_verdict verdict, int gpu, int32_t pid, const char *format, ...)
 {

@@ -63,7 +63,7 @@ struct reply {
 void exchange_reply(struct exchange *x, const struct reply *r);
 /* {"error": {"code", "message"}} */
 void exchange_error(struct exchange *x, int status, const char *code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((format(gnu_printf, 4, 5)));
 /* The same with further fields. */
 void exchange_error_with(struct exchange *x, int status, const char *fields, const char *code, const char *message);
 /* A short answer made for this request alone. */

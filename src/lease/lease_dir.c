@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -459,27 +458,4 @@ int lease_dir_await(const struct lease_dir *d, const struct lease *listed)
     if (file.st_ino != listed->file)
         return 0;
     return flock(fd, LOCK_SH) == 0 ? 0 : -errno;
-}
-
-int lease_dir_watch(const struct lease_dir *d)
-{
-    AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (fd < 0 || inotify_add_watch(fd, d->path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE) < 0)
-        return -errno;
-    int watch = fd;
-    fd = -1;
-    return watch;
-}
-
-bool lease_dir_changed(int watch)
-{
-    _Alignas(struct inotify_event) char events[4096];
-    bool changed = false;
-    for (ssize_t len; (len = read(watch, events, sizeof events)) > 0;)
-        for (ssize_t at = 0; at < len;) {
-            const struct inotify_event *event = (const struct inotify_event *)(events + at);
-            changed |= (event->mask & IN_Q_OVERFLOW) || (event->len && str_ends(str_from(event->name), SUFFIX));
-            at += (ssize_t)(sizeof *event + event->len);
-        }
-    return changed;
 }

@@ -179,7 +179,7 @@ static bool has_reserved(const struct room_look *l, const struct capacity_gpu *g
 
 /* ---- words ---- */
 
-static void __attribute__((format(printf, 2, 3))) say(const struct room_look *l, const char *format, ...)
+static void __attribute__((format(gnu_printf, 2, 3))) say(const struct room_look *l, const char *format, ...)
 {
     va_list args;
     if (l->out->words[0])

@@ -81,4 +81,4 @@ bool mcp_answer(struct mcp_request *r, bool found, struct str body);
 /* It could not be found: the assistant reads why. */
 void mcp_fail(struct mcp_request *r, const char *why);
 /* The message itself is wrong. `data` is taken over; NULL: none. */
-void mcp_refuse(struct mcp_request *r, int code, json_t *data, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void mcp_refuse(struct mcp_request *r, int code, json_t *data, const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));

@@ -14,7 +14,7 @@ struct sentence {
     size_t len;
 };
 
-static void episode_words_add(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void episode_words_add(struct sentence *s, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 static void episode_words_add(struct sentence *s, const char *format, ...)
 {
     va_list args;

@@ -192,7 +192,7 @@ static int64_t zone_at(struct wall at)
 {
     time_t seconds = (time_t)(at.ms / MS_PER_S);
     struct tm tm = {0};
-    return localtime_r(&seconds, &tm) ? tm.tm_gmtoff * MS_PER_S : 0;
+    return localtime_r(&seconds, &tm) ? (int64_t)(timegm(&tm) - seconds) * MS_PER_S : 0;
 }
 
 static int usual_begin(struct usual_course *c, struct store *s, const struct store_gpu *gpu, size_t gpus, struct wall until,

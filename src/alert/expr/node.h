@@ -77,5 +77,5 @@ struct token {
 int expr_token(struct str text, size_t at, struct token *ret, struct expr_error *err);
 /* The place as a person counts, and the sentence. Returns -EINVAL. */
 int expr_fail(struct str text, size_t at, size_t len, struct expr_error *err, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+    __attribute__((format(gnu_printf, 5, 6)));
 bool glob_matches(struct str pattern, struct str text); /* '*' and '?', A and a are the same */

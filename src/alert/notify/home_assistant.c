@@ -36,7 +36,7 @@ void home_messages_done(struct home_messages *m)
 
 /* Begins a message; its payload is what is then written to `text`. Without memory it is left out, and the text fails. */
 static void home_assistant_begin(struct home_messages *m, bool retain, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(gnu_printf, 3, 4)));
 static void home_assistant_begin(struct home_messages *m, bool retain, const char *format, ...)
 {
     if (!ROOM_FOR_ONE(m->list, m->count, m->capacity, 32)) {

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "ask/history_source.h"
 #include "base/cleanup.h"
+#include "base/os/console.h"
 #include "cli/fields.h"
 #include "cli/history/show.h"
 #include "cli/show.h"
@@ -68,10 +68,10 @@ static int number_option(const struct cli *cli, const char *name, int64_t least,
 /* How many rows of the terminal a plot may take so that all fit; without one, a usual height. */
 static int height_for(const struct cli *cli, size_t plots)
 {
-    struct winsize size;
-    if (!cli->terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
+    int columns = 0, all = 0;
+    if (!cli->terminal || !console_size(&columns, &all) || all == 0)
         return HEIGHT_USUAL;
-    int rows = ((int)size.ws_row - 6) / (int)MAX_OF(plots, (size_t)1) - 3;
+    int rows = (all - 6) / (int)MAX_OF(plots, (size_t)1) - 3;
     return MIN_OF(MAX_OF((rows - 1) | 1, 5), (int)HEIGHT_MAX); /* odd: halves and quarters of the axis have rows of their own */
 }
 

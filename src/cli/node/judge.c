@@ -25,7 +25,7 @@ static const struct finding *forbidding(const struct snapshot *s, int gpu_index,
 }
 
 static void say_unfit(struct node_verdict *ret, const char *code, size_t bad, size_t all, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+    __attribute__((format(gnu_printf, 5, 6)));
 static void say_unfit(struct node_verdict *ret, const char *code, size_t bad, size_t all, const char *format, ...)
 {
     char text[NODE_MESSAGE_SIZE - 64], clean[sizeof text];

@@ -35,7 +35,7 @@ struct node_steps {
     size_t count;
     char list[NODE_STEPS_MAX][NODE_STEP_SIZE];
 };
-void node_step(struct node_steps *steps, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void node_step(struct node_steps *steps, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
 /* How a scheduler is told. */
 struct node_telling {

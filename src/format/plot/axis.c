@@ -171,6 +171,13 @@ static void plot_time(double at, double every, char text[PLOT_TIME_SIZE])
         strftime(text, PLOT_TIME_SIZE, "%H:%M:%S", &t);
 }
 
+/* How far local time is ahead of UTC then. */
+static double offset_of(const struct tm *local, time_t at)
+{
+    struct tm same = *local;
+    return difftime(timegm(&same), at);
+}
+
 /* The first multiple of `every` in local time at or behind `at`; of months, their first day. */
 static double next_tick(double at, double every)
 {
@@ -191,7 +198,7 @@ static double next_tick(double at, double every)
         struct tm first = {.tm_year = t.tm_year, .tm_mon = t.tm_mon, .tm_mday = t.tm_mday, .tm_isdst = -1};
         for (;;) {
             time_t day = mktime(&first);
-            long number = (long)(((double)day + (double)first.tm_gmtoff) / 86400);
+            long number = (long)(((double)day + offset_of(&first, day)) / 86400);
             if (day >= seconds && number % (long)(every / 86400) == 0)
                 return (double)day;
             first.tm_mday++;
@@ -199,7 +206,7 @@ static double next_tick(double at, double every)
             first.tm_hour = first.tm_min = first.tm_sec = 0;
         }
     }
-    double offset = (double)t.tm_gmtoff;
+    double offset = offset_of(&t, seconds);
     return ceil((at + offset) / every) * every - offset;
 }
 

@@ -207,7 +207,7 @@ void page_wrap(struct buf *out, const struct page *page, enum ink ink, const cha
     buf_char(out, '\n');
 }
 
-static void page_add(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void page_add(char *text, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
 /* Behind a comma, where there is something before it. */
 static void page_add(char *text, const char *format, ...)

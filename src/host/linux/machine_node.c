@@ -12,7 +12,7 @@
 
 /* The line of a small file, trimmed; false: there is none. */
 static bool node_line(const struct env *env, char *text, size_t size, struct str *ret, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+    __attribute__((format(gnu_printf, 5, 6)));
 static bool node_line(const struct env *env, char *text, size_t size, struct str *ret, const char *format, ...)
 {
     char path[PATH_SIZE];

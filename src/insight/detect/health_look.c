@@ -17,8 +17,8 @@ static void clear(struct health_look *l)
 }
 
 /* The first that is present stays: checks look for the worst first. */
-__attribute__((format(printf, 5, 6))) static void present(struct health_look *l, enum health_state state, enum health_advice advice,
-                                                          int64_t hold_ms, const char *format, ...)
+__attribute__((format(gnu_printf, 5, 6))) static void present(struct health_look *l, enum health_state state,
+                                                              enum health_advice advice, int64_t hold_ms, const char *format, ...)
 {
     if (l->look == LOOK_PRESENT)
         return;

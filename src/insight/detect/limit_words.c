@@ -151,7 +151,7 @@ struct evidence_lines {
     char (*lines)[WHY_LINE_SIZE];
 };
 
-__attribute__((format(printf, 2, 3))) static void line(struct evidence_lines *l, const char *format, ...)
+__attribute__((format(gnu_printf, 2, 3))) static void line(struct evidence_lines *l, const char *format, ...)
 {
     va_list args;
     if (l->count == WHY_EVIDENCE_MAX)

@@ -9,7 +9,7 @@
 #include "insight/detect/job.h"
 #include "insight/explain/answer.h"
 
-static void job_evidence(struct why_cause *cause, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void job_evidence(struct why_cause *cause, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
 static void job_evidence(struct why_cause *cause, const char *format, ...)
 {

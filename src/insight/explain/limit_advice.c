@@ -19,7 +19,7 @@ struct advice {
     char (*lines)[WHY_LINE_SIZE];
 };
 
-__attribute__((format(printf, 2, 3))) static void advise(struct advice *a, const char *format, ...)
+__attribute__((format(gnu_printf, 2, 3))) static void advise(struct advice *a, const char *format, ...)
 {
     va_list args;
     if (a->count == LIMIT_ADVICE_MAX)

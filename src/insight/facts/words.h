@@ -19,7 +19,7 @@ struct text {
 #define TEXT(array) ((struct text){.at = (array), .size = sizeof(array)})
 
 /* False: it did not fit, and nothing was added. Leaves room for a full stop. */
-bool text_append(struct text *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool text_append(struct text *s, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 void text_stop(struct text *s); /* the full stop */
 
 enum { NAME_WORDS = 160, SHORT_WORDS = 48 };

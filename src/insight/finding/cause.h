@@ -22,11 +22,11 @@ struct cause_draft {
 
 void cause_begin(struct cause_draft *d, struct why_part *part, enum finding_code code, double most);
 void cause_process(struct cause_draft *d, const struct process *p);
-void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void support(struct cause_draft *d, double weight, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 /* format may be NULL: a doubt without a line */
-void doubt(struct cause_draft *d, double factor, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void doubt(struct cause_draft *d, double factor, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 /* The sentence, and into the ranked list: the weakest falls out when it is full. */
-void cause_end(struct cause_draft *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cause_end(struct cause_draft *d, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
 const struct why_cause *find_cause(const struct why_part *part, enum finding_code code);
 double best_confidence(const struct why_part *part);

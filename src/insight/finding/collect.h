@@ -18,7 +18,7 @@ int collection_init(struct collection *c, const struct snapshot *now);
 
 /* `gpu` may be NULL: the host. `format` is the headline. */
 void collect(struct collection *c, const struct gpu *gpu, enum finding_code code, enum severity severity, double confidence,
-             int32_t pid, const char *format, ...) __attribute__((format(printf, 7, 8)));
+             int32_t pid, const char *format, ...) __attribute__((format(gnu_printf, 7, 8)));
 
 /* The same from whole sentences: "The fan has stopped." becomes "GPU 1: the fan has stopped". `found` has the rest. */
 void collect_sentence(struct collection *c, const struct gpu *gpu, int gpu_index, struct finding found, const char *text);

@@ -64,4 +64,4 @@ void forecast_judge_store(const struct forecast_memory *m, struct forecast_store
 
 /* Sets verdict and reason. */
 void forecast_explain(struct forecast_when *when, enum forecast_verdict verdict, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(gnu_printf, 3, 4)));

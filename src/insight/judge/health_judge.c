@@ -34,7 +34,7 @@ static struct health_finding *add_finding(struct health_verdict *v, const struct
     return &v->findings[at];
 }
 
-__attribute__((format(printf, 2, 3))) static void set_reason(struct health_finding *finding, const char *format, ...)
+__attribute__((format(gnu_printf, 2, 3))) static void set_reason(struct health_finding *finding, const char *format, ...)
 {
     if (!finding)
         return;

@@ -210,7 +210,7 @@ static long utc_offset_minutes(struct wall at)
 {
     time_t seconds = (time_t)(at.ms / MS_PER_S);
     struct tm tm = {0};
-    return localtime_r(&seconds, &tm) ? tm.tm_gmtoff / 60 : 0;
+    return localtime_r(&seconds, &tm) ? (long)(timegm(&tm) - seconds) / 60 : 0;
 }
 
 /* All that the first screen shows, but for the last hour, which the history has to be asked for. */

@@ -4,15 +4,13 @@
 #include "source/nvml/library.h"
 
 #include <errno.h>
-#include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/library.h"
 #include "source/sysfs/places.h"
 
-enum { NAMES_MAX = 2, HUGE_PAGE = 2 << 20 };
+enum { NAMES_MAX = 2 };
 
 static const struct {
     size_t slot;
@@ -35,28 +33,10 @@ static void look_up(const struct nvml_library *lib, const char *name, void *to)
     (void)library_symbols(lib->handle, &(struct library_symbol){name, to, .optional = true}, 1, NULL);
 }
 
-/* Memory of the library that its file has no bytes for. */
-static int ask_for_huge_pages(struct dl_phdr_info *object, size_t size, void *library)
-{
-    const struct link_map *map = library;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    (void)size;
-    for (size_t i = 0; object->dlpi_addr == map->l_addr && i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-        uintptr_t from = (object->dlpi_addr + p->p_vaddr + p->p_filesz + page - 1) / page * page;
-        uintptr_t to = (object->dlpi_addr + p->p_vaddr + p->p_memsz) / page * page;
-        if (p->p_type == PT_LOAD && to >= from + HUGE_PAGE)
-            madvise((void *)from, to - from, MADV_HUGEPAGE); /* a kernel without them does what it did before */
-    }
-    return object->dlpi_addr == map->l_addr;
-}
-
 /* nvmlInit clears a table of 14 MB, in 3,400 page faults: of the time of one look a sixth. In huge pages they are some hundred. */
 static void start_faster(const struct nvml_library *lib)
 {
-    struct link_map *map = NULL;
-    if (dlinfo(lib->handle, RTLD_DI_LINKMAP, &map) == 0 && map)
-        dl_iterate_phdr(ask_for_huge_pages, map);
+    library_fill_faster(lib->handle);
 }
 
 int nvml_library_open(struct nvml_library *lib, const struct env *env, struct error *err)

@@ -18,7 +18,7 @@ struct attrs {
 };
 
 /* -ENAMETOOLONG, and an empty path in which nothing is found. */
-int attrs_init(struct attrs *a, const struct env *env, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int attrs_init(struct attrs *a, const struct env *env, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 
 /* The text of an attribute, cut at the first NUL (some captures and drivers pad) and trimmed; its length or -errno. */
 ssize_t attrs_text(struct attrs *a, const char *name, char *text, size_t size);

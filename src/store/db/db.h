@@ -88,7 +88,7 @@ static inline int db_exec(struct db *db, const char *sql, struct error *err)
     return db->ops->exec(db, sql, err);
 }
 /* A statement built from parts. */
-int db_execf(struct db *db, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int db_execf(struct db *db, struct error *err, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 
 int db_begin(struct db *db, struct error *err);
 int db_commit(struct db *db, struct error *err);

@@ -23,7 +23,7 @@ struct view {
 struct view *view_new(const struct schema *schema, const char *name); /* NULL: out of memory */
 void view_free(struct view **v);
 
-void view_add(struct view *v, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void view_add(struct view *v, const char *name, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 /* The time of a row for people: text in SQLite, a timestamp in PostgreSQL. */
 void view_add_time(struct view *v, const char *name, const char *milliseconds);
 /* SQLite makes views anew where they are not as they should be. PostgreSQL leaves alone what others have built upon the view. */

@@ -167,7 +167,7 @@ static void the_mount_of_a_path_is_the_nearest(void **state)
 
 enum { PID = 4242, START = 777 };
 
-static void put(struct sysroot *s, const char *text, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void put(struct sysroot *s, const char *text, const char *format, ...) __attribute__((format(gnu_printf, 3, 4)));
 static void put(struct sysroot *s, const char *text, const char *format, ...)
 {
     char path[256];

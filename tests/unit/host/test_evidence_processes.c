@@ -308,7 +308,7 @@ static void a_child_of_another_thread_is_found(void **state)
 /* ---- what holds it back ---- */
 
 static void write_in(const char *folder, const char *file, bool *fine, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((format(gnu_printf, 4, 5)));
 static void write_in(const char *folder, const char *file, bool *fine, const char *format, ...)
 {
     char path[256], text[128];

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Libraries that are loaded late: what only the loader of a system can do. The rest is in base/env.h.
+ */
+#pragma once
+
+/* Its large tables are filled at once by this program, which ends soon: asks for memory that is cheap to fill. */
+void library_fill_faster(void *library);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The environment in UTF-8, and where this program is. getenv() stands in for that of the C library, whose texts are in the code
+ * page of the system.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/os/place.h"
+#include "base/os/windows/internal.h"
+
+enum { VARIABLES_MAX = 1024, VARIABLE_SIZE = 32768 };
+
+static char **posix_environ;
+static pthread_once_t read_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
+
+/* What is changed later is left behind: others may hold it. */
+static char *variables[VARIABLES_MAX + 1];
+
+static void add_variable(const wchar_t *wide, size_t *count)
+{
+    static char text[VARIABLE_SIZE * 3];
+    if (*count < VARIABLES_MAX && wide[0] != L'=' && utf8_from(wide, text, sizeof text) && (variables[*count] = _strdup(text)))
+        ++*count;
+}
+
+static void read_variables(void)
+{
+    size_t count = 0;
+    wchar_t *block = GetEnvironmentStringsW();
+    for (const wchar_t *at = block; at && *at; at += wcslen(at) + 1)
+        add_variable(at, &count);
+    if (block)
+        FreeEnvironmentStringsW(block);
+    posix_environ = variables;
+}
+
+char **posix_variables(void)
+{
+    pthread_once(&read_once, read_variables);
+    return posix_environ;
+}
+
+/* Windows does not tell upper from lower case in names. */
+static size_t find_variable(const char *name)
+{
+    size_t len = strlen(name), i = 0;
+    for (posix_variables(); variables[i]; i++)
+        if (_strnicmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+            break;
+    return i;
+}
+
+char *getenv(const char *name)
+{
+    const char *found = variables[find_variable(name)];
+    return found ? (char *)found + strlen(name) + 1 : NULL;
+}
+
+int setenv(const char *name, const char *value, int overwrite)
+{
+    wchar_t wide_name[1024], *wide = malloc(VARIABLE_SIZE * sizeof *wide);
+    size_t size = strlen(name) + strlen(value) + 2;
+    char *text = malloc(size);
+    pthread_mutex_lock(&change);
+    size_t at = find_variable(name);
+    bool good = wide && text && at < VARIABLES_MAX && wide_from(name, wide_name, 1024) && wide_from(value, wide, VARIABLE_SIZE);
+    if (good && (overwrite || !variables[at])) {
+        snprintf(text, size, "%s=%s", name, value);
+        variables[at] = text;
+        text = NULL;
+        SetEnvironmentVariableW(wide_name, wide);
+    }
+    pthread_mutex_unlock(&change);
+    free(wide);
+    free(text);
+    return good ? 0 : (errno = ENOMEM, -1);
+}
+
+int unsetenv(const char *name)
+{
+    wchar_t wide_name[1024];
+    pthread_mutex_lock(&change);
+    for (size_t at = find_variable(name); variables[at]; at++)
+        variables[at] = variables[at + 1];
+    pthread_mutex_unlock(&change);
+    if (wide_from(name, wide_name, 1024))
+        SetEnvironmentVariableW(wide_name, NULL);
+    return 0;
+}
+
+/* ---- what programs of Windows have, and have not ---- */
+
+bool place_is_trusted(void)
+{
+    return true;
+}
+
+const char *env_gained(void)
+{
+    return NULL;
+}
+
+int env_handed_over(const char *name)
+{
+    (void)name;
+    return -1;
+}
+
+void place_fill(struct env *env)
+{
+    static char self[WIDE_PATH];
+    wchar_t wide[WIDE_PATH];
+    DWORD len = GetModuleFileNameW(NULL, wide, WIDE_PATH);
+    if (len == 0 || len == WIDE_PATH || !utf8_from(wide, self, sizeof self))
+        self[0] = '\0';
+    env->nvml_library = "nvml.dll";
+    env->cuda_library = "nvcuda.dll";
+    env->self_program = self;
+}

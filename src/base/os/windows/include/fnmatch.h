@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Patterns of names.
+ */
+#pragma once
+
+enum { FNM_NOMATCH = 1 };
+int fnmatch(const char *pattern, const char *name, int flags);

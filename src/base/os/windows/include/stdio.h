@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Files by UTF-8 names; renaming replaces what is there.
+ */
+#pragma once
+
+#include_next <stdio.h>
+#include <sys/types.h>
+
+ssize_t getline(char **line, size_t *size, FILE *from);
+int dprintf(int fd, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
+FILE *fmemopen(void *bytes, size_t size, const char *mode);
+
+/* Streams of one's own: there are none, NULL. */
+typedef struct {
+    ssize_t (*write)(void *user, const char *bytes, size_t size);
+} cookie_io_functions_t;
+FILE *fopencookie(void *user, const char *mode, cookie_io_functions_t functions);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Kinds of numbers.
+ */
+#pragma once
+
+#include_next <sys/types.h>
+
+typedef unsigned uid_t;
+typedef unsigned gid_t;

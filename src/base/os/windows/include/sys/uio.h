@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Pieces that are written together.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct iovec {
+    void *iov_base;
+    size_t iov_len;
+};

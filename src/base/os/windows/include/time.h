@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Clocks that POSIX names, and time zones.
+ */
+#pragma once
+
+#ifndef _POSIX_THREAD_SAFE_FUNCTIONS
+#define _POSIX_THREAD_SAFE_FUNCTIONS 200112L
+#endif
+#include <pthread_time.h>
+#include_next <time.h>
+
+/* The counter that CLOCK_MONOTONIC is made of goes on while the machine sleeps. */
+#define CLOCK_BOOTTIME CLOCK_MONOTONIC
+
+time_t timegm(struct tm *tm);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What programs ask of the system by POSIX names.
+ */
+#pragma once
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include_next <unistd.h>
+
+enum { _SC_PAGESIZE, _SC_NPROCESSORS_ONLN, _SC_NPROCESSORS_CONF, _SC_CLK_TCK, _SC_PHYS_PAGES, _SC_OPEN_MAX };
+#define STDIN_FILENO 0
+#define STDOUT_FILENO 1
+#define STDERR_FILENO 2
+
+/* One user: who runs the program. Rights are the system's business. */
+uid_t getuid(void);
+uid_t geteuid(void);
+gid_t getgid(void);
+gid_t getegid(void);
+pid_t getppid(void);
+long sysconf(int name);
+int posix_gethostname(char *name, size_t size);
+ssize_t pread(int fd, void *to, size_t size, off_t at);
+ssize_t pwrite(int fd, const void *from, size_t size, off_t at);
+ssize_t readlink(const char *path, char *target, size_t size);
+int symlink(const char *target, const char *path);
+int link(const char *path, const char *fresh);
+int fsync(int fd);
+int fdatasync(int fd);
+int fchown(int fd, uid_t user, gid_t group);
+int pipe2(int ends[2], int flags);
+#define gethostname posix_gethostname

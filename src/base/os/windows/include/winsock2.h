@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The system's sockets, without the names that its headers take from others.
+ */
+#pragma once
+
+#pragma push_macro("gethostname")
+#undef gethostname
+#include_next <winsock2.h>
+#pragma pop_macro("gethostname")
+#undef near
+#undef far
+#undef small
+#undef interface

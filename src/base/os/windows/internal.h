@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of this folder share: paths as Windows has them, and its errors as codes of POSIX.
+ */
+#pragma once
+
+#include <windows.h>
+#include <winsock2.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { WIDE_PATH = 4096 };
+
+/* UTF-8 to UTF-16. false: it does not fit, or is no UTF-8. */
+bool wide_from(const char *text, wchar_t *to, size_t size);
+/* The reverse. */
+bool utf8_from(const wchar_t *wide, char *to, size_t size);
+/* A path to open. false, and errno: it cannot be one, or is one of Linux: Wine would open those of its host. */
+bool wide_path(const char *path, wchar_t to[WIDE_PATH]);
+/* Sets errno; returns -1. */
+int fail_with(DWORD error);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Signals, as far as a console has them: Ctrl+C and the end of the session reach the handlers of SIGINT and SIGTERM, in a thread of
+ * the system's. signal() stands in for that of the C library.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "base/os/windows/internal.h"
+
+enum { SIGNALS_MAX = 32 };
+
+static void (*volatile handlers[SIGNALS_MAX])(int);
+
+static BOOL WINAPI on_event(DWORD event)
+{
+    int number = event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT ? SIGINT : SIGTERM;
+    void (*handler)(int) = handlers[number];
+    if (handler == SIG_DFL)
+        return FALSE; /* the system ends the program */
+    if (handler != SIG_IGN)
+        handler(number);
+    return TRUE;
+}
+
+void (*signal(int number, void (*handler)(int)))(int)
+{
+    if (number < 1 || number >= SIGNALS_MAX) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    void (*before)(int) = handlers[number];
+    handlers[number] = handler;
+    if (number == SIGINT || number == SIGTERM)
+        SetConsoleCtrlHandler(on_event, TRUE); /* once more changes nothing that matters: the first to say TRUE is the last asked */
+    return before;
+}
+
+int sigaction(int number, const struct sigaction *now, struct sigaction *before)
+{
+    if (number < 1 || number >= SIGNALS_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (before)
+        *before = (struct sigaction){.sa_handler = handlers[number]};
+    if (now)
+        signal(number, now->sa_handler);
+    return 0;
+}
+
+int sigemptyset(sigset_t *set)
+{
+    *set = 0;
+    return 0;
+}
+
+int sigfillset(sigset_t *set)
+{
+    *set = ~0U;
+    return 0;
+}
+
+int sigaddset(sigset_t *set, int number)
+{
+    *set |= 1U << number;
+    return 0;
+}
+
+int sigdelset(sigset_t *set, int number)
+{
+    *set &= ~(1U << number);
+    return 0;
+}
+
+int sigismember(const sigset_t *set, int number)
+{
+    return *set >> number & 1U;
+}
+
+/* No thread is interrupted here. */
+int posix_sigmask(int how, const sigset_t *now, sigset_t *before)
+{
+    (void)how;
+    (void)now;
+    if (before)
+        *before = 0;
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GNU's functions of strings that Windows lacks.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *memmem(const void *in, size_t in_len, const void *what, size_t what_len)
+{
+    const char *at = in;
+    if (what_len == 0)
+        return (void *)in;
+    for (; in_len >= what_len; at++, in_len--) {
+        const char *next = memchr(at, *(const unsigned char *)what, in_len - what_len + 1);
+        if (!next)
+            return NULL;
+        in_len -= (size_t)(next - at);
+        at = next;
+        if (memcmp(at, what, what_len) == 0)
+            return (void *)at;
+    }
+    return NULL;
+}
+
+void *memrchr(const void *in, int byte, size_t len)
+{
+    const unsigned char *bytes = in;
+    while (len--)
+        if (bytes[len] == (unsigned char)byte)
+            return (void *)(bytes + len);
+    return NULL;
+}
+
+void *mempcpy(void *to, const void *from, size_t len)
+{
+    return (char *)memcpy(to, from, len) + len;
+}
+
+char *strcasestr(const char *in, const char *what)
+{
+    size_t len = strlen(what);
+    for (; *in || !len; in++)
+        if (strncasecmp(in, what, len) == 0)
+            return (char *)in;
+    return NULL;
+}
+
+char *strchrnul(const char *in, int c)
+{
+    while (*in && *in != (char)c)
+        in++;
+    return (char *)in;
+}
+
+char *strndup(const char *text, size_t len)
+{
+    len = strnlen(text, len);
+    char *copy = malloc(len + 1);
+    if (copy) {
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+    }
+    return copy;
+}
+
+static size_t digits_at(const char *text)
+{
+    size_t len = 0;
+    while (isdigit((unsigned char)text[len]))
+        len++;
+    return len;
+}
+
+/* Numbers inside of names compare as numbers; one that begins with 0 as a fraction, as GNU has it. */
+int strverscmp(const char *a, const char *b)
+{
+    size_t same = 0;
+    while (a[same] && a[same] == b[same])
+        same++;
+    size_t start = same;
+    while (start > 0 && isdigit((unsigned char)a[start - 1]))
+        start--;
+    size_t in_a = digits_at(a + start), in_b = digits_at(b + start);
+    bool fraction = a[start] == '0' && (same > start || b[start] == '0') && (in_a > 1 || in_b > 1);
+    if (!fraction && in_a && in_b && in_a != in_b)
+        return in_a < in_b ? -1 : 1;
+    return (unsigned char)a[same] - (unsigned char)b[same];
+}
+
+/* ---- patterns ---- */
+
+static const char *match_set(const char *pattern, char c, bool *ret)
+{
+    bool negated = *pattern == '!' || *pattern == '^', found = false;
+    const char *p = pattern + negated;
+    for (bool first = true; *p && (first || *p != ']'); first = false, p++) {
+        char from = *p, to = from;
+        if (p[1] == '-' && p[2] && p[2] != ']') {
+            to = p[2];
+            p += 2;
+        }
+        found |= c >= from && c <= to;
+    }
+    *ret = found != negated;
+    return *p ? p + 1 : NULL;
+}
+
+int fnmatch(const char *pattern, const char *name, int flags)
+{
+    for (; *pattern; name++) {
+        bool fits = *name != '\0';
+        if (*pattern == '*') {
+            for (const char *rest = name;; rest++) {
+                if (fnmatch(pattern + 1, rest, flags) == 0)
+                    return 0;
+                if (!*rest)
+                    return FNM_NOMATCH;
+            }
+        }
+        const char *behind = *pattern == '[' ? match_set(pattern + 1, *name, &fits) : NULL;
+        if (!behind) {
+            pattern += *pattern == '\\' && pattern[1];
+            fits = *name && (*pattern == '?' || *pattern == *name);
+            behind = pattern + 1;
+        }
+        if (!fits)
+            return FNM_NOMATCH;
+        pattern = behind;
+    }
+    return *name ? FNM_NOMATCH : 0;
+}
+
+/* ---- errors ---- */
+
+/* In place of that of the C library, which has no words for sockets, and not those of other systems. */
+char *strerror(int code)
+{
+    static const struct {
+        int code;
+        const char *words;
+    } all[] = {
+        {0, "Success"},
+        {EPERM, "Operation not permitted"},
+        {ENOENT, "No such file or directory"},
+        {ESRCH, "No such process"},
+        {EINTR, "Interrupted system call"},
+        {EIO, "Input/output error"},
+        {ENXIO, "No such device or address"},
+        {E2BIG, "Argument list too long"},
+        {ENOEXEC, "Exec format error"},
+        {EBADF, "Bad file descriptor"},
+        {ECHILD, "No child processes"},
+        {EAGAIN, "Resource temporarily unavailable"},
+        {EWOULDBLOCK, "Resource temporarily unavailable"},
+        {ENOMEM, "Cannot allocate memory"},
+        {EACCES, "Permission denied"},
+        {EBUSY, "Device or resource busy"},
+        {EEXIST, "File exists"},
+        {EXDEV, "Invalid cross-device link"},
+        {ENODEV, "No such device"},
+        {ENOTDIR, "Not a directory"},
+        {EISDIR, "Is a directory"},
+        {EINVAL, "Invalid argument"},
+        {EMFILE, "Too many open files"},
+        {EFBIG, "File too large"},
+        {ENOSPC, "No space left on device"},
+        {ESPIPE, "Illegal seek"},
+        {EROFS, "Read-only file system"},
+        {EPIPE, "Broken pipe"},
+        {EDOM, "Numerical argument out of domain"},
+        {ERANGE, "Numerical result out of range"},
+        {ENAMETOOLONG, "File name too long"},
+        {ENOSYS, "Function not implemented"},
+        {ENOTEMPTY, "Directory not empty"},
+        {ELOOP, "Too many levels of symbolic links"},
+        {EADDRINUSE, "Address already in use"},
+        {EADDRNOTAVAIL, "Cannot assign requested address"},
+        {EAFNOSUPPORT, "Address family not supported by protocol"},
+        {EALREADY, "Operation already in progress"},
+        {EBADMSG, "Bad message"},
+        {ECANCELED, "Operation canceled"},
+        {ECONNABORTED, "Software caused connection abort"},
+        {ECONNREFUSED, "Connection refused"},
+        {ECONNRESET, "Connection reset by peer"},
+        {EHOSTUNREACH, "No route to host"},
+        {EINPROGRESS, "Operation now in progress"},
+        {EISCONN, "Transport endpoint is already connected"},
+        {EMSGSIZE, "Message too long"},
+        {ENETDOWN, "Network is down"},
+        {ENETUNREACH, "Network is unreachable"},
+        {ENODATA, "No data available"},
+        {ENOTCONN, "Transport endpoint is not connected"},
+        {ENOTSUP, "Operation not supported"},
+        {EOPNOTSUPP, "Operation not supported"},
+        {EOVERFLOW, "Value too large for defined data type"},
+        {EPROTO, "Protocol error"},
+        {ETIMEDOUT, "Connection timed out"},
+        {EUCLEAN, "Structure needs cleaning"},
+        {ESTALE, "Stale file handle"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].code == code)
+            return (char *)all[i].words;
+    return (char *)"Unknown error";
+}

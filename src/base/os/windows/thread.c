@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Waiting with the clock that winpthreads has for conditions: that of the wall. It is waited for in pieces, so that a clock that is
+ * set prolongs nothing by more than one.
+ */
+#include "base/os/thread.h"
+
+#include <time.h>
+
+enum { PIECE_MS = 1000 };
+
+void condition_init(pthread_cond_t *condition)
+{
+    pthread_cond_init(condition, NULL);
+}
+
+bool condition_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, struct mono until)
+{
+    for (;;) {
+        int64_t left = until.ns - clock_mono(&clock_system).ns;
+        if (left <= 0)
+            return false;
+        if (left > PIECE_MS * NS_PER_MS)
+            left = PIECE_MS * NS_PER_MS;
+        struct timespec at;
+        clock_gettime(CLOCK_REALTIME, &at);
+        int64_t ns = at.tv_nsec + left;
+        at.tv_sec += ns / NS_PER_S;
+        at.tv_nsec = (long)(ns % NS_PER_S);
+        if (pthread_cond_timedwait(condition, lock, &at) == 0)
+            return true;
+    }
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Commands and parts of them that a system lacks say so in one sentence: in the place of the files that are left out there.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/control/hold.h"
+#include "cli/guard/guard.h"
+#include "cli/multi_host.h"
+#include "cli/notify/person.h"
+
+static int not_here(struct cli *cli)
+{
+    return cli_fail("'whirr %s' is not on this system yet", cli->command->name);
+}
+
+#define NOT_HERE(word, which, said)         \
+    const struct command command_##word = { \
+        .name = #word, .group = which, .summary = said, .arguments_max = ARGUMENTS_MAX, .alone = true, .run = not_here}
+
+NOT_HERE(run, HELP_ACT, "Run a program on GPUs of its own (not on this system yet)");
+NOT_HERE(watch, HELP_EXPLAIN, "Run a program and report on it (not on this system yet)");
+
+int run_elsewhere(struct cli *cli)
+{
+    (void)cli;
+    return cli_fail("'--host' is not on this system yet");
+}
+
+bool person_is_there(void)
+{
+    return false;
+}
+
+bool person_line(const char *question, const char *fallback, char *to, size_t size)
+{
+    (void)question, (void)fallback, (void)to, (void)size;
+    return false;
+}
+
+bool person_secret(const char *question, char *to, size_t size)
+{
+    (void)question, (void)to, (void)size;
+    return false;
+}
+
+bool person_agrees(const char *question, bool fallback)
+{
+    (void)question;
+    return fallback;
+}
+
+int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)
+{
+    (void)g, (void)name, (void)ret;
+    return error_set(err, -ENOSYS, "whirr takes no workers off GPUs on this system yet");
+}
+
+void guard_socket_close(struct guard_socket *s)
+{
+    (void)s;
+}
+
+static int no_settings(void)
+{
+    return cli_fail("whirr doesn't change settings of GPUs on this system yet");
+}
+
+int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, const char *const *command, int64_t confirm_ms)
+{
+    (void)cli, (void)plan, (void)l, (void)command, (void)confirm_ms;
+    return no_settings();
+}
+
+int hold_there(struct cli *cli, int fd, const struct lease *l, const char *const *command)
+{
+    (void)cli, (void)fd, (void)l, (void)command;
+    return no_settings();
+}
+
+bool hold_confirmed(int64_t within_ms)
+{
+    (void)within_ms;
+    return false;
+}
+
+void hold_signals(sigset_t *set, sigset_t *before)
+{
+    (void)set, (void)before;
+}
+
+int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t *ret)
+{
+    (void)command, (void)mask, (void)out, (void)ret;
+    return -ENOSYS;
+}
+
+int hold_command(const char *const *command, void (*look)(void *user), void *user)
+{
+    (void)command, (void)look, (void)user;
+    return no_settings();
+}
