@@ -6,10 +6,13 @@
  */
 #include "host/identity.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "host/listens.h"
+#include "host/procfs.h"
 #include "host/who.h"
 
 enum {
@@ -18,6 +21,9 @@ enum {
     KEPT_SWEEPS = 8,     /* samples without processes must not cost the CPU baselines */
     LOOK_AGAIN_MS = 30 * 1000,
     CPU_WINDOW_MS = 200, /* ticks are 10 ms: a shorter window gives noise */
+    CMDLINE_SIZE = 16384,
+    ANCESTORS_MAX = 8,
+    FAMILY_LEN = 5, /* letters that the names of a program and its workers share */
 };
 
 struct identity {
@@ -56,6 +62,33 @@ void identity_free(struct identity *i)
         }
     who_reader_free(i->reader);
     free(i);
+}
+
+/* The nearest launcher above the process. Else the parent, if it is a program of the same kind: one that has forked or spawned its
+ * workers ("python3", "VLLM::EngineCore" of "VLLM::Worker"). A shell or a session starts anything. One that has ended is not
+ * forgotten. */
+void who_learn_launcher(const struct env *env, struct who *w)
+{
+    char text[CMDLINE_SIZE];
+    struct str args[ARGUMENTS_MAX];
+    int32_t pid = w->parent;
+    for (int above = 0; above < ANCESTORS_MAX && !w->launcher[0] && pid > 1; above++, pid = process_parent(env, pid)) {
+        const char *name = job_launcher(args, who_arguments(env, pid, text, sizeof text, args, ARGUMENTS_MAX));
+        if (name)
+            snprintf(w->launcher, sizeof w->launcher, "%s:%d", name, (int)pid);
+    }
+    if (w->launcher[0] || w->parent <= 1 || strncmp(w->comm, w->parent_name, FAMILY_LEN) != 0)
+        return;
+    snprintf(w->launcher, sizeof w->launcher, "%.15s:%d", w->comm, (int)w->parent);
+    w->launcher_is_own = true;
+}
+
+void who_take_job(struct who *w, const struct process_job *job)
+{
+    w->rank = job->rank;
+    w->world_size = job->world_size;
+    /* Alone it is no job, whatever started it: others of the same launcher are looked for in the whole sample. */
+    str_copy(w->job, sizeof w->job, str_from(job->id[0] || reading_or(job->world_size, 1) < 2 ? job->id : w->launcher));
 }
 
 static struct who *identity_find(struct identity *i, int32_t pid)
@@ -102,6 +135,10 @@ static struct reading cpu_over_life(const struct identity *i, const struct who *
 static void measure_cpu(struct identity *i, struct who *e, int64_t ticks)
 {
     struct mono now = clock_mono(i->env->clock);
+    if (ticks < 0) {
+        e->cpu_permille = reading_absent(READING_UNSUPPORTED);
+        return;
+    }
     if (e->cpu_permille.state == READING_UNREAD) {
         e->cpu_permille = cpu_over_life(i, e, ticks);
         e->cpu_at = now;

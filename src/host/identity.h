@@ -68,13 +68,27 @@ void command_title(const struct str *args, size_t count, struct str directory, c
 /* The same from the command line of a process that is known from a record alone. */
 void process_find_title(struct process *p);
 
+/* ---- One fact of a process, read now. ---- */
+
+/* Its arguments as they are, each with a '\0' behind it: how many bytes, or -errno. */
+int process_command(const struct env *env, int32_t pid, char *text, size_t size);
+/* The start_key of struct process; 0: it is gone, or may not be looked at. */
+int64_t process_start(const struct env *env, int32_t pid);
+
 /* ---- One process from close by, as far as the caller may look: lines of "LABEL\tTEXT", the label empty where a line goes on.
  * ---- */
 
 /* -ESRCH: there is no such process here, or its number belongs to another one now. Any other error: it could not be looked at. */
 int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out);
 
-/* ---- Names of users by number, from /etc/passwd below the sysroot and, on the real machine, from the name service behind it. */
+/* For the systems alone: the lines of it. */
+void details_add(struct buf *out, const char *label, const char *text);
+void details_add_command(struct buf *out, const struct str *args, size_t count, bool show_secrets);
+/* Variables that end in '\0'. */
+void details_add_environment(struct buf *out, struct str variables, bool show_secrets);
+const char *details_refusal(int64_t error); /* why a line is not known */
+
+/* ---- Names of users by number: of Linux from /etc/passwd below the sysroot and, on the real machine, from the name service. */
 
 struct users;
 

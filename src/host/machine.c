@@ -25,6 +25,27 @@ int64_t machine_window_left_ms(const struct machine_window *w, struct mono now)
     return w->measured ? MAX_OF(window_ms - mono_since_ms(now, w->at), (int64_t)0) : 0;
 }
 
+bool machine_share(uint64_t before, uint64_t now, uint64_t elapsed, int64_t *ret_permille)
+{
+    if (now < before)
+        return false;
+    *ret_permille = (int64_t)MIN_OF((now - before) * 1000 / elapsed, (uint64_t)1000);
+    return true;
+}
+
+void machine_window_rates(const struct machine_window *w, int rc, int64_t elapsed_ms, const uint64_t sums[2], struct reading *in,
+                          struct reading *out)
+{
+    if (rc < 0)
+        *in = *out = reading_absent(reading_state_from_errno(rc));
+    else if (!w->measured)
+        *in = *out = reading_absent(READING_PENDING);
+    else {
+        *in = reading_ok((int64_t)((double)sums[0] * MS_PER_S / (double)elapsed_ms));
+        *out = reading_ok((int64_t)((double)sums[1] * MS_PER_S / (double)elapsed_ms));
+    }
+}
+
 void machine_window_keep(const struct machine_window *w, struct host *out, const enum host_metric *which, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -34,5 +34,10 @@ struct machine_window {
 void machine_window_init(struct machine_window *w, const struct env *env);
 /* Until new rates are taken; 0: now. */
 int64_t machine_window_left_ms(const struct machine_window *w, struct mono now);
+/* Its share of the time between; false: the counter ran backwards. */
+bool machine_share(uint64_t before, uint64_t now, uint64_t elapsed, int64_t *ret_permille);
+/* What was gained, a second; PENDING in the first window, and absent with the reason where rc is an error. */
+void machine_window_rates(const struct machine_window *w, int rc, int64_t elapsed_ms, const uint64_t sums[2], struct reading *in,
+                          struct reading *out);
 /* Those of the last sample. */
 void machine_window_keep(const struct machine_window *w, struct host *out, const enum host_metric *which, size_t count);

@@ -123,17 +123,29 @@ void proc_io_parse(struct str text, int64_t *read_bytes, int64_t *write_bytes)
     }
 }
 
-size_t proc_arguments(struct str cmdline, struct str *args, size_t max)
+static struct str without_ends(struct str cmdline)
 {
     while (cmdline.len && cmdline.at[cmdline.len - 1] == '\0')
         cmdline.len--;
+    return cmdline;
+}
+
+size_t arguments_of(struct str cmdline, struct str *args, size_t max)
+{
     size_t count = 0;
-    if (cmdline.len && !memchr(cmdline.at, '\0', cmdline.len) && memchr(cmdline.at, ' ', cmdline.len)) {
-        while (count < max && str_word(&cmdline, &args[count]))
-            count++;
-        return count;
-    }
+    cmdline = without_ends(cmdline);
     while (count < max && str_cut(&cmdline, '\0', &args[count]))
+        count++;
+    return count;
+}
+
+size_t proc_arguments(struct str cmdline, struct str *args, size_t max)
+{
+    size_t count = 0;
+    cmdline = without_ends(cmdline);
+    if (!cmdline.len || memchr(cmdline.at, '\0', cmdline.len) || !memchr(cmdline.at, ' ', cmdline.len))
+        return arguments_of(cmdline, args, max);
+    while (count < max && str_word(&cmdline, &args[count]))
         count++;
     return count;
 }

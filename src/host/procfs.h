@@ -46,5 +46,7 @@ bool proc_schedstat_parse(struct str text, struct proc_schedstat *ret);
 /* What went through to disks. Each stays as it was where the text does not have it. */
 void proc_io_parse(struct str text, int64_t *read_bytes, int64_t *write_bytes);
 
-/* Arguments of a command line. Programs that rewrite theirs (setproctitle) leave one text with blanks: it is split at them. */
+/* Arguments that end in '\0'. */
+size_t arguments_of(struct str cmdline, struct str *args, size_t max);
+/* The same of Linux. Programs that rewrite theirs (setproctitle) leave one text with blanks: it is split at them. */
 size_t proc_arguments(struct str cmdline, struct str *args, size_t max);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/env.h"
+#include "host/identity.h"
 #include "model/process.h"
 
 struct who {
@@ -41,7 +42,7 @@ struct who {
 /* One look: what identifies a process or changes with every sample. */
 struct who_now {
     int64_t start_key; /* with the pid its identity, as in struct process */
-    int64_t cpu_ticks; /* user and system */
+    int64_t cpu_ticks; /* user and system; -1 unknown */
     int64_t parent;
     int64_t resident;             /* memory, in the unit that who_memory() knows; -1 unknown */
     char comm[PROCESS_NAME_SIZE]; /* cleaned */
@@ -63,3 +64,13 @@ void who_learn(struct who_reader *r, struct who *w);
 /* parent and parent_name. */
 void who_learn_parent(struct who_reader *r, struct who *w, int64_t parent);
 struct reading who_memory(struct who_reader *r, const struct who *w, const struct who_now *now);
+/* The arguments of a process as the functions of identity.h take them: paths with '/', programs without ".exe". 0: none, or not
+ * known. They point into `text`. */
+size_t who_arguments(const struct env *env, int32_t pid, char *text, size_t size, struct str *args, size_t max);
+
+/* ---- What identity.c does for them. ---- */
+
+/* launcher and launcher_is_own, of one whose parent is learned. */
+void who_learn_launcher(const struct env *env, struct who *w);
+/* job, rank and world_size, of one whose launcher is learned. */
+void who_take_job(struct who *w, const struct process_job *job);

@@ -15,7 +15,6 @@
 #include "base/json_reader.h"
 #include "base/units.h"
 #include "host/identity.h"
-#include "host/procfs.h"
 
 static const char *const kind_names[] = {"run", "wait", "reserve", "setting"};
 static const char *const state_names[] = {"waiting", "active", "ended"};
@@ -63,13 +62,9 @@ bool lease_id_valid(const char *id)
 
 int64_t lease_process_start(int32_t pid)
 {
-    char path[64], text[1024];
-    struct proc_stat stat;
     struct env here;
     env_init_system(&here);
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    ssize_t len = file_read_head(&here, path, text, sizeof text);
-    return len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && stat.state != 'Z' ? stat.start_ticks : 0;
+    return process_start(&here, pid);
 }
 
 static void read_boot(char boot[LEASE_BOOT_SIZE])

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/secret/mask.h"
 #include "host/identity.h"
 #include "host/linux/process_files.h"
 #include "host/procfs.h"
@@ -20,21 +19,7 @@ enum {
     FILES_LOOKED_AT = 4096,
     DEVICES_SHOWN = 32,
     DEVICE_SIZE = 64,
-    VARIABLES_MAX = 1024
 };
-
-static void add_line(struct buf *out, const char *label, const char *text)
-{
-    char clean[LINE_SIZE];
-    str_copy_clean(clean, sizeof clean, str_from(text));
-    buf_printf(out, "%s\t%s\n", label, clean);
-}
-
-/* The words of procfs(5) for what it does not show to all users. */
-static const char *refusal(ssize_t error)
-{
-    return error == -EACCES || error == -EPERM ? "only its user and root can read it" : "could not be read";
-}
 
 static ssize_t read_long(const struct env *env, int32_t pid, const char *file, struct buf *out)
 {
@@ -47,15 +32,10 @@ static void add_command(const struct env *env, int32_t pid, bool show_secrets, s
 {
     AUTO_BUF struct buf text = BUF(TEXT_SIZE);
     struct str args[ARGUMENTS_MAX];
-    char line[LINE_SIZE] = "";
     if (read_long(env, pid, "cmdline", &text) < 0 || !text.len)
         return;
     size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
-    if (show_secrets)
-        command_join(args, count, line, sizeof line);
-    else
-        mask_arguments(args, count, line, sizeof line);
-    add_line(out, "Command", line);
+    details_add_command(out, args, count, show_secrets);
 }
 
 static void add_directory(const struct env *env, int32_t pid, struct buf *out)
@@ -63,7 +43,7 @@ static void add_directory(const struct env *env, int32_t pid, struct buf *out)
     char path[64], directory[PATH_SIZE];
     snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
     if (file_read_link(env, path, directory, sizeof directory) > 0)
-        add_line(out, "Directory", directory);
+        details_add(out, "Directory", directory);
 }
 
 static int details_by_name(const void *a, const void *b)
@@ -80,7 +60,7 @@ static void add_files(const struct env *env, int32_t pid, struct buf *out)
     snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
     AUTO_DIR DIR *dir = dir_open(env, folder);
     if (!dir) {
-        add_line(out, "GPU files", refusal(-errno));
+        details_add(out, "GPU files", details_refusal(-errno));
         return;
     }
     struct dirent *entry;
@@ -100,7 +80,7 @@ static void add_files(const struct env *env, int32_t pid, struct buf *out)
     for (size_t i = 0; i < count && used < sizeof line - DEVICE_SIZE - 32; i++)
         used += (size_t)snprintf(line + used, sizeof line - used, times[i] > 1 ? "%s%s (%d)" : "%s%s", i ? ", " : "", found[i],
                                  times[i]);
-    add_line(out, "GPU files", count ? line : "none is open");
+    details_add(out, "GPU files", count ? line : "none is open");
 }
 
 static void add_environment(const struct env *env, int32_t pid, bool show_secrets, struct buf *out)
@@ -108,22 +88,10 @@ static void add_environment(const struct env *env, int32_t pid, bool show_secret
     AUTO_BUF struct buf text = BUF(TEXT_SIZE);
     ssize_t rc = read_long(env, pid, "environ", &text);
     if (rc < 0 || !text.len) {
-        add_line(out, "Environment", rc < 0 ? refusal(rc) : "empty");
+        details_add(out, "Environment", rc < 0 ? details_refusal(rc) : "empty");
         return;
     }
-    struct str rest = buf_view(&text), variable;
-    const char *label = "Environment";
-    for (int i = 0; i < VARIABLES_MAX && str_cut(&rest, '\0', &variable); i++) {
-        char line[LINE_SIZE];
-        if (!variable.len)
-            continue;
-        if (show_secrets)
-            str_copy_clean(line, sizeof line, variable);
-        else
-            mask_arguments(&variable, 1, line, sizeof line);
-        add_line(out, label, line);
-        label = "";
-    }
+    details_add_environment(out, buf_view(&text), show_secrets);
 }
 
 int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out)

@@ -19,8 +19,6 @@ enum {
     CMDLINE_SIZE = 16384,
     ENVIRON_MAX = 128 * 1024,
     COMM_CUT_LEN = 15, /* the kernel cuts names here */
-    ANCESTORS_MAX = 8,
-    FAMILY_LEN = 5, /* letters that the names of a program and its workers share */
 };
 
 struct who_reader {
@@ -151,10 +149,7 @@ static void learn_job(struct who_reader *r, struct who *w, struct str cgroup, in
     snprintf(path, sizeof path, "/proc/%d/environ", (int)w->pid);
     bool known = file_read_all(&quiet, path, &environment) >= 0;
     process_job(cgroup, known ? buf_view(&environment) : (struct str){0}, &job);
-    w->rank = job.rank;
-    w->world_size = job.world_size;
-    /* Alone it is no job, whatever started it: others of the same launcher are looked for in the whole sample. */
-    str_copy(w->job, sizeof w->job, str_from(job.id[0] || reading_or(job.world_size, 1) < 2 ? job.id : w->launcher));
+    who_take_job(w, &job);
     if (!job.of_slurm || (uid > 0 && !str_to_i64(str_from(w->user), &number)))
         return;
     if (job.uid >= 0)
@@ -163,38 +158,13 @@ static void learn_job(struct who_reader *r, struct who *w, struct str cgroup, in
         str_copy(w->user, sizeof w->user, str_from(job.user));
 }
 
-/* The nearest launcher above the process. Else the parent, if it is a program of the same kind: one that has forked or spawned its
- * workers ("python3", "VLLM::EngineCore" of "VLLM::Worker"). A shell or a session starts anything. One that has ended is not
- * forgotten. */
-static void learn_launcher(struct who_reader *r, struct who *w)
-{
-    char text[CMDLINE_SIZE];
-    struct str args[ARGUMENTS_MAX];
-    struct proc_stat stat;
-    int64_t pid = w->parent;
-    for (int above = 0; above < ANCESTORS_MAX && !w->launcher[0] && pid > 1 && pid <= INT32_MAX; above++) {
-        ssize_t len = read_of(r, (int32_t)pid, "cmdline", text, sizeof text);
-        size_t count = len > 0 ? proc_arguments((struct str){text, (size_t)len}, args, ARGUMENTS_MAX) : 0;
-        const char *name = job_launcher(args, count);
-        if (name)
-            snprintf(w->launcher, sizeof w->launcher, "%s:%d", name, (int)pid);
-        len = read_of(r, (int32_t)pid, "stat", text, sizeof text);
-        pid = len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) ? stat.parent : 0;
-    }
-    if (w->launcher[0] || w->parent <= 1 || strncmp(w->comm, w->parent_name, FAMILY_LEN) != 0)
-        return;
-    snprintf(w->launcher, sizeof w->launcher, "%.15s:%d", w->comm, (int)w->parent);
-    w->launcher_is_own = true;
-}
-
 void who_learn(struct who_reader *r, struct who *w)
 {
     char text[CMDLINE_SIZE];
     struct str args[ARGUMENTS_MAX];
     w->user[0] = w->command[0] = w->model[0] = w->title[0] = '\0';
 
-    ssize_t len = read_of(r, w->pid, "cmdline", text, sizeof text);
-    size_t count = len > 0 ? proc_arguments((struct str){text, (size_t)len}, args, ARGUMENTS_MAX) : 0;
+    size_t count = who_arguments(r->env, w->pid, text, sizeof text, args, ARGUMENTS_MAX);
     whole_name(w, count ? args[0] : (struct str){0});
     model_name(args, count, w->model, sizeof w->model);
     if (!w->model[0])
@@ -206,7 +176,7 @@ void who_learn(struct who_reader *r, struct who *w)
         mask_arguments(args, count, w->command, sizeof w->command);
 
     struct proc_status status;
-    len = read_of(r, w->pid, "status", text, sizeof text);
+    ssize_t len = read_of(r, w->pid, "status", text, sizeof text);
     proc_status_parse((struct str){text, len > 0 ? (size_t)len : 0}, &status);
     if (status.uid >= 0)
         users_name(r->users, status.uid, w->user, sizeof w->user);
@@ -214,7 +184,7 @@ void who_learn(struct who_reader *r, struct who *w)
     len = read_of(r, w->pid, "cgroup", text, sizeof text);
     struct str cgroup = {text, len > 0 ? (size_t)len : 0};
     learn_container(r, w, cgroup);
-    learn_launcher(r, w);
+    who_learn_launcher(r->env, w);
     learn_job(r, w, cgroup, status.uid);
 }
 
@@ -270,4 +240,26 @@ int who_look(struct who_reader *r, int32_t pid, struct who_now *ret)
         .start_key = stat.start_ticks, .cpu_ticks = stat.cpu_ticks, .parent = stat.parent, .resident = stat.rss_pages};
     str_copy_clean(ret->comm, sizeof ret->comm, stat.comm);
     return 0;
+}
+
+int process_command(const struct env *env, int32_t pid, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    return (int)file_read_head(env, path, text, size);
+}
+
+size_t who_arguments(const struct env *env, int32_t pid, char *text, size_t size, struct str *args, size_t max)
+{
+    int len = process_command(env, pid, text, size);
+    return len > 0 ? proc_arguments((struct str){text, (size_t)len}, args, max) : 0;
+}
+
+int64_t process_start(const struct env *env, int32_t pid)
+{
+    char path[64], text[1024];
+    struct proc_stat stat;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    return len > 0 && proc_stat_parse((struct str){text, (size_t)len}, &stat) && stat.state != 'Z' ? stat.start_ticks : 0;
 }

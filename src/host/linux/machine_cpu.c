@@ -60,19 +60,11 @@ static bool parse_times(struct str columns, struct cpu_time *ret)
     return column > IDLE;
 }
 
-/* Its share of the time between; iowait may run backwards, and a core that was off starts again. */
-static bool share(uint64_t before, uint64_t now, uint64_t elapsed, int64_t *ret_permille)
-{
-    if (now < before)
-        return false;
-    *ret_permille = (int64_t)MIN_OF((now - before) * 1000 / elapsed, (uint64_t)1000);
-    return true;
-}
-
+/* iowait may run backwards, and a core that was off starts again. */
 static void set_share(struct reading *out, uint64_t before, uint64_t now, uint64_t elapsed)
 {
     int64_t permille;
-    if (share(before, now, elapsed, &permille))
+    if (machine_share(before, now, elapsed, &permille))
         *out = reading_ok(permille);
 }
 
@@ -106,7 +98,7 @@ static void read_cores(struct machine *m, struct str stat, struct host *out)
         struct cpu_time *was = &m->cores[number];
         any = true;
         before = before || was->total;
-        if (was->total && now.total > was->total && share(was->busy, now.busy, now.total - was->total, &permille))
+        if (was->total && now.total > was->total && machine_share(was->busy, now.busy, now.total - was->total, &permille))
             most = MAX_OF(most, permille);
         *was = now;
     }

@@ -177,24 +177,11 @@ static int gain_of_disks(struct machine *m, struct disk_gain *gain)
     return any ? 0 : -ENODEV;
 }
 
-static void set_rates(const struct machine *m, int rc, int64_t elapsed_ms, const uint64_t sums[2], struct reading *in,
-                      struct reading *out)
-{
-    if (rc < 0)
-        *in = *out = reading_absent(reading_state_from_errno(rc));
-    else if (!m->window.measured)
-        *in = *out = reading_absent(READING_PENDING);
-    else {
-        *in = reading_ok((int64_t)((double)sums[0] * MS_PER_S / (double)elapsed_ms));
-        *out = reading_ok((int64_t)((double)sums[1] * MS_PER_S / (double)elapsed_ms));
-    }
-}
-
 static void read_disks(struct machine *m, struct host *out, int64_t elapsed_ms)
 {
     struct disk_gain gain = {.busiest_ms = -1};
     int rc = gain_of_disks(m, &gain);
-    set_rates(m, rc, elapsed_ms, gain.sums, &out->disk_read_bytes_per_s, &out->disk_write_bytes_per_s);
+    machine_window_rates(&m->window, rc, elapsed_ms, gain.sums, &out->disk_read_bytes_per_s, &out->disk_write_bytes_per_s);
     out->disk_busy_permille = out->disk_read_bytes_per_s;
     if (out->disk_busy_permille.state != READING_OK)
         return;
@@ -235,7 +222,7 @@ static void read_swapping(struct machine *m, struct host *out, int64_t elapsed_m
         sums[0] = in - m->swapped_in;
         sums[1] = gone - m->swapped_out;
     }
-    set_rates(m, rc, elapsed_ms, sums, &out->swap_in_pages_per_s, &out->swap_out_pages_per_s);
+    machine_window_rates(&m->window, rc, elapsed_ms, sums, &out->swap_in_pages_per_s, &out->swap_out_pages_per_s);
     if (rc == 0 && !fine)
         out->swap_in_pages_per_s = out->swap_out_pages_per_s = reading_absent(READING_PENDING);
     m->swapped_in = in;
@@ -247,7 +234,7 @@ void machine_read_flow(struct machine *m, struct host *out, int64_t elapsed_ms)
 {
     uint64_t net[2] = {0};
     int rc = gain_of_net(m, &net[0], &net[1]);
-    set_rates(m, rc, elapsed_ms, net, &out->net_rx_bytes_per_s, &out->net_tx_bytes_per_s);
+    machine_window_rates(&m->window, rc, elapsed_ms, net, &out->net_rx_bytes_per_s, &out->net_tx_bytes_per_s);
     read_disks(m, out, elapsed_ms);
     read_swapping(m, out, elapsed_ms);
 }

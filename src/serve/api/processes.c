@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "format/json/json.h"
 #include "format/table/table.h"
-#include "host/procfs.h"
+#include "host/identity.h"
 #include "http/exchange.h"
 #include "serve/api/core.h"
 #include "serve/api/ready.h"
@@ -63,19 +63,13 @@ static bool read_query(struct exchange *x, struct process_query *q)
 /* The command line as it is, if the pid still is the process that was sampled. */
 static void unmask(const struct env *env, struct process *p)
 {
-    char path[64], text[CMDLINE_SIZE];
-    struct proc_stat stat;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
-    ssize_t len = p->visible ? file_read_head(env, path, text, sizeof text) : -1;
-    if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat) || stat.start_ticks != p->start_key)
-        return;
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p->pid);
-    len = file_read_head(env, path, text, sizeof text);
+    char text[CMDLINE_SIZE];
+    int len = p->visible && process_start(env, p->pid) == p->start_key ? process_command(env, p->pid, text, sizeof text) : -1;
     if (len <= 0)
         return;
     while (len > 0 && text[len - 1] == '\0')
         len--;
-    for (ssize_t i = 0; i < len; i++)
+    for (int i = 0; i < len; i++)
         if (text[i] == '\0')
             text[i] = ' ';
     str_copy_clean(p->command, sizeof p->command, (struct str){text, (size_t)len});

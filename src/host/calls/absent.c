@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What no system but Linux has: a kernel log that whirr can read, and samples of where a program's CPU time goes. Each says so in
+ * one sentence.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/calls/calls.h"
+#include "host/evidence/address_samples.h"
+#include "host/kernel_log.h"
+
+struct kernel_log {
+    char message[128];
+};
+
+struct kernel_log *kernel_log_open(const struct env *env)
+{
+    struct kernel_log *log = calloc(1, sizeof *log);
+    if (log)
+        snprintf(log->message, sizeof log->message, "whirr doesn't read the kernel's log of %s yet", calls_of(env)->name);
+    return log;
+}
+
+void kernel_log_close(struct kernel_log *log)
+{
+    free(log);
+}
+
+enum kernel_log_state kernel_log_state(const struct kernel_log *log)
+{
+    (void)log;
+    return KERNEL_LOG_ABSENT;
+}
+
+const char *kernel_log_message(const struct kernel_log *log)
+{
+    return log->message;
+}
+
+bool kernel_log_next(struct kernel_log *log, struct kernel_line *ret)
+{
+    (void)log, (void)ret;
+    return false;
+}
+
+void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret)
+{
+    (void)pid, (void)ms;
+    *ret = (struct address_samples){.state = READING_UNSUPPORTED};
+    snprintf(ret->why, sizeof ret->why, "where it spends its CPU time can't be sampled: whirr doesn't do that on %s yet",
+             calls_of(env)->name);
+}

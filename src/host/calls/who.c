@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who a process is, on a system that is asked by calls. CPU time is counted in microseconds.
+ */
+#include "host/who.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/secret/mask.h"
+#include "host/calls/calls.h"
+#include "host/identity.h"
+#include "host/procfs.h"
+
+enum { CMDLINE_SIZE = 16384, ENVIRON_MAX = 128 * 1024, NS_PER_TICK = 1000 };
+
+struct who_reader {
+    const struct env *env;
+    const struct system_calls *calls;
+    bool show_secrets;
+    struct calls_process seen; /* by the last who_look() */
+};
+
+struct who_reader *who_reader_new(const struct env *env, bool show_secrets)
+{
+    struct who_reader *r = calloc(1, sizeof *r);
+    if (r)
+        *r = (struct who_reader){.env = env, .calls = calls_of(env), .show_secrets = show_secrets};
+    return r;
+}
+
+void who_reader_free(struct who_reader *r)
+{
+    free(r);
+}
+
+int64_t who_ticks_per_s(const struct who_reader *r)
+{
+    (void)r;
+    return NS_PER_S / NS_PER_TICK;
+}
+
+int who_look(struct who_reader *r, int32_t pid, struct who_now *ret)
+{
+    struct calls_process p = {.pid = pid};
+    int rc = CALL(r->calls, process, pid, &p);
+    if (rc < 0)
+        return rc;
+    r->seen = p;
+    *ret = (struct who_now){.start_key = p.start_key,
+                            .cpu_ticks = p.cpu_ns < 0 ? -1 : p.cpu_ns / NS_PER_TICK,
+                            .parent = p.parent,
+                            .resident = p.resident_bytes};
+    str_copy_clean(ret->comm, sizeof ret->comm, str_from(p.name));
+    return 0;
+}
+
+/* Drivers and system count processes alike here: there are no PID namespaces. */
+void who_meet(struct who_reader *r, struct who *w, const struct who_now *now)
+{
+    (void)now;
+    w->started_at = r->seen.started_at;
+    w->ours = true;
+    w->unsure = false;
+}
+
+/* In place: paths with '/', and a program without ".exe" at its end. */
+static size_t plain_arguments(char *text, size_t len, struct str *args, size_t max)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] == '\\')
+            text[i] = '/';
+    size_t count = arguments_of((struct str){text, len}, args, max);
+    for (size_t i = 0; i < count; i++) {
+        struct str *a = &args[i];
+        if (a->len > 4 && str_is_any_case((struct str){a->at + a->len - 4, 4}, ".exe"))
+            a->len -= 4;
+    }
+    return count;
+}
+
+size_t who_arguments(const struct env *env, int32_t pid, char *text, size_t size, struct str *args, size_t max)
+{
+    int len = process_command(env, pid, text, size);
+    return len > 0 ? plain_arguments(text, (size_t)len, args, max) : 0;
+}
+
+static void learn_job(struct who_reader *r, struct who *w)
+{
+    AUTO_BUF struct buf environment = BUF(ENVIRON_MAX);
+    struct process_job job;
+    bool read = CALL(r->calls, environment, w->pid, &environment) >= 0;
+    process_job((struct str){"", 0}, read ? buf_view(&environment) : (struct str){"", 0}, &job);
+    who_take_job(w, &job);
+}
+
+void who_learn(struct who_reader *r, struct who *w)
+{
+    char text[CMDLINE_SIZE], directory[1024] = "";
+    struct str args[ARGUMENTS_MAX];
+    w->user[0] = w->command[0] = w->model[0] = w->title[0] = '\0';
+    str_copy(w->name, sizeof w->name, str_from(w->comm));
+
+    int len = CALL(r->calls, arguments, w->pid, text, sizeof text);
+    size_t count = len > 0 ? arguments_of((struct str){text, (size_t)len}, args, ARGUMENTS_MAX) : 0;
+    if (r->show_secrets)
+        command_join(args, count, w->command, sizeof w->command);
+    else
+        mask_arguments(args, count, w->command, sizeof w->command);
+    count = len > 0 ? plain_arguments(text, (size_t)len, args, ARGUMENTS_MAX) : 0;
+    model_name(args, count, w->model, sizeof w->model);
+    if (CALL(r->calls, directory, w->pid, directory, sizeof directory) < 0)
+        directory[0] = '\0';
+    command_title(args, count, str_from(directory), w->title, sizeof w->title);
+    if (CALL(r->calls, user, w->pid, text, sizeof text) >= 0)
+        str_copy_clean(w->user, sizeof w->user, str_from(text));
+    who_learn_launcher(r->env, w);
+    learn_job(r, w);
+}
+
+void who_learn_parent(struct who_reader *r, struct who *w, int64_t parent)
+{
+    struct calls_process p = {0};
+    w->parent = parent > 0 && parent <= INT32_MAX ? (int32_t)parent : 0;
+    w->parent_name[0] = '\0';
+    if (w->parent && CALL(r->calls, process, w->parent, &p) >= 0)
+        str_copy_clean(w->parent_name, sizeof w->parent_name, str_from(p.name));
+}
+
+struct reading who_memory(struct who_reader *r, const struct who *w, const struct who_now *now)
+{
+    (void)r, (void)w;
+    return now->resident < 0 ? reading_absent(READING_UNSUPPORTED) : reading_ok(now->resident);
+}
+
+int process_command(const struct env *env, int32_t pid, char *text, size_t size)
+{
+    return CALL(calls_of(env), arguments, pid, text, size);
+}
+
+int64_t process_start(const struct env *env, int32_t pid)
+{
+    struct calls_process p = {0};
+    return CALL(calls_of(env), process, pid, &p) < 0 ? 0 : p.start_key;
+}
+
+int32_t process_parent(const struct env *env, int32_t pid)
+{
+    struct calls_process p = {0};
+    return CALL(calls_of(env), process, pid, &p) < 0 ? 0 : p.parent;
+}
