@@ -281,8 +281,9 @@ static void evidence_write(struct evidence_reader *r, const struct calls_memory_
     write_children(w, ret);
     ret->busiest_thread_permille = w->busiest.state ? w->busiest : reading_absent(READING_UNSUPPORTED);
     str_copy(ret->busiest_thread, sizeof ret->busiest_thread, str_from(w->busiest_name));
-    if (r->calls->listeners)
-        ret->listens = reading_ok(process_is_server(r->env, w->target.pid, r->now, &r->listeners));
+    bool listens = process_is_server(r->env, w->target.pid, r->now, &r->listeners);
+    if (r->listeners.network[0])
+        ret->listens = reading_ok(listens);
 }
 
 void evidence_look(struct evidence_reader *r, const struct evidence_target *target, struct host_evidence *ret)

@@ -66,10 +66,11 @@ bool process_still_listens(const struct env *env, int32_t pid, const struct list
 
 bool process_is_server(const struct env *env, int32_t pid, struct mono now, struct listeners *known)
 {
-    if (!known->network[0] || mono_since_ms(now, known->read_at) >= LISTEN_AGAIN_MS) {
+    if (!known->read_at.ns || mono_since_ms(now, known->read_at) >= LISTEN_AGAIN_MS) {
         AUTO_FREE struct calls_listener *list = NULL;
         int count = list_listeners(env, &list);
-        *known = (struct listeners){.network = "host", .read_at = now};
+        *known = (struct listeners){.read_at = now};
+        str_copy(known->network, sizeof known->network, str_from(count < 0 ? "" : "host"));
         for (int i = 0; i < count && known->count < LISTENERS_MAX; i++)
             known->inodes[known->count++] = (uint64_t)list[i].pid;
     }

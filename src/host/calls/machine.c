@@ -101,6 +101,9 @@ static void read_cpu(struct machine *m, struct host *out, bool new_window)
             *most = one.state == READING_OK || most->state != READING_PENDING ? one : *most;
         m->cores[i] = cores[i];
     }
+    /* Asked one after the other: that of all may be ahead of every core's. */
+    if (out->cpu_core_max_permille.state == READING_OK)
+        out->cpu_core_max_permille.value = MAX_OF(out->cpu_core_max_permille.value, reading_or(out->cpu_permille, 0));
     m->cpu = all;
 }
 

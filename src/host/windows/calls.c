@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of Windows. It has no load average, and what a program's environment and folder are is only in its own memory, which is
+ * not read.
+ */
+#include "host/windows/native.h"
+
+/* A wait for a disk other than a page fault is one for "an object" like any other. */
+static bool windows_waits_told(enum calls_wait wait)
+{
+    return wait == CALLS_WAIT_LOCK || wait == CALLS_WAIT_SLEEP || wait == CALLS_WAIT_STOPPED || wait == CALLS_WAIT_OTHER;
+}
+
+const struct system_calls host_calls = {
+    .name = "Windows",
+    .cpu = windows_cpu,
+    .memory = windows_memory,
+    .networks = windows_networks,
+    .disks = windows_disks,
+    .on_battery = windows_on_battery,
+    .process = windows_process,
+    .processes = windows_processes,
+    .arguments = windows_command,
+    .user = windows_user,
+    .threads = windows_threads,
+    .waits_told = windows_waits_told,
+    .listeners = windows_listeners,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the files of this directory share: calls of ntdll that its headers do not describe, loaded late, and small helpers. Layouts
+ * are those of 64-bit Windows 8.1 and later.
+ */
+#pragma once
+
+/* The headers of the network need all of the system's. */
+#undef NOGDI
+#undef NOUSER
+#include <winsock2.h>
+
+#include <windows.h>
+#include <winternl.h>
+
+#include "host/calls/calls.h"
+
+/* Classes of NtQuerySystemInformation and NtQueryInformationProcess. */
+enum { NATIVE_PROCESSES = 5, NATIVE_CPU_TIMES = 8, NATIVE_PAGE_FILES = 18, NATIVE_COMMAND_LINE = 60 };
+
+struct native_cpu_times {
+    LARGE_INTEGER idle, kernel, user, dpc, interrupt; /* kernel has idle in it */
+    ULONG interrupts;
+};
+
+struct native_page_file {
+    ULONG next_offset, total_pages, used_pages, peak_pages;
+    UNICODE_STRING name;
+};
+
+struct native_thread {
+    LARGE_INTEGER kernel_time, user_time, create_time;
+    ULONG wait_time;
+    PVOID start_address;
+    HANDLE process, thread;
+    LONG priority, base_priority;
+    ULONG context_switches, state, wait_reason;
+};
+
+struct native_process {
+    ULONG next_offset, thread_count;
+    LARGE_INTEGER private_working_set;
+    ULONG hard_faults, threads_most;
+    ULONGLONG cycles;
+    LARGE_INTEGER create_time, user_time, kernel_time;
+    UNICODE_STRING name;
+    LONG base_priority;
+    HANDLE pid, parent;
+    ULONG handles, session;
+    ULONG_PTR key;
+    SIZE_T virtual_most, virtual_size;
+    ULONG page_faults;
+    SIZE_T working_set_most, working_set, pools[4], page_file, page_file_most, private_pages;
+    LARGE_INTEGER operations[3], transferred[3];
+    struct native_thread threads[];
+};
+
+/* 0, or -errno: -ENOSYS where the system does not have the class. The list is the caller's to free. */
+int native_query(int class, void **ret, size_t *ret_size);
+int native_process_query(HANDLE process, int class, void *to, ULONG size);
+
+/* A process by its number, to be asked; NULL with *rc. */
+HANDLE native_open(int32_t pid, int *rc);
+int native_error(void); /* of the last call: -errno */
+/* UTF-8, cut at the size. */
+void native_text(const wchar_t *text, size_t count, char *to, size_t size);
+
+/* The parts of the table. */
+int windows_cpu(struct calls_cpu *all, struct calls_cpu *cores, size_t max);
+int windows_memory(struct calls_memory *ret);
+int windows_networks(struct calls_flow *list, size_t max);
+int windows_disks(struct calls_flow *list, size_t max);
+int windows_on_battery(bool *ret);
+int windows_process(int32_t pid, struct calls_process *ret);
+int windows_processes(struct calls_process *list, size_t max);
+int windows_threads(int32_t pid, struct calls_thread *list, size_t max);
+int windows_command(int32_t pid, char *text, size_t size);
+int windows_user(int32_t pid, char *name, size_t size);
+int windows_listeners(struct calls_listener *list, size_t max);
