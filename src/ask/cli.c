@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/os/console.h"
 #include "base/words.h"
 
 int cli_fail(const char *format, ...)
@@ -67,7 +68,7 @@ void pause_ms(int64_t ms)
 int write_stdout(const char *at, size_t len)
 {
     while (len) {
-        ssize_t put = write(STDOUT_FILENO, at, len);
+        ssize_t put = console_out(at, len);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)

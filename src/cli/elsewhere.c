@@ -8,7 +8,6 @@
 #include "cli/control/hold.h"
 #include "cli/guard/guard.h"
 #include "cli/multi_host.h"
-#include "cli/notify/person.h"
 
 static int not_here(struct cli *cli)
 {
@@ -20,35 +19,11 @@ static int not_here(struct cli *cli)
         .name = #word, .group = which, .summary = said, .arguments_max = ARGUMENTS_MAX, .alone = true, .run = not_here}
 
 NOT_HERE(run, HELP_ACT, "Run a program on GPUs of its own (not on this system yet)");
-NOT_HERE(watch, HELP_EXPLAIN, "Run a program and report on it (not on this system yet)");
 
 int run_elsewhere(struct cli *cli)
 {
     (void)cli;
     return cli_fail("'--host' is not on this system yet");
-}
-
-bool person_is_there(void)
-{
-    return false;
-}
-
-bool person_line(const char *question, const char *fallback, char *to, size_t size)
-{
-    (void)question, (void)fallback, (void)to, (void)size;
-    return false;
-}
-
-bool person_secret(const char *question, char *to, size_t size)
-{
-    (void)question, (void)to, (void)size;
-    return false;
-}
-
-bool person_agrees(const char *question, bool fallback)
-{
-    (void)question;
-    return fallback;
 }
 
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)

@@ -18,27 +18,15 @@
 
 enum { WIDTH_UNKNOWN = 80 };
 
-static bool locale_is_utf8(void)
-{
-    /* Asking setlocale() would load the locale, and say "no" where the terminal is UTF-8 but the locale is not installed. */
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const char *value = getenv(names[i]);
-        if (value && value[0])
-            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-    }
-    return false;
-}
-
 static void setup_page(struct cli *cli)
 {
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
+    const char *no_color = getenv("NO_COLOR"), *columns = getenv("COLUMNS");
     const char *color = options_value(cli->options, "color", "auto");
-    bool tty = isatty(STDOUT_FILENO), dumb = !term || !term[0] || strcmp(term, "dumb") == 0;
+    bool tty = isatty(STDOUT_FILENO);
     int columns_there = 0, rows = 0;
     int64_t number;
-    cli->terminal = tty && !dumb;
-    cli->page.utf8 = locale_is_utf8();
+    cli->terminal = console_takes_sequences();
+    cli->page.utf8 = console_is_utf8();
     cli->page.verbose = options_has(cli->options, "verbose");
     cli->page.root = geteuid() == 0;
     cli->page.color = strcmp(color, "always") == 0 || (strcmp(color, "auto") == 0 && cli->terminal && !(no_color && no_color[0]));

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <termios.h>
 #include <unistd.h>
 
+#include "base/os/console.h"
 #include "base/str.h"
 
 enum { LINE_MAX_SIZE = 2048 };
@@ -18,10 +18,10 @@ bool person_is_there(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-static bool person_read_line(char *to, size_t size)
+static bool person_read_line(char *to, size_t size, bool hidden)
 {
     char line[LINE_MAX_SIZE];
-    if (!fgets(line, sizeof line, stdin))
+    if (!(hidden ? console_secret : console_line)(line, sizeof line))
         return false;
     str_copy(to, size, str_trim(str_from(line)));
     return true;
@@ -31,7 +31,7 @@ bool person_line(const char *question, const char *fallback, char *to, size_t si
 {
     fprintf(stderr, fallback[0] ? "%s [%s]: " : "%s: ", question, fallback);
     fflush(stderr);
-    if (!person_read_line(to, size))
+    if (!person_read_line(to, size, false))
         return false;
     if (!to[0])
         str_copy(to, size, str_from(fallback));
@@ -40,16 +40,9 @@ bool person_line(const char *question, const char *fallback, char *to, size_t si
 
 bool person_secret(const char *question, char *to, size_t size)
 {
-    struct termios before, hidden;
-    bool changed = tcgetattr(STDIN_FILENO, &before) == 0;
-    hidden = before;
-    hidden.c_lflag &= ~(tcflag_t)ECHO;
-    changed = changed && tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
     fprintf(stderr, "%s (not shown): ", question);
     fflush(stderr);
-    bool read = person_read_line(to, size);
-    if (changed)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+    bool read = person_read_line(to, size, true);
     fputc('\n', stderr);
     return read;
 }

@@ -2,98 +2,19 @@
  * whirr watch: runs a program, and says at its end what it did with the GPUs.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/program.h"
 #include "cli/show.h"
 #include "cli/watch/watch.h"
 #include "config/config.h"
 
 enum { INTERVAL_MS = 1000, FIRST_MS = 200, CANNOT_RUN = 126, NOT_FOUND = 127 };
-
-/* A closing session ends the program, not only the one that waits for it. */
-static volatile sig_atomic_t program, early; /* early: a signal that came before there was a program to pass it to */
-
-static void pass_on(int number)
-{
-    if (program > 0)
-        kill(program, number);
-    else
-        early = number;
-}
-
-/* ---- the program ---- */
-
-/* What is typed is meant for the program; what is sent to us is passed on. Set before it starts, for all threads: a ^C may come
- * with its first line. In `defaults` what the program itself must not ignore because of us. */
-static void take_signals(sigset_t *defaults)
-{
-    const struct sigaction passing = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    sigemptyset(defaults);
-    sigaddset(defaults, SIGPIPE);
-    if (signal(SIGINT, SIG_IGN) != SIG_IGN)
-        sigaddset(defaults, SIGINT);
-    if (signal(SIGQUIT, SIG_IGN) != SIG_IGN)
-        sigaddset(defaults, SIGQUIT);
-    sigaction(SIGTERM, &passing, NULL);
-    sigaction(SIGHUP, &passing, NULL);
-}
-
-/* Its exit status when it could not be started, else 0. It keeps the terminal, its files and its place in the process group. */
-static int watch_start(const char *const *argv, pid_t *ret)
-{
-    posix_spawnattr_t attributes;
-    sigset_t defaults;
-    take_signals(&defaults);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    int rc = posix_spawnp(ret, argv[0], NULL, &attributes, (char *const *)argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    if (rc == 0) {
-        program = *ret;
-        if (early)
-            kill(program, early);
-        return 0;
-    }
-    cli_fail("cannot start '%s': %s", argv[0], strerror(rc));
-    return rc == ENOENT ? NOT_FOUND : CANNOT_RUN;
-}
-
-/* True: it has ended. Children that it left behind come to us; they are only cleared away. */
-static bool has_ended(pid_t pid, int *status)
-{
-    int other;
-    if (waitpid(pid, status, WNOHANG) == pid)
-        return true;
-    siginfo_t info = {0};
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid && info.si_pid != pid) {
-        waitpid(info.si_pid, &other, 0);
-        info = (siginfo_t){0};
-    }
-    return false;
-}
-
-/* Until it ends, or for so long. */
-static void wait_for_end(int pidfd, int64_t ms)
-{
-    struct pollfd p = {.fd = pidfd, .events = POLLIN};
-    if (pidfd < 0)
-        pause_ms(MIN_OF(ms, 50)); /* a kernel without pidfds */
-    else
-        poll(&p, 1, (int)ms);
-}
 
 /* ---- looking ---- */
 
@@ -201,19 +122,18 @@ static int watch_begin(struct looker *l, struct error *err)
     return 0;
 }
 
-static void follow(struct looker *l, pid_t pid)
+static void follow(struct looker *l, struct program *p)
 {
-    AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     struct mono began = clock_mono(&clock_system), next = began;
     int64_t step_ms = MIN_OF(l->w->interval_ms, FIRST_MS); /* a short program is seen, too */
     if (l->session)
         tree_look(&l->tree, &l->cli->env, &(struct tree_use){0});
-    while (!has_ended(pid, &l->w->status)) {
+    while (!program_has_ended(p)) {
         next.ns += step_ms * NS_PER_MS;
         int64_t left_ms = mono_since_ms(next, clock_mono(&clock_system));
         if (left_ms > 0) {
-            wait_for_end(pidfd, left_ms);
-            if (has_ended(pid, &l->w->status))
+            program_wait(p, left_ms);
+            if (program_has_ended(p))
                 break;
             if (mono_since_ms(next, clock_mono(&clock_system)) > 0) {
                 next.ns -= step_ms * NS_PER_MS; /* woken early */
@@ -227,6 +147,7 @@ static void follow(struct looker *l, pid_t pid)
     }
     struct mono ended = clock_mono(&clock_system);
     struct error err = {0};
+    l->w->status = p->status;
     end_cpu_samples(l);
     AUTO_SNAPSHOT const struct snapshot *s = l->session ? session_sample(l->session, GROUP_ALL, &err) : NULL;
     if (l->session)
@@ -255,22 +176,14 @@ static int write_report(struct cli *cli, const struct watched *w)
     return fine ? EXIT_FINE : cli_fail("cannot write the report: %s", strerror(errno));
 }
 
-/* The same end as the program's: also by a signal, so that a shell sees it. */
-static int end_like_it(int status)
+/* Its exit status when it could not be started, else 0. */
+static int start(struct program *p, const char *const *argv)
 {
-    if (!WIFSIGNALED(status))
-        return WEXITSTATUS(status);
-    int number = WTERMSIG(status);
-    const struct rlimit none = {0};
-    fflush(NULL);
-    setrlimit(RLIMIT_CORE, &none); /* its own core file is the one that counts */
-    signal(number, SIG_DFL);
-    sigset_t only;
-    sigemptyset(&only);
-    sigaddset(&only, number);
-    sigprocmask(SIG_UNBLOCK, &only, NULL);
-    raise(number);
-    return 128 + number;
+    int rc = program_start(p, argv);
+    if (rc == 0)
+        return 0;
+    cli_fail("cannot start '%s': %s", argv[0], strerror(-rc));
+    return rc == -ENOENT ? NOT_FOUND : CANNOT_RUN;
 }
 
 static int watch_run(struct cli *cli)
@@ -278,8 +191,7 @@ static int watch_run(struct cli *cli)
     static struct watched w;
     struct error err = {0};
     struct looker l = {.cli = cli, .w = &w};
-    struct rusage spent;
-    pid_t pid = -1;
+    struct program program = {0};
     w = (struct watched){.argv = cli->options->arguments,
                          .argc = cli->options->argument_count,
                          .interval_ms = INTERVAL_MS,
@@ -287,17 +199,14 @@ static int watch_run(struct cli *cli)
                          .currency = cli->settings->energy.currency};
     if (options_seconds(cli->options, "interval", &w.interval_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* children that it leaves behind are counted, too */
     int result = watch_begin(&l, &err);
     if (result < 0)
         return result == -EINVAL ? cli_usage(cli, "%s", err.text) : cli_fail("out of memory");
     w.started_at = clock_wall(cli->env.clock);
-    int status = watch_start(w.argv, &pid);
+    int status = start(&program, w.argv);
     if (status == 0) {
-        follow(&l, pid);
-        if (getrusage(RUSAGE_CHILDREN, &spent) == 0)
-            w.cpu_s = (double)(spent.ru_utime.tv_sec + spent.ru_stime.tv_sec) +
-                      (double)(spent.ru_utime.tv_usec + spent.ru_stime.tv_usec) / 1e6;
+        follow(&l, &program);
+        w.cpu_s = MAX_OF(program_cpu_seconds(&program), 0.0);
         write_report(cli, &w);
         status = -1;
     }
@@ -305,7 +214,11 @@ static int watch_run(struct cli *cli)
     tree_done(&l.tree);
     if (!w.blind)
         usage_done(&w.usage);
-    return status < 0 ? end_like_it(w.status) : status;
+    if (status >= 0)
+        return status;
+    status = program_end_like(&program);
+    program_close(&program);
+    return status;
 }
 
 static const struct option_spec options[] = {

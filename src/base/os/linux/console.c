@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The size of the terminal at the standard output.
+ * The terminal at the standard input and output.
  */
 #include "base/os/console.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 bool console_size(int *columns, int *rows)
 {
@@ -14,4 +20,45 @@ bool console_size(int *columns, int *rows)
     *columns = size.ws_col;
     *rows = size.ws_row;
     return true;
+}
+
+/* Asking setlocale() would load the locale, and say "no" where the terminal is UTF-8 but the locale is not installed. */
+bool console_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+bool console_takes_sequences(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && term && term[0] && strcmp(term, "dumb") != 0;
+}
+
+ssize_t console_out(const char *text, size_t len)
+{
+    return write(STDOUT_FILENO, text, len);
+}
+
+bool console_line(char *line, size_t size)
+{
+    return fgets(line, (int)size, stdin);
+}
+
+bool console_secret(char *line, size_t size)
+{
+    struct termios before, hidden;
+    bool changed = tcgetattr(STDIN_FILENO, &before) == 0;
+    hidden = before;
+    hidden.c_lflag &= ~(tcflag_t)ECHO;
+    changed = changed && tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
+    bool read = console_line(line, size);
+    if (changed)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+    return read;
 }

@@ -1,16 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The size of the console window.
+ * The console window. Text goes to it in UTF-16, whatever its code page; sequences are taken from Windows 10 on. Pipes and files
+ * get UTF-8 where the code page is that, or LC_ALL or LANG say so.
  */
 #include "base/os/console.h"
 
+#include <errno.h>
+#include <io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/os/windows/internal.h"
+#include "base/os/windows/screen.h"
+
+enum { UNITS_MAX = 8192, LINE_UNITS = 2048 };
+
+static HANDLE output(void)
+{
+    return GetStdHandle(STD_OUTPUT_HANDLE);
+}
+
+static bool is_console(HANDLE handle)
+{
+    DWORD mode;
+    return GetConsoleMode(handle, &mode);
+}
 
 bool console_size(int *columns, int *rows)
 {
     CONSOLE_SCREEN_BUFFER_INFO info;
-    if (!GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info))
+    if (!GetConsoleScreenBufferInfo(output(), &info))
         return false;
     *columns = info.srWindow.Right - info.srWindow.Left + 1;
     *rows = info.srWindow.Bottom - info.srWindow.Top + 1;
     return true;
+}
+
+bool console_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return is_console(output()) || GetConsoleOutputCP() == CP_UTF8;
+}
+
+bool console_takes_sequences(void)
+{
+    DWORD mode;
+    return GetConsoleMode(output(), &mode) &&
+           (mode & ENABLE_VIRTUAL_TERMINAL_PROCESSING || SetConsoleMode(output(), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING));
+}
+
+/* The end of the last whole character within `len` bytes. */
+static size_t whole(const char *text, size_t len, size_t most)
+{
+    if (len <= most)
+        return len;
+    while (most > 1 && (text[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
+void console_write(const char *text, size_t len)
+{
+    wchar_t units[UNITS_MAX]; /* a byte of UTF-8 is at most one of them */
+    while (len) {
+        size_t part = whole(text, len, UNITS_MAX);
+        int count = MultiByteToWideChar(CP_UTF8, 0, text, (int)part, units, UNITS_MAX);
+        DWORD written;
+        for (int at = 0; at < count; at += (int)written)
+            if (!WriteConsoleW(output(), units + at, (DWORD)(count - at), &written, NULL) || !written)
+                return; /* the window has gone */
+        text += part;
+        len -= part;
+    }
+}
+
+ssize_t console_out(const char *text, size_t len)
+{
+    if (!is_console(output()))
+        return write(STDOUT_FILENO, text, len < INT_MAX ? (unsigned)len : INT_MAX);
+    console_write(text, len);
+    return (ssize_t)len;
+}
+
+bool console_line(char *line, size_t size)
+{
+    HANDLE input = GetStdHandle(STD_INPUT_HANDLE);
+    wchar_t units[LINE_UNITS];
+    DWORD read = 0;
+    if (!is_console(input))
+        return fgets(line, (int)size, stdin);
+    if (!ReadConsoleW(input, units, LINE_UNITS - 1, &read, NULL) || !read || units[0] == 0x1a) /* Ctrl+Z ends it */
+        return false;
+    units[read] = L'\0';
+    return utf8_from(units, line, size);
+}
+
+bool console_secret(char *line, size_t size)
+{
+    HANDLE input = GetStdHandle(STD_INPUT_HANDLE);
+    DWORD mode;
+    bool changed = GetConsoleMode(input, &mode) && SetConsoleMode(input, mode & ~(DWORD)ENABLE_ECHO_INPUT);
+    bool read = console_line(line, size);
+    if (changed)
+        SetConsoleMode(input, mode);
+    return read;
 }

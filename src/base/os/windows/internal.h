@@ -19,3 +19,5 @@ bool utf8_from(const wchar_t *wide, char *to, size_t size);
 bool wide_path(const char *path, wchar_t to[WIDE_PATH]);
 /* Sets errno; returns -1. */
 int fail_with(DWORD error);
+/* The file that a command line names, in PATH or by a path, and the line that Windows takes. 0 or -errno. */
+int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size);

@@ -119,20 +119,26 @@ static int start_with(const wchar_t *program, wchar_t *line, HANDLE in, HANDLE o
     return 0;
 }
 
-static int launch_start(const struct launch *launch, struct started_program *r)
+int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size)
 {
-    AUTO_BUF struct buf text = BUF(LINE_MAX_WIDE);
-    wchar_t program[WIDE_PATH], line[LINE_MAX_WIDE];
-    HANDLE in = NULL, out = NULL, diag = NULL;
-    if (!find_program(launch->argv[0], program))
+    AUTO_BUF struct buf text = BUF(size);
+    if (!find_program(argv[0], program))
         return -ENOENT;
-    for (size_t i = 0; launch->argv[i]; i++) {
+    for (size_t i = 0; argv[i]; i++) {
         if (i)
             buf_char(&text, ' ');
-        add_quoted(&text, launch->argv[i]);
+        add_quoted(&text, argv[i]);
     }
-    if (text.failed || !wide_from(text.at, line, LINE_MAX_WIDE))
-        return -E2BIG;
+    return text.failed || !wide_from(text.at, line, size) ? -E2BIG : 0;
+}
+
+static int launch_start(const struct launch *launch, struct started_program *r)
+{
+    wchar_t program[WIDE_PATH], line[LINE_MAX_WIDE];
+    HANDLE in = NULL, out = NULL, diag = NULL;
+    int found = launch_line(launch->argv, program, line, LINE_MAX_WIDE);
+    if (found < 0)
+        return found;
     bool good = make_pipe(&r->out, &out, false) && make_pipe(&r->diag, &diag, false);
     if (good && launch->in.len)
         good = make_pipe(&r->in, &in, true);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A process in a job, which counts the time of all its children. Ctrl+C reaches it by itself, as it has our console.
+ */
+#include "base/os/program.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/os/windows/internal.h"
+
+enum { LINE_UNITS = 32767, CODE_MAX = 255 };
+
+int program_start(struct program *p, const char *const *argv)
+{
+    static wchar_t program[WIDE_PATH], line[LINE_UNITS];
+    STARTUPINFOW how = {.cb = sizeof how};
+    PROCESS_INFORMATION made;
+    int rc = launch_line(argv, program, line, LINE_UNITS);
+    if (rc < 0)
+        return rc;
+    signal(SIGINT, SIG_IGN);
+    HANDLE job = CreateJobObjectW(NULL, NULL);
+    if (!CreateProcessW(program, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &how, &made)) {
+        fail_with(GetLastError());
+        CloseHandle(job);
+        return -errno;
+    }
+    if (job)
+        AssignProcessToJobObject(job, made.hProcess);
+    ResumeThread(made.hThread);
+    CloseHandle(made.hThread);
+    *p = (struct program){.pid = (int32_t)made.dwProcessId, .handle = (intptr_t)made.hProcess, .job = (intptr_t)job};
+    return 0;
+}
+
+static DWORD code_of(const struct program *p)
+{
+    DWORD code = 0;
+    GetExitCodeProcess((HANDLE)p->handle, &code);
+    return code;
+}
+
+/* A code that no program returns is that of a crash. */
+bool program_has_ended(struct program *p)
+{
+    if (WaitForSingleObject((HANDLE)p->handle, 0) != WAIT_OBJECT_0)
+        return false;
+    DWORD code = code_of(p);
+    p->status = code <= CODE_MAX                  ? (int)code << 8
+                : code == STATUS_CONTROL_C_EXIT   ? SIGINT
+                : code == STATUS_ACCESS_VIOLATION ? SIGSEGV
+                                                  : SIGABRT;
+    return true;
+}
+
+void program_wait(const struct program *p, int64_t ms)
+{
+    WaitForSingleObject((HANDLE)p->handle, (DWORD)ms);
+}
+
+double program_cpu_seconds(const struct program *p)
+{
+    JOBOBJECT_BASIC_ACCOUNTING_INFORMATION spent;
+    if (!p->job || !QueryInformationJobObject((HANDLE)p->job, JobObjectBasicAccountingInformation, &spent, sizeof spent, NULL))
+        return -1;
+    return (double)(spent.TotalUserTime.QuadPart + spent.TotalKernelTime.QuadPart) / 1e7;
+}
+
+void program_close(struct program *p)
+{
+    CloseHandle((HANDLE)p->handle);
+    if (p->job)
+        CloseHandle((HANDLE)p->job);
+}
+
+int program_end_like(const struct program *p)
+{
+    return (int)code_of(p);
+}
