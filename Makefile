@@ -1,7 +1,7 @@
 # The front door. Meson and ninja do the work; tools/deps installs what is missing.
 BUILD ?= build
 
-.PHONY: run build web check test bench lint format install uninstall tarball deb rpm wheel recipes release-check soak docs clean
+.PHONY: run build web check test bench lint format install uninstall tarball deb rpm wheel recipes windows macos release-check soak docs clean
 
 # The program alone, without its tests: half of the build. On a terminal ninja shows how far it is.
 run: $(BUILD)/build.ninja
@@ -52,7 +52,7 @@ uninstall:
 	@$(PLACE)
 	@DESTDIR='$(DESTDIR)' tools/uninstall $(BUILD)
 
-tarball deb rpm wheel recipes:
+tarball deb rpm wheel recipes windows macos:
 	@tools/deps package
 	@tools/package $@
 
