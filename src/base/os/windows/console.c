@@ -37,6 +37,29 @@ bool console_size(int *columns, int *rows)
     return true;
 }
 
+/* Messages go to the console in UTF-8, and the code page is again what it was when the program ends. */
+static UINT page_before;
+
+static void restore_page(void)
+{
+    if (page_before && page_before != CP_UTF8)
+        SetConsoleOutputCP(page_before);
+}
+
+void console_start(void)
+{
+    page_before = GetConsoleOutputCP();
+    if (page_before && page_before != CP_UTF8 && is_console(GetStdHandle(STD_ERROR_HANDLE)) && SetConsoleOutputCP(CP_UTF8))
+        atexit(restore_page);
+}
+
+void posix_exit_now(int code)
+{
+    restore_page();
+#undef _exit
+    _exit(code);
+}
+
 bool console_is_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -45,7 +68,7 @@ bool console_is_utf8(void)
         if (value && value[0])
             return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
     }
-    return is_console(output()) || GetConsoleOutputCP() == CP_UTF8;
+    return is_console(output()) || page_before == CP_UTF8;
 }
 
 bool console_takes_sequences(void)

@@ -21,3 +21,5 @@ bool wide_path(const char *path, wchar_t to[WIDE_PATH]);
 int fail_with(DWORD error);
 /* The file that a command line names, in PATH or by a path, and the line that Windows takes. 0 or -errno. */
 int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size);
+/* First of all: what is written to the console is UTF-8. */
+void console_start(void);

@@ -13,6 +13,7 @@ int wmain(int argc, wchar_t **argv);
 int wmain(int argc, wchar_t **argv)
 {
     char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    console_start();
     for (int fd = 0; fd < 3; fd++)
         _setmode(fd, _O_BINARY);
     for (int i = 0; arguments && i < argc; i++) {
