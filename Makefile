@@ -56,7 +56,7 @@ tarball deb rpm wheel recipes windows macos:
 	@tools/deps package
 	@tools/package $@
 
-release-check:
+release-check: build
 	@tools/deps package release
 	@tools/release-check
 

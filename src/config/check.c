@@ -297,6 +297,10 @@ static void check_access(const struct config *config, struct config_problems *pr
         if (a->certificates.count && !server->tls_client_ca[0])
             problem_add(problems, false, config_origin_of(&a->entry, "access", "certificates"),
                         "access.%s.certificates needs server.tls_client_ca, whose certificates are believed", a->entry.name);
+        if (a->users.count + a->groups.count && !server->proxies.count)
+            problem_add(problems, true, config_origin_of(&a->entry, "access", a->users.count ? "users" : "groups"),
+                        "access.%s.%s needs server.proxies, the addresses whose word is believed", a->entry.name,
+                        a->users.count ? "users" : "groups");
     }
     for (size_t i = 0; i < server->proxies.count; i++)
         if (!str_is_address(str_from(server->proxies.items[i])))

@@ -69,18 +69,21 @@ static struct site_names names_of(const struct config_list *list)
 
 static_assert(SITE_RULES_MAX == (int)ACCESS_MAX, "what is accepted is applied");
 
+static struct str role_name(int64_t role)
+{
+    struct str rest = STR(ACCESS_ROLES), name = {0};
+    while (str_cut(&rest, '|', &name) && role-- > 0)
+        ;
+    return name;
+}
+
 static void add_rules(const struct config *c, struct site_options *o)
 {
-    static const char *const roles[] = {"read", "commands", "silence", "guard", "control", "admin"}; /* as in ACCESS_ROLES */
     for (size_t i = 0; i < c->access_count && o->rule_count < ARRAY_LEN(o->rules); i++) {
         struct site_rule *rule = &o->rules[o->rule_count++];
-        const char *table = c->access[i].entry.name;
-        if (c->access[i].users.count + c->access[i].groups.count && !c->server.proxies.count)
-            log_warn("users and groups of an [access.NAME] table need server.proxies, the addresses whose word is believed",
-                     LOG_TEXT("table", table));
         *rule = (struct site_rule){0, names_of(&c->access[i].certificates), names_of(&c->access[i].users),
                                    names_of(&c->access[i].groups)};
-        rights_parse(str_from(roles[c->access[i].role]), &rule->rights, NULL);
+        rights_parse(role_name(c->access[i].role), &rule->rights, NULL);
     }
 }
 

@@ -26,7 +26,7 @@ void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding
     const struct finding_kind *kind = finding_kind(f.code);
     if (known && f.severity > SEVERITY_INFO) {
         said->effect = MAX_OF(said->effect, kind->effect);
-        said->forbids |= !kind->places;
+        said->forbids |= finding_forbids(f.code, f.severity);
     }
     /* What a newer whirr calls critical is not known to be harmless. */
     said->forbids |= !known && f.severity == SEVERITY_CRITICAL;

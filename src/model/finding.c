@@ -223,11 +223,15 @@ enum severity verdict_severity(const struct verdict *v, int gpu_index)
     return first ? first->severity : SEVERITY_INFO;
 }
 
+bool finding_forbids(enum finding_code code, enum severity severity)
+{
+    return severity > SEVERITY_INFO && !finding_kind(code)->places;
+}
+
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index)
 {
     for (size_t i = 0; v && i < v->count; i++)
-        if (v->findings[i].gpu_index == gpu_index && v->findings[i].severity > SEVERITY_INFO &&
-            !finding_kind(v->findings[i].code)->places)
+        if (v->findings[i].gpu_index == gpu_index && finding_forbids(v->findings[i].code, v->findings[i].severity))
             return &v->findings[i];
     return NULL;
 }

@@ -135,6 +135,9 @@ enum { AREAS_WORDS = 96 };
 const char *areas_words(unsigned areas, char out[AREAS_WORDS]);
 const struct finding *verdict_find(const struct verdict *v, int gpu_index, enum finding_code code);
 enum severity verdict_severity(const struct verdict *v, int gpu_index);
+/* Whether it forbids to place work on its GPU: for `fit`, the guard, schedulers and fleets alike. A GPU that was lost and came back
+ * is not trusted for a day; a muted finding forbids nothing. */
+bool finding_forbids(enum finding_code code, enum severity severity);
 /* A finding that forbids to place work on this GPU; NULL: none. */
 const struct finding *verdict_forbids(const struct verdict *v, int gpu_index);
 /* How many GPUs have a finding of at least this severity. */

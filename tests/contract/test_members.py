@@ -117,3 +117,15 @@ def test_what_would_only_look_like_a_permission_is_refused(tmp_path, text, words
     config.write_text(text)
     done = subprocess.run([WHIRR, "--config", str(config), "config", "check"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0 and words in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("key", ["users", "groups"])
+def test_users_without_a_proxy_are_a_warning(start, tmp_path, key):
+    """No error: the example of the default file has them, and proxies elsewhere."""
+    config = tmp_path / "whirr.toml"
+    config.write_text(f'[access.x]\n{key} = ["a"]\n')
+    words = f"warning: access.x.{key} needs server.proxies, the addresses whose word is believed"
+    done = subprocess.run([WHIRR, "--config", str(config), "config", "check"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0 and words in done.stdout + done.stderr, done
+    d = start("--config", str(config), "--interval", "0.5")
+    eventually(lambda: f"access.x.{key} needs server.proxies" in d.log(), explain=d.log)

@@ -9,16 +9,15 @@
 #include "cli/node/node.h"
 #include "model/snapshot.h"
 
-/* A finding that forbids to place work there, once it has held for its time. One that was made milder than its kind is, as that of
- * a GPU that was lost and came back, does not. */
+/* A finding that forbids to place work there, as for `whirr fit`, once it has held for its time: a node is not drained for a
+ * moment. */
 static const struct finding *forbidding(const struct snapshot *s, int gpu_index, const struct finding_settings *settings)
 {
     const struct verdict *v = s->verdict;
     for (size_t i = 0; v && i < v->count; i++) {
         const struct finding *f = &v->findings[i];
         int64_t hold_ms = finding_hold_ms(settings, f->code), held_ms = f->since.ms ? s->taken_at.ms - f->since.ms : 0;
-        if (f->gpu_index == gpu_index && !f->muted && f->severity >= finding_severity(settings, f->code) &&
-            f->severity > SEVERITY_INFO && !finding_kind(f->code)->places && held_ms >= hold_ms)
+        if (f->gpu_index == gpu_index && finding_forbids(f->code, f->severity) && held_ms >= hold_ms)
             return f;
     }
     return NULL;

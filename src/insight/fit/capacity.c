@@ -139,8 +139,12 @@ static void share_memory(struct capacity_gpu *out, const struct gpu *card, size_
 static void obey_verdict(struct capacity_gpu *out, const struct verdict *v)
 {
     const struct finding *f = verdict_forbids(v, out->index);
-    if (f && out->usable)
-        forbid(out, f->headline);
+    if (!f || !out->usable)
+        return;
+    char who[32]; /* where it is shown, the GPU stands before it */
+    snprintf(who, sizeof who, "GPU %d: ", out->index);
+    struct str text = str_from(f->headline);
+    forbid(out, text.at + (str_starts(text, who) ? strlen(who) : 0));
 }
 
 struct capacity *capacity_new(const struct snapshot *s, const struct capacity_settings *settings, const struct capacity_hold *holds,
