@@ -142,8 +142,9 @@ void config_write_default(struct buf *out)
     }
 }
 
-static void docs_setting(const struct setting *s, struct buf *out)
+static void docs_setting(const struct setting *s, config_plain *plain, struct buf *out)
 {
+    (void)plain;
     buf_printf(out, "- `%s`", s->key);
     if (s->flags & REQUIRED) {
         buf_text(out, " (must be given)");
@@ -196,14 +197,68 @@ static void docs_inherited(const struct section *section, struct buf *out)
         buf_text(out, ".\n");
 }
 
-static void docs_example(const struct section *section, struct buf *out)
+static void docs_example(const struct section *section, config_plain *plain, struct buf *out)
 {
+    (void)plain;
     const char *example = group_example(section);
     buf_text(out, "```toml\n");
     for (const char *p = example; *p; p++)
         if (*p != '#' || (p != example && p[-1] != '\n'))
             buf_char(out, *p);
     buf_text(out, "```\n\n");
+}
+
+/* The lines of an example are not filled. */
+static void manual_example(const struct section *section, config_plain *plain, struct buf *out)
+{
+    struct str rest = str_from(group_example(section)), line;
+    while (str_cut(&rest, '\n', &line)) {
+        char text[256];
+        str_copy(text, sizeof text, line);
+        buf_char(out, '\t');
+        plain(out, text + (text[0] == '#'));
+        buf_text(out, rest.len ? "++\n" : "\n");
+    }
+    buf_char(out, '\n');
+}
+
+static void docs_head(const char *header, const char *help, config_plain *plain, struct buf *out)
+{
+    (void)plain;
+    buf_printf(out, "\n## `%s`\n\n%s.\n\n", header, help);
+}
+
+static void manual_head(const char *header, const char *help, config_plain *plain, struct buf *out)
+{
+    buf_printf(out, "# %s\n\n", header); /* scdoc takes a heading as it is */
+    plain(out, help);
+    buf_text(out, ".\n\n");
+}
+
+/* The same sections, as a page and as a manual; `plain` is the manual's. */
+static const struct docs_form {
+    void (*head)(const char *header, const char *help, config_plain *plain, struct buf *out);
+    void (*example)(const struct section *section, config_plain *plain, struct buf *out);
+    void (*setting)(const struct setting *s, config_plain *plain, struct buf *out);
+    void (*inherited)(const struct section *section, struct buf *out); /* NULL: left out */
+} page_form = {docs_head, docs_example, docs_setting, docs_inherited},
+  manual_form = {manual_head, manual_example, manual_setting, NULL};
+
+static void write_sections(const struct docs_form *form, config_plain *plain, struct buf *out)
+{
+    for (size_t i = 0; i < config_section_count; i++) {
+        const struct section *section = &config_sections[i];
+        char header[CONFIG_KEY_SIZE];
+        section_header(section, header, sizeof header);
+        form->head(header, section->help, plain, out);
+        if (section->kind != SECTION_PLAIN)
+            form->example(section, plain, out);
+        for (size_t k = 0; k < section->count; k++)
+            if (section->settings[k].fallback[0] != '=')
+                form->setting(&section->settings[k], plain, out);
+        if (form->inherited)
+            form->inherited(section, out);
+    }
 }
 
 void config_write_docs(struct buf *out)
@@ -225,32 +280,7 @@ void config_write_docs(struct buf *out)
         "`systemctl reload whirr` (SIGHUP) applies all but what is marked *Restart*. A file with mistakes changes nothing.\n\n"
         "Durations are written like `\"250ms\"`, `\"30s\"`, `\"5m\"`, `\"1h30m\"`, `\"7d\"`; amounts of memory like "
         "`\"512MiB\"`, `\"20GiB\"`.\n");
-    for (size_t i = 0; i < config_section_count; i++) {
-        const struct section *section = &config_sections[i];
-        char header[CONFIG_KEY_SIZE];
-        section_header(section, header, sizeof header);
-        buf_printf(out, "\n## `%s`\n\n%s.\n\n", header, section->help);
-        if (section->kind != SECTION_PLAIN)
-            docs_example(section, out);
-        for (size_t k = 0; k < section->count; k++)
-            if (section->settings[k].fallback[0] != '=')
-                docs_setting(&section->settings[k], out);
-        docs_inherited(section, out);
-    }
-}
-
-/* The lines of an example are not filled. */
-static void manual_example(const struct section *section, config_plain *plain, struct buf *out)
-{
-    struct str rest = str_from(group_example(section)), line;
-    while (str_cut(&rest, '\n', &line)) {
-        char text[256];
-        str_copy(text, sizeof text, line);
-        buf_char(out, '\t');
-        plain(out, text + (text[0] == '#'));
-        buf_text(out, rest.len ? "++\n" : "\n");
-    }
-    buf_char(out, '\n');
+    write_sections(&page_form, NULL, out);
 }
 
 void config_write_manual(struct buf *out, config_plain *plain)
@@ -262,18 +292,6 @@ void config_write_manual(struct buf *out, config_plain *plain)
                   "written like \"30s\" or \"1h30m\", amounts of memory like \"20GiB\".\n\n*whirr config check* names each mistake "
                   "with file and line, *whirr config show* prints what is in force and where it comes from, and *whirr config "
                   "default* prints a commented file. *systemctl reload whirr* applies all but what needs a restart.\n\n");
-    for (size_t i = 0; i < config_section_count; i++) {
-        const struct section *section = &config_sections[i];
-        char header[CONFIG_KEY_SIZE];
-        section_header(section, header, sizeof header);
-        buf_printf(out, "# %s\n\n", header); /* scdoc takes a heading as it is */
-        plain(out, section->help);
-        buf_text(out, ".\n\n");
-        if (section->kind != SECTION_PLAIN)
-            manual_example(section, plain, out);
-        for (size_t k = 0; k < section->count; k++)
-            if (section->settings[k].fallback[0] != '=')
-                manual_setting(&section->settings[k], plain, out);
-    }
+    write_sections(&manual_form, plain, out);
     buf_text(out, "# SEE ALSO\n\n*whirr*(1), *whirr-config*(1)\n");
 }

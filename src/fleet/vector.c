@@ -153,7 +153,9 @@ struct reading_rows {
     vector_row_fn *each;
     void *user;
     int rc;
-    bool found; /* a list of rows */
+    const char *list; /* the member that has the rows, */
+    member_fn *one;   /* and what reads one of them */
+    bool found;       /* a list of rows */
     struct vector_row row;
     const char *value; /* of the row; NULL: not found */
 };
@@ -201,18 +203,18 @@ static bool on_row(char **at, const char *name, void *user, int depth)
     return r->rc == 0;
 }
 
-static bool on_data_member(char **at, const char *name, void *user, int depth)
+static bool on_list(char **at, const char *name, void *user, int depth)
 {
     struct reading_rows *r = user;
-    if (strcmp(name, "result") != 0)
+    if (strcmp(name, r->list) != 0)
         return skip_value(at, depth);
     r->found = true;
-    return take_array(at, on_row, r, depth);
+    return take_array(at, r->one, r, depth);
 }
 
-static bool on_member(char **at, const char *name, void *user, int depth)
+static bool on_data(char **at, const char *name, void *user, int depth)
 {
-    return strcmp(name, "data") == 0 ? take_object(at, on_data_member, user, depth) : skip_value(at, depth);
+    return strcmp(name, "data") == 0 ? take_object(at, on_list, user, depth) : skip_value(at, depth);
 }
 
 static bool on_series(char **at, const char *name, void *user, int depth)
@@ -226,35 +228,25 @@ static bool on_series(char **at, const char *name, void *user, int depth)
     return r->rc == 0;
 }
 
-static bool on_series_member(char **at, const char *name, void *user, int depth)
+static int read_rows(struct buf *answer, member_fn *member, struct reading_rows *r)
 {
-    struct reading_rows *r = user;
-    if (strcmp(name, "data") != 0)
-        return skip_value(at, depth);
-    r->found = true;
-    return take_array(at, on_series, user, depth);
-}
-
-static int read_rows(struct buf *answer, member_fn *member, vector_row_fn *each, void *user)
-{
-    struct reading_rows r = {.each = each, .user = user};
     char *at = answer->at;
-    bool whole = at && take_object(&at, member, &r, 0);
-    if (r.rc)
-        return r.rc;
+    bool whole = at && take_object(&at, member, r, 0);
+    if (r->rc)
+        return r->rc;
     if (whole)
         skip_space(&at);
-    return whole && r.found && !*at ? 0 : -EBADMSG;
+    return whole && r->found && !*at ? 0 : -EBADMSG;
 }
 
 int vector_read(struct buf *answer, vector_row_fn *each, void *user)
 {
-    return read_rows(answer, on_member, each, user);
+    return read_rows(answer, on_data, &(struct reading_rows){.each = each, .user = user, .list = "result", .one = on_row});
 }
 
 int vector_read_series(struct buf *answer, vector_row_fn *each, void *user)
 {
-    return read_rows(answer, on_series_member, each, user);
+    return read_rows(answer, on_list, &(struct reading_rows){.each = each, .user = user, .list = "data", .one = on_series});
 }
 
 const char *vector_label(const struct vector_row *row, const char *name)

@@ -206,6 +206,56 @@ static struct reading tokens_in(struct db_statement *q, int column)
     return db_is_null(q, column) ? reading_absent(READING_UNSUPPORTED) : reading_ok(db_i64(q, column));
 }
 
+/* Rows of a host's processes in minutes or hours, one by one. */
+struct walked_rows {
+    const char *host;
+    int64_t from, to;
+    const char *end; /* what follows the conditions */
+    int (*row)(struct db_statement *q, const struct walked_rows *rows);
+    void *user;
+    union {
+        store_process_minute_fn *minute;
+        store_process_hour_fn *hour;
+        store_serving_minute_fn *serving;
+    } each;
+};
+
+/* `sql` ends in the conditions, of which $1 and $2 are the time. */
+static int walk(struct store *s, struct buf *sql, const struct walked_rows *rows, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = write_of_host(s, rows->host, sql, err);
+    if (rc < 0)
+        return rc;
+    buf_text(sql, rows->end);
+    rc = db_prepare_between(s->db, sql, rows->from, rows->to, &q, err);
+    while (rc == 0 && (rc = db_step(q, err)) == 1)
+        if ((rc = rows->row(q, rows)))
+            return MIN_OF(rc, 0);
+    return rc;
+}
+
+static int minute_row(struct db_statement *q, const struct walked_rows *rows)
+{
+    return rows->each.minute(rows->user, &(struct store_process_minute){.minute = db_i64(q, 0),
+                                                                        .gpu_id = db_i64(q, 1),
+                                                                        .process = db_i64(q, 2),
+                                                                        .samples = db_i64(q, 3),
+                                                                        .gpu_samples = or_unknown(q, 4),
+                                                                        .sm_sum_permille = db_i64(q, 5),
+                                                                        .sm_count = db_i64(q, 6),
+                                                                        .memory_sum_bytes = db_i64(q, 7),
+                                                                        .memory_count = db_i64(q, 8),
+                                                                        .memory_max_bytes = db_is_null(q, 9) ? 0 : db_i64(q, 9),
+                                                                        .energy_mj = db_i64(q, 10),
+                                                                        .gpu_util_sum_permille = or_unknown(q, 11),
+                                                                        .gpu_util_count = or_unknown(q, 12),
+                                                                        .limit = limit_in(q, 13),
+                                                                        .unattributed_mj = db_i64(q, 14),
+                                                                        .generated_tokens = tokens_in(q, 15),
+                                                                        .prompt_tokens = tokens_in(q, 16)});
+}
+
 int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
                           void *user, struct error *err)
 {
@@ -218,37 +268,29 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
              " LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
     buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2");
-    int rc = write_of_host(s, host, &sql, err);
-    if (rc < 0)
-        return rc;
-    buf_text(&sql, ORDER_BY_TIME_AND_GPU);
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    rc = db_prepare_between(s->db, &sql, from_minute, to_minute, &q, err);
-    if (rc < 0)
-        return rc;
-    while ((rc = db_step(q, err)) == 1) {
-        const struct store_process_minute row = {.minute = db_i64(q, 0),
-                                                 .gpu_id = db_i64(q, 1),
-                                                 .process = db_i64(q, 2),
-                                                 .samples = db_i64(q, 3),
-                                                 .gpu_samples = or_unknown(q, 4),
-                                                 .sm_sum_permille = db_i64(q, 5),
-                                                 .sm_count = db_i64(q, 6),
-                                                 .memory_sum_bytes = db_i64(q, 7),
-                                                 .memory_count = db_i64(q, 8),
-                                                 .memory_max_bytes = db_is_null(q, 9) ? 0 : db_i64(q, 9),
-                                                 .energy_mj = db_i64(q, 10),
-                                                 .gpu_util_sum_permille = or_unknown(q, 11),
-                                                 .gpu_util_count = or_unknown(q, 12),
-                                                 .limit = limit_in(q, 13),
-                                                 .unattributed_mj = db_i64(q, 14),
-                                                 .generated_tokens = tokens_in(q, 15),
-                                                 .prompt_tokens = tokens_in(q, 16)};
-        rc = each(user, &row);
-        if (rc)
-            return MIN_OF(rc, 0);
-    }
-    return rc;
+    return walk(s, &sql,
+                &(struct walked_rows){host, from_minute, to_minute, ORDER_BY_TIME_AND_GPU, minute_row, user, {.minute = each}},
+                err);
+}
+
+static int hour_row(struct db_statement *q, const struct walked_rows *rows)
+{
+    return rows->each.hour(rows->user, &(struct store_process_hour){.hour = db_i64(q, 0),
+                                                                    .gpu_id = db_i64(q, 1),
+                                                                    .process = db_i64(q, 2),
+                                                                    .present_minutes = (uint64_t)db_i64(q, 3),
+                                                                    .busy_minutes = (uint64_t)db_i64(q, 4),
+                                                                    .held_minutes = (uint64_t)db_i64(q, 5),
+                                                                    .byte_minutes = db_i64(q, 6),
+                                                                    .idle_byte_minutes = db_i64(q, 7),
+                                                                    .memory_max_bytes = db_is_null(q, 8) ? 0 : db_i64(q, 8),
+                                                                    .energy_mj = db_i64(q, 9),
+                                                                    .partial_minutes = db_text(q, 10),
+                                                                    .limits = db_text(q, 11),
+                                                                    .unattributed_mj = db_i64(q, 12),
+                                                                    .watched_ms = db_i64(q, 13),
+                                                                    .generated_tokens = tokens_in(q, 14),
+                                                                    .prompt_tokens = tokens_in(q, 15)});
 }
 
 int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
@@ -261,74 +303,41 @@ int store_process_hours(struct store *s, const char *host, int64_t from_hour, in
                    "FROM process_hours m JOIN processes p ON "
                    "p.id = m.process_id LEFT JOIN energy_hours e ON e.hour = m.hour AND e.gpu_id = p.gpu_id WHERE m.hour >= $1 AND "
                    "m.hour < $2");
-    int rc = write_of_host(s, host, &sql, err);
-    if (rc < 0)
-        return rc;
-    buf_text(&sql, ORDER_BY_TIME_AND_GPU);
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    rc = db_prepare_between(s->db, &sql, from_hour, to_hour, &q, err);
-    if (rc < 0)
-        return rc;
-    while ((rc = db_step(q, err)) == 1) {
-        const struct store_process_hour row = {.hour = db_i64(q, 0),
-                                               .gpu_id = db_i64(q, 1),
-                                               .process = db_i64(q, 2),
-                                               .present_minutes = (uint64_t)db_i64(q, 3),
-                                               .busy_minutes = (uint64_t)db_i64(q, 4),
-                                               .held_minutes = (uint64_t)db_i64(q, 5),
-                                               .byte_minutes = db_i64(q, 6),
-                                               .idle_byte_minutes = db_i64(q, 7),
-                                               .memory_max_bytes = db_is_null(q, 8) ? 0 : db_i64(q, 8),
-                                               .energy_mj = db_i64(q, 9),
-                                               .partial_minutes = db_text(q, 10),
-                                               .limits = db_text(q, 11),
-                                               .unattributed_mj = db_i64(q, 12),
-                                               .watched_ms = db_i64(q, 13),
-                                               .generated_tokens = tokens_in(q, 14),
-                                               .prompt_tokens = tokens_in(q, 15)};
-        rc = each(user, &row);
-        if (rc)
-            return MIN_OF(rc, 0);
-    }
-    return rc;
+    return walk(s, &sql, &(struct walked_rows){host, from_hour, to_hour, ORDER_BY_TIME_AND_GPU, hour_row, user, {.hour = each}},
+                err);
+}
+
+static int serving_row(struct db_statement *q, const struct walked_rows *rows)
+{
+    char model[PROCESS_MODEL_SIZE], name[GPU_NAME_SIZE];
+    str_copy(model, sizeof model, db_text(q, 1));
+    str_copy(name, sizeof name, db_text(q, 2));
+    return rows->each.serving(rows->user, &(struct store_serving_minute){.minute = db_i64(q, 0),
+                                                                         .model = model,
+                                                                         .gpu_name = name,
+                                                                         .servers = db_i64(q, 3),
+                                                                         .processes = db_i64(q, 4),
+                                                                         .samples = db_i64(q, 5),
+                                                                         .running_sum = db_i64(q, 6),
+                                                                         .running_samples = db_i64(q, 7),
+                                                                         .generated_tokens = db_i64(q, 8),
+                                                                         .energy_mj = db_i64(q, 9),
+                                                                         .prompt_tokens = tokens_in(q, 10)});
 }
 
 /* Servers of one model on different GPUs cannot be told apart in the sum: such minutes are left out. */
 int store_serving_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_serving_minute_fn *each,
                           void *user, struct error *err)
 {
-    char model[PROCESS_MODEL_SIZE], name[GPU_NAME_SIZE];
+    static const char end[] = " GROUP BY m.minute, p.model HAVING COUNT(m.running_sum) > 0 AND COUNT(m.generated_tokens) = "
+                              "COUNT(m.running_sum) AND MIN(g.name) = MAX(g.name) ORDER BY m.minute";
     AUTO_BUF struct buf sql = BUF(1 << 14);
     buf_text(&sql,
              "SELECT m.minute, p.model, MAX(g.name), COUNT(m.running_sum), COUNT(*), SUM(CASE WHEN m.running_sum IS NOT NULL "
              "THEN m.samples ELSE 0 END), SUM(m.running_sum), SUM(m.running_samples), SUM(m.generated_tokens), "
              "SUM(m.energy_mj), SUM(m.prompt_tokens) FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus "
              "g ON g.id = p.gpu_id WHERE m.minute >= $1 AND m.minute < $2 AND p.model <> ''");
-    int rc = write_of_host(s, host, &sql, err);
-    if (rc < 0)
-        return rc;
-    buf_text(&sql, " GROUP BY m.minute, p.model HAVING COUNT(m.running_sum) > 0 AND COUNT(m.generated_tokens) = "
-                   "COUNT(m.running_sum) AND MIN(g.name) = MAX(g.name) ORDER BY m.minute");
-    AUTO_STATEMENT struct db_statement *q = NULL;
-    rc = db_prepare_between(s->db, &sql, from_minute, to_minute, &q, err);
-    while (rc == 0 && (rc = db_step(q, err)) == 1) {
-        str_copy(model, sizeof model, db_text(q, 1));
-        str_copy(name, sizeof name, db_text(q, 2));
-        rc = each(user, &(struct store_serving_minute){.minute = db_i64(q, 0),
-                                                       .model = model,
-                                                       .gpu_name = name,
-                                                       .servers = db_i64(q, 3),
-                                                       .processes = db_i64(q, 4),
-                                                       .samples = db_i64(q, 5),
-                                                       .running_sum = db_i64(q, 6),
-                                                       .running_samples = db_i64(q, 7),
-                                                       .generated_tokens = db_i64(q, 8),
-                                                       .energy_mj = db_i64(q, 9),
-                                                       .prompt_tokens = tokens_in(q, 10)});
-        if (rc)
-            return MIN_OF(rc, 0);
-    }
-    return rc;
+    return walk(s, &sql, &(struct walked_rows){host, from_minute, to_minute, end, serving_row, user, {.serving = each}}, err);
 }
 
 int store_process_horizon(struct store *s, int64_t *ret_energy_ms, int64_t *ret_processes_ms, struct error *err)

@@ -267,7 +267,7 @@ def test_a_history_from_before_limits_were_kept_still_answers(whirr, tmp_path):
     with sqlite3.connect(url.removeprefix("sqlite:")) as db:
         for (view,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
             db.execute(f"DROP VIEW {view}")
-        for table, column in (("process_minutes", "limit_code"), ("process_minutes", "limit_samples"), ("process_hours", "limits"), ("process_minutes", "running_sum"), ("process_minutes", "running_samples"),
+        for table, column in (("process_minutes", "limit_code"), ("process_minutes", "limit_samples"), ("process_hours", "limits"), ("process_minutes", "running_sum"), ("process_minutes", "running_samples"), ("retention", "ahead_ms"),
                               *((table, f"{kind}_tokens") for table in ("process_minutes", "process_hours") for kind in ("generated", "prompt"))):
             db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         db.execute("UPDATE meta SET value = '13' WHERE key = 'schema_version'")
