@@ -77,6 +77,22 @@ def test_packages_enable_nothing_and_write_nothing_into_the_administrators_place
     assert (ROOT / "packaging" / "systemd" / "90-whirr.preset").read_text().splitlines()[-1] == "disable whirr.service"
 
 
+@pytest.mark.parametrize("script, arguments, calls", [
+    ("postinst", ["configure", ""], ["--system daemon-reload"]),  # installed: started only by who asks for it
+    ("postinst", ["configure", "0.1.0"], ["--system daemon-reload", "--quiet try-restart whirr.service whirr-control.service"]),  # not what was stopped
+    ("prerm", ["upgrade", "0.2.0"], []),
+    ("prerm", ["remove"], ["--quiet disable --now whirr.service whirr-control.socket whirr-control.service"]),
+    ("postrm", ["remove"], ["--system daemon-reload"]),
+])
+def test_a_package_restarts_what_runs_and_stops_what_it_removes(script, arguments, calls, tmp_path):
+    (tmp_path / "systemctl").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/calls\n')
+    (tmp_path / "systemctl").chmod(0o755)
+    text = (ROOT / "packaging" / "debian" / f"whirr.{script}").read_text().replace("/run/systemd/system", str(tmp_path))
+    done = subprocess.run(["sh", "-c", text, "sh", *arguments], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True)
+    said = (tmp_path / "calls").read_text().splitlines() if (tmp_path / "calls").exists() else []
+    assert (done.returncode, said) == (0, calls), done.stderr
+
+
 @pytest.mark.parametrize("more, most", [("local-only", 1.8), ("kernel-log", 2.0)])
 def test_what_may_be_added_to_the_unit_does_not_open_it(more, most, tmp_path):
     unit = tmp_path / "whirr.service"

@@ -58,6 +58,8 @@ def test_zabbix_finds_gpus_and_readings_on_a_host(template):
     series = [(m[0], dict(re.findall(r'(\w+)="([^"]*)"', m[1]))) for m in re.findall(r"^(\w+)\{(.*)\} \S+$", text, re.M)]
     gpus = [labels for name, labels in series if name == "whirr_severity"]
     assert len(gpus) == 2 and all({p["path"].rsplit(".", 1)[1] for p in template["discovery_rules"][0]["lld_macro_paths"]} <= set(g) and g["uuid"] for g in gpus)
+    of_host = {re.match(r"\w+", pattern(i))[0] for i in template["items"] if i["type"] == "DEPENDENT"}
+    assert of_host and of_host <= set(re.findall(r"^\w+", text, re.M)), of_host
     there = {name for name, labels in series if labels.get("uuid") == gpus[0]["uuid"]}
     asked = [re.match(r"\w+", pattern(p))[0] for p in prototypes(template)]
     assert {"gpu_temperature_celsius", "gpu_power_watts", "gpu_memory_used_bytes", "gpu_energy_joules_total", "whirr_severity"} <= there & set(asked) and len(there & set(asked)) > 35
@@ -90,7 +92,7 @@ def test_checkmk_gets_a_service_for_each_gpu_as_the_host_judges_it(checkmk):
     lines = [LINE.fullmatch(line).groups() for line in checkmk("sim:scenario=training,gpus=2,fault=lost@1")]
     assert [(state, name) for state, name, _, _ in lines] == [("0", "GPU 0"), ("2", "GPU 1")] and "lost" in lines[1][3] and lines[1][2] == "-"
     values = dict(pair.split("=") for pair in lines[0][2].split("|"))
-    assert 20 < float(values["gpu_temperature_celsius"]) < 110 and values["gpu_memory_total_bytes"].isdigit() and 0 <= float(values["gpu_sm_active_ratio"]) <= 100
+    assert 20 < float(values["gpu_temperature_celsius"]) < 110 and values["gpu_memory_total_bytes"].isdigit() and 1 < float(values["gpu_sm_active_ratio"]) <= 100  # a percentage
     known = set(re.findall(r"^metric_(\w+) = Metric\(name=\"\1\"", (ROOT / "packaging/checkmk/graphing.py").read_text(), re.M))
     assert set(values) <= known
 
