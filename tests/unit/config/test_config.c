@@ -249,6 +249,10 @@ static void a_model_server_has_a_place_and_never_a_gate(void **state)
         assert_refused(text,
                        "2:7: serving.x.url is the gate of guard.worker.w, which each request would wake: use the worker's own url");
     }
+    /* One that is left alone is not asked: it may be a gate, and anywhere. */
+    config_free(
+        loaded("[serving.x]\nurl = 'http://127.0.0.1:8001'\nignore = true\n[serving.y]\nurl = 'http://10.0.0.2:8000'\n"
+               "ignore = true\n[guard.worker.w]\nmethods = ['vllm']\nurl = 'http://127.0.0.1:8000'\ngate = '127.0.0.1:8001'\n"));
 }
 
 static void a_worker_under_guard_takes_what_it_does_not_set_from_worker(void **state)
