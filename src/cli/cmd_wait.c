@@ -14,7 +14,7 @@
 
 enum { INTERVAL_MS = 1000 };
 
-struct wait {
+struct room_wait {
     struct cli *cli;
     struct expr *until;         /* NULL: room alone */
     int64_t hold_ms;            /* how long it must hold */
@@ -38,7 +38,7 @@ static struct str cut_hold(struct str text, int64_t *hold_ms)
     return duration_parse(str_trim(rest), hold_ms) ? str_trim((struct str){text.at, (size_t)(found - text.at)}) : text;
 }
 
-static int read_condition(struct wait *w, const char *text)
+static int read_condition(struct room_wait *w, const char *text)
 {
     struct expr_error err;
     struct str condition = cut_hold(str_trim(str_from(text)), &w->hold_ms);
@@ -63,7 +63,7 @@ static struct reading free_of(struct reading free_bytes, struct reading total, s
     return free_bytes;
 }
 
-static bool has_room(const struct wait *w, const struct gpu *gpu)
+static bool has_room(const struct room_wait *w, const struct gpu *gpu)
 {
     struct reading room = gpu->mem_free_bytes;
     if (!gpu_shares_memory(gpu)) /* what the host's programs hold is no part of what is used */
@@ -72,7 +72,7 @@ static bool has_room(const struct wait *w, const struct gpu *gpu)
 }
 
 /* Whether work may be placed there, by the same judgement as `whirr fit`, and no lease has the room. */
-static bool may_have(const struct wait *w, const struct capacity *c, const struct gpu *card, const struct snapshot *s)
+static bool may_have(const struct room_wait *w, const struct capacity *c, const struct gpu *card, const struct snapshot *s)
 {
     for (size_t i = 0; i < c->gpu_count; i++) {
         struct capacity_gpu gpu = c->gpus[i];
@@ -88,7 +88,7 @@ static bool may_have(const struct wait *w, const struct capacity *c, const struc
 }
 
 /* The first GPU of these that room is given on; -1: none. Looked at again, with all that tells whether a GPU is well. */
-static int take_room(const struct wait *w, struct session *session, const bool held[GPU_MAX])
+static int take_room(const struct room_wait *w, struct session *session, const bool held[GPU_MAX])
 {
     struct error err;
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, &err);
@@ -114,7 +114,7 @@ static struct reading largest_piece(const struct gpu *gpu)
 
 /* The GPU with the most memory, where that is less than what is waited for: then no time is long enough. NULL: it could come, as
  * far as is known. */
-static const struct gpu *too_small(const struct wait *w, const struct snapshot *s, int only)
+static const struct gpu *too_small(const struct room_wait *w, const struct snapshot *s, int only)
 {
     const struct gpu *largest = NULL;
     for (size_t i = 0; i < s->gpu_count && w->free_bytes; i++) {
@@ -130,7 +130,7 @@ static const struct gpu *too_small(const struct wait *w, const struct snapshot *
     return largest;
 }
 
-static int say_too_small(const struct wait *w, const struct gpu *largest, bool one)
+static int say_too_small(const struct room_wait *w, const struct gpu *largest, bool one)
 {
     char wanted[WORDS_SIZE], total[WORDS_SIZE];
     words_bytes(w->free_bytes, wanted);
@@ -142,7 +142,7 @@ static int say_too_small(const struct wait *w, const struct gpu *largest, bool o
 }
 
 /* Whether it has held long enough for this GPU. What is not known does not hold. */
-static bool holds(struct wait *w, const struct snapshot *s, const struct gpu *gpu, struct mono now)
+static bool holds(struct room_wait *w, const struct snapshot *s, const struct gpu *gpu, struct mono now)
 {
     struct subject subject = {.snapshot = s, .gpu = gpu};
     struct mono *since = &w->since[gpu->index];
@@ -155,7 +155,7 @@ static bool holds(struct wait *w, const struct snapshot *s, const struct gpu *gp
 }
 
 /* The index of the GPU for which it holds; all of them: that of the first. -1: not yet. */
-static int wait_look(struct wait *w, struct session *session, const struct snapshot *s, int only)
+static int wait_look(struct room_wait *w, struct session *session, const struct snapshot *s, int only)
 {
     struct mono now = clock_mono(&clock_system);
     bool held[GPU_MAX] = {false}, all = true;
@@ -175,7 +175,7 @@ static int wait_look(struct wait *w, struct session *session, const struct snaps
 }
 
 /* The answer alone goes to stdout, for scripts; that it is about no real GPU is for people. */
-static int wait_tell(const struct wait *w, const struct snapshot *s, int index)
+static int wait_tell(const struct room_wait *w, const struct snapshot *s, int index)
 {
     AUTO_BUF struct buf out = BUF(256);
     bool simulated = s->gpus[0].simulated;
@@ -188,7 +188,7 @@ static int wait_tell(const struct wait *w, const struct snapshot *s, int index)
     return show_text(&out);
 }
 
-static int watch(struct wait *w, struct session *session, int64_t timeout_ms, int64_t every_ms)
+static int watch(struct room_wait *w, struct session *session, int64_t timeout_ms, int64_t every_ms)
 {
     struct mono begin = clock_mono(&clock_system);
     char text[WORDS_SIZE];
@@ -215,7 +215,7 @@ static int watch(struct wait *w, struct session *session, int64_t timeout_ms, in
     }
 }
 
-static int read_options(struct wait *w, int64_t *timeout_ms, int64_t *every_ms)
+static int read_options(struct room_wait *w, int64_t *timeout_ms, int64_t *every_ms)
 {
     const struct options *o = w->cli->options;
     struct error err = {0};
@@ -235,7 +235,7 @@ static int read_options(struct wait *w, int64_t *timeout_ms, int64_t *every_ms)
 
 static int wait_run(struct cli *cli)
 {
-    struct wait w = {.cli = cli};
+    struct room_wait w = {.cli = cli};
     struct error err = {0};
     int64_t timeout_ms = -1, every_ms = INTERVAL_MS;
     int status = read_options(&w, &timeout_ms, &every_ms);

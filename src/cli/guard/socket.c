@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/os/net.h"
+#include "base/os/wake.h"
 #include "config/places.h"
 #include "daemon/guard_routes.h"
 #include "net/http_message.h"
@@ -24,16 +25,16 @@ enum { ANSWER_MAX = 1 << 20, CLIENT_MS = 2000, PAUSE_MS = 200 };
 
 struct guard_socket {
     struct guard_door door;
-    int fd, stop;
+    int fd;
+    struct wake stop;
     pthread_t thread;
     struct sockaddr_un address;
 };
 
 static bool may_ask(int fd)
 {
-    struct ucred who;
-    socklen_t len = sizeof who;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && (who.uid == 0 || who.uid == geteuid());
+    uid_t user;
+    return net_peer_user(fd, &user) && (user == 0 || user == geteuid());
 }
 
 /* 0 while the request is not whole; its length, or the negative status to answer with. */
@@ -99,7 +100,7 @@ static void *guard_socket_run(void *argument)
 {
     struct guard_socket *s = argument;
     for (;;) {
-        struct pollfd p[2] = {{s->fd, POLLIN, 0}, {s->stop, POLLIN, 0}};
+        struct pollfd p[2] = {{s->fd, POLLIN, 0}, {wake_fd(&s->stop), POLLIN, 0}};
         if (poll(p, 2, -1) < 0 && errno != EINTR)
             return NULL;
         if (p[1].revents)
@@ -139,14 +140,14 @@ int guard_socket_open(struct guard *g, const char *name, struct guard_socket **r
     struct guard_socket *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, -ENOMEM, "out of memory");
-    *s = (struct guard_socket){.door = {g}, .fd = -1, .stop = -1, .address = {.sun_family = AF_UNIX}};
+    *s = (struct guard_socket){.door = {g}, .fd = -1, .stop = {-1, -1, false}, .address = {.sun_family = AF_UNIX}};
     int rc = place_runtime(folder, err);
     if (rc == 0 && snprintf(s->address.sun_path, sizeof s->address.sun_path, "%s/guard-%s.sock", folder, name) >=
                        (int)sizeof s->address.sun_path)
         rc = error_set(err, -ENAMETOOLONG, "the path of the guard's socket is too long; choose a shorter --name");
     if (rc == 0)
         rc = listen_at(s, err);
-    if (rc == 0 && (s->stop = eventfd(0, EFD_CLOEXEC)) < 0)
+    if (rc == 0 && wake_open(&s->stop) < 0)
         rc = error_set(err, -errno, "out of descriptors");
     if (rc == 0 && pthread_create(&s->thread, NULL, guard_socket_run, s) != 0)
         rc = error_set(err, -EAGAIN, "cannot start a thread");
@@ -156,8 +157,8 @@ int guard_socket_open(struct guard *g, const char *name, struct guard_socket **r
     }
     if (s->fd >= 0)
         close(s->fd);
-    if (s->stop >= 0)
-        close(s->stop);
+    if (s->stop.in >= 0)
+        wake_close(&s->stop);
     free(s);
     return rc;
 }
@@ -166,10 +167,10 @@ void guard_socket_close(struct guard_socket *s)
 {
     if (!s)
         return;
-    (void)!write(s->stop, &(uint64_t){1}, sizeof(uint64_t));
+    wake_set(&s->stop);
     pthread_join(s->thread, NULL);
     unlink(s->address.sun_path);
     close(s->fd);
-    close(s->stop);
+    wake_close(&s->stop);
     free(s);
 }

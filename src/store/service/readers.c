@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/os/thread.h"
 #include "store/service/internal.h"
 
 enum { READER_IDLE_MS = 5000 };
@@ -112,12 +113,11 @@ static void answer_one(struct store_reader *r)
 static bool await_turn(struct store_reader *r)
 {
     struct store_service *v = r->service;
-    int64_t until_ns = clock_mono(&clock_system).ns + (int64_t)READER_IDLE_MS * NS_PER_MS;
-    struct timespec until = {.tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S};
+    struct mono until = {clock_mono(&clock_system).ns + (int64_t)READER_IDLE_MS * NS_PER_MS};
     bool in_time = true;
     v->readers_idle++;
     while (!(r->question = turns_next(&v->turns, clock_mono(&clock_system))) && !v->closed && in_time)
-        in_time = pthread_cond_timedwait(&v->turn, &v->lock, &until) == 0;
+        in_time = condition_wait_until(&v->turn, &v->lock, until);
     v->readers_idle--;
     return r->question != NULL;
 }

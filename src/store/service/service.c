@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/os/thread.h"
 #include "store/service/internal.h"
 
 enum { INBOX_SIZE = 64, ORDERS_SIZE = 256, WORKS_SIZE = 4 };
@@ -37,15 +38,6 @@ void service_release(struct store_service *v)
     free(v);
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 struct store_service *store_service_new(const struct store_service_options *options, struct error *err)
 {
     struct store_service *v = calloc(1, sizeof *v);
@@ -69,7 +61,7 @@ struct store_service *store_service_new(const struct store_service_options *opti
     v->status = (struct store_status){.state = STORE_OPENING, .used_bytes = -1};
     v->status.kind = service_is_server(v) ? "postgresql" : "sqlite";
     pthread_mutex_init(&v->lock, NULL);
-    init_condition(&v->turn);
+    condition_init(&v->turn);
     v->inbox = mailbox_new(INBOX_SIZE, drop_snapshot);
     v->orders = mailbox_new(ORDERS_SIZE, service_drop_order);
     v->works = mailbox_new(WORKS_SIZE, NULL);

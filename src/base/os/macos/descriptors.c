@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Limits of descriptors.
+ */
+#include <errno.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+size_t descriptors_raise(size_t wanted)
+{
+    enum { MOST = 10240 }; /* OPEN_MAX: a higher one is refused */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    rlim_t room = MIN_OF((rlim_t)wanted, MIN_OF(limit.rlim_max, (rlim_t)MOST));
+    if (limit.rlim_cur < room) {
+        limit.rlim_cur = room;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return (size_t)limit.rlim_cur;
+}
+
+/* Only a process itself can: programs that are started keep the higher one. */
+void descriptors_lower_of(int32_t pid)
+{
+    (void)pid;
+}
+
+void descriptors_close_from(int first)
+{
+    for (int fd = first, end = getdtablesize(); fd < end; fd++)
+        close(fd);
+}
+
+ssize_t dir_entries(int dir, void *buffer, size_t size)
+{
+    (void)dir;
+    (void)buffer;
+    (void)size;
+    errno = ENOSYS;
+    return -1;
+}

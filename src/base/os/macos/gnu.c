@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GNU's functions that macOS lacks.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <malloc/malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+void *memrchr(const void *in, int byte, size_t len)
+{
+    const unsigned char *bytes = in;
+    while (len--)
+        if (bytes[len] == (unsigned char)byte)
+            return (void *)(bytes + len);
+    return NULL;
+}
+
+void *mempcpy(void *to, const void *from, size_t len)
+{
+    return (char *)memcpy(to, from, len) + len;
+}
+
+char *gnu_strchrnul(const char *in, int c)
+{
+    char *found = strchr(in, c);
+    return found ? found : (char *)in + strlen(in);
+}
+
+static size_t digits(const char *text)
+{
+    size_t len = 0;
+    while (isdigit((unsigned char)text[len]))
+        len++;
+    return len;
+}
+
+/* Numbers count as numbers; one that begins with 0 is the part behind a point, and the longer row of zeros is the smaller. */
+int strverscmp(const char *a, const char *b)
+{
+    size_t i = 0;
+    while (a[i] && a[i] == b[i])
+        i++;
+    size_t from = i;
+    while (from > 0 && isdigit((unsigned char)a[from - 1]))
+        from--;
+    int difference = (unsigned char)a[i] - (unsigned char)b[i];
+    bool fraction = a[from] == '0' && (from < i || b[from] == '0') && isdigit((unsigned char)a[from + 1]);
+    if (!isdigit((unsigned char)a[i]) && !isdigit((unsigned char)b[i]))
+        return difference;
+    if (fraction || (from == i && (a[i] == '0' || b[i] == '0')))
+        return isdigit((unsigned char)a[i]) && isdigit((unsigned char)b[i]) ? difference : isdigit((unsigned char)a[i]) ? -1 : 1;
+    size_t len_a = digits(a + from), len_b = digits(b + from);
+    return len_a != len_b ? (len_a < len_b ? -1 : 1) : difference;
+}
+
+struct turned_order {
+    gnu_compare compare;
+    void *user;
+};
+
+static int compare_turned(void *order, const void *a, const void *b)
+{
+    const struct turned_order *s = order;
+    return s->compare(a, b, s->user);
+}
+
+#undef qsort_r
+void gnu_qsort_r(void *rows, size_t count, size_t size, gnu_compare compare, void *user)
+{
+    qsort_r(rows, count, size, &(struct turned_order){compare, user}, compare_turned);
+}
+
+ssize_t getrandom(void *to, size_t len, unsigned flags)
+{
+    (void)flags;
+    arc4random_buf(to, len);
+    return (ssize_t)len;
+}
+
+/* What a descriptor is to do, set after it was made. */
+static void set_flags(int fd, bool closed_on_exec, bool never_waits)
+{
+    if (closed_on_exec)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (never_waits)
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+int malloc_trim(size_t pad)
+{
+    (void)pad;
+    return malloc_zone_pressure_relief(NULL, 0) > 0;
+}
+
+/* Both are the C library's own to free: a file is closed once. */
+struct cookie {
+    void *user;
+    cookie_io_functions_t functions;
+};
+
+static int cookie_write(void *cookie, const char *from, int size)
+{
+    struct cookie *c = cookie;
+    return (int)c->functions.write(c->user, from, (size_t)size);
+}
+
+static int cookie_close(void *cookie)
+{
+    struct cookie *c = cookie;
+    int rc = c->functions.close ? c->functions.close(c->user) : 0;
+    free(c);
+    return rc;
+}
+
+FILE *fopencookie(void *user, const char *mode, cookie_io_functions_t functions)
+{
+    struct cookie *c = mode[0] == 'w' ? malloc(sizeof *c) : NULL;
+    if (!c)
+        return NULL;
+    *c = (struct cookie){user, functions};
+    FILE *file = funopen(c, NULL, cookie_write, NULL, cookie_close);
+    if (!file)
+        free(c);
+    return file;
+}
+
+int pipe2(int ends[2], int flags)
+{
+    if (pipe(ends) < 0)
+        return -1;
+    for (int i = 0; i < 2; i++)
+        set_flags(ends[i], flags & O_CLOEXEC, flags & O_NONBLOCK);
+    return 0;
+}
+
+static int prepared_socket(int fd, int flags)
+{
+    if (fd < 0)
+        return -1;
+    set_flags(fd, flags & SOCK_CLOEXEC, flags & SOCK_NONBLOCK);
+    (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &(int){1}, sizeof(int));
+    return fd;
+}
+
+#undef socket
+int gnu_socket(int family, int type, int protocol)
+{
+    return prepared_socket(socket(family, type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), protocol), type);
+}
+
+int accept4(int listener, struct sockaddr *from, socklen_t *len, int flags)
+{
+    return prepared_socket(accept(listener, from, len), flags);
+}
+
+/* ---- waiting in small pieces, where macOS only waits without an end ---- */
+
+enum { PIECE_NS = 2000000, NS_IN_S = 1000000000 };
+
+static void wait_a_piece(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = PIECE_NS}, NULL);
+}
+
+int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time)
+{
+    int64_t left = time->tv_sec * (int64_t)NS_IN_S + time->tv_nsec;
+    (void)info;
+    for (;; left -= PIECE_NS) {
+        sigset_t pending;
+        sigpending(&pending);
+        for (int number = 1; number < NSIG; number++)
+            if (sigismember(set, number) == 1 && sigismember(&pending, number) == 1 && sigwait(set, &number) == 0)
+                return number;
+        if (left <= 0)
+            break;
+        wait_a_piece();
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    int number = 0;
+    (void)info;
+    int error = sigwait(set, &number);
+    if (error == 0)
+        return number;
+    errno = error;
+    return -1;
+}
+
+/* A thread that has ended takes no signal. */
+int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
+{
+    while (pthread_kill(thread, 0) == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        if (now.tv_sec > until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec))
+            return ETIMEDOUT;
+        wait_a_piece();
+    }
+    return pthread_join(thread, result);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Libraries through dlopen(). Those that are part of every Mac have other names there.
+ */
+#include "base/os/library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/env.h"
+
+static const char *own_name(const char *name)
+{
+    static const struct {
+        const char *name, *own;
+    } known[] = {
+        {"libcurl.so.4", "/usr/lib/libcurl.4.dylib"},
+        {"libsqlite3.so.0", "/usr/lib/libsqlite3.dylib"},
+        {"libncursesw.so.6", "/usr/lib/libncurses.5.4.dylib"},
+        {"libz.so.1", "/usr/lib/libz.1.dylib"},
+        {"libpq.so.5", "libpq.5.dylib"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].own;
+    return name;
+}
+
+void *library_load(const char *name, struct error *err)
+{
+    void *library = dlopen(own_name(name), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library) {
+        const char *said = dlerror();
+        error_set(err, -ENOENT, "%s", said ? said : "dlopen failed");
+    }
+    return library;
+}
+
+const char *library_path(void *library)
+{
+    (void)library;
+    return "";
+}
+
+int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        if (!symbol && !symbols[i].optional)
+            return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
+        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C does not turn void * into a function */
+    }
+    return 0;
+}
+
+void library_fill_faster(void *library)
+{
+    (void)library;
+}

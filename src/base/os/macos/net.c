@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sockets, which are made as Linux makes them (include/sys/socket.h) and raise no signal.
+ */
+#include "base/os/net.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int net_start(void)
+{
+    return 0;
+}
+
+int net_socket(int family, int type)
+{
+    return socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+int net_accept(int listener, struct sockaddr *from, socklen_t *len)
+{
+    return accept4(listener, from, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int net_connect(int fd, const struct sockaddr *to, socklen_t len)
+{
+    return connect(fd, to, len);
+}
+
+int net_bind(int fd, const struct sockaddr *to, socklen_t len)
+{
+    return bind(fd, to, len);
+}
+
+int net_listen(int fd, int backlog)
+{
+    return listen(fd, backlog);
+}
+
+ssize_t net_send(int fd, const void *bytes, size_t len)
+{
+    return send(fd, bytes, len, 0);
+}
+
+ssize_t net_send_parts(int fd, const struct iovec *parts, size_t count)
+{
+    const struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (int)count};
+    return sendmsg(fd, &message, 0);
+}
+
+ssize_t net_recv(int fd, void *to, size_t len)
+{
+    return recv(fd, to, len, 0);
+}
+
+int net_set_option(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+
+int net_own_address(int fd)
+{
+    return net_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+}
+
+int net_failure(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
+}
+
+void net_close(int fd)
+{
+    close(fd);
+}
+
+int net_local_connect(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return -ENAMETOOLONG;
+    memcpy(address.sun_path, path, strlen(path));
+    int fd = net_socket(AF_UNIX, SOCK_STREAM);
+    if (fd < 0)
+        return -errno;
+    if (net_connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    int error = errno;
+    net_close(fd);
+    return -error;
+}
+
+bool net_peer_user(int fd, uid_t *user)
+{
+    gid_t group;
+    return getpeereid(fd, user, &group) == 0;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The sources that macOS has, in their order: in the place of registry.c.
+ */
+#include "base/cleanup.h"
+#include "source/replay/replay.h"
+#include "source/sim/sim.h"
+#include "source/source.h"
+
+const struct source_ops *const source_registry[] = {&iokit_source, &sim_source, &replay_source};
+const size_t source_registry_count = ARRAY_LEN(source_registry);
