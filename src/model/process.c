@@ -42,10 +42,35 @@ void process_pod(const struct process *p, char *to, size_t size)
 
 bool process_draws_desktop(const char *name)
 {
+    /* Of Linux, then of Windows and macOS. */
     static const char *const desktops[] = {
-        "Xorg",        "X",        "Xwayland", "gnome-shell", "mutter",      "kwin_wayland", "kwin_x11",
-        "plasmashell", "sway",     "Hyprland", "weston",      "river",       "labwc",        "wayfire",
-        "niri",        "cinnamon", "xfwm4",    "gamescope",   "cosmic-comp", "marco",        "sddm-greeter",
+        "Xorg",
+        "X",
+        "Xwayland",
+        "gnome-shell",
+        "mutter",
+        "kwin_wayland",
+        "kwin_x11",
+        "plasmashell",
+        "sway",
+        "Hyprland",
+        "weston",
+        "river",
+        "labwc",
+        "wayfire",
+        "niri",
+        "cinnamon",
+        "xfwm4",
+        "gamescope",
+        "cosmic-comp",
+        "marco",
+        "sddm-greeter",
+        "dwm",
+        "csrss",
+        "explorer",
+        "ShellExperienceHost",
+        "StartMenuExperienceHost",
+        "WindowServer",
     };
     for (size_t i = 0; i < ARRAY_LEN(desktops); i++)
         if (strcasecmp(name, desktops[i]) == 0)

@@ -217,14 +217,13 @@ static bool child_listens(struct tokens_part *t, struct served *e, int32_t pid)
  * never asked. */
 static bool find_front(struct tokens_part *t, struct served *e, int32_t pid, const struct serving_rule *rule)
 {
-    char path[64];
     struct str args[ARGUMENTS_MAX];
-    AUTO_BUF struct buf text = BUF(CMDLINE_MAX);
+    AUTO_FREE char *text = malloc(CMDLINE_MAX);
     enum model_server kind = rule && rule->kind ? rule->kind : kind_of(e);
-    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-    if (file_read_all(t->poller.env, path, &text) < 0)
+    int len = text ? process_command(t->poller.env, pid, text, CMDLINE_MAX) : -ENOMEM;
+    if (len < 0)
         return false;
-    size_t count = proc_arguments(buf_view(&text), args, ARGUMENTS_MAX);
+    size_t count = proc_arguments((struct str){text, (size_t)len}, args, ARGUMENTS_MAX);
     e->listener = pid;
     e->port = rule ? rule->port : 0;
     if ((rule ? !model_server_may_sleep(kind, args, count) : model_server_port(kind, args, count, &e->port)) &&

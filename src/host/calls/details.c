@@ -12,6 +12,11 @@
 
 enum { TEXT_SIZE = 64 << 10, DIRECTORY_SIZE = 1024, DETAILS_ENVIRON_MAX = 256 << 10 };
 
+static const char *why_not(int rc)
+{
+    return rc == -EACCES || rc == -EPERM ? "only its user and an administrator can read it" : details_refusal(rc);
+}
+
 int process_details(const struct env *env, int32_t pid, int64_t start_key, bool show_secrets, struct buf *out)
 {
     const struct system_calls *calls = calls_of(env);
@@ -29,14 +34,14 @@ int process_details(const struct env *env, int32_t pid, int64_t start_key, bool 
     if (rc > 0)
         details_add_command(out, args, arguments_of((struct str){text, (size_t)rc}, args, ARGUMENTS_MAX), show_secrets);
     else
-        details_add(out, "Command", details_refusal(rc));
+        details_add(out, "Command", why_not(rc));
     if (CALL(calls, directory, pid, directory, sizeof directory) >= 0)
         details_add(out, "Directory", directory);
     rc = CALL(calls, environment, pid, &environment);
     if (rc >= 0 && environment.len)
         details_add_environment(out, buf_view(&environment), show_secrets);
     else
-        details_add(out, "Environment", rc >= 0 ? "empty" : details_refusal(rc));
+        details_add(out, "Environment", rc >= 0 ? "empty" : why_not(rc));
     return out->failed ? -ENOMEM : 0;
 }
 

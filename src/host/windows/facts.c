@@ -164,12 +164,14 @@ size_t windows_arguments(struct str line, char *text, size_t size)
     return whole;
 }
 
-struct str windows_file_name(struct str path)
+struct str windows_program_name(struct str path)
 {
-    for (size_t i = path.len; i > 0; i--)
-        if (path.at[i - 1] == '\\' || path.at[i - 1] == '/')
-            return (struct str){path.at + i, path.len - i};
-    return path;
+    size_t at = path.len;
+    while (at > 0 && path.at[at - 1] != '\\' && path.at[at - 1] != '/')
+        at--;
+    struct str name = {path.at + at, path.len - at};
+    bool program = name.len > 4 && str_is_any_case((struct str){name.at + name.len - 4, 4}, ".exe");
+    return (struct str){name.at, program ? name.len - 4 : name.len};
 }
 
 void windows_loopback(const uint8_t *bytes, size_t count, char address[LISTEN_ADDRESS_SIZE])

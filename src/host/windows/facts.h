@@ -21,8 +21,8 @@ void windows_drop_false_parents(struct calls_process *list, size_t count);
  * only in front of a quote, and two quotes inside of quotes are one. How many bytes; what does not fit is left out as a whole. */
 size_t windows_arguments(struct str line, char *text, size_t size);
 
-/* The last part of a path. */
-struct str windows_file_name(struct str path);
+/* What a program is called, as on other systems: the last part of its path, without ".exe". */
+struct str windows_program_name(struct str path);
 
 /* By which address of this host's loopback a listener is reached; "" by none. `bytes`: 4 or 16, in the order of the network. */
 void windows_loopback(const uint8_t *bytes, size_t count, char address[LISTEN_ADDRESS_SIZE]);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "host/windows/facts.h"
 
-enum { NS_PER_FILETIME = 100, PATH_CHARS = 1024, COMMAND_CHARS = 32768 };
+enum { NS_PER_FILETIME = 100, PATH_CHARS = 1024, COMMAND_CHARS = 32768, SYSTEM_PID = 4 };
 
 static void close_handle(HANDLE *h)
 {
@@ -59,7 +59,7 @@ static void take(const struct native_process *p, struct calls_process *ret)
     };
     if (p->name.Buffer)
         native_text(p->name.Buffer, p->name.Length / sizeof(wchar_t), name, sizeof name);
-    str_copy(ret->name, sizeof ret->name, str_from(name[0] ? name : ret->pid == 4 ? "System" : ""));
+    str_copy(ret->name, sizeof ret->name, windows_program_name(str_from(name[0] ? name : ret->pid == SYSTEM_PID ? "System" : "")));
 }
 
 int windows_processes(struct calls_process *list, size_t max)
@@ -179,7 +179,7 @@ int windows_process(int32_t pid, struct calls_process *ret)
     if (!QueryFullProcessImageNameW(process, 0, path, &len))
         len = 0;
     native_text(path, len, name, sizeof name);
-    str_copy(ret->name, sizeof ret->name, windows_file_name(str_from(name)));
+    str_copy(ret->name, sizeof ret->name, windows_program_name(str_from(name)));
     return 0;
 }
 

@@ -107,12 +107,13 @@ static void only_loopback_reaches_a_listener(void **state)
     assert_string_equal(address, "");
 }
 
-static void a_file_is_named_behind_either_slash(void **state)
+static void a_program_is_called_as_on_other_systems(void **state)
 {
     (void)state;
-    struct str name = windows_file_name(STR("C:\\Program Files/x\\python.exe"));
-    assert_true(str_is(name, "python.exe"));
-    assert_true(str_is(windows_file_name(STR("whirr.exe")), "whirr.exe"));
+    assert_true(str_is(windows_program_name(STR("C:\\Program Files/x\\python.exe")), "python"));
+    assert_true(str_is(windows_program_name(STR("C:/x/Whirr.EXE")), "Whirr"));
+    assert_true(str_is(windows_program_name(STR("System")), "System"));
+    assert_true(str_is(windows_program_name(STR(".exe")), ".exe"));
 }
 
 int main(void)
@@ -124,7 +125,7 @@ int main(void)
         cmocka_unit_test(waits_are_told_apart_as_far_as_the_kernel_does),
         cmocka_unit_test(a_parent_was_there_before),
         cmocka_unit_test(only_loopback_reaches_a_listener),
-        cmocka_unit_test(a_file_is_named_behind_either_slash),
+        cmocka_unit_test(a_program_is_called_as_on_other_systems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
