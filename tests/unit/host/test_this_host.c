@@ -10,12 +10,15 @@
 #include "host/tree.h"
 #include "test.h"
 
+enum { TRIES = 100 };
+
 static struct env env;
 
 static int set_up(void **state)
 {
     (void)state;
     env_init_system(&env);
+    env.own_pids = true; /* also in a container this is about its own processes */
     return 0;
 }
 
@@ -63,7 +66,7 @@ static void this_process_is_known(void **state)
 {
     (void)state;
     struct identity *i = identity_new(&env, false);
-    struct process p = {.pid = getpid()}, again = {.pid = getpid()};
+    struct process p = {.pid = getpid()}, again;
     work(250);
     identity_fill(i, &p);
     assert_true(p.visible);
@@ -75,10 +78,14 @@ static void this_process_is_known(void **state)
     assert_in_range(age_ms + 2000, 0, 3600 * 1000); /* clocks of kernels are coarse */
     assert_int_equal(p.host_mem_bytes.state, READING_OK);
     assert_in_range(p.host_mem_bytes.value, 100 << 10, (int64_t)64 << 30);
-    identity_sweep(i);
-    work(400);
-    identity_fill(i, &again);
-    assert_int_equal(again.cpu_permille.state, READING_OK);
+    int tries = 0;
+    do { /* on a busy machine it may get no tick of the clock for a while */
+        identity_sweep(i);
+        work(250);
+        again = (struct process){.pid = getpid()};
+        identity_fill(i, &again);
+        assert_int_equal(again.cpu_permille.state, READING_OK);
+    } while (again.cpu_permille.value == 0 && tries++ < TRIES);
     assert_in_range(again.cpu_permille.value, 1, 1100);
     assert_int_equal(process_start(&env, getpid()), p.start_key);
     assert_int_equal(process_start(&env, INT32_MAX - 3), 0);
@@ -124,11 +131,12 @@ static void evidence_of_this_process_has_its_cpu_time(void **state)
     struct evidence_round round = {.all = &target, .count = 1, .looked_at = 1, .gap_ms = 500};
     struct evidence_reader *r = evidence_new(&env);
     struct host_evidence e;
-    for (int i = 0; i < 2; i++) {
+    int tries = 0;
+    do {
         evidence_begin(r, &round);
         evidence_look(r, &target, &e);
         work(400);
-    }
+    } while (reading_or(e.cpu_permille, 0) == 0 && tries++ < TRIES);
     assert_int_equal(e.state, READING_OK);
     assert_int_equal(e.cpu_permille.state, READING_OK);
     assert_in_range(e.cpu_permille.value, 1, 1200);
