@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/os/place.h"
 #include "cli/command.h"
 #include "cli/fleet.h"
 #include "config/config.h"
@@ -19,9 +20,9 @@ static void prefs_place(char *path, size_t size)
 {
     const char *config = env_variable("XDG_CONFIG_HOME"), *home = env_variable("HOME");
     path[0] = '\0';
-    if (config && config[0] == '/')
+    if (config && path_is_whole(config))
         snprintf(path, size, "%s/whirr/top.toml", config);
-    else if (home && home[0] == '/')
+    else if (home && path_is_whole(home))
         snprintf(path, size, "%s/.config/whirr/top.toml", home);
 }
 

@@ -2,6 +2,7 @@
  * What must hold between settings: profiles, required ones, names that must exist.
  */
 #include "base/cleanup.h"
+#include "base/os/place.h"
 #include "config/host_range.h"
 #include "config/schema.h"
 
@@ -148,7 +149,7 @@ static void check_hooks(const struct config *config, struct config_problems *pro
         const struct config_hook *h = &config->hook[i];
         for (size_t k = 0; k < h->on.count; k++)
             check_hook_name(config, h, h->on.items[k], problems);
-        if (h->run.count && h->run.items[0][0] != '/')
+        if (h->run.count && !path_is_whole(h->run.items[0]))
             problem_add(problems, false, config_origin_of(&h->entry, "hook", "run"),
                         "hook.%s.run must begin with the whole path of a program", h->entry.name);
     }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/place.h"
 
 /* ---- places ---- */
 
@@ -25,7 +26,7 @@ bool edit_place(const char *named, char path[PLACE_SIZE])
         len = snprintf(path, PLACE_SIZE, "%s", file);
     else if (geteuid() == 0)
         len = snprintf(path, PLACE_SIZE, "%s%s", root ? root : "", CONFIG_SYSTEM_FILE);
-    else if (base && base[0] == '/')
+    else if (base && path_is_whole(base))
         len = snprintf(path, PLACE_SIZE, "%s/whirr/whirr.toml", base);
     else if (home && home[0])
         len = snprintf(path, PLACE_SIZE, "%s/.config/whirr/whirr.toml", home);

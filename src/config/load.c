@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/os/place.h"
 #include "base/secret/mask.h"
 #include "config/loader.h"
 
@@ -106,7 +107,7 @@ static void read_files(struct loader *l)
     loader_read_file(l, &system, CONFIG_SYSTEM_FILE, false);
     char path[PATH_SIZE];
     const char *base = variable(in, "XDG_CONFIG_HOME"), *home = variable(in, "HOME");
-    if (base && base[0] == '/')
+    if (base && path_is_whole(base))
         snprintf(path, sizeof path, "%s/whirr/whirr.toml", base);
     else if (home)
         snprintf(path, sizeof path, "%s/.config/whirr/whirr.toml", home);

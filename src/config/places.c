@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/env.h"
+#include "base/os/place.h"
 #include "config/config.h"
 
 #define SYSTEM_STATE "/var/lib/whirr"
@@ -23,7 +24,7 @@
 
 static bool places_join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
-    return folder && folder[0] == '/' && snprintf(path, PLACE_SIZE, "%s%s", folder, name) < PLACE_SIZE;
+    return folder && path_is_whole(folder) && snprintf(path, PLACE_SIZE, "%s%s", folder, name) < PLACE_SIZE;
 }
 
 /* A path of the system, below WHIRR_SYSTEM_ROOT where that is set. */

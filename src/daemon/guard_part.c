@@ -14,7 +14,7 @@
 #include "format/json/json.h"
 #include "format/prometheus/prometheus.h"
 
-enum { EVENTS_QUEUED = 64, EVENT_MAX = 4096 };
+enum { EVENTS_QUEUED = 64, EVENT_BYTES = 4096 };
 
 struct guard_part {
     struct guard_door door; /* first: its routes get it */
@@ -28,7 +28,7 @@ struct guard_part {
 static void on_event(void *user, const struct guard_event *event)
 {
     struct guard_part *p = user;
-    AUTO_BUF struct buf text = BUF(EVENT_MAX);
+    AUTO_BUF struct buf text = BUF(EVENT_BYTES);
     struct json_writer j = JSON_WRITER(&text);
     json_guard_event(&j, event);
     bool bad = event->kind == GUARD_EVENT_PROBLEM || event->kind == GUARD_EVENT_LEFT;

@@ -238,7 +238,7 @@ void listener_close(struct listener *l)
     watch_free(TAKE(l->acceptable));
     watch_free(TAKE(l->again));
     if (l->is_unix)
-        unlink(l->name);
+        listener_remove_local(l);
     net_close(l->fd);
     l->fd = -1;
 }

@@ -23,6 +23,7 @@ struct listener {
     char name[LISTENER_NAME_SIZE]; /* "127.0.0.1:9447" or the path */
     struct tls *tls;               /* borrowed; NULL: plain */
     size_t connections_max;
+    void *held; /* of a local place: what it needs to be there, and nobody else's business */
     void *owner;
     void (*arrived)(struct listener *l, struct conn *c); /* sets the connection's protocol */
     void (*greet)(struct listener *l, struct conn *c);   /* before that, where it has to be proved who comes; NULL: not */
@@ -33,6 +34,8 @@ struct listener {
 int listener_open_tcp(const char *address, struct listener *ret, struct error *err);
 /* A socket file that no process answers on is replaced; one that answers is -EADDRINUSE. */
 int listener_open_unix(const char *path, unsigned mode, struct listener *ret, struct error *err);
+/* Takes it away again. */
+void listener_remove_local(struct listener *l);
 int listener_start(struct listener *l, struct loop *loop, struct error *err);
 /* Stops accepting and removes the socket file. */
 void listener_close(struct listener *l);

@@ -45,3 +45,8 @@ int listener_open_unix(const char *path, unsigned mode, struct listener *ret, st
     str_copy(ret->name, sizeof ret->name, str_from(path));
     return 0;
 }
+
+void listener_remove_local(struct listener *l)
+{
+    unlink(l->name);
+}

@@ -26,5 +26,9 @@ struct whirr_sample {
 
 /* Keeps the sentence, and returns its code. */
 int handle_fail(struct whirr *w, const struct error *err);
+/* The same for what failed with that code. */
+int handle_fail_at(struct whirr *w, int code, const char *what);
+/* Takes a sample and gives it to the function, whose result is returned. */
+int handle_give_sample(struct whirr *w, whirr_watch_fn *fn, void *user);
 /* The whole text, from malloc. -ENOMEM when it could not be written. */
 int handle_text(struct whirr *w, struct buf *text, char **ret);

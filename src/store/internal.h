@@ -218,10 +218,10 @@ struct store {
     int64_t delete_period_ms[SERIES_COUNT][LEVEL_COUNT]; /* of the part that it is about */
     unsigned prepared_generation;
     const struct env *env;
-    char *url;      /* to open it again; may be NULL */
-    char path[512]; /* of an SQLite file */
-    dev_t device;   /* and which one it was when it was opened; */
-    ino_t inode;    /* 0: not known */
+    char *url;       /* to open it again; may be NULL */
+    char path[512];  /* of an SQLite file */
+    uint64_t device; /* and which one it was when it was opened; */
+    uint64_t inode;  /* 0: not known */
     int64_t file_bytes;
 };
 

@@ -30,7 +30,11 @@ void net_close(int fd);
 #endif
 
 /* A local place: a path that programs of this host connect to. The socket, or -errno. */
+#ifdef _WIN32
+enum { NET_LOCAL_SIZE = 512 };
+#else
 enum { NET_LOCAL_SIZE = 108 }; /* of a path, as the kernel has it */
+#endif
 int net_local_connect(const char *path);
 /* Who is at the other end of one. */
 bool net_peer_user(int fd, uid_t *user);

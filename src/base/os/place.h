@@ -9,5 +9,14 @@
 
 /* false: this program may have rights that its caller lacks, so that paths from the environment are not to be believed. */
 bool place_is_trusted(void);
+/* From the root of a file system, and not from the folder that is worked in. */
+static inline bool path_is_whole(const char *path)
+{
+#ifdef _WIN32
+    return path[0] && path[1] == ':' ? path[2] == '/' || path[2] == '\\' : path[0] == '/' || path[0] == '\\';
+#else
+    return path[0] == '/';
+#endif
+}
 /* Names of libraries, this program, and how devices are asked, as far as the system has them. */
 void place_fill(struct env *env);

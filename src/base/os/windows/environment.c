@@ -28,6 +28,44 @@ static void add_variable(const wchar_t *wide, size_t *count)
         ++*count;
 }
 
+/* Windows does not tell upper from lower case in names. */
+static size_t find_variable(const char *name)
+{
+    size_t len = strlen(name), i = 0;
+    for (; variables[i]; i++)
+        if (_strnicmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+            break;
+    return i;
+}
+
+/* Where a user's things are, by the names that the rest of the program knows, unless somebody set those. What belongs to all users
+ * is below ProgramData. */
+static void add_places(size_t *count)
+{
+    static const struct {
+        const char *name, *from, *below;
+    } places[] = {
+        {"HOME", "USERPROFILE", ""},
+        {"XDG_CONFIG_HOME", "APPDATA", ""},
+        {"XDG_STATE_HOME", "LOCALAPPDATA", ""},
+        {"XDG_CACHE_HOME", "LOCALAPPDATA", ""},
+        {"XDG_RUNTIME_DIR", "LOCALAPPDATA", "/whirr"},
+        {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && *count < VARIABLES_MAX; i++) {
+        const char *from = variables[find_variable(places[i].from)];
+        size_t size = VARIABLE_SIZE;
+        char *text = from && !variables[find_variable(places[i].name)] ? malloc(size) : NULL;
+        if (!text)
+            continue;
+        snprintf(text, size, "%s=%s%s", places[i].name, strchr(from, '=') + 1, places[i].below);
+        for (char *c = text; *c; c++)
+            if (*c == '\\')
+                *c = '/';
+        variables[(*count)++] = text;
+    }
+}
+
 static void read_variables(void)
 {
     size_t count = 0;
@@ -36,6 +74,7 @@ static void read_variables(void)
         add_variable(at, &count);
     if (block)
         FreeEnvironmentStringsW(block);
+    add_places(&count);
     posix_environ = variables;
 }
 
@@ -45,18 +84,9 @@ char **posix_variables(void)
     return posix_environ;
 }
 
-/* Windows does not tell upper from lower case in names. */
-static size_t find_variable(const char *name)
-{
-    size_t len = strlen(name), i = 0;
-    for (posix_variables(); variables[i]; i++)
-        if (_strnicmp(variables[i], name, len) == 0 && variables[i][len] == '=')
-            break;
-    return i;
-}
-
 char *getenv(const char *name)
 {
+    posix_variables();
     const char *found = variables[find_variable(name)];
     return found ? (char *)found + strlen(name) + 1 : NULL;
 }
@@ -66,6 +96,7 @@ int setenv(const char *name, const char *value, int overwrite)
     wchar_t wide_name[1024], *wide = malloc(VARIABLE_SIZE * sizeof *wide);
     size_t size = strlen(name) + strlen(value) + 2;
     char *text = malloc(size);
+    posix_variables();
     pthread_mutex_lock(&change);
     size_t at = find_variable(name);
     bool good = wide && text && at < VARIABLES_MAX && wide_from(name, wide_name, 1024) && wide_from(value, wide, VARIABLE_SIZE);
@@ -84,6 +115,7 @@ int setenv(const char *name, const char *value, int overwrite)
 int unsetenv(const char *name)
 {
     wchar_t wide_name[1024];
+    posix_variables();
     pthread_mutex_lock(&change);
     for (size_t at = find_variable(name); variables[at]; at++)
         variables[at] = variables[at + 1];

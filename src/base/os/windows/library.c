@@ -8,11 +8,15 @@
 
 #include "base/env.h"
 #include "base/os/windows/internal.h"
+#include "base/os/windows/linked.h"
 
 void *library_load(const char *name, struct error *err)
 {
     wchar_t wide[WIDE_PATH];
     bool placed = strpbrk(name, "/\\:");
+    void *own = linked_library(name);
+    if (own)
+        return own;
     if (placed ? !wide_path(name, wide) : !wide_from(name, wide, WIDE_PATH)) {
         error_set(err, -ENOENT, "%s: not a path", name);
         return NULL;
@@ -41,7 +45,7 @@ const char *library_path(void *library)
 int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        FARPROC symbol = GetProcAddress(library, symbols[i].name);
+        void *symbol = linked_is(library) ? linked_symbol(library, symbols[i].name) : (void *)GetProcAddress(library, symbols[i].name);
         if (!symbol && !symbols[i].optional)
             return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
         memcpy(symbols[i].to, &symbol, sizeof symbol);

@@ -4,9 +4,14 @@
 #include "base/os/net.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
-enum { PARTS_AT_ONCE = 16 };
+#include "base/os/windows/local.h"
+
+enum { PARTS_AT_ONCE = 16, LOCAL_WITHIN_MS = 2000 };
 
 static const struct {
     int windows, posix;
@@ -158,6 +163,50 @@ void net_close(int fd)
     closesocket(fd);
 }
 
+/* ---- local places ---- */
+
+static bool is_ready(int fd, short what)
+{
+    struct pollfd p = {.fd = (SOCKET)fd, .events = what};
+    return poll(&p, 1, LOCAL_WITHIN_MS) > 0;
+}
+
+/* Says who comes, and hears whether the daemon of that file is there. */
+static bool introduce(int fd, const struct local_door *door)
+{
+    char line[LOCAL_WORD_SIZE + 16], heard[LOCAL_WORD_SIZE] = "";
+    int len = snprintf(line, sizeof line, "whirr %s\n", door->key);
+    if (net_send(fd, line, (size_t)len) != len)
+        return false;
+    for (size_t got = 0; got < sizeof heard;) {
+        ssize_t n = is_ready(fd, POLLIN) ? net_recv(fd, heard + got, sizeof heard - got) : 0;
+        if (n <= 0)
+            return false;
+        got += (size_t)n;
+    }
+    return memcmp(heard, door->answer, sizeof heard - 1) == 0 && heard[sizeof heard - 1] == '\n';
+}
+
+int net_local_connect(const char *path)
+{
+    struct local_door door;
+    int rc = local_door_read(path, &door);
+    if (rc < 0)
+        return rc;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(door.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = net_socket(AF_INET, SOCK_STREAM);
+    if (fd < 0)
+        return -errno;
+    net_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    bool there = net_connect(fd, (struct sockaddr *)&to, sizeof to) == 0 ||
+                 (errno == EINPROGRESS && is_ready(fd, POLLOUT) && net_failure(fd) == 0);
+    if (there && introduce(fd, &door))
+        return fd;
+    net_close(fd);
+    return -ECONNREFUSED;
+}
+
+/* Who knows the key of a place has shown it (http/listener_local.c). */
 bool net_peer_user(int fd, uid_t *user)
 {
     (void)fd, (void)user;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Where no descriptor is a timer: in the place of watch_fd.c.
+ */
+#include <errno.h>
+
+#include "lib/handle.h"
+
+static int no_descriptor(struct whirr *w)
+{
+    struct error err = {0};
+    error_set(&err, -ENOSYS, "no descriptor is a timer on this system; use whirr_watch() or whirr_sample()");
+    return handle_fail(w, &err);
+}
+
+int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
+{
+    return interval_ms == 0 ? 0 : no_descriptor(w);
+}
+
+int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
+{
+    (void)fn, (void)user;
+    return no_descriptor(w);
+}
