@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/control/hold.h"
+#include "cli/control/change.h"
 #include "cli/guard/guard.h"
 #include "cli/multi_host.h"
 
