@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where no signal ends a program: the file of one that went is found by others, as nobody holds it. In the place of lease_signals.c.
+ * Where no signal ends a program: a file that no program holds any more is swept by the others. In the place of lease_signals.c.
  */
 #include "ask/lease.h"
 

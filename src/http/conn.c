@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/os/net.h"
 #include "http/loop.h"
-#include "http/tls.h"
+#include "http/tls/tls.h"
 
 enum {
     WRITE_PARTS = 16,

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/os/net.h"
 #include "base/str.h"
-#include "http/tls.h"
+#include "http/tls/tls.h"
 #include "net/http_message.h"
 
 enum { ACCEPT_AT_ONCE = 64, RESERVED_MAX = 64 };

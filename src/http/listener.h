@@ -23,7 +23,7 @@ struct listener {
     char name[LISTENER_NAME_SIZE]; /* "127.0.0.1:9447" or the path */
     struct tls *tls;               /* borrowed; NULL: plain */
     size_t connections_max;
-    void *held; /* of a local place: what it needs to be there, and nobody else's business */
+    void *held; /* of a local place: what it needs to be there */
     void *owner;
     void (*arrived)(struct listener *l, struct conn *c); /* sets the connection's protocol */
     void (*greet)(struct listener *l, struct conn *c);   /* before that, where it has to be proved who comes; NULL: not */

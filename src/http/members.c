@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "http/site.h"
-#include "http/tls.h"
+#include "http/tls/tls.h"
 
 static bool is_in(const struct site_names *names, struct str name)
 {

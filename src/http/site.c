@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "http/http.h"
-#include "http/tls.h"
+#include "http/tls/tls.h"
 
 enum { CONNECTIONS_MAX = 16384, SPARE_DESCRIPTORS = 256 };
 

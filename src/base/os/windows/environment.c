@@ -38,7 +38,7 @@ static size_t find_variable(const char *name)
     return i;
 }
 
-/* Where a user's things are, by the names that the rest of the program knows, unless somebody set those. What belongs to all users
+/* Where a user's things are, by the names that the rest of the program knows, unless they are set. What belongs to all users
  * is below ProgramData. */
 static void add_places(size_t *count)
 {

@@ -45,7 +45,8 @@ const char *library_path(void *library)
 int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        void *symbol = linked_is(library) ? linked_symbol(library, symbols[i].name) : (void *)GetProcAddress(library, symbols[i].name);
+        void *symbol =
+            linked_is(library) ? linked_symbol(library, symbols[i].name) : (void *)GetProcAddress(library, symbols[i].name);
         if (!symbol && !symbols[i].optional)
             return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
         memcpy(symbols[i].to, &symbol, sizeof symbol);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of OpenSSL that a server needs, loaded when TLS is configured: of 3, or of 1.1, where these functions are the same.
  */
-#include "http/tls.h"
+#include "http/tls/tls.h"
 
 #include <errno.h>
 #include <openssl/err.h>

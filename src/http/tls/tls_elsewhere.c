@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "http/tls.h"
+#include "http/tls/tls.h"
 
 static int no_tls(struct error *err)
 {
