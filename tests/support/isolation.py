@@ -3,12 +3,15 @@
 port or GPU library but the test's own."""
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHIRR = os.path.abspath(os.environ.get("WHIRR_BIN", ROOT / "build" / "whirr"))
 BUILD = pathlib.Path(WHIRR).resolve().parent
+ON_WINDOWS = BUILD.name == "windows"  # tests/windows/whirr: whirr.exe under Wine
+STOP = signal.SIGINT if ON_WINDOWS else signal.SIGTERM  # Wine makes it Ctrl+C
 
 # Files that no user may read are closed to root as well, once it gives up the right to override.
 NO_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
@@ -40,7 +43,7 @@ def environment(folder=None, **changes):
         "WHIRR_NVML_LIBRARY": "libnvidia-ml-not-here.so", "WHIRR_CUDA_LIBRARY": "libcuda-not-here.so",
         "WHIRR_NVIDIA_SMI": "/nonexistent/nvidia-smi", "WHIRR_ROCM_SMI": "/nonexistent/rocm-smi",
     }
-    for name in ("UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    for name in ("UBSAN_OPTIONS", "LSAN_OPTIONS", "WHIRR_EXE", "WHIRR_WINE_PREFIX"):
         if name in os.environ:
             env[name] = os.environ[name]
     # Looking for leaks takes seconds at the end of each process; test_leaks.py and test_soundness.py do it once for all.
