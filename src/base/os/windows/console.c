@@ -88,7 +88,7 @@ static size_t whole(const char *text, size_t len, size_t most)
     return most;
 }
 
-void console_write(const char *text, size_t len)
+static void write_to(HANDLE console, const char *text, size_t len)
 {
     wchar_t units[UNITS_MAX]; /* a byte of UTF-8 is at most one of them */
     while (len) {
@@ -96,11 +96,25 @@ void console_write(const char *text, size_t len)
         int count = MultiByteToWideChar(CP_UTF8, 0, text, (int)part, units, UNITS_MAX);
         DWORD written;
         for (int at = 0; at < count; at += (int)written)
-            if (!WriteConsoleW(output(), units + at, (DWORD)(count - at), &written, NULL) || !written)
+            if (!WriteConsoleW(console, units + at, (DWORD)(count - at), &written, NULL) || !written)
                 return; /* the window has gone */
         text += part;
         len -= part;
     }
+}
+
+void console_write(const char *text, size_t len)
+{
+    write_to(output(), text, len);
+}
+
+bool console_message(const char *text, size_t len)
+{
+    HANDLE console = GetStdHandle(STD_ERROR_HANDLE);
+    if (!is_console(console))
+        return false;
+    write_to(console, text, len);
+    return true;
 }
 
 ssize_t console_out(const char *text, size_t len)

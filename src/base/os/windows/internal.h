@@ -23,3 +23,5 @@ int fail_with(DWORD error);
 int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size);
 /* First of all: what is written to the console is UTF-8. */
 void console_start(void);
+/* To the standard error; false: that is no console. */
+bool console_message(const char *text, size_t len);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include_next <stdio.h>
+#include <stdarg.h>
 #include <sys/types.h>
 
 ssize_t getline(char **line, size_t *size, FILE *from);
@@ -15,3 +16,8 @@ typedef struct {
     ssize_t (*write)(void *user, const char *bytes, size_t size);
 } cookie_io_functions_t;
 FILE *fopencookie(void *user, const char *mode, cookie_io_functions_t functions);
+/* In one piece, also to a stream without a buffer. */
+int posix_vfprintf(FILE *to, const char *format, va_list args) __attribute__((format(gnu_printf, 2, 0)));
+int posix_fprintf(FILE *to, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
+#define vfprintf posix_vfprintf
+#define fprintf posix_fprintf
