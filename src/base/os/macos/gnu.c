@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * GNU's functions that macOS lacks.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -35,33 +34,6 @@ char *gnu_strchrnul(const char *in, int c)
 {
     char *found = strchr(in, c);
     return found ? found : (char *)in + strlen(in);
-}
-
-static size_t digits(const char *text)
-{
-    size_t len = 0;
-    while (isdigit((unsigned char)text[len]))
-        len++;
-    return len;
-}
-
-/* Numbers count as numbers; one that begins with 0 is the part behind a point, and the longer row of zeros is the smaller. */
-int strverscmp(const char *a, const char *b)
-{
-    size_t i = 0;
-    while (a[i] && a[i] == b[i])
-        i++;
-    size_t from = i;
-    while (from > 0 && isdigit((unsigned char)a[from - 1]))
-        from--;
-    int difference = (unsigned char)a[i] - (unsigned char)b[i];
-    bool fraction = a[from] == '0' && (from < i || b[from] == '0') && isdigit((unsigned char)a[from + 1]);
-    if (!isdigit((unsigned char)a[i]) && !isdigit((unsigned char)b[i]))
-        return difference;
-    if (fraction || (from == i && (a[i] == '0' || b[i] == '0')))
-        return isdigit((unsigned char)a[i]) && isdigit((unsigned char)b[i]) ? difference : isdigit((unsigned char)a[i]) ? -1 : 1;
-    size_t len_a = digits(a + from), len_b = digits(b + from);
-    return len_a != len_b ? (len_a < len_b ? -1 : 1) : difference;
 }
 
 struct turned_order {

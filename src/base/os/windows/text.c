@@ -66,30 +66,6 @@ char *strndup(const char *text, size_t len)
     return copy;
 }
 
-static size_t digits_at(const char *text)
-{
-    size_t len = 0;
-    while (isdigit((unsigned char)text[len]))
-        len++;
-    return len;
-}
-
-/* Numbers inside of names compare as numbers; one that begins with 0 as a fraction, as GNU has it. */
-int strverscmp(const char *a, const char *b)
-{
-    size_t same = 0;
-    while (a[same] && a[same] == b[same])
-        same++;
-    size_t start = same;
-    while (start > 0 && isdigit((unsigned char)a[start - 1]))
-        start--;
-    size_t in_a = digits_at(a + start), in_b = digits_at(b + start);
-    bool fraction = a[start] == '0' && (same > start || b[start] == '0') && (in_a > 1 || in_b > 1);
-    if (!fraction && in_a && in_b && in_a != in_b)
-        return in_a < in_b ? -1 : 1;
-    return (unsigned char)a[same] - (unsigned char)b[same];
-}
-
 /* ---- patterns ---- */
 
 static const char *match_set(const char *pattern, char c, bool *ret)

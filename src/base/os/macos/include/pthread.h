@@ -4,5 +4,6 @@
 #pragma once
 
 #include_next <pthread.h>
+#include <time.h>
 
 int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until);

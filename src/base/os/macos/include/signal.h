@@ -4,6 +4,7 @@
 #pragma once
 
 #include_next <signal.h>
+#include <time.h>
 
 /* The signal, or -1 and EAGAIN. `info` is not filled in: NULL. */
 int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *time);

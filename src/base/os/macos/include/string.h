@@ -10,4 +10,5 @@ void *memrchr(const void *in, int byte, size_t len);
 void *mempcpy(void *to, const void *from, size_t len);
 char *gnu_strchrnul(const char *in, int c);
 #define strchrnul gnu_strchrnul /* macOS has it since 15.4 */
-int strverscmp(const char *a, const char *b);
+int gnu_strverscmp(const char *a, const char *b);
+#define strverscmp gnu_strverscmp

@@ -12,4 +12,5 @@ void *mempcpy(void *to, const void *from, size_t len);
 char *strcasestr(const char *in, const char *what);
 char *strchrnul(const char *in, int c);
 char *strndup(const char *text, size_t len);
-int strverscmp(const char *a, const char *b);
+int gnu_strverscmp(const char *a, const char *b);
+#define strverscmp gnu_strverscmp
