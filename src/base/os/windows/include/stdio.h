@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include_next <stdio.h>
 #include <stdarg.h>
+#include_next <stdio.h>
 #include <sys/types.h>
 
 ssize_t getline(char **line, size_t *size, FILE *from);
