@@ -20,7 +20,7 @@ class WhirrMacos < Formula
   def install
     bin.install "bin/whirr"
     lib.install Dir["lib/*"]
-    include.install "include/whirr.h"
+    include.install Dir["include/*"]
   end
 
   test do
