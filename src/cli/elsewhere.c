@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/control/change.h"
+#include "cli/control/tune.h"
 #include "cli/guard/guard.h"
 #include "cli/multi_host.h"
 
@@ -52,6 +53,12 @@ int hold_there(struct cli *cli, int fd, const struct lease *l, const char *const
 {
     (void)cli, (void)fd, (void)l, (void)command;
     return no_settings();
+}
+
+int tune_measure(const struct tune_plan *plan, const char *const *command, struct tune_result *ret, struct error *err)
+{
+    (void)plan, (void)command, (void)ret;
+    return error_set(err, -ENOSYS, "whirr doesn't change settings of GPUs on this system yet");
 }
 
 bool hold_confirmed(int64_t within_ms)

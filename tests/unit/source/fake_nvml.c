@@ -8,10 +8,12 @@
 
 #include "model/plausible.h"
 
-static void *symbol(void *library, const char *name)
+void *fake_machine_symbol(const struct fake_machine *m, const char *name)
 {
-    void *found = dlsym(library, name);
-    assert_non_null(found);
+    struct error why = {0};
+    void *found = NULL, *library = library_load(m->library, &why);
+    if (!library || library_symbols(library, &(struct library_symbol){name, &found}, 1, &why) < 0)
+        fail_msg("%s", why.text);
     return found;
 }
 
@@ -29,13 +31,10 @@ void fake_machine_init(struct fake_machine *m, const char *release, const char *
     m->env.nvml_library = m->library;
     m->env.visible_devices = NULL;
 
-    void *library = dlopen(m->library, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        fail_msg("%s", dlerror());
-    *(void **)&m->script = symbol(library, "fake_nvml_script");
-    *(void **)&m->calls = symbol(library, "fake_nvml_calls");
-    *(void **)&m->reset_calls = symbol(library, "fake_nvml_reset_calls");
-    *(void **)&m->open_count = symbol(library, "fake_nvml_open_count");
+    *(void **)&m->script = fake_machine_symbol(m, "fake_nvml_script");
+    *(void **)&m->calls = fake_machine_symbol(m, "fake_nvml_calls");
+    *(void **)&m->reset_calls = fake_machine_symbol(m, "fake_nvml_reset_calls");
+    *(void **)&m->open_count = fake_machine_symbol(m, "fake_nvml_open_count");
     m->script(script);
     m->reset_calls();
 }

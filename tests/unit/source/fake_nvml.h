@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 #include "base/file.h"
@@ -28,6 +27,8 @@ void fake_machine_done(struct fake_machine *m);
 int fake_machine_open(struct fake_machine *m); /* opens the source; 0 or -errno */
 /* Refresh and sample of one GPU; the caller gpu_done()s it. */
 struct gpu fake_machine_sample(struct fake_machine *m, size_t gpu, unsigned groups);
+/* Of the library, which is loaded already. */
+void *fake_machine_symbol(const struct fake_machine *m, const char *name);
 /* A file below the sysroot. */
 void fake_machine_file(struct fake_machine *m, const char *path, const char *text);
 

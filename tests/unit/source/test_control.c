@@ -63,8 +63,7 @@ static void open_fake(struct nvidia *n, const char *release, const char *script)
     fake_machine_init(&n->machine, release, script);
     assert_int_equal(control_open(&n->machine.env, &n->set, &n->machine.err), 0);
     n->gpu = &n->set.gpus[0];
-    void *library = dlopen(n->machine.library, RTLD_NOW | RTLD_LOCAL);
-    *(void **)&n->forget = dlsym(library, "fake_nvml_forget_settings");
+    *(void **)&n->forget = fake_machine_symbol(&n->machine, "fake_nvml_forget_settings");
     n->forget();
 }
 

@@ -226,9 +226,8 @@ static void a_library_that_forgot_it_was_started_is_started_again(void **state)
     assert_int_equal(state_of(0), GPU_OK);
     assert_int_equal(m.calls("nvmlInit_v2"), 2);
     /* The fake was in fact never closed in between: balance its account. */
-    void *library = dlopen(m.library, RTLD_NOW);
     int (*shutdown)(void);
-    *(void **)&shutdown = dlsym(library, "nvmlShutdown");
+    *(void **)&shutdown = fake_machine_symbol(&m, "nvmlShutdown");
     shutdown();
     fake_machine_done(&m);
 }

@@ -61,14 +61,6 @@ int open(const char *path, int flags, ...)
     return wide_path(path, wide) ? open_wide(wide, flags) : -1;
 }
 
-int openat(int dir, const char *path, int flags, ...)
-{
-    if (dir == AT_FDCWD)
-        return open(path, flags);
-    errno = ENOSYS;
-    return -1;
-}
-
 FILE *fopen(const char *path, const char *mode)
 {
     bool plus = strchr(mode, '+');
@@ -205,22 +197,44 @@ int symlink(const char *target, const char *path)
     return -1;
 }
 
-char *mkdtemp(char *pattern)
+/* The last six letters of a name that no file has yet. */
+static bool name_anew(char *pattern)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+    unsigned char random[6];
     size_t len = strlen(pattern);
-    for (int tries = 0; tries < REPLACE_TRIES && len >= 6; tries++) {
-        unsigned char random[6];
-        if (getrandom(random, sizeof random, 0) < 0)
-            return NULL;
-        for (size_t i = 0; i < sizeof random; i++)
-            pattern[len - 6 + i] = letters[random[i] % 32];
+    if (len < sizeof random || getrandom(random, sizeof random, 0) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof random; i++)
+        pattern[len - sizeof random + i] = letters[random[i] % 32];
+    return true;
+}
+
+char *mkdtemp(char *pattern)
+{
+    for (int tries = 0; tries < REPLACE_TRIES && name_anew(pattern); tries++) {
         if (posix_mkdir(pattern, 0700) == 0)
             return pattern;
         if (errno != EEXIST)
             return NULL;
     }
     return NULL;
+}
+
+int mkostemp(char *pattern, int flags)
+{
+    for (int tries = 0; tries < REPLACE_TRIES && name_anew(pattern); tries++) {
+        int fd = open(pattern, O_RDWR | O_CREAT | O_EXCL | flags);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* In place of that of the C library, whose files no other call can open. */
+int mkstemp(char *pattern)
+{
+    return mkostemp(pattern, 0);
 }
 
 /* ---- what is known of a file ---- */

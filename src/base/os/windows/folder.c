@@ -3,7 +3,10 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <wchar.h>
 
 #include "base/os/windows/internal.h"
@@ -13,6 +16,8 @@ struct posix_dir {
     WIN32_FIND_DATAW found;
     struct posix_dirent entry;
     wchar_t pattern[WIDE_PATH];
+    int fd; /* of dirfd(); -1: none yet */
+    char path[WIDE_PATH];
 };
 
 struct posix_dir *posix_opendir(const char *path)
@@ -21,6 +26,8 @@ struct posix_dir *posix_opendir(const char *path)
     if (!dir)
         return NULL;
     dir->search = INVALID_HANDLE_VALUE;
+    dir->fd = -1;
+    snprintf(dir->path, sizeof dir->path, "%s", path);
     bool named = wide_path(path, dir->pattern) && wcslen(dir->pattern) + 3 < WIDE_PATH;
     DWORD attributes = named ? GetFileAttributesW(dir->pattern) : 0;
     if (!named || attributes == INVALID_FILE_ATTRIBUTES || !(attributes & FILE_ATTRIBUTE_DIRECTORY)) {
@@ -58,6 +65,15 @@ void posix_rewinddir(struct posix_dir *dir)
 int posix_closedir(struct posix_dir *dir)
 {
     posix_rewinddir(dir);
+    if (dir->fd >= 0)
+        close(dir->fd);
     free(dir);
     return 0;
+}
+
+int dirfd(struct posix_dir *dir)
+{
+    if (dir->fd < 0)
+        dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY);
+    return dir->fd;
 }

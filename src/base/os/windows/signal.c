@@ -4,17 +4,25 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "base/os/windows/internal.h"
 
 enum { SIGNALS_MAX = 32 };
 
 static void (*volatile handlers[SIGNALS_MAX])(int);
+static _Atomic unsigned blocked, pending; /* signals that are waited for instead of handled */
+static HANDLE came;                       /* once one of them did */
 
 static BOOL WINAPI on_event(DWORD event)
 {
     int number = event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT ? SIGINT : SIGTERM;
     void (*handler)(int) = handlers[number];
+    if (blocked >> number & 1U) {
+        pending |= 1U << number;
+        SetEvent(came);
+        return TRUE;
+    }
     if (handler == SIG_DFL)
         return FALSE; /* the system ends the program */
     if (handler != SIG_IGN)
@@ -77,12 +85,57 @@ int sigismember(const sigset_t *set, int number)
     return *set >> number & 1U;
 }
 
-/* No thread is interrupted here. */
+/* Of all threads: signals come in one of the system's own. */
 int posix_sigmask(int how, const sigset_t *now, sigset_t *before)
 {
-    (void)how;
-    (void)now;
     if (before)
-        *before = 0;
+        *before = blocked;
+    if (!now)
+        return 0;
+    if (!came) {
+        came = CreateEventW(NULL, FALSE, FALSE, NULL);
+        SetConsoleCtrlHandler(on_event, TRUE);
+    }
+    if (how == SIG_BLOCK)
+        blocked |= *now;
+    else if (how == SIG_UNBLOCK)
+        blocked &= ~*now;
+    else
+        blocked = *now;
     return 0;
+}
+
+static int take_pending(const sigset_t *set)
+{
+    for (int number = 1; number < SIGNALS_MAX; number++) {
+        unsigned bit = 1U << number;
+        if ((*set & bit) && (atomic_fetch_and(&pending, ~bit) & bit))
+            return number;
+    }
+    return 0;
+}
+
+int sigtimedwait(const sigset_t *set, void *info, const struct timespec *timeout)
+{
+    ULONGLONG until = timeout ? GetTickCount64() + (ULONGLONG)timeout->tv_sec * 1000 + (ULONGLONG)timeout->tv_nsec / 1000000 : 0;
+    (void)info;
+    for (;;) {
+        int number = take_pending(set);
+        ULONGLONG now = GetTickCount64();
+        if (number)
+            return number;
+        if (timeout && now >= until) {
+            errno = EAGAIN;
+            return -1;
+        }
+        if (came)
+            WaitForSingleObject(came, timeout ? (DWORD)(until - now) : INFINITE);
+        else
+            Sleep(timeout ? (DWORD)(until - now) : 100);
+    }
+}
+
+int sigwaitinfo(const sigset_t *set, void *info)
+{
+    return sigtimedwait(set, info, NULL);
 }

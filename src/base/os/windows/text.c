@@ -55,6 +55,15 @@ char *strchrnul(const char *in, int c)
     return (char *)in;
 }
 
+char *strsep(char **rest, const char *ends)
+{
+    char *word = *rest, *end = word ? strpbrk(word, ends) : NULL;
+    if (end)
+        *end++ = '\0';
+    *rest = end;
+    return word;
+}
+
 char *strndup(const char *text, size_t len)
 {
     len = strnlen(text, len);

@@ -4,6 +4,7 @@
  */
 #include "base/os/thread.h"
 
+#include <errno.h>
 #include <time.h>
 
 enum { PIECE_MS = 1000 };
@@ -28,5 +29,20 @@ bool condition_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, stru
         at.tv_nsec = (long)(ns % NS_PER_S);
         if (pthread_cond_timedwait(condition, lock, &at) == 0)
             return true;
+    }
+}
+
+/* winpthreads can try, and nothing else. */
+int pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *until)
+{
+    for (;;) {
+        struct timespec now;
+        int rc = _pthread_tryjoin(thread, ret);
+        clock_gettime(CLOCK_REALTIME, &now);
+        if (rc != EBUSY)
+            return rc;
+        if (now.tv_sec > until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec))
+            return ETIMEDOUT;
+        nanosleep(&(struct timespec){.tv_nsec = 2 * NS_PER_MS}, NULL);
     }
 }

@@ -25,3 +25,5 @@ void posix_rewinddir(struct posix_dir *dir);
 #define readdir posix_readdir
 #define closedir posix_closedir
 #define rewinddir posix_rewinddir
+struct posix_dir *fdopendir(int fd);
+int dirfd(struct posix_dir *dir);

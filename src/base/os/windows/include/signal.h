@@ -40,3 +40,6 @@ int posix_sigmask(int how, const sigset_t *now, sigset_t *before);
 #define sigprocmask posix_sigmask
 /* 0 asks whether it lives; SIGTERM and SIGKILL end it. */
 int kill(pid_t pid, int number);
+struct timespec;
+int sigtimedwait(const sigset_t *set, void *info, const struct timespec *timeout);
+int sigwaitinfo(const sigset_t *set, void *info);

@@ -21,3 +21,4 @@ int posix_vfprintf(FILE *to, const char *format, va_list args) __attribute__((fo
 int posix_fprintf(FILE *to, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 #define vfprintf posix_vfprintf
 #define fprintf posix_fprintf
+int renameat(int from_dir, const char *from, int to_dir, const char *to);

@@ -11,6 +11,7 @@ char *realpath(const char *path, char *resolved);
 int setenv(const char *name, const char *value, int overwrite);
 int unsetenv(const char *name);
 char *mkdtemp(char *pattern);
+int mkostemp(char *pattern, int flags);
 
 /* All variables, in UTF-8. */
 char **posix_variables(void);

@@ -34,3 +34,5 @@ int pipe2(int ends[2], int flags);
 /* At once, but with the console as it was. */
 void posix_exit_now(int code) __attribute__((noreturn));
 #define _exit posix_exit_now
+int symlinkat(const char *target, int dir, const char *name);
+int unlinkat(int dir, const char *name, int flags);

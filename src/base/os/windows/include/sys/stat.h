@@ -12,14 +12,6 @@
 #define S_IFSOCK 0xC000
 #define S_ISLNK(mode) (((mode)&S_IFMT) == S_IFLNK)
 #define S_ISSOCK(mode) (((mode)&S_IFMT) == S_IFSOCK)
-#define S_IRWXG 0070
-#define S_IRWXO 0007
-#define S_IRGRP 0040
-#define S_IWGRP 0020
-#define S_IXGRP 0010
-#define S_IROTH 0004
-#define S_IWOTH 0002
-#define S_IXOTH 0001
 #define S_ISVTX 01000
 
 #undef st_atime
@@ -47,5 +39,7 @@ int posix_stat(const char *path, struct posix_stat *ret);
 int posix_lstat(const char *path, struct posix_stat *ret);
 int posix_fstat(int fd, struct posix_stat *ret);
 int posix_mkdir(const char *path, mode_t mode);
+int mkdirat(int dir, const char *name, mode_t mode);
+int fstatat(int dir, const char *name, struct posix_stat *ret, int flags);
 int fchmod(int fd, mode_t mode);
 #define mkdir posix_mkdir
