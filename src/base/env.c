@@ -3,9 +3,12 @@
  */
 #include "base/env.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/os/library.h"
 #include "base/os/place.h"
 
 /* ---- whose environment it is ---- */
@@ -51,6 +54,17 @@ static const char *env_or(const char *name, const char *fallback)
 {
     const char *value = env_variable(name);
     return value && value[0] ? value : fallback;
+}
+
+int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = library_symbol(library, symbols[i].name);
+        if (!symbol && !symbols[i].optional)
+            return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
+        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C does not turn void * into a function */
+    }
+    return 0;
 }
 
 static void *load_library(const struct env *env, const char *name, struct error *err)

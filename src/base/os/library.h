@@ -3,5 +3,8 @@
  */
 #pragma once
 
+/* NULL: it has none of that name. */
+void *library_symbol(void *library, const char *name);
+
 /* Its large tables are filled at once by this program, which ends soon: asks for memory that is cheap to fill. */
 void library_fill_faster(void *library);

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,17 +27,6 @@ const char *library_path(void *library)
 {
     struct link_map *map = NULL;
     return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
-}
-
-int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol && !symbols[i].optional)
-            return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
-        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C does not turn void * into a function */
-    }
-    return 0;
 }
 
 /* Memory of the library that its file has no bytes for. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Limits of descriptors.
  */
-#include <errno.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,23 +22,8 @@ size_t descriptors_raise(size_t wanted)
     return (size_t)limit.rlim_cur;
 }
 
-/* Only a process itself can: programs that are started keep the higher one. */
-void descriptors_lower_of(int32_t pid)
-{
-    (void)pid;
-}
-
 void descriptors_close_from(int first)
 {
     for (int fd = first, end = getdtablesize(); fd < end; fd++)
         close(fd);
-}
-
-ssize_t dir_entries(int dir, void *buffer, size_t size)
-{
-    (void)dir;
-    (void)buffer;
-    (void)size;
-    errno = ENOSYS;
-    return -1;
 }

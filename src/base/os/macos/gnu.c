@@ -16,26 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-void *memrchr(const void *in, int byte, size_t len)
-{
-    const unsigned char *bytes = in;
-    while (len--)
-        if (bytes[len] == (unsigned char)byte)
-            return (void *)(bytes + len);
-    return NULL;
-}
-
-void *mempcpy(void *to, const void *from, size_t len)
-{
-    return (char *)memcpy(to, from, len) + len;
-}
-
-char *gnu_strchrnul(const char *in, int c)
-{
-    char *found = strchr(in, c);
-    return found ? found : (char *)in + strlen(in);
-}
-
 struct turned_order {
     gnu_compare compare;
     void *user;

@@ -54,17 +54,6 @@ const char *library_path(void *library)
     return "";
 }
 
-int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol && !symbols[i].optional)
-            return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
-        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C does not turn void * into a function */
-    }
-    return 0;
-}
-
 void library_fill_faster(void *library)
 {
     (void)library;

@@ -4,8 +4,6 @@
 #include "base/os/net.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 int net_start(void)
@@ -74,22 +72,6 @@ int net_failure(int fd)
 void net_close(int fd)
 {
     close(fd);
-}
-
-int net_local_connect(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path));
-    int fd = net_socket(AF_UNIX, SOCK_STREAM);
-    if (fd < 0)
-        return -errno;
-    if (net_connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    int error = errno;
-    net_close(fd);
-    return -error;
 }
 
 bool net_peer_user(int fd, uid_t *user)

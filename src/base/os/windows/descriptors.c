@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Limits of descriptors, which Windows has none of that matter.
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/file.h"
@@ -14,21 +13,7 @@ size_t descriptors_raise(size_t wanted)
     return (size_t)_setmaxstdio(MOST);
 }
 
-void descriptors_lower_of(int32_t pid)
-{
-    (void)pid;
-}
-
 void descriptors_close_from(int first)
 {
     (void)first;
-}
-
-ssize_t dir_entries(int dir, void *buffer, size_t size)
-{
-    (void)dir;
-    (void)buffer;
-    (void)size;
-    errno = ENOSYS;
-    return -1;
 }

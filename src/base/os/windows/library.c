@@ -42,16 +42,9 @@ const char *library_path(void *library)
     return len > 0 && len < WIDE_PATH && utf8_from(wide, path, sizeof path) ? path : "";
 }
 
-int library_symbols(void *library, const struct library_symbol *symbols, size_t count, struct error *err)
+void *library_symbol(void *library, const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        void *symbol =
-            linked_is(library) ? linked_symbol(library, symbols[i].name) : (void *)GetProcAddress(library, symbols[i].name);
-        if (!symbol && !symbols[i].optional)
-            return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
-        memcpy(symbols[i].to, &symbol, sizeof symbol);
-    }
-    return 0;
+    return linked_is(library) ? linked_symbol(library, name) : (void *)GetProcAddress(library, name);
 }
 
 /* Windows fills tables in pages of one size. */

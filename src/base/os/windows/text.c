@@ -25,20 +25,6 @@ void *memmem(const void *in, size_t in_len, const void *what, size_t what_len)
     return NULL;
 }
 
-void *memrchr(const void *in, int byte, size_t len)
-{
-    const unsigned char *bytes = in;
-    while (len--)
-        if (bytes[len] == (unsigned char)byte)
-            return (void *)(bytes + len);
-    return NULL;
-}
-
-void *mempcpy(void *to, const void *from, size_t len)
-{
-    return (char *)memcpy(to, from, len) + len;
-}
-
 char *strcasestr(const char *in, const char *what)
 {
     size_t len = strlen(what);
@@ -46,13 +32,6 @@ char *strcasestr(const char *in, const char *what)
         if (strncasecmp(in, what, len) == 0)
             return (char *)in;
     return NULL;
-}
-
-char *strchrnul(const char *in, int c)
-{
-    while (*in && *in != (char)c)
-        in++;
-    return (char *)in;
 }
 
 char *strsep(char **rest, const char *ends)

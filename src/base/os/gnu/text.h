@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GNU's functions of strings and memory, for systems whose C library has none.
+ */
+#pragma once
+
+#include <stddef.h>
+
+void *gnu_memrchr(const void *in, int byte, size_t len);
+void *gnu_mempcpy(void *to, const void *from, size_t len);
+char *gnu_strchrnul(const char *in, int c);

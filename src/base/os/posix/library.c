@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is the same of dlopen() everywhere.
+ */
+#include "base/os/library.h"
+
+#include <dlfcn.h>
+
+void *library_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
