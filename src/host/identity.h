@@ -96,3 +96,6 @@ struct users *users_new(const struct env *env);
 void users_free(struct users *u);
 /* The name, or the number where there is none. */
 void users_name(struct users *u, int64_t uid, char *to, size_t size);
+enum { USER_NAME_SIZE = 33 };
+/* What the system says, each time it is asked: false where it has no name for that number. */
+bool users_look_up(const struct env *env, int64_t uid, char name[USER_NAME_SIZE]);

@@ -2,7 +2,6 @@
  * What one process looks like from close by, on a system that is asked by calls; and names of users by number.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -45,25 +44,7 @@ int process_details(const struct env *env, int32_t pid, int64_t start_key, bool 
     return out->failed ? -ENOMEM : 0;
 }
 
-struct users {
-    const struct env *env;
-};
-
-struct users *users_new(const struct env *env)
+bool users_look_up(const struct env *env, int64_t uid, char name[USER_NAME_SIZE])
 {
-    struct users *u = calloc(1, sizeof *u);
-    if (u)
-        u->env = env;
-    return u;
-}
-
-void users_free(struct users *u)
-{
-    free(u);
-}
-
-void users_name(struct users *u, int64_t uid, char *to, size_t size)
-{
-    if (CALL(calls_of(u->env), user_name, uid, to, size) < 0)
-        snprintf(to, size, "%lld", (long long)uid);
+    return CALL(calls_of(env), user_name, uid, name, USER_NAME_SIZE) >= 0;
 }

@@ -11,15 +11,11 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "host/calls/calls.h"
+#include "host/evidence/watched.h"
 #include "host/listens.h"
 #include "host/tree.h"
 
 enum {
-    LOOK_LEAST_MS = 300, /* two looks are so far apart: what is between is answered from the last one */
-    QUICK_LEAST_MS = 4,
-    WINDOW_MS = 4500, /* what was before says nothing about now */
-    FORGET_MS = 3000,
-    FORGET_ROUNDS = 3,
     LOOKS_MAX = 8,
     CHILDREN_MS = 100,
     SYSTEM_TICK_MS = 16, /* many systems count CPU time in their clock's ticks: over less it is noise */
@@ -35,7 +31,7 @@ struct calls_look {
 };
 
 struct calls_memory_of {
-    struct evidence_target target;
+    struct watched_process watched;     /* first */
     struct calls_look looks[LOOKS_MAX]; /* newest last */
     size_t look_count;
     struct calls_thread *threads; /* of the newest look, and of the one before */
@@ -54,9 +50,16 @@ struct evidence_reader {
     struct mono now;
     bool quick;
     struct listeners listeners;
-    struct calls_memory_of *list[EVIDENCE_TARGETS_MAX];
-    size_t count;
+    struct watch_list watched;
 };
+
+static void calls_memory_done(struct watched_process *watched, void *reader)
+{
+    (void)reader;
+    struct calls_memory_of *w = (struct calls_memory_of *)watched;
+    tree_done(&w->children);
+    free(w->threads);
+}
 
 struct evidence_reader *evidence_new(const struct env *env)
 {
@@ -64,24 +67,16 @@ struct evidence_reader *evidence_new(const struct env *env)
     if (r) {
         r->env = env;
         r->calls = calls_of(env);
+        r->watched.done = calls_memory_done;
     }
     return r;
-}
-
-static void calls_forget(struct evidence_reader *r, size_t i)
-{
-    tree_done(&r->list[i]->children);
-    free(r->list[i]->threads);
-    free(r->list[i]);
-    r->list[i] = r->list[--r->count];
 }
 
 void evidence_free(struct evidence_reader *r)
 {
     if (!r)
         return;
-    while (r->count)
-        calls_forget(r, r->count - 1);
+    watched_done(&r->watched);
     free(r);
 }
 
@@ -89,11 +84,7 @@ void evidence_begin(struct evidence_reader *r, const struct evidence_round *roun
 {
     r->now = clock_mono(r->env->clock);
     r->quick = round->quick;
-    for (size_t i = r->count; i-- > 0;) {
-        const struct calls_memory_of *w = r->list[i];
-        if (w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) >= FORGET_ROUNDS * round->gap_ms + FORGET_MS)
-            calls_forget(r, i);
-    }
+    watched_forget_old(&r->watched, r->now, round->gap_ms);
 }
 
 size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *ret, size_t max)
@@ -104,23 +95,19 @@ size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *re
 
 static struct calls_memory_of *remember(struct evidence_reader *r, const struct evidence_target *target)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        if (r->list[i]->target.pid != target->pid)
-            continue;
-        if (r->list[i]->target.start_key == target->start_key)
-            return r->list[i];
-        calls_forget(r, i); /* the number is another process's now */
-        break;
-    }
-    struct calls_memory_of *w = r->count < EVIDENCE_TARGETS_MAX ? calloc(1, sizeof *w) : NULL;
+    struct watched_process *known = watched_find(&r->watched, target);
+    if (known)
+        return (struct calls_memory_of *)known;
+    struct calls_memory_of *w = watched_has_room(&r->watched) ? calloc(1, sizeof *w) : NULL;
     if (!w)
         return NULL;
-    w->target = *target;
+    w->watched.target = *target;
     if (tree_init(&w->children, target->pid) < 0) {
         free(w);
         return NULL;
     }
-    return r->list[r->count++] = w;
+    watched_add(&r->watched, &w->watched);
+    return w;
 }
 
 /* ---- looks ---- */
@@ -157,7 +144,7 @@ static void compare_threads(struct calls_memory_of *w, const struct calls_thread
 static void look_at_threads(struct evidence_reader *r, struct calls_memory_of *w, struct calls_look *l)
 {
     AUTO_FREE struct calls_thread *list = calloc(CALLS_THREADS_MAX, sizeof *list);
-    int count = list ? CALL(r->calls, threads, w->target.pid, list, CALLS_THREADS_MAX) : -ENOMEM;
+    int count = list ? CALL(r->calls, threads, w->watched.target.pid, list, CALLS_THREADS_MAX) : -ENOMEM;
     l->threads_rc = count <= 0 ? (count ? count : -ESRCH) : 0;
     l->main_cpu_ns = -1;
     if (count <= 0)
@@ -177,10 +164,10 @@ static void look_at_threads(struct evidence_reader *r, struct calls_memory_of *w
 static int calls_look(struct evidence_reader *r, struct calls_memory_of *w)
 {
     struct calls_look l = {.at = r->now};
-    int rc = CALL(r->calls, process, w->target.pid, &l.process);
+    int rc = CALL(r->calls, process, w->watched.target.pid, &l.process);
     if (rc < 0)
         return rc;
-    if (w->target.start_key && l.process.start_key != w->target.start_key)
+    if (w->watched.target.start_key && l.process.start_key != w->watched.target.start_key)
         return -ESRCH;
     look_at_threads(r, w, &l);
     if (r->calls->processes && (!w->child_looks || mono_since_ms(r->now, w->children.looked_at) >= CHILDREN_MS)) {
@@ -190,6 +177,7 @@ static int calls_look(struct evidence_reader *r, struct calls_memory_of *w)
     if (w->look_count == LOOKS_MAX)
         memmove(w->looks, w->looks + 1, --w->look_count * sizeof w->looks[0]);
     w->looks[w->look_count++] = l;
+    w->watched.looked_at = l.at;
     return 0;
 }
 
@@ -271,9 +259,7 @@ static void evidence_write(struct evidence_reader *r, const struct calls_memory_
     size_t first = w->look_count >= 2 ? w->look_count - 2 : 0;
     while (first > 0 && mono_since_ms(r->now, w->looks[first - 1].at) <= WINDOW_MS)
         first--;
-    *ret = (struct host_evidence){.state = READING_OK};
-    for (size_t i = 0; i < EVIDENCE_COUNT; i++)
-        ret->metric[i] = reading_absent(READING_UNSUPPORTED);
+    evidence_clear(ret);
     ret->looks = (int64_t)(w->look_count - first);
     ret->over_ms = mono_since_ms(w->looks[w->look_count - 1].at, w->looks[first].at);
     write_main(r, w, first, ret);
@@ -281,7 +267,7 @@ static void evidence_write(struct evidence_reader *r, const struct calls_memory_
     write_children(w, ret);
     ret->busiest_thread_permille = w->busiest.state ? w->busiest : reading_absent(READING_UNSUPPORTED);
     str_copy(ret->busiest_thread, sizeof ret->busiest_thread, str_from(w->busiest_name));
-    bool listens = process_is_server(r->env, w->target.pid, r->now, &r->listeners);
+    bool listens = process_is_server(r->env, w->watched.target.pid, r->now, &r->listeners);
     if (r->listeners.network[0])
         ret->listens = reading_ok(listens);
 }
@@ -297,15 +283,11 @@ void evidence_look(struct evidence_reader *r, const struct evidence_target *targ
     if (!w)
         return;
     r->now = clock_mono(r->env->clock);
-    int64_t least_ms = r->quick ? QUICK_LEAST_MS : LOOK_LEAST_MS;
-    bool too_soon = w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) < least_ms;
-    int rc = too_soon ? 0 : calls_look(r, w);
+    int rc = watched_is_recent(&w->watched, r->now, r->quick) ? 0 : calls_look(r, w);
     if (rc == 0) {
         evidence_write(r, w, ret);
         return;
     }
     ret->state = reading_state_from_errno(rc);
-    for (size_t i = 0; i < r->count; i++)
-        if (r->list[i] == w)
-            calls_forget(r, i);
+    watched_forget(&r->watched, &w->watched);
 }

@@ -184,7 +184,7 @@ static void keep_io(const struct child_memory *m, struct child_list *l)
 /* Processes that are known by their number, and threads that may have started others. */
 static int list_children(struct evidence_reader *r, struct evidence_memory *w, bool full, struct child_list *l)
 {
-    int32_t pid = w->target.pid, tids[PARENTS_AT_FIRST];
+    int32_t pid = w->watched.target.pid, tids[PARENTS_AT_FIRST];
     char text[4096];
     ssize_t rc = kept_read(r, w, KEPT_CHILDREN, text, sizeof text);
     if (rc < 0)

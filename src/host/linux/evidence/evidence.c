@@ -17,17 +17,11 @@
 enum {
     FILES_PER_ROUND = 512,
     FILES_PER_PROCESS = 8, /* at least: how many processes there are, each is looked at */
-    LOOK_LEAST_MS = 300,   /* two looks are so far apart: what is between is answered from the last one */
-    QUICK_LEAST_MS = 4,
     QUICK_FULL_MS = 40,
     FULL_MS = 6000,
     THREADS_AGAIN_MS = 30 * 1000, /* at the latest: threads that have begun may have children */
     KEPT_PROCESSES = 16,          /* the first so many keep their files open */
     IDLE_PERMILLE = 20,           /* of a core, at most: it does next to nothing, whichever of its threads that is */
-    FORGET_MS = 3000,             /* so long, and so many rounds: what a program did before its GPU was busy is over */
-    FORGET_ROUNDS = 3,
-    WINDOW_MS = 4500, /* what was before says nothing about now */
-    WATCHED_MAX = EVIDENCE_TARGETS_MAX,
     FEW_CHILDREN = 32,
     MOUNTS_MAX = 1 << 20,
     MOUNTS_AGAIN_MS = 60 * 1000,
@@ -38,18 +32,6 @@ void open_proc(struct evidence_reader *r)
 {
     if (r->proc < 0)
         r->proc = dir_fd_open(r->env, "/proc");
-}
-
-struct evidence_reader *evidence_new(const struct env *env)
-{
-    struct evidence_reader *r = calloc(1, sizeof *r);
-    if (!r)
-        return NULL;
-    r->env = env;
-    r->proc = -1;
-    r->ticks_per_s = MAX_OF(sysconf(_SC_CLK_TCK), 1);
-    r->mounts = BUF(MOUNTS_MAX);
-    return r;
 }
 
 /* ---- which processes are remembered ---- */
@@ -66,66 +48,54 @@ static void close_files(struct evidence_memory *w)
     w->directory = -1;
 }
 
-static void forget(struct evidence_reader *r, size_t i)
+static void memory_done(struct watched_process *watched, void *reader)
 {
-    close_files(r->list[i]);
-    r->keeping -= r->list[i]->keeps;
-    free(r->list[i]);
-    r->list[i] = r->list[--r->count];
+    struct evidence_memory *w = (struct evidence_memory *)watched;
+    struct evidence_reader *r = reader;
+    close_files(w);
+    r->keeping -= w->keeps;
+}
+
+struct evidence_reader *evidence_new(const struct env *env)
+{
+    struct evidence_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->env = env;
+    r->proc = -1;
+    r->ticks_per_s = MAX_OF(sysconf(_SC_CLK_TCK), 1);
+    r->mounts = BUF(MOUNTS_MAX);
+    r->watched.done = memory_done;
+    r->watched.user = r;
+    return r;
 }
 
 void evidence_free(struct evidence_reader *r)
 {
     if (!r)
         return;
-    while (r->count)
-        forget(r, r->count - 1);
-    free(r->list);
+    watched_done(&r->watched);
     buf_done(&r->mounts);
     if (r->proc >= 0)
         close(r->proc);
     free(r);
 }
 
-static void forget_old(struct evidence_reader *r, int64_t after_ms)
-{
-    for (size_t i = r->count; i-- > 0;) {
-        const struct evidence_memory *w = r->list[i];
-        if (w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) >= after_ms)
-            forget(r, i);
-    }
-}
-
 static struct evidence_memory *find(struct evidence_reader *r, const struct evidence_target *target)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        if (r->list[i]->target.pid != target->pid)
-            continue;
-        if (r->list[i]->target.start_key == target->start_key)
-            return r->list[i];
-        forget(r, i); /* the number is another process's now */
-        break;
-    }
-    if (r->count >= WATCHED_MAX || !ROOM_FOR_ONE(r->list, r->count, r->capacity, 8))
-        return NULL;
-    struct evidence_memory *w = calloc(1, sizeof *w);
+    struct watched_process *known = watched_find(&r->watched, target);
+    if (known)
+        return (struct evidence_memory *)known;
+    struct evidence_memory *w = watched_has_room(&r->watched) ? calloc(1, sizeof *w) : NULL;
     if (!w)
         return NULL;
-    w->target = *target;
+    w->watched.target = *target;
     w->directory = -1;
     memset(w->kept, -1, sizeof w->kept);
     w->keeps = r->keeping < KEPT_PROCESSES && !env_is_recorded(r->env); /* there files are replaced */
     r->keeping += w->keeps;
-    return r->list[r->count++] = w;
-}
-
-static void drop(struct evidence_reader *r, const struct evidence_memory *w)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (r->list[i] == w) {
-            forget(r, i);
-            return;
-        }
+    watched_add(&r->watched, &w->watched);
+    return w;
 }
 
 void evidence_begin(struct evidence_reader *r, const struct evidence_round *round)
@@ -143,7 +113,7 @@ void evidence_begin(struct evidence_reader *r, const struct evidence_round *roun
         file_read_all(r->env, "/proc/self/mountinfo", &r->mounts);
         r->mounts_at = r->now;
     }
-    forget_old(r, FORGET_ROUNDS * round->gap_ms + FORGET_MS);
+    watched_forget_old(&r->watched, r->now, round->gap_ms);
 }
 
 ssize_t kept_read(struct evidence_reader *r, struct evidence_memory *w, enum kept_file file, char *text, size_t size)
@@ -156,7 +126,7 @@ ssize_t kept_read(struct evidence_reader *r, struct evidence_memory *w, enum kep
         if (names[file])
             str_copy(name, sizeof name, str_from(names[file]));
         else
-            snprintf(name, sizeof name, "task/%d/children", (int)w->target.pid);
+            snprintf(name, sizeof name, "task/%d/children", (int)w->watched.target.pid);
         w->kept[file] = file_open_at(w->directory, name);
     }
     return w->kept[file] < 0 ? w->kept[file] : file_read_again(w->kept[file], text, size);
@@ -188,7 +158,7 @@ static int look_at_main(struct evidence_reader *r, struct evidence_memory *w)
     ssize_t n = kept_read(r, w, KEPT_STAT, text, sizeof text);
     if (n <= 0 || !proc_stat_parse((struct str){text, (size_t)n}, &l.stat))
         return n < 0 ? (int)n : -ESRCH;
-    if (w->target.start_key && l.stat.start_ticks != w->target.start_key)
+    if (w->watched.target.start_key && l.stat.start_ticks != w->watched.target.start_key)
         return -ESRCH;
     str_copy_clean(w->name, sizeof w->name, l.stat.comm);
     l.stat.comm = (struct str){0};
@@ -199,6 +169,7 @@ static int look_at_main(struct evidence_reader *r, struct evidence_memory *w)
     if (w->look_count == LOOKS_MAX)
         memmove(w->looks, w->looks + 1, --w->look_count * sizeof w->looks[0]);
     w->looks[w->look_count++] = l;
+    w->watched.looked_at = l.at;
     return 0;
 }
 
@@ -310,9 +281,7 @@ static void write_rates(const struct evidence_reader *r, const struct evidence_m
 static void evidence_write(const struct evidence_reader *r, const struct evidence_memory *w, struct host_evidence *ret)
 {
     size_t first = window_start(r, w);
-    *ret = (struct host_evidence){.state = READING_OK};
-    for (size_t i = 0; i < EVIDENCE_COUNT; i++)
-        ret->metric[i] = reading_absent(READING_UNSUPPORTED);
+    evidence_clear(ret);
     ret->looks = (int64_t)(w->look_count - first);
     ret->over_ms = mono_since_ms(w->looks[w->look_count - 1].at, w->looks[first].at);
     write_main(w, first, ret);
@@ -384,15 +353,10 @@ static void look_at_rest(struct evidence_reader *r, struct evidence_memory *w)
     w->fulls++;
 }
 
-static bool is_too_soon(const struct evidence_reader *r, const struct evidence_memory *w)
-{
-    return w->look_count && mono_since_ms(r->now, w->looks[w->look_count - 1].at) < (r->quick ? QUICK_LEAST_MS : LOOK_LEAST_MS);
-}
-
 static int look(struct evidence_reader *r, struct evidence_memory *w)
 {
     char name[16];
-    snprintf(name, sizeof name, "%d", (int)w->target.pid);
+    snprintf(name, sizeof name, "%d", (int)w->watched.target.pid);
     if (w->directory < 0)
         w->directory = r->proc >= 0 ? dir_fd_open_at(r->proc, name) : -ENOENT;
     int rc = w->directory < 0 ? w->directory : look_at_main(r, w);
@@ -412,12 +376,12 @@ void evidence_look(struct evidence_reader *r, const struct evidence_target *targ
     r->now = clock_mono(r->env->clock);
     int share = MAX_OF(r->files_left / (int)r->to_look, (int)FILES_PER_PROCESS);
     r->share_left = share;
-    int rc = is_too_soon(r, w) ? 0 : look(r, w);
+    int rc = watched_is_recent(&w->watched, r->now, r->quick) ? 0 : look(r, w);
     r->files_left = MAX_OF(r->files_left - (share - r->share_left), 0);
     r->to_look = MAX_OF(r->to_look - 1, (size_t)1);
     if (rc < 0) {
         ret->state = reading_state_from_errno(rc);
-        drop(r, w);
+        watched_forget(&r->watched, &w->watched);
         return;
     }
     evidence_write(r, w, ret);

@@ -58,16 +58,16 @@ static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
     char path[64], target[PATH_SIZE];
     w->files.is_network = false;
     w->files.mount[0] = '\0';
-    if (!read_whole(r, w->target.pid, "mountinfo", &mounts))
+    if (!read_whole(r, w->watched.target.pid, "mountinfo", &mounts))
         return;
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)w->target.pid);
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)w->watched.target.pid);
     AUTO_DIR DIR *dir = dir_open(r->env, path);
     struct env quiet = *r->env;
     quiet.on_read = NULL;
     const struct dirent *e;
     for (int i = 0; dir && i < FDS_MAX && (e = readdir(dir)) && !w->files.is_network; i++) {
         struct mount_place place;
-        snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)w->target.pid, e->d_name);
+        snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)w->watched.target.pid, e->d_name);
         ssize_t n = e->d_name[0] == '.' ? 0 : file_read_link(&quiet, path, target, sizeof target);
         if (n <= 0 || target[0] != '/' || !mount_of_path(buf_view(&mounts), str_from(target), &place) ||
             !is_network_type(place.type))
@@ -80,7 +80,7 @@ static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
 static void find_library(struct evidence_reader *r, struct evidence_memory *w)
 {
     AUTO_BUF struct buf maps = BUF(MAPS_MAX);
-    w->files.has_nvrtc = read_whole(r, w->target.pid, "maps", &maps) && str_contains(buf_view(&maps), "/libnvrtc.so");
+    w->files.has_nvrtc = read_whole(r, w->watched.target.pid, "maps", &maps) && str_contains(buf_view(&maps), "/libnvrtc.so");
 }
 
 /* A server's engine may be a child of the process that has the port. */
@@ -88,7 +88,7 @@ static bool serves(struct evidence_reader *r, const struct evidence_memory *w)
 {
     enum { INIT = 1 };
     int64_t parent = w->look_count ? w->looks[w->look_count - 1].stat.parent : 0;
-    return process_is_server(r->env, w->target.pid, r->now, &r->listeners) ||
+    return process_is_server(r->env, w->watched.target.pid, r->now, &r->listeners) ||
            (parent > INIT && process_is_server(r->env, (int32_t)parent, r->now, &r->listeners));
 }
 

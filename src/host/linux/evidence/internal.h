@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "host/evidence/evidence.h"
+#include "host/evidence/watched.h"
 #include "host/linux/evidence/texts.h"
 #include "host/listens.h"
 #include "host/procfs.h"
@@ -99,10 +99,10 @@ struct main_look {
 enum kept_file { KEPT_STAT, KEPT_SCHEDSTAT, KEPT_WCHAN, KEPT_IO, KEPT_CHILDREN, KEPT_FILES };
 
 struct evidence_memory {
-    struct evidence_target target;
-    int directory;        /* of the process: it stays that of this one, whichever gets its number; negative: not open */
-    bool keeps;           /* what was opened stays open */
-    int kept[KEPT_FILES]; /* negative: not open */
+    struct watched_process watched; /* first */
+    int directory;                  /* of the process: it stays that of this one, whichever gets its number; negative: not open */
+    bool keeps;                     /* what was opened stays open */
+    int kept[KEPT_FILES];           /* negative: not open */
     char name[EVIDENCE_NAME_SIZE];
     struct mono full_at;
     int fulls;
@@ -137,8 +137,7 @@ struct evidence_reader {
     struct mono mounts_at;
     struct numa_nodes nodes;
     struct listeners listeners;
-    struct evidence_memory **list;
-    size_t count, capacity;
+    struct watch_list watched;
     size_t keeping; /* so many of them keep their files open */
 };
 
