@@ -164,11 +164,6 @@ int store_workers(struct store *s, const struct store_workers *query, store_work
     return rc;
 }
 
-static int64_t or_unknown(struct db_statement *q, int column)
-{
-    return db_is_null(q, column) ? -1 : db_i64(q, column);
-}
-
 struct gpu_numbers {
     struct buf *sql;
     size_t count;
@@ -201,9 +196,47 @@ static enum limit limit_in(struct db_statement *q, int column)
     return limit_from_name(name, &limit) ? limit : LIMIT_UNJUDGED;
 }
 
-static struct reading tokens_in(struct db_statement *q, int column)
+/* A column of a query, and the field of a row that it becomes. */
+struct query_column {
+    const char *sql;
+    size_t offset;
+    enum { WHOLE, OR_ZERO, OR_UNKNOWN, OR_ABSENT, TEXT, LIMIT } kind;
+};
+#define MINUTE(sql, field, kind)                                \
+    {                                                           \
+        sql, offsetof(struct store_process_minute, field), kind \
+    }
+#define HOUR(sql, field, kind)                                \
+    {                                                         \
+        sql, offsetof(struct store_process_hour, field), kind \
+    }
+#define SERVING(sql, field, kind)                               \
+    {                                                           \
+        sql, offsetof(struct store_serving_minute, field), kind \
+    }
+
+static void write_columns(struct buf *sql, const struct query_column *columns, size_t count)
 {
-    return db_is_null(q, column) ? reading_absent(READING_UNSUPPORTED) : reading_ok(db_i64(q, column));
+    for (size_t i = 0; i < count; i++)
+        buf_printf(sql, "%s%s", i ? ", " : "SELECT ", columns[i].sql);
+}
+
+static void read_columns(struct db_statement *q, const struct query_column *columns, size_t count, void *row)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *to = (char *)row + columns[i].offset;
+        int n = (int)i;
+        switch (columns[i].kind) {
+        case WHOLE: *(int64_t *)to = db_i64(q, n); break;
+        case OR_ZERO: *(int64_t *)to = db_is_null(q, n) ? 0 : db_i64(q, n); break;
+        case OR_UNKNOWN: *(int64_t *)to = db_is_null(q, n) ? -1 : db_i64(q, n); break;
+        case OR_ABSENT:
+            *(struct reading *)to = db_is_null(q, n) ? reading_absent(READING_UNSUPPORTED) : reading_ok(db_i64(q, n));
+            break;
+        case TEXT: *(struct str *)to = db_text(q, n); break;
+        case LIMIT: *(enum limit *)to = limit_in(q, n); break;
+        }
+    }
 }
 
 /* Rows of a host's processes in minutes or hours, one by one. */
@@ -235,37 +268,41 @@ static int walk(struct store *s, struct buf *sql, const struct walked_rows *rows
     return rc;
 }
 
+static const struct query_column minute_columns[] = {
+    MINUTE("m.minute", minute, WHOLE),
+    MINUTE("p.gpu_id", gpu_id, WHOLE),
+    MINUTE("m.process_id", process, WHOLE),
+    MINUTE("m.samples", samples, WHOLE),
+    MINUTE("g.samples", gpu_samples, OR_UNKNOWN),
+    MINUTE("m.sm_sum_permille", sm_sum_permille, WHOLE),
+    MINUTE("m.sm_count", sm_count, WHOLE),
+    MINUTE("m.memory_sum_bytes", memory_sum_bytes, WHOLE),
+    MINUTE("m.memory_count", memory_count, WHOLE),
+    MINUTE("m.memory_max_bytes", memory_max_bytes, OR_ZERO),
+    MINUTE("m.energy_mj", energy_mj, WHOLE),
+    MINUTE("g.util_permille_sum", gpu_util_sum_permille, OR_UNKNOWN),
+    MINUTE("g.util_permille_count", gpu_util_count, OR_UNKNOWN),
+    MINUTE("m.limit_code", limit, LIMIT),
+    MINUTE("COALESCE(e.energy_mj - e.attributed_mj, 0)", unattributed_mj, WHOLE),
+    MINUTE("m.generated_tokens", generated_tokens, OR_ABSENT),
+    MINUTE("m.prompt_tokens", prompt_tokens, OR_ABSENT),
+};
+
 static int minute_row(struct db_statement *q, const struct walked_rows *rows)
 {
-    return rows->each.minute(rows->user, &(struct store_process_minute){.minute = db_i64(q, 0),
-                                                                        .gpu_id = db_i64(q, 1),
-                                                                        .process = db_i64(q, 2),
-                                                                        .samples = db_i64(q, 3),
-                                                                        .gpu_samples = or_unknown(q, 4),
-                                                                        .sm_sum_permille = db_i64(q, 5),
-                                                                        .sm_count = db_i64(q, 6),
-                                                                        .memory_sum_bytes = db_i64(q, 7),
-                                                                        .memory_count = db_i64(q, 8),
-                                                                        .memory_max_bytes = db_is_null(q, 9) ? 0 : db_i64(q, 9),
-                                                                        .energy_mj = db_i64(q, 10),
-                                                                        .gpu_util_sum_permille = or_unknown(q, 11),
-                                                                        .gpu_util_count = or_unknown(q, 12),
-                                                                        .limit = limit_in(q, 13),
-                                                                        .unattributed_mj = db_i64(q, 14),
-                                                                        .generated_tokens = tokens_in(q, 15),
-                                                                        .prompt_tokens = tokens_in(q, 16)});
+    struct store_process_minute row = {0};
+    read_columns(q, minute_columns, ARRAY_LEN(minute_columns), &row);
+    return rows->each.minute(rows->user, &row);
 }
 
 int store_process_minutes(struct store *s, const char *host, int64_t from_minute, int64_t to_minute, store_process_minute_fn *each,
                           void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
-    buf_text(&sql,
-             "SELECT m.minute, p.gpu_id, m.process_id, m.samples, g.samples, m.sm_sum_permille, m.sm_count, m.memory_sum_bytes, "
-             "m.memory_count, m.memory_max_bytes, m.energy_mj, g.util_permille_sum, g.util_permille_count, m.limit_code, "
-             "COALESCE(e.energy_mj - e.attributed_mj, 0), m.generated_tokens, m.prompt_tokens FROM process_minutes m"
-             " JOIN processes p ON p.id = m.process_id LEFT JOIN energy e ON e.minute = m.minute AND e.gpu_id = p.gpu_id"
-             " LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
+    write_columns(&sql, minute_columns, ARRAY_LEN(minute_columns));
+    buf_text(&sql, " FROM process_minutes m JOIN processes p ON p.id = m.process_id"
+                   " LEFT JOIN energy e ON e.minute = m.minute AND e.gpu_id = p.gpu_id"
+                   " LEFT JOIN minutes g ON g.id = p.gpu_id * 4294967296 + m.minute");
     parts_among(s->db->ops->kind, LEVEL_MINUTE, "g", from_minute, to_minute, &sql);
     buf_text(&sql, " WHERE m.minute >= $1 AND m.minute < $2");
     return walk(s, &sql,
@@ -273,56 +310,64 @@ int store_process_minutes(struct store *s, const char *host, int64_t from_minute
                 err);
 }
 
+static const struct query_column hour_columns[] = {
+    HOUR("m.hour", hour, WHOLE),
+    HOUR("p.gpu_id", gpu_id, WHOLE),
+    HOUR("m.process_id", process, WHOLE),
+    HOUR("m.present_minutes", present_minutes, WHOLE),
+    HOUR("m.busy_minutes", busy_minutes, WHOLE),
+    HOUR("m.held_minutes", held_minutes, WHOLE),
+    HOUR("m.byte_minutes", byte_minutes, WHOLE),
+    HOUR("m.idle_byte_minutes", idle_byte_minutes, WHOLE),
+    HOUR("m.memory_max_bytes", memory_max_bytes, OR_ZERO),
+    HOUR("m.energy_mj", energy_mj, WHOLE),
+    HOUR("m.partial_minutes", partial_minutes, TEXT),
+    HOUR("m.limits", limits, TEXT),
+    HOUR("COALESCE(e.energy_mj - e.attributed_mj, 0)", unattributed_mj, WHOLE),
+    HOUR("COALESCE(e.watched_ms, 0)", watched_ms, WHOLE),
+    HOUR("m.generated_tokens", generated_tokens, OR_ABSENT),
+    HOUR("m.prompt_tokens", prompt_tokens, OR_ABSENT),
+};
+
 static int hour_row(struct db_statement *q, const struct walked_rows *rows)
 {
-    return rows->each.hour(rows->user, &(struct store_process_hour){.hour = db_i64(q, 0),
-                                                                    .gpu_id = db_i64(q, 1),
-                                                                    .process = db_i64(q, 2),
-                                                                    .present_minutes = (uint64_t)db_i64(q, 3),
-                                                                    .busy_minutes = (uint64_t)db_i64(q, 4),
-                                                                    .held_minutes = (uint64_t)db_i64(q, 5),
-                                                                    .byte_minutes = db_i64(q, 6),
-                                                                    .idle_byte_minutes = db_i64(q, 7),
-                                                                    .memory_max_bytes = db_is_null(q, 8) ? 0 : db_i64(q, 8),
-                                                                    .energy_mj = db_i64(q, 9),
-                                                                    .partial_minutes = db_text(q, 10),
-                                                                    .limits = db_text(q, 11),
-                                                                    .unattributed_mj = db_i64(q, 12),
-                                                                    .watched_ms = db_i64(q, 13),
-                                                                    .generated_tokens = tokens_in(q, 14),
-                                                                    .prompt_tokens = tokens_in(q, 15)});
+    struct store_process_hour row = {0};
+    read_columns(q, hour_columns, ARRAY_LEN(hour_columns), &row);
+    return rows->each.hour(rows->user, &row);
 }
 
 int store_process_hours(struct store *s, const char *host, int64_t from_hour, int64_t to_hour, store_process_hour_fn *each,
                         void *user, struct error *err)
 {
     AUTO_BUF struct buf sql = BUF(1 << 14);
-    buf_text(&sql, "SELECT m.hour, p.gpu_id, m.process_id, m.present_minutes, m.busy_minutes, m.held_minutes, m.byte_minutes, "
-                   "m.idle_byte_minutes, m.memory_max_bytes, m.energy_mj, m.partial_minutes, m.limits, "
-                   "COALESCE(e.energy_mj - e.attributed_mj, 0), COALESCE(e.watched_ms, 0), m.generated_tokens, m.prompt_tokens "
-                   "FROM process_hours m JOIN processes p ON "
-                   "p.id = m.process_id LEFT JOIN energy_hours e ON e.hour = m.hour AND e.gpu_id = p.gpu_id WHERE m.hour >= $1 AND "
-                   "m.hour < $2");
+    write_columns(&sql, hour_columns, ARRAY_LEN(hour_columns));
+    buf_text(&sql, " FROM process_hours m JOIN processes p ON p.id = m.process_id LEFT JOIN energy_hours e ON e.hour = m.hour AND "
+                   "e.gpu_id = p.gpu_id WHERE m.hour >= $1 AND m.hour < $2");
     return walk(s, &sql, &(struct walked_rows){host, from_hour, to_hour, ORDER_BY_TIME_AND_GPU, hour_row, user, {.hour = each}},
                 err);
 }
 
+/* Behind them are the names of the model and of the GPU. */
+static const struct query_column serving_columns[] = {
+    SERVING("m.minute", minute, WHOLE),
+    SERVING("COUNT(m.running_sum)", servers, WHOLE),
+    SERVING("COUNT(*)", processes, WHOLE),
+    SERVING("SUM(CASE WHEN m.running_sum IS NOT NULL THEN m.samples ELSE 0 END)", samples, WHOLE),
+    SERVING("SUM(m.running_sum)", running_sum, WHOLE),
+    SERVING("SUM(m.running_samples)", running_samples, WHOLE),
+    SERVING("SUM(m.generated_tokens)", generated_tokens, WHOLE),
+    SERVING("SUM(m.energy_mj)", energy_mj, WHOLE),
+    SERVING("SUM(m.prompt_tokens)", prompt_tokens, OR_ABSENT),
+};
+
 static int serving_row(struct db_statement *q, const struct walked_rows *rows)
 {
     char model[PROCESS_MODEL_SIZE], name[GPU_NAME_SIZE];
-    str_copy(model, sizeof model, db_text(q, 1));
-    str_copy(name, sizeof name, db_text(q, 2));
-    return rows->each.serving(rows->user, &(struct store_serving_minute){.minute = db_i64(q, 0),
-                                                                         .model = model,
-                                                                         .gpu_name = name,
-                                                                         .servers = db_i64(q, 3),
-                                                                         .processes = db_i64(q, 4),
-                                                                         .samples = db_i64(q, 5),
-                                                                         .running_sum = db_i64(q, 6),
-                                                                         .running_samples = db_i64(q, 7),
-                                                                         .generated_tokens = db_i64(q, 8),
-                                                                         .energy_mj = db_i64(q, 9),
-                                                                         .prompt_tokens = tokens_in(q, 10)});
+    struct store_serving_minute row = {.model = model, .gpu_name = name};
+    read_columns(q, serving_columns, ARRAY_LEN(serving_columns), &row);
+    str_copy(model, sizeof model, db_text(q, (int)ARRAY_LEN(serving_columns)));
+    str_copy(name, sizeof name, db_text(q, (int)ARRAY_LEN(serving_columns) + 1));
+    return rows->each.serving(rows->user, &row);
 }
 
 /* Servers of one model on different GPUs cannot be told apart in the sum: such minutes are left out. */
@@ -332,11 +377,9 @@ int store_serving_minutes(struct store *s, const char *host, int64_t from_minute
     static const char end[] = " GROUP BY m.minute, p.model HAVING COUNT(m.running_sum) > 0 AND COUNT(m.generated_tokens) = "
                               "COUNT(m.running_sum) AND MIN(g.name) = MAX(g.name) ORDER BY m.minute";
     AUTO_BUF struct buf sql = BUF(1 << 14);
-    buf_text(&sql,
-             "SELECT m.minute, p.model, MAX(g.name), COUNT(m.running_sum), COUNT(*), SUM(CASE WHEN m.running_sum IS NOT NULL "
-             "THEN m.samples ELSE 0 END), SUM(m.running_sum), SUM(m.running_samples), SUM(m.generated_tokens), "
-             "SUM(m.energy_mj), SUM(m.prompt_tokens) FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus "
-             "g ON g.id = p.gpu_id WHERE m.minute >= $1 AND m.minute < $2 AND p.model <> ''");
+    write_columns(&sql, serving_columns, ARRAY_LEN(serving_columns));
+    buf_text(&sql, ", p.model, MAX(g.name) FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON "
+                   "g.id = p.gpu_id WHERE m.minute >= $1 AND m.minute < $2 AND p.model <> ''");
     return walk(s, &sql, &(struct walked_rows){host, from_minute, to_minute, end, serving_row, user, {.serving = each}}, err);
 }
 
