@@ -14,7 +14,6 @@
 #include "tui/top.h"
 
 enum {
-    OUTPUT_MAX = 8 << 20,
     PASTE_LEAST = 24, /* so many records at once are no typing: twelve keys, down and up */
     CTRL_C = 3,
     WIDTH_UNKNOWN = 80,
@@ -42,6 +41,11 @@ static bool color, pasting;
 static int last_width, last_height; /* a window may change without an event: its buffer then stays as large as it was */
 static unsigned high;               /* the first half of a character that takes two units */
 static struct paint paint;
+
+static void put_all(struct str text)
+{
+    console_write(text.len ? text.at : "", text.len);
+}
 
 static void on_end(int number)
 {
@@ -134,20 +138,13 @@ void screen_redraw(void)
 
 void screen_show(const struct canvas *c)
 {
-    AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
-    paint_frame(&paint, c, &out);
-    if (out.failed)
-        screen_redraw(); /* out of memory: the next frame is tried whole */
-    else
-        console_write(out.at ? out.at : "", out.len);
+    if (!paint_frame(&paint, c, put_all))
+        screen_redraw(); /* the next one is tried whole */
 }
 
 void screen_copy(const char *text)
 {
-    AUTO_BUF struct buf out = BUF(8192);
-    paint_copy(text, &out);
-    if (!out.failed)
-        console_write(out.at, out.len);
+    paint_copy(text, put_all);
 }
 
 /* ---- input ---- */

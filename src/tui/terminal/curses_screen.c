@@ -20,7 +20,7 @@
 #include "tui/terminal/paint.h"
 #include "tui/top.h"
 
-enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500, OUTPUT_MAX = 8 << 20 };
+enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500 };
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
@@ -237,12 +237,8 @@ void screen_redraw(void)
 
 void screen_show(const struct canvas *c)
 {
-    AUTO_BUF struct buf out = BUF(OUTPUT_MAX);
-    paint_frame(&paint, c, &out);
-    if (out.failed)
-        screen_redraw(); /* out of memory: the next frame is tried whole */
-    else
-        put_all(buf_view(&out));
+    if (!paint_frame(&paint, c, put_all))
+        screen_redraw(); /* the next one is tried whole */
 }
 
 /* ---- input ---- */
@@ -337,8 +333,5 @@ struct screen_event screen_next(void)
 
 void screen_copy(const char *text)
 {
-    AUTO_BUF struct buf out = BUF(8192);
-    paint_copy(text, &out);
-    if (!out.failed)
-        put_all(buf_view(&out));
+    paint_copy(text, put_all);
 }

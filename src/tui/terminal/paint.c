@@ -10,7 +10,7 @@
 #include "tui/terminal/terminal.h"
 #include "tui/theme.h"
 
-enum { MOVES_SIZE = 64, STEPS_MAX = 6, GAP_MAX = 4 };
+enum { MOVES_SIZE = 64, STEPS_MAX = 6, GAP_MAX = 4, FRAME_MAX = 8 << 20, COPY_MAX = 8192 };
 
 void paint_done(struct paint *p)
 {
@@ -201,7 +201,7 @@ static bool begin_anew(struct paint *p, const struct canvas *c, struct buf *out)
     return true;
 }
 
-void paint_frame(struct paint *p, const struct canvas *c, struct buf *out)
+static void append_frame(struct paint *p, const struct canvas *c, struct buf *out)
 {
     if (p->shown && (p->width != c->width || p->height != c->height))
         paint_forget(p);
@@ -213,18 +213,30 @@ void paint_frame(struct paint *p, const struct canvas *c, struct buf *out)
         paint_row(p, c, (first + i) % c->height, out);
 }
 
-void paint_copy(const char *text, struct buf *out)
+bool paint_frame(struct paint *p, const struct canvas *c, void (*put)(struct str text))
 {
+    AUTO_BUF struct buf out = BUF(FRAME_MAX);
+    append_frame(p, c, &out);
+    if (!out.failed)
+        put(buf_view(&out));
+    return !out.failed;
+}
+
+void paint_copy(const char *text, void (*put)(struct str text))
+{
+    AUTO_BUF struct buf out = BUF(COPY_MAX);
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *at = (const unsigned char *)text;
     size_t len = strlen(text);
-    buf_text(out, "\033]52;c;");
+    buf_text(&out, "\033]52;c;");
     for (size_t i = 0; i < len; i += 3) {
         unsigned value = (unsigned)at[i] << 16 | (i + 1 < len ? (unsigned)at[i + 1] << 8 : 0) | (i + 2 < len ? at[i + 2] : 0U);
-        buf_char(out, digits[value >> 18 & 63]);
-        buf_char(out, digits[value >> 12 & 63]);
-        buf_char(out, i + 1 < len ? digits[value >> 6 & 63] : '=');
-        buf_char(out, i + 2 < len ? digits[value & 63] : '=');
+        buf_char(&out, digits[value >> 18 & 63]);
+        buf_char(&out, digits[value >> 12 & 63]);
+        buf_char(&out, i + 1 < len ? digits[value >> 6 & 63] : '=');
+        buf_char(&out, i + 2 < len ? digits[value & 63] : '=');
     }
-    buf_char(out, '\a');
+    buf_char(&out, '\a');
+    if (!out.failed)
+        put(buf_view(&out));
 }

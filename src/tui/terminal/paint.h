@@ -28,9 +28,9 @@ void paint_theme(struct paint *p, const char *name, bool color);
 void paint_done(struct paint *p);
 /* What is on the screen is not known any more, nor where the cursor is: the next frame is drawn whole. */
 void paint_forget(struct paint *p);
-/* Appends what turns the screen into that. */
-void paint_frame(struct paint *p, const struct canvas *c, struct buf *out);
+/* Puts out what turns the screen into that; false: out of memory, nothing was put out. */
+bool paint_frame(struct paint *p, const struct canvas *c, void (*put)(struct str text));
 /* Back to plain letters, for the next text. */
 void paint_plain(struct paint *p, struct buf *out);
 /* Into the clipboard of the terminal (OSC 52), also over ssh and in tmux. */
-void paint_copy(const char *text, struct buf *out);
+void paint_copy(const char *text, void (*put)(struct str text));
