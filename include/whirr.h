@@ -111,7 +111,7 @@ typedef int whirr_watch_fn(void *user, const struct whirr_sample *s);
 /* Calls `fn` once an interval until it returns something else than 0. */
 int whirr_watch(struct whirr *w, int64_t interval_ms, whirr_watch_fn *fn, void *user);
 /* For a loop of your own: a descriptor that is readable when a sample is due; then call whirr_watch_dispatch(). The descriptor
- * belongs to the handle. An interval of 0 ends it. */
+ * belongs to the handle. An interval of 0 ends it. -ENOSYS: there is none on Windows and macOS. */
 int whirr_watch_fd(struct whirr *w, int64_t interval_ms);
 int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user);
 

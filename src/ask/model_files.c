@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/os/place.h"
 
 enum { PARTS_MAX = 1000, FILES_MAX = 4096, CONFIG_MAX = 16 << 20, NAME_SIZE = 256 };
 
@@ -232,7 +233,7 @@ static int read_one(const char *path, struct model_facts *facts, struct error *e
         return error_set(err, -EINVAL, "'%s' is neither a GGUF file nor a safetensors file", path);
     int rc = read_header(path, safetensors_read, facts, err);
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
+    const char *slash = path_last_slash(path);
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     return rc < 0 ? rc : read_config(slash == path ? "" : folder, facts, err);
 }

@@ -149,13 +149,14 @@ struct session *session_open(struct cli *cli, struct error *err)
     return NULL;
 }
 
-void session_close(struct session *s)
+bool session_close(struct session *s)
 {
     if (!s)
-        return;
+        return false;
     client_close(s->client);
-    engine_free(s->engine);
+    bool left_behind = engine_free(s->engine);
     free(s);
+    return left_behind;
 }
 
 void session_set_leases(struct session *s, const struct lease_list *leases)

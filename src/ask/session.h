@@ -25,7 +25,8 @@ int ask_open(const struct cli *cli, struct client **ret, struct error *err);
 
 /* NULL and a sentence on failure. -EINVAL in err: wrong usage. */
 struct session *session_open(struct cli *cli, struct error *err);
-void session_close(struct session *s); /* NULL is fine */
+/* True: a thread that hangs was left behind, and may still use what the session was opened with. NULL is fine. */
+bool session_close(struct session *s);
 
 /* A fresh snapshot that has at least `groups`. NULL and a sentence when nothing answered in time. */
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err);

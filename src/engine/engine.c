@@ -124,13 +124,13 @@ static bool stop_workers(struct engine *e)
     return left_behind;
 }
 
-void engine_free(struct engine *e)
+bool engine_free(struct engine *e)
 {
     if (!e)
-        return;
+        return false;
     struct ask *stop = ask_new(e);
     if (!stop)
-        return;
+        return true; /* all of it is */
     stop->base.kind = MESSAGE_STOP;
     mailbox_put(e->inbox, stop);
     pthread_join(e->thread, NULL);
@@ -138,7 +138,7 @@ void engine_free(struct engine *e)
     judge_free(e->judge);
     fault_log_free(e->faults);
     machine_free(e->machine);
-    host_look_free(e->host_look, STOP_MS);
+    bool look_left_behind = host_look_free(e->host_look, STOP_MS);
     snapshot_unref(e->latest);
     buf_done(&e->description);
     if (!left_behind) { /* a hung thread may still put its result into the mailbox */
@@ -152,6 +152,7 @@ void engine_free(struct engine *e)
     pthread_mutex_destroy(&e->annotate_lock);
     pthread_mutex_destroy(&e->judge_lock);
     free(e);
+    return left_behind || look_left_behind;
 }
 
 const struct snapshot *engine_latest(struct engine *e)

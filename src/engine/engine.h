@@ -32,8 +32,9 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
 /* The end is near: a caller that waits for a sample, a release or a description goes on at once with what there is, and so does
  * every caller that asks from now on. A driver that hangs must not keep the threads that are to be joined. NULL is fine. */
 void engine_end_waits(struct engine *e);
-/* Stops sampling and closes the sources, within about a second: one that hangs is left behind. NULL is fine. */
-void engine_free(struct engine *e);
+/* Stops sampling and closes the sources, within about a second. True: a thread that hangs is left behind, and may use the
+ * options' env and sources whenever it goes on. NULL is fine. */
+bool engine_free(struct engine *e);
 
 /* The latest snapshot, NULL before the first. Never waits. */
 const struct snapshot *engine_latest(struct engine *e);

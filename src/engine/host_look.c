@@ -172,10 +172,10 @@ static bool host_look_start(struct host_look *h)
     return h->is_running;
 }
 
-void host_look_free(struct host_look *h, int64_t timeout_ms)
+bool host_look_free(struct host_look *h, int64_t timeout_ms)
 {
     if (!h)
-        return;
+        return false;
     struct look_job *stop = h->is_running ? calloc(1, sizeof *stop) : NULL;
     if (stop) {
         stop->kind = LOOK_STOP;
@@ -183,11 +183,12 @@ void host_look_free(struct host_look *h, int64_t timeout_ms)
     }
     if (h->is_running && (!stop || !mailbox_take(h->ended, timeout_ms))) {
         pthread_detach(h->thread);
-        return; /* the thread still uses all of it */
+        return true; /* the thread still uses all of it */
     }
     if (h->is_running)
         pthread_join(h->thread, NULL);
     host_look_dismiss(h);
+    return false;
 }
 
 void host_look_prepare(struct host_look *h)

@@ -12,8 +12,8 @@
 struct host_look;
 
 struct host_look *host_look_new(const struct env *env); /* no thread yet; NULL: out of memory */
-/* Within `timeout_ms`: a thread that hangs is left behind with its memory. NULL is fine. */
-void host_look_free(struct host_look *h, int64_t timeout_ms);
+/* Within `timeout_ms`. True: a thread that hangs is left behind with its memory. NULL is fine. */
+bool host_look_free(struct host_look *h, int64_t timeout_ms);
 
 /* A command that takes one look is about to ask the drivers: what programs do meanwhile is part of the answer. */
 void host_look_prepare(struct host_look *h);

@@ -10,6 +10,7 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/os/library.h"
 
 static _Thread_local struct error open_error;
 
@@ -105,11 +106,15 @@ void whirr_close(struct whirr *w)
     if (!w)
         return;
     whirr_room_done(w);
-    session_close(w->session);
+    bool left_behind = session_close(w->session);
     machine_free(w->machine);
-    config_free(w->cli.settings);
     if (w->timer >= 0)
         close(w->timer);
+    if (left_behind) { /* a thread in a driver that hangs: what it may use stays, and so does the code that it returns to */
+        library_stay((const void *)whirr_close);
+        return;
+    }
+    config_free(w->cli.settings);
     free(w);
 }
 

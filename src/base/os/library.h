@@ -8,3 +8,5 @@ void *library_symbol(void *library, const char *name);
 
 /* Its large tables are filled at once by this program, which ends soon: asks for memory that is cheap to fill. */
 void library_fill_faster(void *library);
+/* The library that this is a part of is not unloaded before the program ends. */
+void library_stay(const void *part);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/env.h"
 
@@ -17,6 +18,16 @@ static inline bool path_is_whole(const char *path)
 #else
     return path[0] == '/';
 #endif
+}
+/* What parts the last name from its folder; NULL: it has none. */
+static inline const char *path_last_slash(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+#ifdef _WIN32
+    const char *other = strrchr(path, '\\');
+    slash = other && (!slash || other > slash) ? other : slash;
+#endif
+    return slash;
 }
 /* Names of libraries, this program, and how devices are asked, as far as the system has them. */
 void place_fill(struct env *env);

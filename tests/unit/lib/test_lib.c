@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * libwhirr as a program sees it: linked with the library and whirr.h, and nothing else of the project.
  */
+#include "test.h"
+
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "whirr.h"
 
@@ -152,9 +149,16 @@ static void watching_works_here_and_in_a_loop_of_the_caller(void **state)
     struct whirr *w = open_sim("training");
     int left = 3;
     assert_int_equal(whirr_watch(w, 10, count_down, &left), 42);
-    assert_int_equal(whirr_watch_dispatch(w, count_down, &left), -EBADF);
-    struct pollfd due = {.fd = whirr_watch_fd(w, 20), .events = POLLIN};
-    assert_true(due.fd >= 0);
+    assert_int_equal(whirr_watch(w, 0, count_down, &left), -EINVAL);
+    assert_true(whirr_watch_dispatch(w, count_down, &left) < 0);
+    int timer = whirr_watch_fd(w, 20);
+    if (timer == -ENOSYS) { /* not on every system */
+        assert_non_null(strstr(whirr_error(w), "whirr_watch()"));
+        whirr_close(w);
+        SKIP("no descriptor is a timer on this system");
+    }
+    assert_true(timer >= 0);
+    struct pollfd due = {.fd = timer, .events = POLLIN};
     left = 3;
     int rc = 0;
     while (rc == 0) {
@@ -163,7 +167,7 @@ static void watching_works_here_and_in_a_loop_of_the_caller(void **state)
     }
     assert_int_equal(rc, 42);
     assert_int_equal(whirr_watch_fd(w, 0), 0);
-    assert_int_equal(whirr_watch(w, 0, count_down, &left), -EINVAL);
+    assert_int_equal(whirr_watch_dispatch(w, count_down, &left), -EBADF);
     whirr_close(w);
 }
 

@@ -51,3 +51,10 @@ void library_fill_faster(void *library)
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
         dl_iterate_phdr(ask_for_huge_pages, map);
 }
+
+void library_stay(const void *part)
+{
+    Dl_info found;
+    if (dladdr(part, &found) && found.dli_fname)
+        dlopen(found.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}

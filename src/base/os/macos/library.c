@@ -58,3 +58,10 @@ void library_fill_faster(void *library)
 {
     (void)library;
 }
+
+void library_stay(const void *part)
+{
+    Dl_info found;
+    if (dladdr(part, &found) && found.dli_fname)
+        dlopen(found.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}

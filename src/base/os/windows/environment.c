@@ -21,61 +21,110 @@ static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 /* What is changed later is left behind: others may hold it. */
 static char *variables[VARIABLES_MAX + 1];
 
-static void add_variable(const wchar_t *wide, size_t *count)
-{
-    static char text[VARIABLE_SIZE * 3];
-    if (*count < VARIABLES_MAX && wide[0] != L'=' && utf8_from(wide, text, sizeof text) && (variables[*count] = _strdup(text)))
-        ++*count;
-}
-
 /* Windows does not tell upper from lower case in names. */
-static size_t find_variable(const char *name)
+static size_t find_named(const char *name, size_t len)
 {
-    size_t len = strlen(name), i = 0;
+    size_t i = 0;
     for (; variables[i]; i++)
         if (_strnicmp(variables[i], name, len) == 0 && variables[i][len] == '=')
             break;
     return i;
 }
 
+static size_t find_variable(const char *name)
+{
+    return find_named(name, strlen(name));
+}
+
+static void forget_variable(size_t at)
+{
+    for (; variables[at]; at++)
+        variables[at] = variables[at + 1];
+}
+
+/* "NAME=VALUE" of the system, where it is new or another than before. */
+static void take_variable(const wchar_t *wide)
+{
+    static char text[VARIABLE_SIZE * 3];
+    if (wide[0] == L'=' || !wcschr(wide, L'=') || !utf8_from(wide, text, sizeof text))
+        return;
+    size_t at = find_named(text, (size_t)(strchr(text, '=') - text));
+    if (at == VARIABLES_MAX || (variables[at] && strcmp(variables[at], text) == 0))
+        return;
+    char *copy = _strdup(text);
+    if (copy)
+        variables[at] = copy;
+}
+
+static void take_all(void)
+{
+    wchar_t *block = GetEnvironmentStringsW();
+    for (const wchar_t *at = block; at && *at; at += wcslen(at) + 1)
+        take_variable(at);
+    if (block)
+        FreeEnvironmentStringsW(block);
+}
+
 /* Where a user's things are, by the names that the rest of the program knows, unless they are set. What belongs to all users
  * is below ProgramData. */
-static void add_places(size_t *count)
+static const struct {
+    const char *name, *from, *below;
+} places[] = {
+    {"HOME", "USERPROFILE", ""},
+    {"XDG_CONFIG_HOME", "APPDATA", ""},
+    {"XDG_STATE_HOME", "LOCALAPPDATA", ""},
+    {"XDG_CACHE_HOME", "LOCALAPPDATA", ""},
+    {"XDG_RUNTIME_DIR", "LOCALAPPDATA", "/whirr"},
+    {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr"},
+};
+
+static void add_places(void)
 {
-    static const struct {
-        const char *name, *from, *below;
-    } places[] = {
-        {"HOME", "USERPROFILE", ""},
-        {"XDG_CONFIG_HOME", "APPDATA", ""},
-        {"XDG_STATE_HOME", "LOCALAPPDATA", ""},
-        {"XDG_CACHE_HOME", "LOCALAPPDATA", ""},
-        {"XDG_RUNTIME_DIR", "LOCALAPPDATA", "/whirr"},
-        {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr"},
-    };
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && *count < VARIABLES_MAX; i++) {
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const char *from = variables[find_variable(places[i].from)];
-        size_t size = VARIABLE_SIZE;
-        char *text = from && !variables[find_variable(places[i].name)] ? malloc(size) : NULL;
+        size_t size = VARIABLE_SIZE, at = find_variable(places[i].name);
+        char *text = from && !variables[at] && at < VARIABLES_MAX ? malloc(size) : NULL;
         if (!text)
             continue;
         snprintf(text, size, "%s=%s%s", places[i].name, strchr(from, '=') + 1, places[i].below);
         for (char *c = text; *c; c++)
             if (*c == '\\')
                 *c = '/';
-        variables[(*count)++] = text;
+        variables[at] = text;
     }
 }
 
 static void read_variables(void)
 {
-    size_t count = 0;
-    wchar_t *block = GetEnvironmentStringsW();
-    for (const wchar_t *at = block; at && *at; at += wcslen(at) + 1)
-        add_variable(at, &count);
-    if (block)
-        FreeEnvironmentStringsW(block);
-    add_places(&count);
+    take_all();
+    add_places();
     posix_environ = variables;
+}
+
+/* Whether the system has it, or it is one of the places. */
+static bool is_there(const char *variable)
+{
+    char name[1024];
+    wchar_t wide[1024];
+    snprintf(name, sizeof name, "%.*s", (int)(strchr(variable, '=') - variable), variable);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (_stricmp(places[i].name, name) == 0)
+            return true;
+    return !wide_from(name, wide, sizeof wide / sizeof wide[0]) || GetEnvironmentVariableW(wide, NULL, 0) > 0;
+}
+
+/* A program that has this in a library may have changed its environment since. */
+static void read_again(void)
+{
+    posix_variables();
+    pthread_mutex_lock(&change);
+    for (size_t i = 0; variables[i];)
+        if (is_there(variables[i]))
+            i++;
+        else
+            forget_variable(i);
+    take_all();
+    pthread_mutex_unlock(&change);
 }
 
 char **posix_variables(void)
@@ -117,8 +166,7 @@ int unsetenv(const char *name)
     wchar_t wide_name[1024];
     posix_variables();
     pthread_mutex_lock(&change);
-    for (size_t at = find_variable(name); variables[at]; at++)
-        variables[at] = variables[at + 1];
+    forget_variable(find_variable(name));
     pthread_mutex_unlock(&change);
     if (wide_from(name, wide_name, 1024))
         SetEnvironmentVariableW(wide_name, NULL);
@@ -147,6 +195,7 @@ void place_fill(struct env *env)
 {
     static char self[WIDE_PATH];
     wchar_t wide[WIDE_PATH];
+    read_again();
     DWORD len = GetModuleFileNameW(NULL, wide, WIDE_PATH);
     if (len == 0 || len == WIDE_PATH || !utf8_from(wide, self, sizeof self))
         self[0] = '\0';

@@ -52,3 +52,9 @@ void library_fill_faster(void *library)
 {
     (void)library;
 }
+
+void library_stay(const void *part)
+{
+    HMODULE library;
+    GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN, part, &library);
+}
