@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/os/words.h"
 #include "base/str.h"
 
 #define ADDRESS_SYNTAX "NAME[:PORT], https://NAME[:PORT], http://NAME[:PORT], or ssh://[USER@]NAME[:PORT]"
@@ -92,7 +93,7 @@ static int check_secrecy(const struct config_hosts *h, struct error *err)
     struct stat info;
     if (!origin || origin->kind != CONFIG_FROM_FILE || stat(origin->where, &info) < 0 || !(info.st_mode & 077))
         return 0;
-    return error_set(err, -EPERM, "cannot use the token of [hosts.%s]: others can read %s\nRun: chmod 600 %s", h->entry.name,
+    return error_set(err, -EPERM, "cannot use the token of [hosts.%s]: others can read %s\nRun: " WORD_HIDE("%s"), h->entry.name,
                      origin->where, origin->where);
 }
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/os/console.h"
+#include "base/os/words.h"
 #include "cli/command.h"
 #include "cli/multi_host.h"
 #include "cli/show.h"
@@ -28,7 +29,7 @@ static void setup_page(struct cli *cli)
     cli->terminal = console_takes_sequences();
     cli->page.utf8 = console_is_utf8();
     cli->page.verbose = options_has(cli->options, "verbose");
-    cli->page.root = geteuid() == 0;
+    cli->page.root = !WORDS_HAVE_SUDO || geteuid() == 0;
     cli->page.color = strcmp(color, "always") == 0 || (strcmp(color, "auto") == 0 && cli->terminal && !(no_color && no_color[0]));
     if (options_has(cli->options, "no-color"))
         cli->page.color = false;

@@ -15,11 +15,12 @@
 #include "base/buf.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "base/os/place.h"
 #include "model/finding.h"
 
 enum { CONFIG_ENTRIES_MAX = 128, CONFIG_PROBLEMS_MAX = 64, CONFIG_CHANGES_MAX = 256, CONFIG_KEY_SIZE = 160 };
 
-#define CONFIG_SYSTEM_FILE "/etc/whirr/whirr.toml"
+#define CONFIG_SYSTEM_FILE PLACE_SYSTEM_CONFIG
 /* Environment variable: the directory under which the system's /etc/whirr, /run/whirr and /var/lib/whirr are. Unset: the root.
  * Tests point it at a directory of their own, so that nothing of theirs reaches a daemon, a configuration or a database of the
  * host. */

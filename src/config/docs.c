@@ -124,7 +124,7 @@ void config_write_default(struct buf *out)
 {
     buf_text(
         out,
-        "# Settings of whirr, all at their defaults. Remove the # from what you change.\n# The system's file is " CONFIG_SYSTEM_FILE
+        "# Settings of whirr, all at their defaults. Remove the # from what you change.\n# The system's file is " PLACE_CONFIG_NAME
         ", a user's $XDG_CONFIG_HOME/whirr/whirr.toml (~/.config/whirr/whirr.toml).\n# `whirr config check` checks them; `whirr "
         "config show` shows what is in effect and why.\n");
     for (size_t i = 0; i < config_section_count; i++) {
@@ -285,7 +285,7 @@ void config_write_docs(struct buf *out)
 
 void config_write_manual(struct buf *out, config_plain *plain)
 {
-    buf_text(out, "whirr.toml(5)\n\n# NAME\n\nwhirr.toml - settings of whirr\n\n# SYNOPSIS\n\n" CONFIG_SYSTEM_FILE
+    buf_text(out, "whirr.toml(5)\n\n# NAME\n\nwhirr.toml - settings of whirr\n\n# SYNOPSIS\n\n" PLACE_CONFIG_NAME
                   "++\n$XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\n# DESCRIPTION\n\nwhirr needs no configuration. What you set wins "
                   "in this order, later over earlier: the default, the system's file, the user's file (or only the one of "
                   "*--config*), environment variables like *WHIRR\\_SERVER\\_LISTEN*, flags. The format is TOML 1.0. Durations are "

@@ -15,12 +15,7 @@
 #include "base/os/place.h"
 #include "config/config.h"
 
-#define SYSTEM_STATE "/var/lib/whirr"
-#define SYSTEM_RUNTIME "/run/whirr"
-#define SYSTEM_SOCKET SYSTEM_RUNTIME "/whirr.sock"
-#define SYSTEM_LEASES "/var/lib/whirr-leases"
-#define LOCKED_LEASES "/run/lock/whirr-leases"
-#define SYSTEM_SETTINGS "/var/lib/whirr-control"
+#define SYSTEM_SOCKET PLACE_SYSTEM_RUNTIME "/whirr.sock"
 
 static bool places_join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
@@ -65,7 +60,7 @@ int place_state(char path[PLACE_SIZE], struct error *err)
     if (!found)
         found = places_join(path, env_variable("XDG_STATE_HOME"), "/whirr");
     if (!found && geteuid() == 0)
-        found = join_system(path, SYSTEM_STATE);
+        found = join_system(path, PLACE_SYSTEM_STATE);
     if (!found)
         found = places_join(path, env_variable("HOME"), "/.local/state/whirr");
     if (!found)
@@ -96,7 +91,7 @@ int place_lock(char path[PLACE_SIZE], struct error *err)
 static bool is_system(void)
 {
     const char *session = env_variable("XDG_RUNTIME_DIR");
-    return geteuid() == 0 && (!session || session[0] != '/' || strncmp(session, "/run/user/", 10) == 0);
+    return geteuid() == 0 && (!session || !path_is_whole(session) || strncmp(session, "/run/user/", 10) == 0);
 }
 
 bool place_system_socket(char path[PLACE_SIZE])
@@ -130,7 +125,7 @@ bool place_socket(const char *configured, char path[PLACE_SIZE])
     if (!place_to_act(configured, path))
         return false;
     bool public = strcmp(configured, "auto") == 0 && place_system_socket(system) && strcmp(path, system) == 0;
-    return !public || (join_system(folder, SYSTEM_RUNTIME) && make_public(folder));
+    return !public || (join_system(folder, PLACE_SYSTEM_RUNTIME) && make_public(folder));
 }
 
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE])
@@ -181,7 +176,7 @@ int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
     if (places_join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
         return 0;
-    if (is_system() && join_system(path, SYSTEM_RUNTIME) && make_public(path))
+    if (is_system() && join_system(path, PLACE_SYSTEM_RUNTIME) && make_public(path))
         return 0;
     if (!is_system() && places_join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
         return 0;
@@ -207,8 +202,9 @@ int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool 
             return 0;
         return error_set(err, make ? -EACCES : -ENOENT, "cannot use the directory of leases '%s'", path);
     }
-    if ((join_system(path, SYSTEM_LEASES) && make_common(path, false)) ||
-        (join_system(path, LOCKED_LEASES) && make_common(path, make)))
+    bool common = make && (!PLACE_IS_OF_ADMINISTRATORS || geteuid() == 0);
+    if ((join_system(path, PLACE_SYSTEM_LEASES) && make_common(path, false)) ||
+        (join_system(path, PLACE_LOCKED_LEASES) && make_common(path, common)))
         return 0;
     int rc = place_runtime(path, err);
     if (rc < 0)
@@ -227,7 +223,7 @@ int place_settings(const char *configured, bool make, char path[PLACE_SIZE], str
         len--;
     if (strcmp(configured, "auto") != 0)
         snprintf(path, PLACE_SIZE, "%.*s-settings", (int)MIN_OF(len, (size_t)PLACE_SIZE - 16), configured);
-    else if (!join_system(path, SYSTEM_SETTINGS))
+    else if (!join_system(path, PLACE_SYSTEM_SETTINGS))
         return error_set(err, -ENAMETOOLONG, "the place of changed settings is too long");
     return !make || make_public(path) ? 0
                                       : error_set(err, -EACCES, "cannot use '%s', where changed settings are written down", path);

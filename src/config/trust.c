@@ -9,7 +9,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
+#include "base/os/place.h"
+#include "base/os/words.h"
 #include "config/loader.h"
 
 enum { UNMAPPED = 65534 };
@@ -44,7 +47,7 @@ static bool trust_judge(const struct env *env, const char *path, bool folder, ch
     if (info.st_uid != 0 && info.st_uid != geteuid() && !is_of_outside(env, info.st_uid))
         snprintf(why, WHY_SIZE, "%s%.300s belongs to another user (%u)", folder ? "the directory " : "", path, info.st_uid);
     else if (others_write(&info) && !(folder && (info.st_mode & S_ISVTX)))
-        snprintf(why, WHY_SIZE, "others can write %s%.300s (mode %04o); run: chmod go-w %.300s", folder ? "the directory " : "",
+        snprintf(why, WHY_SIZE, "others can write %s%.300s (mode %04o); run: " WORD_CLOSE("%.300s"), folder ? "the directory " : "",
                  path, info.st_mode & 07777, path);
     else
         return true;
@@ -62,11 +65,13 @@ bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
         return true;
     if (!trust_judge(env, whole, false, why))
         return false;
-    for (char *slash = strrchr(whole, '/'); slash; slash = strrchr(whole, '/')) {
-        slash[slash == whole] = '\0';
+    const size_t root = path_root(whole);
+    for (const char *slash = strrchr(whole, '/'); slash; slash = strrchr(whole, '/')) {
+        size_t len = MAX_OF((size_t)(slash - whole), root);
+        whole[len] = '\0';
         if (!trust_judge(env, whole, true, why))
             return false;
-        if (slash == whole)
+        if (len == root)
             break;
     }
     return true;

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/os/words.h"
 
 enum { TOKEN_BYTES = 32, FILE_MAX = 64 * 1024 };
 #define TOKEN_PREFIX "whirr_" /* so that scanners for leaked secrets can recognise it */
@@ -74,7 +75,7 @@ int token_file_load(struct token_file *f, const char *path, struct error *err)
     if (len < 0)
         return error_set(err, -errno, "cannot read the tokens in '%s': %s", path, strerror(errno));
     if (st.st_mode & (S_IWGRP | S_IWOTH))
-        return error_set(err, -EPERM, "'%s' can be written by others than its owner: chmod 600 it", path);
+        return error_set(err, -EPERM, "'%s' can be written by others than its owner; run: " WORD_HIDE("%s"), path, path);
     f->changed = st.st_mtim;
     f->inode = st.st_ino;
     return parse(f, (struct str){text, (size_t)len}, err);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -29,5 +30,35 @@ static inline const char *path_last_slash(const char *path)
 #endif
     return slash;
 }
+/* How much of such a path is the root: what is above all folders. */
+static inline size_t path_root(const char *path)
+{
+#ifdef _WIN32
+    return path[0] && path[1] == ':' ? 3 : 1;
+#else
+    (void)path;
+    return 1;
+#endif
+}
+/* What belongs to the whole system, below WHIRR_SYSTEM_ROOT (%ProgramData%\whirr on Windows). */
+#ifdef _WIN32
+#define PLACE_SYSTEM_CONFIG "/whirr.toml"
+#define PLACE_CONFIG_NAME "%ProgramData%\\whirr\\whirr.toml" /* for people */
+#define PLACE_SYSTEM_STATE "/state"
+#define PLACE_SYSTEM_RUNTIME ""
+#define PLACE_SYSTEM_LEASES "/leases"
+#define PLACE_LOCKED_LEASES "/leases"
+#define PLACE_SYSTEM_SETTINGS "/settings"
+enum { PLACE_IS_OF_ADMINISTRATORS = 1 }; /* its root is made by them alone: who makes it owns it */
+#else
+#define PLACE_SYSTEM_CONFIG "/etc/whirr/whirr.toml"
+#define PLACE_CONFIG_NAME PLACE_SYSTEM_CONFIG
+#define PLACE_SYSTEM_STATE "/var/lib/whirr"
+#define PLACE_SYSTEM_RUNTIME "/run/whirr"
+#define PLACE_SYSTEM_LEASES "/var/lib/whirr-leases"
+#define PLACE_LOCKED_LEASES "/run/lock/whirr-leases"
+#define PLACE_SYSTEM_SETTINGS "/var/lib/whirr-control"
+enum { PLACE_IS_OF_ADMINISTRATORS = 0 };
+#endif
 /* Names of libraries, this program, and how devices are asked, as far as the system has them. */
 void place_fill(struct env *env);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/words.h"
 #include "base/words.h"
 #include "cli/notify/notify.h"
 #include "cli/notify/person.h"
@@ -230,7 +231,7 @@ static const struct config_notify *find_configured(const struct config *config, 
 
 static const char *reload_command(void)
 {
-    return geteuid() == 0 ? "systemctl reload whirr" : "systemctl --user reload whirr";
+    return geteuid() == 0 ? WORD_RELOAD_SYSTEM : WORD_RELOAD_USER;
 }
 
 /* What was given is wrong, or the configuration that it would be added to; anything else is a failure. */

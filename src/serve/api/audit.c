@@ -8,6 +8,7 @@
 
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "base/os/words.h"
 #include "serve/api/core.h"
 #include "store/service/service.h"
 
@@ -15,7 +16,7 @@ static void place_of(const struct exchange *x, char text[INET6_ADDRSTRLEN])
 {
     const struct in6_addr *from = &x->conn->peer;
     if (x->conn->listener->is_unix)
-        snprintf(text, INET6_ADDRSTRLEN, "the Unix socket");
+        snprintf(text, INET6_ADDRSTRLEN, "%s", WORD_LOCAL_SOCKET);
     else if (IN6_IS_ADDR_V4MAPPED(from))
         inet_ntop(AF_INET, &from->s6_addr[12], text, INET6_ADDRSTRLEN);
     else

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,7 +33,11 @@ static bool path_at(int dir, const char *name, char path[AT_PATH])
 int openat(int dir, const char *name, int flags, ...)
 {
     char path[AT_PATH];
-    return path_at(dir, name, path) ? open(path, flags) : -1;
+    va_list more;
+    va_start(more, flags);
+    int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    return path_at(dir, name, path) ? open(path, flags, mode) : -1;
 }
 
 int mkdirat(int dir, const char *name, mode_t mode)

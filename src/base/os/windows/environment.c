@@ -10,7 +10,7 @@
 #include <wchar.h>
 
 #include "base/os/place.h"
-#include "base/os/windows/internal.h"
+#include "base/os/windows/rights.h"
 
 enum { VARIABLES_MAX = 1024, VARIABLE_SIZE = 32768 };
 
@@ -66,16 +66,17 @@ static void take_all(void)
 }
 
 /* Where a user's things are, by the names that the rest of the program knows, unless they are set. What belongs to all users
- * is below ProgramData. */
+ * is below ProgramData, and so is what an administrator does. */
 static const struct {
     const char *name, *from, *below;
+    bool users; /* not of an administrator */
 } places[] = {
-    {"HOME", "USERPROFILE", ""},
-    {"XDG_CONFIG_HOME", "APPDATA", ""},
-    {"XDG_STATE_HOME", "LOCALAPPDATA", ""},
-    {"XDG_CACHE_HOME", "LOCALAPPDATA", ""},
-    {"XDG_RUNTIME_DIR", "LOCALAPPDATA", "/whirr"},
-    {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr"},
+    {"HOME", "USERPROFILE", "", false},
+    {"XDG_CONFIG_HOME", "APPDATA", "", false},
+    {"XDG_STATE_HOME", "LOCALAPPDATA", "", true},
+    {"XDG_CACHE_HOME", "LOCALAPPDATA", "", false},
+    {"XDG_RUNTIME_DIR", "LOCALAPPDATA", "/whirr", true},
+    {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr", false},
 };
 
 static void add_places(void)
@@ -83,7 +84,8 @@ static void add_places(void)
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const char *from = variables[find_variable(places[i].from)];
         size_t size = VARIABLE_SIZE, at = find_variable(places[i].name);
-        char *text = from && !variables[at] && at < VARIABLES_MAX ? malloc(size) : NULL;
+        bool wanted = from && !variables[at] && at < VARIABLES_MAX && !(places[i].users && user_is_administrator());
+        char *text = wanted ? malloc(size) : NULL;
         if (!text)
             continue;
         snprintf(text, size, "%s=%s%s", places[i].name, strchr(from, '=') + 1, places[i].below);

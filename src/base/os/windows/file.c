@@ -16,11 +16,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/os/windows/internal.h"
+#include "base/os/windows/rights.h"
 
 #include <bcrypt.h>
 
-enum { REPLACE_TRIES = 50, REPLACE_PAUSE_MS = 10, OWNER = 1000 };
+enum { REPLACE_TRIES = 50, REPLACE_PAUSE_MS = 10, ANY_MODE = 0666 };
 
 /* ---- opening ---- */
 
@@ -38,15 +38,17 @@ static bool is_link(const wchar_t *path)
 }
 
 /* Others may read, write and remove it meanwhile, as everywhere but here. */
-static int open_wide(const wchar_t *path, int flags)
+static int open_wide(const wchar_t *path, int flags, mode_t mode)
 {
     DWORD access = flags & O_RDWR ? GENERIC_READ | GENERIC_WRITE : flags & O_WRONLY ? GENERIC_WRITE : GENERIC_READ;
     if ((flags & O_NOFOLLOW) && is_link(path)) {
         errno = ELOOP;
         return -1;
     }
-    HANDLE file = CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, disposition(flags),
+    SECURITY_ATTRIBUTES *rights = flags & O_CREAT ? rights_new(mode, false) : NULL;
+    HANDLE file = CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, rights, disposition(flags),
                               FILE_ATTRIBUTE_NORMAL | FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    rights_free(rights);
     if (file == INVALID_HANDLE_VALUE)
         return fail_with(GetLastError());
     int fd = _open_osfhandle((intptr_t)file, (flags & (O_APPEND | O_RDWR | O_WRONLY)) | _O_BINARY | _O_NOINHERIT);
@@ -58,7 +60,11 @@ static int open_wide(const wchar_t *path, int flags)
 int open(const char *path, int flags, ...)
 {
     wchar_t wide[WIDE_PATH];
-    return wide_path(path, wide) ? open_wide(wide, flags) : -1;
+    va_list more;
+    va_start(more, flags);
+    mode_t mode = flags & O_CREAT ? (mode_t)va_arg(more, int) : 0;
+    va_end(more);
+    return wide_path(path, wide) ? open_wide(wide, flags, mode) : -1;
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -67,7 +73,7 @@ FILE *fopen(const char *path, const char *mode)
     int flags = plus ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
     if (mode[0] != 'r')
         flags |= O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND) | (strchr(mode, 'x') ? O_EXCL : 0);
-    int fd = open(path, flags);
+    int fd = open(path, flags, ANY_MODE);
     if (fd < 0)
         return NULL;
     const char plain[] = {mode[0], 'b', plus ? '+' : '\0', '\0'};
@@ -118,25 +124,29 @@ int remove(const char *path)
     return unlink(path) == 0 ? 0 : rmdir(path);
 }
 
-/* Files of this user alone are so by the rights of their folder (the user's own), which new files inherit. */
 int posix_mkdir(const char *path, mode_t mode)
 {
     wchar_t wide[WIDE_PATH];
-    (void)mode;
-    return !wide_path(path, wide) ? -1 : CreateDirectoryW(wide, NULL) ? 0 : fail_with(GetLastError());
+    if (!wide_path(path, wide))
+        return -1;
+    SECURITY_ATTRIBUTES *rights = rights_new(mode, true);
+    BOOL made = CreateDirectoryW(wide, rights);
+    rights_free(rights);
+    return made ? 0 : fail_with(GetLastError());
 }
 
 int chmod(const char *path, int mode)
 {
-    (void)mode;
-    return access(path, F_OK);
+    wchar_t wide[WIDE_PATH];
+    return wide_path(path, wide) ? rights_set(wide, (mode_t)mode) : -1;
 }
 
+/* By its name: a file that was opened to be written may not be given other rights. */
 int fchmod(int fd, mode_t mode)
 {
-    (void)fd;
-    (void)mode;
-    return 0;
+    wchar_t wide[WIDE_PATH];
+    DWORD len = GetFinalPathNameByHandleW((HANDLE)_get_osfhandle(fd), wide, WIDE_PATH, FILE_NAME_NORMALIZED);
+    return len && len < WIDE_PATH ? rights_set(wide, mode) : (errno = EBADF, -1);
 }
 
 int fchown(int fd, uid_t user, gid_t group)
@@ -224,7 +234,7 @@ char *mkdtemp(char *pattern)
 int mkostemp(char *pattern, int flags)
 {
     for (int tries = 0; tries < REPLACE_TRIES && name_anew(pattern); tries++) {
-        int fd = open(pattern, O_RDWR | O_CREAT | O_EXCL | flags);
+        int fd = open(pattern, O_RDWR | O_CREAT | O_EXCL | flags, 0600);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -249,7 +259,7 @@ static struct timespec time_from(FILETIME t)
 static int stat_handle(HANDLE file, struct posix_stat *ret)
 {
     BY_HANDLE_FILE_INFORMATION info;
-    *ret = (struct posix_stat){.st_uid = OWNER, .st_gid = OWNER, .st_nlink = 1};
+    *ret = (struct posix_stat){.st_uid = user_number(), .st_gid = user_number(), .st_nlink = 1};
     if (GetFileType(file) != FILE_TYPE_DISK) {
         ret->st_mode = (GetFileType(file) == FILE_TYPE_CHAR ? S_IFCHR : S_IFIFO) | 0600;
         return 0;
@@ -266,6 +276,7 @@ static int stat_handle(HANDLE file, struct posix_stat *ret)
     ret->st_atim = time_from(info.ftLastAccessTime);
     ret->st_mtim = time_from(info.ftLastWriteTime);
     ret->st_ctim = ret->st_mtim;
+    rights_read(file, ret);
     return 0;
 }
 
@@ -275,13 +286,21 @@ int posix_fstat(int fd, struct posix_stat *ret)
     return file == INVALID_HANDLE_VALUE ? (errno = EBADF, -1) : stat_handle(file, ret);
 }
 
+static HANDLE open_to_look(const wchar_t *path, DWORD access)
+{
+    return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+                       FILE_FLAG_BACKUP_SEMANTICS, NULL);
+}
+
 int posix_stat(const char *path, struct posix_stat *ret)
 {
     wchar_t wide[WIDE_PATH];
     if (!wide_path(path, wide))
         return -1;
-    HANDLE file = CreateFileW(wide, FILE_READ_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                              OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    /* A file that does not say who may read it says the rest all the same. */
+    HANDLE file = open_to_look(wide, FILE_READ_ATTRIBUTES | READ_CONTROL);
+    if (file == INVALID_HANDLE_VALUE && GetLastError() == ERROR_ACCESS_DENIED)
+        file = open_to_look(wide, FILE_READ_ATTRIBUTES);
     if (file == INVALID_HANDLE_VALUE)
         return fail_with(GetLastError());
     int rc = stat_handle(file, ret);

@@ -9,35 +9,25 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/os/windows/internal.h"
-
-#include <sddl.h>
+#include "base/os/windows/rights.h"
 
 enum { KEY_PATH = WIDE_PATH + 8, TEXT_SIZE = 128 };
-
-/* The owner, the system and its administrators; and, for reading, everyone who has logged in. */
-#define OWNERS L"D:P(A;;FA;;;OW)(A;;FA;;;SY)(A;;FA;;;BA)"
-#define EVERYONE OWNERS L"(A;;FR;;;AU)"
 
 struct local_files {
     HANDLE place, key;
 };
 
-static int make_file(const char *path, const wchar_t *rights, const char *text, HANDLE *ret)
+static int make_file(const char *path, mode_t mode, const char *text, HANDLE *ret)
 {
     wchar_t wide[WIDE_PATH];
-    SECURITY_ATTRIBUTES security = {.nLength = sizeof security};
     DWORD written = 0, len = (DWORD)strlen(text);
     if (!wide_path(path, wide))
         return -errno;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rights, SDDL_REVISION_1, &security.lpSecurityDescriptor, NULL)) {
-        fail_with(GetLastError());
-        return -errno;
-    }
-    HANDLE file = CreateFileW(wide, GENERIC_WRITE | DELETE, FILE_SHARE_READ, &security, CREATE_ALWAYS,
+    SECURITY_ATTRIBUTES *rights = rights_exactly(mode, false);
+    HANDLE file = CreateFileW(wide, GENERIC_WRITE | DELETE, FILE_SHARE_READ, rights, CREATE_ALWAYS,
                               FILE_ATTRIBUTE_NORMAL | FILE_FLAG_DELETE_ON_CLOSE, NULL);
     DWORD error = GetLastError();
-    LocalFree(security.lpSecurityDescriptor);
+    rights_free(rights);
     if (file == INVALID_HANDLE_VALUE) {
         fail_with(error);
         return error == ERROR_SHARING_VIOLATION ? -EADDRINUSE : -errno;
@@ -77,8 +67,8 @@ int local_door_open(const char *path, uint16_t port, struct local_door *ret, str
     }
     *f = (struct local_files){INVALID_HANDLE_VALUE, INVALID_HANDLE_VALUE};
     snprintf(text, sizeof text, "%u %s\n", port, ret->answer);
-    int rc = make_file(beside, OWNERS, ret->key, &f->key); /* first: who finds the place finds its key */
-    rc = rc < 0 ? rc : make_file(path, EVERYONE, text, &f->place);
+    int rc = make_file(beside, 0600, ret->key, &f->key); /* first: who finds the place finds its key */
+    rc = rc < 0 ? rc : make_file(path, 0644, text, &f->place);
     if (rc < 0)
         local_door_close(f);
     else

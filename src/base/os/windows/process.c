@@ -14,30 +14,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/os/windows/internal.h"
+#include "base/os/windows/rights.h"
 
 #include <psapi.h>
 
-enum { OWNER = 1000 };
-
 uid_t getuid(void)
 {
-    return OWNER;
+    return user_number();
 }
 
 uid_t geteuid(void)
 {
-    return OWNER;
+    return user_number();
 }
 
 gid_t getgid(void)
 {
-    return OWNER;
+    return user_number();
 }
 
 gid_t getegid(void)
 {
-    return OWNER;
+    return user_number();
 }
 
 pid_t getppid(void)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Words for people that differ between systems: who may do everything, and how one becomes that; what a system calls its things.
+ */
+#pragma once
+
+#ifdef _WIN32
+#define WORD_ADMINISTRATOR "an administrator"
+#define WORD_AS_ADMINISTRATOR "in a terminal as administrator"
+#define WORD_LOCAL_SOCKET "whirr.sock"
+/* Commands that keep others from writing a file, or from reading it, too. */
+#define WORD_HIDE(path) "icacls " path " /inheritance:r /grant:r \"%%USERNAME%%:F\" SYSTEM:F Administrators:F"
+#define WORD_CLOSE(path) WORD_HIDE(path)
+#define WORD_RELOAD_SYSTEM "sc control whirr paramchange"
+#define WORD_RELOAD_USER "stop `whirr serve` and start it again"
+enum { WORDS_HAVE_SUDO = 0 };
+#else
+#define WORD_ADMINISTRATOR "root"
+#define WORD_AS_ADMINISTRATOR "as root"
+#define WORD_LOCAL_SOCKET "the Unix socket"
+#define WORD_HIDE(path) "chmod 600 " path
+#define WORD_CLOSE(path) "chmod go-w " path
+#if defined(__APPLE__)
+#define WORD_RELOAD_SYSTEM "pkill -HUP whirr"
+#define WORD_RELOAD_USER WORD_RELOAD_SYSTEM
+#else
+#define WORD_RELOAD_SYSTEM "systemctl reload whirr"
+#define WORD_RELOAD_USER "systemctl --user reload whirr"
+#endif
+enum { WORDS_HAVE_SUDO = 1 };
+#endif
