@@ -175,12 +175,13 @@ int history_source_get(struct history_source *h, const struct history_question *
     return history_answer(h->store, &own, out, err);
 }
 
-static int write_piece(void *user, struct str piece)
+int history_write_piece(void *user, struct str piece)
 {
     return fwrite(piece.at, 1, piece.len, user) == piece.len ? 0 : errno ? -errno : -EIO;
 }
 
-static int download_own(struct history_source *h, const struct history_question *q, FILE *to, struct error *err)
+static int download_own(struct history_source *h, const struct history_question *q, client_piece_fn *each, void *user,
+                        struct error *err)
 {
     struct history_question own = *q;
     memcpy(own.own_host, h->own_host, sizeof own.own_host);
@@ -189,7 +190,7 @@ static int download_own(struct history_source *h, const struct history_question 
     while (more == 1) {
         AUTO_BUF struct buf slice = BUF(ANSWER_MAX);
         more = history_stream_next(stream, h->store, &slice, err);
-        int rc = more >= 0 ? write_piece(to, buf_view(&slice)) : 0;
+        int rc = more >= 0 ? each(user, buf_view(&slice)) : 0;
         if (rc < 0)
             more = error_set(err, rc, "cannot write: %s", strerror(-rc));
     }
@@ -197,11 +198,12 @@ static int download_own(struct history_source *h, const struct history_question 
     return more;
 }
 
-int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err)
+int history_source_download(struct history_source *h, const struct history_question *q, client_piece_fn *each, void *user,
+                            struct error *err)
 {
     if (!h->client)
-        return download_own(h, q, to, err);
+        return download_own(h, q, each, user, err);
     AUTO_BUF struct buf target = BUF(8192), refusal = BUF(65536);
     write_target(q, &target);
-    return check_status(client_download(h->client, buf_view(&target).at, write_piece, to, &refusal, err), &refusal, err);
+    return check_status(client_download(h->client, buf_view(&target).at, each, user, &refusal, err), &refusal, err);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ask/cli.h"
+#include "ask/client.h"
 #include "config/config.h"
 #include "past/history_answer.h"
 
@@ -20,5 +21,7 @@ void history_source_close(struct history_source *h); /* NULL is fine */
 
 /* The JSON document. */
 int history_source_get(struct history_source *h, const struct history_question *q, struct buf *out, struct error *err);
-/* CSV or JSON lines. -EPIPE: the reader has closed the pipe. */
-int history_source_download(struct history_source *h, const struct history_question *q, FILE *to, struct error *err);
+/* CSV or JSON lines, piece by piece: what is called says 0 or -errno. -EPIPE: the reader has closed the pipe. */
+int history_source_download(struct history_source *h, const struct history_question *q, client_piece_fn *each, void *user,
+                            struct error *err);
+int history_write_piece(void *file, struct str piece); /* for a FILE */

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/launch/outside.h"
+#include "base/os/process.h"
 
 enum { KILLED_WITHIN_MS = 2000 };
 

@@ -26,6 +26,3 @@ int outside_run(const struct outside *o, int which, int in, int out, int diag);
 /* 1: it has ended, with this status; 0: not yet; -errno: the helper is gone. */
 int outside_ended(int control, int *status);
 void outside_kill(int control); /* with its children */
-
-/* A child in a process group of its own, with default signals. 0 or -errno. */
-int launch_spawn(const char *const *argv, int in, int out, int diag, pid_t *ret);

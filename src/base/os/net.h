@@ -29,7 +29,7 @@ int net_failure(int fd);     /* errno of a connection that was being made; 0: no
 void net_close(int fd);
 #endif
 
-/* A local place: a path that programs of this host connect to. The socket, or -errno. */
+/* A local place: a path that programs of this host connect to; on Windows also "127.0.0.1:PORT". The socket, or -errno. */
 #ifdef _WIN32
 enum { NET_LOCAL_SIZE = 512 };
 #else

@@ -168,7 +168,7 @@ static int export_to_file(const struct db_job *job, struct history_source *sourc
             close(fd);
         return error_set(err, code, "cannot write '%s': %s", part, strerror(-code));
     }
-    int rc = history_source_download(source, q, file, err);
+    int rc = history_source_download(source, q, history_write_piece, file, err);
     errno = 0;
     if (fflush(file) != 0 || fsync(fd) != 0 || fclose(file) != 0)
         rc = rc < 0 ? rc : error_set(err, -EIO, "cannot write '%s': %s", part, strerror(errno));
@@ -205,7 +205,7 @@ static int export(struct db_job *job)
     struct history_source *source = NULL;
     int rc = history_source_open_store(job->cli, job->config, job->url, &source, &err);
     if (rc == 0 && strcmp(path, "-") == 0)
-        rc = history_source_download(source, q, stdout, &err);
+        rc = history_source_download(source, q, history_write_piece, stdout, &err);
     else if (rc == 0)
         rc = export_to_file(job, source, q, path, &err);
     if (rc == 0 && fflush(stdout) != 0)

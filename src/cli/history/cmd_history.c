@@ -135,10 +135,10 @@ static int take_line(struct row_reader *r, struct str line)
     return rc < 0 ? rc : fwrite(buf_view(&out).at, 1, out.len, stdout) == out.len ? 0 : error_set(&r->err, -EPIPE, "cannot write");
 }
 
-static ssize_t take_bytes(void *user, const char *bytes, size_t size)
+static int take_piece(void *user, struct str piece)
 {
     struct row_reader *r = user;
-    buf_add(&r->line, bytes, size);
+    buf_str(&r->line, piece);
     struct str rest = buf_view(&r->line), line;
     while (!r->err.code && memchr(rest.at, '\n', rest.len) && str_cut(&rest, '\n', &line))
         take_line(r, line);
@@ -146,7 +146,7 @@ static ssize_t take_bytes(void *user, const char *bytes, size_t size)
         error_set(&r->err, -E2BIG, "a row of the answer is too long");
     memmove(r->line.at, rest.at, rest.len);
     r->line.len = rest.len;
-    return r->err.code ? 0 : (ssize_t)size;
+    return r->err.code;
 }
 
 static int download_fields(struct cli *cli, struct history_source *source, const struct history_question *q, struct error *err)
@@ -154,12 +154,7 @@ static int download_fields(struct cli *cli, struct history_source *source, const
     static const char *const times[] = {
         [HISTORY_SERIES] = "time", [HISTORY_PROCESSES] = "first_seen,last_seen", [HISTORY_EVENTS] = "at"};
     struct row_reader r = {.fields = fields_open(cli, times[q->kind], "", err), .line = BUF(4 << 20)};
-    FILE *rows = r.fields ? fopencookie(&r, "w", (cookie_io_functions_t){.write = take_bytes}) : NULL;
-    int rc = !r.fields ? err->code
-             : rows    ? history_source_download(source, q, rows, err)
-                       : error_set(err, -ENOMEM, "out of memory");
-    if (rows && fclose(rows) != 0 && rc == 0)
-        rc = -EIO;
+    int rc = r.fields ? history_source_download(source, q, take_piece, &r, err) : err->code;
     if (r.err.code) {
         *err = r.err;
         rc = r.err.code;
@@ -176,7 +171,7 @@ static int answer_history(struct cli *cli, const struct history_question *q, str
     if (rc == 0 && chooses_fields(cli->options))
         rc = download_fields(cli, source, q, err);
     else if (rc == 0 && q->format != HISTORY_JSON)
-        rc = history_source_download(source, q, stdout, err);
+        rc = history_source_download(source, q, history_write_piece, stdout, err);
     else if (rc == 0)
         rc = show_answer(cli, source, q, look, err);
     if (rc == 0 && fflush(stdout) != 0)

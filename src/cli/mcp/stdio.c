@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/launch/outside.h"
+#include "base/os/pipe.h"
+#include "base/os/process.h"
 #include "mcp/mcp.h"
 
 enum {
@@ -47,6 +47,7 @@ struct asked_command {
 struct stdio_talk {
     const struct cli *cli;
     enum mcp_version spoken;
+    int in_fd;
     struct buf input;
     bool skipping; /* the rest of a line that is too long */
     bool ended;    /* the client says nothing more */
@@ -256,7 +257,7 @@ static void hear_more(struct stdio_talk *t)
         t->input = BUF(LINE_MAX_BYTES + 65536);
         return;
     }
-    ssize_t got = read(STDIN_FILENO, t->input.at + t->input.len, 65536);
+    ssize_t got = read(t->in_fd, t->input.at + t->input.len, 65536);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     t->ended = got <= 0;
@@ -318,8 +319,8 @@ static void step(struct stdio_talk *t)
         if (c->pid)
             patience_ms = c->request && patience_ms != ENDING_MS ? WATCH_MS : ENDING_MS;
     }
-    polls[2 * CHILDREN_MAX] = (struct pollfd){.fd = t->ended ? -1 : STDIN_FILENO, .events = POLLIN};
-    if (poll(polls, ARRAY_LEN(polls), patience_ms) < 0)
+    polls[2 * CHILDREN_MAX] = (struct pollfd){.fd = t->ended ? -1 : t->in_fd, .events = POLLIN};
+    if (pipe_poll(polls, ARRAY_LEN(polls), patience_ms) < 0)
         return;
     for (size_t i = 0; i < CHILDREN_MAX; i++)
         if (t->children[i].pid)
@@ -330,8 +331,10 @@ static void step(struct stdio_talk *t)
 
 int mcp_stdio_run(const struct cli *cli)
 {
-    struct stdio_talk t = {.cli = cli, .spoken = MCP_UNSAID, .input = BUF(LINE_MAX_BYTES + 65536)};
+    struct stdio_talk t = {.cli = cli, .spoken = MCP_UNSAID, .in_fd = pipe_input(), .input = BUF(LINE_MAX_BYTES + 65536)};
     const struct sigaction stop = {.sa_handler = on_stop};
+    if (t.in_fd < 0)
+        return cli_fail("cannot read the standard input: %s", strerror(errno));
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGINT, &stop, NULL);
     while (!stopped && !t.broken && !(t.ended && !t.first)) {

@@ -55,38 +55,6 @@ int malloc_trim(size_t pad)
     return malloc_zone_pressure_relief(NULL, 0) > 0;
 }
 
-/* Both are the C library's own to free: a file is closed once. */
-struct cookie {
-    void *user;
-    cookie_io_functions_t functions;
-};
-
-static int cookie_write(void *cookie, const char *from, int size)
-{
-    struct cookie *c = cookie;
-    return (int)c->functions.write(c->user, from, (size_t)size);
-}
-
-static int cookie_close(void *cookie)
-{
-    struct cookie *c = cookie;
-    int rc = c->functions.close ? c->functions.close(c->user) : 0;
-    free(c);
-    return rc;
-}
-
-FILE *fopencookie(void *user, const char *mode, cookie_io_functions_t functions)
-{
-    struct cookie *c = mode[0] == 'w' ? malloc(sizeof *c) : NULL;
-    if (!c)
-        return NULL;
-    *c = (struct cookie){user, functions};
-    FILE *file = funopen(c, NULL, cookie_write, NULL, cookie_close);
-    if (!file)
-        free(c);
-    return file;
-}
-
 int pipe2(int ends[2], int flags)
 {
     if (pipe(ends) < 0)

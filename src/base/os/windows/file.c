@@ -412,12 +412,3 @@ int dprintf(int fd, const char *format, ...)
     va_end(args);
     return len < 0 ? -1 : (int)write(fd, text, (unsigned)(len < (int)sizeof text ? len : (int)sizeof text - 1));
 }
-
-FILE *fopencookie(void *user, const char *mode, cookie_io_functions_t functions)
-{
-    (void)user;
-    (void)mode;
-    (void)functions;
-    errno = ENOSYS;
-    return NULL;
-}

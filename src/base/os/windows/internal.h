@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { WIDE_PATH = 4096 };
 
@@ -21,6 +22,12 @@ bool wide_path(const char *path, wchar_t to[WIDE_PATH]);
 int fail_with(DWORD error);
 /* The file that a command line names, in PATH or by a path, and the line that Windows takes. 0 or -errno. */
 int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size);
+/* A process in a job that ends it and its children when it is closed, with these files: NULL is none. */
+int start_process(const char *const *argv, HANDLE const files[3], DWORD flags, HANDLE *process, HANDLE *job);
+void leave_job(HANDLE job);           /* closing it ends nothing any more */
+int status_of_code(DWORD code);       /* as waitpid() has it */
+bool end_child(pid_t pid, UINT code); /* with its children; false: it is none of ours */
+unsigned signals_handled(void);       /* so far */
 /* First of all: what is written to the console is UTF-8. */
 void console_start(void);
 /* To the standard error; false: that is no console. */

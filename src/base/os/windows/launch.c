@@ -1,82 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The launcher of Windows: a job that holds the program and its children, output read through bounded buffers, ended whole at the
- * deadline.
+ * The launcher of Windows: output read through bounded buffers, the program and its children ended whole at the deadline.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/env.h"
 #include "base/os/windows/internal.h"
 
-enum { LINE_MAX_WIDE = 32767, PAUSE_MS = 2, KILLED_WITHIN_MS = 2000, CHUNK = 8192 };
+enum { PIPE_BYTES = 65536, PAUSE_MS = 2, KILLED_WITHIN_MS = 2000, CHUNK = 8192 };
 
 struct started_program {
     HANDLE process, job;
     HANDLE in, out, diag; /* our ends; NULL: closed */
 };
 
-/* ---- what is started ---- */
-
-/* As the C library of the program takes it apart: backslashes count where a quotation mark follows. */
-static void add_quoted(struct buf *line, const char *argument)
-{
-    bool quoted = !argument[0] || strpbrk(argument, " \t\"");
-    size_t slashes = 0;
-    if (quoted)
-        buf_char(line, '"');
-    for (const char *c = argument; *c; c++) {
-        slashes = *c == '\\' ? slashes + 1 : *c == '"' ? slashes : 0;
-        for (; *c == '"' && slashes; slashes--)
-            buf_char(line, '\\');
-        if (*c == '"')
-            buf_char(line, '\\');
-        buf_char(line, *c);
-    }
-    for (; quoted && slashes; slashes--)
-        buf_char(line, '\\');
-    if (quoted)
-        buf_char(line, '"');
-}
-
-static bool is_there(const char *folder, size_t len, const char *program, wchar_t whole[WIDE_PATH])
-{
-    static const char *const endings[] = {"", ".exe"};
-    for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
-        char path[WIDE_PATH];
-        int size = snprintf(path, sizeof path, "%.*s%s%s%s", (int)len, folder, len ? "\\" : "", program, endings[i]);
-        DWORD attributes = INVALID_FILE_ATTRIBUTES;
-        if (size < (int)sizeof path && wide_path(path, whole))
-            attributes = GetFileAttributesW(whole);
-        if (attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY))
-            return true;
-    }
-    return false;
-}
-
-/* Never in the folder that is worked in, where others may have put something. */
-static bool find_program(const char *program, wchar_t whole[WIDE_PATH])
-{
-    const char *path = env_variable("PATH");
-    struct str rest = str_from(path ? path : ""), folder;
-    if (strpbrk(program, "/\\:"))
-        return is_there("", 0, program, whole);
-    while (str_cut(&rest, ';', &folder))
-        if (folder.len && is_there(folder.at, folder.len, program, whole))
-            return true;
-    return false;
-}
-
-/* One end is inherited, the other is ours. */
+/* Both ends are ours: what the program is given is a copy. */
 static bool make_pipe(HANDLE *ours, HANDLE *theirs, bool we_write)
 {
-    SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
-    if (!CreatePipe(we_write ? theirs : ours, we_write ? ours : theirs, &inherited, 65536))
+    if (!CreatePipe(we_write ? theirs : ours, we_write ? ours : theirs, NULL, PIPE_BYTES))
         return false;
-    if (we_write)
-        SetNamedPipeHandleState(*ours, &(DWORD){PIPE_NOWAIT}, NULL, NULL); /* the program need not read it */
-    return SetHandleInformation(*ours, HANDLE_FLAG_INHERIT, 0);
+    /* The program need not read it. */
+    return !we_write || SetNamedPipeHandleState(*ours, &(DWORD){PIPE_NOWAIT}, NULL, NULL);
 }
 
 static void close_handle(HANDLE *handle)
@@ -86,68 +31,15 @@ static void close_handle(HANDLE *handle)
     *handle = NULL;
 }
 
-static HANDLE open_nothing(void)
-{
-    SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
-    return CreateFileW(L"NUL", GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, &inherited, OPEN_EXISTING, 0, NULL);
-}
-
-/* All that is started in it ends with it. */
-static HANDLE make_job(void)
-{
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limit = {.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
-    HANDLE job = CreateJobObjectW(NULL, NULL);
-    if (job)
-        SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limit, sizeof limit);
-    return job;
-}
-
-static int start_with(const wchar_t *program, wchar_t *line, HANDLE in, HANDLE out, HANDLE diag, struct started_program *r)
-{
-    STARTUPINFOW how = {.cb = sizeof how, .dwFlags = STARTF_USESTDHANDLES, .hStdInput = in, .hStdOutput = out, .hStdError = diag};
-    PROCESS_INFORMATION made;
-    if (!CreateProcessW(program, line, NULL, NULL, TRUE, CREATE_SUSPENDED | CREATE_NO_WINDOW, NULL, NULL, &how, &made)) {
-        fail_with(GetLastError());
-        return -errno;
-    }
-    r->process = made.hProcess;
-    r->job = make_job();
-    if (r->job)
-        AssignProcessToJobObject(r->job, made.hProcess);
-    ResumeThread(made.hThread);
-    CloseHandle(made.hThread);
-    return 0;
-}
-
-int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size)
-{
-    AUTO_BUF struct buf text = BUF(size);
-    if (!find_program(argv[0], program))
-        return -ENOENT;
-    for (size_t i = 0; argv[i]; i++) {
-        if (i)
-            buf_char(&text, ' ');
-        add_quoted(&text, argv[i]);
-    }
-    return text.failed || !wide_from(text.at, line, size) ? -E2BIG : 0;
-}
-
 static int launch_start(const struct launch *launch, struct started_program *r)
 {
-    wchar_t program[WIDE_PATH], line[LINE_MAX_WIDE];
-    HANDLE in = NULL, out = NULL, diag = NULL;
-    int found = launch_line(launch->argv, program, line, LINE_MAX_WIDE);
-    if (found < 0)
-        return found;
-    bool good = make_pipe(&r->out, &out, false) && make_pipe(&r->diag, &diag, false);
+    HANDLE files[3] = {NULL};
+    bool good = make_pipe(&r->out, &files[1], false) && make_pipe(&r->diag, &files[2], false);
     if (good && launch->in.len)
-        good = make_pipe(&r->in, &in, true);
-    else
-        in = open_nothing();
-    int rc = good ? start_with(program, line, in, out, diag, r) : -EMFILE;
-    close_handle(&in);
-    close_handle(&out);
-    close_handle(&diag);
+        good = make_pipe(&r->in, &files[0], true);
+    int rc = good ? start_process(launch->argv, files, CREATE_NO_WINDOW, &r->process, &r->job) : -EMFILE;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        close_handle(&files[i]);
     return rc;
 }
 
@@ -218,9 +110,8 @@ int launch_program(const struct env *env, const struct launch *launch, struct er
         TerminateJobObject(r.job, 1);
         WaitForSingleObject(r.process, KILLED_WITHIN_MS);
     }
-    if (left)
-        SetInformationJobObject(r.job, JobObjectExtendedLimitInformation, &(JOBOBJECT_EXTENDED_LIMIT_INFORMATION){0},
-                                sizeof(JOBOBJECT_EXTENDED_LIMIT_INFORMATION));
+    if (finished || left)
+        leave_job(r.job); /* what it started in the background goes on */
     if (finished)
         GetExitCodeProcess(r.process, &code);
     HANDLE *const all[] = {&r.in, &r.out, &r.diag, &r.process, &r.job};

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/os/windows/rights.h"
@@ -131,11 +130,13 @@ int getrusage(int who, struct rusage *ret)
     return 0;
 }
 
-/* 0 asks whether it lives; what ends a process ends it at once. */
+/* 0 asks whether it lives; what ends a process ends it at once. Below zero: with its children, if it is one of ours. */
 int kill(pid_t pid, int number)
 {
     DWORD code = 0;
     bool ends = number == SIGTERM || number == SIGKILL || number == SIGINT;
+    if (pid < -1 && ends)
+        return end_child(-pid, 128 + (UINT)number) ? 0 : (errno = ESRCH, -1);
     if (pid <= 0 || (number && !ends)) {
         errno = EINVAL;
         return -1;
@@ -148,14 +149,4 @@ int kill(pid_t pid, int number)
     bool good = number ? TerminateProcess(process, 128 + (UINT)number) : GetExitCodeProcess(process, &code) && code == STILL_ACTIVE;
     CloseHandle(process);
     return good ? 0 : (errno = ESRCH, -1);
-}
-
-/* Programs are run by base/launch alone, which waits for them itself. */
-pid_t waitpid(pid_t pid, int *status, int flags)
-{
-    (void)pid;
-    (void)status;
-    (void)flags;
-    errno = ECHILD;
-    return -1;
 }

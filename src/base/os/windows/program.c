@@ -8,7 +8,7 @@
 
 #include "base/os/windows/internal.h"
 
-enum { LINE_UNITS = 32767, CODE_MAX = 255 };
+enum { LINE_UNITS = 32767 };
 
 int program_start(struct program *p, const char *const *argv)
 {
@@ -40,16 +40,11 @@ static DWORD code_of(const struct program *p)
     return code;
 }
 
-/* A code that no program returns is that of a crash. */
 bool program_has_ended(struct program *p)
 {
     if (WaitForSingleObject((HANDLE)p->handle, 0) != WAIT_OBJECT_0)
         return false;
-    DWORD code = code_of(p);
-    p->status = code <= CODE_MAX                  ? (int)code << 8
-                : code == STATUS_CONTROL_C_EXIT   ? SIGINT
-                : code == STATUS_ACCESS_VIOLATION ? SIGSEGV
-                                                  : SIGABRT;
+    p->status = status_of_code(code_of(p));
     return true;
 }
 

@@ -12,7 +12,8 @@ enum { SIGNALS_MAX = 32 };
 
 static void (*volatile handlers[SIGNALS_MAX])(int);
 static _Atomic unsigned blocked, pending; /* signals that are waited for instead of handled */
-static HANDLE came;                       /* once one of them did */
+static _Atomic unsigned handled;
+static HANDLE came; /* once one of them did */
 
 static BOOL WINAPI on_event(DWORD event)
 {
@@ -27,7 +28,13 @@ static BOOL WINAPI on_event(DWORD event)
         return FALSE; /* the system ends the program */
     if (handler != SIG_IGN)
         handler(number);
+    handled++;
     return TRUE;
+}
+
+unsigned signals_handled(void)
+{
+    return handled;
 }
 
 void (*signal(int number, void (*handler)(int)))(int)

@@ -10,12 +10,6 @@
 ssize_t getline(char **line, size_t *size, FILE *from);
 int dprintf(int fd, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 FILE *fmemopen(void *bytes, size_t size, const char *mode);
-
-/* Streams of one's own: there are none, NULL. */
-typedef struct {
-    ssize_t (*write)(void *user, const char *bytes, size_t size);
-} cookie_io_functions_t;
-FILE *fopencookie(void *user, const char *mode, cookie_io_functions_t functions);
 /* In one piece, also to a stream without a buffer. */
 int posix_vfprintf(FILE *to, const char *format, va_list args) __attribute__((format(gnu_printf, 2, 0)));
 int posix_fprintf(FILE *to, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));

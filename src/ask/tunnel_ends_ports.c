@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ports of the loopback, where ssh has no Unix sockets. Nothing is left behind of them; but while ssh runs, other users of this
+ * host reach them, too.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask/tunnel.h"
+#include "ask/tunnel_ends.h"
+#include "base/env.h"
+#include "base/os/net.h"
+#include "base/str.h"
+#include "host/listens.h"
+
+/* One that is free now; ssh says so if another program is faster. */
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    AUTO_NET_CLOSE int fd = net_socket(AF_INET, SOCK_STREAM);
+    bool good = fd >= 0 && net_bind(fd, (struct sockaddr *)&at, len) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0;
+    return good ? ntohs(at.sin_port) : -EADDRNOTAVAIL;
+}
+
+int tunnel_ends_make(struct tunnel_ends *e, struct error *err)
+{
+    for (int i = 0; i < e->count; i++) {
+        int port = free_port();
+        if (port < 0)
+            return error_set(err, port, "no port of this host is free: %s", strerror(-port));
+        snprintf(e->place[i], sizeof e->place[i], "127.0.0.1:%d", port);
+    }
+    return 0;
+}
+
+/* It, and not another program that was faster. */
+bool tunnel_ends_there(const struct tunnel_ends *e, pid_t ssh)
+{
+    struct env env;
+    struct listening found;
+    int64_t port = 0;
+    env_init_system(&env);
+    str_to_i64(str_from(strchr(e->place[e->count - 1], ':') + 1), &port);
+    return process_listens(&env, (int32_t)ssh, (uint16_t)port, &found);
+}
+
+void tunnel_ends_remove(struct tunnel_ends *e)
+{
+    (void)e;
+}
+
+void tunnel_abandon(void)
+{
+}
