@@ -6,6 +6,8 @@ import ctypes
 import json
 import os
 import pathlib
+import shutil
+import sys
 import threading
 from typing import Any, Optional
 
@@ -25,13 +27,35 @@ _library: Optional[ctypes.CDLL] = None
 _INSIDE = pathlib.Path(__file__).parent / "lib"  # of a wheel
 
 
+_NAMES = {"win32": "whirr.dll", "darwin": "libwhirr.1.dylib"}
+_MISSING = {"win32": "unpack the zip of whirr and add its folder to PATH, or set WHIRR_LIBRARY",
+            "darwin": "install whirr, or set WHIRR_LIBRARY"}
+
+
+def places(platform: str, inside: pathlib.Path, program: Optional[str]) -> list[pathlib.Path]:
+    """Where the library may be on a system (sys.platform), first the one of this package; `program` is where whirr itself is, as far as it is known. Behind
+    them comes the system's own way to find it."""
+    name = _NAMES.get(platform, "libwhirr.so.1")
+    found = [inside / name]
+    if program and platform in _NAMES:
+        folder = pathlib.Path(program).resolve().parent  # a link leads to where it was unpacked
+        found.append(folder / name if platform == "win32" else folder.parent / "lib" / name)
+    if platform == "darwin":  # the loader doesn't look where Homebrew puts it
+        found += [pathlib.Path(prefix, "lib", name) for prefix in ("/opt/homebrew", "/usr/local")]
+    return found
+
+
+def choose(platform: str, inside: pathlib.Path, program: Optional[str]) -> str:
+    """The first that is there, or a name for the system to find."""
+    return next((str(path) for path in places(platform, inside, program) if path.exists()), _NAMES.get(platform, "libwhirr.so.1"))
+
+
 def _name() -> str:
-    """The library that WHIRR_LIBRARY names, the one of this package, or the system's."""
-    own = _INSIDE / "libwhirr.so.1"
-    name = os.environ.get("WHIRR_LIBRARY") or (str(own) if own.exists() else "libwhirr.so.1")
-    if name == str(own):
+    """The library that WHIRR_LIBRARY names, the one of this package, the one of the program, or the system's."""
+    name = os.environ.get("WHIRR_LIBRARY") or choose(sys.platform, _INSIDE, shutil.which("whirr"))
+    if pathlib.Path(name).parent == _INSIDE:
         for other in sorted(_INSIDE.glob("*.so.*")):  # what it is linked with, which no path of the loader leads to
-            if other != own:
+            if str(other) != name:
                 ctypes.CDLL(str(other))
     return name
 
@@ -39,12 +63,12 @@ def _name() -> str:
 def library() -> ctypes.CDLL:
     global _library
     if _library is None:
-        name = "libwhirr.so.1"
+        name = "libwhirr"
         try:
             name = _name()
             lib = ctypes.CDLL(name)
         except OSError as problem:
-            raise ImportError(f"{name} cannot be loaded ({problem}); install libwhirr1") from problem
+            raise ImportError(f"{name} cannot be loaded ({problem}); {_MISSING.get(sys.platform, 'install libwhirr1')}") from problem
         text = ctypes.POINTER(ctypes.c_void_p)
         for function, result, arguments in (
                 ("whirr_open", ctypes.c_int, [ctypes.POINTER(_Options), text]), ("whirr_close", None, [ctypes.c_void_p]),

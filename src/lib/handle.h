@@ -8,9 +8,7 @@
 #include "ask/session.h"
 #include "config/config.h"
 #include "host/machine.h"
-#pragma GCC visibility push(default) /* where nothing else is */
 #include "whirr.h"
-#pragma GCC visibility pop
 
 struct whirr {
     struct cli cli;

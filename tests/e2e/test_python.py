@@ -61,6 +61,34 @@ def test_what_is_not_known_is_none(tmp_path):
     assert fits is None and set(processes) == {0} and asleep == "Not Supported"
 
 
+SYSTEMS = {"linux": "libwhirr.so.1", "win32": "whirr.dll", "darwin": "libwhirr.1.dylib"}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_library_of_the_package_comes_first_then_that_of_the_program(system, tmp_path):
+    """For each system by its name: there is no Python for the others here."""
+    name, inside, installed = SYSTEMS[system], tmp_path / "package" / "lib", tmp_path / "installed"
+    program = installed / ("whirr.exe" if system == "win32" else "bin/whirr")
+    linked, beside = tmp_path / "links" / program.name, installed / name if system == "win32" else installed / "lib" / name
+    for folder in (inside, program.parent, linked.parent, beside.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    program.touch()
+    linked.symlink_to(program)
+
+    def chosen(program):
+        return run(f"""
+            import pathlib
+            from whirr._library import choose
+            print(choose({system!r}, pathlib.Path({str(inside)!r}), {program!r}))""").strip()
+
+    assert chosen(str(program)) == chosen(None) == name  # the system's own way
+    beside.touch()
+    assert chosen(None) == name
+    assert chosen(str(program)) == chosen(str(linked)) == (name if system == "linux" else str(beside))
+    (inside / name).touch()
+    assert chosen(str(program)) == str(inside / name)
+
+
 def test_errors_are_exceptions_with_a_sentence():
     out = run("""
         import whirr
