@@ -3,6 +3,7 @@
  */
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "base/os/library.h"
 #include "base/version.h"
 #include "cli/show.h"
 #include "serve/api/assets.h"
@@ -64,7 +65,8 @@ static void as_text(const struct env *env, struct buf *out)
     for (size_t i = 0; i < ARRAY_LEN(features); i++) {
         if (version_is_there(env, &features[i]))
             continue;
-        buf_printf(out, "%s%s (%s)", before, features[i].name, features[i].asset ? "not in this build" : features[i].libraries[0]);
+        buf_printf(out, "%s%s (%s)", before, features[i].name,
+                   features[i].asset ? "not in this build" : library_name(features[i].libraries[0]));
         before = ", ";
     }
     for (size_t i = 0; i < source_registry_count; i++)

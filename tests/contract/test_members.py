@@ -63,10 +63,18 @@ def test_a_certificate_is_an_identity(start, tmp_path):
     # Of another authority: not even a connection.
     with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
         ask(d, ours, theirs.sign("oncall"))
-    # A rule that is taken away holds for the next request.
+
+
+def test_a_reload_takes_the_rule_of_a_certificate_away(start, tmp_path):
+    ours, config = Authority(tmp_path, "ours"), tmp_path / "whirr.toml"
+    shown = ours.sign("prometheus")
+    config.write_text(f'[server]\nrequire_token = true\ntls_certificate = "{ours.certificate}"\ntls_key = "{ours.key}"\ntls_client_ca = "{ours.certificate}"\n'
+                      '[access.scrapers]\ncertificates = ["prometheus"]\n')
+    d = start("--config", str(config), "--interval", "0.5")
+    assert ask(d, ours, shown, path="/metrics")[0] == 200
     config.write_text(config.read_text().replace('["prometheus"]', '["another"]'))
     d.process.send_signal(1)
-    eventually(lambda: ask(d, ours, known["prometheus"], path="/metrics")[0] == 401, explain=d.log)
+    eventually(lambda: ask(d, ours, shown, path="/metrics")[0] == 401, explain=d.log)
 
 
 def roles(d, **headers):

@@ -34,6 +34,8 @@ PATH = "/api/system/gpu-stats/history"
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not URL, reason="no PostgreSQL server (tools/with-postgres starts one)")]
 
+by_socket = pytest.mark.skipif(bool(URL) and "host=" not in URL, reason="the server is reached by TCP, and this test stands between by a Unix socket")
+
 # Every minute and hour, by a second way of counting. What is pending is not summed up yet.
 RECOMPUTED = """
 WITH raw AS (SELECT gpu_id AS gpu, CAST(EXTRACT(EPOCH FROM recorded_at) * 1000 AS BIGINT) / {ms} AS bucket, SUM(power_mw) AS s, MIN(power_mw) AS lo, MAX(power_mw) AS hi,
@@ -463,6 +465,7 @@ class Forgetful:
                         return
 
 
+@by_socket
 def test_an_answer_that_is_lost_does_not_make_a_row_twice(keeping, tmp_path):
     between = Forgetful(tmp_path)
     d = keeping(between.url)
@@ -553,6 +556,7 @@ max_client_conn = 100
         shutil.rmtree(folder)
 
 
+@by_socket
 def test_a_pooler_that_gives_each_transaction_another_session(keeping, pooler):
     hosts = [keeping(pooler, WHIRR_STORE_HOST=name) for name in ("one", "two")]
     for d in hosts:

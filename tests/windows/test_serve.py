@@ -94,10 +94,3 @@ def test_a_sudden_end_loses_nothing_that_was_stored(start, tmp_path):
         kept = {(r["gpu_index"], r["recorded_at"]) for r in daemon.json("/api/system/gpu-stats/history?limit=10000")["rows"]}
         lost = [r["recorded_at"] for r in seen if (r["gpu_index"], r["recorded_at"]) not in kept]
         assert not lost, (seed, lost[:5])
-
-
-def test_what_windows_has_not_is_said(start, tmp_path):
-    (tmp_path / "cert.pem").write_text("")
-    daemon = start("--insecure", sampled=False, WHIRR_SERVER_TLS_CERTIFICATE=str(tmp_path / "cert.pem"), WHIRR_SERVER_TLS_KEY=str(tmp_path / "cert.pem"))
-    assert daemon.process.wait(20) == 1
-    daemon.wait_log("no TLS of its own on this system yet")

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/os/library.h"
 
 struct libpq pq;
 static bool loaded;
@@ -57,7 +58,8 @@ int libpq_load(const struct env *env, struct error *err)
         void *library = env->load_library(env, "libpq.so.5", &why);
         loaded = library && library_symbols(library, symbols, ARRAY_LEN(symbols), &why) == 0;
         if (!loaded)
-            error_set(err, -ENOSYS, "PostgreSQL needs libpq 14 or later (Debian: libpq5): %s", why.text);
+            error_set(err, -ENOSYS, "PostgreSQL needs libpq 14 or later (%s): %s", library_package("libpq.so.5", "Debian: libpq5"),
+                      why.text);
     }
     int rc = loaded ? 0 : -ENOSYS;
     pthread_mutex_unlock(&pq_lock);

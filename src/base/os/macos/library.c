@@ -13,34 +13,65 @@
 #include "base/env.h"
 #include "base/file.h"
 
-static const char *own_name(const char *name)
+enum { LOAD_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
+
+static const struct known_library {
+    const char *name, *own, *package;
+} known[] = {
+    {"libcurl.so.4", "/usr/lib/libcurl.4.dylib", "part of macOS"},
+    {"libsqlite3.so.0", "/usr/lib/libsqlite3.dylib", "part of macOS"},
+    {"libncursesw.so.6", "/usr/lib/libncurses.5.4.dylib", "part of macOS"},
+    {"libz.so.1", "/usr/lib/libz.1.dylib", "part of macOS"},
+    {"libpq.so.5", "libpq.5.dylib", "Homebrew: libpq"},
+    {"libcrypto.so.3", "libcrypto.3.dylib", "Homebrew: openssl@3"},
+    {"libssl.so.3", "libssl.3.dylib", "Homebrew: openssl@3"},
+};
+
+static const struct known_library *find_known(const char *name)
 {
-    static const struct {
-        const char *name, *own;
-    } known[] = {
-        {"libcurl.so.4", "/usr/lib/libcurl.4.dylib"},
-        {"libsqlite3.so.0", "/usr/lib/libsqlite3.dylib"},
-        {"libncursesw.so.6", "/usr/lib/libncurses.5.4.dylib"},
-        {"libz.so.1", "/usr/lib/libz.1.dylib"},
-        {"libpq.so.5", "libpq.5.dylib"},
-        {"libcrypto.so.3", "libcrypto.3.dylib"},
-        {"libssl.so.3", "libssl.3.dylib"},
-    };
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(known[i].name, name) == 0)
-            return known[i].own;
-    return name;
+            return &known[i];
+    return NULL;
+}
+
+const char *library_name(const char *name)
+{
+    const struct known_library *k = find_known(name);
+    return k ? k->own : name;
+}
+
+const char *library_package(const char *name, const char *of_debian)
+{
+    const struct known_library *k = find_known(name);
+    return k ? k->package : of_debian;
+}
+
+/* Where Homebrew has libraries; those that are not linked there, as macOS has a part of them itself, are in a folder of their own.
+ */
+static void *load_brewed(const char *name)
+{
+    static const char *const folders[] = {"/opt/homebrew/lib", "/opt/homebrew/opt/openssl@3/lib", "/opt/homebrew/opt/libpq/lib",
+                                          "/usr/local/lib",    "/usr/local/opt/openssl@3/lib",    "/usr/local/opt/libpq/lib"};
+    void *library = NULL;
+    for (size_t i = 0; !library && i < ARRAY_LEN(folders); i++) {
+        char path[PATH_SIZE];
+        snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        library = dlopen(path, LOAD_FLAGS);
+    }
+    return library;
 }
 
 void *library_load(const char *name, struct error *err)
 {
-    enum { FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
-    char brewed[PATH_SIZE];
-    const char *own = own_name(name);
-    void *library = dlopen(own, FLAGS);
-    snprintf(brewed, sizeof brewed, "/opt/homebrew/lib/%s", own);
-    if (!library && !strchr(own, '/'))
-        library = dlopen(brewed, FLAGS);
+    const struct known_library *k = find_known(name);
+    if (k && k->own[0] != '/') { /* by name alone it might come from the folder that is worked in */
+        void *brewed = load_brewed(k->own);
+        if (!brewed)
+            error_set(err, -ENOENT, "there is no %s where Homebrew has libraries", k->own);
+        return brewed;
+    }
+    void *library = dlopen(library_name(name), LOAD_FLAGS);
     if (!library) {
         const char *said = dlerror();
         error_set(err, -ENOENT, "%s", said ? said : "dlopen failed");
