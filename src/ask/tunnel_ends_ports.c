@@ -9,6 +9,7 @@
 
 #include "ask/tunnel.h"
 #include "ask/tunnel_ends.h"
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/os/net.h"
 #include "base/str.h"
@@ -35,15 +36,22 @@ int tunnel_ends_make(struct tunnel_ends *e, struct error *err)
     return 0;
 }
 
-/* It, and not another program that was faster. */
+/* It, and not another program that was faster; where the system does not say who listens, whichever does. It is not simply tried:
+ * Windows takes two seconds to say that nothing listens. */
 bool tunnel_ends_there(const struct tunnel_ends *e, pid_t ssh)
 {
+    const char *place = e->place[e->count - 1];
     struct env env;
     struct listening found;
+    struct listeners all = {0};
     int64_t port = 0;
     env_init_system(&env);
-    str_to_i64(str_from(strchr(e->place[e->count - 1], ':') + 1), &port);
-    return process_listens(&env, (int32_t)ssh, (uint16_t)port, &found);
+    str_to_i64(str_from(strchr(place, ':') + 1), &port);
+    if (process_listens(&env, (int32_t)ssh, (uint16_t)port, &found))
+        return true;
+    process_is_server(&env, (int32_t)ssh, clock_mono(&clock_system), &all);
+    AUTO_NET_CLOSE int fd = all.network[0] ? -1 : net_local_connect(place);
+    return fd >= 0;
 }
 
 void tunnel_ends_remove(struct tunnel_ends *e)

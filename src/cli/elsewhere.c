@@ -8,7 +8,6 @@
 #include "cli/control/change.h"
 #include "cli/control/tune.h"
 #include "cli/guard/guard.h"
-#include "cli/multi_host.h"
 
 static int not_here(struct cli *cli)
 {
@@ -20,12 +19,6 @@ static int not_here(struct cli *cli)
         .name = #word, .group = which, .summary = said, .arguments_max = ARGUMENTS_MAX, .alone = true, .run = not_here}
 
 NOT_HERE(run, HELP_ACT, "Run a program on GPUs of its own (not on this system yet)");
-
-int run_elsewhere(struct cli *cli)
-{
-    (void)cli;
-    return cli_fail("'--host' is not on this system yet");
-}
 
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)
 {

@@ -14,7 +14,7 @@
 #include "base/os/console.h"
 #include "base/os/words.h"
 #include "cli/command.h"
-#include "cli/multi_host.h"
+#include "cli/hosts/multi_host.h"
 #include "cli/show.h"
 
 enum { WIDTH_UNKNOWN = 80 };

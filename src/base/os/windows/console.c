@@ -27,6 +27,11 @@ static bool is_console(HANDLE handle)
     return GetConsoleMode(handle, &mode);
 }
 
+int posix_isatty(int fd)
+{
+    return is_console((HANDLE)_get_osfhandle(fd));
+}
+
 bool console_size(int *columns, int *rows)
 {
     CONSOLE_SCREEN_BUFFER_INFO info;

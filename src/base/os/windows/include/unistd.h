@@ -31,6 +31,8 @@ int fdatasync(int fd);
 int fchown(int fd, uid_t user, gid_t group);
 int pipe2(int ends[2], int flags);
 #define gethostname posix_gethostname
+int posix_isatty(int fd); /* NUL is none */
+#define isatty posix_isatty
 /* At once, but with the console as it was. */
 void posix_exit_now(int code) __attribute__((noreturn));
 #define _exit posix_exit_now

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Each host of several is asked by a child that runs the command as if it were the only one; the answers are put below each other.
  */
-#include "cli/multi_host.h"
+#include "cli/hosts/multi_host.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ask/hosts.h"
 #include "base/cleanup.h"
+#include "base/os/pipe.h"
 #include "cli/fields.h"
 #include "cli/show.h"
 
@@ -57,26 +56,6 @@ static int multi_host_gather(const struct cli *cli, struct asked_hosts *h)
 
 /* ---- the children ---- */
 
-static void run_child(struct cli *cli, struct host_reply *r, int out, int problem, pid_t parent)
-{
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(EXIT_FAILED);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
-    dup2(out, STDOUT_FILENO);
-    dup2(problem, STDERR_FILENO);
-    options_drop(cli->options, "watch"); /* the parent asks again */
-    cli->host = r->host;
-    cli->among_hosts = true;
-    cli->terminal = false;
-    cli->page.now = clock_wall(cli->env.clock);
-    int status = cli->command->run(cli);
-    fflush(NULL);
-    _exit(status);
-}
-
 static int multi_host_start(struct cli *cli, struct host_reply *r)
 {
     int out[2], problem[2];
@@ -89,11 +68,7 @@ static int multi_host_start(struct cli *cli, struct host_reply *r)
         return rc;
     }
     fflush(NULL);
-    pid_t parent = getpid();
-    r->pid = fork();
-    if (r->pid == 0)
-        run_child(cli, r, out[1], problem[1], parent);
-    int rc = r->pid < 0 ? -errno : 0;
+    int rc = host_child_start(cli, r->host, out[1], problem[1], &r->pid);
     close(out[1]);
     close(problem[1]);
     r->out_fd = out[0];
@@ -130,12 +105,12 @@ static void listen_to_all(struct host_reply *replies, size_t count)
         int64_t left_ms = ROUND_WITHIN_MS - mono_since_ms(clock_mono(&clock_system), began);
         if (!open || left_ms <= 0)
             return;
-        if (poll(polls, 2 * count, (int)left_ms) < 0 && errno != EINTR)
+        if (pipe_poll(polls, 2 * count, (int)left_ms) < 0 && errno != EINTR)
             return;
         for (size_t i = 0; i < count; i++) {
-            if (polls[2 * i].fd >= 0 && polls[2 * i].revents)
+            if (replies[i].out_fd >= 0 && polls[2 * i].revents)
                 multi_host_take(&replies[i].out_fd, &replies[i].out);
-            if (polls[2 * i + 1].fd >= 0 && polls[2 * i + 1].revents)
+            if (replies[i].problem_fd >= 0 && polls[2 * i + 1].revents)
                 multi_host_take(&replies[i].problem_fd, &replies[i].problem);
         }
     }
@@ -312,5 +287,6 @@ int run_elsewhere(struct cli *cli)
         return show_without_session(cli, ask_all);
     }
     cli->host = h.names[0];
+    cli->among_hosts = host_child_is_one();
     return cli->command->run(cli);
 }

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that whirr.exe starts, under Wine: ssh for --host, itself for several hosts, nvidia-smi, and those of notifiers and `whirr run`.
+
+WHIRR_BIN=tests/windows/whirr pytest tests/windows
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from daemons import Starter
+from isolation import ON_WINDOWS, ROOT, environment, run_whirr
+from waiting import eventually
+
+pytestmark = pytest.mark.skipif(not ON_WINDOWS, reason="WHIRR_BIN is not tests/windows/whirr")
+LINUX = pathlib.Path(os.environ.get("WHIRR_LINUX", ROOT / "build" / "whirr"))
+FAKE_SMI = ROOT / "tests" / "fakes" / "nvidia-smi"
+MOMENTS = re.compile(r'"\d{4}-\d\d-\d\dT[0-9:.]+Z"')
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """A folder with the stand-ins, which PATH names."""
+    folder = tmp_path_factory.mktemp("programs")
+    for source, name, *libraries in (("ssh.c", "ssh.exe", "-lws2_32"), ("tape.c", "nvidia-smi.exe")):
+        subprocess.run(["x86_64-w64-mingw32-gcc", "-o", folder / name, ROOT / "tests/windows/fakes" / source, *libraries], check=True)
+    return folder
+
+
+def path_of(folder):
+    return "Z:" + str(folder).replace("/", "\\")
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    starter = Starter(tmp_path)
+    yield starter("--store", "none", source="sim:gpus=2,scenario=training")
+    starter.stop()
+
+
+@pytest.fixture
+def ssh(programs, daemon, tmp_path):
+    """Runs whirr where ssh leads to the daemon."""
+    def run(*args, **more):
+        return run_whirr(*args, folder=tmp_path / "here", **{"WINEPATH": path_of(programs), "FAKE_SSH_PORT": str(daemon.port), "FAKE_SSH_LOG": str(tmp_path / "ssh.log"), **more})
+
+    (tmp_path / "here").mkdir()
+    return run
+
+
+def running(name):
+    return [path for path in pathlib.Path("/proc").glob("[1-9]*/cmdline") if name in path.read_bytes().decode(errors="replace")]
+
+
+# ---- other hosts ----
+
+def test_a_host_is_asked_through_ssh_which_ends_with_the_command(ssh, programs, tmp_path):
+    asked = ssh("--host", "ssh://carol@box:2222", "status", "--json")
+    assert asked.returncode == 0 and len(json.loads(asked.stdout)["gpus"]) == 2, asked
+    said = (tmp_path / "ssh.log").read_text()
+    assert re.search(r"-L 127\.0\.0\.1:\d+:/run/whirr/whirr\.sock -L 127\.0\.0\.1:\d+:127\.0\.0\.1:9447 -p 2222 -l carol -- box\n", said), said
+    assert "BatchMode=yes" in said and "ExitOnForwardFailure=yes" in said
+    eventually(lambda: not running(path_of(programs) + "\\ssh.exe"), explain="ssh goes on")
+
+
+def test_what_ssh_says_is_the_reason(ssh):
+    refused = ssh("--host", "ssh://box", "status", FAKE_SSH_REFUSAL="carol@box: Permission denied (publickey).")
+    assert refused.returncode == 1 and "carol@box: Permission denied (publickey)." in refused.stderr, refused
+    missing = ssh("--host", "ssh://box", "status", WINEPATH=None)
+    assert missing.returncode == 1 and "cannot start ssh" in missing.stderr, missing
+
+
+def test_several_hosts_are_asked_at_once(ssh, daemon):
+    hosts = ("--host", daemon.url, "--host", "ssh://box", "--host", "http://127.0.0.1:1")
+    asked = ssh(*hosts, "status", "--json")
+    answers = json.loads(asked.stdout)["hosts"]
+    assert asked.returncode == 1 and [bool(one["answer"]) for one in answers] == [True, True, False], asked
+    assert "connect" in answers[2]["error"] and [len(one["answer"]["gpus"]) for one in answers[:2]] == [2, 2]
+    rows = ssh(*hosts[:4], "ps", "--fields", "gpu_index,user", "--csv").stdout.splitlines()
+    assert rows[0].startswith("host,") and {row.split(",")[0] for row in rows[1:]} == {daemon.url, "ssh://box"}, rows
+    text = ssh(*hosts, "why", "--gpu", "1").stdout
+    assert text.index(daemon.url) < text.index("ssh://box") < text.index("http://127.0.0.1:1"), text
+
+
+# ---- nvidia-smi ----
+
+@pytest.fixture
+def tape(tmp_path):
+    """What the fake nvidia-smi of Linux says, and what whirr makes of it there."""
+    env = {"WHIRR_NVIDIA_SMI": str(FAKE_SMI), "FAKE_SMI_LOG": str(tmp_path / "asked"), "FAKE_SMI_PID": "0"}
+    command = [str(LINUX), "--source", "nvidia-smi", "--json", "devices"]
+    shown = subprocess.run(command, env=environment(**env), capture_output=True, text=True, check=True, timeout=60).stdout
+    for words in ("status", "health"):
+        subprocess.run([*command[:-1], words], env=environment(**env), capture_output=True, check=False, timeout=60)
+    folder = tmp_path / "tape"
+    folder.mkdir()
+    lines = []
+    for n, words in enumerate(dict.fromkeys((tmp_path / "asked").read_text().splitlines())):
+        done = subprocess.run([FAKE_SMI, *words.split()], env={"PATH": "/usr/bin:/bin", "FAKE_SMI_PID": "0"}, capture_output=True, timeout=60)
+        (folder / str(n)).write_bytes(done.stdout)
+        lines.append(f"{n}\t{done.returncode}\t{words}\n")
+    (folder / "index").write_text("".join(lines))
+    return folder, shown
+
+
+def test_gpus_are_read_by_nvidia_smi_exe_as_on_linux(programs, tape):
+    folder, shown = tape
+    by_path = run_whirr("--source", "nvidia-smi", "--json", "devices", WHIRR_NVIDIA_SMI=str(programs / "nvidia-smi.exe"), FAKE_TAPE=str(folder))
+    assert MOMENTS.sub("T", by_path.stdout) == MOMENTS.sub("T", shown) and len(json.loads(shown)["devices"]) == 2, by_path
+    by_name = run_whirr("--source", "nvidia-smi", "status", WHIRR_NVIDIA_SMI="nvidia-smi", WINEPATH=path_of(programs), FAKE_TAPE=str(folder))
+    assert by_name.returncode == 0 and "2 GPUs" in by_name.stdout, by_name
+
+
+def test_an_nvidia_smi_that_hangs_is_ended(programs, tape):
+    hanging = run_whirr("--source", "nvidia-smi", "status", WHIRR_NVIDIA_SMI=str(programs / "nvidia-smi.exe"), FAKE_TAPE=str(tape[0]), FAKE_TAPE_SLEEPS="1")
+    assert "did not finish" in hanging.stdout + hanging.stderr or "answer" in hanging.stdout + hanging.stderr, hanging
+    eventually(lambda: not running(str(programs / "nvidia-smi.exe")), explain="nvidia-smi goes on")
