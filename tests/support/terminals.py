@@ -15,13 +15,13 @@ needs_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not in
 
 
 class Terminal:
-    def __init__(self, folder, args, width=80, height=24, **env):
+    def __init__(self, folder, args, width=80, height=24, program=WHIRR, **env):
         self.socket = str(folder / "t")
         self.log = folder / "exit"
         wanted = dict({"TERM": "xterm-256color"}, **env)
         command = " ".join(f"{name}='{value}'" for name, value in environment(**wanted).items())
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height),
-                  f"sh -c 'stty -a > {folder}/before; env -i {self.quote(command)} {WHIRR} {args}; echo status $? > {self.log}; "
+                  f"sh -c 'stty -a > {folder}/before; env -i {self.quote(command)} {program} {args}; echo status $? > {self.log}; "
                   f"stty -a > {folder}/after; echo AFTER; exec sleep 600'")
         self.folder = folder
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The screen on a console of Windows: keys by their codes, sequences of vt_terminal.c. Its logic is plain C, and tested with a
- * console that a test plays.
+ * The screen on a console of Windows: keys by their codes, sequences of vt_terminal.c or, where they mean nothing, cells in 16
+ * colors. Its logic is plain C, and tested with a console that a test plays.
  */
 #include "tui/terminal/screen.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/os/console.h"
 #include "base/os/windows/screen.h"
 #include "tui/terminal/paint.h"
+#include "tui/theme.h"
 #include "tui/top.h"
 
 enum {
@@ -38,6 +40,8 @@ enum {
 
 static volatile sig_atomic_t is_open, ending;
 static bool color, pasting;
+static enum console_kind kind;
+static const struct theme *theme;   /* of cells */
 static int last_width, last_height; /* a window may change without an event: its buffer then stays as large as it was */
 static unsigned high;               /* the first half of a character that takes two units */
 static struct paint paint;
@@ -68,6 +72,7 @@ void screen_stop(void)
 
 void screen_theme(const char *name)
 {
+    theme = theme_find(name);
     paint_theme(&paint, name, color);
     screen_redraw();
 }
@@ -78,12 +83,13 @@ int screen_load(struct error *err)
     return 0;
 }
 
-int screen_open(bool utf8, bool wants_color, bool direct, const char *theme, bool mouse)
+int screen_open(bool utf8, bool wants_color, bool direct, const char *theme_name, bool mouse)
 {
     (void)direct; /* it has all colors */
     int rc = console_begin(mouse, RESTORE);
     if (rc < 0)
         return rc;
+    kind = (enum console_kind)rc;
     is_open = 1;
     ending = 0;
     signal(SIGINT, on_end); /* of a window that is closed, and of other programs: Ctrl+C itself is a key */
@@ -91,8 +97,9 @@ int screen_open(bool utf8, bool wants_color, bool direct, const char *theme, boo
     color = wants_color;
     paint.utf8 = utf8;
     paint.line_feeds = false;
-    screen_theme(theme);
-    console_write(TAKE_SCREEN, sizeof TAKE_SCREEN - 1);
+    screen_theme(theme_name);
+    if (kind == CONSOLE_SEQUENCES)
+        console_write(TAKE_SCREEN, sizeof TAKE_SCREEN - 1);
     return 0;
 }
 
@@ -136,15 +143,42 @@ void screen_redraw(void)
     paint_forget(&paint);
 }
 
+static struct console_cell console_cell_of(const struct cell *from)
+{
+    enum { BRIGHT = 8, WHITE = 15 };
+    int basic = color ? theme->color[from->tint < TINT_COUNT ? from->tint : 0].basic : -1;
+    if (from->flags & CELL_BOLD || (!color && (from->tint == TINT_BAD || from->tint == TINT_WARN)))
+        basic = basic < 0 ? WHITE : basic | BRIGHT;
+    unsigned glyph = paint.utf8 || from->glyph < 0x80 ? from->glyph : '?';
+    return (struct console_cell){
+        .glyph = from->flags & CELL_TAIL ? 0 : glyph, .color = basic, .reverse = from->flags & CELL_REVERSE};
+}
+
+/* The console itself knows what has changed. */
+static void show_cells(const struct canvas *c)
+{
+    size_t count = (size_t)c->width * (size_t)c->height;
+    struct console_cell *cells = calloc(count, sizeof *cells);
+    if (!cells)
+        return;
+    for (size_t i = 0; i < count; i++)
+        cells[i] = console_cell_of(&c->cells[i]);
+    console_show(cells, c->width, c->height);
+    free(cells);
+}
+
 void screen_show(const struct canvas *c)
 {
-    if (!paint_frame(&paint, c, put_all))
+    if (kind == CONSOLE_CELLS)
+        show_cells(c);
+    else if (!paint_frame(&paint, c, put_all))
         screen_redraw(); /* the next one is tried whole */
 }
 
 void screen_copy(const char *text)
 {
-    paint_copy(text, put_all);
+    if (kind == CONSOLE_SEQUENCES)
+        paint_copy(text, put_all);
 }
 
 /* ---- input ---- */
@@ -189,12 +223,12 @@ static struct screen_event mouse_event(const struct console_event *e)
     static bool held;
     bool was = held;
     held = e->pressed;
-    enum screen_event_kind kind = e->wheel > 0             ? SCREEN_WHEEL_UP
+    enum screen_event_kind what = e->wheel > 0             ? SCREEN_WHEEL_UP
                                   : e->wheel < 0           ? SCREEN_WHEEL_DOWN
                                   : e->pressed && e->moved ? SCREEN_DRAG
                                   : e->pressed && !was     ? SCREEN_CLICK
                                                            : SCREEN_KEY;
-    return (struct screen_event){kind, 0, e->x, e->y};
+    return (struct screen_event){what, 0, e->x, e->y};
 }
 
 struct screen_event screen_next(void)

@@ -19,11 +19,22 @@ struct console_event {
     int x, y;            /* in the window */
 };
 
-/* 0, or -ENOTTY: input and output are no console that takes sequences. Whatever ends the program, console_end() is done. */
+/* A place of a console that takes no sequences. */
+struct console_cell {
+    unsigned glyph; /* 0: the right half of the one before, which is wide */
+    int color;      /* 0 to 15, as terminals count them; -1: the console's own */
+    bool reverse;
+};
+
+enum console_kind { CONSOLE_SEQUENCES, CONSOLE_CELLS /* before Windows 10, the "legacy console", Wine */ };
+
+/* A console_kind, or -ENOTTY: input and output are no console. Whatever ends the program, console_end() is done. */
 int console_begin(bool mouse, const char *restore);
 /* Writes `restore`, and sets all as it was. */
 void console_end(void);
 void console_write(const char *text, size_t len);
+/* All of the window, on a console of cells. */
+void console_show(const struct console_cell *cells, int width, int height);
 /* Until there is input, or one of these sockets (-1: none) is readable. false: the console has gone. */
 bool console_wait(const int *sockets, size_t count, int timeout_ms);
 /* The next one that is there; never waits. */

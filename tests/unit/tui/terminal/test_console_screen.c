@@ -20,13 +20,15 @@ static size_t first, count;
 static struct buf written = {.max = TEXT_MAX};
 static const char *at_end;
 static bool refuses;
+static enum console_kind kind;
+static struct console_cell shown[WIDTH * HEIGHT];
 static int columns = 80, rows = 24;
 
 int console_begin(bool mouse, const char *restore)
 {
     (void)mouse;
     at_end = restore;
-    return refuses ? -ENOTTY : 0;
+    return refuses ? -ENOTTY : (int)kind;
 }
 
 void console_end(void)
@@ -37,6 +39,12 @@ void console_end(void)
 void console_write(const char *text, size_t len)
 {
     buf_str(&written, (struct str){text, len});
+}
+
+void console_show(const struct console_cell *cells, int width, int height)
+{
+    assert_true(width == WIDTH && height == HEIGHT);
+    memcpy(shown, cells, sizeof shown);
 }
 
 bool console_size(int *ret_columns, int *ret_rows)
@@ -119,6 +127,38 @@ static void test_only_what_changed_is_written(void **state)
     screen_show(&c);
     assert_non_null(strstr(take_written(), "\033[2J72 °C"));
     screen_close();
+    canvas_done(&c);
+}
+
+static void test_a_console_without_sequences_gets_cells(void **state)
+{
+    (void)state;
+    struct canvas c = {.utf8 = true};
+    assert_int_equal(canvas_resize(&c, WIDTH, HEIGHT), 0);
+    kind = CONSOLE_CELLS;
+    take_written();
+    open_screen();
+    canvas_text(&c, 0, 0, WIDTH, TINT_PLAIN, "71 °日");
+    canvas_text(&c, 4, 2, WIDTH, TINT_BAD, "▲");
+    canvas_flag(&c, 0, 0, 1, CELL_REVERSE);
+    canvas_flag(&c, 1, 0, 1, CELL_BOLD);
+    screen_show(&c);
+    static const unsigned glyphs[] = {'7', '1', ' ', 0xb0, 0x65e5, 0, ' '};
+    for (size_t i = 0; i < ARRAY_LEN(glyphs); i++)
+        assert_int_equal(shown[i].glyph, glyphs[i]);
+    assert_true(shown[0].reverse && !shown[1].reverse && shown[0].color == -1 && shown[1].color == 15);
+    const struct console_cell *sign = &shown[2 * WIDTH + 4];
+    assert_true(sign->glyph == 0x25b2 && sign->color == 1);
+    screen_copy("text"); /* there is no way into its clipboard */
+    assert_string_equal(take_written(), "");
+    screen_close();
+    take_written();
+    assert_int_equal(screen_open(false, false, false, "default", true), 0);
+    screen_show(&c);
+    assert_true(shown[3].glyph == '?' && shown[5].glyph == 0 && sign->color == 15 && shown[0].color == -1);
+    screen_close();
+    take_written();
+    kind = CONSOLE_SEQUENCES;
     canvas_done(&c);
 }
 
@@ -236,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_it_takes_the_other_screen_and_gives_it_back),
         TEST(test_only_what_changed_is_written),
+        TEST(test_a_console_without_sequences_gets_cells),
         TEST(test_keys_have_their_meaning),
         TEST(test_ctrl_c_ends_it),
         TEST(test_what_is_pasted_is_no_command),
