@@ -15,7 +15,18 @@ static int call_openat(int dir, const char *path, int flags)
     return openat(dir, path, flags);
 }
 
-const struct file_calls file_calls_system = {.openat = call_openat, .read = read, .pread = pread, .write = write};
+/* Of other types on some systems. */
+static ssize_t call_read(int fd, void *to, size_t size)
+{
+    return read(fd, to, size);
+}
+
+static ssize_t call_write(int fd, const void *from, size_t size)
+{
+    return write(fd, from, size);
+}
+
+const struct file_calls file_calls_system = {.openat = call_openat, .read = call_read, .pread = pread, .write = call_write};
 static const struct file_calls *calls = &file_calls_system;
 
 void file_calls_replace(const struct file_calls *with)

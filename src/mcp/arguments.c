@@ -57,7 +57,7 @@ const char *mcp_argument(const json_t *arguments, const char *name, char text[32
 {
     const json_t *value = json_object_get(arguments, name);
     if (json_is_integer(value)) {
-        snprintf(text, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        snprintf(text, 32, "%lld", (long long)json_integer_value(value));
         return text;
     }
     return json_is_string(value) ? json_string_value(value) : NULL;

@@ -135,7 +135,7 @@ void mcp_line_of_history(struct buf *out, const json_t *row)
     json_t *value;
     const json_t *gpu = json_object_get(row, "gpu_index");
     if (json_is_integer(gpu))
-        buf_printf(out, "GPU %" JSON_INTEGER_FORMAT, json_integer_value(gpu));
+        buf_printf(out, "GPU %lld", (long long)json_integer_value(gpu));
     else
         buf_text(out, "host");
     json_object_foreach(json_object_get(row, "metrics"), key, value)

@@ -106,7 +106,7 @@ static void add_cell(struct buf *out, const json_t *value)
     if (json_is_string(value))
         buf_csv(out, str_from(json_string_value(value)), false);
     else if (json_is_integer(value))
-        buf_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        buf_printf(out, "%lld", (long long)json_integer_value(value));
     else if (json_is_real(value))
         buf_printf(out, "%.5g", json_real_value(value));
     else if (json_is_boolean(value))

@@ -11,6 +11,7 @@ import threading
 import pytest
 import shapes
 from conftest import PATIENCE, WHIRR, environment, eventually, throughout
+from isolation import ON_WINDOWS, STOP, linux_only
 
 
 # ---- logs ----
@@ -61,7 +62,7 @@ def test_a_lost_gpu_is_told_and_its_return(start):
 
 # ---- stop and reload ----
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGTERM, marks=linux_only("Ctrl+C is its only signal")), signal.SIGINT])
 def test_clean_stop(start, how):
     d = start()
     connections = [socket.create_connection(("127.0.0.1", d.port)) for _ in range(50)]
@@ -74,6 +75,7 @@ def test_clean_stop(start, how):
         s.close()
 
 
+@linux_only("it has no guard")
 def test_a_driver_that_hangs_does_not_delay_the_stop(nvml, tmp_path):
     """Long before the source is given up; a keeper of the guard waits for the same driver."""
     config = tmp_path / "whirr.toml"
@@ -84,6 +86,7 @@ def test_a_driver_that_hangs_does_not_delay_the_stop(nvml, tmp_path):
     assert d.lines[-1].endswith("stopped")
 
 
+@linux_only("it has no guard")
 def test_a_guard_that_goes_by_simulated_gpus_says_so(start, tmp_path):
     config = tmp_path / "whirr.toml"
     config.write_text('[guard.worker.model]\nmatch = { name = "no-such-worker" }\nmethods = ["signal"]\n')
@@ -92,6 +95,7 @@ def test_a_guard_that_goes_by_simulated_gpus_says_so(start, tmp_path):
     assert json.loads(d.whirr("guard", "status", "--json").stdout)["workers"][0]["simulated"] is True
 
 
+@linux_only("what names its place is gone with a daemon")
 def test_a_socket_left_behind_by_a_crash_is_replaced(start):
     d = start()
     d.process.kill()
@@ -99,23 +103,20 @@ def test_a_socket_left_behind_by_a_crash_is_replaced(start):
     assert os.path.exists(d.sock)
     again = subprocess.Popen([WHIRR, "serve", "--listen", "127.0.0.1:0", "--source", "sim", "--store", "none"], env=d.env, stderr=subprocess.DEVNULL)
     try:
-        eventually(lambda: d.whirr("status", "--json").returncode == 0 and b"200" in unix_get(d.sock))
+        eventually(lambda: d.whirr("status", "--json").returncode == 0 and owner_gets(d) == 200)
     finally:
-        again.terminate()
+        again.send_signal(STOP)
         assert again.wait(PATIENCE) == 0
 
 
-def unix_get(path):
+def owner_gets(d):
     try:
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(5)
-            s.connect(path)
-            s.sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            return s.recv(4096)
+        return d.ask("GET", "/api/health", unix=True).status
     except OSError:
-        return b""
+        return 0
 
 
+@linux_only("it has no SIGHUP")
 def test_reload(start, tmp_path):
     config = tmp_path / "whirr.toml"
     config.write_text("[sampling]\ninterval_seconds = 60\n")
@@ -166,6 +167,7 @@ def test_require_nvml_refuses_to_run_without(tmp_path):
 
 # ---- systemd ----
 
+@linux_only("it has no systemd")
 def test_systemd_is_told(start, tmp_path):
     path = str(tmp_path / "notify")
     heard = []
@@ -254,10 +256,16 @@ class Impostor:
     """Something at the daemon's socket that answers otherwise."""
 
     def __init__(self, path, answer):
-        self.answer, self.asked = answer, 0
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.bind(path)
-        self.socket.listen()
+        self.answer, self.asked, self.greeting = answer, 0, b""
+        if ON_WINDOWS:  # a port of this host, which its file names, and what it says to who knows the key
+            self.socket = socket.create_server(("127.0.0.1", 0))
+            self.greeting = b"b" * 32 + b"\n"
+            path.with_name(path.name + ".key").write_text("a" * 32)
+            path.write_text(f"{self.socket.getsockname()[1]} {'b' * 32}\n")
+        else:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.bind(str(path))
+            self.socket.listen()
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -269,6 +277,7 @@ class Impostor:
             self.asked += 1
             try:
                 s.recv(4096)
+                s.sendall(self.greeting)
                 if self.answer is None:  # never answers
                     self.kept = s
                     continue
@@ -288,8 +297,9 @@ def http(status, body=b"", more=b""):
 ], ids=["closes", "not HTTP", "older daemon", "newer daemon", "cut", "empty", "huge", "hangs"])
 def test_a_daemon_of_another_kind_does_not_hurt(tmp_path, answer):
     """The command samples by itself, soon."""
-    impostor = Impostor(str(tmp_path / "whirr.sock"), answer)
-    done = subprocess.run([WHIRR, "devices", "--json", "-v"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+    place = tmp_path / "whirr.sock"
+    impostor = Impostor(place, answer)
+    done = subprocess.run([WHIRR, "devices", "--json", "-v"], env=environment(tmp_path, WHIRR_SERVER_SOCKET=str(place)), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and json.loads(done.stdout) == {"devices": [], "count": 0}
     assert "without the daemon" in done.stderr and impostor.asked
     impostor.socket.close()
@@ -316,6 +326,7 @@ def test_a_watching_command_survives_the_end_of_the_daemon(start):
         watching.terminate()
 
 
+@linux_only("each user has a directory for it")
 def test_no_place_for_the_socket_is_said(tmp_path):
     env = environment(tmp_path, XDG_RUNTIME_DIR=None, WHIRR_SERVER_SOCKET="auto", WHIRR_SAMPLING_SOURCES="sim")
     (tmp_path / "system").mkdir(exist_ok=True)

@@ -89,8 +89,7 @@ def test_every_series_names_its_host(start, tmp_path):
     # A series keeps a label of its own: a repeated one would spoil the scrape.
     assert all(line.count('gpu="') == 1 for line in lines) and any('gpu="0"' in line for line in lines)
     config.write_text('[metrics]\nlabels = { host = "" }\n')
-    d.process.send_signal(1)
-    d.wait_log("reloaded")
+    d = start.reload(d)
     assert b"host=" not in d.get("/metrics?max_age_ms=0").body
 
 
@@ -118,8 +117,7 @@ def test_a_cap_on_process_series_is_reported(start, tmp_path):
     assert abs(sum(s.value for s in samples(text, "gpu_process_memory_bytes")) - used) < 1
     assert "pid=" not in text
     config.write_text("[metrics]\npids = true\n")
-    d.process.send_signal(1)
-    d.wait_log("reloaded")
+    d = start.reload(d)
     text = d.get("/metrics?max_age_ms=0").body.decode()
     assert {s.labels["pid"] for s in samples(text, "gpu_processes")} and all(s.value == 1 for s in samples(text, "gpu_processes"))
 

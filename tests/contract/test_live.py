@@ -514,8 +514,8 @@ def test_clients_that_leave_while_they_poll_leave_nothing_behind(start):
                 assert waiting.recv(65536)
             elif how == "twice":
                 with poll(sid) as second:
-                    assert b" 400 " in second.recv(65536)
-                    assert waiting.recv(65536)
+                    answers = [waiting.recv(65536), second.recv(65536)]  # which of them was heard first is the server's choice
+                    assert [b" 400 " in a for a in answers].count(True) == 1 and all(answers), answers
 
     for i in range(600):
         leave(["hangup", "packet", "twice"][i % 3])

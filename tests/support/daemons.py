@@ -6,12 +6,13 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import threading
 import time
 
-from isolation import STOP, WHIRR, environment
+from isolation import ON_WINDOWS, STOP, WHIRR, environment
 from waiting import PATIENCE, eventually
 
 
@@ -175,6 +176,17 @@ class Starter:
         fresh = Daemon(daemon.folder, daemon.args, daemon.given, daemon.through)
         self.running.append(fresh)
         return fresh
+
+    def reload(self, daemon):
+        """The daemon with what its configuration says now: the same one, or where it can't be told another."""
+        if ON_WINDOWS:
+            daemon.stop()
+            fresh = self.again(daemon)
+            fresh.wait_sampled()
+            return fresh
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_log("reloaded")
+        return daemon
 
     def stop(self):
         for daemon in self.running:

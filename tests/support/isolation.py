@@ -7,16 +7,24 @@ import signal
 import subprocess
 import tempfile
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHIRR = os.path.abspath(os.environ.get("WHIRR_BIN", ROOT / "build" / "whirr"))
-BUILD = pathlib.Path(WHIRR).resolve().parent
-ON_WINDOWS = BUILD.name == "windows"  # tests/windows/whirr: whirr.exe under Wine
+ON_WINDOWS = pathlib.Path(WHIRR).resolve() == ROOT / "tests" / "windows" / "whirr"  # whirr.exe under Wine
+BUILD = pathlib.Path(os.environ.get("WHIRR_EXE", ROOT / "build-windows" / "whirr.exe") if ON_WINDOWS else WHIRR).resolve().parent
 STOP = signal.SIGINT if ON_WINDOWS else signal.SIGTERM  # Wine makes it Ctrl+C
 
 # Files that no user may read are closed to root as well, once it gives up the right to override.
 NO_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 # Root, or an ordinary user who is root in a world of its own.
 AS_ROOT = [] if os.geteuid() == 0 else ["unshare", "--map-root-user"]
+
+
+def linux_only(why):
+    """Marks a test of what only Linux has."""
+    return pytest.mark.skipif(ON_WINDOWS, reason=f"not on Windows: {why}")
+
 
 _home = None  # of the test that runs now
 

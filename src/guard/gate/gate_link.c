@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/net.h"
 #include "net/http_message.h"
 
 enum { CLIENTS_MAX = 4096, BUFFERED_MAX = 256 * 1024, RETRY_AFTER_S = 30 };
@@ -102,9 +103,9 @@ static void gate_link_refuse(struct gate_link *l, int status, const char *text)
                     text);
     struct evbuffer *out = bufferevent_get_output(l->client);
     evbuffer_add_printf(out,
-                        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nRetry-After: %d\r\n"
+                        "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %u\r\nRetry-After: %d\r\n"
                         "Connection: close\r\n\r\n",
-                        status, http_status_text(status), body.len, RETRY_AFTER_S);
+                        status, http_status_text(status), (unsigned)body.len, RETRY_AFTER_S);
     evbuffer_add(out, buf_view(&body).at, body.len);
     end_after_writing(l);
 }
@@ -191,8 +192,7 @@ static void on_worker_event(struct bufferevent *b, short what, void *user)
 {
     struct gate_link *l = user;
     if (what & BEV_EVENT_CONNECTED) {
-        int on = 1;
-        setsockopt(bufferevent_getfd(b), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        net_set_option((int)bufferevent_getfd(b), IPPROTO_TCP, TCP_NODELAY, 1);
         if (l->client_done)
             pass_end(l);
         return;
@@ -443,8 +443,7 @@ void link_new(struct gate *g, evutil_socket_t fd, const struct sockaddr *address
         free(l);
         return;
     }
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    net_set_option((int)fd, IPPROTO_TCP, TCP_NODELAY, 1);
     l->gate = g;
     l->from = from;
     l->next = g->links;

@@ -5,6 +5,7 @@
 #include "source/control.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -53,7 +54,7 @@ static bool may_set(const struct nvml *n)
     char text[4096];
     uint64_t mask = 0;
     const char *line = file_read_head(n->env, "/proc/self/status", text, sizeof text) > 0 ? strstr(text, "\nCapEff:") : NULL;
-    return !line || sscanf(line, "\nCapEff: %lx", &mask) != 1 || (mask >> CAP_SYS_ADMIN_BIT & 1);
+    return !line || sscanf(line, "\nCapEff: %" SCNx64, &mask) != 1 || (mask >> CAP_SYS_ADMIN_BIT & 1);
 }
 
 /* Why nothing can be set on it at all. */

@@ -31,8 +31,7 @@ static int put_field(char *to, size_t size, char kind, bool bare, const struct t
     }
 }
 
-/* English whatever the system speaks, and with %e and %-d: in place of the system's. */
-size_t strftime(char *to, size_t size, const char *format, const struct tm *tm)
+size_t posix_strftime(char *to, size_t size, const char *format, const struct tm *tm)
 {
     size_t len = 0;
     for (; *format; format++) {

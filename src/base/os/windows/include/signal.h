@@ -36,6 +36,7 @@ int sigaddset(sigset_t *set, int number);
 int sigdelset(sigset_t *set, int number);
 int sigismember(const sigset_t *set, int number);
 int posix_sigmask(int how, const sigset_t *now, sigset_t *before);
+#undef pthread_sigmask /* which does nothing there */
 #define pthread_sigmask posix_sigmask
 #define sigprocmask posix_sigmask
 /* 0 asks whether it lives; SIGTERM and SIGKILL end it. */

@@ -13,3 +13,6 @@
 #define CLOCK_BOOTTIME CLOCK_MONOTONIC
 
 time_t timegm(struct tm *tm);
+/* English whatever the system speaks, and with %e, %F and %-d. */
+size_t posix_strftime(char *to, size_t size, const char *format, const struct tm *tm) __attribute__((format(gnu_strftime, 3, 0)));
+#define strftime posix_strftime

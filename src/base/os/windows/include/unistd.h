@@ -29,6 +29,8 @@ int link(const char *path, const char *fresh);
 int fsync(int fd);
 int fdatasync(int fd);
 int fchown(int fd, uid_t user, gid_t group);
+/* Does nothing: for code that does not run here. */
+unsigned alarm(unsigned seconds);
 int pipe2(int ends[2], int flags);
 #define gethostname posix_gethostname
 int posix_isatty(int fd); /* NUL is none */
