@@ -55,9 +55,10 @@ static int no_step(const struct method *method, struct method_context *c, struct
     return guard_elsewhere(err);
 }
 
-const struct method_ops method_command = {.evict = no_step, .resume = no_step};
-const struct method_ops method_signal = {.evict = no_step, .resume = no_step};
-const struct method_ops method_process = {.evict = no_step, .resume = no_step};
+#define NOT_HERE "not on this system yet"
+const struct method_ops method_command = {.name = "command", .what = NOT_HERE, .evict = no_step, .resume = no_step};
+const struct method_ops method_signal = {.name = "signal", .what = NOT_HERE, .evict = no_step, .resume = no_step};
+const struct method_ops method_process = {.name = "process", .what = NOT_HERE, .evict = no_step, .resume = no_step};
 
 int child_start(const struct env *env, struct child *child, struct error *err)
 {

@@ -49,63 +49,102 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
 }
 
 /* A minute is watched from the first moment at which the GPU was seen. */
-#define WATCHED_MS(minute) "CASE WHEN g.first_seen_ms / 60000 = " minute " THEN 60000 - g.first_seen_ms %% 60000 ELSE 60000 END"
+#define WATCHED_MS(minute) "CASE WHEN g.first_seen_ms / 60000 = " minute " THEN 60000 - g.first_seen_ms % 60000 ELSE 60000 END"
 
-/* %1: the host, %2: the hour. What a process did is its own share where that is known, else the card's load. A minute in which it
+/* What a process did is its own share where that is known, else the card's load. A minute in which it
  * was there for a part only is named with its samples and those of the card. */
 static const char processes_sql[] =
     "INSERT INTO process_hours (hour, process_id, samples, memory_max_bytes, memory_sum_bytes, memory_count, sm_sum_permille, "
     "sm_count, energy_mj, present_minutes, busy_minutes, held_minutes, byte_minutes, idle_byte_minutes, partial_minutes, limits, "
     "generated_tokens, prompt_tokens) "
-    "SELECT %2$lld, process_id, SUM(samples), MAX(memory_max_bytes), SUM(memory_sum_bytes), SUM(memory_count), "
-    "SUM(sm_sum_permille), SUM(sm_count), SUM(energy_mj), SUM(bit), SUM(CASE WHEN sm >= %3$d THEN bit ELSE 0 END), "
-    "SUM(CASE WHEN sm < %4$d AND memory >= %5$d THEN bit ELSE 0 END), COALESCE(SUM(memory * (samples * ms * 100 / NULLIF(known, "
+    "SELECT {hour}, process_id, SUM(samples), MAX(memory_max_bytes), SUM(memory_sum_bytes), SUM(memory_count), "
+    "SUM(sm_sum_permille), SUM(sm_count), SUM(energy_mj), SUM(bit), SUM(CASE WHEN sm >= {busy} THEN bit ELSE 0 END), "
+    "SUM(CASE WHEN sm < {idle} AND memory >= {held} THEN bit ELSE 0 END), COALESCE(SUM(memory * (samples * ms * 100 / "
+    "NULLIF(known, "
     "0)) / 6000000), 0), "
-    "COALESCE(SUM(CASE WHEN sm < %4$d THEN memory * (samples * ms * 100 / NULLIF(known, 0)) / 6000000 END), 0), "
-    "%7$s(CASE WHEN samples > 0 AND samples < known THEN CAST(minute - %2$lld * 60 AS TEXT) || ':' || CAST(samples AS TEXT) || "
+    "COALESCE(SUM(CASE WHEN sm < {idle} THEN memory * (samples * ms * 100 / NULLIF(known, 0)) / 6000000 END), 0), "
+    "{list}(CASE WHEN samples > 0 AND samples < known THEN CAST(minute - {hour} * 60 AS TEXT) || ':' || CAST(samples AS TEXT) || "
     "'/' || CAST(known AS TEXT) END, ' '), "
-    "(SELECT %7$s(l.limit_code || ':' || CAST(l.bits AS TEXT) || ':' || CAST(l.mj AS TEXT), ' ') FROM (SELECT n.limit_code, "
-    "SUM(CAST(1 AS BIGINT) << CAST(n.minute - %2$lld * 60 AS INTEGER)) AS bits, SUM(n.energy_mj) AS mj FROM process_minutes n "
-    "WHERE n.process_id = t.process_id AND n.minute >= %2$lld * 60 AND n.minute < (%2$lld + 1) * 60 AND n.limit_code IS NOT NULL "
+    "(SELECT {list}(l.limit_code || ':' || CAST(l.bits AS TEXT) || ':' || CAST(l.mj AS TEXT), ' ') FROM (SELECT n.limit_code, "
+    "SUM(CAST(1 AS BIGINT) << CAST(n.minute - {hour} * 60 AS INTEGER)) AS bits, SUM(n.energy_mj) AS mj FROM process_minutes n "
+    "WHERE n.process_id = t.process_id AND n.minute >= {hour} * 60 AND n.minute < ({hour} + 1) * 60 AND n.limit_code IS NOT NULL "
     "GROUP BY n.limit_code) AS l), SUM(generated_tokens), SUM(prompt_tokens) FROM "
-    "(SELECT m.*, CASE WHEN m.samples > 0 THEN CAST(1 AS BIGINT) << CAST(m.minute - %2$lld * 60 AS INTEGER) ELSE 0 END AS bit, "
+    "(SELECT m.*, CASE WHEN m.samples > 0 THEN CAST(1 AS BIGINT) << CAST(m.minute - {hour} * 60 AS INTEGER) ELSE 0 END AS bit, "
     "CASE WHEN c.samples > m.samples THEN c.samples ELSE m.samples END AS known, " WATCHED_MS(
         "m.minute") " AS ms, "
                     "CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes / m.memory_count ELSE 0 END AS memory, "
                     "CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count WHEN c.samples > 0 THEN "
                     "c.util_permille_sum / COALESCE(c.util_permille_count, c.samples) END AS sm "
                     "FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id AND g.host_id = "
-                    "%1$lld "
-                    "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute%6$s "
-                    "WHERE m.minute >= %2$lld * 60 AND m.minute < (%2$lld + 1) * 60) AS t GROUP BY process_id";
+                    "{host} "
+                    "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute{parts} "
+                    "WHERE m.minute >= {hour} * 60 AND m.minute < ({hour} + 1) * 60) AS t GROUP BY process_id";
 
 /* Beside the energy, how long the card was watched, was busy, and idled: an hour may have minutes of which nothing was stored. */
 static const char energy_sql[] =
     "INSERT INTO energy_hours (hour, gpu_id, energy_mj, attributed_mj, counter_mj, watched_ms, busy_ms, idle_ms, idle_mj, "
     "util_sum_permille, util_minutes) "
-    "SELECT %2$lld, t.gpu_id, t.mj, t.attributed, t.counter, w.watched, w.busy, w.idle, w.idle_mj, w.util, w.utils "
+    "SELECT {hour}, t.gpu_id, t.mj, t.attributed, t.counter, w.watched, w.busy, w.idle, w.idle_mj, w.util, w.utils "
     "FROM (SELECT e.gpu_id, SUM(e.energy_mj) AS mj, SUM(e.attributed_mj) AS attributed, "
     "SUM(CASE WHEN e.counted <> 0 THEN e.energy_mj ELSE 0 END) AS counter FROM energy e JOIN gpus g ON g.id = e.gpu_id AND "
-    "g.host_id = %1$lld WHERE e.minute >= %2$lld * 60 AND e.minute < (%2$lld + 1) * 60 GROUP BY e.gpu_id) AS t LEFT JOIN "
-    "(SELECT gpu_id, SUM(ms) AS watched, SUM(CASE WHEN util >= %3$d THEN ms ELSE 0 END) AS busy, "
-    "SUM(CASE WHEN util < %4$d AND power IS NOT NULL THEN ms ELSE 0 END) AS idle, "
-    "SUM(CASE WHEN util < %4$d AND power IS NOT NULL THEN power * ms / 1000 ELSE 0 END) AS idle_mj, "
+    "g.host_id = {host} WHERE e.minute >= {hour} * 60 AND e.minute < ({hour} + 1) * 60 GROUP BY e.gpu_id) AS t LEFT JOIN "
+    "(SELECT gpu_id, SUM(ms) AS watched, SUM(CASE WHEN util >= {busy} THEN ms ELSE 0 END) AS busy, "
+    "SUM(CASE WHEN util < {idle} AND power IS NOT NULL THEN ms ELSE 0 END) AS idle, "
+    "SUM(CASE WHEN util < {idle} AND power IS NOT NULL THEN power * ms / 1000 ELSE 0 END) AS idle_mj, "
     "COALESCE(SUM(util), 0) AS util, COUNT(util) AS utils FROM (SELECT g.id AS gpu_id, " WATCHED_MS(
         "(c.id & 4294967295)") " AS ms, "
                                "c.util_permille_sum / NULLIF(COALESCE(c.util_permille_count, c.samples), 0) AS util, "
                                "c.power_mw_sum / NULLIF(COALESCE(c.power_mw_count, c.samples), 0) AS power FROM gpus g JOIN "
                                "minutes c ON "
-                               "c.id >= g.id * 4294967296 + %2$lld * 60 AND c.id < g.id * 4294967296 + (%2$lld + 1) * 60%5$s WHERE "
-                               "g.host_id = %1$lld) AS m "
+                               "c.id >= g.id * 4294967296 + {hour} * 60 AND c.id < g.id * 4294967296 + ({hour} + 1) * 60{parts} "
+                               "WHERE "
+                               "g.host_id = {host}) AS m "
                                "GROUP BY gpu_id) AS w ON w.gpu_id = t.gpu_id";
+
+/* What {names} in a statement stand for: formats that count their arguments are not known everywhere. */
+struct sql_word {
+    const char *name, *text;
+};
+
+static int exec_filled(struct store *s, const char *sql, const struct sql_word *words, size_t count, struct error *err)
+{
+    AUTO_BUF struct buf text = BUF(SQL_MAX);
+    while (*sql) {
+        size_t plain = strcspn(sql, "{"), len = strcspn(sql + plain, "}");
+        buf_add(&text, sql, plain);
+        for (size_t i = 0; i < count; i++)
+            if (str_is((struct str){sql + plain + 1, len ? len - 1 : 0}, words[i].name))
+                buf_text(&text, words[i].text);
+        sql += plain + len + (sql[plain + len] == '}');
+    }
+    return text.at ? db_exec(s->db, text.at, err) : -ENOMEM;
+}
+
+/* The two statements that sum up an hour. */
+static int exec_hour(struct store *s, int64_t host, int64_t hour, struct error *err)
+{
+    AUTO_BUF struct buf parts = BUF(SQL_MAX);
+    parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", hour * MINUTES_AN_HOUR, (hour + 1) * MINUTES_AN_HOUR, &parts);
+    char numbers[5][24];
+    const long long values[] = {host, hour, PROCESS_BUSY_LEAST, PROCESS_IDLE_MAX, PROCESS_HELD_LEAST_BYTES};
+    for (size_t i = 0; i < ARRAY_LEN(values); i++)
+        snprintf(numbers[i], sizeof numbers[i], "%lld", values[i]);
+    const struct sql_word words[] = {{"host", numbers[0]},
+                                     {"hour", numbers[1]},
+                                     {"busy", numbers[2]},
+                                     {"idle", numbers[3]},
+                                     {"held", numbers[4]},
+                                     {"parts", parts.at ? parts.at : ""},
+                                     {"list", s->db->ops->kind == DB_SQLITE ? "GROUP_CONCAT" : "STRING_AGG"}};
+    int rc = exec_filled(s, processes_sql, words, ARRAY_LEN(words), err);
+    return rc < 0 ? rc : exec_filled(s, energy_sql, words, ARRAY_LEN(words), err);
+}
 
 static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err)
 {
     long long h = hour, of = host;
     if (hour == s->marked_hour)
         s->marked_hour = 0; /* what comes into it from now on marks it again */
-    AUTO_BUF struct buf parts = BUF(SQL_MAX);
-    parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", hour * MINUTES_AN_HOUR, (hour + 1) * MINUTES_AN_HOUR, &parts);
     int rc = partition_ready(s, PARTED_PROCESS_HOURS, hour * HOUR_MS, err);
     if (rc == 0)
         rc = partition_ready(s, PARTED_ENERGY_HOURS, hour * HOUR_MS, err);
@@ -120,10 +159,7 @@ static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err
         rc = db_execf(s->db, err,
                       "DELETE FROM energy_hours WHERE hour = %lld AND gpu_id IN (SELECT id FROM gpus WHERE host_id = %lld)", h, of);
     if (rc == 0)
-        rc = db_execf(s->db, err, processes_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MAX, PROCESS_HELD_LEAST_BYTES,
-                      parts.at ? parts.at : "", s->db->ops->kind == DB_SQLITE ? "GROUP_CONCAT" : "STRING_AGG");
-    if (rc == 0)
-        rc = db_execf(s->db, err, energy_sql, of, h, PROCESS_BUSY_LEAST, PROCESS_IDLE_MAX, parts.at ? parts.at : "");
+        rc = exec_hour(s, host, hour, err);
     if (rc == 0)
         rc = days_add_hour(s, host, hour, false, err);
     if (rc == 0)

@@ -162,11 +162,10 @@ static void draw_workers(struct sheet *s)
         draw_tabs_put(s, 1, TINT_PLAIN, w->reason);
     if (w->problem[0])
         draw_tabs_put(s, 1, TINT_BAD, w->problem);
-    snprintf(text, sizeof text,
-             w->evictions == 1 ? "Evicted once.%s%s"
-             : w->evictions    ? "Evicted %3$lld times.%1$s%2$s"
-                               : "Not evicted yet.%s%s",
-             w->method[0] ? " Off the GPU through " : "", w->method, (long long)w->evictions);
+    char often[48] = "Not evicted yet.";
+    if (w->evictions > 0)
+        snprintf(often, sizeof often, w->evictions == 1 ? "Evicted once." : "Evicted %lld times.", (long long)w->evictions);
+    snprintf(text, sizeof text, "%s%s%s", often, w->method[0] ? " Off the GPU through " : "", w->method);
     draw_tabs_put(s, 1, TINT_DIM, text);
     draw_tabs_put(s, 1, TINT_PLAIN, "");
 }

@@ -9,6 +9,7 @@
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 
 const char *skip_reason = "no reason given";
 
@@ -26,6 +27,17 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 void remove_all(const char *path)
 {
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void use_zone(const char *name, int minutes)
+{
+    time_t winter = 1767225600;
+    struct tm local;
+    setenv("TZ", name, 1);
+    tzset();
+    localtime_r(&winter, &local);
+    if (timegm(&local) - winter != (time_t)minutes * 60)
+        SKIP("the zone of this system is another one");
 }
 
 void make_folder_here(char ret_path[64])

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,6 +33,22 @@ static inline const char *fixtures_dir(void)
             usleep(5000);                             \
         eventually_left >= 0;                         \
     })
+
+/* The zone of local times, which is so many minutes east of UTC in winter. Windows has one zone for all. */
+void use_zone(const char *name, int minutes);
+
+/* The next number of a sequence that is the same in every run. */
+static inline uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+/* What is about files and programs of Linux is left out elsewhere. */
+static inline bool on_linux(void)
+{
+    return access("/proc/self", F_OK) == 0;
+}
 
 /* A new folder of its own in the home of this program; nothing of it is left at the end. */
 void make_folder_here(char ret_path[64]);

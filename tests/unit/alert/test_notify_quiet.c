@@ -8,12 +8,6 @@
 #include "base/cleanup.h"
 #include "test.h"
 
-static void zone(const char *name)
-{
-    setenv("TZ", name, 1);
-    tzset();
-}
-
 /* Local time. 2026-11-16 is a Monday. */
 static struct wall at(int year, int month, int day, int hour, int minute)
 {
@@ -33,7 +27,7 @@ static struct quiet parse(bool digest, const char *text)
 static void nights_hold_what_is_not_critical(void **state)
 {
     (void)state;
-    zone("UTC");
+    use_zone("UTC", 0);
     struct quiet q = parse(false, "22:00-07:00");
     assert_int_equal(quiet_until(&q, SEVERITY_WARNING, at(2026, 11, 16, 21, 59)).ms, 0);
     assert_int_equal(quiet_until(&q, SEVERITY_WARNING, at(2026, 11, 16, 22, 0)).ms, at(2026, 11, 17, 7, 0).ms);
@@ -50,7 +44,7 @@ static void nights_hold_what_is_not_critical(void **state)
 static void days_begin_a_night_and_hours_that_touch_are_one(void **state)
 {
     (void)state;
-    zone("Europe/Berlin");
+    use_zone("Europe/Berlin", 60);
     struct quiet q = parse(false, "fri,sat 23:00-10:00 info");
     assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 22, 9, 0)).ms, at(2026, 11, 22, 10, 0).ms); /* of Saturday */
     assert_int_equal(quiet_until(&q, SEVERITY_INFO, at(2026, 11, 20, 9, 0)).ms, 0);                          /* of Thursday */
@@ -64,7 +58,7 @@ static void days_begin_a_night_and_hours_that_touch_are_one(void **state)
 static void a_night_in_which_clocks_change_ends_at_its_hour(void **state)
 {
     (void)state;
-    zone("Europe/Berlin");
+    use_zone("Europe/Berlin", 60);
     struct quiet q = parse(false, "22:00-07:00");
     struct wall from = at(2026, 10, 24, 22, 0), until = quiet_until(&q, SEVERITY_INFO, from);
     assert_int_equal(until.ms, at(2026, 10, 25, 7, 0).ms);
@@ -74,7 +68,7 @@ static void a_night_in_which_clocks_change_ends_at_its_hour(void **state)
 static void digests_come_at_their_times(void **state)
 {
     (void)state;
-    zone("America/New_York");
+    use_zone("America/New_York", -300);
     struct quiet d = parse(true, "08:00");
     assert_int_equal(digest_after(&d, SEVERITY_INFO, at(2026, 11, 16, 7, 59)).ms, at(2026, 11, 16, 8, 0).ms);
     assert_int_equal(digest_after(&d, SEVERITY_INFO, at(2026, 11, 16, 8, 0)).ms, at(2026, 11, 17, 8, 0).ms);

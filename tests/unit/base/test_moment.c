@@ -13,12 +13,6 @@ static struct wall utc(const char *text)
     return at;
 }
 
-static void use_zone(const char *name)
-{
-    setenv("TZ", name, 1);
-    tzset();
-}
-
 static void expect(const char *text, const char *now, enum moment_zone zone, const char *wanted)
 {
     struct wall at = {-1};
@@ -44,7 +38,7 @@ static void how_long_ago_is_counted_back_from_now(void **state)
 static void a_time_of_day_is_the_last_one(void **state)
 {
     (void)state;
-    use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+    use_zone("CET-1CEST,M3.5.0,M10.5.0/3", 60);
     expect("03:10", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-15T02:10:00Z");
     expect("3:10", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-15T02:10:00Z");
     expect("06:00:01", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-14T05:00:01Z");
@@ -55,13 +49,13 @@ static void a_time_of_day_is_the_last_one(void **state)
     expect("20:00", "2026-10-25T12:00:00Z", MOMENT_LOCAL, "2026-10-24T18:00:00Z");
     expect("today", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-14T23:00:00Z");
     expect("yesterday", "2026-11-15T05:00:00Z", MOMENT_LOCAL, "2026-11-13T23:00:00Z");
-    use_zone("UTC");
+    use_zone("UTC", 0);
 }
 
 static void a_date_without_a_zone_is_in_the_zone_of_who_asks(void **state)
 {
     (void)state;
-    use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+    use_zone("CET-1CEST,M3.5.0,M10.5.0/3", 60);
     const char *now = "2026-11-15T05:00:00Z";
     expect("2026-11-14T03:10", now, MOMENT_LOCAL, "2026-11-14T02:10:00Z");
     expect("2026-11-14T03:10", now, MOMENT_UTC, "2026-11-14T03:10:00Z");
@@ -69,7 +63,7 @@ static void a_date_without_a_zone_is_in_the_zone_of_who_asks(void **state)
     expect("2026-07-14", now, MOMENT_LOCAL, "2026-07-13T22:00:00Z");
     expect("2026-11-14T03:10Z", now, MOMENT_LOCAL, "2026-11-14T03:10:00Z");
     expect("2026-11-14T03:10-05:00", now, MOMENT_LOCAL, "2026-11-14T08:10:00Z");
-    use_zone("UTC");
+    use_zone("UTC", 0);
 }
 
 static void what_is_no_moment_is_refused(void **state)
@@ -100,7 +94,7 @@ static void moments_are_shown_as_short_as_they_are_clear(void **state)
 
 int main(void)
 {
-    use_zone("UTC");
+    use_zone("UTC", 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(how_long_ago_is_counted_back_from_now),
         cmocka_unit_test(a_time_of_day_is_the_last_one),

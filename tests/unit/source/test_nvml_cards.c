@@ -56,7 +56,7 @@ static void a_missing_or_foreign_library_is_told(void **state)
     m.env.nvml_library = "libnvidia-ml-that-is-not-there.so.1";
     assert_int_equal(fake_machine_open(&m), -ENODEV);
     assert_non_null(strstr(m.err.text, "libnvidia-ml-that-is-not-there.so.1"));
-    m.env.nvml_library = "libm.so.6";
+    m.env.nvml_library = on_linux() ? "libm.so.6" : "kernel32.dll"; /* a library of the system */
     assert_int_equal(fake_machine_open(&m), -ENODEV);
     assert_non_null(strstr(m.err.text, "not NVIDIA's"));
     fake_machine_done(&m);

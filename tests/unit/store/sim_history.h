@@ -127,7 +127,8 @@ static inline void write_samples(struct store *s, struct sim_history *h, int cou
         for (int i = 0; i < n; i++)
             batch[i] = sim_history_next(h);
         struct error err = {0};
-        assert_int_equal(store_write(s, (const struct snapshot *const *)batch, (size_t)n, NULL, 0, &err), 0);
+        if (store_write(s, (const struct snapshot *const *)batch, (size_t)n, NULL, 0, &err) < 0)
+            fail_msg("%s", err.text);
         for (int i = 0; i < n; i++)
             snapshot_unref(batch[i]);
         count -= n;

@@ -216,12 +216,6 @@ static void one_host_is_asked_about_without_the_others(void **state)
     pair_close(&p);
 }
 
-static uint32_t next_random(uint32_t *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
 static void assert_exact(void)
 {
     char query[3072];

@@ -6,13 +6,6 @@
 
 #include <sys/stat.h>
 
-/* The next number of a sequence that is the same in every run. */
-static uint32_t next_random(uint32_t *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
 /* Every minute and hour row of two columns against the samples; the current ones may be pending instead. */
 static void assert_exact(const char *name)
 {

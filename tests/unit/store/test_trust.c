@@ -135,12 +135,6 @@ static void a_clock_that_stays_wrong_is_believed_after_a_day_and_forgotten_again
     assert_int_equal(h.trust.believed_ms, h.true_ms);
 }
 
-static uint32_t next_random(uint32_t *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return *seed >> 8;
-}
-
 /* Errors of all sizes, each shorter than the hours it would take to be believed; restarts and times off in between. */
 static void over_any_history_of_short_errors_nothing_is_judged_too_old(void **state)
 {

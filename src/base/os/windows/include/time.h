@@ -13,6 +13,12 @@
 #define CLOCK_BOOTTIME CLOCK_MONOTONIC
 
 time_t timegm(struct tm *tm);
+time_t posix_mktime(struct tm *tm);
+struct tm *posix_gmtime_r(const time_t *at, struct tm *ret);
+struct tm *posix_localtime_r(const time_t *at, struct tm *ret);
+#define mktime posix_mktime
+#define gmtime_r posix_gmtime_r
+#define localtime_r posix_localtime_r
 /* English whatever the system speaks, and with %e, %F and %-d. */
 size_t posix_strftime(char *to, size_t size, const char *format, const struct tm *tm) __attribute__((format(gnu_strftime, 3, 0)));
 #define strftime posix_strftime
