@@ -171,7 +171,7 @@ int options_parse(struct options *o, const struct option_table *tables, size_t t
         }
         const char *word = argv[optind - 1];
         const struct option_spec *asked = found(&known, optopt);
-        if (value == ':' && asked)
+        if (value == ':' && asked && asked->argument) /* some also say so of a value that is too many */
             return error_set(err, -EINVAL, "option '--%s' needs a value: %s", asked->name, asked->argument);
         if (optopt && optopt < FIRST_VALUE) {
             char letter[3] = {'-', (char)optopt, '\0'};

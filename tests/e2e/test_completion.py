@@ -6,7 +6,10 @@ import subprocess
 
 import pytest
 from conftest import BUILD, environment
+from isolation import linux_only
 from .test_usage import COMMANDS
+
+pytestmark = linux_only("its shells are others")
 
 LINES = [
     ("whirr st", {"status"}),

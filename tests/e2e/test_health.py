@@ -8,6 +8,7 @@ import time
 import pytest
 import recorded
 from conftest import NO_OVERRIDE
+from isolation import linux_only
 
 CARDS = """
 gpu NVIDIA GeForce RTX 4090
@@ -49,6 +50,7 @@ def states(body):
     return [g["state"] for g in body["gpus"]]
 
 
+@linux_only("it has no kernel log to read")
 def test_a_healthy_machine_says_so_and_what_it_cannot_know(nvml, machine):
     (machine / "dev/kmsg").write_text(record(1, "Linux version 6.1"))
     done = nvml(CARDS, "--sysroot", str(machine), "health")
@@ -59,6 +61,7 @@ def test_a_healthy_machine_says_so_and_what_it_cannot_know(nvml, machine):
     assert body["kernel_log"] == {"state": "read", "message": None}
 
 
+@linux_only("it has no kernel log to read")
 def test_an_xid_from_before_the_start_is_found_in_the_kernel_log(nvml, machine):
     (machine / "dev/kmsg").write_text(record(1, "Linux version 6.1") + record(3000, XID.format(code=95), 2))
     body = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))
@@ -77,6 +80,7 @@ def test_an_xid_from_before_the_start_is_found_in_the_kernel_log(nvml, machine):
     ("var/log/kern.log", "Nov 15 05:10:16 box kernel: [ 3000.123456] " + XID),
     ("var/log/messages", "Nov 15 05:10:16 box kernel: " + XID),
 ])
+@linux_only("it has no kernel log to read")
 def test_the_kernel_log_is_read_in_the_forms_it_is_kept_in(nvml, machine, place, line):
     (machine / place).write_text(line.format(code=46) + "\n")
     body = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))
@@ -90,18 +94,21 @@ def test_what_happened_before_the_last_boot_is_over(nvml, machine):
     assert states(answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))) == ["healthy", "healthy"]
 
 
+@linux_only("it has no kernel log to read")
 def test_a_log_full_of_nonsense_harms_nothing(nvml, machine):
     noise = os.urandom(200000) + b"\n" + b"x" * 300000 + b"\nNVRM: Xid (PCI:\nNVRM: Xid ():, \n[999999999999999999999.9] y\n;;;\n"
     (machine / "dev/kmsg").write_bytes(noise + record(5, XID.format(code=74)).encode())
     assert answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]["findings"][0]["xid"] == 74
 
 
+@linux_only("it has no kernel log to read")
 def test_a_kernel_log_that_is_not_there_is_said(nvml, machine):
     done = nvml(CARDS, "--sysroot", str(machine), "health")
     assert done.code == 0 and "kernel log" in done.out
     assert answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["kernel_log"]["state"] == "absent"
 
 
+@linux_only("it has no kernel log to read")
 def test_what_was_not_looked_at_is_said(nvml, machine):
     unread = answer(nvml(CARDS, "--sysroot", str(machine), "health", "--json"))["gpus"][1]
     assert "errors" in unread["looked"] and unread["not_looked"] == "kernel log"
@@ -114,6 +121,7 @@ def test_what_was_not_looked_at_is_said(nvml, machine):
     assert "looked at" not in nvml(CARDS, "--sysroot", str(machine), "health").out
 
 
+@linux_only("it has no kernel log to read")
 def test_a_kernel_log_that_may_not_be_read_says_what_to_do(nvml, machine):
     (machine / "dev/kmsg").write_text("")
     (machine / "dev/kmsg").chmod(0)
@@ -121,6 +129,7 @@ def test_a_kernel_log_that_may_not_be_read_says_what_to_do(nvml, machine):
     assert body["kernel_log"]["state"] == "denied" and "CAP_SYSLOG" in body["kernel_log"]["message"]
 
 
+@linux_only("it has no kernel log to read")
 def test_a_kernel_log_that_the_service_manager_opened_is_read(nvml, tmp_path):
     """OpenFile= of the unit: a descriptor with a name, for the process of that number."""
     log = tmp_path / "log"
@@ -165,6 +174,7 @@ def test_nagios_is_one_line_with_performance_data_and_its_exit_codes(sim, scenar
     assert set(values) == {"healthy", "degraded", "failing", "lost", "asleep", "unknown"} and sum(map(int, values.values())) == 2
 
 
+@linux_only("it has no kernel log to read")
 def test_nagios_warns_of_a_degraded_card(nvml, machine):
     (machine / "dev/kmsg").write_text(record(3000, XID.format(code=74)))
     done = nvml(CARDS, "--sysroot", str(machine), "health", "--nagios")
@@ -204,6 +214,7 @@ def test_one_gpu_alone(sim):
     assert [g["gpu_index"] for g in body["gpus"]] == [1] and body["state"] == "healthy"
 
 
+@linux_only("it has no kernel log to read")
 def test_a_hang_that_another_vendors_driver_tells_of(nvml, machine):
     lines = [record(3000 + 60 * i, "somedriver 0000:41:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in python3 [4242]", i) for i in range(3)]
     (machine / "dev/kmsg").write_text("".join(lines))
@@ -230,6 +241,7 @@ def test_the_exit_status_is_the_verdict(sim, scenario, code):
     assert sim(scenario, "health", "--json", gpus=2).code == code
 
 
+@linux_only("it has no kernel log to read")
 def test_a_degraded_gpu_is_told_by_status_1(nvml, machine):
     (machine / "dev/kmsg").write_text(record(3000, XID.format(code=74)))
     assert nvml(CARDS, "--sysroot", str(machine), "health").code == 1

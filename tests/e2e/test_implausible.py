@@ -6,7 +6,7 @@ import re
 
 import pytest
 import recorded
-from isolation import ROOT, run_whirr
+from isolation import ROOT, linux_only, run_whirr
 
 GARBAGE = [4294967295, -2147483648, 2147483647, 9223372036854775807]  # NVML counts in 32 bits and in 64
 KEYS = re.findall(r"KEY\((\w+),", (ROOT / "tests/fakes/nvml/fake.h").read_text().split("/* clang-format on */")[0])
@@ -38,6 +38,7 @@ def all_ones(text):
     return [line for line in text.splitlines() if re.search(r"(?<![\w.:-])-1 ?°C|4294967|2147483|922337203|1844674407", line) and "_bytes" not in line and "_joules" not in line][:5]
 
 
+@linux_only("the driver of 80 GPUs looks at its script with each call, which takes seconds there")
 @pytest.mark.parametrize("garbage", GARBAGE)
 def test_nvml_with_garbage_in_each_answer(nvml, garbage):
     keys = [key for key in KEYS if key not in NO_READING]
@@ -84,6 +85,7 @@ FILES = re.compile(r"(temp\d+_\w+|in\d_input|fan\d_\w+|power\d_\w+|freq\d_input|
                    r"|act_freq|cur_freq|rp0_freq|gt_\w+_mhz|meminfo|loadavg)$")
 
 
+@linux_only("it has no such files")
 @pytest.mark.parametrize("name", ["rx6900xt-rdna2", "rx7900xtx-rdna3", "arc-a380-i915", "arc-a380-xe", "steamdeck-vangogh", "vega56-gfx9"])
 def test_kernel_files_with_garbage(name, tmp_path):
     root = pathlib.Path(recorded.expand(name, tmp_path / "machine"))

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import shapes
+from isolation import STOP
 
 SCENARIOS = ["idle", "training", "game-start", "vram-leak", "overheat", "gpu-lost", "mixed", "mig", "asleep"]
 
@@ -64,7 +65,7 @@ def test_watch_prints_one_line_of_json_a_sample(whirr, tmp_path):
     with subprocess.Popen([WHIRR, "--source", "sim", "--json", "--watch=0.05"], env=environment(), text=True,
                           stdout=subprocess.PIPE) as process:
         lines = [json.loads(process.stdout.readline()) for _ in range(3)]
-        process.terminate()
+        process.send_signal(STOP)
         assert process.wait(PATIENCE) == 0
     times = [line["timestamp"] for line in lines]
     assert times == sorted(times) and len(set(times)) == 3

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from isolation import linux_only
 from waiting import eventually
 
 # A process that is called so computes: the name is what the kernel lists.
@@ -34,6 +35,7 @@ def on_gpu(code):
             process.kill()
 
 
+@linux_only("what a process waits for is not known")
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_process_is_limited_by_what_it_does(nvml, case):

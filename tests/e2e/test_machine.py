@@ -2,6 +2,8 @@
 """The machine around the GPUs, from the files of a recorded one."""
 import json
 
+from isolation import linux_only
+
 FILES = {
     "proc/sys/kernel/hostname": "recorded\n",
     "proc/stat": "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 50 0 50 350 50 0 0 0\ncpu1 50 0 50 350 50 0 0 0\nintr 1\n",
@@ -21,6 +23,7 @@ FILES = {
 }
 
 
+@linux_only("it has no such files")
 def test_every_reading_comes_from_the_sysroot_and_what_is_not_there_is_absent(whirr, tmp_path):
     for name, text in FILES.items():
         path = tmp_path / name

@@ -7,7 +7,9 @@ import pytest
 import recorded
 import shapes
 from conftest import ROOT, eventually
+from isolation import linux_only
 
+pytestmark = linux_only("its nvidia-smi is a script here")
 FAKE = str(ROOT / "tests" / "fakes" / "nvidia-smi")
 
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 import shapes
+from isolation import linux_only
 
 TWO = """
 driver 580.159.04
@@ -37,6 +38,7 @@ def test_values_arrive_unchanged(nvml):
     assert passive["fan_percent"] is None and passive["absent"]["fan_percent"] == "unsupported"
 
 
+@linux_only("the process is one of Linux")
 def test_secrets_of_a_command_are_shown_only_when_asked_for(nvml):
     with subprocess.Popen(["sh", "-c", "read line", "worker", "--api-key", "hunter2hunter2"], stdin=subprocess.PIPE) as process:
         script = f"gpu NVIDIA RTX 4090\n  process {process.pid} compute 17000 75 40\n"
@@ -44,6 +46,7 @@ def test_secrets_of_a_command_are_shown_only_when_asked_for(nvml):
         assert "hunter2hunter2" in nvml(script, "ps", "--json", "--show-secrets").out
 
 
+@linux_only("the process is one of Linux")
 def test_a_process_cannot_write_to_the_terminal_by_its_name(nvml):
     """Control characters, also above ASCII, and the direction of the text."""
     evil = "\x1b]0;owned\x07\x9b31m\u202e\u2066x"
@@ -105,6 +108,7 @@ def test_text_shows_a_dash_for_what_is_absent(nvml):
     assert "–" in out and "71 °C" in out and "280/450" in out and "POWER W" in out
 
 
+@linux_only("pages are its own business")
 @pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="this kernel has no huge pages for programs")
 @pytest.mark.parametrize("command, huge", [(["status"], True), (["why"], True), (["record", "FILE", "--duration", "0.2", "--interval", "0.1"], False)])
 def test_one_look_starts_in_huge_pages(nvml, tmp_path, command, huge):

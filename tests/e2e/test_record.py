@@ -5,13 +5,14 @@ import subprocess
 
 import shapes
 from conftest import PATIENCE, WHIRR, environment, eventually
+from isolation import ON_WINDOWS
 
 
 def test_a_recording_plays_what_was_seen(sim, whirr, tmp_path):
     path = tmp_path / "run.whirr"
     result = sim("mixed", "record", str(path), "--interval", "0.05", "--duration", "0.3")
     assert result.code == 0 and "samples" in result.err
-    assert path.stat().st_mode & 0o077 == 0
+    assert ON_WINDOWS or path.stat().st_mode & 0o077 == 0  # rights are lists there
     seen = sim("mixed", "status", "--json").json()["gpus"]
     played = whirr("--source", f"replay:{path}", "--json").json()
     assert [g["name"] for g in played["gpus"]] == [g["name"] for g in seen]

@@ -14,6 +14,7 @@ from fcntl import ioctl
 
 import pytest
 from conftest import PATIENCE, WHIRR, environment
+from isolation import linux_only
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -74,6 +75,7 @@ def test_the_worst_is_the_verdict_and_its_row_is_marked(sim):
     assert sim("idle", "status", gpus=2).out.splitlines()[0].endswith("○ idle")
 
 
+@linux_only("Wine's console adds sequences of its own")
 @pytest.mark.parametrize("width", [40, 56, 64, 72])
 def test_narrow_terminals_keep_verdict_and_numbers(width):
     out, code = in_terminal("--source", "sim:scenario=overheat,start=400,gpus=1", cols=width, NO_COLOR="1")
@@ -126,6 +128,7 @@ def test_a_pipe_gets_whole_lines(sim, command):
     assert "…" not in whole and len(whole) > len(cut)
 
 
+@linux_only("Wine's console adds sequences of its own")
 def test_colours_only_on_a_terminal_and_never_with_no_color(sim):
     on_terminal, _ = in_terminal("--source", "sim")
     assert "\x1b[" in on_terminal
@@ -198,6 +201,7 @@ def test_watch_redraws_in_place_and_ends_on_ctrl_c():
     assert re.search(r"\x1b\[\d+F", out) and out.rstrip().endswith("\x1b[?25h")
 
 
+@linux_only("Wine's console adds sequences of its own")
 def test_watch_fits_small_screens():
     out, _ = in_terminal("--source", "sim:gpus=20,scenario=training", "--watch=0.05", rows=10,
                          until=lambda seen: seen.count(b"\x1b[J") >= 2, end=signal.SIGTERM)

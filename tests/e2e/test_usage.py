@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
+from isolation import ON_WINDOWS
 
 COMMANDS = [name.replace("_", "-") for name in re.findall(r"^ *COMMAND\(([a-z_]+)\)(?! /\* hidden)", (ROOT / "src/cli/commands.c").read_text(), re.M)]
 
@@ -14,6 +15,8 @@ def test_help_of_a_command_is_one_screen(whirr, command):
     result = whirr(command, "--help")
     assert result.code == 0 and result.err == ""
     lines = result.out.splitlines()
+    if ON_WINDOWS and "not on this system yet" in lines[0]:
+        pytest.skip("not on Windows")
     assert len(lines) <= 45 and lines[0][0].isupper() and f"Usage: whirr {command} [OPTIONS]" in result.out
     examples = re.search(r"^Examples\n(.*?)\n\n", result.out, re.M | re.S)
     assert command == "version" or len(re.findall(r"^  \S", examples[1], re.M)) == 3
@@ -117,7 +120,7 @@ def test_version(whirr):
     assert lines[1].startswith("Features: sqlite") and lines[-1].startswith("Sources:  nvml, ")
     facts = whirr("version", "--json").json()
     assert facts["name"] == "whirr" and f"(commit {facts['commit']})" in lines[0]
-    assert set(facts["features"]) >= {"dashboard", "api_page", "tls", "postgresql"} and "amdgpu" in facts["sources"]
+    assert set(facts["features"]) >= {"dashboard", "api_page", "tls", "postgresql"} and ("wddm" if ON_WINDOWS else "amdgpu") in facts["sources"]
     for name, there in facts["features"].items():  # said to be missing, or to be there: one of both
         assert (name in lines[1]) == there, name
 

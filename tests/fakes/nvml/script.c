@@ -84,7 +84,7 @@ static unsigned pid_of(const char *word, int line)
     if (word && strcmp(word, "self") == 0)
         return (unsigned)getpid();
     if (word && strcmp(word, "parent") == 0)
-        return (unsigned)getppid();
+        return getppid() > 0 ? (unsigned)getppid() : 4; /* none under Wine: the first one of Windows */
     return (unsigned)number(word, line);
 }
 

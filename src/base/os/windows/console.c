@@ -124,8 +124,12 @@ bool console_message(const char *text, size_t len)
 
 ssize_t console_out(const char *text, size_t len)
 {
-    if (!is_console(output()))
-        return write(STDOUT_FILENO, text, len < INT_MAX ? (unsigned)len : INT_MAX);
+    if (!is_console(output())) {
+        int put = write(STDOUT_FILENO, text, len < INT_MAX ? (unsigned)len : INT_MAX);
+        if (put < 0 && errno == EINVAL) /* what the C library says of a pipe without a reader */
+            errno = EPIPE;
+        return put;
+    }
     console_write(text, len);
     return (ssize_t)len;
 }
