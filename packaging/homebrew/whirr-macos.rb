@@ -23,6 +23,13 @@ class WhirrMacos < Formula
     include.install Dir["include/*"]
   end
 
+  service do
+    run [opt_bin/"whirr", "serve"]
+    keep_alive crashed: true
+    log_path var/"log/whirr.log"
+    error_log_path var/"log/whirr.log"
+  end
+
   test do
     assert_match "whirr #{version}", shell_output("#{bin}/whirr --version")
     assert_match "GPU 0", shell_output("#{bin}/whirr --source sim why")

@@ -5,6 +5,7 @@
 
 #include "ask/settings.h"
 #include "base/cleanup.h"
+#include "base/os/place.h"
 #include "cli/show.h"
 
 enum { TEXT_MAX = 4 << 20 };
@@ -100,7 +101,7 @@ const struct command command_config = {
     .name = "config",
     .group = HELP_SETUP,
     .summary = "Check and show the configuration",
-    .details = "Settings come from /etc/whirr/whirr.toml, then $XDG_CONFIG_HOME/whirr/whirr.toml (or only the file given with "
+    .details = "Settings come from " PLACE_CONFIG_NAME ", then $XDG_CONFIG_HOME/whirr/whirr.toml (or only the file given with "
                "--config), then environment variables like WHIRR_SERVER_LISTEN, then flags; later ones win. `check` exits with 1 "
                "if something is wrong, and reports file, line, what is allowed and the nearest known key.",
     .arguments = "check|show|default",

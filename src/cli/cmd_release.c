@@ -9,6 +9,7 @@
 #include "ask/session.h"
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "base/os/words.h"
 #include "base/words.h"
 #include "cli/show.h"
 
@@ -104,7 +105,8 @@ const struct command command_release = {
     .group = HELP_ACT,
     .summary = "Release the GPU driver for a while, for an upgrade or a reset",
     .details = "Closes the driver's library and device files; the GPUs are shown as released meanwhile, and are read again "
-               "automatically. Acts on your own daemon (root: the system's) or the one given with --socket, and on no other.",
+               "automatically. Acts on your own daemon (" WORD_ADMINISTRATOR
+               ": the system's) or the one given with --socket, and on no other.",
     OPTIONS(options),
     .examples = {{"whirr release --for 20m && apt upgrade nvidia-driver", "while the driver is upgraded"},
                  {"whirr release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset while nothing holds it"},

@@ -10,6 +10,8 @@
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/os/service.h"
+#include "base/os/words.h"
 #include "cli/command.h"
 #include "daemon/daemon.h"
 #include "fleet/fleet.h"
@@ -86,8 +88,9 @@ static void set_up_log(const struct config *config)
     log_setup((enum log_level)config->log.level, format, stderr);
 }
 
-static int serve_run(struct cli *cli)
+static int serve_here(void *user)
 {
+    struct cli *cli = user;
     struct serve s = {.cli = cli};
     struct config *config;
     int status = serve_gather(&s);
@@ -108,6 +111,11 @@ static int serve_run(struct cli *cli)
     return status;
 }
 
+static int serve_run(struct cli *cli)
+{
+    return service_run(serve_here, cli);
+}
+
 static const char *const log_levels[] = {"debug", "info", "warning", "error", NULL};
 
 static const struct option_spec options[] = {
@@ -123,8 +131,7 @@ const struct command command_serve = {
     .name = "serve",
     .group = HELP_RUN,
     .summary = "Run the daemon: dashboard, API, metrics, history and alerts",
-    .details = "Commands of this user ask a running daemon instead of sampling themselves. SIGHUP reloads the configuration; "
-               "SIGTERM stops it within two seconds.",
+    .details = "Commands of this user ask a running daemon instead of sampling themselves. " WORD_SERVE_ENDS,
     OPTIONS(options),
     .examples = {{"whirr serve", "dashboard and API on http://127.0.0.1:9447"},
                  {"whirr serve --interval 1 --store sqlite:gpu.db", "a sample every second, kept in a file"},

@@ -176,7 +176,7 @@ const struct command command_why = {
         "idling: "
         "displays, a pinned memory clock, compute contexts, loaded models, browsers, video decode, other monitors, PCIe power "
         "saving, runtime power management, persistence mode. `whirr why` does the same for a GPU that draws more than it "
-        "usually does when idle. What other users' programs have open is visible to root only.",
+        "usually does when idle. What other users' programs have open is visible to root or an administrator only.",
     .arguments = "[PID|NAME]",
     .arguments_max = 1,
     OPTIONS(options),

@@ -93,7 +93,7 @@ static const struct option_spec globals[] = {
     {.name = "socket",
      .argument = "PATH|none",
      .complete = COMPLETE_FILE,
-     .help = "The daemon's Unix socket: where commands connect and serve listens"},
+     .help = "The daemon's socket: where commands connect and serve listens"},
     {.name = "config", .argument = "FILE", .complete = COMPLETE_FILE, .help = "Read only this configuration file"},
     {.name = "color", .argument = "WHEN", .values = color_choices, .help = "Use colors: auto (on a terminal), always, never"},
     {.name = "no-color", .help = "Same as --color never; NO_COLOR in the environment is respected, too"},

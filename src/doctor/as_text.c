@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/os/words.h"
 #include "doctor/doctor.h"
 #include "format/table/grid.h"
 #include "source/source.h"
@@ -115,7 +116,7 @@ static void text_rights(struct buf *out, const struct page *page, const struct d
 {
     char text[160];
     title(out, page, "Permissions");
-    pair(out, page, INK_PLAIN, "user", f->root ? "root" : "not root");
+    pair(out, page, INK_PLAIN, "user", f->root ? WORD_ADMINISTRATOR : "not " WORD_ADMINISTRATOR);
     pair(out, page, INK_PLAIN, "CAP_SYS_PTRACE", f->cap_ptrace ? "yes" : "no");
     pair(out, page, f->hidepid ? INK_WARN : INK_PLAIN, "/proc", f->hidepid ? "hides processes of others" : "shows all processes");
     for (size_t i = 0; i < f->node_count; i++) {

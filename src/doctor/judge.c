@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os/words.h"
 #include "doctor/doctor.h"
 #include "source/source.h"
 
@@ -105,7 +106,7 @@ static void nvml_does_not_work(struct patient *p, const struct source_status *nv
         found(p, URGENT, "Install the driver's library (Debian: libnvidia-ml1), or set WHIRR_NVML_LIBRARY.",
               "The kernel module nvidia %s is loaded, but its library is missing: %s.", f->nvidia_module, words);
     else
-        found(p, URGENT, "Check the kernel log: `sudo dmesg | grep -i nvrm`.", "NVML does not start: %s.", words);
+        found(p, URGENT, "Check " WORD_SYSTEM_LOG_OF("nvrm") ".", "NVML does not start: %s.", words);
 }
 
 static void nvidia(struct patient *p)
@@ -141,7 +142,7 @@ static void sources(struct patient *p)
         switch (source->state) {
         case SOURCE_FAILING:
         case SOURCE_SET_ASIDE:
-            found(p, URGENT, "Check the kernel log with `sudo dmesg`; whirr retries automatically.", "%s %s after %u failures: %s.",
+            found(p, URGENT, "Check " WORD_SYSTEM_LOG "; whirr retries automatically.", "%s %s after %u failures: %s.",
                   source->name, source->state == SOURCE_FAILING ? "fails" : "was suspended", source->consecutive_errors,
                   source->message);
             break;
@@ -230,7 +231,7 @@ static void gpus(struct patient *p)
                   "Reboot; if it happens again, check power cables, the slot and the temperature, and `sudo dmesg | grep -i xid`.",
                   "GPU %d (%s) is lost: %s.", gpu->index, gpu->id.name, gpu->error_message);
         else if (gpu->state == GPU_ERROR)
-            found(p, URGENT, "Check the kernel log with `sudo dmesg`.", "GPU %d (%s) cannot be read: %s.", gpu->index, gpu->id.name,
+            found(p, URGENT, "Check " WORD_SYSTEM_LOG ".", "GPU %d (%s) cannot be read: %s.", gpu->index, gpu->id.name,
                   gpu->error_message);
         else if (gpu->state == GPU_ASLEEP)
             found(p, NOTE, "", "GPU %d (%s) is asleep; whirr doesn't wake it.", gpu->index, gpu->id.name);

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "base/os/words.h"
 #include "base/secret/mask.h"
 #include "host/identity.h"
 
@@ -20,7 +21,7 @@ const char *details_refusal(int64_t error)
 {
     if (error == -ENOSYS)
         return "this system does not show it";
-    return error == -EACCES || error == -EPERM ? "only its user and root can read it" : "could not be read";
+    return error == -EACCES || error == -EPERM ? "only its user and " WORD_ADMINISTRATOR " can read it" : "could not be read";
 }
 
 void details_add_command(struct buf *out, const struct str *args, size_t count, bool show_secrets)

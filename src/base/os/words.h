@@ -12,6 +12,11 @@
 #define WORD_CLOSE(path) WORD_HIDE(path)
 #define WORD_RELOAD_SYSTEM "sc control whirr paramchange"
 #define WORD_RELOAD_USER "stop `whirr serve` and start it again"
+#define WORD_WITH_RIGHTS(command) command " " WORD_AS_ADMINISTRATOR
+#define WORD_SERVE_ENDS "Ctrl+C stops it within two seconds, as the service manager does."
+#define WORD_SERVICE_KINDS "system (as administrator) or no"
+#define WORD_SYSTEM_LOG "the event log (Event Viewer, Windows Logs, System)"
+#define WORD_SYSTEM_LOG_OF(name) WORD_SYSTEM_LOG
 enum { WORDS_HAVE_SUDO = 0 };
 #else
 #define WORD_ADMINISTRATOR "root"
@@ -19,12 +24,26 @@ enum { WORDS_HAVE_SUDO = 0 };
 #define WORD_LOCAL_SOCKET "the Unix socket"
 #define WORD_HIDE(path) "chmod 600 " path
 #define WORD_CLOSE(path) "chmod go-w " path
+#define WORD_WITH_RIGHTS(command) "sudo " command
+#define WORD_SERVE_ENDS "SIGHUP reloads the configuration; SIGTERM stops it within two seconds."
+#define WORD_SERVICE_KINDS "system, user or no"
 #if defined(__APPLE__)
+#define WORD_SYSTEM_LOG "the system log with `log show --last 1h`"
+#define WORD_SYSTEM_LOG_OF(name) WORD_SYSTEM_LOG
 #define WORD_RELOAD_SYSTEM "pkill -HUP whirr"
 #define WORD_RELOAD_USER WORD_RELOAD_SYSTEM
 #else
+#define WORD_SYSTEM_LOG "the kernel log with `sudo dmesg`"
+#define WORD_SYSTEM_LOG_OF(name) "the kernel log: `sudo dmesg | grep -i " name "`"
 #define WORD_RELOAD_SYSTEM "systemctl reload whirr"
 #define WORD_RELOAD_USER "systemctl --user reload whirr"
 #endif
 enum { WORDS_HAVE_SUDO = 1 };
+#endif
+
+/* Whether whirr takes programs off a GPU here. */
+#ifdef __linux__
+enum { WORDS_HAVE_GUARD = 1 };
+#else
+enum { WORDS_HAVE_GUARD = 0 };
 #endif

@@ -11,6 +11,7 @@
 
 #include "ask/history_source.h"
 #include "base/cleanup.h"
+#include "base/os/words.h"
 #include "base/words.h"
 #include "cli/history/db.h"
 #include "cli/show.h"
@@ -38,7 +39,9 @@ static int failed(const struct db_job *job, int rc, const struct error *err)
     case -EACCES:
     case -EPERM:
     case -EROFS:
-        return file ? cli_fail("%s; it belongs to the user that the daemon runs as: try again as that user or as root", err->text)
+        return file ? cli_fail(
+                          "%s; it belongs to the user that the daemon runs as: try again as that user or " WORD_AS_ADMINISTRATOR,
+                          err->text)
                     : cli_fail("%s", err->text);
     default: return cli_fail("%s", err->text);
     }

@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/json_writer.h"
+#include "base/os/place.h"
+#include "base/os/words.h"
 #include "base/words.h"
 #include "cli/notify/notify.h"
 #include "cli/show.h"
@@ -207,7 +209,8 @@ const struct command command_notify = {
     .summary = "Add, test and show who is notified of alerts",
     .details =
         "Subcommands: list (the default), add NAME TYPE, remove NAME, test NAME. `add` asks for what is missing when it runs on a "
-        "terminal, sends a test message, writes [notify.NAME] into the configuration (root: /etc/whirr/whirr.toml, others: their "
+        "terminal, sends a test message, writes [notify.NAME] into the configuration (" WORD_ADMINISTRATOR ": " PLACE_CONFIG_NAME
+        ", others: their "
         "own; "
         "or --config FILE) and lets built-in alerts notify it; types are desktop, ntfy, telegram, gotify, pushover, matrix, email, "
         "mqtt, slack, discord, webhook and alertmanager. Tokens and passwords are asked for without an echo, or read from "

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/words.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/notify/notify.h"
@@ -19,7 +20,7 @@
 #include "cli/show.h"
 #include "config/edit.h"
 
-enum { ANSWER_SIZE = 512, TRIES = 5 };
+enum { ANSWER_SIZE = 512, QUESTION_SIZE = 256, TRIES = 5 };
 
 /* What a person answers, as text; each has been checked. */
 struct answers {
@@ -33,14 +34,21 @@ struct answers {
 
 /* ---- are answers answers? ---- */
 
+static const struct setup_kinds *setup_kinds(void)
+{
+    return geteuid() == 0 ? &setup_kinds_of_root : &setup_kinds_of_user;
+}
+
 static bool good_service(const char *text, struct error *err)
 {
-    bool root = geteuid() == 0;
-    if (strcmp(text, "no") == 0 || strcmp(text, "user") == 0 || (root && strcmp(text, "system") == 0))
-        return true;
-    error_set(err, -EINVAL,
-              strcmp(text, "system") == 0 ? "only root can run it as a service of the system: sudo whirr setup" : "expected %s",
-              root ? "system, user or no" : "user or no");
+    const struct setup_kinds *kinds = setup_kinds();
+    for (size_t i = 0; i < ARRAY_LEN(kinds->names) && kinds->names[i]; i++)
+        if (strcmp(text, kinds->names[i]) == 0)
+            return true;
+    if (strcmp(text, "system") == 0)
+        error_set(err, -EINVAL, "%s", setup_needs_root);
+    else
+        error_set(err, -EINVAL, "expected %s", kinds->expected);
     return false;
 }
 
@@ -81,6 +89,10 @@ static bool good_guard(const char *text, struct error *err)
     struct str rest = str_from(text), one, method;
     if (!text[0] || strcmp(text, "none") == 0)
         return true;
+    if (!WORDS_HAVE_GUARD) {
+        error_set(err, -EINVAL, "whirr takes no workers off GPUs on this system yet");
+        return false;
+    }
     while (str_cut(&rest, ',', &one)) {
         struct str whole = str_trim(one);
         str_cut(&whole, '=', &method);
@@ -114,18 +126,18 @@ struct question {
 };
 
 static const struct question questions[] = {
-    {"service", "1/5  Run whirr as a service? (system, user, no)", good_service, offsetof(struct answers, service)},
-    {"price", "2/5  Price of a kilowatt-hour, like 0.30 EUR (empty: show no costs)", good_price, offsetof(struct answers, price)},
-    {"access", "3/5  Who may look? (host: this host only, network: any client with a token)", good_access,
+    {"service", NULL, good_service, offsetof(struct answers, service)},
+    {"price", "Price of a kilowatt-hour, like 0.30 EUR (empty: show no costs)", good_price, offsetof(struct answers, price)},
+    {"access", "Who may look? (host: this host only, network: any client with a token)", good_access,
      offsetof(struct answers, access)},
-    {"guard", "4/5  Model servers to guard, so that they make room for others (none, or like ollama,comfyui)", good_guard,
+    {"guard", "Model servers to guard, so that they make room for others (none, or like ollama,comfyui)", good_guard,
      offsetof(struct answers, guard)},
-    {"notify", "5/5  Where to notify of alerts? (none, desktop, ntfy, telegram, email, mqtt, ...)", good_notify,
+    {"notify", "Where to notify of alerts? (none, desktop, ntfy, telegram, email, mqtt, ...)", good_notify,
      offsetof(struct answers, notify)},
 };
 
 /* The answer of an option, of the person, or the default; EXIT_FINE, or the exit status. */
-static int setup_answer(struct cli *cli, const struct question *q, bool ask, struct answers *a)
+static int setup_answer(struct cli *cli, const struct question *q, int number, bool ask, struct answers *a)
 {
     char *to = (char *)a + q->at;
     struct error err = {0};
@@ -136,11 +148,11 @@ static int setup_answer(struct cli *cli, const struct question *q, bool ask, str
     }
     char fallback[ANSWER_SIZE];
     str_copy(fallback, sizeof fallback, str_from(to));
-    const char *text = q->good == good_service && geteuid() != 0
-                           ? "1/5  Run whirr as a service? (user, no; for all users: sudo whirr setup)"
-                           : q->text;
+    const char *text = q->text ? q->text : setup_kinds()->question;
+    char numbered[QUESTION_SIZE];
+    snprintf(numbered, sizeof numbered, "%d/%d  %s", number, WORDS_HAVE_GUARD ? 5 : 4, text);
     for (int i = 0; ask && i < TRIES; i++) {
-        if (!person_line(text, fallback, to, ANSWER_SIZE))
+        if (!person_line(numbered, fallback, to, ANSWER_SIZE))
             return cli_fail("nothing was changed");
         if (q->good(to, &err))
             return EXIT_FINE;
@@ -196,16 +208,18 @@ static int complete_notify(struct cli *cli, bool ask, struct answers *a)
 static int ask_all(struct cli *cli, bool ask, struct answers *a)
 {
     AUTO_BUF struct buf found = BUF(ANSWER_SIZE);
-    str_copy(a->service, sizeof a->service, str_from(geteuid() == 0 ? "system" : "user"));
+    str_copy(a->service, sizeof a->service, str_from(setup_kinds()->names[0]));
     str_copy(a->access, sizeof a->access, STR("host"));
     str_copy(a->notify, sizeof a->notify, STR("none"));
-    if (ask && !options_has(cli->options, "guard"))
+    if (ask && WORDS_HAVE_GUARD && !options_has(cli->options, "guard"))
         setup_find_servers(&cli->env, &found);
     str_copy(a->guard, sizeof a->guard, str_from(found.len ? found.at : "none"));
     if (ask && found.len)
         fprintf(stderr, "Found on this host: %s\n", found.at);
-    for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
-        int status = setup_answer(cli, &questions[i], ask, a);
+    for (size_t i = 0, number = 0; i < ARRAY_LEN(questions); i++) {
+        bool asked = WORDS_HAVE_GUARD || questions[i].good != good_guard;
+        number += asked;
+        int status = setup_answer(cli, &questions[i], (int)number, ask && asked, a);
         if (status != EXIT_FINE)
             return status;
     }
@@ -299,6 +313,8 @@ static int undo(struct cli *cli, bool sure)
     if (!sure && !person_agrees("Take back what `whirr setup` did?", true))
         return cli_fail("nothing was changed");
     int rc = plan_undo(&cli->env, &out, &err);
+    if (rc == 0)
+        setup_service_undone(&out);
     int status = show_text(&out);
     if (rc < 0)
         return cli_fail("%s", err.text);
@@ -329,7 +345,9 @@ static int carry_out(struct cli *cli, const struct plan *p, bool sure)
         return cli_fail("%s\nWhat was done so far is taken back by: whirr setup --undo", err.text);
     if (cli->json)
         return show_plan(cli, p, true);
-    fputs("Done. To take it back: whirr setup --undo\n", stderr);
+    AUTO_BUF struct buf said = BUF(8192);
+    setup_service_done(p, &said);
+    fprintf(stderr, "%sDone. To take it back: whirr setup --undo\n", said.at ? said.at : "");
     return EXIT_FINE;
 }
 
@@ -363,7 +381,7 @@ static const struct option_spec options[] = {
     {.name = "yes", .letter = 'y', .help = "Do it without asking for confirmation"},
     {.name = "dry-run", .help = "Show the files and commands, and do nothing"},
     {.name = "undo", .help = "Take back what setup did"},
-    {.name = "service", .argument = "KIND", .help = "system, user or no"},
+    {.name = "service", .argument = "KIND", .help = WORD_SERVICE_KINDS},
     {.name = "price", .argument = "PRICE", .help = "Of a kilowatt-hour, like \"0.30 EUR\""},
     {.name = "access", .argument = "WHO", .help = "host, or network (with a token)"},
     {.name = "guard", .argument = "SERVERS", .help = "like ollama,comfyui or vllm=http://127.0.0.1:9000"},

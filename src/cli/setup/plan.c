@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "base/keep.h"
+#include "cli/setup/service.h"
 #include "config/config.h"
 #include "config/edit.h"
 
@@ -294,6 +295,9 @@ static int run_command(const struct env *env, const struct plan_command *c, stru
     const char *argv[PLAN_WORDS_MAX + 1] = {0};
     for (size_t i = 0; i < c->count; i++)
         argv[i] = strcmp(c->words[i], "whirr") == 0 && i == 0 ? env->self_program : c->words[i];
+    int step = setup_service_step(c, err);
+    if (step <= 0)
+        return step;
     put_command(&line, c);
     struct error why = {0};
     int status = env->launch(env, &(struct launch){.argv = argv, .timeout_ms = COMMAND_MS, .out = &out, .err = &diag}, &why);

@@ -13,6 +13,12 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 
+const struct setup_kinds setup_kinds_of_user = {
+    {"user", "no"}, "user or no", "Run whirr as a service? (user, no; for all users: sudo whirr setup)"};
+const struct setup_kinds setup_kinds_of_root = {
+    {"system", "user", "no"}, "system, user or no", "Run whirr as a service? (system, user, no)"};
+const char setup_needs_root[] = "only root can run it as a service of the system: sudo whirr setup";
+
 static const char unit_text[] =
     "# Written by whirr setup; `whirr setup --undo` removes it.\n"
     "[Unit]\nDescription=whirr, GPU monitor and guard\n\n"
@@ -128,4 +134,20 @@ int plan_add_service(struct plan *p, const char *kind, struct error *err)
     if (runs)
         add_systemctl(p, user, root, "restart", NULL);
     return 0;
+}
+
+int setup_service_step(const struct plan_command *c, struct error *err)
+{
+    (void)c, (void)err;
+    return 1;
+}
+
+void setup_service_done(const struct plan *p, struct buf *out)
+{
+    (void)p, (void)out;
+}
+
+void setup_service_undone(struct buf *out)
+{
+    (void)out;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/os/words.h"
 #include "base/words.h"
 #include "format/table/table.h"
 #include "insight/explain/idle_audit.h"
@@ -109,7 +110,8 @@ static void audit_lines(struct buf *out, const struct page *page, const struct i
     if (len)
         labelled(out, page, "Not", INK_FAINT, text);
     if (a->hidden) {
-        snprintf(text, sizeof text, "%zu processes of other users can't be looked at: sudo whirr why --idle", a->hidden);
+        snprintf(text, sizeof text, "%zu processes of other users can't be looked at: " WORD_WITH_RIGHTS("whirr why --idle"),
+                 a->hidden);
         labelled(out, page, "Unseen", INK_FAINT, command_for(page, text, line));
     }
     for (size_t i = 0; i < a->suggestion_count; i++)

@@ -79,6 +79,17 @@ static const struct {
     {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr", false},
 };
 
+/* As the system has it, not a caller: a service of the system trusts what lies there. */
+static void take_program_data(void)
+{
+    wchar_t text[1024] = L"PROGRAMDATA=";
+    const size_t len = wcslen(text);
+    DWORD size = sizeof text - (DWORD)(len * sizeof *text);
+    if (RegGetValueW(HKEY_LOCAL_MACHINE, L"SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\ProfileList", L"ProgramData",
+                     RRF_RT_REG_SZ, NULL, text + len, &size) == ERROR_SUCCESS)
+        take_variable(text);
+}
+
 static void add_places(void)
 {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -99,6 +110,7 @@ static void add_places(void)
 static void read_variables(void)
 {
     take_all();
+    take_program_data();
     add_places();
     posix_environ = variables;
 }

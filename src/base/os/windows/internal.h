@@ -28,6 +28,8 @@ void leave_job(HANDLE job);           /* closing it ends nothing any more */
 int status_of_code(DWORD code);       /* as waitpid() has it */
 bool end_child(pid_t pid, UINT code); /* with its children; false: it is none of ours */
 unsigned signals_handled(void);       /* so far */
+/* To its handler, or to who waits for it; false: it has none. */
+bool signal_arrives(int number);
 /* First of all: what is written to the console is UTF-8. */
 void console_start(void);
 /* To the standard error; false: that is no console. */

@@ -15,21 +15,26 @@ static _Atomic unsigned blocked, pending; /* signals that are waited for instead
 static _Atomic unsigned handled;
 static HANDLE came; /* once one of them did */
 
-static BOOL WINAPI on_event(DWORD event)
+bool signal_arrives(int number)
 {
-    int number = event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT ? SIGINT : SIGTERM;
     void (*handler)(int) = handlers[number];
     if (blocked >> number & 1U) {
         pending |= 1U << number;
         SetEvent(came);
-        return TRUE;
+        return true;
     }
     if (handler == SIG_DFL)
-        return FALSE; /* the system ends the program */
+        return false;
     if (handler != SIG_IGN)
         handler(number);
     handled++;
-    return TRUE;
+    return true;
+}
+
+/* What is not handled ends the program. */
+static BOOL WINAPI on_event(DWORD event)
+{
+    return signal_arrives(event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT ? SIGINT : SIGTERM);
 }
 
 unsigned signals_handled(void)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the daemon tells systemd, told to the service manager of Windows: in the place of sd_notify.c.
+ */
+#include <string.h>
+
+#include "base/os/service.h"
+#include "daemon/daemon.h"
+
+void sd_notify_send(const char *format, ...)
+{
+    if (strncmp(format, "READY=1", 7) == 0)
+        service_is_ready();
+    else if (strncmp(format, "STOPPING=1", 10) == 0)
+        service_is_stopping();
+    else
+        service_tend();
+}
+
+void sd_notify_reloading(void)
+{
+}
+
+int64_t sd_notify_watchdog_ms(void)
+{
+    return 0;
+}
