@@ -40,9 +40,12 @@ def beside(tmp_path):
     return place
 
 
-def features(tmp_path, cwd=None, **env):
-    done = subprocess.run([WHIRR, "version", "--json"], env=environment(tmp_path, **{**NOWHERE, **env}), cwd=cwd, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
-    found = json.loads(done.stdout)["features"]
+def run(tmp_path, *args, cwd=None, **env):
+    return subprocess.run([WHIRR, *args], env=environment(tmp_path, **{**NOWHERE, **env}), cwd=cwd, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
+
+
+def features(tmp_path, **more):
+    found = json.loads(run(tmp_path, "version", "--json", **more).stdout)["features"]
     return found["tls"], found["postgresql"]
 
 
@@ -96,3 +99,5 @@ def test_never_from_the_folder_that_is_worked_in(tmp_path):
     for path in (None, ".", ".;", ";;bin;\\bin"):
         for cwd in (DLLS, DLLS.parent):
             assert features(tmp_path, cwd=cwd, WINEPATH=path) == (False, False), (path, cwd)
+    asked = run(tmp_path, "history", "--store", "postgresql://nobody@127.0.0.1:1/none", cwd=DLLS, WINEPATH=".")
+    assert asked.returncode == 1 and f"there is no {PQ}" in asked.stderr and "is it running" not in asked.stderr, asked
