@@ -131,8 +131,7 @@ static int open_db(const struct env *env, const char *url, bool read_only, struc
         rc = db_open_sqlite(url + 7, read_only, ret, err);
         return rc < 0 ? error_prefix(err, "cannot open '%s'", url + 7) : 0;
     }
-    rc = db_open_postgres(env, url, read_only, ret, err);
-    return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL (is it running, and is the URL right?)") : 0;
+    return db_open_postgres(env, url, read_only, ret, err);
 }
 
 int store_peek_version(const struct env *env, const char *url, int64_t *ret, struct error *err)

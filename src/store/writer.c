@@ -30,10 +30,8 @@ static int open_database(const struct env *env, const char *url, bool read_only,
         int rc = db_open_sqlite(s->path, read_only, &s->db, err);
         return rc < 0 ? error_prefix(err, "cannot open '%s'", s->path) : 0;
     }
-    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0) {
-        int rc = db_open_postgres(env, url, read_only, &s->db, err);
-        return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL (is it running, and is the URL right?)") : 0;
-    }
+    if (strncmp(url, "postgresql://", 13) == 0 || strncmp(url, "postgres://", 11) == 0)
+        return db_open_postgres(env, url, read_only, &s->db, err);
     return error_set(err, -EINVAL, "'%s' is neither sqlite:PATH nor postgresql://...", url);
 }
 

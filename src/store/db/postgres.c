@@ -314,11 +314,8 @@ static int look_for_pooler(struct pg_db *db, struct error *err)
     return rc;
 }
 
-int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err)
+static int pg_connect(const char *url, bool read_only, struct db **ret, struct error *err)
 {
-    int rc = libpq_load(env, err);
-    if (rc < 0)
-        return rc;
     struct pg_db *db = calloc(1, sizeof *db);
     if (!db)
         return error_set(err, -ENOMEM, "out of memory");
@@ -330,13 +327,13 @@ int db_open_postgres(const struct env *env, const char *url, bool read_only, str
     db->patience_ms = read_only ? READER_PATIENCE_MS : WRITER_PATIENCE_MS;
     db->conn = pq.connectdb(text_of_url);
     if (!db->conn || pq.status(db->conn) != CONNECTION_OK) {
-        rc = db->conn ? pg_lost(db, err) : error_set(err, -ENOMEM, "out of memory");
+        int rc = db->conn ? pg_lost(db, err) : error_set(err, -ENOMEM, "out of memory");
         postgres_close(&db->db);
         return rc;
     }
     pq.set_notices(db->conn, ignore_notice, NULL);
     pq.set_nonblocking(db->conn, 1);
-    rc = look_for_pooler(db, err);
+    int rc = look_for_pooler(db, err);
     if (rc == 0 && !db->pooled)
         rc = postgres_exec(&db->db, limits(db), err);
     if (rc < 0) {
@@ -345,4 +342,13 @@ int db_open_postgres(const struct env *env, const char *url, bool read_only, str
     }
     *ret = &db->db;
     return 0;
+}
+
+int db_open_postgres(const struct env *env, const char *url, bool read_only, struct db **ret, struct error *err)
+{
+    int rc = libpq_load(env, err);
+    if (rc < 0)
+        return rc;
+    rc = pg_connect(url, read_only, ret, err);
+    return rc < 0 ? error_prefix(err, "cannot connect to PostgreSQL (is it running, and is the URL right?)") : 0;
 }
