@@ -18,8 +18,9 @@ static void finds_as_gnu_does(void **state)
         for (size_t i = 0; i < len; i++)
             text[i] = letters[rand_r(&seed) % 5]; /* the end, too */
         for (size_t i = 0; i < sizeof letters; i++) {
-            assert_ptr_equal(gnu_memrchr(text, letters[i], len), memrchr(text, letters[i], len));
-            assert_ptr_equal(gnu_strchrnul(text, letters[i]), strchrnul(text, letters[i]));
+            int letter = (unsigned char)letters[i];
+            assert_ptr_equal(gnu_memrchr(text, letter, len), memrchr(text, letter, len));
+            assert_ptr_equal(gnu_strchrnul(text, letter), strchrnul(text, letter));
         }
         char copy[sizeof text];
         assert_ptr_equal(gnu_mempcpy(copy, text, len), copy + len);
