@@ -94,3 +94,9 @@ def test_a_sudden_end_loses_nothing_that_was_stored(start, tmp_path):
         kept = {(r["gpu_index"], r["recorded_at"]) for r in daemon.json("/api/system/gpu-stats/history?limit=10000")["rows"]}
         lost = [r["recorded_at"] for r in seen if (r["gpu_index"], r["recorded_at"]) not in kept]
         assert not lost, (seed, lost[:5])
+
+
+def test_a_history_that_cannot_be_opened_is_told_in_words(start, tmp_path):
+    """Errors behind those of SQLite are the system's own numbers."""
+    daemon = start("--store", f"sqlite:{tmp_path}/not-there/gpu.db")
+    daemon.wait_log(r"store: cannot open '.*gpu.db': No such file or directory")

@@ -4,8 +4,11 @@
  */
 #include "base/os/windows/linked.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "base/os/windows/internal.h"
 
 /* clang-format off */
 #define CURL_NAMES(X) \
@@ -16,7 +19,7 @@
 #define SQLITE_NAMES(X) \
     X(sqlite3_open_v2) X(sqlite3_close_v2) X(sqlite3_exec) X(sqlite3_prepare_v3) X(sqlite3_finalize) X(sqlite3_bind_null) \
     X(sqlite3_bind_int64) X(sqlite3_bind_text) X(sqlite3_step) X(sqlite3_reset) X(sqlite3_column_type) X(sqlite3_column_int64) \
-    X(sqlite3_column_text) X(sqlite3_column_bytes) X(sqlite3_changes) X(sqlite3_system_errno) X(sqlite3_errmsg) X(sqlite3_config) \
+    X(sqlite3_column_text) X(sqlite3_column_bytes) X(sqlite3_changes) X(sqlite3_errmsg) X(sqlite3_config) \
     X(sqlite3_extended_result_codes) X(sqlite3_busy_timeout) X(sqlite3_libversion) X(sqlite3_libversion_number) \
     X(sqlite3_progress_handler)
 /* clang-format on */
@@ -27,6 +30,17 @@ ZLIB_NAMES(DECLARE)
 SQLITE_NAMES(DECLARE)
 #undef DECLARE
 
+/* Of the system's own errors, which are others. */
+int sqlite3_system_errno(void *db);
+
+static int posix_sqlite_errno(void *db)
+{
+    int error = sqlite3_system_errno(db);
+    if (error)
+        fail_with((DWORD)error);
+    return error ? errno : 0;
+}
+
 struct linked_function {
     const char *name;
     void *at;
@@ -35,7 +49,7 @@ struct linked_function {
 #define ENTRY(name) {#name, name},
 static const struct linked_function curl_functions[] = {CURL_NAMES(ENTRY){0}};
 static const struct linked_function zlib_functions[] = {ZLIB_NAMES(ENTRY){0}};
-static const struct linked_function sqlite_functions[] = {SQLITE_NAMES(ENTRY){0}};
+static const struct linked_function sqlite_functions[] = {SQLITE_NAMES(ENTRY){"sqlite3_system_errno", posix_sqlite_errno}, {0}};
 #undef ENTRY
 
 static const struct linked_set {
