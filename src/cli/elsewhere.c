@@ -9,17 +9,6 @@
 #include "cli/control/tune.h"
 #include "cli/guard/guard.h"
 
-static int not_here(struct cli *cli)
-{
-    return cli_fail("'whirr %s' is not on this system yet", cli->command->name);
-}
-
-#define NOT_HERE(word, which, said)         \
-    const struct command command_##word = { \
-        .name = #word, .group = which, .summary = said, .arguments_max = ARGUMENTS_MAX, .alone = true, .run = not_here}
-
-NOT_HERE(run, HELP_ACT, "Run a program on GPUs of its own (not on this system yet)");
-
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)
 {
     (void)g, (void)name, (void)ret;

@@ -54,6 +54,14 @@ void tree_mark(struct tree_member *list, size_t count, int32_t root)
     }
 }
 
+static void add_rate(struct reading *sum, int64_t now, int64_t before, int64_t passed_ms)
+{
+    if (now >= 0 && before >= 0)
+        *sum = reading_ok(reading_or(*sum, 0) + MAX_OF(now - before, (int64_t)0) * 1000 / passed_ms);
+    else if (sum->state == READING_UNREAD)
+        sum->state = READING_UNSUPPORTED;
+}
+
 static void add_use(struct tree_use *use, const struct tree_member *now, const struct tree_member *before, int64_t ticks_per_s,
                     int64_t passed_ms)
 {
@@ -67,8 +75,8 @@ static void add_use(struct tree_use *use, const struct tree_member *now, const s
     int64_t cpu = (now->cpu_ticks - before->cpu_ticks) * 1000 * 1000 / ticks_per_s / passed_ms;
     use->cpu_permille += cpu;
     use->cpu_busiest_permille = MAX_OF(use->cpu_busiest_permille, cpu);
-    use->read_bytes_per_s += MAX_OF(now->read_bytes - before->read_bytes, 0) * 1000 / passed_ms;
-    use->write_bytes_per_s += MAX_OF(now->write_bytes - before->write_bytes, 0) * 1000 / passed_ms;
+    add_rate(&use->read_bytes_per_s, now->read_bytes, before->read_bytes, passed_ms);
+    add_rate(&use->write_bytes_per_s, now->write_bytes, before->write_bytes, passed_ms);
 }
 
 void tree_take(struct process_tree *t, struct tree_member *list, size_t count, struct mono now, int64_t ticks_per_s,

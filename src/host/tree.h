@@ -8,13 +8,15 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "model/reading.h"
 
 enum { TREE_MAX = 4096 };
 
 struct tree_member {
     int32_t pid, parent;
     int64_t start_ticks; /* with pid its identity */
-    int64_t cpu_ticks, read_bytes, write_bytes;
+    int64_t cpu_ticks;
+    int64_t read_bytes, write_bytes; /* from and to disks; negative: not known */
     bool in_tree;
 };
 
@@ -25,11 +27,11 @@ struct process_tree {
     struct mono looked_at; /* ns 0: never */
 };
 
-/* Since the look before; all 0 at the first. */
+/* Since the look before; 0 or absent at the first. */
 struct tree_use {
     size_t processes;
-    int64_t cpu_permille, cpu_busiest_permille; /* 1000 is one core */
-    int64_t read_bytes_per_s, write_bytes_per_s;
+    int64_t cpu_permille, cpu_busiest_permille;         /* 1000 is one core */
+    struct reading read_bytes_per_s, write_bytes_per_s; /* of those that are known */
 };
 
 int tree_init(struct process_tree *t, int32_t root); /* -ENOMEM */

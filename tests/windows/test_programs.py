@@ -3,6 +3,7 @@
 
 WHIRR_BIN=tests/windows/whirr pytest tests/windows
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import subprocess
 
 import pytest
 from daemons import Starter
-from isolation import ON_WINDOWS, ROOT, environment, run_whirr
+from isolation import ON_WINDOWS, ROOT, WHIRR, environment, run_whirr
 from waiting import eventually
 
 pytestmark = pytest.mark.skipif(not ON_WINDOWS, reason="WHIRR_BIN is not tests/windows/whirr")
@@ -51,7 +52,12 @@ def ssh(programs, daemon, tmp_path):
 
 
 def running(name):
-    return [path for path in pathlib.Path("/proc").glob("[1-9]*/cmdline") if name in path.read_bytes().decode(errors="replace")]
+    """Processes that were started with this name first."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[1-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += [path] if path.read_bytes().decode(errors="replace").startswith(name) else []
+    return found
 
 
 # ---- other hosts ----
@@ -117,3 +123,35 @@ def test_an_nvidia_smi_that_hangs_is_ended(programs, tape):
     hanging = run_whirr("--source", "nvidia-smi", "status", WHIRR_NVIDIA_SMI=str(programs / "nvidia-smi.exe"), FAKE_TAPE=str(tape[0]), FAKE_TAPE_SLEEPS="1")
     assert "did not finish" in hanging.stdout + hanging.stderr or "answer" in hanging.stdout + hanging.stderr, hanging
     eventually(lambda: not running(str(programs / "nvidia-smi.exe")), explain="nvidia-smi goes on")
+
+
+# ---- whirr run ----
+
+IDLE = ("--source", "sim:scenario=idle,gpus=4")
+
+
+def test_a_program_runs_on_gpus_of_its_own_and_gives_them_back(tmp_path):
+    more = {"folder": tmp_path, "WHIRR_LEASE_DIR": str(tmp_path / "leases")}
+    shown = run_whirr(*IDLE, "run", "--gpus", "2", "--", "cmd", "/c", "set & exit 7", **more)
+    assert shown.returncode == 7 and "WHIRR_LEASE=" in shown.stdout, shown
+    assert len(re.search(r"CUDA_VISIBLE_DEVICES=(.*)", shown.stdout)[1].split(",")) == 2
+    assert run_whirr(*IDLE, "lease", **more).stdout == "There are no leases.\n"
+    missing = run_whirr(*IDLE, "run", "--", "no-such-program", **more)
+    assert missing.returncode == 127 and "cannot start 'no-such-program'" in missing.stderr, missing
+
+
+def test_inside_of_a_lease_there_is_nothing_more_to_take(tmp_path):
+    more = {"folder": tmp_path, "WHIRR_LEASE_DIR": str(tmp_path / "leases")}
+    inner = [path_of(os.environ["WHIRR_EXE"]), *IDLE, "run", "--gpus", "4", "--timeout", "5s", "--", "cmd", "/c", "exit 6"]
+    nested = run_whirr(*IDLE, "run", "--gpus", "4", "--", *inner, **more)
+    assert nested.returncode == 6, nested
+
+
+def test_the_program_ends_with_whirr(programs, tmp_path):
+    more, sleeper = {"folder": tmp_path, "WHIRR_LEASE_DIR": str(tmp_path / "leases")}, path_of(programs) + "\\ssh.exe"
+    process = subprocess.Popen([WHIRR, *IDLE, "run", "--gpus", "1", "--", sleeper], env=environment(**more), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    eventually(lambda: running(sleeper) and json.loads(run_whirr(*IDLE, "lease", "--json", **more).stdout)["leases"])
+    process.kill()
+    process.wait()
+    eventually(lambda: not running(sleeper), explain="the program goes on")
+    assert run_whirr(*IDLE, "lease", **more).stdout == "There are no leases.\n"

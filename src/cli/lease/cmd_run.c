@@ -3,25 +3,24 @@
  * guard have made room, runs it, and gives back what it had.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ask/answers.h"
 #include "ask/lease.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/os/held_program.h"
 #include "base/secret/mask.h"
 #include "base/words.h"
 #include "cli/lease/wish.h"
 #include "cli/show.h"
 #include "config/config.h"
 
-enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000, LEASE_FD_FROM = 100 };
+enum { WAIT_DEFAULT_MS = 120000, POLL_MS = 200, SAID_MS = 1000 };
 
 /* ---- workers under guard ---- */
 
@@ -94,56 +93,6 @@ static void pass_on(int number)
 
 static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-struct run_child {
-    pid_t pid;  /* -1: none was made */
-    int go;     /* written to: it begins; closed: it does not */
-    int failed; /* read from: errno when it could not be started */
-};
-
-/* In the new process. The lease stays open in it, out of the way of the numbers that programs use. */
-static void __attribute__((noreturn)) become(const char *const *argv, int go, int failed, int lease_fd)
-{
-    char byte;
-    if (read(go, &byte, 1) != 1)
-        _exit(EXIT_FAILED);
-    signal(SIGPIPE, SIG_DFL);
-    if (lease_fd >= 0 && fcntl(lease_fd, F_DUPFD, LEASE_FD_FROM) < 0)
-        fcntl(lease_fd, F_SETFD, 0);
-    execvp(argv[0], (char *const *)argv);
-    int code = errno;
-    (void)!write(failed, &code, sizeof code);
-    _exit(code == ENOENT ? 127 : 126);
-}
-
-/* Makes the process, which waits to be told to begin: what it is to hold can be written down with its number. */
-static int start_program(struct run_child *s, const char *const *argv, int lease_fd)
-{
-    int go[2], failed[2];
-    if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
-        return -errno;
-    s->pid = fork();
-    if (s->pid < 0)
-        return -errno;
-    if (s->pid == 0) {
-        close(go[1]);
-        become(argv, go[0], failed[1], lease_fd);
-    }
-    close(go[0]);
-    close(failed[1]);
-    s->go = go[1];
-    s->failed = failed[0];
-    program = s->pid;
-    return 0;
-}
-
-static int wait_for_end(pid_t pid)
-{
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /* What the caller has ignored stays so (nohup). */
 static void handle(int number, void (*how)(int))
 {
@@ -153,44 +102,44 @@ static void handle(int number, void (*how)(int))
         sigaction(number, &now, NULL);
 }
 
-/* Lets it begin, and waits for its end. */
-static int run_program(struct run_child *s, const char *name)
+/* What a shell says of such a program. */
+static int cannot_start(const char *name, int rc)
 {
-    int code = 0;
+    cli_fail("cannot start '%s': %s", name, strerror(-rc));
+    return rc == -ENOENT ? 127 : 126;
+}
+
+/* Lets it begin, and waits for its end. */
+static int run_program(struct held_program *p, const char *name)
+{
+    program = p->pid;
     for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
         handle(passed_on[i], pass_on);
     /* The program has the terminal: what is typed is meant for it, and we only wait. */
     handle(SIGINT, SIG_IGN);
     handle(SIGQUIT, SIG_IGN);
-    (void)!write(s->go, "", 1);
-    close(s->go);
-    ssize_t len;
-    while ((len = read(s->failed, &code, sizeof code)) < 0 && errno == EINTR)
-        continue;
-    close(s->failed);
-    if (len == (ssize_t)sizeof code)
-        cli_fail("cannot start '%s': %s", name, strerror(code));
-    return wait_for_end(s->pid);
+    int rc = held_program_begin(p);
+    if (rc < 0)
+        cannot_start(name, rc);
+    return held_program_wait(p);
 }
 
 /* With every guard of this user told of it. */
-static int run_announced(struct cli *cli, struct run_child *s, const char *name, int64_t wait_ms)
+static int run_announced(struct cli *cli, struct held_program *p, const char *name, int64_t wait_ms)
 {
     size_t guards = announce(cli, "announce", NULL);
     wait_for_room(cli, wait_ms); /* also where none has answered: one may be slow, and has heard of it */
-    int status = run_program(s, name);
+    int status = run_program(p, name);
     if (guards)
         announce(cli, "unannounce", NULL);
     return status;
 }
 
 /* It never began. */
-static int give_up(struct run_child *s, const char *why)
+static int give_up(struct held_program *p, const char *why)
 {
-    if (s->pid > 0) {
-        close(s->go);
-        wait_for_end(s->pid);
-    }
+    if (p->pid > 0)
+        held_program_drop(p);
     return cli_fail("%s", why);
 }
 
@@ -232,16 +181,16 @@ static void set_variables(const struct lease_taker *t)
 }
 
 /* Writes the lease with the number of the program, and lets others decide again. */
-static int write_lease(struct lease_taker *t, struct run_child *s, const char *const *argv, struct error *err)
+static int write_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
 {
     int fd = -1, rc = lease_dir_begin(&t->dir, t->wish.id, &fd, err);
     if (rc < 0)
         return rc;
-    rc = start_program(s, argv, fd);
+    rc = held_program_make(p, argv, fd);
     if (rc < 0)
-        error_set(err, rc, "cannot start a process: %s", strerror(-rc));
-    t->wish.pid = s->pid;
-    t->wish.start_key = rc == 0 ? lease_process_start(s->pid) : 0;
+        error_set(err, rc, "cannot start '%s': %s", argv[0], strerror(-rc));
+    t->wish.pid = p->pid;
+    t->wish.start_key = rc == 0 ? lease_process_start(p->pid) : 0;
     if (rc == 0)
         rc = lease_dir_commit(&t->dir, &t->wish, fd, err);
     lease_dir_unlock(&t->dir);
@@ -254,14 +203,14 @@ static int write_lease(struct lease_taker *t, struct run_child *s, const char *c
     return 0;
 }
 
-static int take_lease(struct lease_taker *t, struct run_child *s, const char *const *argv, struct error *err)
+static int take_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
 {
     int rc = lease_take(t, err);
     if (rc < 0)
         return rc;
     set_variables(t);
     lease_taker_handle_signals(t, false);
-    rc = write_lease(t, s, argv, err);
+    rc = write_lease(t, p, argv, err);
     if (rc == 0 && t->simulated)
         fputs("SIMULATED\n", stderr);
     return rc;
@@ -270,7 +219,7 @@ static int take_lease(struct lease_taker *t, struct run_child *s, const char *co
 static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait_ms)
 {
     struct lease_taker t;
-    struct run_child s = {.pid = -1};
+    struct held_program p = {.pid = -1};
     struct error err = {0}, ignored;
     struct str words[ARGUMENTS_MAX];
     size_t count = 0;
@@ -282,11 +231,11 @@ static int run_with_lease(struct cli *cli, const char *const *argv, int64_t wait
         words[count] = str_from(argv[count]);
     mask_arguments(words, count, t.wish.command, sizeof t.wish.command);
     if (rc == 0 && status == EXIT_FINE)
-        rc = take_lease(&t, &s, argv, &err);
+        rc = take_lease(&t, &p, argv, &err);
     if (rc < 0)
-        status = give_up(&s, err.text);
+        status = give_up(&p, err.text);
     else if (status == EXIT_FINE)
-        status = run_announced(cli, &s, argv[0], wait_ms);
+        status = run_announced(cli, &p, argv[0], wait_ms);
     if (t.fd >= 0)
         lease_dir_remove(&t.dir, t.wish.id, &ignored);
     lease_taker_done(&t);
@@ -297,14 +246,14 @@ static int run_command(struct cli *cli)
 {
     const char *const *argv = cli->options->arguments;
     struct error err = {0};
-    struct run_child s = {.pid = -1};
+    struct held_program p = {.pid = -1};
     int64_t wait_ms = WAIT_DEFAULT_MS;
     if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     if (wish_given(cli) && !has_lease_already(cli))
         return run_with_lease(cli, argv, wait_ms);
-    int rc = start_program(&s, argv, -1);
-    return rc < 0 ? cli_fail("cannot start a process: %s", strerror(-rc)) : run_announced(cli, &s, argv[0], wait_ms);
+    int rc = held_program_make(&p, argv, -1);
+    return rc < 0 ? cannot_start(argv[0], rc) : run_announced(cli, &p, argv[0], wait_ms);
 }
 
 static const struct option_spec options[] = {

@@ -25,8 +25,8 @@ void tree_look(struct process_tree *t, const struct env *env, struct tree_use *r
                                        .parent = all[i].parent,
                                        .start_ticks = all[i].start_key,
                                        .cpu_ticks = MAX_OF(all[i].cpu_ns, (int64_t)0) / NS_PER_TICK,
-                                       .read_bytes = MAX_OF(all[i].read_bytes, (int64_t)0),
-                                       .write_bytes = MAX_OF(all[i].written_bytes, (int64_t)0)};
+                                       .read_bytes = all[i].read_bytes,
+                                       .write_bytes = all[i].written_bytes};
     tree_mark(list, (size_t)count, t->root);
     tree_take(t, TAKE(list), (size_t)count, now, NS_PER_S / NS_PER_TICK, ret);
 }

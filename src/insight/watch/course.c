@@ -65,8 +65,6 @@ void course_see(struct run_course *c, const struct course_moment *m)
     course_note(&c->power_mw, m->power_mw, seconds);
     course_note(&c->temp_mdegc, m->temp_mdegc, seconds);
     course_note(&c->cpu_permille, reading_ok(m->cpu_permille), seconds);
-    c->read_bytes += (double)m->read_bytes_per_s * seconds;
-    c->written_bytes += (double)m->write_bytes_per_s * seconds;
     for (unsigned bit = 0; bit < THROTTLE_COUNT; bit++)
         if (m->throttle & THROTTLE_SLOWED & (1 << bit))
             c->throttled_s[bit] += seconds;

@@ -28,13 +28,13 @@ struct course_moment {
     struct reading vram_bytes;    /* of all its processes on all GPUs */
     struct reading util_permille; /* its own, mean of the GPUs that it uses */
     struct reading gpu_util_permille;
-    struct reading power_mw;      /* of these GPUs together */
-    struct reading temp_mdegc;    /* the hottest */
-    int64_t throttle;             /* THROTTLE_ bits of any of them */
-    int64_t cpu_permille;         /* of all its processes; 1000 is one core */
-    int64_t cpu_busiest_permille; /* of the busiest of them */
-    int64_t read_bytes_per_s, write_bytes_per_s;
-    enum limit limit; /* of the process that matters most */
+    struct reading power_mw;                            /* of these GPUs together */
+    struct reading temp_mdegc;                          /* the hottest */
+    int64_t throttle;                                   /* THROTTLE_ bits of any of them */
+    int64_t cpu_permille;                               /* of all its processes; 1000 is one core */
+    int64_t cpu_busiest_permille;                       /* of the busiest of them */
+    struct reading read_bytes_per_s, write_bytes_per_s; /* from and to disks */
+    enum limit limit;                                   /* of the process that matters most */
 };
 
 enum course_kind { COURSE_STARTING, COURSE_LOADING, COURSE_COMPUTING, COURSE_SAVING, COURSE_WAITING, COURSE_ENDING };
@@ -64,7 +64,6 @@ struct run_course {
     double throttled_s[14];        /* by THROTTLE_ bit */
     double slowed_s;               /* any of those that slow a GPU down */
     double limited_s[LIMIT_COUNT]; /* while it was on a GPU */
-    double read_bytes, written_bytes;
     /* The moments, thinned out by half whenever there are too many. */
     struct course_moment *moments;
     size_t moment_count, keep_every, skipped;

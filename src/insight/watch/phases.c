@@ -57,9 +57,10 @@ static enum course_kind phases_kind_of(const struct run_course *c, size_t at)
     size_t first, last;
     if (around(c, at, &first, &last) >= COMPUTING_LEAST)
         return COURSE_COMPUTING;
-    if (m->write_bytes_per_s >= WRITES_LEAST && m->write_bytes_per_s > m->read_bytes_per_s)
+    int64_t reads = reading_or(m->read_bytes_per_s, 0), writes = reading_or(m->write_bytes_per_s, 0);
+    if (writes >= WRITES_LEAST && writes > reads)
         return COURSE_SAVING;
-    if (m->read_bytes_per_s >= READS_LEAST || memory_grows(c, at, last))
+    if (reads >= READS_LEAST || memory_grows(c, at, last))
         return COURSE_LOADING;
     return m->on_gpu ? COURSE_WAITING : COURSE_STARTING;
 }

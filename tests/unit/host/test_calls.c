@@ -321,9 +321,13 @@ static void a_tree_has_all_descendants_and_what_they_used(void **state)
     clock_manual_advance_ms(&manual, 1000);
     fake_list[1].cpu_ns += 200000000;
     fake_list[2].cpu_ns += 700000000;
+    for (size_t i = 0; i < 4; i++)
+        fake_list[i].written_bytes = -1; /* not known, which is not 0 */
     tree_look(&tree, &env, &use);
     assert_int_equal(use.cpu_permille, 900);
     assert_int_equal(use.cpu_busiest_permille, 700);
+    assert_int_equal(reading_or(use.read_bytes_per_s, -1), 0);
+    assert_int_equal(use.write_bytes_per_s.state, READING_UNSUPPORTED);
     tree_done(&tree);
 }
 

@@ -24,6 +24,9 @@ int fail_with(DWORD error);
 int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size);
 /* A process in a job that ends it and its children when it is closed, with these files: NULL is none. */
 int start_process(const char *const *argv, HANDLE const files[3], DWORD flags, HANDLE *process, HANDLE *job);
+/* One that has our console and files, and does not run yet. */
+int start_suspended(const char *const *argv, PROCESS_INFORMATION *ret);
+HANDLE make_job(void);                /* all that is started in it ends with it; NULL: there is none */
 void leave_job(HANDLE job);           /* closing it ends nothing any more */
 int status_of_code(DWORD code);       /* as waitpid() has it */
 bool end_child(pid_t pid, UINT code); /* with its children; false: it is none of ours */

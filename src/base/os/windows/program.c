@@ -3,28 +3,18 @@
  */
 #include "base/os/program.h"
 
-#include <errno.h>
 #include <signal.h>
 
 #include "base/os/windows/internal.h"
 
-enum { LINE_UNITS = 32767 };
-
 int program_start(struct program *p, const char *const *argv)
 {
-    static wchar_t program[WIDE_PATH], line[LINE_UNITS];
-    STARTUPINFOW how = {.cb = sizeof how};
     PROCESS_INFORMATION made;
-    int rc = launch_line(argv, program, line, LINE_UNITS);
+    signal(SIGINT, SIG_IGN);
+    int rc = start_suspended(argv, &made);
     if (rc < 0)
         return rc;
-    signal(SIGINT, SIG_IGN);
     HANDLE job = CreateJobObjectW(NULL, NULL);
-    if (!CreateProcessW(program, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &how, &made)) {
-        fail_with(GetLastError());
-        CloseHandle(job);
-        return -errno;
-    }
     if (job)
         AssignProcessToJobObject(job, made.hProcess);
     ResumeThread(made.hThread);

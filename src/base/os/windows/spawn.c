@@ -98,8 +98,7 @@ int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *li
 
 /* ---- a process ---- */
 
-/* All that is started in it ends with it. */
-static HANDLE make_job(void)
+HANDLE make_job(void)
 {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limit = {.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
     HANDLE job = CreateJobObjectW(NULL, NULL);
@@ -178,6 +177,19 @@ int start_process(const char *const *argv, HANDLE const files[3], DWORD flags, H
     ResumeThread(made.hThread);
     CloseHandle(made.hThread);
     return 0;
+}
+
+int start_suspended(const char *const *argv, PROCESS_INFORMATION *ret)
+{
+    wchar_t program[WIDE_PATH];
+    AUTO_FREE wchar_t *line = malloc(LINE_MAX_WIDE * sizeof *line);
+    STARTUPINFOW how = {.cb = sizeof how};
+    int rc = line ? launch_line(argv, program, line, LINE_MAX_WIDE) : -ENOMEM;
+    if (rc == 0 && !CreateProcessW(program, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &how, ret)) {
+        fail_with(GetLastError());
+        rc = -errno;
+    }
+    return rc;
 }
 
 /* A code that no program returns is that of a crash. */

@@ -78,11 +78,11 @@ static void a_training_run_is_told_in_its_phases(void **state)
     assert_int_equal(course_init(&c), 0);
     last(&c, nothing_yet(), 4, 1);
     struct course_moment m = working(0);
-    m.read_bytes_per_s = 900000000;
+    m.read_bytes_per_s = reading_ok(900000000);
     last(&c, m, 10, 1);
     last(&c, working(970), 120, 1);
     m = working(0);
-    m.write_bytes_per_s = 500000000;
+    m.write_bytes_per_s = reading_ok(500000000);
     last(&c, m, 8, 1);
     last(&c, nothing_yet(), 5, 1);
     const enum course_kind kinds[] = {COURSE_STARTING, COURSE_LOADING, COURSE_COMPUTING, COURSE_SAVING, COURSE_ENDING};
