@@ -255,7 +255,9 @@ static const char *advice(const struct client *c, const char *said, char text[48
     if (c->host.by == HOST_BY_HTTPS && (strstr(said, "wrong version number") || strstr(said, "unexpected TLS packet")))
         snprintf(text, 480, "\nIt doesn't use TLS there. To ask without: --host http://%s:%d, or ssh://%s", c->host.address,
                  c->host.port, c->host.address);
-    else if (strstr(said, "certificate") || strstr(said, "SSL"))
+    else if (strstr(said, "certificate") && (strstr(said, "host name") || strstr(said, "hostname")))
+        snprintf(text, 480, "\nIts certificate is for other names: use one of them as the address %s", table_of(c, table));
+    else if (strstr(said, "certificate") || strstr(said, "SSL") || strstr(said, "CERT_TRUST"))
         snprintf(text, 480, "\nTo trust its own certificate, copy it here and set ca %s", table_of(c, table));
     return text;
 }

@@ -103,5 +103,6 @@ void manual_overview(struct buf *out)
         "*WHIRR\\_CONFIG*\n\tThe configuration file, like *--config*.\n\n"
         "*WHIRR\\_NVML\\_LIBRARY*, *WHIRR\\_CUDA\\_LIBRARY*, *WHIRR\\_NVIDIA\\_SMI*\n\t"
         "File names of the libraries and of the program, if not the usual ones.\n\n"
-        "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration: *whirr.toml*(5).\n");
+        "# FILES\n\n/etc/whirr/whirr.toml, $XDG\\_CONFIG\\_HOME/whirr/whirr.toml\n\tConfiguration: *whirr.toml*(5).\n\n"
+        "%ProgramData%\\\\whirr\\\\whirr.toml, %APPDATA%\\\\whirr\\\\whirr.toml\n\tThe same on Windows.\n");
 }

@@ -139,6 +139,8 @@ def test_another_certificate_is_not_trusted(two, here, tmp_path):
         done = here("--host", "alpha", "status", config=two[0].table("alpha", ca=ca))
         assert done.returncode == 1 and "certificate" in done.stderr and "[hosts.alpha]" in done.stderr, done
     assert "127.0.0.2" in here("--host", f"https://127.0.0.2:{two[0].port}", "status").stderr
+    other_name = here("--host", "alpha", "status", config=two[0].table("alpha").replace("localhost", "127.0.0.2"))
+    assert other_name.returncode == 1 and "is for other names: use one of them as the address in [hosts.alpha]" in other_name.stderr, other_name
 
 
 def test_acting_needs_a_token_that_allows_it(two, start, here):
