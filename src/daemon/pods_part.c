@@ -13,6 +13,7 @@
 #include "daemon/kubelet.h"
 #include "daemon/poller.h"
 #include "format/prometheus/prometheus.h"
+#include "host/identity.h"
 
 enum { EVERY_MS = 10000, SOON_MS = 500, NAMED_MAX = 1024, ENVIRON_MAX = 128 * 1024 };
 
@@ -38,13 +39,9 @@ struct pods_part {
 static bool pod_of_process(const struct pods_part *k, int32_t pid, char *to, size_t size)
 {
     AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
-    char path[64];
-    struct env ignored = *k->poller.env; /* secrets: not for a recording of this host */
     struct str rest, one;
-    ignored.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     to[0] = '\0';
-    if (file_read_all(&ignored, path, &text) < 0)
+    if (process_environment(k->poller.env, pid, &text) < 0)
         return false;
     rest = buf_view(&text);
     while (str_cut(&rest, '\0', &one))

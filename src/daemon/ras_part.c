@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "daemon/poller.h"
+#include "host/identity.h"
 #include "host/listens.h"
 #include "insight/detect/job.h"
 #include "net/ras.h"
@@ -30,12 +30,8 @@ static uint16_t port_of(const struct ras_part *r, int32_t pid)
 {
     static const char name[] = "NCCL_RAS_ADDR=";
     AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
-    char path[64];
     uint16_t port = RAS_PORT;
-    struct env quiet = *r->poller.env; /* secrets: not for a recording of this host */
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    struct str rest = file_read_all(&quiet, path, &text) >= 0 ? buf_view(&text) : (struct str){0}, one;
+    struct str rest = process_environment(r->poller.env, pid, &text) >= 0 ? buf_view(&text) : (struct str){0}, one;
     while (str_cut(&rest, '\0', &one))
         if (str_starts(one, name))
             ras_port((struct str){one.at + strlen(name), one.len - strlen(name)}, &port);

@@ -72,6 +72,10 @@ void process_find_title(struct process *p);
 
 /* Its arguments as they are, each with a '\0' behind it: how many bytes, or -errno. */
 int process_command(const struct env *env, int32_t pid, char *text, size_t size);
+/* "NAME=VALUE", each with a '\0' behind it; secrets among them are not for a recording of this host. 0 or more, or -errno. */
+int process_environment(const struct env *env, int32_t pid, struct buf *ret);
+/* The processes that it has started and that live: how many of them are in the list. */
+size_t process_children(const struct env *env, int32_t pid, int32_t *list, size_t max);
 /* The start_key of struct process; 0: it is gone, or may not be looked at. */
 int64_t process_start(const struct env *env, int32_t pid);
 

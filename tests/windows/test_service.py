@@ -152,3 +152,30 @@ def test_a_folder_that_others_can_write_is_refused(service):
     done = service.setup()
     assert done.returncode == 1 and "others can write" in done.stderr and "remove that directory" in done.stderr, done
     assert service.sc("query", "whirr").returncode != 0
+
+
+@pytest.fixture(scope="module")
+def helper(tmp_path_factory):
+    compiler, program = shutil.which("x86_64-w64-mingw32-gcc-posix"), tmp_path_factory.mktemp("helper") / "helper.exe"
+    if not compiler:
+        pytest.skip("no mingw-w64")
+    subprocess.run([compiler, ROOT / "tests/windows/service_helper.c", "-o", program, "-ladvapi32"], check=True, timeout=90)
+    return lambda *args: subprocess.run(["wine", program, *args], env=wine(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90, check=False)
+
+
+def test_the_configuration_is_read_again_on_demand(service, helper):
+    service.configure()
+    assert service.setup().returncode == 0
+    service.configure(text="interval_seconds = 2\n")
+    assert helper("reload").returncode == 0
+    eventually(lambda: "reloaded applied=1" in service.log(), explain=service.log)
+
+
+def test_who_is_no_administrator_looks_and_is_told_how_to_make_a_service(service, helper):
+    service.configure()
+    assert service.setup().returncode == 0
+    service.wait_stored()
+    shown = helper("limited", f'"{service.env["WHIRR_EXE"]}" status')
+    assert shown.returncode == 0 and "RTX" in shown.stdout, shown  # the service's GPUs: without it there are none
+    refused = helper("limited", f'"{service.env["WHIRR_EXE"]}" setup --yes --service system')
+    assert refused.returncode == 2 and "in a terminal as administrator" in refused.stderr, refused

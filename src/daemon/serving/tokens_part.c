@@ -199,15 +199,11 @@ static const struct served *taken_by(const struct tokens_part *t, const struct s
 
 static bool child_listens(struct tokens_part *t, struct served *e, int32_t pid)
 {
-    char path[64], text[CHILDREN_MAX * 12];
-    struct str word;
-    int64_t child;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
-    ssize_t len = file_read_head(t->poller.env, path, text, sizeof text);
-    struct str rest = {text, len > 0 ? (size_t)len : 0};
-    while (str_word(&rest, &word))
-        if (str_to_i64(word, &child) && process_listens(t->poller.env, (int32_t)child, e->port, &e->listening)) {
-            e->listener = (int32_t)child;
+    int32_t children[CHILDREN_MAX];
+    size_t count = process_children(t->poller.env, pid, children, CHILDREN_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (process_listens(t->poller.env, children[i], e->port, &e->listening)) {
+            e->listener = children[i];
             return true;
         }
     return false;

@@ -12,6 +12,7 @@
 #include "host/calls/calls.h"
 #include "host/identity.h"
 #include "host/procfs.h"
+#include "host/tree.h"
 
 enum { CMDLINE_SIZE = 16384, ENVIRON_MAX = 128 * 1024, NS_PER_TICK = 1000 };
 
@@ -137,6 +138,22 @@ struct reading who_memory(struct who_reader *r, const struct who *w, const struc
 int process_command(const struct env *env, int32_t pid, char *text, size_t size)
 {
     return CALL(calls_of(env), arguments, pid, text, size);
+}
+
+int process_environment(const struct env *env, int32_t pid, struct buf *ret)
+{
+    return CALL(calls_of(env), environment, pid, ret);
+}
+
+size_t process_children(const struct env *env, int32_t pid, int32_t *list, size_t max)
+{
+    AUTO_FREE struct calls_process *all = calloc(TREE_MAX, sizeof *all);
+    int known = all ? CALL(calls_of(env), processes, all, TREE_MAX) : -ENOMEM;
+    size_t count = 0;
+    for (int i = 0; i < known && count < max; i++)
+        if (all[i].parent == pid && all[i].pid != pid)
+            list[count++] = all[i].pid;
+    return count;
 }
 
 int64_t process_start(const struct env *env, int32_t pid)

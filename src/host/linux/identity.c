@@ -18,6 +18,7 @@
 enum {
     CMDLINE_SIZE = 16384,
     ENVIRON_MAX = 128 * 1024,
+    CHILDREN_TEXT = 4096,
     COMM_CUT_LEN = 15, /* the kernel cuts names here */
 };
 
@@ -141,13 +142,9 @@ static void learn_container(struct who_reader *r, struct who *w, struct str cgro
 static void learn_job(struct who_reader *r, struct who *w, struct str cgroup, int64_t uid)
 {
     AUTO_BUF struct buf environment = BUF(ENVIRON_MAX);
-    char path[64];
     int64_t number;
     struct process_job job;
-    struct env quiet = *r->env; /* secrets: not for a recording of this host */
-    quiet.on_read = NULL;
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)w->pid);
-    bool known = file_read_all(&quiet, path, &environment) >= 0;
+    bool known = process_environment(r->env, w->pid, &environment) >= 0;
     process_job(cgroup, known ? buf_view(&environment) : (struct str){0}, &job);
     who_take_job(w, &job);
     if (!job.of_slurm || (uid > 0 && !str_to_i64(str_from(w->user), &number)))
@@ -247,6 +244,30 @@ int process_command(const struct env *env, int32_t pid, char *text, size_t size)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
     return (int)file_read_head(env, path, text, size);
+}
+
+int process_environment(const struct env *env, int32_t pid, struct buf *ret)
+{
+    char path[64];
+    struct env quiet = *env;
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    return file_read_all(&quiet, path, ret);
+}
+
+size_t process_children(const struct env *env, int32_t pid, int32_t *list, size_t max)
+{
+    char path[64], text[CHILDREN_TEXT];
+    struct str word;
+    int64_t child;
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    ssize_t len = file_read_head(env, path, text, sizeof text);
+    struct str rest = {text, len > 0 ? (size_t)len : 0};
+    while (count < max && str_word(&rest, &word))
+        if (str_to_i64(word, &child) && child > 0 && child <= INT32_MAX)
+            list[count++] = (int32_t)child;
+    return count;
 }
 
 size_t who_arguments(const struct env *env, int32_t pid, char *text, size_t size, struct str *args, size_t max)

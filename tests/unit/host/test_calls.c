@@ -318,6 +318,9 @@ static void a_tree_has_all_descendants_and_what_they_used(void **state)
     assert_int_equal(use.processes, 2);
     assert_true(tree_has(&tree, 78));
     assert_false(tree_has(&tree, 50));
+    int32_t children[4];
+    assert_int_equal(process_children(&env, 50, children, 4), 1); /* not those of its children */
+    assert_int_equal(children[0], 77);
     clock_manual_advance_ms(&manual, 1000);
     fake_list[1].cpu_ns += 200000000;
     fake_list[2].cpu_ns += 700000000;

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "base/env.h"
 #include "host/calls/calls.h"
 #include "host/evidence/address_samples.h"
@@ -83,7 +84,11 @@ static void no_process_listens_or_has_children(void **state)
     struct tree_use use;
     assert_int_equal(tree_init(&tree, getpid()), 0);
     tree_look(&tree, &env, &use);
+    int32_t child;
+    AUTO_BUF struct buf variables = BUF(4096);
     assert_int_equal(use.processes, 0);
+    assert_int_equal(process_children(&env, getpid(), &child, 1), 0);
+    assert_int_equal(process_environment(&env, getpid(), &variables), -ENOSYS);
     assert_false(tree_has(&tree, getpid()));
     tree_done(&tree);
 }
