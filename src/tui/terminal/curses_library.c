@@ -16,6 +16,8 @@ static const struct library_symbol symbols[] = {
     CURSES_FUNCTIONS(SYMBOL)
 #undef SYMBOL
         {"tputs", &curses.tputs},
+    {"set_escdelay", &curses.set_escdelay, .optional = true},
+    {"use_tioctl", &curses.use_tioctl, .optional = true},
     {"stdscr", &curses.screen},
     {"curscr", &curses.current},
     {"COLORS", &curses.colors},

@@ -12,8 +12,7 @@
 /* clang-format off */
 #define CURSES_FUNCTIONS(X) \
     X(newterm) X(endwin) X(wrefresh) X(wget_wch) X(cbreak) X(noecho) X(nonl) X(keypad) X(nodelay) X(curs_set) X(define_key) \
-    X(set_escdelay) X(mousemask) X(mouseinterval) X(getmouse) X(has_colors) X(start_color) X(use_env) X(use_tioctl) X(clearok) \
-    X(resize_term) X(tparm)
+    X(mousemask) X(mouseinterval) X(getmouse) X(has_colors) X(start_color) X(use_env) X(clearok) X(resize_term) X(tparm)
 /* clang-format on */
 
 struct curses_library {
@@ -21,6 +20,8 @@ struct curses_library {
     CURSES_FUNCTIONS(DECLARE)
 #undef DECLARE
     int (*tputs)(const char *, int, int (*)(int)); /* term.h has it */
+    int (*set_escdelay)(int);                      /* both may be missing in ncurses 5, which macOS has: NULL */
+    void (*use_tioctl)(bool);
     WINDOW **screen, **current;
     struct term **terminal;
     int *colors;

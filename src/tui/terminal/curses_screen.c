@@ -20,6 +20,11 @@
 #include "tui/terminal/paint.h"
 #include "tui/top.h"
 
+#ifdef BUTTON5_PRESSED
+#define WHEEL_DOWN BUTTON5_PRESSED
+#else
+#define WHEEL_DOWN 0 /* the mouse of ncurses 5 has four buttons */
+#endif
 enum { PASTE_BEGIN = KEY_MAX + 1, PASTE_END, ESCAPE_MS = 25, PASTE_PAUSE_MS = 500 };
 
 #define PASTE_ON "\033[?2004h"
@@ -138,7 +143,8 @@ static void define_keys(void)
     };
     for (size_t i = 0; i < ARRAY_LEN(more); i++)
         define_key(more[i].sequence, more[i].key);
-    set_escdelay(ESCAPE_MS);
+    if (set_escdelay)
+        set_escdelay(ESCAPE_MS);
 }
 
 static SCREEN *open_terminal(bool direct)
@@ -161,8 +167,10 @@ int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *them
     setlocale(LC_CTYPE, "");
     if (wants_utf8 && MB_CUR_MAX == 1) /* the terminal's locale is not installed: the one that always is will do */
         setlocale(LC_CTYPE, "C.UTF-8");
-    use_env(FALSE); /* COLUMNS of a shell that was resized since is no size of the terminal */
-    use_tioctl(TRUE);
+    if (use_tioctl) { /* COLUMNS of a shell that was resized since is no size of the terminal */
+        use_env(FALSE);
+        use_tioctl(TRUE);
+    }
     if (!open_terminal(direct))
         return -ENOTTY;
     catch_signals(); /* after curses, whose own would leave the mouse on */
@@ -175,7 +183,7 @@ int screen_open(bool wants_utf8, bool wants_color, bool direct, const char *them
     curs_set(0);
     define_keys();
     if (mouse) {
-        mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED | REPORT_MOUSE_POSITION, NULL);
+        mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | WHEEL_DOWN | REPORT_MOUSE_POSITION, NULL);
         mouseinterval(0);
         drags = true;
     }
@@ -280,7 +288,7 @@ static struct screen_event mouse_event(void)
     if (getmouse(&m) != OK)
         return (struct screen_event){SCREEN_KEY, .key = 0};
     enum screen_event_kind kind = m.bstate & BUTTON4_PRESSED                       ? SCREEN_WHEEL_UP
-                                  : m.bstate & BUTTON5_PRESSED                     ? SCREEN_WHEEL_DOWN
+                                  : m.bstate & WHEEL_DOWN                          ? SCREEN_WHEEL_DOWN
                                   : m.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED) ? SCREEN_CLICK
                                   : m.bstate & REPORT_MOUSE_POSITION               ? SCREEN_DRAG
                                                                                    : SCREEN_KEY;
