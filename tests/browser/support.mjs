@@ -89,7 +89,11 @@ export class Daemon {
       XDG_CONFIG_HOME: this.folder,
       XDG_DATA_HOME: this.folder,
     };
-    const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(WHIRR|GPU|XDG)_/.test(name) || /^WHIRR_(EXE|WINE_PREFIX)$/.test(name)));
+    const kept = Object.fromEntries(
+      Object.entries(process.env).filter(
+        ([name]) => !/^(WHIRR|GPU|XDG)_/.test(name) || /^WHIRR_(EXE|WINE_PREFIX)$/.test(name),
+      ),
+    );
     // Leaks are looked for elsewhere: here the search at the end of each helper would take longer than what is waited for.
     kept.ASAN_OPTIONS = `${process.env.ASAN_OPTIONS ?? ""}:detect_leaks=0`;
     return { ...kept, ...at, WHIRR_OWN_PIDS: "1", WHIRR_SERVER_SOCKET: path.join(this.folder, "whirr.sock"), ...more };
