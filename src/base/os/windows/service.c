@@ -15,6 +15,8 @@
 
 #include "base/os/windows/rights.h"
 
+#include <tlhelp32.h>
+
 enum { START_MS = 60000, STOP_MS = 60000, LOG_MAX = 8 << 20, LOG_PATH = 4096 };
 
 static wchar_t service_name[] = L"whirr";
@@ -151,10 +153,27 @@ static void WINAPI service_main(DWORD count, wchar_t **words)
     report(SERVICE_STOPPED, 0);
 }
 
+/* Outside of a service the manager is better not asked: some systems take 10 s to say no. */
+static bool manager_started_this(void)
+{
+    PROCESSENTRY32W e = {.dwSize = sizeof e};
+    DWORD parent = 0;
+    HANDLE all = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
+    if (all == INVALID_HANDLE_VALUE)
+        return true;
+    for (BOOL more = Process32FirstW(all, &e); more && !parent; more = Process32NextW(all, &e))
+        parent = e.th32ProcessID == GetCurrentProcessId() ? e.th32ParentProcessID : 0;
+    bool is_manager = false;
+    for (BOOL more = Process32FirstW(all, &e); more && !is_manager; more = Process32NextW(all, &e))
+        is_manager = e.th32ProcessID == parent && _wcsicmp(e.szExeFile, L"services.exe") == 0;
+    CloseHandle(all);
+    return is_manager;
+}
+
 int service_run(service_body *body, void *user)
 {
     const SERVICE_TABLE_ENTRYW table[] = {{service_name, service_main}, {NULL, NULL}};
     self.body = body;
     self.user = user;
-    return StartServiceCtrlDispatcherW(table) ? self.status : body(user);
+    return manager_started_this() && StartServiceCtrlDispatcherW(table) ? self.status : body(user);
 }
