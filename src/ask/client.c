@@ -252,9 +252,13 @@ static const char *advice(const struct client *c, const char *said, char text[48
 {
     char table[400];
     text[0] = '\0';
-    if (c->host.by == HOST_BY_HTTPS && (strstr(said, "wrong version number") || strstr(said, "unexpected TLS packet")))
-        snprintf(text, 480, "\nIt doesn't use TLS there. To ask without: --host http://%s:%d, or ssh://%s", c->host.address,
-                 c->host.port, c->host.address);
+    /* The last two are of Windows; the very last has other causes, too. */
+    bool plain =
+        strstr(said, "wrong version number") || strstr(said, "unexpected TLS packet") || strstr(said, "SEC_E_INVALID_TOKEN");
+    bool perhaps = plain || strstr(said, "failed to receive handshake");
+    if (c->host.by == HOST_BY_HTTPS && perhaps)
+        snprintf(text, 480, "\nIt %s use TLS there. To ask without: --host http://%s:%d, or ssh://%s",
+                 plain ? "doesn't" : "may not", c->host.address, c->host.port, c->host.address);
     else if (strstr(said, "certificate") && (strstr(said, "host name") || strstr(said, "hostname")))
         snprintf(text, 480, "\nIts certificate is for other names: use one of them as the address %s", table_of(c, table));
     else if (strstr(said, "certificate") || strstr(said, "SSL") || strstr(said, "CERT_TRUST"))

@@ -13,6 +13,7 @@ import subprocess
 import pytest
 from daemons import Starter
 from isolation import ON_WINDOWS, ROOT, WHIRR, environment, run_whirr
+from ports import free_port
 from waiting import eventually
 
 pytestmark = pytest.mark.skipif(not ON_WINDOWS, reason="WHIRR_BIN is not tests/windows/whirr")
@@ -90,6 +91,45 @@ def test_several_hosts_are_asked_at_once(ssh, daemon):
     assert text.index(daemon.url) < text.index("ssh://box") < text.index("http://127.0.0.1:1"), text
 
 
+@pytest.fixture
+def tls_host(tmp_path):
+    """A Linux host that must be asked over TLS with a token: its port, its certificate, another one, and the token."""
+    folder, port = tmp_path / "alpha", free_port()
+    folder.mkdir()
+    for name in ("own", "other"):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext",
+                        "subjectAltName=DNS:localhost", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem"], check=True, capture_output=True)
+    token = subprocess.run([LINUX, "token", "new", "tests"], env=environment(folder), capture_output=True, text=True, check=True).stdout.strip()
+    env = environment(folder, WHIRR_SERVER_TLS_CERTIFICATE=str(folder / "own.pem"), WHIRR_SERVER_TLS_KEY=str(folder / "own.key"))
+    with open(folder / "log", "w") as log, subprocess.Popen([LINUX, "serve", "--store", "none", "--source", "sim:gpus=3", "--listen", f"0.0.0.0:{port}"], env=env, stderr=log, stdout=log) as daemon:
+        eventually(lambda: "istening" in (folder / "log").read_text(), explain=(folder / "log").read_text)
+        yield port, folder / "own.pem", folder / "other.pem", token
+        daemon.terminate()
+
+
+def test_a_host_is_asked_over_tls_with_a_token_if_its_certificate_is_trusted(tls_host, tmp_path):
+    port, own, other, token = tls_host
+    folder = tmp_path / "config/whirr"
+    folder.mkdir(parents=True)
+
+    def ask(ca, token, *args):
+        (folder / "whirr.toml").write_text(f'[hosts.alpha]\naddress = "https://localhost:{port}"\ntoken = "{token}"\nca = "{ca}"\n')
+        (folder / "whirr.toml").chmod(0o600)
+        return run_whirr("--host", "alpha", "status", "--json", *args, folder=tmp_path)
+
+    asked = ask(own, token)
+    assert asked.returncode == 0 and len(json.loads(asked.stdout)["gpus"]) == 3, asked
+    distrusted = ask(other, token)
+    assert distrusted.returncode == 1 and distrusted.stdout == "" and "ca in [hosts.alpha]" in distrusted.stderr, distrusted
+    unknown = ask(own, "whirr_wrong")
+    assert unknown.returncode == 1 and "does not know this token" in unknown.stderr, unknown
+
+
+def test_where_tls_is_not_used_the_way_without_is_named(daemon):
+    asked = run_whirr("--host", daemon.url.replace("http:", "https:"), "status")
+    assert asked.returncode == 1 and f"--host {daemon.url}" in asked.stderr, asked
+
+
 # ---- nvidia-smi ----
 
 @pytest.fixture
@@ -155,3 +195,15 @@ def test_the_program_ends_with_whirr(programs, tmp_path):
     process.wait()
     eventually(lambda: not running(sleeper), explain="the program goes on")
     assert run_whirr(*IDLE, "lease", **more).stdout == "There are no leases.\n"
+
+
+# ---- notifiers ----
+
+def test_a_notifier_runs_a_program_with_the_alert_on_its_input(programs, tmp_path):
+    folder = tmp_path / "config/whirr"
+    folder.mkdir(parents=True)
+    (folder / "whirr.toml").write_text('[notify.log]\ntype = "command"\ncommand = ["nvidia-smi", "to:", "a b"]\n')
+    sent = run_whirr("notify", "test", "log", folder=tmp_path, WINEPATH=path_of(programs), FAKE_TAPE_HEARS=str(tmp_path / "heard"))
+    assert sent.returncode == 0 and "delivered" in sent.stdout, sent
+    heard = (tmp_path / "heard").read_bytes()
+    assert heard.startswith(b"[to:][a b]{") and json.loads(heard[10:])["alert"] and b"\r" not in heard, heard
