@@ -61,7 +61,7 @@ static int read_pid(const struct part_request *r, struct buf *out, int32_t *ret)
 
 static int announce(void *part, const struct part_request *r, struct buf *out)
 {
-    int32_t pid;
+    int32_t pid = 0;
     int status = read_pid(r, out, &pid);
     if (status)
         return status;
@@ -77,7 +77,7 @@ static int announce(void *part, const struct part_request *r, struct buf *out)
 
 static int unannounce(void *part, const struct part_request *r, struct buf *out)
 {
-    int32_t pid;
+    int32_t pid = 0;
     int status = read_pid(r, out, &pid);
     if (status)
         return status;

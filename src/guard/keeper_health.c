@@ -24,7 +24,7 @@ int keeper_hottest(const struct keeper *k, int64_t *mdegc)
 static void update_temperature(struct keeper *k)
 {
     const struct guard_spec *spec = k->spec;
-    int64_t hottest;
+    int64_t hottest = 0;
     bool known = keeper_hottest(k, &hottest) >= 0;
     if (!spec->health || !spec->overheat) {
         k->hot = false;

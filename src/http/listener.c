@@ -56,7 +56,7 @@ static bool is_loopback(const union address *a)
 int listen_address_is_loopback(const char *text)
 {
     union address address;
-    socklen_t len;
+    socklen_t len = 0;
     if (parse_address(text, &address, &len, NULL))
         return -1;
     return is_loopback(&address);
@@ -83,7 +83,7 @@ static void name_tcp(struct listener *l)
 int listener_open_tcp(const char *address, struct listener *ret, struct error *err)
 {
     union address a;
-    socklen_t len;
+    socklen_t len = 0;
     int result = parse_address(address, &a, &len, err);
     if (result)
         return result;

@@ -171,7 +171,7 @@ static int look_kind(struct nvml *n, struct nvml_card *card, enum control_kind k
 static int nvml_look(struct source *source, size_t gpu, enum control_kind kind, struct control_state *ret, struct error *err)
 {
     struct nvml *n = (struct nvml *)source;
-    struct nvml_card *card;
+    struct nvml_card *card = NULL;
     int rc = reach(n, gpu, &card, err);
     if (rc == 0)
         rc = settable(n, card, err);
@@ -197,7 +197,7 @@ static int set_fans(struct nvml *n, struct nvml_card *card, struct control_value
 static int nvml_set(struct source *source, size_t gpu, enum control_kind kind, struct control_value v, struct error *err)
 {
     struct nvml *n = (struct nvml *)source;
-    struct nvml_card *card;
+    struct nvml_card *card = NULL;
     struct control_state s = {0};
     int rc = nvml_look(source, gpu, kind, &s, err);
     if (rc == 0 || rc == -EBUSY) /* fans at different speeds: none is in the way of one speed for all */
