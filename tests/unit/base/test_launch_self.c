@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "base/cleanup.h"
 #include "base/env.h"
 #include "base/os/pipe.h"
 #include "base/os/process.h"
@@ -219,6 +220,46 @@ static void spawned_program_is_read_waited_for_and_ended(void **state)
     close(ends[1]);
 }
 
+#ifdef _WIN32
+/* cmd.exe takes the line of a batch file apart in its own way. */
+static void a_batch_file_gets_no_argument_that_could_be_a_command(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {"a&b", "%PATH%", "a\"b", "x|y", "new\nline"};
+    AUTO_BUF struct buf out = BUF(100);
+    struct error err = {0};
+    FILE *file = fopen("launch-self.bat", "wb");
+    assert_non_null(file);
+    fputs("@echo got %1\r\n", file);
+    fclose(file);
+    struct launch launch = {.timeout_ms = 60000, .out = &out};
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        launch.argv = (const char *[]){".\\launch-self.bat", refused[i], NULL};
+        assert_int_equal(launch_program(&env, &launch, &err), -EINVAL);
+    }
+    launch.argv = (const char *[]){".\\launch-self.bat", "plain", NULL};
+    assert_int_equal(launch_program(&env, &launch, &err), 0);
+    assert_non_null(strstr(out.at, "got plain"));
+    unlink("launch-self.bat");
+}
+
+static void a_program_inherits_nothing_that_it_was_not_given(void **state)
+{
+    (void)state;
+    SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
+    HANDLE ours, theirs;
+    DWORD there;
+    pid_t pid;
+    assert_true(CreatePipe(&ours, &theirs, &inherited, 0));
+    assert_int_equal(launch_spawn((const char *[]){env.self_program, "sleep", NULL}, -1, -1, -1, &pid), 0);
+    CloseHandle(theirs);
+    assert_false(PeekNamedPipe(ours, NULL, 0, NULL, &there, NULL)); /* the other end is closed */
+    assert_int_equal(kill(-pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    CloseHandle(ours);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     env_init_system(&env);
@@ -232,6 +273,10 @@ int main(int argc, char **argv)
         TEST(one_that_is_not_there_is_named),
         TEST(at_its_deadline_it_ends_with_its_children),
         TEST(spawned_program_is_read_waited_for_and_ended),
+#ifdef _WIN32
+        TEST(a_batch_file_gets_no_argument_that_could_be_a_command),
+        TEST(a_program_inherits_nothing_that_it_was_not_given),
+#endif
     };
     return RUN_TESTS(tests);
 }
