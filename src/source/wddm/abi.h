@@ -51,7 +51,8 @@ struct kmt_segment_size {
 };
 
 struct kmt_address {
-    uint32_t bus, device, function;
+    uint32_t bus; /* eight bits; above them sixteen of the segment, which is Linux's domain */
+    uint32_t device, function;
 };
 
 enum { KMT_PATH = 260 };
@@ -83,14 +84,14 @@ struct kmt_node_performance {
     uint32_t node, physical_adapter;
     uint64_t hz, max_hz, max_overclocked_hz;
     uint32_t mv, max_mv, max_overclocked_mv;
-    uint64_t transition_latency, reserved;
+    uint64_t transition_latency;
 };
 
 _Static_assert(sizeof(struct kmt_adapter) == 20, "D3DKMT_ADAPTERINFO");
 _Static_assert(sizeof(struct kmt_query_adapter) == 24, "D3DKMT_QUERYADAPTERINFO");
 _Static_assert(sizeof(struct kmt_performance) == 64, "D3DKMT_ADAPTER_PERFDATA");
 _Static_assert(sizeof(struct kmt_performance_caps) == 40, "D3DKMT_ADAPTER_PERFDATACAPS");
-_Static_assert(sizeof(struct kmt_node_performance) == 64, "D3DKMT_NODE_PERFDATA");
+_Static_assert(sizeof(struct kmt_node_performance) == 56, "D3DKMT_NODE_PERFDATA");
 
 /* ---- pdh.dll: performance counters. Functions answer with a PDH_STATUS: 0 is success. ---- */
 

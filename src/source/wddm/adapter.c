@@ -62,13 +62,14 @@ static void take_ids(const struct kmt_device_ids *ids, uint32_t type, struct wdd
 
 static void read_address(const struct wddm_calls *calls, struct wddm_adapter *a)
 {
-    enum { BUSES = 256, DEVICES = 32, FUNCTIONS = 8 };
+    enum { DEVICES = 32, FUNCTIONS = 8, BUS_BITS = 8 };
     struct kmt_address at = {0};
-    /* All bits set, or nothing at all: it is on no PCI bus. */
-    if (!ask(calls, a->handle, KMT_ADDRESS, &at, sizeof at) || at.bus >= BUSES || at.device >= DEVICES ||
+    /* All bits set, or nothing at all, which is the place of a host bridge: it is on no PCI bus. */
+    if (!ask(calls, a->handle, KMT_ADDRESS, &at, sizeof at) || at.bus == UINT32_MAX || at.device >= DEVICES ||
         at.function >= FUNCTIONS || (!at.bus && !at.device && !at.function))
         return;
-    snprintf(a->id.pci_address, sizeof a->id.pci_address, "0000:%02x:%02x.%u", at.bus & 0xff, at.device & 0x1f, at.function & 7);
+    snprintf(a->id.pci_address, sizeof a->id.pci_address, "%04x:%02x:%02x.%u", at.bus >> BUS_BITS & UINT16_MAX, at.bus & UINT8_MAX,
+             at.device & 0x1f, at.function & 7);
 }
 
 static struct reading size_reading(uint64_t bytes)
@@ -119,7 +120,8 @@ static bool describe(const struct wddm_calls *calls, const struct kmt_adapter *f
         return false;
     take_ids(&ids, type, ret);
     read_name(calls, ret);
-    read_address(calls, ret);
+    if (ids.vendor <= UINT16_MAX) /* a longer one is of ACPI */
+        read_address(calls, ret);
     read_sizes(calls, type, ret);
     read_driver(calls, ret);
     return true;

@@ -99,6 +99,22 @@ static void lists_gpus_by_name_and_address(void **state)
     assert_string_equal(gpu.pci_device_id.value, "1002:7480");
 }
 
+/* In a virtual machine a card may be the first device of the first bus of a segment of its own. */
+static void an_address_has_its_segment(void **state)
+{
+    (void)state;
+    fake_wddm_adapter(0x81, u"NVIDIA A10-4Q", 0x10de, 0xabcd00);
+    fake_wddm_adapter(0x82, u"A card without an address", AMD, UINT32_MAX);
+    fake_wddm_adapter(0x83, u"A card that says nothing", AMD, 0);
+    struct fake_adapter *acpi = fake_wddm_adapter(0x84, u"Qualcomm(R) Adreno(TM)", 0x4d4f4351, 0);
+    acpi->address.device = 3;
+    start();
+    assert_int_equal(m.count, 6);
+    assert_string_equal(m.ids[2].pci_address, "abcd:00:00.0");
+    for (int i = 3; i < m.count; i++)
+        assert_string_equal(m.ids[i].pci_address, "");
+}
+
 static void what_is_drawn_in_software_is_no_gpu(void **state)
 {
     (void)state;
@@ -390,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_TWO(lists_gpus_by_name_and_address),
+        WITH_TWO(an_address_has_its_segment),
         WITH_TWO(what_is_drawn_in_software_is_no_gpu),
         WITH_TWO(a_host_without_gpus_or_counters_says_so),
         WITH_TWO(load_is_that_of_the_busiest_engine),
