@@ -26,8 +26,8 @@ static bool path_at(int dir, const char *name, char path[AT_PATH])
     if (len == 0 || len >= WIDE_PATH || !utf8_from(wide, folder, sizeof folder))
         return false;
     errno = ENAMETOOLONG;
-    const char *from = strncmp(folder, "\\\\?\\", 4) == 0 ? folder + 4 : folder;
-    return snprintf(path, AT_PATH, strcmp(name, ".") == 0 ? "%s" : "%s/%s", from, name) < AT_PATH;
+    path_make_plain(folder);
+    return snprintf(path, AT_PATH, strcmp(name, ".") == 0 ? "%s" : "%s/%s", folder, name) < AT_PATH;
 }
 
 int openat(int dir, const char *name, int flags, ...)

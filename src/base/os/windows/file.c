@@ -31,10 +31,20 @@ static DWORD disposition(int flags)
     return flags & O_TRUNC ? TRUNCATE_EXISTING : OPEN_EXISTING;
 }
 
+/* A file that is deduplicated, compressed or in a cloud is marked, too, and is no link. */
 static bool is_link(const wchar_t *path)
 {
+    FILE_ATTRIBUTE_TAG_INFO mark = {.ReparseTag = IO_REPARSE_TAG_SYMLINK};
     DWORD attributes = GetFileAttributesW(path);
-    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_REPARSE_POINT);
+    if (attributes == INVALID_FILE_ATTRIBUTES || !(attributes & FILE_ATTRIBUTE_REPARSE_POINT))
+        return false;
+    HANDLE file = CreateFileW(path, FILE_READ_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                              OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    if (file != INVALID_HANDLE_VALUE) {
+        GetFileInformationByHandleEx(file, FileAttributeTagInfo, &mark, sizeof mark);
+        CloseHandle(file);
+    }
+    return mark.ReparseTag == IO_REPARSE_TAG_SYMLINK || mark.ReparseTag == IO_REPARSE_TAG_MOUNT_POINT;
 }
 
 /* Others may read, write and remove it meanwhile, as everywhere but here. */
@@ -175,6 +185,8 @@ char *realpath(const char *path, char *resolved)
     char *to = resolved ? resolved : malloc(WIDE_PATH);
     bool good = to && wide_path(path, wide) && access(path, F_OK) == 0 && GetFullPathNameW(wide, WIDE_PATH, whole, NULL) > 0 &&
                 utf8_from(whole, to, resolved ? PATH_MAX : WIDE_PATH);
+    if (good)
+        path_make_plain(to);
     for (char *c = to; good && *c; c++)
         if (*c == '\\')
             *c = '/';

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <wchar.h>
 
 bool wide_from(const char *text, wchar_t *to, size_t size)
 {
@@ -28,12 +29,54 @@ static bool is_of_linux(const char *path)
     return false;
 }
 
+/* What is longer than a plain name may be, from the folder that is worked in or from a root, gets a long one. */
+static bool lengthen(wchar_t path[WIDE_PATH])
+{
+    enum { PLAIN_MOST = 240, PREFIX_MOST = 8 }; /* that of a folder; a file may have twelve more */
+    wchar_t whole[WIDE_PATH];
+    DWORD len = GetFullPathNameW(path, WIDE_PATH, whole, NULL);
+    if (len < PLAIN_MOST || wcsncmp(whole, L"\\\\?\\", 4) == 0 || wcsncmp(whole, L"\\\\.\\", 4) == 0)
+        return true;
+    if (len >= WIDE_PATH - PREFIX_MOST)
+        return false;
+    bool server = wcsncmp(whole, L"\\\\", 2) == 0;
+    wcscpy(path, server ? L"\\\\?\\UNC\\" : L"\\\\?\\");
+    wcscat(path, server ? whole + 2 : whole);
+    return true;
+}
+
 bool wide_path(const char *path, wchar_t to[WIDE_PATH])
 {
     if (strcmp(path, "/dev/null") == 0)
         path = "NUL";
-    errno = is_of_linux(path) || !path[0] ? ENOENT : wide_from(path, to, WIDE_PATH) ? 0 : ENAMETOOLONG;
+    errno = is_of_linux(path) || !path[0] ? ENOENT : wide_from(path, to, WIDE_PATH) && lengthen(to) ? 0 : ENAMETOOLONG;
     return errno == 0;
+}
+
+void path_make_plain(char *path)
+{
+    bool server = strncmp(path, "\\\\?\\UNC\\", 8) == 0;
+    if (server)
+        path[6] = '\\';
+    if (server || strncmp(path, "\\\\?\\", 4) == 0)
+        memmove(path, path + (server ? 6 : 4), strlen(path + (server ? 6 : 4)) + 1);
+}
+
+static bool is_slash(char c)
+{
+    return c == '\\' || c == '/';
+}
+
+bool path_next(struct str *rest, struct str *folder)
+{
+    while (str_cut(rest, ';', folder)) {
+        if (folder->len > 1 && folder->at[0] == '"' && folder->at[folder->len - 1] == '"')
+            *folder = (struct str){folder->at + 1, folder->len - 2};
+        if (folder->len > 2 &&
+            (folder->at[1] == ':' ? is_slash(folder->at[2]) : is_slash(folder->at[0]) && is_slash(folder->at[1])))
+            return true;
+    }
+    return false;
 }
 
 int fail_with(DWORD error)
