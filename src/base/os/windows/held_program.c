@@ -14,9 +14,7 @@ int held_program_make(struct held_program *p, const char *const *argv, int kept_
     int rc = start_suspended(argv, &made);
     if (rc < 0)
         return rc;
-    HANDLE job = make_job();
-    if (job)
-        AssignProcessToJobObject(job, made.hProcess); /* which is closed with this process */
+    (void)join_job(make_job(), made.hProcess); /* which is closed with this process */
     *p = (struct held_program){.pid = (pid_t)made.dwProcessId, .go = (intptr_t)made.hThread, .failed = (intptr_t)made.hProcess};
     return 0;
 }

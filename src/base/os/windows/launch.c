@@ -107,7 +107,7 @@ int launch_program(const struct env *env, const struct launch *launch, struct er
     bool finished = rc == 0 && attend(launch, &r);
     bool left = rc == 0 && !finished && launch->spared && cancelled(launch);
     if (rc == 0 && !finished && !left) {
-        TerminateJobObject(r.job, 1);
+        end_process(r.process, r.job, 1);
         WaitForSingleObject(r.process, KILLED_WITHIN_MS);
     }
     if (finished || left)

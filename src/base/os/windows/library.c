@@ -5,11 +5,11 @@
 #include "base/os/library.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/env.h"
+#include "base/os/place.h"
 #include "base/os/windows/internal.h"
 #include "base/os/windows/linked.h"
 
@@ -43,46 +43,46 @@ const char *library_package(const char *name, const char *of_debian)
 
 /* ---- loading ---- */
 
-/* From this folder, with what it needs. A folder that is not named from the root on would be another one tomorrow. */
-static HMODULE load_from(const wchar_t *folder, size_t len, const wchar_t *name, DWORD *error)
+static void turn_slashes(wchar_t *path)
+{
+    for (wchar_t *c = path; *c; c++)
+        if (*c == L'/')
+            *c = L'\\';
+}
+
+/* From this folder, with what it needs. */
+static HMODULE load_from(struct str folder, const char *name, DWORD *error)
 {
     enum { FLAGS = LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32 };
-    wchar_t path[WIDE_PATH];
-    bool whole = len > 2 && (folder[1] == L':' || wcsncmp(folder, L"\\\\", 2) == 0);
-    if (!whole || len + wcslen(name) + 2 > WIDE_PATH)
+    char path[WIDE_PATH];
+    wchar_t wide[WIDE_PATH];
+    if (snprintf(path, sizeof path, "%.*s\\%s", (int)folder.len, folder.at, name) >= (int)sizeof path || !wide_path(path, wide) ||
+        GetFileAttributesW(wide) == INVALID_FILE_ATTRIBUTES)
         return NULL;
-    wmemcpy(path, folder, len);
-    path[len] = L'\\';
-    wcscpy(path + len + 1, name);
-    if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES)
-        return NULL;
-    HMODULE library = LoadLibraryExW(path, NULL, FLAGS);
+    turn_slashes(wide);
+    HMODULE library = LoadLibraryExW(wide, NULL, FLAGS);
     if (!library)
         *error = GetLastError();
     return library;
 }
 
-static HMODULE load_beside_program(const wchar_t *name, DWORD *error)
+static HMODULE load_beside_program(const char *name, DWORD *error)
 {
-    wchar_t program[WIDE_PATH];
-    DWORD len = GetModuleFileNameW(NULL, program, WIDE_PATH);
-    while (len > 0 && program[len - 1] != L'\\')
-        len--;
-    return len > 0 ? load_from(program, len - 1, name, error) : NULL;
+    wchar_t wide[WIDE_PATH];
+    char program[WIDE_PATH];
+    DWORD len = GetModuleFileNameW(NULL, wide, WIDE_PATH);
+    bool known = len > 0 && len < WIDE_PATH && utf8_from(wide, program, sizeof program);
+    const char *slash = known ? path_last_slash(program) : NULL;
+    return slash ? load_from((struct str){program, (size_t)(slash - program)}, name, error) : NULL;
 }
 
-static HMODULE load_from_path(const wchar_t *name, DWORD *error)
+static HMODULE load_from_path(const char *name, DWORD *error)
 {
-    DWORD size = GetEnvironmentVariableW(L"PATH", NULL, 0);
-    wchar_t *all = size ? malloc(size * sizeof *all) : NULL;
+    const char *path = env_variable("PATH");
+    struct str rest = str_from(path ? path : ""), folder;
     HMODULE library = NULL;
-    if (all && GetEnvironmentVariableW(L"PATH", all, size) < size)
-        for (const wchar_t *at = all; !library && *at;) {
-            size_t len = wcscspn(at, L";");
-            library = load_from(at, len, name, error);
-            at += len + (at[len] == L';');
-        }
-    free(all);
+    while (!library && path_next(&rest, &folder))
+        library = load_from(folder, name, error);
     return library;
 }
 
@@ -91,11 +91,11 @@ static void *load_installed(const char *name, struct error *err)
 {
     wchar_t wide[64];
     DWORD error = 0; /* of one that was there */
-    HMODULE library = wide_from(name, wide, sizeof wide / sizeof wide[0]) ? load_beside_program(wide, &error) : NULL;
-    if (!library)
+    HMODULE library = load_beside_program(name, &error);
+    if (!library && wide_from(name, wide, sizeof wide / sizeof wide[0]))
         library = LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (!library)
-        library = load_from_path(wide, &error);
+        library = load_from_path(name, &error);
     if (library)
         return library;
     if (!error)
@@ -120,9 +120,7 @@ void *library_load(const char *name, struct error *err)
         error_set(err, -ENOENT, "%s: not a path", name);
         return NULL;
     }
-    for (wchar_t *c = wide; *c; c++)
-        if (*c == L'/')
-            *c = L'\\';
+    turn_slashes(wide);
     HMODULE library = LoadLibraryExW(
         wide, NULL, placed ? LOAD_WITH_ALTERED_SEARCH_PATH : LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32);
     if (!library) {

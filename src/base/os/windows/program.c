@@ -14,9 +14,7 @@ int program_start(struct program *p, const char *const *argv)
     int rc = start_suspended(argv, &made);
     if (rc < 0)
         return rc;
-    HANDLE job = CreateJobObjectW(NULL, NULL);
-    if (job)
-        AssignProcessToJobObject(job, made.hProcess);
+    HANDLE job = join_job(CreateJobObjectW(NULL, NULL), made.hProcess);
     ResumeThread(made.hThread);
     CloseHandle(made.hThread);
     *p = (struct program){.pid = (int32_t)made.dwProcessId, .handle = (intptr_t)made.hProcess, .job = (intptr_t)job};

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/env.h"
+#include "base/os/place.h"
 #include "base/os/process.h"
 #include "base/os/windows/internal.h"
 
@@ -41,12 +42,16 @@ static void add_quoted(struct buf *line, const char *argument)
         buf_char(line, '"');
 }
 
-static bool is_there(const char *folder, size_t len, const char *program, wchar_t whole[WIDE_PATH])
+/* A file without an ending is none that Windows runs, though it may lie beside one: npm, a script of a shell, beside npm.cmd. */
+static bool is_there(struct str folder, const char *program, wchar_t whole[WIDE_PATH])
 {
-    static const char *const endings[] = {"", ".exe"};
-    for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+    static const char *const endings[] = {"", ".exe", ".com", ".cmd", ".bat"};
+    const char *slash = path_last_slash(program);
+    bool ends = strchr(slash ? slash + 1 : program, '.');
+    for (size_t i = ends ? 0 : 1; i < ARRAY_LEN(endings); i++) {
         char path[WIDE_PATH];
-        int size = snprintf(path, sizeof path, "%.*s%s%s%s", (int)len, folder, len ? "\\" : "", program, endings[i]);
+        int size = snprintf(path, sizeof path, "%.*s%s%s%s", (int)folder.len, folder.len ? folder.at : "", folder.len ? "\\" : "",
+                            program, endings[i]);
         DWORD attributes = INVALID_FILE_ATTRIBUTES;
         if (size < (int)sizeof path && wide_path(path, whole))
             attributes = GetFileAttributesW(whole);
@@ -56,15 +61,34 @@ static bool is_there(const char *folder, size_t len, const char *program, wchar_
     return false;
 }
 
-/* cmd.exe, which runs these, takes a line apart in its own way, in which no quoting is safe. */
-static bool is_safe(const wchar_t *program, const char *const *argv)
+/* One that cmd.exe runs. Windows does not see dots and blanks at the end of a name. */
+static bool is_script(const wchar_t *program)
 {
-    const wchar_t *ending = wcsrchr(program, L'.');
-    if (!ending || (_wcsicmp(ending, L".bat") != 0 && _wcsicmp(ending, L".cmd") != 0))
-        return true;
+    size_t len = wcslen(program);
+    while (len && (program[len - 1] == L'.' || program[len - 1] == L' '))
+        len--;
+    return len >= 4 && (_wcsnicmp(program + len - 4, L".bat", 4) == 0 || _wcsnicmp(program + len - 4, L".cmd", 4) == 0);
+}
+
+/* cmd.exe takes a line apart in its own way, in which no quoting is safe. */
+static bool is_safe(const char *script, const char *const *argv)
+{
+    if (strpbrk(script, "%!"))
+        return false;
     for (size_t i = 1; argv[i]; i++)
         if (strpbrk(argv[i], "\"%!^&|<>()\r\n"))
             return false;
+    return true;
+}
+
+/* cmd.exe goes by the line alone, and would look in the folder that is worked in first. */
+static bool name_script(const wchar_t *program, char script[WIDE_PATH])
+{
+    wchar_t whole[WIDE_PATH];
+    DWORD len = GetFullPathNameW(program, WIDE_PATH, whole, NULL);
+    if (!len || len >= WIDE_PATH || !utf8_from(whole, script, WIDE_PATH))
+        return false;
+    path_make_plain(script);
     return true;
 }
 
@@ -74,9 +98,9 @@ static bool find_program(const char *program, wchar_t whole[WIDE_PATH])
     const char *path = env_variable("PATH");
     struct str rest = str_from(path ? path : ""), folder;
     if (strpbrk(program, "/\\:"))
-        return is_there("", 0, program, whole);
-    while (str_cut(&rest, ';', &folder))
-        if (folder.len && is_there(folder.at, folder.len, program, whole))
+        return is_there((struct str){0}, program, whole);
+    while (path_next(&rest, &folder))
+        if (is_there(folder, program, whole))
             return true;
     return false;
 }
@@ -84,13 +108,18 @@ static bool find_program(const char *program, wchar_t whole[WIDE_PATH])
 int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size)
 {
     AUTO_BUF struct buf text = BUF(4 * size);
+    char script[WIDE_PATH];
     if (!find_program(argv[0], program))
         return -ENOENT;
-    if (!is_safe(program, argv))
+    if (!is_script(program)) {
+        add_quoted(&text, argv[0]);
+    } else if (name_script(program, script) && is_safe(script, argv)) {
+        buf_printf(&text, "\"%s\"", script);
+    } else {
         return -EINVAL;
-    for (size_t i = 0; argv[i]; i++) {
-        if (i)
-            buf_char(&text, ' ');
+    }
+    for (size_t i = 1; argv[i]; i++) {
+        buf_char(&text, ' ');
         add_quoted(&text, argv[i]);
     }
     return text.failed || !wide_from(text.at, line, size) ? -E2BIG : 0;
@@ -107,10 +136,24 @@ HANDLE make_job(void)
     return job;
 }
 
+HANDLE join_job(HANDLE job, HANDLE process)
+{
+    if (!job || AssignProcessToJobObject(job, process))
+        return job;
+    CloseHandle(job);
+    return NULL;
+}
+
+bool end_process(HANDLE process, HANDLE job, UINT code)
+{
+    return job ? TerminateJobObject(job, code) : TerminateProcess(process, code);
+}
+
 void leave_job(HANDLE job)
 {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION none = {0};
-    SetInformationJobObject(job, JobObjectExtendedLimitInformation, &none, sizeof none);
+    if (job)
+        SetInformationJobObject(job, JobObjectExtendedLimitInformation, &none, sizeof none);
 }
 
 /* A copy that can be inherited; of nothing, one that reads and writes nothing. */
@@ -171,9 +214,7 @@ int start_process(const char *const *argv, HANDLE const files[3], DWORD flags, H
     if (rc < 0)
         return rc;
     *process = made.hProcess;
-    *job = make_job();
-    if (*job)
-        AssignProcessToJobObject(*job, made.hProcess);
+    *job = join_job(make_job(), made.hProcess);
     ResumeThread(made.hThread);
     CloseHandle(made.hThread);
     return 0;
@@ -204,8 +245,8 @@ int status_of_code(DWORD code)
 /* ---- those that run beside us ---- */
 
 static struct child_here {
-    pid_t pid; /* 0: free */
-    HANDLE process, job;
+    pid_t pid;           /* 0: free */
+    HANDLE process, job; /* NULL: it could not be put into one */
 } children[CHILDREN_MAX];
 
 static pthread_mutex_t children_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -227,7 +268,9 @@ static int keep_child(HANDLE process, HANDLE job, pid_t *ret)
         *place = (struct child_here){pid, process, job};
     pthread_mutex_unlock(&children_lock);
     if (!place) {
-        CloseHandle(job); /* which ends it */
+        end_process(process, job, 1);
+        if (job)
+            CloseHandle(job);
         CloseHandle(process);
         return -EAGAIN;
     }
@@ -273,7 +316,8 @@ pid_t waitpid(pid_t pid, int *status, int flags)
     place->pid = 0;
     pthread_mutex_unlock(&children_lock);
     leave_job(child.job);
-    CloseHandle(child.job);
+    if (child.job)
+        CloseHandle(child.job);
     CloseHandle(child.process);
     return pid;
 }
@@ -282,7 +326,7 @@ bool end_child(pid_t pid, UINT code)
 {
     pthread_mutex_lock(&children_lock);
     const struct child_here *place = find_child(pid);
-    bool good = place && TerminateJobObject(place->job, code);
+    bool good = place && end_process(place->process, place->job, code);
     pthread_mutex_unlock(&children_lock);
     return good;
 }
