@@ -102,12 +102,11 @@ int uname(struct utsname *ret)
 {
     *ret = (struct utsname){.sysname = "Windows", .machine = "x86_64"};
     OSVERSIONINFOW version = {.dwOSVersionInfoSize = sizeof version};
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    if (GetVersionExW(&version))
+    /* GetVersionEx() says 6.2 to every program that does not name the later ones. */
+    LONG(WINAPI * read_version)(OSVERSIONINFOW *) = (void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlGetVersion");
+    if (read_version && read_version(&version) == 0)
         snprintf(ret->release, sizeof ret->release, "%lu.%lu.%lu", version.dwMajorVersion, version.dwMinorVersion,
                  version.dwBuildNumber);
-#pragma GCC diagnostic pop
     return posix_gethostname(ret->nodename, sizeof ret->nodename);
 }
 
