@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/os/windows/internal.h"
 #include "base/os/windows/local.h"
 #include "base/str.h"
 
@@ -72,6 +73,12 @@ int net_start(void)
     return start_result;
 }
 
+SOCKET make_socket(int family, int type)
+{
+    return WSASocketW(family, type, 0, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+}
+
+/* One that was accepted can be inherited, whatever the listener is. */
 static int adopt(SOCKET made)
 {
     unsigned long on = 1;
@@ -91,7 +98,7 @@ int net_socket(int family, int type)
         errno = -start_result;
         return -1;
     }
-    return adopt(socket(family, type, 0));
+    return adopt(make_socket(family, type));
 }
 
 int net_accept(int listener, struct sockaddr *from, socklen_t *len)

@@ -41,12 +41,13 @@ static bool connect_pair(SOCKET listener, SOCKET *in, SOCKET *out)
 {
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, own = {0}, peer = {0};
     int size = sizeof place, own_size = sizeof own, peer_size = sizeof peer;
-    *out = socket(AF_INET, SOCK_STREAM, 0);
+    *out = make_socket(AF_INET, SOCK_STREAM);
     if (bind(listener, (struct sockaddr *)&place, sizeof place) || listen(listener, 1) ||
         getsockname(listener, (struct sockaddr *)&place, &size) || connect(*out, (struct sockaddr *)&place, sizeof place) ||
         getsockname(*out, (struct sockaddr *)&own, &own_size))
         return false;
     *in = accept(listener, (struct sockaddr *)&peer, &peer_size);
+    SetHandleInformation((HANDLE)*in, HANDLE_FLAG_INHERIT, 0);
     return *in != INVALID_SOCKET && peer.sin_port == own.sin_port;
 }
 
@@ -56,7 +57,7 @@ int wake_fd(struct wake *w)
     SOCKET in = INVALID_SOCKET, out = INVALID_SOCKET;
     if (w->in >= 0 || WSAStartup(MAKEWORD(2, 2), &about))
         return w->in;
-    SOCKET listener = socket(AF_INET, SOCK_STREAM, 0);
+    SOCKET listener = make_socket(AF_INET, SOCK_STREAM);
     if (connect_pair(listener, &in, &out)) {
         w->in = (int)in;
         w->out = (int)out;
