@@ -101,6 +101,9 @@ static void open_log(void)
     int fd = log_path(path, "") ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
     FILE *stream = self.logs || fd < 0 ? NULL : _fdopen(fd, "ab");
     if (stream) {
+#ifdef _UCRT
+#error "this C library hides what a stream is: open NUL as the standard error before main() instead"
+#endif
         *stderr = *stream;
         setvbuf(stderr, NULL, _IONBF, 0);
         self.logs = true;
