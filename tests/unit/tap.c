@@ -31,12 +31,10 @@ void remove_all(const char *path)
 
 void use_zone(const char *name, int minutes)
 {
-    time_t winter = 1767225600;
-    struct tm local;
+    const char *only = getenv("WHIRR_ZONE_MINUTES"); /* where the zone can't be chosen, but for UTC */
     setenv("TZ", name, 1);
     tzset();
-    localtime_r(&winter, &local);
-    if (timegm(&local) - winter != (time_t)minutes * 60)
+    if (only && minutes && strtol(only, NULL, 10) != minutes)
         SKIP("the zone of this system is another one");
 }
 
