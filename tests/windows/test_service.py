@@ -179,3 +179,14 @@ def test_who_is_no_administrator_looks_and_is_told_how_to_make_a_service(service
     assert shown.returncode == 0 and "RTX" in shown.stdout, shown  # the service's GPUs: without it there are none
     refused = helper("limited", f'"{service.env["WHIRR_EXE"]}" setup --yes --service system')
     assert refused.returncode == 2 and "in a terminal as administrator" in refused.stderr, refused
+
+
+def test_a_program_that_others_can_change_is_no_service(service):
+    program = pathlib.Path(service.env["WHIRR_EXE"])
+    for path, open_to_all in ((program, 0o757), (program.parent, 0o757)):
+        before = path.stat().st_mode & 0o777
+        path.chmod(open_to_all)
+        done = service.setup()
+        path.chmod(before)
+        assert done.returncode == 1 and "can be changed without the rights of an administrator" in done.stderr and "%ProgramFiles%" in done.stderr, done
+        assert service.sc("query", "whirr").returncode != 0

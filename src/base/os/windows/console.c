@@ -45,7 +45,7 @@ bool console_size(int *columns, int *rows)
 /* Messages go to the console in UTF-8, and the code page is again what it was when the program ends. */
 static UINT page_before;
 
-static void restore_page(void)
+void console_lend(void)
 {
     if (page_before && page_before != CP_UTF8)
         SetConsoleOutputCP(page_before);
@@ -55,12 +55,12 @@ void console_start(void)
 {
     page_before = GetConsoleOutputCP();
     if (page_before && page_before != CP_UTF8 && is_console(GetStdHandle(STD_ERROR_HANDLE)) && SetConsoleOutputCP(CP_UTF8))
-        atexit(restore_page);
+        atexit(console_lend);
 }
 
 void posix_exit_now(int code)
 {
-    restore_page();
+    console_lend();
 #undef _exit
     _exit(code);
 }

@@ -11,6 +11,7 @@ int held_program_make(struct held_program *p, const char *const *argv, int kept_
 {
     PROCESS_INFORMATION made;
     (void)kept_fd;
+    console_lend();
     int rc = start_suspended(argv, &made);
     if (rc < 0)
         return rc;

@@ -47,5 +47,6 @@ SOCKET make_socket(int family, int type);
 bool signal_arrives(int number);
 /* First of all: what is written to the console is UTF-8. */
 void console_start(void);
+void console_lend(void); /* to another program, with the code page that it had */
 /* To the standard error; false: that is no console. */
 bool console_message(const char *text, size_t len);

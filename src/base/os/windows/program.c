@@ -11,6 +11,7 @@ int program_start(struct program *p, const char *const *argv)
 {
     PROCESS_INFORMATION made;
     signal(SIGINT, SIG_IGN);
+    console_lend();
     int rc = start_suspended(argv, &made);
     if (rc < 0)
         return rc;

@@ -131,7 +131,21 @@ static uid_t number_of(PSID owner)
     return is_of_system(owner) ? 0 : OTHER_USERS + (uid_t)*GetSidSubAuthority(owner, *GetSidSubAuthorityCount(owner) - 1U);
 }
 
-/* Rights of all but the owner, the system and its administrators. What is only passed on says nothing of the file itself. */
+/* Wine says the same of /tmp, where users take away only files of their own, as of a folder that is open to all; and who runs it
+ * owns everything there. */
+static bool is_wine(void)
+{
+    return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version");
+}
+
+/* Not a person who has the rights of an administrator now and is without them a moment later. */
+static bool is_always_of_system(PSID sid)
+{
+    return is_of_system(sid) || (is_wine() && is_own(sid));
+}
+
+/* Rights of all but the owner (with NULL, of the owner as well), the system and its administrators. What is only passed on says
+ * nothing of the file itself. */
 static ACCESS_MASK rights_of_others(ACL *list, PSID owner)
 {
     ACCESS_MASK all = list ? 0 : GENERIC_ALL; /* no list at all: anything goes */
@@ -141,24 +155,62 @@ static ACCESS_MASK rights_of_others(ACL *list, PSID owner)
             continue;
         ACCESS_ALLOWED_ACE *one = entry;
         PSID sid = &one->SidStart;
-        if (one->Header.AceType != ACCESS_ALLOWED_ACE_TYPE || (one->Header.AceFlags & INHERIT_ONLY_ACE) || EqualSid(sid, owner) ||
-            is_own(sid) || is_of_system(sid) || IsWellKnownSid(sid, WinCreatorOwnerSid) ||
-            IsWellKnownSid(sid, WinCreatorOwnerRightsSid))
-            continue;
-        all |= one->Mask;
+        bool is_other = owner ? !EqualSid(sid, owner) && !is_own(sid) && !is_of_system(sid) : !is_always_of_system(sid);
+        if (one->Header.AceType == ACCESS_ALLOWED_ACE_TYPE && !(one->Header.AceFlags & INHERIT_ONLY_ACE) && is_other &&
+            !IsWellKnownSid(sid, WinCreatorOwnerSid) && !IsWellKnownSid(sid, WinCreatorOwnerRightsSid))
+            all |= one->Mask;
     }
     return all;
 }
 
-/* Wine says the same of /tmp, where users take away only files of their own, as of a folder that is open to all. */
-static bool is_wine(void)
+#define RIGHTS_TAKING (FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL)
+#define RIGHTS_WRITING (FILE_WRITE_DATA | FILE_APPEND_DATA | GENERIC_WRITE | RIGHTS_TAKING)
+
+static bool is_of_system_alone(const wchar_t *path, ACCESS_MASK unwanted)
 {
-    return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version");
+    _Alignas(SECURITY_DESCRIPTOR) char held[HELD_SIZE];
+    DWORD size = 0;
+    PSID owner = NULL;
+    ACL *list = NULL;
+    BOOL there = FALSE, usual;
+    return GetFileSecurityW(path, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, (PSECURITY_DESCRIPTOR)held, sizeof held,
+                            &size) &&
+           GetSecurityDescriptorOwner(held, &owner, &usual) && owner && is_always_of_system(owner) &&
+           GetSecurityDescriptorDacl(held, &there, &list, &usual) && !(rights_of_others(there ? list : NULL, NULL) & unwanted);
+}
+
+bool rights_are_of_system(const wchar_t *path)
+{
+    wchar_t at[WIDE_PATH];
+    if (wcslen(path) >= WIDE_PATH)
+        return false;
+    wcscpy(at, path);
+    /* Into a folder, or beside a file, nothing is put; the folders above may get others, but the way is not turned to another
+     * place. */
+    int closed = GetFileAttributesW(path) & FILE_ATTRIBUTE_DIRECTORY ? 1 : 2;
+    for (int depth = 0;; depth++) {
+        if (!is_of_system_alone(at, depth < closed ? RIGHTS_WRITING : is_wine() ? 0 : RIGHTS_TAKING))
+            return false;
+        wchar_t *slash = wcsrchr(at, L'\\');
+        if (!slash || slash[1] == L'\0' || slash == at)
+            return true;
+        slash[at + 2 == slash ? 1 : 0] = L'\0'; /* "C:\" is a folder, "C:" none */
+    }
+}
+
+int rights_give_to_system(const wchar_t *path)
+{
+    BYTE sid[SECURITY_MAX_SID_SIZE];
+    DWORD size = sizeof sid;
+    SECURITY_DESCRIPTOR owner;
+    bool given = CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, sid, &size) &&
+                 InitializeSecurityDescriptor(&owner, SECURITY_DESCRIPTOR_REVISION) &&
+                 SetSecurityDescriptorOwner(&owner, sid, FALSE) && SetFileSecurityW(path, OWNER_SECURITY_INFORMATION, &owner);
+    return given ? 0 : fail_with(GetLastError());
 }
 
 void rights_read(HANDLE file, struct posix_stat *ret)
 {
-    const ACCESS_MASK taking = FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL;
     const SECURITY_INFORMATION wanted = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
     _Alignas(SECURITY_DESCRIPTOR) char held[HELD_SIZE];
     DWORD size = 0;
@@ -173,6 +225,6 @@ void rights_read(HANDLE file, struct posix_stat *ret)
     ret->st_uid = ret->st_gid = number_of(owner);
     if (others & (FILE_READ_DATA | GENERIC_READ | GENERIC_ALL))
         ret->st_mode |= folder ? 0055 : 0044;
-    if (others & (FILE_WRITE_DATA | FILE_APPEND_DATA | GENERIC_WRITE | taking))
-        ret->st_mode |= 0022U | (folder && (!(others & taking) || is_wine()) ? S_ISVTX : 0U);
+    if (others & RIGHTS_WRITING)
+        ret->st_mode |= 0022U | (folder && (!(others & RIGHTS_TAKING) || is_wine()) ? S_ISVTX : 0U);
 }

@@ -18,5 +18,8 @@ SECURITY_ATTRIBUTES *rights_exactly(mode_t mode, bool folder); /* whatever the m
 void rights_free(SECURITY_ATTRIBUTES *rights);
 /* As chmod() does: of 0755 all who have logged in may read. 0, or -1 and errno. */
 int rights_set(const wchar_t *path, mode_t mode);
+/* Whether only the system and its administrators can change the file, or put another in its place. */
+bool rights_are_of_system(const wchar_t *path);
+int rights_give_to_system(const wchar_t *path); /* its owner: administrators. 0, or -1 and errno */
 /* Owner and mode of a file: who else may read and write it, and of a folder with S_ISVTX, only add to it. */
 void rights_read(HANDLE file, struct posix_stat *ret);

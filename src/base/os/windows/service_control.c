@@ -87,15 +87,32 @@ static void describe(SC_HANDLE service)
     ChangeServiceConfig2W(service, SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, &privileges);
 }
 
+/* It runs with all rights: so would have who could change the program. */
+static int check_program(struct error *err)
+{
+    wchar_t wide[WIDE_PATH];
+    char program[WIDE_PATH];
+    DWORD len = GetModuleFileNameW(NULL, wide, WIDE_PATH);
+    if (len == 0 || len >= WIDE_PATH || !utf8_from(wide, program, sizeof program))
+        return error_set(err, -ENAMETOOLONG, "the path of this program is too long");
+    if (rights_are_of_system(wide))
+        return 0;
+    return error_set(err, -EPERM,
+                     "'%s' can be changed without the rights of an administrator, and a service has all of them: copy it into "
+                     "'%%ProgramFiles%%', and run whirr setup there",
+                     program);
+}
+
 int service_check_folder(struct error *err)
 {
     const char *root = getenv("WHIRR_SYSTEM_ROOT");
     struct posix_stat info;
+    wchar_t wide[WIDE_PATH];
     if (!root)
         return error_set(err, -ENOENT, "there is no place for the service's files: %%ProgramData%% is not set");
     if (posix_stat(root, &info) < 0)
         return errno == ENOENT ? 0 : error_set(err, -errno, "cannot look at '%s': %s", root, strerror(errno));
-    if (info.st_uid == 0 && !(info.st_mode & 0022))
+    if (info.st_uid == 0 && !(info.st_mode & 0022) && wide_path(root, wide) && rights_are_of_system(wide))
         return 0;
     return error_set(err, -EPERM, "%s '%s', and what it says there would be done with all rights; remove that directory first",
                      info.st_uid ? "another user owns" : "others can write", root);
@@ -104,9 +121,11 @@ int service_check_folder(struct error *err)
 int service_create(struct error *err)
 {
     struct access a = {0};
-    wchar_t line[LINE_UNITS];
+    wchar_t line[LINE_UNITS], folder[WIDE_PATH];
     const char *root = getenv("WHIRR_SYSTEM_ROOT");
-    int rc = service_check_folder(err);
+    int rc = check_program(err);
+    if (rc == 0)
+        rc = service_check_folder(err);
     if (rc == 0)
         rc = open_manager(&a, err);
     if (rc < 0)
@@ -116,6 +135,8 @@ int service_create(struct error *err)
     else if (!command_line(line))
         rc = error_set(err, -ENAMETOOLONG, "the path of this program is too long");
     if (rc == 0) {
+        if (wide_path(root, folder))
+            rights_give_to_system(folder); /* a policy may have made it a person's; where it can't, the service says so */
         a.service = CreateServiceW(a.manager, service_name, L"whirr GPU monitor", SERVICE_ALL_ACCESS, SERVICE_WIN32_OWN_PROCESS,
                                    SERVICE_AUTO_START, SERVICE_ERROR_NORMAL, line, NULL, NULL, NULL, NULL, NULL);
         if (!a.service && GetLastError() == ERROR_SERVICE_EXISTS) {

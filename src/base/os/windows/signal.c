@@ -31,10 +31,26 @@ bool signal_arrives(int number)
     return true;
 }
 
-/* What is not handled ends the program. */
+/* Services are in a session of their own, and hear of the end of any other. */
+static bool is_in_session_of_services(void)
+{
+    DWORD session;
+    return ProcessIdToSessionId(GetCurrentProcessId(), &session) && session == 0;
+}
+
+/* What is not handled ends the program. When the window or the session ends, the return from here ends it: not before it has had
+ * the time that Windows gives. */
 static BOOL WINAPI on_event(DWORD event)
 {
-    return signal_arrives(event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT ? SIGINT : SIGTERM);
+    enum { TO_END_MS = 30000 };
+    if (event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT)
+        return signal_arrives(SIGINT);
+    if (event == CTRL_LOGOFF_EVENT && is_in_session_of_services())
+        return TRUE;
+    bool taken = signal_arrives(SIGTERM);
+    if (taken)
+        Sleep(TO_END_MS);
+    return taken;
 }
 
 unsigned signals_handled(void)

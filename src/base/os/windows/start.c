@@ -13,6 +13,9 @@ int wmain(int argc, wchar_t **argv);
 int wmain(int argc, wchar_t **argv)
 {
     char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    /* No library comes from the current directory, nor from one of PATH unless it was asked for. */
+    SetDllDirectoryW(L"");
+    SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
     console_start();
     for (int fd = 0; fd < 3; fd++)
         _setmode(fd, _O_BINARY);
