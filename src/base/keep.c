@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/os/place.h"
 
 enum { KEPT_PATH_SIZE = 4352 };
 
@@ -50,6 +51,7 @@ static int sync_folder(const char *path)
 {
     char folder[KEPT_PATH_SIZE];
     str_copy(folder, sizeof folder, str_from(path));
+    path_normalise(folder);
     char *slash = strrchr(folder, '/');
     snprintf(slash ? slash + 1 : folder, slash ? 1 : sizeof folder, "%s", slash ? "" : ".");
     AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -24,6 +24,7 @@ static void prefs_place(char *path, size_t size)
         snprintf(path, size, "%s/whirr/top.toml", config);
     else if (home && path_is_whole(home))
         snprintf(path, size, "%s/.config/whirr/top.toml", home);
+    path_normalise(path);
 }
 
 /* "120x40" */

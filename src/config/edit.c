@@ -30,7 +30,10 @@ bool edit_place(const char *named, char path[PLACE_SIZE])
         len = snprintf(path, PLACE_SIZE, "%s/whirr/whirr.toml", base);
     else if (home && home[0])
         len = snprintf(path, PLACE_SIZE, "%s/.config/whirr/whirr.toml", home);
-    return len > 0 && len < PLACE_SIZE;
+    if (len <= 0 || len >= PLACE_SIZE)
+        return false;
+    path_normalise(path);
+    return true;
 }
 
 int edit_read(const char *path, struct buf *text, struct error *err)

@@ -19,7 +19,10 @@
 
 static bool places_join(char path[PLACE_SIZE], const char *folder, const char *name)
 {
-    return folder && path_is_whole(folder) && snprintf(path, PLACE_SIZE, "%s%s", folder, name) < PLACE_SIZE;
+    if (!folder || !path_is_whole(folder) || snprintf(path, PLACE_SIZE, "%s%s", folder, name) >= PLACE_SIZE)
+        return false;
+    path_normalise(path);
+    return true;
 }
 
 /* A path of the system, below WHIRR_SYSTEM_ROOT where that is set. */
@@ -114,8 +117,11 @@ bool place_to_act(const char *configured, char path[PLACE_SIZE])
 {
     if (strcmp(configured, "none") == 0)
         return false;
-    if (strcmp(configured, "auto") != 0)
-        return snprintf(path, PLACE_SIZE, "%s", configured) < PLACE_SIZE;
+    if (strcmp(configured, "auto") != 0) {
+        bool fits = snprintf(path, PLACE_SIZE, "%s", configured) < PLACE_SIZE;
+        path_normalise(path);
+        return fits;
+    }
     return own_socket(path);
 }
 
@@ -153,7 +159,11 @@ int store_place(const char *given, char url[STORE_PLACE_SIZE], struct error *err
         return rc;
     int len =
         snprintf(url, STORE_PLACE_SIZE, "%s%s%s", named ? "" : "sqlite:", automatic ? folder : given, automatic ? "/whirr.db" : "");
-    return len < STORE_PLACE_SIZE ? 0 : error_set(err, -ENAMETOOLONG, "the address of the history database is too long");
+    if (len >= STORE_PLACE_SIZE)
+        return error_set(err, -ENAMETOOLONG, "the address of the history database is too long");
+    if (strncmp(url, "sqlite:", 7) == 0)
+        path_normalise(url);
+    return 0;
 }
 
 /* Passwords are not shown. */
@@ -198,6 +208,7 @@ int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool 
     *own = false;
     if (strcmp(configured, "auto") != 0) {
         snprintf(path, PLACE_SIZE, "%s", configured);
+        path_normalise(path);
         if (make_common(path, make) || stat(path, &info) == 0)
             return 0;
         return error_set(err, make ? -EACCES : -ENOENT, "cannot use the directory of leases '%s'", path);
@@ -233,4 +244,5 @@ void place_typed(char *path, size_t size, const char *typed)
 {
     const char *home = typed[0] == '~' && typed[1] == '/' ? env_variable("HOME") : NULL;
     snprintf(path, size, "%s%s", home ? home : "", home ? typed + 1 : typed);
+    path_normalise(path);
 }

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 
 #include "base/cleanup.h"
+#include "base/os/place.h"
 #include "config/places.h"
 #include "daemon/history_part.h"
 #include "daemon/part.h"
@@ -48,10 +49,10 @@ static struct reading disk_free(const struct config *config)
     if (store_place(config->store.url, url, &err) < 0 || strncmp(url, "sqlite:", 7) != 0)
         return reading_absent(READING_UNSUPPORTED);
     /* The folder: the file may not be there yet. */
-    char *slash = strrchr(url, '/');
+    char *folder = url + 7, *slash = strrchr(folder, '/');
     if (slash)
-        slash[slash == url + 7] = '\0';
-    if (statvfs(slash ? url + 7 : ".", &fs) < 0)
+        folder[MAX_OF((size_t)(slash - folder), path_root(folder))] = '\0';
+    if (statvfs(slash ? folder : ".", &fs) < 0)
         return reading_absent(reading_state_from_errno(-errno));
     return reading_ok((int64_t)fs.f_bavail * (int64_t)fs.f_frsize);
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/os/place.h"
 #include "config/places.h"
 
 enum { END_MS = 4000 }; /* what waits is written within that time, or kept for the next start */
@@ -66,10 +67,10 @@ static void find_place(const char *url, struct history_place *place)
     char *slash = strrchr(folder, '/');
     AUTO_FREE char *name = strdup(slash ? slash + 1 : folder);
     if (slash)
-        slash[slash == folder] = '\0';
+        folder[MAX_OF((size_t)(slash - folder), path_root(folder))] = '\0';
     AUTO_FREE char *absolute = realpath(slash ? folder : ".", NULL);
     if (absolute && name)
-        snprintf(place->text, sizeof place->text, "%s/%s", strcmp(absolute, "/") == 0 ? "" : absolute, name);
+        snprintf(place->text, sizeof place->text, "%s%s%s", absolute, str_ends(str_from(absolute), "/") ? "" : "/", name);
 }
 
 static struct store_service *start_service(const struct config *config, const struct env *env, struct history_place *place,

@@ -11,7 +11,7 @@ import sqlite3
 
 import pytest
 from daemons import Starter
-from isolation import ON_WINDOWS
+from isolation import ON_WINDOWS, run_whirr
 from waiting import any_moment, eventually
 
 pytestmark = pytest.mark.skipif(not ON_WINDOWS, reason="WHIRR_BIN is not tests/windows/whirr")
@@ -94,6 +94,15 @@ def test_a_sudden_end_loses_nothing_that_was_stored(start, tmp_path):
         kept = {(r["gpu_index"], r["recorded_at"]) for r in daemon.json("/api/system/gpu-stats/history?limit=10000")["rows"]}
         lost = [r["recorded_at"] for r in seen if (r["gpu_index"], r["recorded_at"]) not in kept]
         assert not lost, (seed, lost[:5])
+
+
+def test_a_history_is_kept_by_a_path_of_windows_and_locked(start, tmp_path):
+    place = "sqlite:Z:" + f"{tmp_path}/gpu.db".replace("/", "\\")
+    daemon = start("--interval", "0.2", "--store", place)
+    daemon.wait_stored(2)
+    assert (tmp_path / "gpu.db-lock").exists() and "without a lock" not in daemon.log(), daemon.log()
+    asked = run_whirr("db", "status", "--store", place)
+    assert asked.returncode == 0 and "gpu.db" in asked.stdout, asked
 
 
 def test_a_history_that_cannot_be_opened_is_told_in_words(start, tmp_path):

@@ -30,6 +30,17 @@ static inline const char *path_last_slash(const char *path)
 #endif
     return slash;
 }
+/* What people type, as the rest of the program takes paths apart: at slashes alone. */
+static inline void path_normalise(char *path)
+{
+#ifdef _WIN32
+    for (; *path; path++)
+        if (*path == '\\')
+            *path = '/';
+#else
+    (void)path; /* a backslash is a letter as any other */
+#endif
+}
 /* How much of such a path is the root: what is above all folders. */
 static inline size_t path_root(const char *path)
 {

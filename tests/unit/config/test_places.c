@@ -85,6 +85,7 @@ static void databases_are_named_in_one_way(void **state)
     static const char *const cases[][2] = {{"gpu.db", "sqlite:gpu.db"},
                                            {"/a/b c.db", "sqlite:/a/b c.db"},
                                            {"sqlite:/a.db", "sqlite:/a.db"},
+                                           {"/a\\b.db", "sqlite:/a\\b.db"},
                                            {"postgresql://u@h/d", "postgresql://u@h/d"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(store_place(cases[i][0], url, &err), 0);
