@@ -8,6 +8,7 @@
 #include "ask/fit.h"
 #include "ask/model_files.h"
 #include "base/cleanup.h"
+#include "base/os/place.h"
 #include "base/words.h"
 #include "cli/fleet.h"
 #include "cli/show.h"
@@ -82,7 +83,7 @@ static int read_options(struct cli *cli)
 static bool looks_like_a_path(const char *text)
 {
     struct str s = str_from(text);
-    return strchr(text, '/') || str_ends(s, ".gguf") || str_ends(s, ".safetensors") || access(text, F_OK) == 0;
+    return path_last_slash(text) || str_ends(s, ".gguf") || str_ends(s, ".safetensors") || access(text, F_OK) == 0;
 }
 
 static int read_model(struct cli *cli)

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_writer.h"
+#include "base/os/place.h"
 #include "base/words.h"
 #include "cli/watch/watch.h"
 
@@ -20,14 +21,20 @@ static double cost_of(const struct watched *w)
 
 /* ---- text ---- */
 
+static const char *last_name(const char *path)
+{
+    const char *slash = path_last_slash(path);
+    return slash ? slash + 1 : path;
+}
+
 /* "train.py" for `python3 train.py`: the first argument that is a file with a name of its own, else the program. */
 static void title_of(const struct watched *w, char title[TITLE_SIZE])
 {
-    const char *program = strrchr(w->argv[0], '/') ? strrchr(w->argv[0], '/') + 1 : w->argv[0], *name = program;
+    const char *program = last_name(w->argv[0]), *name = program;
     static const char *const interpreters[] = {"python", "node", "bash", "sh", "perl", "ruby", "julia", "java"};
     for (size_t i = 0; i < ARRAY_LEN(interpreters); i++)
         if (str_starts(str_from(program), interpreters[i]) && w->argc > 1 && w->argv[1][0] != '-')
-            name = strrchr(w->argv[1], '/') ? strrchr(w->argv[1], '/') + 1 : w->argv[1];
+            name = last_name(w->argv[1]);
     str_copy_clean(title, TITLE_SIZE, str_from(name[0] ? name : program));
 }
 
