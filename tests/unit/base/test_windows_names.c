@@ -12,7 +12,6 @@
 
 #include "base/file.h"
 #include "base/os/windows/internal.h"
-#include "config/places.h"
 #include "test.h"
 
 enum { LINE_WIDE = 32767 };
@@ -109,29 +108,6 @@ static void a_long_name_can_be_used(void **state)
     free(whole);
     assert_int_equal(unlink(file), 0);
     assert_int_equal(rmdir(path), 0);
-}
-
-/* ---- paths that people type ---- */
-
-static void typed_paths_are_parted_at_slashes(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {
-        {"sqlite:C:\\data\\w.db", "sqlite:C:/data/w.db"},
-        {"C:\\data\\w.db", "sqlite:C:/data/w.db"},
-        {"sqlite:\\\\server\\share\\w.db", "sqlite://server/share/w.db"},
-        {"postgresql://me:a\\b@db/whirr", "postgresql://me:a\\b@db/whirr"}, /* a password */
-    };
-    char url[STORE_PLACE_SIZE], path[PLACE_SIZE];
-    struct error err = {0};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(store_place(cases[i][0], url, &err), 0);
-        assert_string_equal(url, cases[i][1]);
-    }
-    assert_true(place_to_act("C:\\run\\whirr.sock", path));
-    assert_string_equal(path, "C:/run/whirr.sock");
-    place_typed(path, sizeof path, "D:\\models\\x.gguf");
-    assert_string_equal(path, "D:/models/x.gguf");
 }
 
 /* ---- programs ---- */
@@ -248,7 +224,6 @@ int main(void)
         TEST(long_names_become_plain),
         TEST(what_is_long_gets_a_long_name),
         cmocka_unit_test_setup_teardown(a_long_name_can_be_used, make_folder, remove_folder),
-        TEST(typed_paths_are_parted_at_slashes),
         TEST(folders_of_path_are_whole),
         cmocka_unit_test_setup_teardown(programs_are_found_by_their_endings, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(no_name_hides_a_script, make_folder, remove_folder),
