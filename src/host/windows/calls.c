@@ -21,6 +21,7 @@ const struct system_calls host_calls = {
     .processes = windows_processes,
     .arguments = windows_command,
     .user = windows_user,
+    .user_name = windows_user_name,
     .threads = windows_threads,
     .waits_told = windows_waits_told,
     .listeners = windows_listeners,

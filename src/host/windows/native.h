@@ -75,4 +75,5 @@ int windows_processes(struct calls_process *list, size_t max);
 int windows_threads(int32_t pid, struct calls_thread *list, size_t max);
 int windows_command(int32_t pid, char *text, size_t size);
 int windows_user(int32_t pid, char *name, size_t size);
+int windows_user_name(int64_t uid, char *name, size_t size);
 int windows_listeners(struct calls_listener *list, size_t max);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <psapi.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <wchar.h>
 
 #include "base/cleanup.h"
@@ -230,4 +231,14 @@ int windows_user(int32_t pid, char *name, size_t size)
         return native_error();
     native_text(account, account_len, name, size);
     return 0;
+}
+
+/* Numbers are those of base/os: 0 for all administrators, else one's own. */
+int windows_user_name(int64_t uid, char *name, size_t size)
+{
+    if (uid == 0) {
+        str_copy(name, size, str_from("administrator"));
+        return 0;
+    }
+    return uid == (int64_t)getuid() ? windows_user((int32_t)getpid(), name, size) : -ENOENT;
 }
