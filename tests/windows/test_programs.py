@@ -180,6 +180,17 @@ def test_a_program_runs_on_gpus_of_its_own_and_gives_them_back(tmp_path):
     assert missing.returncode == 127 and "cannot start 'no-such-program'" in missing.stderr, missing
 
 
+def test_a_script_of_windows_is_found_beside_one_of_a_shell_and_not_where_one_works(tmp_path):
+    """As npm is installed: a script of a shell, and one of cmd.exe."""
+    more, folder = {"folder": tmp_path, "WHIRR_LEASE_DIR": str(tmp_path / "leases")}, tmp_path / "two words"
+    folder.mkdir()
+    (folder / "tool").write_text("#!/bin/sh\n")
+    (folder / "tool.cmd").write_text("@echo the right one: %1\r\n@exit /b 5\r\n")
+    (tmp_path / "tool.cmd").write_text("@echo the wrong one\r\n")
+    done = run_whirr(*IDLE, "run", "--", "tool", "install", through=("env", "-C", str(tmp_path)), WINEPATH=path_of(folder), **more)
+    assert done.returncode == 5 and done.stdout.splitlines() == ["the right one: install"], done
+
+
 def test_inside_of_a_lease_there_is_nothing_more_to_take(tmp_path):
     more = {"folder": tmp_path, "WHIRR_LEASE_DIR": str(tmp_path / "leases")}
     inner = [path_of(os.environ["WHIRR_EXE"]), *IDLE, "run", "--gpus", "4", "--timeout", "5s", "--", "cmd", "/c", "exit 6"]
