@@ -200,15 +200,14 @@ def test_release_and_return(start):
     d.wait_sampled()
     told = d.whirr("release", "--for", "1m")
     assert told.returncode == 0 and "has released the GPU driver" in told.stdout and d.sock in told.stdout
-    source = d.json("/api/health")["gpu_monitoring"]["sources"][0]
-    assert source["state"] == "released"
+    eventually(lambda: d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "released", explain=d.log)
     eventually(lambda: d.json("/api/health")["status"] == "ok", explain=d.log)
     devices = d.json("/api/gpu/devices")["devices"]
     assert len(devices) == 2 and not any(x["is_available"] for x in devices) and all("released" in x["error_message"] for x in devices)
     assert d.whirr("release", "--for", "1s").returncode == 0
     eventually(lambda: all(x["is_available"] for x in d.json("/api/gpu/devices")["devices"]))
     d.whirr("release")
-    assert d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "released"
+    eventually(lambda: d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "released", explain=d.log)
     assert d.whirr("release", "--end").returncode == 0
     eventually(lambda: d.json("/api/health")["gpu_monitoring"]["sources"][0]["state"] == "ok")
     assert d.whirr("release", "--for", "soon").returncode == 2

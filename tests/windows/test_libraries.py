@@ -10,7 +10,6 @@ import shutil
 import subprocess
 
 import pytest
-from daemons import Starter
 from isolation import ON_WINDOWS, ROOT, WHIRR, environment
 
 DLLS = pathlib.Path(os.environ.get("WHIRR_WINE_DLLS", ROOT / ".cache/cross/windows/bin"))
@@ -18,13 +17,6 @@ CRYPTO, SSL, PQ = "libcrypto-3-x64.dll", "libssl-3-x64.dll", "libpq.dll"
 pytestmark = pytest.mark.skipif(not ON_WINDOWS, reason="WHIRR_BIN is not tests/windows/whirr")
 needs_dlls = pytest.mark.skipif(not all((DLLS / name).exists() for name in (CRYPTO, SSL, PQ)), reason="no DLLs (tools/cross-deps windows openssl-dll libpq-dll makes them)")
 NOWHERE = {"WHIRR_WINE_DLLS": ""}
-
-
-@pytest.fixture
-def start(tmp_path):
-    starter = Starter(tmp_path)
-    yield starter
-    starter.stop()
 
 
 @pytest.fixture

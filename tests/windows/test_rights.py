@@ -5,17 +5,9 @@ import os
 import stat
 
 import pytest
-from daemons import Starter
 from isolation import ON_WINDOWS, run_whirr
 
 pytestmark = pytest.mark.skipif(not ON_WINDOWS, reason="WHIRR_BIN is not tests/windows/whirr")
-
-
-@pytest.fixture
-def start(tmp_path):
-    starter = Starter(tmp_path)
-    yield starter
-    starter.stop()
 
 
 def open_to_others(folder):

@@ -10,19 +10,11 @@ import socket
 import sqlite3
 
 import pytest
-from daemons import Starter
 from isolation import ON_WINDOWS, run_whirr
 from waiting import any_moment, eventually
 
 pytestmark = pytest.mark.skipif(not ON_WINDOWS, reason="WHIRR_BIN is not tests/windows/whirr")
 KILLS = int(os.environ.get("WHIRR_KILLS", "5"))
-
-
-@pytest.fixture
-def start(tmp_path):
-    starter = Starter(tmp_path)
-    yield starter
-    starter.stop()
 
 
 @pytest.fixture

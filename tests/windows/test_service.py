@@ -85,6 +85,7 @@ class Service:
         self.sc("stop", "whirr")
         eventually(lambda: not self.is_in("RUNNING") and not self.is_in("PENDING"))
         self.sc("delete", "whirr")
+        eventually(lambda: self.sc("query", "whirr").returncode != 0)  # one whose process still ends is there, and goes with it
         shutil.rmtree(PLACE, ignore_errors=True)
 
 

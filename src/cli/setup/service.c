@@ -135,19 +135,3 @@ int plan_add_service(struct plan *p, const char *kind, struct error *err)
         add_systemctl(p, user, root, "restart", NULL);
     return 0;
 }
-
-int setup_service_step(const struct plan_command *c, struct error *err)
-{
-    (void)c, (void)err;
-    return 1;
-}
-
-void setup_service_done(const struct plan *p, struct buf *out)
-{
-    (void)p, (void)out;
-}
-
-void setup_service_undone(struct buf *out)
-{
-    (void)out;
-}

@@ -19,19 +19,3 @@ int plan_add_service(struct plan *p, const char *kind, struct error *err)
     (void)p;
     return strcmp(kind, "no") == 0 ? 0 : error_set(err, -ENOSYS, "%s", setup_needs_root);
 }
-
-int setup_service_step(const struct plan_command *c, struct error *err)
-{
-    (void)c, (void)err;
-    return 1;
-}
-
-void setup_service_done(const struct plan *p, struct buf *out)
-{
-    (void)p, (void)out;
-}
-
-void setup_service_undone(struct buf *out)
-{
-    (void)out;
-}

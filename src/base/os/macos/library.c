@@ -12,12 +12,11 @@
 #include "base/cleanup.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/os/library_names.h"
 
 enum { LOAD_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 
-static const struct known_library {
-    const char *name, *own, *package;
-} known[] = {
+const struct library_name library_names[] = {
     {"libcurl.so.4", "/usr/lib/libcurl.4.dylib", "part of macOS"},
     {"libsqlite3.so.0", "/usr/lib/libsqlite3.dylib", "part of macOS"},
     {"libncursesw.so.6", "/usr/lib/libncurses.5.4.dylib", "part of macOS"},
@@ -25,27 +24,8 @@ static const struct known_library {
     {"libpq.so.5", "libpq.5.dylib", "Homebrew: libpq"},
     {"libcrypto.so.3", "libcrypto.3.dylib", "Homebrew: openssl@3"},
     {"libssl.so.3", "libssl.3.dylib", "Homebrew: openssl@3"},
+    {NULL, NULL, NULL},
 };
-
-static const struct known_library *find_known(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcmp(known[i].name, name) == 0)
-            return &known[i];
-    return NULL;
-}
-
-const char *library_name(const char *name)
-{
-    const struct known_library *k = find_known(name);
-    return k ? k->own : name;
-}
-
-const char *library_package(const char *name, const char *of_debian)
-{
-    const struct known_library *k = find_known(name);
-    return k ? k->package : of_debian;
-}
 
 /* Where Homebrew has libraries; those that are not linked there, as macOS has a part of them itself, are in a folder of their own.
  */
@@ -64,7 +44,7 @@ static void *load_brewed(const char *name)
 
 void *library_load(const char *name, struct error *err)
 {
-    const struct known_library *k = find_known(name);
+    const struct library_name *k = library_find(name);
     if (k && k->own[0] != '/') { /* by name alone it might come from the folder that is worked in */
         void *brewed = load_brewed(k->own);
         if (!brewed)

@@ -9,37 +9,17 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/os/library_names.h"
 #include "base/os/place.h"
 #include "base/os/windows/internal.h"
 #include "base/os/windows/linked.h"
 
-static const struct installed {
-    const char *name, *own, *package;
-} installed[] = {
+const struct library_name library_names[] = {
     {"libcrypto.so.3", "libcrypto-3-x64.dll", "OpenSSL for Windows"},
     {"libssl.so.3", "libssl-3-x64.dll", "OpenSSL for Windows"},
     {"libpq.so.5", "libpq.dll", "part of PostgreSQL for Windows"},
+    {NULL, NULL, NULL},
 };
-
-static const struct installed *find_installed(const char *name)
-{
-    for (size_t i = 0; i < sizeof installed / sizeof installed[0]; i++)
-        if (strcmp(installed[i].name, name) == 0)
-            return &installed[i];
-    return NULL;
-}
-
-const char *library_name(const char *name)
-{
-    const struct installed *i = find_installed(name);
-    return i ? i->own : name;
-}
-
-const char *library_package(const char *name, const char *of_debian)
-{
-    const struct installed *i = find_installed(name);
-    return i ? i->package : of_debian;
-}
 
 /* ---- loading ---- */
 
@@ -114,7 +94,7 @@ void *library_load(const char *name, struct error *err)
     void *own = linked_library(name);
     if (own)
         return own;
-    if (find_installed(name))
+    if (library_find(name))
         return load_installed(library_name(name), err);
     if (placed ? !wide_path(name, wide) : !wide_from(name, wide, WIDE_PATH)) {
         error_set(err, -ENOENT, "%s: not a path", name);
