@@ -53,7 +53,9 @@ test("64 GPUs for an hour: samples are drawn, and nothing grows", { skip: missin
       ),
     "a cell has room for what it says",
   );
-  const late = await held(page);
+  let late = await held(page);
+  // What was under way on a busy machine is let go of a little later; what leaks never is.
+  for (const until = Date.now() + patience; late.mib >= early.mib + 3 && Date.now() < until;) late = await held(page);
   assert.ok(
     late.mib < early.mib + 3,
     `heap: ${early.mib.toFixed(1)} MiB after 10 minutes, ${late.mib.toFixed(1)} after an hour`,
