@@ -14,7 +14,7 @@ import decoy  # noqa: E402
 import isolation  # noqa: E402
 from daemons import Daemon, Starter  # noqa: E402, F401
 from isolation import AS_ROOT, BUILD, NO_OVERRIDE, ROOT, WHIRR, environment, run_whirr  # noqa: E402, F401
-from waiting import PATIENCE, eventually, throughout  # noqa: E402, F401
+from waiting import PATIENCE, eventually, patience, throughout  # noqa: E402, F401
 
 
 def pytest_configure(config):

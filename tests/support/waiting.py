@@ -1,19 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """How tests wait: for what they can see, never for a time that is hoped to be long enough."""
+import os
 import time
 
 PATIENCE = 90  # seconds: a busy machine is slow, and nothing waits so long when all is well
+SLOWEST = 10  # a machine that is busier than this fails tests, instead of keeping their author waiting for the rest of the day
+
+
+def slowness():
+    """How many tasks share a core, over the last minute or right now: 1 on a machine that has nothing else to do."""
+    wanting = os.getloadavg()[0]
+    if os.path.exists("/proc/loadavg"):
+        with open("/proc/loadavg") as file:
+            wanting = max(wanting, int(file.read().split()[3].split("/")[0]))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(max(1, wanting / cores), SLOWEST)
+
+
+def patience(seconds):
+    """What takes so many seconds at most on an idle machine may take so many here. Ask afterwards, when the load is known: for limits of a
+    test and timeouts that it hands to a program; what a program promises by the clock stays as it is."""
+    return seconds * slowness()
 
 
 def eventually(look, timeout=PATIENCE, explain=""):
-    """The first true answer of look(); no longer than timeout seconds."""
-    end = time.monotonic() + timeout
+    """The first true answer of look(); no longer than timeout seconds, or on a busy machine as many more as everything takes there."""
+    begin = time.monotonic()
     while True:
         found = look()
         if found:
             return found
-        if time.monotonic() > end:
-            raise AssertionError(f"did not happen within {timeout} s: {explain() if callable(explain) else explain}")
+        waited = time.monotonic() - begin
+        if waited > timeout and waited > patience(timeout):
+            raise AssertionError(f"did not happen within {waited:.0f} s: {explain() if callable(explain) else explain}")
         time.sleep(0.02)
 
 
