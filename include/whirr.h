@@ -4,6 +4,9 @@
  * Functions that can fail return 0 or a negative errno; whirr_error() then has the sentence for a person. A handle is used from one
  * thread at a time; different handles are independent. What a function gives through `ret` is untouched when it fails.
  *
+ * -EBADF: the handle is NULL or was closed; -EINVAL: another argument is NULL that must not be. A function that can't fail gives
+ * nothing then: NULL, or 0.
+ *
  * What is not known has no number: functions return -ENODATA, and whirr_gpu_absent() says why. Names of readings are the keys of
  * `whirr status --json` ("power_watts", "memory_used_mb", ...; `whirr help metrics`), in the same units.
  */
@@ -36,8 +39,9 @@ struct whirr_options {
 
 /* `options` may be NULL. */
 int whirr_open(const struct whirr_options *options, struct whirr **ret);
-void whirr_close(struct whirr *w); /* NULL is fine */
-/* What failed last, a sentence; "" when nothing has. NULL: the last whirr_open() of this thread. */
+void whirr_close(struct whirr *w); /* NULL is fine, and so is one that was closed */
+/* What failed last, a sentence; "" when nothing has. NULL, or a handle that was closed: the last whirr_open() of this
+ * thread, or what it tried with such a handle. */
 const char *whirr_error(const struct whirr *w);
 /* 1: a daemon answers; its samples are shared, and it knows the past. */
 int whirr_asks_daemon(const struct whirr *w);
@@ -135,7 +139,7 @@ int whirr_guard_new(struct whirr *w, const int *gpus, size_t gpu_count, const st
 void whirr_guard_free(struct whirr_guard *g); /* NULL is fine */
 /* Looks once, and calls back where it has to. Returns in how many milliseconds it wants to look again, or a negative errno. */
 int whirr_guard_step(struct whirr_guard *g);
-/* 1 while the GPU is given up. */
+/* 1 while the GPU is given up; -EBADF: NULL. */
 int whirr_guard_is_out(const struct whirr_guard *g);
 
 /* For a program that needs a GPU soon: asks every guard of this user to make room, and waits for it at most so long. 1: there is

@@ -2,6 +2,7 @@
 """libwhirr by ctypes: the functions of whirr.h that this package needs, and one handle."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -9,7 +10,8 @@ import pathlib
 import shutil
 import sys
 import threading
-from typing import Any, Optional
+import weakref
+from typing import Any, Iterator, Optional
 
 
 class WhirrError(OSError):
@@ -89,20 +91,30 @@ def _bytes(text: Optional[str]) -> Optional[bytes]:
     return None if text is None else os.fsencode(text)
 
 
+def _discard(lib: ctypes.CDLL, w: int, opened_by: int) -> None:
+    """Frees its descriptors and threads. A forked child has a copy of the handle without the threads that closing it waits for."""
+    if os.getpid() == opened_by:
+        lib.whirr_close(w)
+
+
 class Handle:
-    """An open libwhirr. Calls from several threads take turns."""
+    """An open libwhirr. Threads may share it: their calls take turns. One that is dropped closes by itself, and one that is closed raises ValueError."""
 
     def __init__(self, source: Optional[str] = None, sysroot: Optional[str] = None, socket: Optional[str] = None, direct: bool = False):
         self._lib = library()
         self._lock = threading.Lock()
-        self._w = ctypes.c_void_p()
+        w = ctypes.c_void_p()
         options = _Options(ctypes.sizeof(_Options), _bytes(source), _bytes(sysroot), _bytes(socket), int(direct))
-        self._check(self._lib.whirr_open(ctypes.byref(options), ctypes.byref(self._w)))
+        self._check(self._lib.whirr_open(ctypes.byref(options), ctypes.byref(w)), None)
+        self._w = w.value
+        self._discard = weakref.finalize(self, _discard, self._lib, self._w, os.getpid())
+        self._discard.atexit = False  # a thread may still be using it when the process ends
 
     def close(self) -> None:
+        """Waits for the call that another thread is in. Closing twice is fine."""
         with self._lock:
-            self._lib.whirr_close(self._w)
-            self._w = ctypes.c_void_p()
+            self._w = None
+            self._discard()
 
     def __enter__(self) -> "Handle":
         return self
@@ -110,55 +122,65 @@ class Handle:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check(self, code: int) -> int:
+    @property
+    def closed(self) -> bool:
+        return self._w is None
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[int]:
+        """The open handle, for this thread alone."""
+        with self._lock:
+            if self._w is None:
+                raise ValueError("the handle is closed")
+            yield self._w
+
+    def _check(self, code: int, w: Optional[int]) -> int:
         if code < 0:
-            raise WhirrError(-code, self._lib.whirr_error(self._w).decode(errors="replace"))
+            raise WhirrError(-code, self._lib.whirr_error(w).decode(errors="replace"))
         return code
 
-    def _taken(self, text: ctypes.c_void_p) -> str:
+    def _text(self, w: int, function: str, *arguments: Any) -> str:
+        text = ctypes.c_void_p()
+        self._check(getattr(self._lib, function)(*arguments or (w,), ctypes.byref(text)), w)
         try:
             return (ctypes.cast(text, ctypes.c_char_p).value or b"").decode(errors="replace")
         finally:
             self._lib.whirr_free(text)
 
-    def _text(self, function: str) -> str:
-        text = ctypes.c_void_p()
-        with self._lock:
-            self._check(getattr(self._lib, function)(self._w, ctypes.byref(text)))
-            return self._taken(text)
-
     def asks_daemon(self) -> bool:
-        return bool(self._lib.whirr_asks_daemon(self._w))
+        with self._turn() as w:
+            return bool(self._check(self._lib.whirr_asks_daemon(w), w))
 
     def status(self) -> dict[str, Any]:
-        sample, text = ctypes.c_void_p(), ctypes.c_void_p()
-        with self._lock:
-            self._check(self._lib.whirr_sample(self._w, ctypes.byref(sample)))
+        sample = ctypes.c_void_p()
+        with self._turn() as w:
+            self._check(self._lib.whirr_sample(w, ctypes.byref(sample)), w)
             try:
-                self._check(self._lib.whirr_sample_json(sample, ctypes.byref(text)))
+                text = self._text(w, "whirr_sample_json", sample)
             finally:
                 self._lib.whirr_sample_free(sample)
-            return json.loads(self._taken(text))
+        return json.loads(text)
 
     def resources(self) -> dict[str, Any]:
-        return json.loads(self._text("whirr_resources_json"))
+        with self._turn() as w:
+            return json.loads(self._text(w, "whirr_resources_json"))
 
     def why(self) -> str:
-        return self._text("whirr_why")
+        with self._turn() as w:
+            return self._text(w, "whirr_why")
 
     def explain(self) -> dict[str, Any]:
-        return json.loads(self._text("whirr_why_json"))
+        with self._turn() as w:
+            return json.loads(self._text(w, "whirr_why_json"))
 
     def fit(self, what: str) -> dict[str, Any]:
-        text = ctypes.c_void_p()
-        with self._lock:
-            self._check(self._lib.whirr_fit(self._w, os.fsencode(what), ctypes.byref(text)))
-            return json.loads(self._taken(text))
+        with self._turn() as w:
+            return json.loads(self._text(w, "whirr_fit", w, os.fsencode(what)))
 
     def ask_room(self, wait: float) -> bool:
-        with self._lock:
-            return bool(self._check(self._lib.whirr_room_ask(self._w, int(wait * 1000))))
+        with self._turn() as w:
+            return bool(self._check(self._lib.whirr_room_ask(w, int(wait * 1000)), w))
 
     def release_room(self) -> None:
-        with self._lock:
-            self._check(self._lib.whirr_room_done(self._w))
+        with self._turn() as w:
+            self._check(self._lib.whirr_room_done(w), w)

@@ -8,17 +8,20 @@ WHIRR_SOURCE chooses a source, as --source does for the commands.
 """
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import runpy
 import sys
 import time
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterator, Optional
 
-from ._library import Handle
+from ._library import Handle, WhirrError
 from ._nvml_names import *  # noqa: F401,F403
 from ._nvml_names import (NVML_AGGREGATE_ECC, NVML_CLOCK_GRAPHICS, NVML_CLOCK_MEM, NVML_CLOCK_SM, NVML_CLOCK_VIDEO, NVML_ERROR_INSUFFICIENT_SIZE, NVML_MEMORY_ERROR_TYPE_CORRECTED,
-                          NVML_PCIE_UTIL_TX_BYTES, NVML_SUCCESS, NVMLError, NVMLError_FunctionNotFound, NVMLError_GpuIsLost, NVMLError_InvalidArgument,
-                          NVMLError_NoPermission, NVMLError_NotFound, NVMLError_NotSupported, NVMLError_Uninitialized, NVMLError_Unknown,
+                          NVML_PCIE_UTIL_TX_BYTES, NVML_SUCCESS, NVMLError, NVMLError_DriverNotLoaded, NVMLError_FunctionNotFound, NVMLError_GpuIsLost,
+                          NVMLError_InvalidArgument, NVMLError_LibraryNotFound, NVMLError_Memory, NVMLError_NoPermission, NVMLError_NotFound,
+                          NVMLError_NotSupported, NVMLError_Timeout, NVMLError_Uninitialized, NVMLError_Unknown,
                           _PrintableStructure)  # noqa: F401
 
 MIB = 1 << 20
@@ -82,10 +85,28 @@ class c_nvmlFieldValue_t:
     """The same for a field; whirr has none by number."""
 
 
+_ERRORS = {errno.EPERM: NVMLError_NoPermission, errno.EACCES: NVMLError_NoPermission, errno.ENOMEM: NVMLError_Memory, errno.ETIMEDOUT: NVMLError_Timeout,
+           errno.EINVAL: NVMLError_InvalidArgument, errno.ENODEV: NVMLError_DriverNotLoaded}
+
+
+@contextlib.contextmanager
+def _as_nvml_says() -> Iterator[None]:
+    """Programs catch NVMLError and nothing else; what libwhirr said is its cause."""
+    try:
+        yield
+    except WhirrError as problem:
+        raise _ERRORS.get(problem.errno or 0, NVMLError_Unknown)() from problem
+    except ImportError as problem:
+        raise NVMLError_LibraryNotFound() from problem
+    except ValueError as problem:  # another thread has shut it down
+        raise NVMLError_Uninitialized() from problem
+
+
 def nvmlInit() -> None:
     global _handle, _users
     if _handle is None:
-        _handle = Handle(source=os.environ.get("WHIRR_SOURCE"), sysroot=os.environ.get("WHIRR_SYSROOT"))
+        with _as_nvml_says():
+            _handle = Handle(source=os.environ.get("WHIRR_SOURCE"), sysroot=os.environ.get("WHIRR_SYSROOT"))
     _users += 1
 
 
@@ -105,15 +126,25 @@ def nvmlShutdown() -> None:
 
 def _status() -> dict[str, Any]:
     global _seen, _seen_at
-    if _handle is None:
+    handle, seen = _handle, _seen  # which another thread may take away meanwhile
+    if handle is None:
         raise NVMLError_Uninitialized()
-    if _seen is None or time.monotonic() - _seen_at > FRESH_SECONDS:
-        _seen, _seen_at = _handle.status(), time.monotonic()
-    return _seen
+    if seen is None or time.monotonic() - _seen_at > FRESH_SECONDS:
+        with _as_nvml_says():
+            _seen = seen = handle.status()
+        _seen_at = time.monotonic()
+    return seen
+
+
+def _listed(device: _Device) -> dict[str, Any]:
+    gpus = _status()["gpus"]
+    if not isinstance(device, _Device) or device.index >= len(gpus):
+        raise NVMLError_InvalidArgument()
+    return gpus[device.index]
 
 
 def _gpu(device: _Device) -> dict[str, Any]:
-    gpu = _status()["gpus"][device.index]
+    gpu = _listed(device)
     if gpu["state"] == "lost":
         raise NVMLError_GpuIsLost()
     return gpu
@@ -157,7 +188,7 @@ def nvmlDeviceGetHandleByPciBusId(address: Any) -> _Device:
 
 
 def nvmlDeviceGetIndex(device: _Device) -> int:
-    return _status()["gpus"][device.index]["index"]
+    return _listed(device)["index"]
 
 
 def nvmlDeviceGetName(device: _Device) -> str:

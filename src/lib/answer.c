@@ -53,7 +53,9 @@ static int resources_text(struct whirr *w, struct buf *out)
 int whirr_resources_json(struct whirr *w, char **ret)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
-    int rc = resources_text(w, &out);
+    int rc = handle_use(w, ret != NULL);
+    if (!rc)
+        rc = resources_text(w, &out);
     return rc ? rc : handle_text(w, &out, ret);
 }
 
@@ -74,11 +76,14 @@ int whirr_resources(struct whirr *w, struct whirr_resources *ret)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
     struct error err = {0};
+    int rc = handle_use(w, ret != NULL);
+    if (rc)
+        return rc;
     if (ret->size < offsetof(struct whirr_resources, gpu_name)) {
         error_set(&err, -EINVAL, "whirr_resources.size is not set");
         return handle_fail(w, &err);
     }
-    int rc = resources_text(w, &out);
+    rc = resources_text(w, &out);
     json_t *o = rc ? NULL : json_loadb(buf_view(&out).at, out.len, 0, NULL);
     if (!rc && !o) {
         error_set(&err, -ENOMEM, "out of memory");
@@ -116,6 +121,9 @@ static int explain(struct whirr *w, bool whole, char **ret)
     AUTO_SNAPSHOT const struct snapshot *now = NULL;
     struct why *why = NULL;
     struct error err = {0};
+    int rc = handle_use(w, ret != NULL);
+    if (rc)
+        return rc;
     if (explain_now(&w->cli, w->session, &now, &why, &err) < 0)
         return handle_fail(w, &err);
     struct json_writer j = JSON_WRITER_PRETTY(&out);
@@ -198,7 +206,10 @@ int whirr_fit(struct whirr *w, const char *what, char **ret_json)
     AUTO_BUF struct buf out = BUF(8 << 20);
     struct fit_question q = {0};
     struct error err = {0};
-    int rc = read_question(what, &q, &err);
+    int rc = handle_use(w, what != NULL);
+    if (rc)
+        return rc;
+    rc = read_question(what, &q, &err);
     if (rc == 0)
         rc = answer_question(w, what, &q, &out, &err);
     free(q.facts);

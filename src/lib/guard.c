@@ -31,6 +31,9 @@ int whirr_guard_new(struct whirr *w, const int *gpus, size_t gpu_count, const st
                     struct whirr_guard **ret)
 {
     struct error err = {0};
+    int use = handle_use(w, events && ret && (gpus || !gpu_count));
+    if (use)
+        return use;
     struct whirr_guard *g = calloc(1, sizeof *g);
     if (!g)
         error_set(&err, -ENOMEM, "out of memory");
@@ -62,6 +65,8 @@ void whirr_guard_free(struct whirr_guard *g)
 
 int whirr_guard_is_out(const struct whirr_guard *g)
 {
+    if (!g)
+        return -EBADF;
     return g->policy.state == GUARD_PAUSED || g->policy.state == GUARD_RESERVING || g->policy.state == GUARD_RESUMING;
 }
 
@@ -163,6 +168,9 @@ int whirr_guard_step(struct whirr_guard *g)
 {
     struct guard_limits limits = guard_limits_default;
     struct error err = {0};
+    int use = handle_use(g ? g->w : NULL, true);
+    if (use)
+        return use;
     limits.methods = 1;
     for (int round = 0; round < 8; round++) {
         struct claim claim;
@@ -212,6 +220,9 @@ int whirr_room_ask(struct whirr *w, int64_t wait_ms)
     char problem[512] = "";
     struct error err = {0};
     struct mono begin = clock_mono(&clock_system);
+    int use = handle_use(w, true);
+    if (use)
+        return use;
     size_t guards = announce(w, "/api/guard/announce", problem, sizeof problem);
     if (!guards && !look_at_workers(w)) { /* there are some, and none was told */
         error_set(&err, -EPERM, "%s", problem);
@@ -231,6 +242,9 @@ int whirr_room_ask(struct whirr *w, int64_t wait_ms)
 int whirr_room_done(struct whirr *w)
 {
     char problem[256];
+    int use = handle_use(w, true);
+    if (use)
+        return use;
     if (w->announced)
         announce(w, "/api/guard/unannounce", problem, sizeof problem);
     w->announced = false;

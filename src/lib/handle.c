@@ -4,6 +4,7 @@
 #include "lib/handle.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,11 +13,62 @@
 #include "base/log.h"
 #include "base/os/library.h"
 
-static _Thread_local struct error open_error;
+static _Thread_local struct error open_error; /* of what has no handle to keep it */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct whirr *open_handles;
 
 const char *whirr_version(void)
 {
     return WHIRR_VERSION;
+}
+
+/* ---- which handles are open ---- */
+
+/* Where the list points to it, and NULL if it is not in there: the handle itself may be gone, and is not touched. */
+static struct whirr **place_of(const struct whirr *w)
+{
+    struct whirr **at = &open_handles;
+    while (*at && *at != w)
+        at = &(*at)->next;
+    return w && *at ? at : NULL;
+}
+
+static bool is_open(const struct whirr *w)
+{
+    pthread_mutex_lock(&open_lock);
+    bool found = place_of(w) != NULL;
+    pthread_mutex_unlock(&open_lock);
+    return found;
+}
+
+static void remember(struct whirr *w)
+{
+    pthread_mutex_lock(&open_lock);
+    w->next = open_handles;
+    open_handles = w;
+    pthread_mutex_unlock(&open_lock);
+}
+
+/* Whether it was open: of two that close it, one does. */
+static bool forget(struct whirr *w)
+{
+    pthread_mutex_lock(&open_lock);
+    struct whirr **at = place_of(w);
+    if (at)
+        *at = w->next;
+    pthread_mutex_unlock(&open_lock);
+    return at != NULL;
+}
+
+int handle_use(struct whirr *w, bool given)
+{
+    struct error err = {0};
+    if (!is_open(w))
+        return error_set(&open_error, -EBADF, w ? "the handle is closed" : "the handle is NULL");
+    if (given)
+        return 0;
+    error_set(&err, -EINVAL, "an argument is NULL");
+    return handle_fail(w, &err);
 }
 
 int handle_fail(struct whirr *w, const struct error *err)
@@ -85,27 +137,8 @@ static int open_all(struct whirr *w, const struct whirr_options *options, struct
     return w->session ? 0 : err->code ? err->code : -EIO;
 }
 
-int whirr_open(const struct whirr_options *options, struct whirr **ret)
+static void discard(struct whirr *w)
 {
-    open_error = (struct error){0};
-    struct whirr *w = calloc(1, sizeof *w);
-    if (!w)
-        return error_set(&open_error, -ENOMEM, "out of memory");
-    w->timer = -1;
-    log_set_level(LOG_NONE);
-    int rc = open_all(w, options, &open_error);
-    if (rc == 0)
-        *ret = w;
-    else
-        whirr_close(w);
-    return rc;
-}
-
-void whirr_close(struct whirr *w)
-{
-    if (!w)
-        return;
-    whirr_room_done(w);
     bool left_behind = session_close(w->session);
     machine_free(w->machine);
     if (w->timer >= 0)
@@ -118,14 +151,44 @@ void whirr_close(struct whirr *w)
     free(w);
 }
 
+int whirr_open(const struct whirr_options *options, struct whirr **ret)
+{
+    open_error = (struct error){0};
+    if (!ret)
+        return error_set(&open_error, -EINVAL, "an argument is NULL");
+    struct whirr *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_set(&open_error, -ENOMEM, "out of memory");
+    w->timer = -1;
+    log_set_level(LOG_NONE);
+    int rc = open_all(w, options, &open_error);
+    if (rc) {
+        discard(w);
+        return rc;
+    }
+    remember(w);
+    *ret = w;
+    return 0;
+}
+
+void whirr_close(struct whirr *w)
+{
+    if (!is_open(w)) /* and what failed before stays what failed last */
+        return;
+    whirr_room_done(w);
+    if (forget(w))
+        discard(w);
+}
+
 const char *whirr_error(const struct whirr *w)
 {
-    return w ? w->error.text : open_error.text;
+    return is_open(w) ? w->error.text : open_error.text;
 }
 
 int whirr_asks_daemon(const struct whirr *w)
 {
-    return session_asks_daemon(w->session);
+    int rc = handle_use((struct whirr *)w, true);
+    return rc ? rc : session_asks_daemon(w->session);
 }
 
 void whirr_free(char *text)

@@ -11,6 +11,7 @@
 #include "whirr.h"
 
 struct whirr {
+    struct whirr *next; /* of those that are open */
     struct cli cli;
     struct session *session;
     struct machine *machine; /* of whirr_resources(); NULL: not asked for yet, or a daemon knows */
@@ -24,6 +25,9 @@ struct whirr_sample {
     const struct snapshot *snapshot;
 };
 
+/* What every function asks first. 0: the handle is open, and the arguments that it needs are given. Otherwise the code that whirr.h
+ * documents, and its sentence for whirr_error(). */
+int handle_use(struct whirr *w, bool given);
 /* Keeps the sentence, and returns its code. */
 int handle_fail(struct whirr *w, const struct error *err);
 /* The same for what failed with that code. */

@@ -12,6 +12,9 @@
 int whirr_sample(struct whirr *w, struct whirr_sample **ret)
 {
     struct error err = {0};
+    int use = handle_use(w, ret != NULL);
+    if (use)
+        return use;
     const struct snapshot *snapshot = session_sample(w->session, GROUP_ALL, &err);
     if (!snapshot)
         return handle_fail(w, &err);
@@ -35,22 +38,22 @@ void whirr_sample_free(struct whirr_sample *s)
 
 int64_t whirr_sample_time_ms(const struct whirr_sample *s)
 {
-    return s->snapshot->taken_at.ms;
+    return s ? s->snapshot->taken_at.ms : 0;
 }
 
 const char *whirr_sample_host(const struct whirr_sample *s)
 {
-    return s->snapshot->host.name;
+    return s ? s->snapshot->host.name : NULL;
 }
 
 size_t whirr_gpu_count(const struct whirr_sample *s)
 {
-    return s->snapshot->gpu_count;
+    return s ? s->snapshot->gpu_count : 0;
 }
 
 static const struct gpu *gpu_at(const struct whirr_sample *s, size_t gpu)
 {
-    return gpu < s->snapshot->gpu_count ? &s->snapshot->gpus[gpu] : NULL;
+    return s && gpu < s->snapshot->gpu_count ? &s->snapshot->gpus[gpu] : NULL;
 }
 
 static const char *words(const char *text)
@@ -61,7 +64,7 @@ static const char *words(const char *text)
 const char *whirr_gpu_text(const struct whirr_sample *s, size_t gpu, const char *name)
 {
     const struct gpu *g = gpu_at(s, gpu);
-    if (!g)
+    if (!g || !name)
         return NULL;
     const struct {
         const char *name, *text;
@@ -94,6 +97,8 @@ static int value(const struct metric_info *info, struct reading r, double *ret)
 int whirr_gpu_value(const struct whirr_sample *s, size_t gpu, const char *name, double *ret)
 {
     const struct gpu *g = gpu_at(s, gpu);
+    if (!s || !name || !ret)
+        return -EINVAL;
     enum metric m = metric_from_json(name);
     if (!g)
         return -ENODEV;
@@ -103,7 +108,7 @@ int whirr_gpu_value(const struct whirr_sample *s, size_t gpu, const char *name, 
 const char *whirr_gpu_absent(const struct whirr_sample *s, size_t gpu, const char *name)
 {
     const struct gpu *g = gpu_at(s, gpu);
-    enum metric m = metric_from_json(name);
+    enum metric m = name ? metric_from_json(name) : METRIC_COUNT;
     return !g || m == METRIC_COUNT || g->metric[m].state == READING_OK ? NULL : reading_state_name(g->metric[m].state);
 }
 
@@ -130,7 +135,7 @@ int32_t whirr_process_pid(const struct whirr_sample *s, size_t gpu, size_t proce
 const char *whirr_process_text(const struct whirr_sample *s, size_t gpu, size_t process, const char *name)
 {
     const struct process *p = process_at(s, gpu, process);
-    if (!p)
+    if (!p || !name)
         return NULL;
     const struct {
         const char *name, *text;
@@ -154,6 +159,8 @@ const char *whirr_process_text(const struct whirr_sample *s, size_t gpu, size_t 
 int whirr_process_value(const struct whirr_sample *s, size_t gpu, size_t process, const char *name, double *ret)
 {
     const struct process *p = process_at(s, gpu, process);
+    if (!s || !name || !ret)
+        return -EINVAL;
     if (!p)
         return -ESRCH;
     for (size_t i = 0; i < PROCESS_METRIC_COUNT; i++)
@@ -164,6 +171,8 @@ int whirr_process_value(const struct whirr_sample *s, size_t gpu, size_t process
 
 int whirr_sample_json(const struct whirr_sample *s, char **ret)
 {
+    if (!s || !ret)
+        return -EINVAL;
     AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
     struct json_writer j = JSON_WRITER_PRETTY(&out);
     json_metrics(&j, s->snapshot, ALL_GPUS);

@@ -26,6 +26,9 @@ int handle_give_sample(struct whirr *w, whirr_watch_fn *fn, void *user)
 
 int whirr_watch(struct whirr *w, int64_t interval_ms, whirr_watch_fn *fn, void *user)
 {
+    int use = handle_use(w, fn != NULL);
+    if (use)
+        return use;
     if (interval_ms <= 0)
         return handle_fail_at(w, -EINVAL, "the interval");
     struct mono next = clock_mono(&clock_system);

@@ -10,6 +10,9 @@
 
 int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
 {
+    int use = handle_use(w, true);
+    if (use)
+        return use;
     if (interval_ms < 0)
         return handle_fail_at(w, -EINVAL, "the interval");
     if (interval_ms == 0) {
@@ -31,6 +34,9 @@ int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
 int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
 {
     uint64_t due;
+    int use = handle_use(w, fn != NULL);
+    if (use)
+        return use;
     if (w->timer < 0)
         return handle_fail_at(w, -EBADF, "nothing is watched (whirr_watch_fd)");
     if (read(w->timer, &due, sizeof due) != sizeof due)

@@ -14,11 +14,13 @@ static int no_descriptor(struct whirr *w)
 
 int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
 {
-    return interval_ms == 0 ? 0 : no_descriptor(w);
+    int use = handle_use(w, true);
+    return use || interval_ms == 0 ? use : no_descriptor(w);
 }
 
 int whirr_watch_dispatch(struct whirr *w, whirr_watch_fn *fn, void *user)
 {
-    (void)fn, (void)user;
-    return no_descriptor(w);
+    (void)user;
+    int use = handle_use(w, fn != NULL);
+    return use ? use : no_descriptor(w);
 }

@@ -8,6 +8,7 @@ import textwrap
 import pytest
 from conftest import BUILD, PATIENCE, ROOT, Starter, environment, eventually
 from guard_machine import attach, machine, needs_fakes  # noqa: F401
+from isolation import preload
 from recorded import expand
 
 PYTHON = "/usr/bin/python3"
@@ -16,13 +17,9 @@ PYTHON = "/usr/bin/python3"
 def run(code, *args, **env):
     """Runs the code and gives what it printed; a sanitized library needs its runtime first."""
     library = BUILD / "libwhirr.so.1"
-    preload = {}
-    if "libasan" in subprocess.run(["objdump", "-p", str(library)], capture_output=True, text=True).stdout:
-        preload["LD_PRELOAD"] = " ".join(subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
-                                         for name in ("libasan.so", "libubsan.so"))
     done = subprocess.run([PYTHON, *(["-c", textwrap.dedent(code)] if code else []), *args], capture_output=True, text=True, timeout=PATIENCE,
                           env=environment(**{**env, "PYTHONPATH": f"{ROOT / 'python'}:{env.get('PYTHONPATH', '')}", "WHIRR_LIBRARY": str(library),
-                                             "PYTHONDONTWRITEBYTECODE": "1", **preload}))
+                                             "PYTHONDONTWRITEBYTECODE": "1", **preload(library)}))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -106,6 +103,76 @@ def test_errors_are_exceptions_with_a_sentence():
         except ImportError as error:
             print(error)""")
     assert "libnot-there.so" in out and "install libwhirr1" in out
+
+
+def test_a_closed_handle_says_so():
+    """Every method, found by itself: also one that will be added. Closing twice, and leaving a `with` that was closed inside, is fine."""
+    out = json.loads(run("""
+        import inspect, json, whirr
+        with whirr.open(source="sim:gpus=1") as w:
+            before = w.closed
+            w.close()
+        w.close()
+        said = {}
+        for name, method in inspect.getmembers(w, inspect.ismethod):
+            if not name.startswith("_") and name != "close":
+                wanted = [p for p in inspect.signature(method).parameters.values() if p.default is p.empty]
+                try:
+                    method(*({"what": "1GiB", "wait": 0.1}[p.name] for p in wanted))
+                except ValueError as problem:
+                    said[name] = str(problem)
+        print(json.dumps([before, w.closed, said]))"""))
+    assert out[:2] == [False, True]
+    assert out[2] == dict.fromkeys(["asks_daemon", "status", "resources", "why", "explain", "fit", "ask_room", "release_room"], "the handle is closed")
+
+
+def test_a_handle_may_be_closed_while_other_threads_use_it():
+    out = run("""
+        import threading, whirr
+        ends = []
+        for round in range(20):
+            w, used = whirr.open(source="sim:gpus=1"), threading.Barrier(4)
+            def use():
+                used.wait()
+                try:
+                    while True:
+                        w.status(), w.asks_daemon(), w.resources()
+                except ValueError as problem:
+                    ends.append(str(problem))
+            threads = [threading.Thread(target=use) for _ in range(3)]
+            for t in threads:
+                t.start()
+            used.wait()
+            w.status()
+            w.close()
+            for t in threads:
+                t.join()
+        print(len(ends), set(ends))""")
+    assert out == "60 {'the handle is closed'}\n"
+
+
+def test_handles_that_are_dropped_leave_nothing_behind():
+    """No descriptor and no thread; a child that was forked does not wait for threads that it does not have."""
+    before, after, child = json.loads(run("""
+        import gc, json, os, whirr
+        def held():
+            return [len(os.listdir(f"/proc/self/{what}")) for what in ("fd", "task")]
+        def use():
+            whirr.open(source="sim:gpus=1").status()
+        use()
+        before = held()
+        for _ in range(300):
+            use()
+        gc.collect()
+        after = held()
+        w = whirr.open(source="sim:gpus=1")
+        w.status()
+        child = os.fork()
+        if child == 0:
+            del w
+            os._exit(0)
+        print(json.dumps([before, after, os.waitpid(child, 0)[1]]))"""))
+    assert before == after and child == 0
 
 
 def test_a_socket_is_asked_unless_sampling_is_direct(start):
@@ -289,6 +356,43 @@ def test_nvitop_finds_what_it_asks_for(tmp_path):
     assert nvidia["CudaComputeCapability"] == [8, 9] and nvidia["ComputeMode"] == 0 and nvidia["DisplayActive"] == 1 and h100["PcieThroughput"] > 0 and nvidia["PcieThroughput"] == "Not Supported"
     assert "7900" in amd["name"] and amd["CudaComputeCapability"] == amd["PersistenceMode"] == "Not Supported"  # nothing is made up
     assert ask("sim:gpus=2,fault=lost@1")[4][1]["error"] == ["NVMLError_GpuIsLost"] * 2
+
+
+def test_what_fails_is_an_error_of_nvml(tmp_path):
+    """Programs catch NVMLError and look at its value; nothing else of whirr reaches them."""
+    out = json.loads(run("""
+        import json, os, whirr.nvml as N
+        said = []
+        def ask(function, *args):
+            try:
+                said.append(repr(function(*args)))
+            except N.NVMLError as error:
+                said.append([type(error).__name__, error.value, type(error.__cause__).__name__])
+        os.environ["WHIRR_SOURCE"] = "nonsense"
+        ask(N.nvmlInit)
+        ask(N.nvmlDeviceGetCount)
+        ask(N.nvmlShutdown)
+        os.environ["WHIRR_SOURCE"] = "sim:gpus=1"
+        N.nvmlInit()
+        ask(N.nvmlDeviceGetHandleByIndex, 1)
+        ask(N.nvmlDeviceGetHandleByUUID, "GPU-none")
+        ask(N.nvmlDeviceGetName, None)
+        N._seen = None
+        N._handle.close()  # as another thread may do in the middle of a call
+        ask(N.nvmlDeviceGetCount)
+        print(json.dumps(said))"""))
+    assert out == [["NVMLError_InvalidArgument", 2, "WhirrError"], ["NVMLError_Uninitialized", 1, "NoneType"], ["NVMLError_Uninitialized", 1, "NoneType"],
+                   ["NVMLError_InvalidArgument", 2, "NoneType"], ["NVMLError_NotFound", 6, "NoneType"], ["NVMLError_InvalidArgument", 2, "NoneType"],
+                   ["NVMLError_Uninitialized", 1, "ValueError"]]
+    missing = run("""
+        import os
+        os.environ["WHIRR_LIBRARY"] = "libnot-there.so"
+        import whirr.nvml as N
+        try:
+            N.nvmlInit()
+        except N.NVMLError as error:
+            print(type(error).__name__, error.value, error)""")
+    assert missing == "NVMLError_LibraryNotFound 12 NVML Shared Library Not Found\n"
 
 
 def test_a_lost_gpu_is_lost_to_the_monitor_too(tmp_path):

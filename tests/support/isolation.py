@@ -60,6 +60,13 @@ def environment(folder=None, **changes):
     return {name: value for name, value in env.items() if value is not None}
 
 
+def preload(library):
+    """What a program that is not sanitized needs in its environment to load a library that is."""
+    linked = subprocess.run(["objdump", "-p", str(library)], capture_output=True, text=True).stdout
+    runtimes = [subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip() for name in ("libasan.so", "libubsan.so") if "libasan" in linked]
+    return {"LD_PRELOAD": " ".join(runtimes)} if runtimes else {}
+
+
 def run_whirr(*args, folder=None, timeout=90, stdin=subprocess.DEVNULL, through=(), **env):
     done = subprocess.run([*through, WHIRR, *map(str, args)], env=environment(folder, **env), capture_output=True, text=True, timeout=timeout,
                           stdin=stdin, errors="surrogateescape")
