@@ -37,7 +37,7 @@ static enum bar_level level_of(const struct snapshot *s, const struct gpu *gpu)
 static void trouble_words(struct buf *out, const struct page *page, const struct snapshot *s, const struct gpu *gpu)
 {
     const struct finding *first = verdict_first(s->verdict, gpu->index);
-    if (!first || first->severity < SEVERITY_WARNING)
+    if (!first || severity_sign(first->severity, false) != SIGN_LOOK)
         return;
     const struct finding_kind *kind = finding_kind(first->code);
     buf_printf(out, " %s %s", page_sign(page, SIGN_LOOK), kind->label[0] ? kind->label : kind->title);

@@ -7,15 +7,31 @@
 #include "insight/detect/detect.h"
 #include "insight/facts/words.h"
 
-enum { LOAD_FROM = 600, LOW_PERMILLE = 500 };
+enum { LOAD_FROM = 600, LOW_PERMILLE = 500, MEMORY_LOAD_FROM = 800, MEMORY_LOW_PERMILLE = 300 };
+
+/* Memory of a GPU at work runs at its top state, or one below: less than a third of it is a state for video or an idle desktop. At
+ * partial load a single reading may fall between two frames. */
+static void detect_memory_clock(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t clock, most;
+    if (reading_or(gpu->util_permille, 0) < MEMORY_LOAD_FROM || !reading_get(gpu->clock_memory_khz, &clock) ||
+        !reading_get(gpu->clock_memory_max_khz, &most) || clock <= 0 || clock * 1000 >= most * MEMORY_LOW_PERMILLE)
+        return;
+    collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_WARNING, 0.9, 0, "GPU %d: its memory %s at %lld of %lld MHz although it %s busy",
+            gpu->index, is(f), words_whole(clock, 1000), words_whole(most, 1000), is(f));
+}
 
 void detect_clocks(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t clock, most, util, state, bits = reading_or(gpu->throttle_bits, 0);
     const int64_t explained = THROTTLE_SLOWED;
+    if (!reading_get(gpu->util_permille, &util) || util < LOAD_FROM || f->load != LOAD_BUSY)
+        return;
+    detect_memory_clock(f, c);
     if (!reading_get(gpu->clock_graphics_khz, &clock) || !reading_get(gpu->clock_graphics_max_khz, &most) || clock <= 0 ||
-        !reading_get(gpu->util_permille, &util) || util < LOAD_FROM || f->load != LOAD_BUSY || clock * 1000 >= most * LOW_PERMILLE)
+        clock * 1000 >= most * LOW_PERMILLE)
         return;
     if (bits & explained || f->at_power_limit) { /* other findings say why; it is not what the GPU could do all the same */
         collect(c, gpu, FINDING_CLOCKS_LOW, SEVERITY_INFO, 0.3, 0, "GPU %d %s at %lld of %lld MHz: a limit holds it there",

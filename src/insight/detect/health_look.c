@@ -159,7 +159,7 @@ static void look_temperature(const struct gpu *gpu, struct health_look *l)
 static void look_link(const struct gpu *gpu, struct health_look *l)
 {
     int64_t load, now, most;
-    if (!reading_get(gpu->util_permille, &load) || load < HEALTH_LOAD)
+    if (!reading_get(gpu->util_permille, &load) || load < HEALTH_LANES_LOAD)
         return;
     if (reading_get(gpu->pcie_width, &now) && reading_get(gpu->pcie_width_max, &most) && now > 0) {
         clear(l);
@@ -168,7 +168,7 @@ static void look_link(const struct gpu *gpu, struct health_look *l)
                     (long long)now, (long long)most);
     }
     /* The driver lowers the generation with the performance state. */
-    if (reading_or(gpu->pstate, 0) <= HEALTH_WORKING_STATE_MAX && reading_get(gpu->pcie_generation, &now) &&
+    if (load >= HEALTH_LOAD && reading_or(gpu->pstate, 0) <= HEALTH_WORKING_STATE_MAX && reading_get(gpu->pcie_generation, &now) &&
         reading_get(gpu->pcie_generation_max, &most) && now > 0) {
         clear(l);
         if (now < most)

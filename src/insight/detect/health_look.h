@@ -22,9 +22,10 @@ enum {
     HEALTH_MARGIN = 5000,    /* 1/1000 C below a limit */
     HEALTH_HOTTEST = 100000, /* where the card gives no limit */
     HEALTH_WORKING_STATE_MAX = 2,
-    HEALTH_LOAD = 500,     /* permille: links are judged from here on */
-    HEALTH_ROWS_MAX = 512, /* remapped rows for uncorrected errors */
-    HEALTH_PAGES_MAX = 60, /* retired pages */
+    HEALTH_LANES_LOAD = 50, /* permille: from here on a GPU is awake, and so are all lanes of its link */
+    HEALTH_LOAD = 500,      /* permille: the generation of a link is judged from here on */
+    HEALTH_ROWS_MAX = 512,  /* remapped rows for uncorrected errors */
+    HEALTH_PAGES_MAX = 60,  /* retired pages */
     HEALTH_REPLAYS_PER_MIN = 8,
     HEALTH_REPLAYS_WINDOW_MS = 60000,
 };

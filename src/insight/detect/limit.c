@@ -18,13 +18,14 @@ static bool is_remote(const struct process *p)
     return h && reading_get(h->gpu_node, &its) && reading_get(h->cpu_node, &mine) && mine != its;
 }
 
-struct limit_look limit_detect(const struct gpu *gpu, const struct process *p)
+struct limit_look limit_detect(const struct gpu *gpu, const struct process *p, const struct host *host)
 {
     enum { LINK_HALF = 500 };
     struct limit_facts f;
     if (!can_be_judged(gpu, p))
         return (struct limit_look){LIMIT_UNJUDGED, 0};
     limit_facts_collect(&f, gpu, p);
+    f.host = host;
     struct limit_look found = limit_of_gpu(&f);
     if (!found.code)
         return limit_of_host(&f);

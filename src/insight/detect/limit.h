@@ -23,6 +23,7 @@ struct limit_look {
 struct limit_facts {
     const struct gpu *gpu; /* the card, or the instance that the process is in */
     const struct process *process;
+    const struct host *host;    /* pressure on all of it, where the process itself can't be looked at; NULL: not known */
     bool counted;               /* what the units do is counted */
     bool alone;                 /* no other process takes part in the load */
     struct reading util;        /* permille of the time, its own */
@@ -41,8 +42,8 @@ struct limit_look limit_of_gpu(const struct limit_facts *f);
 /* Of a process that its GPU does not limit. */
 struct limit_look limit_of_host(const struct limit_facts *f);
 
-/* All of it. */
-struct limit_look limit_detect(const struct gpu *gpu, const struct process *p);
+/* All of it. `host` may be NULL. */
+struct limit_look limit_detect(const struct gpu *gpu, const struct process *p, const struct host *host);
 /* Whether what the process does on its host would tell more: its GPU does not limit it. */
 bool limit_wants_host(const struct gpu *gpu, const struct process *p);
 /* What would tell where nothing does: "counters of the GPU's units (Hopper and later)". NULL: nothing is missing. */

@@ -17,6 +17,7 @@ enum {
     LOADER_BUSY = 300, /* of the busiest child */
     QUOTA_STOPS = 150,
     PRESSED = 200,
+    PRESSED_ALL = 400, /* of a whole host: half of it may wait without a program on a GPU being among it */
     QUEUED = 400,      /* ready to run, and no CPU was free */
     FAULTS = 100,      /* a second, from a disk */
     GPU_USED = 5,      /* of the GPU: it was given some work */
@@ -170,10 +171,27 @@ static struct limit_look limit_of_rest(const struct limit_facts *f, const struct
     return look(LIMIT_NONE, of(h->main_sleep_permille) >= WAITS_MOST || !gave_work(f) ? 0.85 : 0.5);
 }
 
-/* Without a look at the host: the CPU time of the process is known anyway. */
+/* A host under pressure makes its programs wait, seen or not; how much of it hits this one is not known. */
+static struct limit_look limit_of_pressure(const struct host *host)
+{
+    enum { SWAPS_IN = 2000 }; /* pages a second */
+    if (!host)
+        return look(LIMIT_UNJUDGED, 0);
+    bool swaps = of(host->swap_in_pages_per_s) >= SWAPS_IN;
+    if (of(host->mem_pressure_permille) >= PRESSED_ALL || (swaps && of(host->mem_pressure_permille) >= PRESSED))
+        return look(LIMIT_MEMORY_PRESSURE, swaps ? 0.65 : 0.5);
+    if (of(host->io_pressure_permille) >= PRESSED_ALL)
+        return look(LIMIT_DISK, 0.5);
+    return of(host->cpu_pressure_permille) >= PRESSED_ALL ? look(LIMIT_HOST_CPU, 0.5) : look(LIMIT_UNJUDGED, 0);
+}
+
+/* Without a look at the process: its CPU time is known anyway, and so is how the host fares. */
 static struct limit_look limit_without_host(const struct limit_facts *f)
 {
     int64_t cpu;
+    struct limit_look pressed = gave_work(f) ? limit_of_pressure(f->host) : look(LIMIT_UNJUDGED, 0);
+    if (pressed.code)
+        return pressed;
     if (!reading_get(f->process->cpu_permille, &cpu))
         return look(gave_work(f) || f->util.state != READING_OK ? LIMIT_CANNOT_TELL : LIMIT_NONE, 0.3);
     if (cpu >= CORE_BUSY)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The links of a GPU. PCIe under load: links of idle GPUs rest, and a generation follows the load with a delay; the number of lanes
- * does not change while a GPU works. Health says the same after a minute. NVLink: against GPUs of the same kind beside
- * it.
+ * The links of a GPU. PCIe: links of idle GPUs rest, and a generation follows the load with a delay; the number of lanes does not
+ * change while a GPU works, however little: a narrow link may be why it works so little. Health says the same after a minute.
+ * NVLink: against GPUs of the same kind beside it.
  */
 #include <string.h>
 
@@ -12,8 +12,9 @@
 static void detect_lanes(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
-    int64_t load, lanes, most;
-    if (!reading_get(gpu->util_permille, &load) || load < HEALTH_LOAD || !reading_get(gpu->pcie_width, &lanes) || lanes <= 0 ||
+    int64_t lanes, most;
+    bool works = f->load == LOAD_LIGHT || f->load == LOAD_BUSY;
+    if (!works || f->load_permille < HEALTH_LANES_LOAD || !reading_get(gpu->pcie_width, &lanes) || lanes <= 0 ||
         !reading_get(gpu->pcie_width_max, &most) || lanes >= most)
         return;
     collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: its PCIe link has %lld of %lld lanes under load",
@@ -45,19 +46,32 @@ static void detect_errors(const struct facts *f, struct collection *c)
                 (long long)count, count == 1 ? "" : "s");
 }
 
-/* GPUs of one board have as many links each. A GPU with none may have no bridge. */
+/* How many GPUs of this kind the host has, and how many links the best connected one has up. */
+static size_t siblings_of(const struct facts *f, int64_t *ret_links)
+{
+    size_t count = 0;
+    *ret_links = 0;
+    for (size_t i = 0; i < f->now->gpu_count; i++)
+        if (strcmp(f->now->gpus[i].id.name, f->gpu->id.name) == 0) {
+            count++;
+            *ret_links = MAX_OF(*ret_links, reading_or(f->now->gpus[i].nvlink_links_active, 0));
+        }
+    return count;
+}
+
+/* GPUs of one board have as many links each. A bridge joins two cards with at most four links and may leave others out, so a GPU
+ * without any is suspect only on a baseboard, or as one of two. */
 static void detect_nvlink(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
-    int64_t active, most = 0, ready;
+    enum { BRIDGE_LINKS_MAX = 4 };
+    int64_t active, most, ready;
     if (reading_get(gpu->fabric_ready, &ready) && !ready)
         collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d %s not joined the NVLink fabric", gpu->index, has(f));
-    if (!reading_get(gpu->nvlink_links_active, &active) || active <= 0)
+    size_t siblings = siblings_of(f, &most);
+    if (!reading_get(gpu->nvlink_links_active, &active) || active < 0)
         return;
-    for (size_t i = 0; i < f->now->gpu_count; i++)
-        if (strcmp(f->now->gpus[i].id.name, gpu->id.name) == 0)
-            most = MAX_OF(most, reading_or(f->now->gpus[i].nvlink_links_active, 0));
-    if (active < most)
+    if (active < most && (active || most > BRIDGE_LINKS_MAX || siblings == 2))
         collect(c, gpu, FINDING_NVLINK, SEVERITY_WARNING, 0.9, 0, "GPU %d: %lld of %lld links to other GPUs %s up", gpu->index,
                 (long long)active, (long long)most, are(f));
 }

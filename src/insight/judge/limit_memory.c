@@ -132,7 +132,7 @@ static void judge_process(struct limit_memory *m, const struct snapshot *s, cons
     if (!c)
         return;
     if (c->seen != m->turn) /* one process may be listed twice: in two instances */
-        note(c, s->taken_at.ms, (int64_t)(s->interval_s * MS_PER_S), limit_detect(gpu, p));
+        note(c, s->taken_at.ms, (int64_t)(s->interval_s * MS_PER_S), limit_detect(gpu, p, &s->host));
     c->seen = m->turn;
     p->limit = conclude(c);
 }

@@ -93,7 +93,7 @@ static enum limit limit_here(const struct gpu *g, const struct process_tree *tre
     for (size_t i = 0; i < g->process_count; i++)
         if ((whole || tree_has(tree, g->processes[i].pid)) && (!first || gpu_process_order(&g->processes[i], first) < 0))
             first = &g->processes[i];
-    return first ? limit_detect(g, first).code : LIMIT_UNJUDGED;
+    return first ? limit_detect(g, first, NULL).code : LIMIT_UNJUDGED;
 }
 
 static void raise_to(struct reading *r, struct reading by)

@@ -237,6 +237,19 @@ static void low_clocks_under_load_say_what_holds_them(void **state)
     FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "420 of 1980 MHz");
 }
 
+static void memory_in_an_idle_state_is_found_under_load(void **state)
+{
+    (void)state;
+    struct look l = busy();
+    l.gpu->clock_memory_max_khz = reading_ok(10501000);
+    l.gpu->clock_memory_khz = reading_ok(405000);
+    FINDS(&l, detect_clocks, FINDING_CLOCKS_LOW, "its memory is at 405 of 10501 MHz");
+    l = busy();
+    l.gpu->clock_memory_max_khz = reading_ok(10501000);
+    l.gpu->clock_memory_khz = reading_ok(10251000);
+    assert_null(found(&l, detect_clocks, FINDING_CLOCKS_LOW));
+}
+
 static void low_clocks_have_other_reasons(void **state)
 {
     (void)state;
@@ -287,6 +300,10 @@ static void a_narrow_link_is_found_under_load(void **state)
     struct look l = busy();
     l.gpu->pcie_width = reading_ok(4);
     FINDS(&l, detect_link, FINDING_PCIE_LINK, "4 of 16");
+    l = busy(); /* one lane may be why it works so little */
+    l.gpu->util_permille = reading_ok(150);
+    l.gpu->pcie_width = reading_ok(1);
+    FINDS(&l, detect_link, FINDING_PCIE_LINK, "1 of 16");
     l = idle();
     l.gpu->pcie_width = reading_ok(4);
     assert_null(found(&l, detect_link, FINDING_PCIE_LINK));
@@ -332,7 +349,9 @@ static void fewer_links_than_a_sibling_are_found(void **state)
     assert_null(found(&l, detect_link, FINDING_NVLINK));
     l = linked(18, 17, "NVIDIA H200"); /* that is the other one's finding */
     assert_null(found(&l, detect_link, FINDING_NVLINK));
-    l = linked(0, 4, "NVIDIA H200"); /* without a bridge */
+    l = linked(0, 4, "NVIDIA H200"); /* a bridge joins two */
+    FINDS(&l, detect_link, FINDING_NVLINK, "0 of 4 links");
+    l = linked(0, 0, "NVIDIA H200"); /* without a bridge */
     assert_null(found(&l, detect_link, FINDING_NVLINK));
     l = linked(12, 18, "NVIDIA A100"); /* of another kind */
     assert_null(found(&l, detect_link, FINDING_NVLINK));
@@ -475,6 +494,7 @@ int main(void)
         TEST(interrupted_requests_and_silence_are_found),
         TEST(memory_that_moved_to_the_host_is_found),
         TEST(low_clocks_under_load_say_what_holds_them),
+        TEST(memory_in_an_idle_state_is_found_under_load),
         TEST(low_clocks_have_other_reasons),
         TEST(a_fan_set_by_hand_is_found_where_it_is_too_slow),
         TEST(a_narrow_link_is_found_under_load),

@@ -157,7 +157,7 @@ static void fill_host(struct process *p, const struct host_numbers *n)
 
 static void expect(const char *name, const struct gpu *gpu, const struct process *p, enum limit wanted)
 {
-    struct limit_look found = limit_detect(gpu, p);
+    struct limit_look found = limit_detect(gpu, p, NULL);
     if (found.code != wanted)
         fail_msg("%s: limited by %s, not by %s", name, limit_name(found.code) ? limit_name(found.code) : "?", limit_name(wanted));
     assert_true(found.confidence > 0 && found.confidence <= 1);
@@ -209,7 +209,7 @@ static void healthy_work_is_never_limited_by_its_host(void **state)
                 if (!counted)
                     gpu.sm_active_permille = gpu.graphics_active_permille = reading_absent(READING_UNSUPPORTED);
                 fill_host(p, &programs[k].host);
-                assert_int_equal(limit_side(limit_detect(&gpu, p).code), LIMIT_SIDE_GPU);
+                assert_int_equal(limit_side(limit_detect(&gpu, p, NULL).code), LIMIT_SIDE_GPU);
                 gpu_done(&gpu);
             }
 }
@@ -235,11 +235,11 @@ static void without_counters_the_same_shows_in_power_and_on_the_host(void **stat
         struct gpu gpu;
         struct process *p = fill_gpu(&gpu, &k->gpu);
         fill_host(p, &k->host);
-        struct limit_look sure = limit_detect(&gpu, p);
+        struct limit_look sure = limit_detect(&gpu, p, NULL);
         for (int m = METRIC_graphics_active_permille; m <= METRIC_fp16_active_permille; m++)
             gpu.metric[m] = reading_absent(READING_UNSUPPORTED);
         expect(wanted[i].name, &gpu, p, wanted[i].limit);
-        assert_true(limit_detect(&gpu, p).confidence <= sure.confidence);
+        assert_true(limit_detect(&gpu, p, NULL).confidence <= sure.confidence);
         gpu_done(&gpu);
     }
 }
@@ -273,8 +273,27 @@ static void what_cannot_be_known_is_not_guessed(void **state)
     gpu.util_permille = reading_ok(300);
     expect("a third, and no word of the host", &gpu, p, LIMIT_CANNOT_TELL);
     gpu.state = GPU_LOST;
-    assert_int_equal(limit_detect(&gpu, p).code, LIMIT_UNJUDGED);
+    assert_int_equal(limit_detect(&gpu, p, NULL).code, LIMIT_UNJUDGED);
     assert_false(limit_wants_host(&gpu, p));
+    gpu_done(&gpu);
+}
+
+static void a_host_under_pressure_counts_where_the_program_cannot_be_looked_at(void **state)
+{
+    (void)state;
+    struct gpu gpu = {.state = GPU_OK};
+    struct process *p = gpu_add_process(&gpu, 42);
+    struct host host = {.mem_pressure_permille = reading_ok(720), .swap_in_pages_per_s = reading_ok(24000)};
+    p->visible = true;
+    p->cpu_permille = reading_ok(100);
+    gpu.util_permille = reading_ok(150);
+    assert_int_equal(limit_detect(&gpu, p, &host).code, LIMIT_MEMORY_PRESSURE);
+    host.mem_pressure_permille = reading_absent(READING_DENIED); /* not known is not pressed */
+    assert_int_equal(limit_detect(&gpu, p, &host).code, LIMIT_CANNOT_TELL);
+    host = (struct host){.io_pressure_permille = reading_ok(700)};
+    assert_int_equal(limit_detect(&gpu, p, &host).code, LIMIT_DISK);
+    gpu.util_permille = p->util_permille = reading_ok(0); /* it asks for nothing, and so waits for nothing */
+    assert_int_equal(limit_detect(&gpu, p, &host).code, LIMIT_NONE);
     gpu_done(&gpu);
 }
 
@@ -311,7 +330,7 @@ static struct limit_look limit_on_host(void (*change)(struct process *, struct h
     struct process *p = fill_gpu(&gpu, &program("Python between the steps")->gpu);
     fill_host(p, &spins);
     change(p, p->host);
-    struct limit_look found = limit_detect(&gpu, p);
+    struct limit_look found = limit_detect(&gpu, p, NULL);
     gpu_done(&gpu);
     return found;
 }
@@ -412,6 +431,7 @@ int main(void)
         TEST(without_counters_the_same_shows_in_power_and_on_the_host),
         TEST(memory_activity_tells_of_bandwidth_where_nothing_is_counted),
         TEST(what_cannot_be_known_is_not_guessed),
+        TEST(a_host_under_pressure_counts_where_the_program_cannot_be_looked_at),
         TEST(each_of_several_is_judged_by_its_own_share),
         TEST(the_host_names_what_the_program_waits_for),
         TEST(links_and_video_engines_are_limits_of_their_own),

@@ -1,0 +1,38 @@
+"""Machines with a known cause (tests/truth/): whirr's first answer names it, and every surface raises the same alarm."""
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.isolation import ROOT, WHIRR
+
+TRUTH = ROOT / "tools" / "truth"
+
+
+def truth(*words):
+    done = subprocess.run([sys.executable, str(TRUTH), *map(str, words), "--binary", str(WHIRR)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1000, random.randrange(10**6, 10**9)])
+def test_the_first_answer_is_the_cause_that_was_put_in(seed):
+    got = json.loads(truth(seed, 40, "--json"))
+    why = f"see them: tools/truth {seed} 40\n{got}"
+    assert got["can_be_known"] >= 30, why
+    assert got["right"] >= 0.9 * got["can_be_known"], why
+    assert got["false_alarm"] == 0, why
+    assert got["contradictions"] == 0, why
+
+
+def test_a_seed_is_one_machine_for_ever(tmp_path):
+    sys.path.insert(0, str(ROOT / "tests" / "truth"))
+    import machines
+    import recording
+    for name in ("a", "b"):
+        recording.write(tmp_path / name, machines.Machine(7).samples(), machines.EPOCH_MS)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
