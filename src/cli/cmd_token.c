@@ -34,7 +34,7 @@ static int read_grant(struct cli *cli, struct token_grant *ret)
     const char *span = options_value(cli->options, "for", NULL);
     int64_t ms;
     *ret = (struct token_grant){.now = clock_wall(&clock_system)};
-    if (rights_parse(str_from(options_value(cli->options, "role", "admin")), &ret->rights, &err) < 0)
+    if (rights_parse(str_from(options_value(cli->options, "role", "read")), &ret->rights, &err) < 0)
         return cli_usage(cli, "--role: %s", err.text);
     if (!span)
         return EXIT_FINE;
@@ -69,6 +69,8 @@ static int new_token(struct cli *cli, struct token_file *f, const char *path, co
     }
     printf("%s\n", text);
     fputs("Keep it: only its hash is stored. Send it as \"Authorization: Bearer TOKEN\".\n", stderr);
+    if (!options_value(cli->options, "role", NULL))
+        fputs("It can read and change nothing; for a token that can do more: --role (whirr token --help).\n", stderr);
     say_place(path, "Added to");
     return EXIT_FINE;
 }
@@ -139,8 +141,8 @@ static int token_run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "role",
      .argument = "ROLES",
-     .help = "With new: what it may do: read, commands (read with command lines), silence, guard, control, admin (default: admin); "
-             "several with commas"},
+     .help = "With new: what it may do: read, commands (read with command lines), silence, guard, control, admin (everything); "
+             "several with commas (default: read)"},
     {.name = "for", .argument = "SPAN", .help = "With new: it expires after this time, like 90d"},
 };
 
@@ -149,15 +151,15 @@ const struct command command_token = {
     .group = HELP_SETUP,
     .summary = "Create, list and remove access tokens of the daemon",
     .details = "A token is needed from other hosts, and on this host to act (`POST`) over HTTP. It is shown once; its SHA-256 is "
-               "kept in the state directory. What clients change with it is in the log and in the history (`whirr history "
-               "--events`), with "
-               "its name.",
+               "kept in the state directory. New and removed tokens, and what clients change with them, are in the log and in the "
+               "history (`whirr history "
+               "--events`), with their names.",
     .arguments = "new [NAME] | list | remove NAME",
     .arguments_min = 1,
     .arguments_max = 2,
     OPTIONS(options),
-    .examples = {{"whirr token new prometheus --role read", "a token that can read and change nothing, shown once"},
-                 {"curl -H \"Authorization: Bearer $TOKEN\" http://box:9447/api/gpu/summary", "use it"},
+    .examples = {{"whirr token new prometheus", "a token that can read and change nothing, shown once"},
+                 {"whirr token new phone --role silence --for 90d", "one that can silence alerts, and expires"},
                  {"whirr token remove laptop", "revoke it immediately"}},
     .run = token_run,
 };

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What must hold between settings: profiles, required ones, names that must exist.
  */
+#include <pwd.h>
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/os/place.h"
 #include "config/host_range.h"
 #include "config/schema.h"
+
+enum { PROXY_SECRET_MIN = 16 };
 
 /* What a profile sets. A mandatory one cannot be set otherwise; the others can, with a warning. */
 static const struct {
@@ -284,6 +289,61 @@ static void check_fleet(const struct config *config, struct config_problems *pro
                         config->fleet.expect.items[i]);
 }
 
+bool config_proxy_parse(const char *text, struct config_proxy *ret, char *why, size_t size)
+{
+    struct str rest = str_from(text), kind;
+    uint64_t uid;
+    *ret = (struct config_proxy){0};
+    bool typed = str_cut(&rest, ':', &kind) && rest.len && !str_is_address(str_from(text));
+    if (typed && str_is(kind, "certificate")) {
+        ret->certificate = rest.at;
+        return true;
+    }
+    if (!typed || !str_is(kind, "unix")) {
+        snprintf(
+            why, size,
+            "'%s' proves nothing: every program at an address can claim to be anyone there. Let the proxy use the Unix socket and "
+            "name its user (\"unix:www-data\"), show a certificate (\"certificate:NAME\"), or send server.proxy_secret",
+            text);
+        return false;
+    }
+    bool number = str_to_u64(rest, &uid) && uid < UINT32_MAX;
+    const struct passwd *user = number ? NULL : getpwnam(rest.at);
+    if (user)
+        uid = user->pw_uid;
+    if (!number && !user) {
+        snprintf(why, size, "there is no user '%s' on this host; expected a name, or its number (\"unix:33\")", rest.at);
+        return false;
+    }
+    ret->uid = (uid_t)uid;
+    if (uid == 0)
+        snprintf(why, size,
+                 "'%s' is refused: root's own commands would be taken for a proxy's; let the proxy run as a user of its own", text);
+    return uid != 0;
+}
+
+static void check_proxies(const struct config *config, struct config_problems *problems)
+{
+    const struct config_server *server = &config->server;
+    const struct config_origin *origin = config_origin_of(&server->entry, "server", "proxies");
+    struct config_proxy proxy;
+    char why[400];
+    if (server->proxies.count > CONFIG_PROXIES_MAX)
+        problem_add(problems, false, origin, "server.proxies: more than %d", CONFIG_PROXIES_MAX);
+    for (size_t i = 0; i < server->proxies.count; i++) {
+        if (!config_proxy_parse(server->proxies.items[i], &proxy, why, sizeof why))
+            problem_add(problems, false, origin, "server.proxies: %s", why);
+        else if (proxy.certificate && !server->tls_client_ca[0])
+            problem_add(problems, false, origin, "server.proxies: '%s' needs server.tls_client_ca, whose certificates are believed",
+                        server->proxies.items[i]);
+    }
+    if (server->proxy_secret[0] && (strlen(server->proxy_secret) < PROXY_SECRET_MIN || !is_printable(server->proxy_secret)))
+        problem_add(problems, false, config_origin_of(&server->entry, "server", "proxy_secret"), /* without its text */
+                    "server.proxy_secret has to have at least %d letters, digits and signs, without blanks; "
+                    "make one with: openssl rand -hex 32",
+                    PROXY_SECRET_MIN);
+}
+
 /* A table that names no client, or one whom this server has no way to know, would only look like a permission. */
 static void check_access(const struct config *config, struct config_problems *problems)
 {
@@ -298,15 +358,17 @@ static void check_access(const struct config *config, struct config_problems *pr
         if (a->certificates.count && !server->tls_client_ca[0])
             problem_add(problems, false, config_origin_of(&a->entry, "access", "certificates"),
                         "access.%s.certificates needs server.tls_client_ca, whose certificates are believed", a->entry.name);
-        if (a->users.count + a->groups.count && !server->proxies.count)
+        if (a->users.count + a->groups.count && !server->proxies.count && !server->proxy_secret[0])
             problem_add(problems, true, config_origin_of(&a->entry, "access", a->users.count ? "users" : "groups"),
-                        "access.%s.%s needs server.proxies, the addresses whose word is believed", a->entry.name,
+                        "access.%s.%s needs server.proxies or server.proxy_secret, which say whose word is believed", a->entry.name,
                         a->users.count ? "users" : "groups");
+        else if (a->groups.count && !server->proxy_groups[0])
+            problem_add(problems, false, config_origin_of(&a->entry, "access", "groups"),
+                        "access.%s.groups needs server.proxy_groups: the field that the proxy sets in every request, "
+                        "like \"X-Forwarded-Groups\"",
+                        a->entry.name);
     }
-    for (size_t i = 0; i < server->proxies.count; i++)
-        if (!str_is_address(str_from(server->proxies.items[i])))
-            problem_add(problems, false, config_origin_of(&server->entry, "server", "proxies"),
-                        "server.proxies: '%s' is not an address; expected one like 10.0.0.5 or ::1", server->proxies.items[i]);
+    check_proxies(config, problems);
     if (server->tls_client_ca[0] && !server->tls_certificate[0])
         problem_add(
             problems, false, config_origin_of(&server->entry, "server", "tls_client_ca"),

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/env.h"
@@ -180,6 +181,14 @@ bool config_names_finding(const char *name, enum finding_code code);
 const char *config_old_alert(size_t i); /* the older names, some twice; NULL behind the last */
 /* The codes that an older name of an alert stands for, as "hot, heat_limit"; "" none. */
 void config_old_alert_text(const char *name, char *text, size_t size);
+
+/* A member of server.proxies: what proves that a client is that proxy. */
+enum { CONFIG_PROXIES_MAX = 16 };
+struct config_proxy {
+    const char *certificate; /* its common name; NULL: the user on the Unix socket */
+    uid_t uid;
+};
+bool config_proxy_parse(const char *text, struct config_proxy *ret, char *why, size_t size);
 
 /* [worker] asks for evictions, but no worker is configured: they are the defaults of none. */
 bool config_guards_nothing(const struct config *config);

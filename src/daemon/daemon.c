@@ -87,6 +87,24 @@ static void add_rules(const struct config *c, struct site_options *o)
     }
 }
 
+static_assert(SITE_NAMES_MAX >= (int)CONFIG_PROXIES_MAX, "what is accepted is applied");
+
+static void add_proxies(const struct config *c, struct site_proxies *p)
+{
+    char text[512];
+    const char *why = text;
+    struct config_proxy proxy;
+    p->secret = c->server.proxy_secret[0] ? c->server.proxy_secret : NULL;
+    for (size_t i = 0; i < c->server.proxies.count; i++) {
+        if (!config_proxy_parse(c->server.proxies.items[i], &proxy, text, sizeof text))
+            log_warn("a proxy is not believed", LOG_TEXT("error", why)); /* its user has gone since the settings were checked */
+        else if (proxy.certificate)
+            p->certificates[p->certificate_count++] = proxy.certificate;
+        else
+            p->users[p->user_count++] = proxy.uid;
+    }
+}
+
 static struct server_options server_options(struct daemon *d, const struct config *c)
 {
     struct server_options o = {
@@ -98,7 +116,6 @@ static struct server_options server_options(struct daemon *d, const struct confi
                  .tls_certificate = c->server.tls_certificate[0] ? c->server.tls_certificate : NULL,
                  .tls_key = c->server.tls_key[0] ? c->server.tls_key : NULL,
                  .tls_client_ca = c->server.tls_client_ca[0] ? c->server.tls_client_ca : NULL,
-                 .proxies = names_of(&c->server.proxies),
                  .proxy_user = c->server.proxy_user,
                  .proxy_groups = c->server.proxy_groups,
                  .token_file = d->tokens[0] ? d->tokens : NULL,
@@ -114,6 +131,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
     prometheus_options_init(&o.metrics, &c->metrics, d->options->env->node_name);
     str_copy(o.currency, sizeof o.currency, str_from(c->energy.currency));
     add_rules(c, &o.site);
+    add_proxies(c, &o.site.proxies);
     if (!(c->server.listen.count == 1 && strcmp(c->server.listen.items[0], "none") == 0))
         o.site.listen_count = copy_list(&c->server.listen, o.site.listen, SITE_LISTEN_MAX);
     o.site.allowed_host_count = copy_list(&c->server.allowed_hosts, o.site.allowed_hosts, SITE_NAMES_MAX);

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "http/members.h"
 #include "http/site.h"
 
 bool host_is_known(struct str host, const char *const *allowed, size_t allowed_count, const char *own_name)
@@ -118,25 +117,6 @@ bool access_check_origin(struct exchange *x)
     return !is_data(x) || !is_load_by_another_site(x) || refuse_other_site(x);
 }
 
-/* A proxy passes on what others ask: where its connection comes from, and whose process it is, tells nothing of them. */
-static bool is_forwarded(const struct http_message *request)
-{
-    static const char *const names[] = {"forwarded",           "via",
-                                        "x-real-ip",           "x-client-ip",
-                                        "client-ip",           "true-client-ip",
-                                        "x-cluster-client-ip", "x-original-forwarded-for",
-                                        "x-proxy-for",         "cf-connecting-ip"};
-    for (size_t i = 0; i < request->field_count; i++) {
-        struct str name = request->fields[i].name;
-        if (name.len >= 11 && strncasecmp(name.at, "x-forwarded", 11) == 0)
-            return true;
-        for (size_t k = 0; k < ARRAY_LEN(names); k++)
-            if (str_is_any_case(name, names[k]))
-                return true;
-    }
-    return false;
-}
-
 /* Once: some proxies add no field, and a Host that names another place than this host is all that can be seen of them. */
 static void hint_at_proxy(const struct exchange *x)
 {
@@ -152,33 +132,6 @@ static void hint_at_proxy(const struct exchange *x)
     x->site->proxy_hinted = true;
 }
 
-/* Before any token was looked at. */
-static unsigned rights_of_peer(struct exchange *x)
-{
-    const struct site_options *o = &x->site->options;
-    const struct listener *l = x->conn->listener;
-    bool local = l->is_loopback && !is_forwarded(x->request) && !members_names_user(x);
-    if (local && l->is_unix && x->conn->peer_trusted) {
-        snprintf(x->who, sizeof x->who, "uid %u", (unsigned)x->conn->peer_uid);
-        return RIGHTS_ALL;
-    }
-    if (o->insecure)
-        return RIGHT_READ;
-    if (!local || o->require_token)
-        return 0;
-    if (!l->is_unix)
-        hint_at_proxy(x);
-    return RIGHT_READ;
-}
-
-static struct str bearer(const struct http_message *request)
-{
-    struct str field = http_field(request, "authorization"), scheme;
-    if (!field.at || !str_word(&field, &scheme) || !str_is_any_case(scheme, "bearer"))
-        return (struct str){0};
-    return str_trim(field);
-}
-
 bool access_note_failure(struct exchange *x, char fields[64])
 {
     struct limiter *l = &x->site->limiter;
@@ -191,44 +144,39 @@ bool access_note_failure(struct exchange *x, char fields[64])
     return wait > 0;
 }
 
-/* The token of a browser's session, as long as it is one of ours. */
-static const struct access_token *token_of_session(const struct exchange *x)
+/* Something that proves who asks was shown, and is wrong. */
+static void refuse_wrong(struct exchange *x, const char *code, const char *message)
 {
-    struct str cookie = http_cookie(x->request, SESSION_COOKIE);
-    const uint8_t *token = cookie.at ? sessions_find(&x->site->sessions, cookie, loop_now_ms()) : NULL;
-    return token ? token_file_find(&x->site->tokens, token) : NULL;
+    char wait[64];
+    if (access_note_failure(x, wait))
+        exchange_error_with(x, 429, wait, "too_many_failures", "Too many wrong tokens from this address. Try again later.");
+    else
+        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", code, message);
 }
 
 bool access_check_token(struct exchange *x)
 {
     struct site *s = x->site;
-    x->rights = rights_of_peer(x);
+    const struct credential *id = &x->shown;
+    credential_read(x, &x->shown);
+    if (id->has_token || id->has_session)
+        site_refresh_tokens(s);
+    x->rights = credential_rights(s, id, x->who);
+    if (id->is_local && !id->is_unix && !x->who[0] && !s->options.insecure && x->rights)
+        hint_at_proxy(x);
     if (x->rights == RIGHTS_ALL)
         return true;
-    members_check(x);
-    struct str token = bearer(x->request);
-    bool cookie = !token.at && http_field(x->request, "cookie").at;
-    if (!token.at && !cookie)
-        return true;
-    token_file_refresh(&s->tokens);
-    const struct access_token *known = token.at ? token_file_check(&s->tokens, token) : token_of_session(x);
-    if (known && !token_is_over(known, clock_wall(&clock_system))) {
-        x->rights |= known->rights;
-        str_copy(x->who, sizeof x->who, str_from(known->name));
-        return true;
-    }
-    if (known && token.at) {
-        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "token_expired",
-                            "The token has expired. `whirr token new` makes another one.");
+    if (credential_lies(s, id)) {
+        refuse_wrong(x, "invalid_proxy_secret", PROXY_SECRET_FIELD " is not the server.proxy_secret of this server.");
         return false;
     }
-    if (!token.at) /* an old cookie is as good as none: the page asks for the token again */
-        return true;
-    char wait[64];
-    if (access_note_failure(x, wait))
-        exchange_error_with(x, 429, wait, "too_many_failures", "Too many wrong tokens from this address. Try again later.");
+    const struct access_token *token = credential_token(s, id);
+    if (!id->has_token || (token && !token_is_over(token, clock_wall(&clock_system))))
+        return true; /* an old cookie is as good as none: the page asks for the token again */
+    if (token)
+        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "token_expired",
+                            "The token has expired. `whirr token new` makes another one.");
     else
-        exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "invalid_token",
-                            "The token is not known here. `whirr token list` shows those that are.");
+        refuse_wrong(x, "invalid_token", "The token is not known here. `whirr token list` shows those that are.");
     return false;
 }

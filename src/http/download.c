@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "http/credential.h"
 #include "http/http.h"
 #include "http/site.h"
 
@@ -16,6 +17,7 @@ struct download {
     struct site *site;
     struct conn *conn;
     struct download_source *source;
+    struct tenure tenure;
     bool asked;   /* for a slice that has not come yet */
     bool chunked; /* HTTP/1.1 */
 };
@@ -86,6 +88,7 @@ static void hangup(struct conn *c)
 static void closed(struct conn *c)
 {
     struct download *d = c->state;
+    tenure_end(&d->tenure);
     d->source->gone(d->source, d->asked);
     d->site->downloads--;
     c->place->downloads--;
@@ -107,12 +110,24 @@ bool download_has_room(struct exchange *x)
     return !peer_has && !others_have;
 }
 
+/* Broken off: its last chunk is missing, so that no client takes it for whole. */
+static void revoked(void *owner, const char *why)
+{
+    struct download *d = owner;
+    (void)why;
+    conn_close(d->conn);
+}
+
 bool download_begin(struct exchange *x, const struct reply *head, struct download_source *source, struct blob *first, bool more)
 {
     struct download *d = calloc(1, sizeof *d);
     if (!d)
         return false; /* router_handle() answers 500 */
     *d = (struct download){.site = x->site, .conn = x->conn, .source = source, .chunked = x->request->minor > 0};
+    if (!tenure_begin(&d->tenure, x, d, revoked)) {
+        free(d);
+        return false;
+    }
     bool only_head = x->request->method == HTTP_HEAD;
     exchange_begin(x, head);
     x->site->downloads++;

@@ -8,6 +8,7 @@
 
 #include "http/blob.h"
 #include "http/conn.h"
+#include "http/credential.h"
 #include "http/rights.h"
 #include "http/token.h"
 #include "net/http_message.h"
@@ -39,6 +40,7 @@ struct exchange {
     void (*handle)(struct exchange *x);
     void *owner; /* of the table that the route is in */
     struct str body;
+    struct credential shown;                                 /* what it proves who asks by */
     unsigned rights;                                         /* of enum right; 0: a token is needed and was not shown */
     char who[TOKEN_NAME_SIZE];                               /* the token, or the user on the Unix socket; "": not known */
     void (*take)(struct exchange *x, const struct reply *r); /* gets the reply instead of the client; NULL: it is sent */

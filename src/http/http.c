@@ -53,6 +53,15 @@ static bool refuse_early(struct exchange *x)
     return !router_find(x);
 }
 
+/* What was found so far for a request is not for the next one, which may be another client's behind the same proxy. */
+static void forget_work(struct http_client *h)
+{
+    if (h->answer)
+        h->drop_answer(TAKE(h->answer));
+    if (h->work)
+        h->drop_work(TAKE(h->work));
+}
+
 /* Handles one request at the front. Returns the bytes it took, 0 when it is not complete or stays parked. */
 static size_t one_request(struct conn *c, char *at, size_t len)
 {
@@ -79,8 +88,10 @@ static size_t one_request(struct conn *c, char *at, size_t len)
     }
     if (body_follows)
         x.close = x.linger = true; /* as long as the body has not been read */
-    if (refuse_early(&x))
+    if (refuse_early(&x)) {
+        forget_work(h);
         return body_follows ? 0 : (size_t)head;
+    }
 
     size_t used = (size_t)head;
     if (body_follows) {
@@ -235,10 +246,7 @@ static void http_closed(struct conn *c)
     if (h->parked && h->parked_gone)
         h->parked_gone(c, h->parked_owner);
     leave_park(c);
-    if (h->answer)
-        h->drop_answer(h->answer);
-    if (h->work)
-        h->drop_work(h->work);
+    forget_work(h);
     free(h);
     c->state = NULL;
 }

@@ -3,6 +3,7 @@
  */
 #include "http/router.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -44,7 +45,13 @@ static void ask_for_token(struct exchange *x)
     if (x->request->method & (HTTP_GET | HTTP_HEAD) && accept_quality(http_field(x->request, "accept"), "text/html") >
                                                            accept_quality(http_field(x->request, "accept"), "application/json"))
         x->site->ops->reply_login(x, 401, challenge, NULL);
-    else
+    else if (x->route && right_acts(x->route->needs)) {
+        char message[160];
+        snprintf(message, sizeof message,
+                 "This needs a token with the role %s: send \"Authorization: Bearer TOKEN\" (`whirr token new NAME --role %s`).",
+                 right_role(x->route->needs), right_role(x->route->needs));
+        exchange_error_with(x, 401, challenge, "token_needed", message);
+    } else
         exchange_error_with(x, 401, challenge, "token_needed",
                             "This needs a token: send \"Authorization: Bearer TOKEN\" (see `whirr token new`).");
 }

@@ -22,24 +22,22 @@ bool sessions_open(struct sessions *s, const uint8_t token[SHA256_SIZE], int64_t
     return true;
 }
 
-static struct session_slot *http_sessions_find(const struct sessions *s, struct str id)
+static struct session_slot *http_sessions_find(const struct sessions *s, const uint8_t id[SHA256_SIZE])
 {
-    uint8_t digest[SHA256_SIZE];
-    sha256(id, digest);
     const struct session_slot *found = NULL;
     for (int i = 0; i < SESSIONS_MAX; i++) /* all of them: the time tells nothing */
-        if (digest_equal(digest, s->slots[i].id, sizeof digest))
+        if (digest_equal(id, s->slots[i].id, SHA256_SIZE))
             found = &s->slots[i];
     return (struct session_slot *)found;
 }
 
-const uint8_t *sessions_find(const struct sessions *s, struct str id, int64_t now_ms)
+const uint8_t *sessions_find(const struct sessions *s, const uint8_t id[SHA256_SIZE], int64_t now_ms)
 {
     const struct session_slot *slot = http_sessions_find(s, id);
     return slot && slot->until_ms > now_ms ? slot->token : NULL;
 }
 
-void sessions_close(struct sessions *s, struct str id)
+void sessions_close(struct sessions *s, const uint8_t id[SHA256_SIZE])
 {
     struct session_slot *slot = http_sessions_find(s, id);
     if (slot)

@@ -26,5 +26,5 @@ struct sessions {
  * numbers are to be had. */
 bool sessions_open(struct sessions *s, const uint8_t token[SHA256_SIZE], int64_t now_ms, char id[SESSION_ID_SIZE]);
 /* The hash of the token that the session stands for, NULL when there is no such session (any more). */
-const uint8_t *sessions_find(const struct sessions *s, struct str id, int64_t now_ms);
-void sessions_close(struct sessions *s, struct str id);
+const uint8_t *sessions_find(const struct sessions *s, const uint8_t id[SHA256_SIZE], int64_t now_ms); /* hash of its cookie */
+void sessions_close(struct sessions *s, const uint8_t id[SHA256_SIZE]);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "http/credential.h"
 #include "http/http.h"
 #include "http/tls/tls.h"
 
@@ -111,6 +112,23 @@ static struct tls_files tls_files(const struct site_options *o)
 
 /* ---- life ---- */
 
+static void on_token_changed(void *user, const struct access_token *t, const char *how)
+{
+    struct site *s = user;
+    if (s->ops->token_changed)
+        s->ops->token_changed(s->server, t, how);
+}
+
+void site_refresh_tokens(struct site *s)
+{
+    token_file_refresh(&s->tokens, on_token_changed, s);
+}
+
+static void on_tenures_tick(void *arg)
+{
+    tenures_check(arg);
+}
+
 int site_init(struct site *s, const struct site_options *options, const struct site_ops *ops, struct server *server,
               struct error *err)
 {
@@ -122,7 +140,8 @@ int site_init(struct site *s, const struct site_options *options, const struct s
     gethostname(s->own_name, sizeof s->own_name - 1);
     signal(SIGPIPE, SIG_IGN);
     int result = loop_init(&s->loop, err);
-    if (!result && !(s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s)))
+    if (!result && (!(s->waiters_timer = watch_timer(s->loop.base, on_waiters_timer, s)) ||
+                    !(s->tenures_ticker = watch_ticker(s->loop.base, on_tenures_tick, s))))
         result = error_set(err, -ENOMEM, "out of memory");
     if (!result)
         result = token_file_load(&s->tokens, options->token_file, err);
@@ -160,6 +179,7 @@ void site_done(struct site *s)
 {
     site_close_connections(s);
     watch_free(s->waiters_timer);
+    watch_free(s->tenures_ticker);
     loop_done(&s->loop);
     tls_free(s->tls);
 }
@@ -177,7 +197,8 @@ int site_reload(struct site *s, const struct site_options *options, struct error
     s->options.proxy_groups = options->proxy_groups;
     s->options.rule_count = options->rule_count;
     memcpy(s->options.rules, options->rules, sizeof s->options.rules);
-    token_file_refresh(&s->tokens);
+    site_refresh_tokens(s);
+    tenures_check(s);
     const struct tls_files files = tls_files(options);
     return s->tls && options->tls_certificate ? tls_reload(s->tls, &files, err) : 0;
 }

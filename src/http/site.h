@@ -23,6 +23,15 @@ struct site_names {
     size_t count;
 };
 
+/* How proxies that name people prove themselves. */
+struct site_proxies {
+    uid_t users[SITE_NAMES_MAX]; /* on the Unix socket */
+    size_t user_count;
+    const char *certificates[SITE_NAMES_MAX]; /* common names */
+    size_t certificate_count;
+    const char *secret; /* in PROXY_SECRET_FIELD; NULL: none */
+};
+
 /* What clients may do who prove otherwise than by a token who they are. */
 struct site_rule {
     unsigned rights;
@@ -38,7 +47,7 @@ struct site_options {
     const char *tls_certificate, *tls_key; /* PEM files; NULL: plain */
     const char *tls_client_ca;             /* PEM file; NULL: clients show no certificates */
     const char *proxy_user, *proxy_groups; /* fields in which these proxies name people: */
-    struct site_names proxies;             /* their addresses */
+    struct site_proxies proxies;
     struct site_rule rules[SITE_RULES_MAX];
     size_t rule_count;
     const char *token_file;                    /* where `whirr token` keeps hashes; NULL: no tokens */
@@ -64,6 +73,8 @@ struct site_ops {
     void (*reply_login)(struct exchange *x, int status, const char *fields, const char *message);
     /* An answer to a request that changes something, or would have: for the log of who did what. May be NULL. */
     void (*acted)(const struct exchange *x, int status);
+    /* A token came, went ("added", "removed") or got another role or end ("changed"). May be NULL. */
+    void (*token_changed)(struct server *server, const struct access_token *t, const char *how);
     const char *const *data_paths; /* beginnings of paths that pages of other sites may not load; NULL behind the last */
 };
 
@@ -80,6 +91,8 @@ struct site {
     struct limiter limiter; /* of failed tokens */
     struct conn *waiters;   /* requests that wait for news */
     struct watch *waiters_timer;
+    struct tenure *tenures; /* rights that last (http/credential.h) */
+    struct watch *tenures_ticker;
     size_t downloads;
     char own_name[256]; /* of the host */
     bool proxy_hinted;  /* a warning about a proxy in front of it was logged */
@@ -98,6 +111,9 @@ void site_close_connections(struct site *s);
 void site_done(struct site *s);
 /* What can change while it runs; certificate and tokens are read again. Says what failed in err, but applies the rest. */
 int site_reload(struct site *s, const struct site_options *options, struct error *err);
+
+/* The tokens as the file has them now. */
+void site_refresh_tokens(struct site *s);
 
 /* Parks the request; it is handled again at site_wake() or after that time. */
 void site_wait(struct exchange *x, int64_t wait_ms);

@@ -81,7 +81,21 @@ int token_file_load(struct token_file *f, const char *path, struct error *err)
     return parse(f, (struct str){text, (size_t)len}, err);
 }
 
-void token_file_refresh(struct token_file *f)
+static void tell_changes(const struct token_file *before, const struct token_file *now, token_changed *changed, void *user)
+{
+    for (size_t i = 0; i < before->count; i++)
+        if (!token_file_find(now, before->tokens[i].digest))
+            changed(user, &before->tokens[i], "removed");
+    for (size_t i = 0; i < now->count; i++) {
+        const struct access_token *t = &now->tokens[i], *old = token_file_find(before, t->digest);
+        if (!old)
+            changed(user, t, "added");
+        else if (old->rights != t->rights || old->until.ms != t->until.ms)
+            changed(user, t, "changed");
+    }
+}
+
+void token_file_refresh(struct token_file *f, token_changed *changed, void *user)
 {
     struct stat st;
     if (!f->path)
@@ -93,8 +107,11 @@ void token_file_refresh(struct token_file *f)
         return;
     struct token_file fresh;
     /* A file that cannot be read keeps the old tokens: a mistake must not lock everyone out (nor let anyone in). */
-    if (token_file_load(&fresh, f->path, NULL) == 0)
-        *f = fresh;
+    if (token_file_load(&fresh, f->path, NULL) < 0)
+        return;
+    if (changed)
+        tell_changes(f, &fresh, changed, user);
+    *f = fresh;
 }
 
 const struct access_token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE])

@@ -40,8 +40,10 @@ struct token_file {
 
 /* Reads the file; one that does not exist has no tokens. Lines that make no sense are an error, and nothing is loaded. */
 int token_file_load(struct token_file *f, const char *path, struct error *err);
-/* Reads it again if it has changed; so a new token works at once. */
-void token_file_refresh(struct token_file *f);
+/* A token that came, went or got another role or end since the file was last read. */
+typedef void token_changed(void *user, const struct access_token *t, const char *how);
+/* Reads it again if it has changed; so a new token works at once. `changed` may be NULL. */
+void token_file_refresh(struct token_file *f, token_changed *changed, void *user);
 /* The token of this text, NULL when it is none of ours; takes the same time for all. */
 const struct access_token *token_file_check(const struct token_file *f, struct str token);
 /* The same for its hash. */

@@ -23,6 +23,7 @@ static void on_fresh(void *owner)
 static void on_periodic(void *owner)
 {
     struct server *s = owner;
+    site_refresh_tokens(&s->site); /* also without requests: tokens that come and go are in the log */
     live_publish(&s->live);
     if (s->parts.sampled)
         s->parts.sampled(s->parts.user, s->data.periodic);

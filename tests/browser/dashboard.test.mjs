@@ -390,7 +390,7 @@ test("a connection that fails while the page loads costs a moment, not half of t
 
 test("acting asks for a token; a wrong one is refused, the right one acts", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
-  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "admin"))[0];
   const page = await visit(t, d.url);
   const alerts = page.locator("#findings");
   await alerts
@@ -414,7 +414,7 @@ test("acting asks for a token; a wrong one is refused, the right one acts", { sk
 
 test("the login form refuses a wrong token and takes the right one", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=1,scenario=idle");
-  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "admin"))[0];
   const page = await visit(t, `${d.url}/login`);
   const sign = async (text) => {
     await page.getByLabel("Sign in with a token").fill(text);
@@ -439,7 +439,7 @@ test(
       worker.kill();
     });
     await d.start("nvml", [], env);
-    const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+    const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "admin"))[0];
     const page = await visit(t, d.url);
     const guard = page.locator("#guard");
     await guard.getByText("llama is running").waitFor();

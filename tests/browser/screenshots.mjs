@@ -28,7 +28,7 @@ const hover = async (page) => {
 
 /** Alerts with a silence, what fits, settings: what a person opens. */
 const panels = async (page, d) => {
-  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0],
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "admin"))[0],
     alerts = page.locator("#findings");
   await alerts
     .getByRole("button", { name: /^Silence \d/ })

@@ -96,7 +96,7 @@ test("who used most energy today: one action", { skip: stored }, async (t) => {
 
 test("silence an alert: two actions, with a token at hand", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
-  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "admin"))[0];
   const page = await visit(t, `${d.url}/login`);
   await page.getByLabel("Sign in with a token").fill(token);
   await page.keyboard.press("Enter");
@@ -160,7 +160,7 @@ test("why was it slow: the timeline has what limited each program", { skip: stor
 
 test("log in at the button that needs it, and log out", { skip }, async (t) => {
   const d = await daemon(t, "sim:gpus=2,scenario=training,fault=lost@1");
-  const token = /\S{20,}/.exec(d.run("token", "new", "laptop"))[0];
+  const token = /\S{20,}/.exec(d.run("token", "new", "laptop", "--role", "admin"))[0];
   const page = await visit(t, d.url),
     findings = page.locator("#findings"),
     silence = findings.getByRole("button", { name: /^Silence \d/ }).first();

@@ -288,6 +288,22 @@ def test_a_client_that_stops_reading_delays_no_other_client(big):
         assert big.get(f"{PATH}?since=-1m&step=raw&format=csv").status == 200
 
 
+def test_a_download_breaks_off_with_its_token(big):
+    token = big.whirr("token", "new", "loader", "--role", "admin").stdout.strip()
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        s.connect(("127.0.0.1", big.port))
+        s.settimeout(PATIENCE)
+        s.sendall(f"GET {PATH}?since=all&step=raw&format=jsonl HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        assert s.recv(100).startswith(b"HTTP/1.1 200")
+        assert big.whirr("token", "remove", "loader").returncode == 0
+        eventually(lambda: big.json("/api/health")["server"]["connections"] == 1, explain=big.log)  # the one that asks
+        last = b""
+        while piece := s.recv(1 << 20):
+            last = (last + piece)[-10:]
+        assert not last.endswith(b"0\r\n\r\n")
+
+
 @pytest.mark.slow
 def test_too_many_downloads_are_refused(big):
     clients = []

@@ -37,7 +37,7 @@ class Host:
     def __init__(self, start, folder, name, source, *args):
         folder.mkdir()
         self.certificate, key = certificate_of(folder, name)
-        made = subprocess.run([WHIRR, "token", "new", "tests"], env=environment(folder), capture_output=True, text=True, timeout=PATIENCE)
+        made = subprocess.run([WHIRR, "token", "new", "tests", "--role", "admin"], env=environment(folder), capture_output=True, text=True, timeout=PATIENCE)
         self.token = made.stdout.strip()
         self.daemon = start(*args, source=source, listen="0.0.0.0:0", XDG_STATE_HOME=str(folder), WHIRR_STORE_HOST=name,
                             WHIRR_SERVER_TLS_CERTIFICATE=str(self.certificate), WHIRR_SERVER_TLS_KEY=str(key))

@@ -106,6 +106,24 @@ def test_a_client_may_ask_for_an_update(start, listen):
         assert client.named("gpu_stats") == [] and len(client.named("gpu_status_update")) == 1
 
 
+def test_one_client_cannot_keep_the_driver_busy_with_updates(start):
+    """Every request is answered; those beyond its share from the newest sample."""
+    d = start("--interval", "600", WHIRR_SERVER_MAX_AGE_MS="0")
+    s, _ = handshake(d, *GOOD)
+
+    def samples():
+        return d.json("/api/health")["gpu_monitoring"]["samples_total"]
+
+    before, began = samples(), time.monotonic()
+    for _ in range(100):
+        s.sendall(frame(b'{"type": "request_gpu_update"}'))
+        while b"gpu_status_update" not in read_frame(s)[1]:
+            pass
+    passed = time.monotonic() - began
+    assert 1 <= samples() - before <= 5 * (passed + 1) + 1 < 100
+    s.close()
+
+
 @pytest.mark.slow
 def test_a_client_may_choose_events(daemon, listen):
     with listen(daemon) as client:

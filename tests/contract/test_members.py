@@ -82,27 +82,70 @@ def roles(d, **headers):
     return d.ask("GET", "/api/session", **headers).json().get("roles")
 
 
-PROXY = '[server]\nrequire_token = true\nproxies = ["127.0.0.1"]\n[access.readers]\nusers = ["*"]\n[access.operators]\nrole = "silence"\ngroups = ["gpu operators"]\n'
+SECRET = "4d61c0ffee4d61c0ffee"
+PROXY = (f'[server]\nrequire_token = true\nproxy_secret = "{SECRET}"\nproxy_groups = "X-Forwarded-Groups"\n'
+         '[access.readers]\nusers = ["*"]\n[access.operators]\nrole = "silence"\ngroups = ["gpu operators"]\n')
+PROOF = {"X-Whirr-Proxy-Secret": SECRET}
 
 
-def test_a_proxy_names_users_only_from_its_address(start, tmp_path):
+def test_a_proxy_names_users_only_with_its_proof(start, tmp_path):
     config = tmp_path / "whirr.toml"
     config.write_text(PROXY)
     d = start("--config", str(config), "--interval", "0.5")
     alice, operator = {"X-Forwarded-User": "alice@example.org"}, {"X-Forwarded-User": "bob", "X-Forwarded-Groups": "staff, gpu operators"}
-    assert roles(d) is None
-    assert roles(d, **alice) == "read"
-    assert roles(d, **operator) == "silence"
-    assert d.ask("POST", "/api/alerts/silence", SILENCE, **alice).status == 403
-    assert d.ask("POST", "/api/alerts/silence", SILENCE, **operator).status == 201
+    assert roles(d) is None and roles(d, **PROOF) is None
+    assert roles(d, **alice, **PROOF) == "read"
+    assert roles(d, **operator, **PROOF) == "silence"
+    assert d.ask("POST", "/api/alerts/silence", SILENCE, **alice, **PROOF).status == 403
+    assert d.ask("POST", "/api/alerts/silence", SILENCE, **operator, **PROOF).status == 201
     eventually(lambda: "user bob" in d.log(), explain=d.log)
-    # Two fields of the name: one may be the client's own.
-    twice = d.raw(b"GET /api/session HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-User: bob\r\nX-Forwarded-User: root\r\nConnection: close\r\n\r\n")
-    assert twice.startswith(b"HTTP/1.1 401 "), twice
-    # From another address the field counts for nothing.
-    config.write_text(PROXY.replace("127.0.0.1", "192.0.2.7"))
+    # A user of this host who knows no secret has no rights, over loopback and as the daemon's own user over its socket.
+    for unix in (False, True):
+        assert d.ask("GET", "/api/session", unix=unix, **operator).json().get("roles") is None
+        wrong = d.ask("GET", "/api/session", unix=unix, **operator, **{"X-Whirr-Proxy-Secret": "4d61c0ffee4d61c0ffed"})
+        assert wrong.status == 401 and wrong.json()["error"]["code"] == "invalid_proxy_secret", wrong.body
+    # Of all that names a user, one that comes twice may be the client's own: then nothing of it counts.
+    for field in (b"X-Forwarded-User: root", b"X-Forwarded-Groups: staff", b"X-Whirr-Proxy-Secret: x"):
+        fields = b"".join(f"{k}: {v}\r\n".encode() for k, v in (operator | PROOF).items())
+        twice = d.raw(b"GET /api/session HTTP/1.1\r\nHost: localhost\r\n" + fields + field + b"\r\nConnection: close\r\n\r\n")
+        assert twice.startswith(b"HTTP/1.1 401 "), twice
+    # Another secret takes the proxy's word away.
+    config.write_text(PROXY.replace(SECRET, SECRET[::-1]))
     d.process.send_signal(1)
-    eventually(lambda: roles(d, **operator) is None, explain=d.log)
+    eventually(lambda: roles(d, **operator, **PROOF) is None, explain=d.log)
+
+
+def test_wrong_secrets_are_limited_like_wrong_tokens(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text(PROXY)
+    d = start("--config", str(config), "--interval", "0.5")
+    for i in range(10):
+        assert d.get("/api/session", **{"X-Whirr-Proxy-Secret": f"guess number {i}"}).status == 401
+    assert d.get("/api/session", **{"X-Whirr-Proxy-Secret": "another"}).status == 429
+    assert roles(d, **{"X-Forwarded-User": "alice"}, **PROOF) == "read"
+
+
+def test_groups_are_taken_only_from_a_field_that_the_proxy_is_said_to_set(start, tmp_path):
+    """A proxy that sets the user alone passes the client's own groups on."""
+    config = tmp_path / "whirr.toml"
+    config.write_text(f'[server]\nrequire_token = true\nproxy_secret = "{SECRET}"\n[access.readers]\nusers = ["*"]\n')
+    d = start("--config", str(config), "--interval", "0.5")
+    assert roles(d, **{"X-Forwarded-User": "bob", "X-Forwarded-Groups": "gpu operators"}, **PROOF) == "read"
+    config.write_text(config.read_text() + '[access.operators]\nrole = "admin"\ngroups = ["gpu operators"]\n')
+    checked = d.whirr("--config", str(config), "config", "check")
+    assert checked.returncode == 1 and "needs server.proxy_groups" in checked.stdout + checked.stderr
+
+
+def test_a_proxys_certificate_gives_its_user_rights_and_not_its_own(start, tmp_path):
+    ours, config = Authority(tmp_path, "ours"), tmp_path / "whirr.toml"
+    proxy, other = ours.sign("gateway"), ours.sign("prometheus")
+    config.write_text(f'[server]\nrequire_token = true\ntls_certificate = "{ours.certificate}"\ntls_key = "{ours.key}"\ntls_client_ca = "{ours.certificate}"\n'
+                      'proxies = ["certificate:gateway"]\n[access.any]\nrole = "guard"\ncertificates = ["*"]\n[access.alice]\nrole = "silence"\nusers = ["alice"]\n')
+    d = start("--config", str(config), "--interval", "0.5")
+    alice = {"X-Forwarded-User": "alice"}
+    assert json.loads(ask(d, ours, proxy, **alice)[1])["roles"] == "silence"
+    assert ask(d, ours, proxy)[0] == 401
+    assert json.loads(ask(d, ours, other, **alice)[1])["roles"] == "guard"
 
 
 def test_without_require_token_a_named_user_is_no_local_one(start, tmp_path):
@@ -116,15 +159,33 @@ def test_without_require_token_a_named_user_is_no_local_one(start, tmp_path):
 @pytest.mark.parametrize("text, words", [
     ('[access.x]\n', "access.x names no client: set certificates, users or groups"),
     ('[access.x]\ncertificates = ["a"]\n', "access.x.certificates needs server.tls_client_ca"),
-    ('[server]\nproxies = ["proxy.example"]\n', "'proxy.example' is not an address"),
+    ('[server]\nproxies = ["127.0.0.1"]\n', "'127.0.0.1' proves nothing: every program at an address can claim to be anyone there. Let the proxy use the Unix socket"),
+    ('[server]\nproxies = ["::1"]\n', "'::1' proves nothing"),
+    ('[server]\nproxies = ["proxy.example"]\n', "'proxy.example' proves nothing"),
+    ('[server]\nproxies = ["unix:root"]\n', "root's own commands would be taken for a proxy's"),
+    ('[server]\nproxies = ["unix:no-such-user"]\n', "there is no user 'no-such-user' on this host"),
+    ('[server]\nproxies = ["certificate:gateway"]\n', "needs server.tls_client_ca"),
+    ('[server]\nproxy_secret = "short"\n', "openssl rand -hex 32"),
     ('[server]\ntls_client_ca = "ca.pem"\n', "needs server.tls_certificate and server.tls_key"),
     ('[access.x]\nrole = "root"\nusers = ["a"]\n', "bad value of access.x.role"),
 ])
 def test_what_would_only_look_like_a_permission_is_refused(tmp_path, text, words):
     config = tmp_path / "whirr.toml"
     config.write_text(text)
-    done = subprocess.run([WHIRR, "--config", str(config), "config", "check"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode != 0 and words in done.stdout + done.stderr, done.stdout + done.stderr
+    for command, status in (["config", "check"], 1), (["serve", "--store", "none", "--source", "sim"], 2):
+        done = subprocess.run([WHIRR, "--config", str(config), *command], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == status and words in done.stdout + done.stderr and "short" not in done.stderr, done.stdout + done.stderr
+
+
+def test_a_reload_that_believes_an_address_keeps_the_old_settings(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text(PROXY)
+    d = start("--config", str(config), "--interval", "0.5")
+    config.write_text(PROXY.replace("[access.readers]", 'proxies = ["127.0.0.1"]\n[access.readers]'))
+    d.process.send_signal(1)
+    d.wait_log("'127.0.0.1' proves nothing")
+    d.wait_log("keeping the old settings")
+    assert roles(d, **{"X-Forwarded-User": "alice"}) is None and roles(d, **{"X-Forwarded-User": "alice"}, **PROOF) == "read"
 
 
 @pytest.mark.parametrize("key", ["users", "groups"])
@@ -132,7 +193,7 @@ def test_users_without_a_proxy_are_a_warning(start, tmp_path, key):
     """No error: the example of the default file has them, and proxies elsewhere."""
     config = tmp_path / "whirr.toml"
     config.write_text(f'[access.x]\n{key} = ["a"]\n')
-    words = f"warning: access.x.{key} needs server.proxies, the addresses whose word is believed"
+    words = f"warning: access.x.{key} needs server.proxies or server.proxy_secret, which say whose word is believed"
     done = subprocess.run([WHIRR, "--config", str(config), "config", "check"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0 and words in done.stdout + done.stderr, done
     d = start("--config", str(config), "--interval", "0.5")

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real nginx and a real HAProxy in front of the daemon: whoever can reach them is not on this host."""
+import base64
 import contextlib
 import http.client
 import json
+import os
+import pathlib
+import pwd
 import signal
+import tempfile
 
 import pytest
 from conftest import PATIENCE, eventually
 from daemons import Reply
+from isolation import ROOT
 from proxies import Proxy
 
 from .test_live import GOOD, handshake
@@ -20,8 +26,8 @@ PATHS = ["/", "/api/gpu/devices", "/metrics", "/api/settings", "/socket.io/?EIO=
 @pytest.fixture
 def proxy(tmp_path):
     with contextlib.ExitStack() as stack:
-        def start(kind, daemon, **how):
-            started = Proxy(kind, daemon, tmp_path / f"{kind}-{len(list(tmp_path.iterdir()))}", **how)
+        def start(kind, daemon, folder=None, **how):
+            started = Proxy(kind, daemon, folder or tmp_path / f"{kind}-{len(list(tmp_path.iterdir()))}", **how)
             stack.callback(started.stop)
             return started
         yield start
@@ -152,3 +158,46 @@ def test_insecure_and_require_token_contradict_each_other(start):
     d.env |= {"WHIRR_SERVER_INSECURE": "true", "WHIRR_SERVER_REQUIRE_TOKEN": "true"}
     done = d.whirr("config", "check")
     assert done.returncode != 0 and "contradict" in done.stdout + done.stderr
+
+
+# ---- a proxy that names users ----
+
+def recipe(users, socket):
+    """The location of docs/SECURITY.md, with the test's own paths."""
+    text = (ROOT / "docs" / "SECURITY.md").read_text()
+    lines = text[text.index("auth_basic "):]
+    lines = lines[:lines.index("\n}")]
+    return lines.replace("/etc/nginx/whirr.users", str(users)).replace("/run/whirr/whirr.sock", str(socket))
+
+
+@pytest.fixture
+def public():
+    """A directory that other users can enter."""
+    with tempfile.TemporaryDirectory(prefix="whirr-test-") as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(folder)
+
+
+def test_the_documented_nginx_signs_people_in_over_the_unix_socket(start, proxy, public, tmp_path):
+    """Known by its user alone: whoever else sends its fields is nobody, and so is its client without a name."""
+    user = "www-data" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    config, users = tmp_path / "whirr.toml", public / "users"
+    config.write_text(f'[server]\nrequire_token = true\nproxies = ["unix:{user}"]\nproxy_groups = "X-Forwarded-Groups"\n'
+                      '[access.operators]\nrole = "admin"\ngroups = ["gpu-operators"]\n[access.everyone]\nusers = ["*"]\n')
+    users.write_text("alice:{PLAIN}open sesame\n")
+    d = start("--config", str(config), "--interval", "0.5", WHIRR_SERVER_SOCKET=str(public / "sock"))
+    p = proxy("nginx", d, recipe=recipe(users, d.sock), folder=public / "nginx")
+    alice = {"Authorization": "Basic " + base64.b64encode(b"alice:open sesame").decode()}
+    assert ask(p, "GET", "/api/session").status == 401
+    assert ask(p, "GET", "/api/session", **alice).json()["roles"] == "read"
+    # What the client claims does not get through, and does not make it less.
+    claims = {"X-Forwarded-User": "root", "X-Forwarded-Groups": "gpu-operators", "X_Forwarded_Groups": "gpu-operators"}
+    assert ask(p, "GET", "/api/session", **alice, **claims).json()["roles"] == "read"
+    assert ask(p, "POST", "/api/source/release", body="{}", **alice, **claims).status == 403
+    assert upgrade(p, f"Authorization: {alice['Authorization']}") == 101
+    # The same fields from another program of this host: over loopback, and over the socket.
+    named = {"X-Forwarded-User": "alice", "X-Forwarded-Groups": "gpu-operators"}
+    assert d.get("/api/session", **named).status == 401
+    if os.geteuid() == 0:
+        assert d.ask("GET", "/api/session", unix=True, **named).status == 401
+        assert d.ask("GET", "/api/session", unix=True).json()["roles"] == "admin"  # its own commands

@@ -10,7 +10,7 @@ from ports import free_port
 from waiting import PATIENCE, eventually
 
 NGINX = """daemon off;
-master_process off;
+{user}
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 events {{}}
@@ -21,11 +21,6 @@ http {{
     server {{
         listen 127.0.0.1:{port};
         location / {{
-            proxy_pass http://{upstream};
-            proxy_http_version 1.1;
-            proxy_set_header Host $http_host;
-            proxy_set_header Upgrade $http_upgrade;
-            proxy_set_header Connection $connection_upgrade;
             {fields}
         }}
     }}
@@ -45,10 +40,19 @@ backend back
 """
 
 
-class Proxy:
-    """kind: "nginx" or "haproxy"; tells: it adds X-Forwarded-For; unix: it asks the daemon's Unix socket."""
+NGINX_BASE = """proxy_pass http://{upstream};
+            proxy_http_version 1.1;
+            proxy_set_header Host $http_host;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection $connection_upgrade;
+            """
 
-    def __init__(self, kind, daemon, folder, tells=True, unix=False):
+
+class Proxy:
+    """kind: "nginx" or "haproxy"; tells: it adds X-Forwarded-For; unix: it asks the daemon's Unix socket; recipe: nginx with these
+    lines alone in its location, run as www-data where the test is root."""
+
+    def __init__(self, kind, daemon, folder, tells=True, unix=False, recipe=None):
         program = shutil.which(kind, path=os.environ["PATH"] + ":/usr/sbin")
         if not program:
             pytest.skip(f"{kind} is not installed (tools/deps test)")
@@ -57,10 +61,15 @@ class Proxy:
         if kind == "nginx":
             fields = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; proxy_set_header X-Forwarded-Proto https;" if tells else ""
             upstream = f"unix:{daemon.sock}:" if unix else f"127.0.0.1:{daemon.port}"
+            fields = NGINX_BASE.format(upstream=upstream) + fields
         else:
             fields = "option forwardfor" if tells else ""
             upstream = f"unix@{daemon.sock}" if unix else f"127.0.0.1:{daemon.port}"
-        config.write_text({"nginx": NGINX, "haproxy": HAPROXY}[kind].format(folder=folder, port=self.port, upstream=upstream, fields=fields))
+        user = "master_process off;"
+        if recipe is not None:
+            fields = recipe
+            user = "worker_processes 1;" + (" user www-data;" if os.geteuid() == 0 else "")
+        config.write_text({"nginx": NGINX, "haproxy": HAPROXY}[kind].format(folder=folder, port=self.port, upstream=upstream, fields=fields, user=user))
         command = [program, "-c", str(config)] if kind == "nginx" else [program, "-db", "-f", str(config)]
         self.log = open(folder / "log", "w+")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
@@ -75,6 +84,6 @@ class Proxy:
             return False
 
     def stop(self):
-        self.process.kill()
+        self.process.terminate()  # nginx's workers end with their master
         self.process.wait()
         self.log.close()

@@ -99,7 +99,7 @@ def tls_host(tmp_path):
     for name in ("own", "other"):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext",
                         "subjectAltName=DNS:localhost", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem"], check=True, capture_output=True)
-    token = subprocess.run([LINUX, "token", "new", "tests"], env=environment(folder), capture_output=True, text=True, check=True).stdout.strip()
+    token = subprocess.run([LINUX, "token", "new", "tests", "--role", "admin"], env=environment(folder), capture_output=True, text=True, check=True).stdout.strip()
     env = environment(folder, WHIRR_SERVER_TLS_CERTIFICATE=str(folder / "own.pem"), WHIRR_SERVER_TLS_KEY=str(folder / "own.key"))
     with open(folder / "log", "w") as log, subprocess.Popen([LINUX, "serve", "--store", "none", "--source", "sim:gpus=3", "--listen", f"0.0.0.0:{port}"], env=env, stderr=log, stdout=log) as daemon:
         eventually(lambda: "istening" in (folder / "log").read_text(), explain=(folder / "log").read_text)

@@ -16,7 +16,7 @@ def open_to_others(folder):
 
 def test_state_tokens_and_history_are_private(start, tmp_path):
     state = tmp_path / "state"
-    made = run_whirr("token", "new", "laptop", folder=tmp_path, XDG_STATE_HOME=str(state))
+    made = run_whirr("token", "new", "laptop", "--role", "admin", folder=tmp_path, XDG_STATE_HOME=str(state))
     assert made.returncode == 0, made
     daemon = start("--interval", "0.2", "--store", "auto", XDG_STATE_HOME=str(state))
     daemon.wait_stored(4)

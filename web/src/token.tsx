@@ -32,7 +32,7 @@ export function TokenForm({ done }: { done: () => void }) {
       }}
     >
       <label class="control">
-        This needs a token (<code>whirr token new NAME</code>):{" "}
+        This needs a token (<code>whirr token new NAME --role admin</code>):{" "}
         <input type="password" name="token" required autocomplete="current-password" />
       </label>
       <button type="submit">Sign in</button>

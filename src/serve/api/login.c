@@ -48,7 +48,7 @@ void post_login(struct exchange *x)
     /* The body of a form has the syntax of a query. */
     struct http_message form = {.query = x->body};
     char token[TOKEN_TEXT_SIZE];
-    token_file_refresh(&s->tokens);
+    site_refresh_tokens(s);
     if (!http_query(&form, "token", token, sizeof token))
         token[0] = '\0';
     const struct access_token *known = token_file_check(&s->tokens, str_trim(str_from(token)));
@@ -63,9 +63,8 @@ void post_login(struct exchange *x)
 
 void post_logout(struct exchange *x)
 {
-    struct str session = http_cookie(x->request, SESSION_COOKIE);
-    if (session.at)
-        sessions_close(&x->site->sessions, session);
+    if (x->shown.has_session)
+        sessions_close(&x->site->sessions, x->shown.session);
     go_home(x, "", 0);
 }
 

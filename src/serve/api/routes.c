@@ -340,7 +340,7 @@ static bool table(const struct exchange *x, size_t i, struct route_table *ret)
 }
 
 /* What a browser loads for a page of another site is answered for nothing: the page cannot read it. */
-static const char *const data_paths[] = {"/api/", "/metrics", NULL};
+static const char *const data_paths[] = {"/api/", "/metrics", "/socket.io/", "/ws", NULL};
 
 const struct site_ops server_site_ops = {
-    .table = table, .reply_login = reply_login, .acted = audit_acted, .data_paths = data_paths};
+    .table = table, .reply_login = reply_login, .acted = audit_acted, .token_changed = audit_token, .data_paths = data_paths};

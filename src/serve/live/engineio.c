@@ -130,6 +130,7 @@ size_t eio_queued(const struct eio_session *s)
 
 static void destroy(struct eio_session *s)
 {
+    tenure_end(&s->tenure);
     s->eio->ops->closed(s);
     unlink_session(s);
     if (s->ws)
@@ -141,18 +142,30 @@ static void destroy(struct eio_session *s)
 }
 
 /* The client is told in the way its transport allows; the session itself goes at the next tick, when no callback is using it. */
-void eio_close(struct eio_session *s)
+static void close_because(struct eio_session *s, unsigned code, const char *reason)
 {
     if (s->closing)
         return;
     s->closing = true;
     if (s->ws) {
         ws_send_text(s->ws, STR("1"));
-        ws_close(s->ws, WS_NORMAL, "");
+        ws_close(s->ws, code, reason);
     }
     if (s->probe)
         ws_close(s->probe, WS_NORMAL, "");
-    wake_poll(s); /* is answered with a close packet */
+    wake_poll(s); /* is answered with a close packet, or that it may not ask */
+}
+
+void eio_close(struct eio_session *s)
+{
+    close_because(s, WS_NORMAL, "");
+}
+
+static void revoked(void *owner, const char *why)
+{
+    struct eio_session *s = owner;
+    s->eio->ops->revoked(s, why);
+    close_because(s, WS_UNAUTHORIZED, why);
 }
 
 /* ---- life signs ---- */
@@ -210,6 +223,7 @@ static void finish_upgrade(struct eio_session *s, struct ws *w)
     s->ws = w;
     s->probe = NULL;
     stop_polling(s); /* from now on its connection is counted */
+    tenure_end(&s->tenure);
     s->eio->ops->upgraded(s);
     struct str rest = buf_view(&s->queue), packet;
     while (str_cut(&rest, RECORD_SEPARATOR, &packet))
@@ -252,6 +266,15 @@ static void on_ws_drained(struct ws *w)
         s->eio->ops->drained(s);
 }
 
+static void on_ws_revoked(struct ws *w, const char *why)
+{
+    struct eio_session *s = w->owner;
+    if (s && s->ws == w && !s->closing)
+        revoked(s, why);
+    else
+        ws_revoke(w, why);
+}
+
 static void on_ws_closed(struct ws *w)
 {
     struct eio_session *s = w->owner;
@@ -268,7 +291,7 @@ static void on_ws_closed(struct ws *w)
 }
 
 static const struct ws_ops ws_ops = {
-    .message = on_ws_message, .binary = on_ws_binary, .drained = on_ws_drained, .closed = on_ws_closed};
+    .message = on_ws_message, .binary = on_ws_binary, .drained = on_ws_drained, .revoked = on_ws_revoked, .closed = on_ws_closed};
 
 /* ---- requests ---- */
 
@@ -298,8 +321,9 @@ static bool has_room(struct eio *e, struct peer *peer)
     return true;
 }
 
-static struct eio_session *open_session(struct eio *e, struct conn *c, bool polls)
+static struct eio_session *open_session(struct eio *e, const struct exchange *x, bool polls)
 {
+    const struct conn *c = x->conn;
     uint8_t random[(EIO_SID_SIZE - 1) / 2];
     if (polls ? !has_room(e, c->place) : e->count >= e->max)
         return NULL;
@@ -313,7 +337,8 @@ static struct eio_session *open_session(struct eio *e, struct conn *c, bool poll
     s->queue = BUF(QUEUE_MAX);
     s->opened_ms = s->heard_ms = s->pinged_ms = loop_now_ms();
     s->peer = peers_enter(e->peers, &c->place->id);
-    if (!s->peer || !e->ops->opened(s)) {
+    if (!s->peer || (polls && !tenure_begin(&s->tenure, x, s, revoked)) || !e->ops->opened(s)) {
+        tenure_end(&s->tenure);
         if (s->peer)
             peers_leave(e->peers, s->peer);
         free(s);
@@ -356,7 +381,7 @@ static void accept_websocket(struct eio *e, struct exchange *x, struct eio_sessi
         s->probe = w;
         return;
     }
-    s = open_session(e, x->conn, false);
+    s = open_session(e, x, false);
     if (!s) {
         ws_close(w, WS_POLICY, "all places are taken");
         return;
@@ -465,7 +490,7 @@ void eio_handle(struct eio *e, struct exchange *x)
             exchange_error(x, 400, "unknown_session", "A session is opened with GET.");
     } else if (s) {
         answer_poll(x, s);
-    } else if ((s = open_session(e, x->conn, true))) {
+    } else if ((s = open_session(e, x, true))) {
         char text[256];
         write_open(s, true, text, sizeof text);
         reply_text(x, str_from(text));

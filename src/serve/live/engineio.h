@@ -13,6 +13,7 @@
 
 #include "http/blob.h"
 #include "http/conn.h"
+#include "http/credential.h"
 #include "http/event.h"
 #include "http/peers.h"
 
@@ -31,7 +32,8 @@ struct eio_ops {
     void (*message)(struct eio_session *s, struct str text);
     void (*upgraded)(struct eio_session *s); /* from polling to its WebSocket */
     void (*drained)(struct eio_session *s);
-    void (*closed)(struct eio_session *s); /* the last call */
+    void (*revoked)(struct eio_session *s, const char *why); /* the client may listen no longer; the session is closed next */
+    void (*closed)(struct eio_session *s);                   /* the last call */
 };
 
 struct eio_session {
@@ -39,6 +41,7 @@ struct eio_session {
     struct eio_session *next;          /* in its bucket */
     struct eio_session *older, *newer; /* of those that its peer polls with */
     struct peer *peer;
+    struct tenure tenure; /* of its first request, while it polls; from then on that of its WebSocket counts */
     char sid[EIO_SID_SIZE];
     void *user;
     struct ws *ws;     /* its transport; NULL while it polls */

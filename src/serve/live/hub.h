@@ -29,6 +29,8 @@ struct subscriber {
     int64_t due_ms;      /* with an interval: when the next one is due */
     uint64_t seen;       /* number of the last batch that it got, or did not want */
     uint64_t missed;     /* samples that it should have got since */
+    int64_t asked_ms;    /* when its count of updates began */
+    unsigned asked;      /* updates that it has asked for since, within a second */
     bool joined;
     bool wants_update; /* it asked for one, and waits for a fresh sample */
 };

@@ -89,6 +89,11 @@ static void tell_error(struct subscriber *s, const char *code, const char *messa
     hub_tell(s, TOPIC_ERROR, buf_view(&data));
 }
 
+void live_revoked(struct subscriber *s, const char *why)
+{
+    tell_error(s, "unauthorized", why);
+}
+
 static void send_update(struct broadcast *l, struct subscriber *s)
 {
     if (s->ops->queued(s) > UNREAD_MAX)
@@ -111,10 +116,21 @@ void live_update(struct broadcast *l)
     }
 }
 
+/* One client can't keep the drivers busy: beyond its share it gets the newest sample there is, and none is taken. */
+static bool has_share(struct subscriber *s)
+{
+    int64_t now = loop_now_ms();
+    if (now - s->asked_ms >= 1000) {
+        s->asked_ms = now;
+        s->asked = 0;
+    }
+    return s->asked++ < LIVE_FRESH_PER_S;
+}
+
 /* Asked on demand is sampled on demand, for all who ask at once together. */
 static void request_update(struct broadcast *l, struct subscriber *s)
 {
-    if (data_is_fresh(l->data, GROUP_QUICK, l->max_age_ms)) {
+    if (!has_share(s) || data_is_fresh(l->data, GROUP_QUICK, l->max_age_ms)) {
         send_update(l, s);
         return;
     }
@@ -207,6 +223,13 @@ static void on_drained(struct ws *w)
     hub_drained(&c->subscriber);
 }
 
+static void on_revoked(struct ws *w, const char *why)
+{
+    struct live_client *c = w->owner;
+    live_revoked(&c->subscriber, why);
+    ws_revoke(w, why);
+}
+
 static void on_closed(struct ws *w)
 {
     struct live_client *c = w->owner;
@@ -214,7 +237,7 @@ static void on_closed(struct ws *w)
     free(c);
 }
 
-static const struct ws_ops ws_ops = {.message = on_message, .drained = on_drained, .closed = on_closed};
+static const struct ws_ops ws_ops = {.message = on_message, .drained = on_drained, .revoked = on_revoked, .closed = on_closed};
 
 /* ?events=gpu_stats,alert&interval_seconds=10: for clients that only listen. */
 static bool read_query(struct exchange *x, struct subscriber *s)

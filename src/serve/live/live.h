@@ -10,7 +10,8 @@
 struct data;
 struct exchange;
 
-enum { LIVE_INTERVAL_MAX_S = 86400 };
+/* LIVE_FRESH_PER_S: samples that one client may have taken for itself; beyond, it is answered from the newest. */
+enum { LIVE_INTERVAL_MAX_S = 86400, LIVE_FRESH_PER_S = 5 };
 
 struct broadcast {
     struct hub hub;
@@ -40,6 +41,8 @@ void live_publish(struct broadcast *l);
 void live_arrived(struct broadcast *l, struct subscriber *s);
 /* Those who asked for an update get it: a fresh sample has come, or took too long. */
 void live_update(struct broadcast *l);
+/* Says why the client gets nothing more; its transport then ends. */
+void live_revoked(struct subscriber *s, const char *why);
 /* A message of the client: its type and the whole JSON object around it (or the data of a Socket.IO event). Bad ones are answered
  * with an error message. `json` may be NULL: no parameters. */
 struct json_t;

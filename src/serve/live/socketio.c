@@ -159,6 +159,17 @@ static void on_drained(struct eio_session *s)
     hub_drained(s->user);
 }
 
+/* The second packet is the server's own disconnect, after which clients do not connect again by themselves. */
+static void on_revoked(struct eio_session *s, const char *why)
+{
+    struct sio_client *c = s->user;
+    if (!c->subscriber.joined)
+        return;
+    live_revoked(&c->subscriber, why);
+    hub_leave(&c->subscriber);
+    send_text(s, "1");
+}
+
 static void on_closed(struct eio_session *s)
 {
     struct sio_client *c = s->user;
@@ -171,5 +182,6 @@ const struct eio_ops socketio_ops = {
     .message = on_message,
     .upgraded = on_upgraded,
     .drained = on_drained,
+    .revoked = on_revoked,
     .closed = on_closed,
 };

@@ -179,6 +179,7 @@ static void ws_expired(struct conn *c)
 static void ws_closed(struct conn *c)
 {
     struct ws *w = c->state;
+    tenure_end(&w->tenure);
     if (w->ops->closed)
         w->ops->closed(w);
     free(w->partial);
@@ -225,6 +226,12 @@ static void answer_handshake(struct conn *c, struct str key)
     conn_send(c, &PIECE_STR(buf_view(&head)), 1);
 }
 
+static void on_revoked(void *owner, const char *why)
+{
+    struct ws *w = owner;
+    w->ops->revoked(w, why);
+}
+
 struct ws *ws_accept(struct exchange *x, const struct ws_ops *ops, void *owner)
 {
     const struct http_message *r = x->request;
@@ -245,11 +252,15 @@ struct ws *ws_accept(struct exchange *x, const struct ws_ops *ops, void *owner)
         return NULL;
     }
     struct ws *w = calloc(1, sizeof *w);
-    if (!w) {
+    if (!w || !tenure_begin(&w->tenure, x, w, on_revoked)) {
+        free(w);
         exchange_error(x, 500, "internal", "Out of memory.");
         return NULL;
     }
-    *w = (struct ws){.conn = x->conn, .ops = ops, .owner = owner, .heard_ms = loop_now_ms()};
+    w->conn = x->conn;
+    w->ops = ops;
+    w->owner = owner;
+    w->heard_ms = loop_now_ms();
     answer_handshake(x->conn, key);
     x->done = true;
     http_hand_over(x->conn, &ws_protocol, w);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "http/conn.h"
+#include "http/credential.h"
 #include "http/exchange.h"
 #include "serve/live/ws_frame.h"
 
@@ -13,11 +14,13 @@ struct ws_ops {
     void (*message)(struct ws *w, struct str text); /* valid UTF-8 */
     void (*binary)(struct ws *w);                   /* a binary message, whose bytes are not read; NULL: ends the connection */
     void (*drained)(struct ws *w);                  /* everything was sent; NULL: not interested */
+    void (*revoked)(struct ws *w, const char *why); /* the client may listen no longer; ws_revoke() is due */
     void (*closed)(struct ws *w);                   /* the last call: the owner is freed here; NULL: nothing to do */
 };
 
 struct ws {
     struct conn *conn;
+    struct tenure tenure;
     const struct ws_ops *ops;
     void *owner;
     char *partial; /* of a message in several frames */
@@ -35,6 +38,10 @@ void ws_send_text(struct ws *w, struct str text);
 /* Whole frames, made once and shared. */
 void ws_send_frames(struct ws *w, struct blob *frames);
 void ws_close(struct ws *w, unsigned code, const char *reason);
+static inline void ws_revoke(struct ws *w, const char *why)
+{
+    ws_close(w, WS_UNAUTHORIZED, why);
+}
 static inline size_t ws_queued(const struct ws *w)
 {
     return conn_queued(w->conn);

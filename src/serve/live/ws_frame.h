@@ -28,6 +28,7 @@ enum { /* reasons to close */
        WS_BAD_TEXT = 1007,
        WS_POLICY = 1008,
        WS_TOO_BIG = 1009,
+       WS_UNAUTHORIZED = 4401, /* what the client showed allows it no longer: ours, like the status of HTTP */
 };
 
 enum { WS_HEAD_MAX = 10, WS_MESSAGE_MAX = 64 * 1024, WS_CONTROL_MAX = 125 };

@@ -111,6 +111,13 @@ static void an_address_counts_what_it_has(void **state)
     peers_leave(&p, other);
 }
 
+static const uint8_t *find(const struct sessions *s, const char *cookie, int64_t now_ms)
+{
+    uint8_t id[SHA256_SIZE];
+    sha256(str_from(cookie), id);
+    return sessions_find(s, id, now_ms);
+}
+
 static void sessions_end(void **state)
 {
     (void)state;
@@ -119,20 +126,22 @@ static void sessions_end(void **state)
     char first[SESSION_ID_SIZE], second[SESSION_ID_SIZE], id[SESSION_ID_SIZE];
     assert_true(sessions_open(&s, token, 1000, first) && sessions_open(&s, other, 2000, second));
     assert_string_not_equal(first, second);
-    assert_memory_equal(sessions_find(&s, str_from(first), 3000), token, SHA256_SIZE);
-    assert_memory_equal(sessions_find(&s, str_from(second), 3000), other, SHA256_SIZE);
-    assert_null(sessions_find(&s, STR(""), 3000));
-    assert_null(sessions_find(&s, STR("0"), 3000));
+    assert_memory_equal(find(&s, first, 3000), token, SHA256_SIZE);
+    assert_memory_equal(find(&s, second, 3000), other, SHA256_SIZE);
+    assert_null(find(&s, "", 3000));
+    assert_null(find(&s, "0", 3000));
     /* After their time, and at a logout. */
-    assert_null(sessions_find(&s, str_from(first), 1000 + SESSION_SECONDS * 1000LL));
-    assert_non_null(sessions_find(&s, str_from(second), 1000 + SESSION_SECONDS * 1000LL));
-    sessions_close(&s, str_from(second));
-    assert_null(sessions_find(&s, str_from(second), 3000));
+    assert_null(find(&s, first, 1000 + SESSION_SECONDS * 1000LL));
+    assert_non_null(find(&s, second, 1000 + SESSION_SECONDS * 1000LL));
+    uint8_t id_of_second[SHA256_SIZE];
+    sha256(str_from(second), id_of_second);
+    sessions_close(&s, id_of_second);
+    assert_null(find(&s, second, 3000));
     /* In a full table the oldest makes room. */
     for (int i = 0; i < SESSIONS_MAX; i++)
         assert_true(sessions_open(&s, token, 5000 + i, id));
-    assert_null(sessions_find(&s, str_from(first), 6000));
-    assert_non_null(sessions_find(&s, str_from(id), 6000));
+    assert_null(find(&s, first, 6000));
+    assert_non_null(find(&s, id, 6000));
 }
 
 int main(void)

@@ -94,11 +94,11 @@ static void a_changed_file_is_noticed_and_a_bad_one_is_not_used(void **state)
     char text[TOKEN_TEXT_SIZE];
     assert_int_equal(token_file_add(&writer, "new", &(struct token_grant){.now = {1}, .rights = RIGHTS_ALL}, text, NULL), 0);
     assert_null(token_file_check(&f, str_from(text)));
-    token_file_refresh(&f);
+    token_file_refresh(&f, NULL, NULL);
     assert_non_null(token_file_check(&f, str_from(text)));
 
     put("nonsense\n");
-    token_file_refresh(&f);
+    token_file_refresh(&f, NULL, NULL);
     assert_non_null(token_file_check(&f, str_from(text)));
     struct error err = {0};
     assert_int_equal(token_file_load(&writer, path, &err), -EINVAL);
