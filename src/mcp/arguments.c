@@ -226,7 +226,8 @@ static json_t *inputs_schema(const struct mcp_tool *tool)
     return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
 }
 
-static void add_fields(json_t *properties, const char *fields)
+/* In rows, every field may be null: `detail` has them as the API has them, and there null is what is not known. */
+static void add_fields(json_t *properties, const char *fields, bool of_rows)
 {
     struct mcp_field f;
     while (mcp_next_field(&fields, &f)) {
@@ -234,7 +235,7 @@ static void add_fields(json_t *properties, const char *fields)
             ['s'] = "string",  ['t'] = "string", ['i'] = "integer", ['n'] = "number", ['b'] = "boolean",
             ['x'] = "boolean", ['a'] = "array",  ['f'] = "array",   ['u'] = "array",  ['o'] = "object"};
         const char *type = types[(unsigned char)f.kind];
-        bool may_be_unknown = f.kind == 'i' || f.kind == 'n';
+        bool may_be_unknown = of_rows || f.kind == 'i' || f.kind == 'n';
         json_object_set_new(properties, f.name,
                             may_be_unknown ? json_pack("{s:[s, s]}", "type", type, "null") : json_pack("{s:s}", "type", type));
     }
@@ -246,14 +247,14 @@ static json_t *output_schema(const struct mcp_tool *tool)
     json_t *properties = json_object();
     for (const struct mcp_shape *s = tool->shapes;; s++) {
         json_t *fields = json_object();
-        add_fields(properties, s->head);
-        add_fields(fields, s->fields);
+        add_fields(properties, s->head, false);
+        add_fields(fields, s->fields, true);
         json_object_set_new(properties, s->list ? s->list : s->rows,
                             json_pack("{s:s, s:{s:s, s:o}}", "type", "array", "items", "type", "object", "properties", fields));
         if (!s->when)
             break;
     }
-    add_fields(properties, "next_cursor:s left_out:i untrusted:a");
+    add_fields(properties, "next_cursor:s left_out:i untrusted:a", false);
     return json_pack("{s:s, s:o}", "type", "object", "properties", properties);
 }
 

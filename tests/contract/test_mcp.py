@@ -69,6 +69,31 @@ def test_the_official_clients_understand_every_tool_in_every_version(open_daemon
             assert len(json.dumps(result, separators=(",", ":"), ensure_ascii=False).encode()) <= 4096, (name, arguments)
 
 
+STATES = {"sim:scenario=mixed": {}, "sim:gpus=2,scenario=training,fault=lost@1": {}, "sim:gpus=2,scenario=idle,fault=error@0,fault=xid95@1": {}, "sim:scenario=serving": {},
+          "sim:scenario=mig": {}, "sim:scenario=asleep": {}, "nothing": {"source": "drm", "folders": ["proc", "sys"]}, "no driver": {"source": "nvml"}, "denied": {"script": "fail * 4\ngpu NVIDIA H200\n"}}
+
+
+@pytest.mark.slow
+def test_every_form_of_every_answer_is_what_its_schema_says(start, nvml, client, tmp_path):
+    """Whatever state the GPUs are in, short or with every field, a page of it or all: the package throws where it is not."""
+    daemons = []
+    for number, (state, more) in enumerate(STATES.items()):
+        common = ["--interval", "0.5", "--store", f"sqlite:{tmp_path}/{number}.db"]
+        if "script" in more:
+            daemons.append(nvml(more["script"], *common, WHIRR_SERVER_MCP="true"))
+        else:
+            for folder in more.get("folders", []):
+                (tmp_path / "bare" / folder).mkdir(parents=True)
+            daemons.append(start(*common, *(["--sysroot", str(tmp_path / "bare")] if more.get("folders") else []), source=more.get("source", state), WHIRR_SERVER_MCP="true"))
+    every = [*CALLS, ("hosts", {}), ("why", {"job": "none"}), ("findings", {"code": "*"}), ("fit", {"size": "9TiB"})]
+    asked = [*every, *((name, {**arguments, "detail": True, "max_bytes": 262144}) for name, arguments in every)]
+    asked += [(name, {"detail": True, **page}) for name in ("status", "why", "ps", "health", "fit") for page in ({"max_bytes": 1024}, {"cursor": "1"})]
+    told = client(urls=[d.url + "/mcp" for d in daemons], calls=calls(asked))
+    wrong = [(state, *call, result["thrown"]) for state, said in zip(STATES, told, strict=True) for call, result in zip(asked, said["results"], strict=True) if "thrown" in result]
+    assert not wrong, "\n".join(map(str, wrong))
+    assert all(any("structuredContent" in result for result in said["results"]) for said in told)
+
+
 def test_commands_and_paths_give_the_same(open_daemon, client):
     """Of what does not change between two looks."""
     d = open_daemon("--interval", "1000", source="sim:gpus=3,scenario=mixed")

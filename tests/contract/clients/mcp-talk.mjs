@@ -2,10 +2,15 @@
 // An assistant's side as people write it with an official package: connects, lists the tools, makes the calls that it was told to, and
 // prints what came of it. The packages check every answer against the schemas of the protocol and of the tool.
 
-// connect(): a client that is connected; call(client, call, signal): its result.
-export async function talk({ clients = 1, calls = [], abort, modern = false }, connect, call) {
-  async function one() {
-    const client = await connect();
+// And ends, once all of it is written.
+const say = (what, value) =>
+  process.stdout.write(JSON.stringify([what, value, Date.now()]) + "\n", () => process.exit(0));
+
+// connect(url): a client that is connected, there or where it was told to; call(client, call, signal): its result. With `urls`, one after the
+// other is asked the same.
+export async function talk({ clients = 1, calls = [], urls, abort, modern = false }, connect, call) {
+  async function one(url) {
+    const client = await connect(url);
     const said = {
       server: client.getServerVersion() ?? null,
       instructions: client.getInstructions() ?? null,
@@ -33,10 +38,10 @@ export async function talk({ clients = 1, calls = [], abort, modern = false }, c
     return said;
   }
   try {
-    const all = await Promise.all(Array.from({ length: clients }, one));
-    console.log(JSON.stringify(["done", clients === 1 ? all[0] : { count: all.length, first: all[0] }, Date.now()]));
+    const all = urls ? [[]] : await Promise.all(Array.from({ length: clients }, () => one()));
+    for (const url of urls ?? []) all[0].push(await one(url));
+    say("done", clients === 1 ? all[0] : { count: all.length, first: all[0] });
   } catch (error) {
-    console.log(JSON.stringify(["failed", String(error.stack ?? error), Date.now()]));
+    say("failed", String(error.stack ?? error));
   }
-  process.exit(0);
 }

@@ -7,12 +7,12 @@ import { talk } from "./mcp-talk.mjs";
 
 const told = JSON.parse(process.argv[2]);
 
-async function connect() {
+async function connect(url = told.url) {
   const client = new Client({ name: "test", version: "1" });
   const [command, ...args] = told.command ?? [];
   await client.connect(
-    told.url
-      ? new StreamableHTTPClientTransport(new URL(told.url))
+    url
+      ? new StreamableHTTPClientTransport(new URL(url))
       : new StdioClientTransport({ command, args, env: told.env }),
   );
   return client;
