@@ -163,7 +163,7 @@ static int fit_render(struct cli *cli, struct session *session, struct buf *out,
         if (only >= 0)
             keep_only(c, fit.request.only);
         if (cli->json)
-            json_capacity(&j, s, c, NULL);
+            json_capacity(&j, s, c, NULL, ALL_GPUS);
         else
             table_capacity(out, &cli->page, c);
     } else {

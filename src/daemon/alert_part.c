@@ -13,6 +13,7 @@
 #include "daemon/alert_file.h"
 #include "daemon/part.h"
 #include "format/alert.h"
+#include "format/json/json.h"
 #include "insight/explain/why.h"
 #include "serve/data/data.h"
 
@@ -285,9 +286,11 @@ static int get_alerts(void *part, const struct part_request *r, struct buf *out)
 {
     struct alert_part *p = part;
     struct json_writer j = JSON_WRITER(out);
-    (void)r;
+    int only, status = part_which_gpu(r, r->latest, &only, out);
+    if (status != 200)
+        return status;
     alert_set_sort(&p->set);
-    json_alerts(&j, &p->set);
+    json_alerts(&j, &p->set, only == ALL_GPUS ? EVERY_GPU : r->latest->gpus[only].index);
     buf_char(out, '\n');
     return 200;
 }

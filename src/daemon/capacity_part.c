@@ -264,12 +264,11 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
         if (!request.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))
             return part_error(out, 400, "bad_parameter", "evict must be true or false.");
     }
-    if (part_query(r, "gpu", text, sizeof text)) {
-        int at = snapshot_find_gpu(r->latest, text);
-        if (at < 0)
-            return part_error(out, 404, "no_such_gpu", "No such GPU.");
+    int at, status = part_which_gpu(r, r->latest, &at, out);
+    if (status != 200)
+        return status;
+    if (at != ALL_GPUS)
         request.only = r->latest->gpus[at].index;
-    }
     AUTO_FREE struct placement *found = placement_find(c, &request);
     if (!found)
         return part_error(out, 500, "out_of_memory", "Out of memory.");
@@ -283,10 +282,13 @@ static int get_capacity(void *part, const struct part_request *r, struct buf *ou
 {
     struct capacity_part *p = part;
     AUTO_FREE struct capacity *c = capacity_part_measure(p, r->latest);
+    int only, status = part_which_gpu(r, r->latest, &only, out);
+    if (status != 200)
+        return status;
     if (!c)
         return part_error(out, 500, "out_of_memory", "Out of memory.");
     struct json_writer j = JSON_WRITER(out);
-    json_capacity(&j, r->latest, c, tracks(p) ? p->courses : NULL);
+    json_capacity(&j, r->latest, c, tracks(p) ? p->courses : NULL, only);
     buf_char(out, '\n');
     return 200;
 }

@@ -193,13 +193,9 @@ static int get_forecast(void *part, const struct part_request *r, struct buf *ou
 {
     struct forecast_part *p = part;
     static const struct forecast nothing = {.starting = true};
-    char which[GPU_UUID_SIZE];
-    int only = ALL_GPUS;
-    if (part_query(r, "gpu", which, sizeof which)) {
-        only = p->last ? snapshot_find_gpu(p->last, which) : -1;
-        if (only < 0)
-            return part_error(out, 404, "no_such_gpu", "No such GPU.");
-    }
+    int only, status = part_which_gpu(r, p->last, &only, out);
+    if (status != 200)
+        return status;
     struct forecast_basis basis = basis_of(p);
     struct json_writer j = JSON_WRITER(out);
     json_forecast(&j, p->latest ? p->latest : &nothing, &basis, only);

@@ -250,14 +250,10 @@ static int get_health(void *part, const struct part_request *r, struct buf *out)
     struct health_part *p = part;
     static const struct health nothing = {.worst = HEALTH_UNKNOWN};
     const struct health *health = p->latest;
-    char which[GPU_UUID_SIZE];
-    int only = HEALTH_ALL;
-    if (part_query(r, "gpu", which, sizeof which)) {
-        int at = p->last ? snapshot_find_gpu(p->last, which) : -1;
-        if (at < 0)
-            return part_error(out, 404, "no_such_gpu", "No such GPU.");
-        only = p->last->gpus[at].index;
-    }
+    int at, status = part_which_gpu(r, p->last, &at, out);
+    if (status != 200)
+        return status;
+    int only = at == ALL_GPUS ? HEALTH_ALL : p->last->gpus[at].index;
     struct health_basis basis = basis_of(p);
     struct json_writer j = JSON_WRITER(out);
     json_health(&j, health ? health : &nothing, &basis, p->last ? p->last->verdict : NULL, only);

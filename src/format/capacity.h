@@ -12,7 +12,7 @@ struct page;
 
 /* GET /api/capacity. courses: NULL when they are not followed. */
 void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,
-                   const struct capacity_courses *courses);
+                   const struct capacity_courses *courses, int only);
 /* What json_capacity wrote, as far as a placement needs it; NULL: not to be understood, or out of memory. */
 struct capacity *capacity_from_json(struct str text);
 

@@ -127,6 +127,8 @@ void router_handle(struct exchange *x)
         exchange_error(x, 406, "not_acceptable", "This is only available as %s.", x->route->type);
         return;
     }
+    if (x->site->ops->knows_query && !x->site->ops->knows_query(x))
+        return;
     x->handle(x);
     if (!x->done)
         exchange_error(x, 500, "internal", "The answer could not be made: out of memory.");

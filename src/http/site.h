@@ -69,6 +69,8 @@ struct route_table {
 struct site_ops {
     /* The tables that may have the request's path, in the order in which they are searched; false behind the last. */
     bool (*table)(const struct exchange *x, size_t i, struct route_table *ret);
+    /* Whether its query asks for what there is; otherwise it was answered. May be NULL. */
+    bool (*knows_query)(struct exchange *x);
     /* The form that asks for a token, for browsers. `fields` and `message` may be NULL. */
     void (*reply_login)(struct exchange *x, int status, const char *fields, const char *message);
     /* An answer to a request that changes something, or would have: for the log of who did what. May be NULL. */

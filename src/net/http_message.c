@@ -326,15 +326,30 @@ bool http_field_has_word(const struct http_message *request, const char *name, c
     return false;
 }
 
+/* The next pair of name and text; false behind the last. */
+static bool next_pair(struct str *rest, struct str *name, struct str *text)
+{
+    struct str pair;
+    if (!rest->len || !str_cut(rest, '&', &pair))
+        return false;
+    const char *equal = pair.len ? memchr(pair.at, '=', pair.len) : NULL;
+    *name = (struct str){pair.at, equal ? (size_t)(equal - pair.at) : pair.len};
+    *text = equal ? (struct str){equal + 1, pair.len - name->len - 1} : STR("");
+    return true;
+}
+
+bool http_query_next(struct str *rest, struct str *key)
+{
+    struct str text;
+    return next_pair(rest, key, &text);
+}
+
 bool http_query(const struct http_message *request, const char *key, char *value, size_t size)
 {
-    struct str rest = request->query, pair;
-    while (rest.len && str_cut(&rest, '&', &pair)) {
-        const char *equal = pair.len ? memchr(pair.at, '=', pair.len) : NULL;
-        struct str name = {pair.at, equal ? (size_t)(equal - pair.at) : pair.len};
+    struct str rest = request->query, name, text;
+    while (next_pair(&rest, &name, &text)) {
         if (!str_is(name, key))
             continue;
-        struct str text = equal ? (struct str){equal + 1, pair.len - name.len - 1} : STR("");
         /* Too long for any value that is known: it is shown cut, and matches nothing. */
         int decoded = decode(text, value, size, true);
         return decoded == 0 || decoded == -2;

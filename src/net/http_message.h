@@ -95,6 +95,8 @@ bool http_field_has_word(const struct http_message *request, const char *name, c
 
 /* The decoded value of a query parameter, cut where it is too long; false when absent. */
 bool http_query(const struct http_message *request, const char *key, char *value, size_t size);
+/* The names in a query, one after the other, as they were sent; false behind the last. */
+bool http_query_next(struct str *rest, struct str *key);
 /* The value of a cookie; at == NULL when absent. */
 struct str http_cookie(const struct http_message *request, const char *name);
 

@@ -206,6 +206,7 @@ void server_free(struct server *s)
     history_done(&s->history);
     site_done(&s->site);
     blob_unref(s->openapi);
+    json_decref(s->parameters);
     mailbox_free(s->data.periodic_box);
     mailbox_free(s->data.fresh_box);
     free(s);

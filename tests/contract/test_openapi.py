@@ -55,6 +55,28 @@ def test_the_description_is_true(start, node, tmp_path):
     assert result["checked"] > 100
 
 
+# What clients of others ask for: these may send what they like.
+TAKES_ANYTHING = {"/api/gpu/devices", "/api/gpu/driver", "/api/gpu/metrics", "/api/gpu/summary", "/api/health", "/api/resources", "/api/system/gpu-stats", "/api/system/gpu-stats/history"}
+
+
+def test_parameters_are_those_of_the_description_and_others_are_refused(daemon):
+    described = daemon.json("/openapi.json")
+    paths = {path: methods["get"] for path, methods in described["paths"].items() if path.startswith("/api/") and "get" in methods}
+    assert TAKES_ANYTHING < set(paths)
+    for path, operation in paths.items():
+        listed = [described["components"]["parameters"][p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p for p in operation.get("parameters", [])]
+        for name in [p["name"] for p in listed]:
+            reply = daemon.get(f"{path}?{name}=")  # which may make no sense, but is known
+            assert b"unknown_parameter" not in reply.body, (path, name, reply.body)
+        reply = daemon.get(f"{path}?&gpux=1")
+        if path in TAKES_ANYTHING:
+            assert b"unknown_parameter" not in reply.body, (path, reply.body)
+        else:
+            assert reply.status == 400 and reply.json()["error"]["code"] == "unknown_parameter" and "'gpux'" in reply.json()["error"]["message"], (path, reply.status, reply.body)
+            assert "gpu" not in [p["name"] for p in listed] or "did you mean 'gpu" in reply.json()["error"]["message"], (path, reply.body)
+    assert daemon.get("/?gpux=1").status == daemon.get("/metrics?match=1").status == 200
+
+
 def test_every_operation_is_described(daemon):
     """In words of its own beside the summary."""
     for path, methods in daemon.json("/openapi.json")["paths"].items():

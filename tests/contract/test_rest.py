@@ -144,6 +144,39 @@ def test_one_gpu(daemon):
     assert daemon.get("/api/gpu/metrics?max_age_ms=soon").status == 400
 
 
+@pytest.mark.parametrize("path, rows, index", [
+    ("/api/gpu/devices", "devices", "index"), ("/api/gpu/metrics", "gpus", "index"), ("/api/gpu/summary", "gpus", "index"), ("/api/gpu/health", "gpus", "gpu_index"),
+    ("/api/system/gpu-stats", "gpus", "gpu_index"), ("/api/capacity", "gpus", "gpu_index"), ("/api/forecast", "gpus", "gpu_index"), ("/api/why", "gpus", "gpu_index"),
+    ("/api/processes", "processes", "gpu_index")])
+def test_whatever_lists_gpus_can_be_asked_for_one(daemon, path, rows, index):
+    uuid = daemon.json("/api/gpu/metrics")["gpus"][1]["uuid"]
+    for query in ("gpu=1", f"gpu={uuid}", "gpu_index=1"):
+        body = eventually(lambda: (b := daemon.json(f"{path}?{query}"))[rows] and b)
+        assert {row[index] for row in body[rows]} == {1}, (query, body)
+    assert daemon.get(f"{path}?gpu=9").status == 404
+    assert {row[index] for row in daemon.json(path)[rows]} == {0, 1}
+
+
+def test_a_summary_of_one_gpu_sums_up_that_one(daemon):
+    body = daemon.json("/api/gpu/summary?gpu=1")
+    shapes.check(body, shapes.SUMMARY)
+    assert body["gpu_count"] == 1 and body["totals"]["memory_total_mb"] == body["gpus"][0]["memory_total_mb"] and "GPU 0" not in body["answer"]
+
+
+def test_alerts_and_stored_rows_of_one_gpu(start, tmp_path):
+    (tmp_path / "whirr.toml").write_text('[[alert]]\nname = "busy"\nwhen = "utilization_percent > 1"\n')
+    d = start("--interval", "0.2", "--config", str(tmp_path / "whirr.toml"), "--store", f"sqlite:{tmp_path}/h.db", source="sim:gpus=2,scenario=training,start=120")
+    eventually(lambda: {a["gpu_index"] for a in d.json("/api/alerts")["alerts"]} >= {0, 1}, explain=d.log)
+    one = d.json("/api/alerts?gpu=1")
+    assert {a["gpu_index"] for a in one["alerts"]} == {1} and one["counts"]["firing"] == len([a for a in one["alerts"] if a["state"] == "firing"])
+    assert d.get("/api/alerts?gpu=9").status == 404
+    d.wait_stored(4)
+    uuid = d.json("/api/gpu/metrics")["gpus"][1]["uuid"]
+    for query in ("gpu=1", f"gpu={uuid}", "gpu_index=1"):
+        assert {row["gpu_index"] for row in d.json(f"/api/system/gpu-stats/history?{query}")["rows"]} == {1}
+    assert d.get("/api/system/gpu-stats/history?gpu=none").status == 400
+
+
 def test_processes_and_why(daemon):
     body = shapes.check(daemon.json("/api/processes"), shapes.PS)
     assert {p["gpu_index"] for p in body["processes"]} == {0, 1}

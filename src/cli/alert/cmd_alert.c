@@ -12,6 +12,7 @@
 #include "cli/alert/alert.h"
 #include "cli/show.h"
 #include "format/alert.h"
+#include "format/json/json.h"
 
 enum { ANSWER_MAX = 64 << 20 };
 
@@ -36,7 +37,7 @@ static json_t *look_once(struct cli *cli, struct error *err)
         struct json_writer j = JSON_WRITER(&text);
         alert_set_step(&set, s, NULL, NULL, NULL);
         alert_set_sort(&set);
-        json_alerts(&j, &set);
+        json_alerts(&j, &set, EVERY_GPU);
         json = text.failed ? NULL : json_loadb(text.at, text.len, 0, NULL);
     }
     alert_set_done(&set);

@@ -77,7 +77,7 @@ void json_silence(struct json_writer *j, const struct silence *s)
     jw_end(j);
 }
 
-void json_alerts(struct json_writer *j, const struct alert_set *set)
+void json_alerts(struct json_writer *j, const struct alert_set *set, int only)
 {
     size_t counts[ALERT_RESOLVED + 1] = {0}, silenced = 0;
     jw_object(j);
@@ -85,6 +85,8 @@ void json_alerts(struct json_writer *j, const struct alert_set *set)
     jw_key_array(j, "alerts");
     for (size_t i = 0; i < set->count; i++) {
         const struct alert *a = set->list[i];
+        if (only != EVERY_GPU && a->gpu_index != only)
+            continue;
         json_alert(j, a);
         counts[a->state.phase]++;
         silenced += a->state.phase == ALERT_FIRING && a->silenced_by[0];

@@ -63,7 +63,7 @@ static void course(struct json_writer *j, const struct capacity_courses *courses
 }
 
 void json_capacity(struct json_writer *j, const struct snapshot *s, const struct capacity *c,
-                   const struct capacity_courses *courses)
+                   const struct capacity_courses *courses, int only)
 {
     jw_object(j);
     json_time(j, "timestamp", s->taken_at);
@@ -73,6 +73,8 @@ void json_capacity(struct json_writer *j, const struct snapshot *s, const struct
     jw_key_array(j, "gpus");
     for (size_t i = 0; i < c->gpu_count; i++) {
         const struct capacity_gpu *gpu = &c->gpus[i];
+        if (only != ALL_GPUS && gpu->index != s->gpus[only].index)
+            continue;
         jw_object(j);
         instance(j, gpu);
         json_words(j, "pci_address", gpu->id.pci_address);

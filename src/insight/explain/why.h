@@ -40,6 +40,7 @@ void why_free(struct why *why); /* NULL is fine */
  * such job. */
 int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now,
                struct why **ret);
+int why_of_gpu(const struct snapshot *now, const struct why *why, int index, const struct snapshot **ret_now, struct why **ret);
 
 enum severity why_severity(const struct why *why);         /* of the first finding */
 const char *why_likelihood(const struct why_cause *cause); /* "very likely", "likely", "possible", "can't tell" */

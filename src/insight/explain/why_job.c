@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An explanation narrowed down to the GPUs of one job.
+ * An explanation narrowed down to some GPUs: those of one job, or one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "insight/explain/answer.h"
 #include "model/job.h"
 
-static bool is_of_job(const struct gpu *gpu, const char *id)
+static bool is_of_job(const struct gpu *gpu, const void *id)
 {
     char own[PROCESS_CONTAINER_NAME_SIZE];
     for (size_t i = 0; i < gpu->process_count; i++) {
@@ -38,7 +38,13 @@ static void keep_findings(struct verdict *v, const struct snapshot *part)
     v->gpu_count = looked;
 }
 
-int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now, struct why **ret)
+static bool is_at(const struct gpu *gpu, const void *index)
+{
+    return gpu->index == *(const int *)index;
+}
+
+static int narrow(const struct snapshot *now, const struct why *why, bool (*belongs)(const struct gpu *gpu, const void *to),
+                  const void *to, const struct snapshot **ret_now, struct why **ret)
 {
     size_t kept = 0;
     struct snapshot *part = snapshot_copy(now);
@@ -50,7 +56,7 @@ int why_of_job(const struct snapshot *now, const struct why *why, const char *id
         rc = own->verdict ? 0 : -ENOMEM;
     }
     for (size_t i = 0; rc == 0 && i < part->gpu_count; i++) {
-        if (i >= why->gpu_count || !is_of_job(&part->gpus[i], id)) {
+        if (i >= why->gpu_count || !belongs(&part->gpus[i], to)) {
             gpu_done(&part->gpus[i]);
             continue;
         }
@@ -74,4 +80,14 @@ int why_of_job(const struct snapshot *now, const struct why *why, const char *id
     *ret_now = part;
     *ret = own;
     return 0;
+}
+
+int why_of_job(const struct snapshot *now, const struct why *why, const char *id, const struct snapshot **ret_now, struct why **ret)
+{
+    return narrow(now, why, is_of_job, id, ret_now, ret);
+}
+
+int why_of_gpu(const struct snapshot *now, const struct why *why, int index, const struct snapshot **ret_now, struct why **ret)
+{
+    return narrow(now, why, is_at, &index, ret_now, ret);
 }

@@ -27,6 +27,7 @@ struct server {
     struct setting_errand setting;
     struct history history;
     struct blob *openapi;                      /* made when first asked for */
+    json_t *parameters;                        /* of openapi_parameters(), made when first needed */
     struct watch *watches[SERVER_WATCHES_MAX]; /* signals and timers of the daemon */
     size_t watch_count;
     struct watch *stop_timer;

@@ -327,10 +327,12 @@ static bool read_question(struct exchange *x, struct history_job *job)
     *job = (struct history_job){.until_ms = now_ms + 1, .gpu_index = -1, .limit = LIMIT_DEFAULT};
     if (!history_read_time(x, "since", now_ms, &job->since_ms) || !history_read_time(x, "until", now_ms, &job->until_ms))
         return false;
-    if (http_query(r, "gpu_index", text, sizeof text)) {
-        if (!str_to_i64(str_from(text), &number) || number < 0 || number >= GPU_MAX)
-            return bad(x, "gpu_index must be the number of a GPU, from 0 on.");
-        job->gpu_index = (int)number;
+    if (http_query(r, "gpu_index", text, sizeof text) || http_query(r, "gpu", text, sizeof text)) {
+        int now = snapshot_find_gpu(x->server->data.latest, text);
+        bool known = str_to_i64(str_from(text), &number) && number >= 0 && number < GPU_MAX; /* it may be gone by now */
+        if (!known && now < 0)
+            return bad(x, "gpu_index must be the number of a GPU, from 0 on; gpu its number, UUID or PCI address.");
+        job->gpu_index = known ? (int)number : x->server->data.latest->gpus[now].index;
     }
     if (http_query(r, "limit", text, sizeof text)) {
         if (!str_to_i64(str_from(text), &number) || number < 1 || number > LIMIT_MAX)

@@ -4,8 +4,10 @@
 #include "serve/data/page.h"
 
 #include <jansson.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "model/metric.h"
 #include "serve/api/assets.h"
 
@@ -37,6 +39,41 @@ static void complete_example(json_t *gpu, const char *key)
         return;
     json_object_set_new(gpu, key, json_null());
     json_object_set_new(json_object_get(gpu, "absent"), key, json_string("unsupported"));
+}
+
+/* The names that a list of parameters has in the query. */
+static void add_parameters(json_t *names, const json_t *list, const json_t *shared)
+{
+    static const char ref[] = "#/components/parameters/";
+    size_t i;
+    json_t *one;
+    json_array_foreach(list, i, one)
+    {
+        const char *to = json_text(one, "$ref");
+        const json_t *p = to[0] ? json_object_get(shared, to + sizeof ref - 1) : one;
+        if (strcmp(json_text(p, "in"), "query") != 0)
+            continue;
+        json_object_set_new(names, json_text(p, "name"), json_true());
+        if (strcmp(json_text(p, "name"), "gpu") == 0)
+            json_object_set_new(names, "gpu_index", json_true()); /* as older endpoints call it */
+    }
+}
+
+json_t *openapi_parameters(void)
+{
+    const struct asset *template = asset_find("openapi.json");
+    json_t *doc = template ? json_loadb(template->at, template->len, 0, NULL) : NULL, *found = json_object();
+    const json_t *shared = json_object_get(json_object_get(doc, "components"), "parameters");
+    const char *path, *method;
+    json_t *methods, *operation;
+    json_object_foreach(json_object_get(doc, "paths"), path, methods)
+    {
+        json_t *names = json_object();
+        json_object_foreach(methods, method, operation) add_parameters(names, json_object_get(operation, "parameters"), shared);
+        json_object_set_new(found, path, names);
+    }
+    json_decref(doc);
+    return found;
 }
 
 void openapi_write(struct buf *out)

@@ -3,8 +3,10 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "format/json/json.h"
 #include "format/process_rows.h"
 #include "format/prometheus/prometheus.h"
@@ -61,10 +63,32 @@ static void get_driver(struct exchange *x)
         reply_kind(x, BODY_DRIVER);
 }
 
+static void write_summary_of(struct exchange *x, int gpu)
+{
+    const struct snapshot *now = x->server->data.latest;
+    const struct why *why = data_why(&x->server->data);
+    AUTO_SNAPSHOT const struct snapshot *part = NULL;
+    struct why *own = NULL;
+    if (!why || why_of_gpu(now, why, now->gpus[gpu].index, &part, &own) < 0)
+        return; /* router_handle() answers 500 */
+    AUTO_BUF struct buf out = BUF(JSON_BODY_MAX);
+    struct json_writer j = JSON_WRITER(&out);
+    json_summary(&j, part, own);
+    buf_char(&out, '\n');
+    AUTO_BLOB struct blob *body = blob_take(&out);
+    ready_reply(x, body, "application/json");
+    why_free(own);
+}
+
 static void get_summary(struct exchange *x)
 {
-    if (ready_young_enough(x, x->server->options.max_age_ms))
+    if (!ready_young_enough(x, x->server->options.max_age_ms))
+        return;
+    int gpu = ready_which_gpu(x);
+    if (gpu == ALL_GPUS)
         reply_kind(x, BODY_SUMMARY);
+    else if (gpu >= 0)
+        write_summary_of(x, gpu);
 }
 
 static void get_metrics(struct exchange *x)
@@ -339,8 +363,56 @@ static bool table(const struct exchange *x, size_t i, struct route_table *ret)
     return i == parts->count + 1 && x->request->path[0] == '/' && asset_find(x->request->path);
 }
 
+/* ---- which parameters there are ---- */
+
+/* What clients of others ask for: these may send what they like. Everywhere else below /api/ a parameter is one that /openapi.json
+ * has, so that a slip is not taken for the question without it. */
+static const char *const takes_anything[] = {
+    "/api/gpu/devices", "/api/gpu/driver", "/api/gpu/metrics",      "/api/gpu/summary",
+    "/api/health",      "/api/resources",  "/api/system/gpu-stats", "/api/system/gpu-stats/history",
+};
+
+static bool is_strict(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_LEN(takes_anything); i++)
+        if (strcmp(path, takes_anything[i]) == 0)
+            return false;
+    return strncmp(path, "/api/", 5) == 0;
+}
+
+static bool knows_query(struct exchange *x)
+{
+    struct server *s = x->server;
+    struct str rest = x->request->query, key;
+    if (!rest.len || !is_strict(x->request->path))
+        return true;
+    if (!s->parameters)
+        s->parameters = openapi_parameters();
+    json_t *known = json_object_get(s->parameters, x->request->path);
+    while (known && http_query_next(&rest, &key)) {
+        char name[64], text[NEAREST_SIZE + 32];
+        const char *one;
+        json_t *unused;
+        struct nearest n;
+        str_copy(name, sizeof name, key);
+        if (!name[0] || json_object_get(known, name))
+            continue;
+        nearest_init(&n, name);
+        json_object_foreach(known, one, unused) nearest_try(&n, one);
+        const char *meant = nearest_text(&n, text, sizeof text);
+        exchange_error(x, 400, "unknown_parameter", "There is no parameter '%s' here%s%s", name, meant,
+                       meant[0] ? "" : "; /openapi.json lists what there is.");
+        return false;
+    }
+    return true;
+}
+
 /* What a browser loads for a page of another site is answered for nothing: the page cannot read it. */
 static const char *const data_paths[] = {"/api/", "/metrics", "/socket.io/", "/ws", NULL};
 
-const struct site_ops server_site_ops = {
-    .table = table, .reply_login = reply_login, .acted = audit_acted, .token_changed = audit_token, .data_paths = data_paths};
+const struct site_ops server_site_ops = {.table = table,
+                                         .knows_query = knows_query,
+                                         .reply_login = reply_login,
+                                         .acted = audit_acted,
+                                         .token_changed = audit_token,
+                                         .data_paths = data_paths};

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "insight/explain/why.h"
 #include "model/snapshot.h"
@@ -33,3 +35,5 @@ void page_write_login(struct buf *out, const char *message);
 /* ---- The description of the API: openapi.json of this folder, with the metrics filled in from the metric table. ---- */
 
 void openapi_write(struct buf *out); /* the buffer fails when memory is out */
+/* The names of the parameters of each path, as keys: {"/api/why": {"gpu": true, ...}, ...}. */
+json_t *openapi_parameters(void);

@@ -65,5 +65,9 @@ struct part_request {
 /* The decoded value of a query parameter, cut where it is too long; false when absent. */
 bool part_query(const struct part_request *r, const char *key, char *value, size_t size);
 
+/* The GPU that `gpu` of the query names, as its position in the snapshot, or ALL_GPUS. Another status than 200: there is none,
+ * which was answered. */
+int part_which_gpu(const struct part_request *r, const struct snapshot *s, int *ret, struct buf *out);
+
 /* The body of an answer that says no: {"error": {"code", "message"}}. Returns the status. */
 int part_error(struct buf *out, int status, const char *code, const char *message);

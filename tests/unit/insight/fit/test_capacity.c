@@ -235,7 +235,7 @@ static void what_the_daemon_says_is_understood_by_the_command(void **state)
     courses_fill(courses, s->taken_at, c);
     AUTO_BUF struct buf text = BUF(1 << 20);
     struct json_writer j = JSON_WRITER(&text);
-    json_capacity(&j, s, c, courses);
+    json_capacity(&j, s, c, courses, ALL_GPUS);
     AUTO_FREE struct capacity *back = capacity_from_json(buf_view(&text));
     assert_non_null(back);
     assert_int_equal(back->gpu_count, 2);
