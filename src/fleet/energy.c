@@ -18,13 +18,22 @@ enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MAX = 1000 };
 
 /* Processes have no counter: their power is added up in steps of a minute; fewer in a long span, so that a month of a large fleet
  * can be asked for, and more in a short one, of which a minute would be much. */
+/* A counter that goes back is a reset to a database, which then counts all that it says as new: where a driver corrects it by a few
+ * joules, those of the GPU's whole life. So where it went back, what the GPU drew is added up like that of processes, and the
+ * counter is believed only where power is not known. */
+#define COUNTER "gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s]"
+#define DRAWN "sum_over_time(gpu_power_watts{mig_uuid=\"\"}[%" PRId64 "s:%" PRId64 "s])"
+#define OF_GPU "max by (host,gpu,uuid) "
+
 static void write_question(const struct fleet_bill *bill, char *text, size_t size)
 {
     int64_t span_s = MAX_OF(bill->span_ms / MS_PER_S, (int64_t)1), least_s = MAX_OF(span_s / STEPS_LEAST, (int64_t)1);
     int64_t step_s = MAX_OF(span_s / STEPS_MAX, MIN_OF(least_s, (int64_t)STEP_S));
     if (bill->by == FLEET_BY_NONE || bill->by == FLEET_BY_HOST)
         snprintf(text, size,
-                 "sum by (host) (max by (host,gpu,uuid) (increase(gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s])))", span_s);
+                 "sum by (host) ((" OF_GPU "(increase(" COUNTER ")) unless " OF_GPU "(resets(" COUNTER ")) > 0) or " OF_GPU
+                 "(" DRAWN ") * %" PRId64 " and " OF_GPU "(resets(" COUNTER ")) > 0 or " OF_GPU "(increase(" COUNTER ")))",
+                 span_s, span_s, span_s, step_s, step_s, span_s, span_s);
     else
         snprintf(text, size,
                  "sum by (%s) (max without (job,instance) (sum_over_time(gpu_process_power_watts[%" PRId64 "s:%" PRId64
@@ -82,7 +91,7 @@ static int take(struct fleet_bill *bill, struct buf *answer)
 int fleet_bill_fetch(const struct fleet_place *place, struct fleet_bill *bill, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(FLEET_ANSWER_MAX);
-    char question[256];
+    char question[1024];
     if (fleet_is_sql(place))
         return fleet_bill_fetch_sql(place, bill, err);
     write_question(bill, question, sizeof question);

@@ -2,10 +2,12 @@
 """What a fleet says of hosts that are not there, not whole, or not who they seem to be."""
 import glob
 import json
+import re
 import signal
 import sqlite3
 import subprocess
 import time
+import urllib.request
 
 import pytest
 import targets
@@ -75,6 +77,32 @@ class Samples:
 
 def filled(folder, samples):
     return Prometheus(folder / "prometheus").filled(str(samples)).start()
+
+
+@pytest.mark.parametrize("kind", [Prometheus, VictoriaMetrics])
+@pytest.mark.parametrize("drop", [25e3, None, 0], ids=["corrected", "reset", "steady"])
+def test_a_counter_that_goes_back_a_little_is_not_counted_from_zero(ask, tmp_path, kind, drop):
+    """21.3 kWh of a GPU's life, and 100 W in the last hour; in its middle the driver corrects the counter by 7 Wh, or is loaded anew."""
+    if not kind.installed():
+        pytest.skip(f"no {kind.__name__} (tools/deps test)")
+    samples, value = Samples(), 21.3 * 3.6e6
+    for minute in range(62):
+        where = {"host": "a", "instance": "a", "job": "whirr", "gpu": 0, "uuid": "GPU-a-0"}
+        if minute == 31:
+            value = 0 if drop is None else value - drop
+        samples.add("gpu_power_watts", 100, (61 - minute) * 60, **where)
+        samples.add("gpu_energy_joules_total", value, (61 - minute) * 60, **where)
+        value += 6000
+    database = filled(tmp_path, samples) if kind is Prometheus else kind(tmp_path / "victoria").start()
+    try:
+        if kind is VictoriaMetrics:
+            rows = "\n".join(re.sub(r" (\d+)\.(\d{3})$", r" \1\2", row) for rows in samples.lines.values() for row in rows)
+            urllib.request.urlopen(database.url + "/api/v1/import/prometheus", data=rows.encode(), timeout=PATIENCE).close()
+            eventually(lambda: database.query("gpu_power_watts"), explain=database.log)
+        done = ask("report", "--fleet", database.url, "--since", "-1h", "--json")
+        assert done.returncode == 0 and json.loads(done.stdout)["energy_joules"] == pytest.approx(360e3, rel=0.05), done
+    finally:
+        database.stop()
 
 
 def push_settings(folder, name, url):
