@@ -4,20 +4,39 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "config/host_range.h"
 #include "fleet/fleet.h"
 
+/* A host's own name; where two share it, they are shown as "name (address)". */
+static const char *own_name(const char *shown, char own[HOST_NAME_SIZE])
+{
+    const char *address = strstr(shown, " (");
+    str_copy(own, HOST_NAME_SIZE, (struct str){shown, address ? (size_t)(address - shown) : strlen(shown)});
+    return own;
+}
+
 /* The first that names the host counts; -1: none does. */
-static int64_t gpus_expected(const struct config_list *expect, const char *host)
+static int64_t gpus_expected(const struct config_list *expect, const char *shown)
 {
     struct host_range r;
+    char own[HOST_NAME_SIZE];
     for (size_t i = 0; i < expect->count; i++)
-        if (host_range_parse(str_from(expect->items[i]), &r) && host_range_has(&r, host))
+        if (host_range_parse(str_from(expect->items[i]), &r) && host_range_has(&r, own_name(shown, own)))
             return r.count;
     return -1;
+}
+
+static bool is_there(const struct fleet *f, const char *host)
+{
+    char own[HOST_NAME_SIZE];
+    bool found = fleet_has_gpus(f, host);
+    for (size_t i = 0; i < f->gpu_count && !found; i++)
+        found = strcmp(own_name(f->gpus[i].host, own), host) == 0;
+    return found;
 }
 
 /* ": 3, 7"; "" where it can't be told which. */
@@ -76,7 +95,7 @@ static int look_at_present(struct fleet *f, const struct config_list *expect)
  * wrong clock has is not known. */
 static int look_for_host(struct fleet *f, const char *host, int64_t expected)
 {
-    if (fleet_has_gpus(f, host))
+    if (is_there(f, host))
         return 0;
     size_t before = f->note_count;
     struct fleet_note *n = fleet_note_of(f, host);

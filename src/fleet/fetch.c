@@ -29,6 +29,7 @@ enum fleet_question {
     FLEET_POWER,
     FLEET_FINDINGS,
     FLEET_HERE,
+    FLEET_STALE,
     FLEET_SEEN,
     FLEET_DOWN,
     FLEET_CLOCK,
@@ -44,6 +45,11 @@ enum fleet_question {
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid,profile) (" series ")"
 /* Hosts that were there, where a database does not list series. */
 #define SEEN "count by (host,instance) (present_over_time(whirr_build_info[1d]))"
+/* Hosts that a database still shows, for five minutes, although they have said nothing for longer than twice the time that they
+ * usually take. One whose clock is behind seems late, and is given those five minutes. */
+#define STALE                                                                                           \
+    "time() - max by (host,instance) (timestamp(whirr_build_info)) > 15 + 600 / max by (host,instance)" \
+    " (count_over_time(whirr_build_info[5m])) unless min by (host,instance) (whirr_push_clock_ahead_seconds) <= -10"
 /* A scrape has the database's time, and so tells the host's clock; of one that pushes, its receiver has. */
 #define CLOCK "(whirr_time_seconds - timestamp(whirr_time_seconds) or whirr_push_clock_ahead_seconds)"
 #define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (" series ")"
@@ -70,7 +76,8 @@ static const struct {
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
     [FLEET_FINDINGS] = {FINDINGS("whirr_finding"), FLEET_WANT_GPUS},
     /* Hosts that push have no `up`, and those that are scraped have no name once they are down. */
-    [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
+    [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_ALL | FLEET_WANT_SUMS},
+    [FLEET_STALE] = {STALE, FLEET_WANT_ALL | FLEET_WANT_SUMS},
     [FLEET_SEEN] = {SEEN, FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     [FLEET_DOWN] = {"up{job=~\".*whirr.*\"} == 0", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
     [FLEET_CLOCK] = {CLOCK " >= 30 or " CLOCK " <= -30", FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
@@ -248,6 +255,7 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     case FLEET_GPUS_DOWN: return take_gpu_down(t, row);
     case FLEET_SUMS: return sums_take(t->fleet, row);
     case FLEET_HERE: return seen_add(&t->silence.here, row);
+    case FLEET_STALE: return seen_add(&t->silence.stale, row);
     case FLEET_SEEN: return seen_add(&t->silence.seen, row);
     case FLEET_DOWN: return seen_add(&t->silence.down, row);
     case FLEET_CLOCK:
@@ -332,6 +340,8 @@ static int take_answers(struct asking *a, struct fleet *f, struct error *err)
             rc = fleet_index(f);
         rc = fleet_misunderstood(rc, err);
     }
+    if (rc == 0)
+        rc = fleet_misunderstood(silence_drop(&t.silence, f), err);
     if (rc == 0 && a->asked[0] == FLEET_SUMS)
         rc = sums_settle(f, &t.silence);
     if (rc == 0)

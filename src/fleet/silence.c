@@ -48,6 +48,55 @@ static bool seen_has(const struct seen_list *l, const char *host)
     return l->count && bsearch(&key, l->list, l->count, sizeof *l->list, seen_by_host);
 }
 
+/* ---- what is no longer true ---- */
+
+static bool is_gone(const struct fleet_silence *s, const char *host)
+{
+    for (size_t i = 0; i < s->stale.count; i++)
+        if (strcmp(s->stale.list[i].host, host) == 0)
+            return !seen_has(&s->here, host);
+    return false;
+}
+
+/* A host that came in two ways is there while one of them is fresh. */
+static void forget_stale(struct fleet_silence *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->here.count; i++) {
+        bool stale = false;
+        for (size_t k = 0; k < s->stale.count && !stale; k++)
+            stale = strcmp(s->here.list[i].host, s->stale.list[k].host) == 0 &&
+                    strcmp(s->here.list[i].instance, s->stale.list[k].instance) == 0;
+        if (!stale)
+            s->here.list[kept++] = s->here.list[i];
+    }
+    s->here.count = kept;
+}
+
+int silence_drop(struct fleet_silence *s, struct fleet *f)
+{
+    size_t gpus = 0, sums = 0, processes = 0;
+    if (!s->stale.count)
+        return 0;
+    forget_stale(s);
+    seen_sort(&s->here);
+    for (size_t i = 0; i < f->gpu_count; i++)
+        if (!is_gone(s, f->gpus[i].host))
+            f->gpus[gpus++] = f->gpus[i];
+    for (size_t i = 0; i < f->sum_count; i++)
+        if (!is_gone(s, f->sums[i].host))
+            f->sums[sums++] = f->sums[i];
+    for (size_t i = 0; i < f->process_count; i++)
+        if (!is_gone(s, f->processes[i].host))
+            f->processes[processes++] = f->processes[i];
+    f->gpu_count = gpus;
+    f->sum_count = sums;
+    f->process_count = processes;
+    return fleet_index(f);
+}
+
+/* ---- who is silent ---- */
+
 static int note_silent(struct fleet *f, const struct fleet_silence *s, const char *host)
 {
     if (seen_has(&s->here, host) || fleet_has_gpus(f, host))
@@ -120,7 +169,7 @@ static int take_ahead(void *user, const struct vector_row *row)
 
 /* The moment of the last sample of each, by the database's clock: of those that were there a moment ago to a second, of others
  * to five minutes. Without an answer it is not known since when. */
-static void ask_since(const struct fleet_place *place, const struct fleet_silence *s, struct fleet *f)
+static bool ask_since(const struct fleet_place *place, const struct fleet_silence *s, struct fleet *f)
 {
     AUTO_BUF struct buf matcher = BUF(NAMES_SIZE);
     AUTO_BUF struct buf question = BUF(2 * NAMES_SIZE + 512);
@@ -134,12 +183,29 @@ static void ask_since(const struct fleet_place *place, const struct fleet_silenc
                "max_over_time(timestamp(whirr_build_info%s)[%dd:5m]))",
                hosts, hosts, SILENCE_DAYS);
     if (question.failed || fleet_ask(place, question.at, &answer, &err) != 0 || vector_read(&answer, take_since, f) != 0)
-        return;
+        return false;
     answer.len = 0;
     buf_printf(&clocks, "min by (host,instance) (last_over_time(whirr_push_clock_ahead_seconds%s[%dd])) <= -30", hosts,
                SILENCE_DAYS);
     if (!clocks.failed && fleet_ask(place, clocks.at, &answer, &err) == 0)
         vector_read(&answer, take_ahead, f);
+    return true;
+}
+
+/* A host that a database knows, and has no sample of that it would show, has only just come. */
+static void forget_new(const struct fleet_silence *s, struct fleet *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->note_count; i++) {
+        const struct fleet_note *n = &f->notes[i];
+        bool down = false;
+        for (size_t k = 0; k < s->down.count && !down; k++)
+            down =
+                strcmp(s->down.list[k].unnamed ? name_of_target(s, s->down.list[k].instance) : s->down.list[k].host, n->host) == 0;
+        if (!n->silent || n->silent_ms || down)
+            f->notes[kept++] = *n;
+    }
+    f->note_count = kept;
 }
 
 int silence_find(const struct fleet_place *place, struct fleet_silence *s, struct fleet *f)
@@ -155,14 +221,15 @@ int silence_find(const struct fleet_place *place, struct fleet_silence *s, struc
         rc = note_silent(f, s, s->down.list[i].unnamed ? name_of_target(s, s->down.list[i].instance) : s->down.list[i].host);
     for (size_t i = 0; i < f->note_count; i++)
         any |= f->notes[i].silent;
-    if (rc == 0 && any)
-        ask_since(place, s, f);
+    if (rc == 0 && any && ask_since(place, s, f))
+        forget_new(s, f);
     return rc;
 }
 
 void silence_done(struct fleet_silence *s)
 {
     free(s->here.list);
+    free(s->stale.list);
     free(s->seen.list);
     free(s->down.list);
     *s = (struct fleet_silence){0};

@@ -79,6 +79,50 @@ def filled(folder, samples):
     return Prometheus(folder / "prometheus").filled(str(samples)).start()
 
 
+def imported(folder, samples, **more):
+    """A VictoriaMetrics with these samples."""
+    database = VictoriaMetrics(folder / "victoria", **more).start()
+    rows = "\n".join(re.sub(r" (\d+)\.(\d{3})$", r" \1\2", row) for rows in samples.lines.values() for row in rows)
+    urllib.request.urlopen(database.url + "/api/v1/import/prometheus", data=rows.encode(), timeout=PATIENCE).close()
+    urllib.request.urlopen(database.url + "/internal/force_flush", timeout=PATIENCE).close()
+    return database
+
+
+@pytest.mark.parametrize("fill", [filled, imported])
+def test_a_host_that_was_killed_is_silent_before_its_last_numbers_are_forgotten(ask, tmp_path, fill):
+    """By how often it came before: one that is scraped every five seconds and was last seen 50 s ago is gone, one every minute is not. Its GPUs are gone, too."""
+    if fill is imported and not VictoriaMetrics.installed():
+        pytest.skip("no VictoriaMetrics (tools/deps test)")
+    samples = Samples()
+    for host, every, last in (("killed", 5, 50), ("rare", 60, 100), ("fine", 60, 0)):
+        for ago in range(295, last - 1, -every):
+            where = {"host": host, "instance": host, "job": "whirr"}
+            samples.add("whirr_build_info", 1, ago, version="1", **where)
+            samples.add("gpu_up", 1, ago, gpu=0, uuid=f"GPU-{host}", name="H100", **where)
+            samples.add("gpu_memory_free_bytes", 2**36, ago, gpu=0, uuid=f"GPU-{host}", name="H100", **where)
+            samples.add("gpu_power_watts", 100, ago, gpu=0, uuid=f"GPU-{host}", name="H100", **where)
+    database = fill(tmp_path, samples)
+    try:
+        found, hosts = eventually(lambda: len((s := status(ask, database.url))[1]) == 3 and s, explain=database.log)
+        assert {n for n, h in hosts.items() if h["trouble"] == "silent"} == {"killed"} and hosts["killed"]["note"].startswith("not answering for "), hosts
+        assert hosts["killed"]["power_watts"] is None and hosts["killed"]["last_seen_at"] and hosts["rare"]["power_watts"] == hosts["fine"]["power_watts"] == 100
+        room = ask("fit", "1GiB", "--fleet", database.url, "--json").stdout
+        assert "rare" in room and "killed" not in room, room
+    finally:
+        database.stop()
+
+
+@pytest.mark.skipif(not VictoriaMetrics.installed(), reason="no VictoriaMetrics (tools/deps test)")
+def test_a_host_that_has_just_come_is_not_silent(ask, tmp_path):
+    """VictoriaMetrics lists it at once, and shows nothing of the last 30 s unless it is asked to."""
+    database = imported(tmp_path, Samples().host("new", gpus=1), patient=True)
+    try:
+        found, hosts = eventually(lambda: (s := status(ask, database.url))[1] and s, explain=database.log)
+        assert found["hosts_not_answering"] == 0 and hosts["new"]["trouble"] != "silent", found
+    finally:
+        database.stop()
+
+
 @pytest.mark.parametrize("kind", [Prometheus, VictoriaMetrics])
 @pytest.mark.parametrize("drop", [25e3, None, 0], ids=["corrected", "reset", "steady"])
 def test_a_counter_that_goes_back_a_little_is_not_counted_from_zero(ask, tmp_path, kind, drop):
@@ -93,12 +137,8 @@ def test_a_counter_that_goes_back_a_little_is_not_counted_from_zero(ask, tmp_pat
         samples.add("gpu_power_watts", 100, (61 - minute) * 60, **where)
         samples.add("gpu_energy_joules_total", value, (61 - minute) * 60, **where)
         value += 6000
-    database = filled(tmp_path, samples) if kind is Prometheus else kind(tmp_path / "victoria").start()
+    database = (filled if kind is Prometheus else imported)(tmp_path, samples)
     try:
-        if kind is VictoriaMetrics:
-            rows = "\n".join(re.sub(r" (\d+)\.(\d{3})$", r" \1\2", row) for rows in samples.lines.values() for row in rows)
-            urllib.request.urlopen(database.url + "/api/v1/import/prometheus", data=rows.encode(), timeout=PATIENCE).close()
-            eventually(lambda: database.query("gpu_power_watts"), explain=database.log)
         done = ask("report", "--fleet", database.url, "--since", "-1h", "--json")
         assert done.returncode == 0 and json.loads(done.stdout)["energy_joules"] == pytest.approx(360e3, rel=0.05), done
     finally:
@@ -231,6 +271,8 @@ def test_one_host_under_two_jobs_is_one_and_two_hosts_of_one_name_are_two(ask, t
         for host in set(hosts) - {"twice", "strange"}:
             assert hosts[host]["code"] == "name_shared" and hosts[host]["trouble"] == "unusual", hosts[host]
         assert hosts["merged"]["note"] == "two hosts are called merged: GPU 0 is GPU-c-0 and GPU-d-0" and len(hosts["merged"]["gpus"]) == 4
+        found, hosts = status(ask, database.url, config='[fleet]\nexpect = ["clash=2"]\n')  # by the name that both have, not the one that they are shown with
+        assert found["hosts_not_answering"] == found["gpus_missing"] == 0 and "clash" not in hosts, found["answer"]
         users = json.loads(ask("ps", "--fleet", database.url, "--by", "user", "--json").stdout)["users"]
         assert users == [{"user": "alice", "memory_mb": 17 * 1024, "utilization_percent": None, "power_watts": 17 * 90}], users
         by_host = {h["host"]: h["memory_mb"] for h in json.loads(ask("ps", "--fleet", database.url, "--by", "host", "--json").stdout)["hosts"]}

@@ -90,7 +90,12 @@ class Prometheus(Database):
 
 
 class VictoriaMetrics(Database):
+    """`patient`: it hides the last 30 seconds, as it does unless it is told otherwise."""
     ready, write = "/health", "/api/v1/write"
+
+    def __init__(self, folder, port=None, patient=False):
+        super().__init__(folder, port)
+        self.patient = patient
 
     @staticmethod
     def installed():
@@ -103,4 +108,4 @@ class VictoriaMetrics(Database):
 
     def command(self):
         return ["victoria-metrics", f"-storageDataPath={self.folder}/data", f"-httpListenAddr=127.0.0.1:{self.port}",
-                "-search.latencyOffset=0s", "-retentionPeriod=1", "-memory.allowedPercent=10"]
+                *([] if self.patient else ["-search.latencyOffset=0s"]), "-retentionPeriod=1", "-memory.allowedPercent=10"]
