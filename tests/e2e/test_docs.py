@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from isolation import ROOT, WHIRR, environment
+from waiting import patience
 
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 # How a command ends on a simulated machine without a daemon, a history, a recording or a terminal; every other one ends with 0. The answer "no" is one, too.
@@ -56,7 +57,7 @@ def run(folder, line):
     process = subprocess.Popen(["/bin/bash", "-c", f"exec {line}"], env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True, errors="replace")
     try:
-        said = process.communicate(timeout=2 if expectation(line)[0] is RUNS else 100)[1]
+        said = process.communicate(timeout=2 if expectation(line)[0] is RUNS else patience(100))[1]
         return process.returncode, said
     except subprocess.TimeoutExpired:
         process.kill()
@@ -97,7 +98,7 @@ def test_the_pages_stay_short():
 def test_the_site_has_every_page_and_no_broken_link(tmp_path):
     if subprocess.run(["/usr/bin/python3", "-c", "import markdown"], capture_output=True).returncode:
         pytest.skip("no python3-markdown (tools/deps docs)")
-    done = subprocess.run(["/usr/bin/python3", ROOT / "tools" / "docs", tmp_path / "site"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tools" / "docs", tmp_path / "site"], capture_output=True, text=True, timeout=patience(120))
     assert done.returncode == 0, done.stdout + done.stderr
     assert all((tmp_path / "site" / f"{page.stem}.html").exists() for page in PAGES if page.stem != "README")
     index = (tmp_path / "site" / "index.html").read_text()

@@ -1,13 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machines with a known cause (tests/truth/): whirr's first answer names it, and every surface raises the same alarm."""
 import json
-import os
 import random
 import subprocess
 import sys
 
 import pytest
 
-from tests.support.isolation import ROOT, WHIRR
+from isolation import ROOT, WHIRR
 
 TRUTH = ROOT / "tools" / "truth"
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import pytest
+from waiting import patience
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHIRR = os.path.abspath(os.environ.get("WHIRR_BIN", ROOT / "build" / "whirr"))
@@ -68,7 +69,7 @@ def preload(library):
 
 
 def run_whirr(*args, folder=None, timeout=90, stdin=subprocess.DEVNULL, through=(), **env):
-    done = subprocess.run([*through, WHIRR, *map(str, args)], env=environment(folder, **env), capture_output=True, text=True, timeout=timeout,
-                          stdin=stdin, errors="surrogateescape")
+    done = subprocess.run([*through, WHIRR, *map(str, args)], env=environment(folder, **env), capture_output=True, text=True,
+                          timeout=patience(timeout), stdin=stdin, errors="surrogateescape")
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
     return done

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machines with a known cause, drawn from a seed: the same seed is the same machine for ever.
 
 A machine is a host with GPUs, their programs, one or two causes or none, and a driver that reads some things and not others. Its label is

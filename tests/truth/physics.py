@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A GPU as a physical thing: power from work and clocks, heat from power and cooling, clocks from heat, power and settings, speed from
 clocks, links and host. It knows no rule and no threshold of whirr; its numbers are those of data sheets and of what owners measure.
 """

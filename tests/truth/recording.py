@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes recordings (src/source/replay/frame.h, codec.h) from plain dictionaries: the door through which a made machine reaches whirr.
 
 A sample is {"at": seconds, "host": {field: reading}, "gpus": [gpu], "events": [...]}; a gpu has "id", "state", "metrics", "properties",

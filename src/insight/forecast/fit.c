@@ -4,7 +4,6 @@
 #include "insight/forecast/fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { PAIRS_MAX = FIT_POINTS_MAX * (FIT_POINTS_MAX - 1) / 2, TAUS = 18, ROUNDS = 4 };
 
@@ -13,20 +12,45 @@ enum { PAIRS_MAX = FIT_POINTS_MAX * (FIT_POINTS_MAX - 1) / 2, TAUS = 18, ROUNDS 
 /* Beyond so many standard deviations a reading pulls no stronger. */
 #define HUBER 1.5
 
-static int fit_compare(const void *a, const void *b)
+/* Moves the value that sorting would put at `nth` there, with none above it before and none below it behind: quickselect. Sorting
+ * thousands of slopes to look at one of them was most of what a verdict cost. */
+static void select_nth(double *values, size_t count, size_t nth)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    size_t first = 0, last = count - 1;
+    while (first < last) {
+        double pivot = values[first + (last - first) / 2];
+        size_t i = first, j = last;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (pivot < values[j])
+                j--;
+            if (i >= j)
+                break;
+            double swapped = values[i];
+            values[i++] = values[j];
+            values[j--] = swapped;
+        }
+        if (nth <= j)
+            last = j;
+        else
+            first = j + 1;
+    }
 }
 
 double fit_quantile(double *values, size_t count, double quantile)
 {
-    qsort(values, count, sizeof *values, fit_compare);
     double at = quantile * (double)(count - 1);
     size_t below = (size_t)at;
     if (below + 1 >= count)
-        return values[count - 1];
-    return values[below] + (at - (double)below) * (values[below + 1] - values[below]);
+        below = count - 1;
+    select_nth(values, count, below);
+    if (below + 1 >= count)
+        return values[below];
+    double next = values[below + 1];
+    for (size_t i = below + 2; i < count; i++)
+        next = fmin(next, values[i]);
+    return values[below] + (at - (double)below) * (next - values[below]);
 }
 
 double fit_median(double *values, size_t count)

@@ -47,5 +47,5 @@ struct fit_bounds {
 /* False: too few points. A curve that is all but straight within tau_max has a final value as far away as tau_max allows. */
 bool fit_approach(const struct fit_point *points, size_t count, const struct fit_bounds *bounds, struct fit_approach *ret);
 
-double fit_median(double *values, size_t count);                    /* orders the values */
-double fit_quantile(double *values, size_t count, double quantile); /* orders the values */
+double fit_median(double *values, size_t count);                    /* moves the values around */
+double fit_quantile(double *values, size_t count, double quantile); /* moves the values around */
