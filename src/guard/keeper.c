@@ -4,6 +4,7 @@
 #include "guard/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 
@@ -102,11 +103,20 @@ static struct guard_limits limits_now(const struct keeper *k)
 }
 
 /* One look, and all steps that follow from it without waiting. Returns how long to wait. */
+/* Without them nothing can be looked at, and a guard that sees nothing is as silent as one that has nothing to do. */
+static bool lacks_descriptors(void)
+{
+    AUTO_CLOSE int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd < 0 && (errno == EMFILE || errno == ENFILE);
+}
+
 static int64_t keeper_step(struct keeper *k, int64_t max_age_ms)
 {
     check_child(k);
     keeper_look(k, max_age_ms);
-    if ((k->spec->lists_processes || k->unsure) && k->claim.verdict == CLAIM_UNKNOWN)
+    if (lacks_descriptors())
+        keeper_problem(k, "cannot determine who is using the GPU: out of file descriptors");
+    else if ((k->spec->lists_processes || k->unsure) && k->claim.verdict == CLAIM_UNKNOWN)
         keeper_problem(k, "cannot determine who is using the GPU: %s", k->claim.reason);
     for (;;) {
         struct guard_facts facts;

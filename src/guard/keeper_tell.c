@@ -72,10 +72,22 @@ void keeper_problem(struct keeper *k, const char *format, ...)
         tell_guard(k, GUARD_EVENT_PROBLEM, k->policy.state, text, 0);
 }
 
+enum { DECISION_SIZE = WORDS_SIZE + 24 };
+
+/* "207ms after the decision"; "" where an earlier guard decided. */
+static const char *since_decision(const struct keeper *k, char out[DECISION_SIZE])
+{
+    char took[WORDS_SIZE];
+    out[0] = '\0';
+    if (k->acted_at.ns)
+        snprintf(out, DECISION_SIZE, "%s after the decision",
+                 words_duration(mono_since_ms(clock_mono(k->env->clock), k->acted_at), took));
+    return out;
+}
+
 static void tell_paused(struct keeper *k, enum guard_state before)
 {
-    struct mono now = clock_mono(k->env->clock);
-    char freed[WORDS_SIZE], took[WORDS_SIZE];
+    char freed[WORDS_SIZE], took[DECISION_SIZE];
     if (before == GUARD_RESERVING || before == GUARD_RESUMING) {
         keeper_tell(k, GUARD_EVENT_STATE, before, "stays paused: %s", k->claim.reason);
         return;
@@ -90,8 +102,8 @@ static void tell_paused(struct keeper *k, enum guard_state before)
     if (!k->fault && !k->hot) /* else it is why it is paused */
         k->status.problem[0] = '\0';
     pthread_mutex_unlock(&k->lock);
-    keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %s of GPU memory were given back %s after the decision",
-                words_bytes(k->entry.bytes, freed), words_duration(mono_since_ms(now, k->acted_at), took));
+    keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %s of GPU memory were given back%s%s", words_bytes(k->entry.bytes, freed),
+                k->acted_at.ns ? " " : "", since_decision(k, took));
 }
 
 /* The story, one sentence a step. */
@@ -152,13 +164,13 @@ void keeper_tell_throttle(struct keeper *k)
 /* What was said loudly before turned out well, only late: a model that worked was unloaded when it had ended. */
 void keeper_tell_freed_late(struct keeper *k)
 {
-    char took[WORDS_SIZE];
+    char took[DECISION_SIZE];
     pthread_mutex_lock(&k->lock);
     k->status.evictions_total++;
     k->status.problem[0] = '\0';
     pthread_mutex_unlock(&k->lock);
-    keeper_tell(k, GUARD_EVENT_STATE, GUARD_PAUSED, "its memory is free now, %s after the decision",
-                words_duration(mono_since_ms(clock_mono(k->env->clock), k->acted_at), took));
+    keeper_tell(k, GUARD_EVENT_STATE, GUARD_PAUSED, "its memory is free now%s%s", k->acted_at.ns ? ", " : "",
+                since_decision(k, took));
 }
 
 void keeper_tell_end(struct keeper *k, int status)

@@ -375,6 +375,7 @@ def test_killed_while_draining_the_next_start_goes_on(machine):
     wait_for(server.unloaded, lambda: f"{m.status()} {m.journal()}\n{m.log()}")
     m.until("paused")
     assert m.journal()["claimant"][0] == other.pid
+    assert "given back worker=w" in m.log() and "after the decision" not in m.log(), "when an earlier guard decided is not known"
     m.end(other)
     m.until("running")
     wait_for(lambda: m.journal()["claimant"][0] == 0, m.journal)

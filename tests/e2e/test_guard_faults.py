@@ -114,6 +114,7 @@ def test_out_of_descriptors_a_living_worker_is_not_called_dead(machine):
     resource.prlimit(guard.pid, resource.RLIMIT_NOFILE, (3, hard))
     m.end(other)
     throughout(0.8, lambda: guard.poll() is None and m.state(worker.pid) == 2, m.log)
+    said(m, "out of file descriptors")
     resource.prlimit(guard.pid, resource.RLIMIT_NOFILE, (soft, hard))
     m.until("running")
     assert m.state(worker.pid) == 0 and "is not there" not in m.log()
