@@ -22,6 +22,9 @@ def pytest_configure(config):
     for number in (signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
+    # And nohup this one. A handler, which programs do not inherit: they have the default, and the end of a terminal still ends nothing here.
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
     config.whirr_decoy = decoy.start()
 
 

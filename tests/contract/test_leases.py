@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from isolation import WHIRR
-from waiting import eventually, throughout
+from waiting import ended, eventually, throughout
 
 SIM = "sim:scenario=training,gpus=2"
 
@@ -29,8 +29,8 @@ def leased(start, tmp_path):
 
         def of_another(self, lease):
             path = self.leases / f"{lease['id']}.json"
-            path.write_text(json.dumps({**lease, "uid": 12345, "user": "bob"}))
-            os.chown(path, 12345, 12345)
+            path.write_text(json.dumps({**lease, "uid": 65534, "user": "bob"}))
+            os.chown(path, 65534, 65534)
 
     return Leased()
 
@@ -62,7 +62,7 @@ def test_the_lease_of_a_program_is_not_ended_by_request(leased, tmp_path):
         assert process.poll() is None
     finally:
         process.terminate()
-        process.wait(60)
+        ended(process)
     eventually(lambda: leased.list() == [])
 
     def events():
@@ -85,7 +85,7 @@ def test_programs_without_a_lease_on_a_reserved_gpu_are_found_and_left_alone(lea
         return [f for f in why["findings"] if f["code"] == "lease_ignored"]
 
     finding = eventually(found)[0]
-    assert finding["gpu_index"] == 0 and finding["headline"].startswith('GPU 0 is reserved for bob ("paper"), and ') and finding["severity"] == "notice"
+    assert finding["gpu_index"] == 0 and finding["headline"].startswith('GPU 0 is reserved for nobody ("paper"), and ') and finding["severity"] == "notice"
     assert "gpu_lease" in leased.daemon.get("/metrics").body.decode()
 
 

@@ -36,6 +36,15 @@ def eventually(look, timeout=PATIENCE, explain=""):
         time.sleep(0.02)
 
 
+def ended(process):
+    """Its exit status. Counts looks, not seconds: a busy machine makes fewer of them, and gives the process as much less time."""
+    for _ in range(PATIENCE * 50):
+        if process.poll() is not None:
+            return process.returncode
+        time.sleep(0.02)
+    raise AssertionError(f"process {process.pid} did not end")
+
+
 class Fresh:
     """What make() makes, made anew when it is older than a minute: for histories that end now and are asked about the last hours."""
 
