@@ -20,7 +20,15 @@
 #include "format/capacity.h"
 
 /* Programs without a lease come and go unseen between two looks; leases are seen at once. */
-enum { LOOK_MS = 2000, LOOK_MOST_MS = 15000, LIST_AGAIN_MS = 600000, SAY_AGAIN_MS = 60000, CLOSING_MS = 20, GIVEN_MS = 120000 };
+enum {
+    LOOK_MS = 2000,
+    LOOK_MOST_MS = 15000,
+    LIST_AGAIN_MS = 600000,
+    SAY_AGAIN_MS = 60000,
+    SAY_LOCKED_MS = 1000,
+    CLOSING_MS = 20,
+    GIVEN_MS = 120000
+};
 
 /* ---- one look at the GPUs ---- */
 
@@ -93,6 +101,16 @@ static void judge(struct lease_taker *t, const struct gpus_look *l, struct lease
     room_find(&t->wish, list->at, list->count, l->rooms, l->capacity->gpu_count, now, &t->answer);
 }
 
+/* Who has it locked for longer than a decision takes is said, also where the wait has an end of its own. */
+static int lock_leases(struct lease_taker *t, struct error *err)
+{
+    int rc = lease_dir_lock(&t->dir, SAY_LOCKED_MS, err);
+    if (rc != -EBUSY)
+        return rc;
+    fprintf(stderr, "whirr: waiting: %s\n", err->text);
+    return lease_dir_lock(&t->dir, LEASE_LOCK_MS, err);
+}
+
 /* With the lock held, which stays so where there is room. */
 static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list *list, struct error *err)
 {
@@ -101,6 +119,9 @@ static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list 
     if (rc < 0)
         return rc;
     lease_dir_sweep(&t->dir, list);
+    rc = lease_list_admits(list, &t->wish, err);
+    if (rc < 0)
+        return rc;
     judge(t, l, list);
     if (t->answer.verdict != ROOM_GRANTED)
         return 0;
@@ -130,7 +151,6 @@ static int join_queue(struct lease_taker *t, int64_t ticket, struct error *err)
     rc = lease_dir_commit(&t->dir, &t->wish, t->fd, err);
     if (rc == 0)
         return 0;
-    lease_taker_handle_signals(t, false);
     lease_dir_cancel(&t->dir, t->wish.id, t->fd);
     t->fd = -1;
     return rc;
@@ -192,7 +212,7 @@ static int first_look(struct first_in_line *f, struct lease_taker *t, struct ses
         judge(t, l, &f->list);
     if (rc < 0 || t->answer.verdict != ROOM_GRANTED)
         return rc;
-    rc = lease_dir_lock(&t->dir, LEASE_LOCK_MS, err);
+    rc = lock_leases(t, err);
     if (rc == 0)
         rc = decide(t, l, &f->list, err);
     if (rc == 0 && t->answer.verdict == ROOM_GRANTED)
@@ -268,8 +288,7 @@ void lease_taker_leave_queue(struct lease_taker *t)
 
 void lease_taker_done(struct lease_taker *t)
 {
-    if (t->fd >= 0)
-        lease_taker_handle_signals(t, false);
+    lease_taker_handle_signals(t, false);
     lease_taker_leave_queue(t);
     free(TAKE(t->capacity));
     lease_dir_close(&t->dir);
@@ -288,7 +307,7 @@ static int try_once(struct lease_taker *t, struct error *err)
         rc = find_allowed(t, session, &look, err);
     session_close(session);
     if (rc == 0)
-        rc = lease_dir_lock(&t->dir, LEASE_LOCK_MS, err);
+        rc = lock_leases(t, err);
     if (rc == 0)
         rc = decide(t, &look, &list, err);
     if (rc == 0 && t->answer.verdict == ROOM_GRANTED)
@@ -305,6 +324,7 @@ static int try_once(struct lease_taker *t, struct error *err)
 
 int lease_take(struct lease_taker *t, struct error *err)
 {
+    lease_taker_set_timeout(t); /* it holds whatever is waited for: a driver, a daemon, a lock */
     int rc = try_once(t, err);
     if (rc != -EINPROGRESS)
         return rc;
@@ -333,8 +353,11 @@ static bool give_room(struct lease_dir *dir, struct lease *wish, const struct sn
     AUTO_LEASE_LIST struct lease_list list = {0};
     struct room_answer answer;
     struct error err;
-    if (lease_dir_lock(dir, LEASE_LOCK_MS, &err) < 0 || lease_dir_list(dir, wish->from, &list, &err) < 0)
-        return true;
+    if (lease_dir_lock(dir, LEASE_LOCK_MS, &err) < 0 || lease_dir_list(dir, wish->from, &list, &err) < 0 ||
+        lease_list_admits(&list, wish, &err) < 0) {
+        fprintf(stderr, "whirr: %s\n", err.text); /* what was promised to others is not known: no room for now */
+        return false;
+    }
     lease_dir_sweep(dir, &list);
     lease_count_use(&list, s);
     wish->ticket = list.next_ticket;

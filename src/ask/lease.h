@@ -32,6 +32,8 @@ int lease_take(struct lease_taker *t, struct error *err);
 /* "NAME=VALUE" lines for a program that is to use these GPUs; false: there is no way to tell it. */
 bool lease_environment(const struct lease_taker *t, struct buf *out);
 
+/* From now on the timeout ends the process. */
+void lease_taker_set_timeout(const struct lease_taker *t);
 /* While it waits, signals and the timeout end its place in the queue; off before a program is started. */
 void lease_taker_handle_signals(const struct lease_taker *t, bool on);
 /* Closes the file of the lease that waits: who is next wakes. */

@@ -17,7 +17,7 @@ static struct {
     char timed_out[96];
 } in_queue;
 
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void leave_queue(int number)
 {
@@ -36,16 +36,38 @@ static void set_timer(int64_t ms)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-void lease_taker_handle_signals(const struct lease_taker *t, bool on)
+/* What the caller has ignored stays so (nohup). The timeout is our own, whatever the caller does with alarms. */
+static void set_handler(int number, void (*how)(int))
 {
-    struct sigaction old, leaving = {.sa_handler = leave_queue, .sa_flags = SA_NODEFER}, usual = {.sa_handler = SIG_DFL};
+    struct sigaction old, now = {.sa_handler = how, .sa_flags = SA_NODEFER};
+    if (number == SIGALRM || (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+        sigaction(number, &now, NULL);
+}
+
+void lease_taker_set_timeout(const struct lease_taker *t)
+{
     char words[WORDS_SIZE];
+    if (t->timeout_ms <= 0)
+        return;
     in_queue.dir = t->dir.fd;
     snprintf(in_queue.name, sizeof in_queue.name, "%s.json", t->wish.id);
-    if (on && t->timeout_ms > 0)
-        snprintf(in_queue.timed_out, sizeof in_queue.timed_out, "whirr: no room within %s\n", words_duration(t->timeout_ms, words));
-    set_timer(on && t->timeout_ms > 0 ? t->timeout_ms : 0);
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++) /* what the caller has ignored stays so (nohup) */
-        if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(ends[i], on ? &leaving : &usual, NULL);
+    snprintf(in_queue.timed_out, sizeof in_queue.timed_out, "whirr: no room within %s\n", words_duration(t->timeout_ms, words));
+    sigset_t alarm_alone;
+    sigemptyset(&alarm_alone);
+    sigaddset(&alarm_alone, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &alarm_alone, NULL);
+    set_handler(SIGALRM, leave_queue);
+    set_timer(t->timeout_ms);
+}
+
+void lease_taker_handle_signals(const struct lease_taker *t, bool on)
+{
+    in_queue.dir = t->dir.fd;
+    snprintf(in_queue.name, sizeof in_queue.name, "%s.json", t->wish.id);
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        set_handler(ends[i], on ? leave_queue : SIG_DFL);
+    if (!on)
+        set_timer(0);
+    if (t->timeout_ms > 0)
+        set_handler(SIGALRM, on ? leave_queue : SIG_DFL);
 }

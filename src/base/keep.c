@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -41,10 +42,10 @@ static int write_all(int fd, struct str text)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int write_new(const char *path, struct str text)
+static int write_new(const char *path, struct str text, mode_t mode)
 {
     AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd < 0 ? -errno : write_all(fd, text);
+    return fd < 0 || (mode != 0600 && fchmod(fd, mode) < 0) ? -errno : write_all(fd, text);
 }
 
 static int sync_folder(const char *path)
@@ -58,11 +59,11 @@ static int sync_folder(const char *path)
     return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-int keep_write(const char *path, struct str text, struct error *err)
+int keep_write_as(const char *path, struct str text, mode_t mode, struct error *err)
 {
     char fresh[KEPT_PATH_SIZE];
     int len = snprintf(fresh, sizeof fresh, "%s.new", path);
-    int rc = len < 0 || (size_t)len >= sizeof fresh ? -ENAMETOOLONG : write_new(fresh, text);
+    int rc = len < 0 || (size_t)len >= sizeof fresh ? -ENAMETOOLONG : write_new(fresh, text, mode);
     if (rc == 0 && rename(fresh, path) < 0)
         rc = -errno;
     if (rc == 0)
@@ -70,6 +71,11 @@ int keep_write(const char *path, struct str text, struct error *err)
     else if (rc != -ENAMETOOLONG)
         unlink(fresh);
     return rc == 0 ? 0 : error_set(err, rc, "cannot write '%s': %s", path, strerror(-rc));
+}
+
+int keep_write(const char *path, struct str text, struct error *err)
+{
+    return keep_write_as(path, text, 0600, err);
 }
 
 int keep_read(const char *path, struct buf *text, struct error *err)

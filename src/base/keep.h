@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -12,6 +14,8 @@
 void keep_path(const char *folder, const char *name, const char *ending, char *path, size_t size);
 /* Into a new file beside it, to the disk, then over the old one. */
 int keep_write(const char *path, struct str text, struct error *err);
+/* The same for a file that others may read. */
+int keep_write_as(const char *path, struct str text, mode_t mode, struct error *err);
 /* Appends the file. -ENOENT: there is none; -EFBIG: longer than `text` may become. */
 int keep_read(const char *path, struct buf *text, struct error *err);
 /* A file that cannot be understood is moved to "PATH.damaged", over an older one there, so that nothing is lost and nothing

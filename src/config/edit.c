@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/os/place.h"
+#include "base/os/shared.h"
 
 /* ---- places ---- */
 
@@ -241,14 +242,9 @@ void edit_append(struct buf *text, const char *table)
 static int make_parent(const char *path, struct error *err)
 {
     char folder[PLACE_SIZE];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(folder, 0755) < 0 && errno != EEXIST)
-            return error_set(err, -errno, "cannot create '%s': %s", folder, strerror(errno));
-        *slash = '/';
-    }
-    return 0;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 0, path);
+    return folder[0] ? shared_dir_make(folder, 0755, err) : 0;
 }
 
 size_t edit_parents(const char *path)

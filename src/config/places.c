@@ -4,6 +4,7 @@
 #include "config/places.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "base/cleanup.h"
 #include "base/env.h"
 #include "base/os/place.h"
+#include "base/os/shared.h"
+#include "base/os/words.h"
 #include "config/config.h"
 
 #define SYSTEM_SOCKET PLACE_SYSTEM_RUNTIME "/whirr.sock"
@@ -32,27 +35,13 @@ static bool join_system(char path[PLACE_SIZE], const char *name)
     return places_join(path, root && root[0] ? root : name, root && root[0] ? name : "");
 }
 
-/* Makes the folder and those above it. */
-static int make_folders(char *path, struct error *err)
-{
-    for (char *slash = path + 1;; slash++) {
-        if (*slash != '/' && *slash)
-            continue;
-        char kept = *slash;
-        *slash = '\0';
-        int made = mkdir(path, 0700);
-        *slash = kept;
-        if (made && errno != EEXIST && errno != EROFS && !(errno == EACCES && kept))
-            return error_set(err, -errno, "cannot create the directory '%s': %s", path, strerror(errno));
-        if (!kept)
-            return 0;
-    }
-}
-
 /* A directory of root that all users may read: what lies there has modes of its own. */
-static bool make_public(char path[PLACE_SIZE])
+static bool make_public(const char *path)
 {
-    return make_folders(path, NULL) == 0 && chmod(path, 0755) == 0;
+    struct stat info;
+    int there = shared_dir_open_given(path, NULL);
+    AUTO_CLOSE int fd = there == -ENOENT ? shared_dir_open(path, 0755, NULL) : there;
+    return fd >= 0 && fstat(fd, &info) == 0 && ((info.st_mode & 0777) == 0755 || info.st_uid != geteuid() || fchmod(fd, 0755) == 0);
 }
 
 int place_state(char path[PLACE_SIZE], struct error *err)
@@ -68,7 +57,7 @@ int place_state(char path[PLACE_SIZE], struct error *err)
         found = places_join(path, env_variable("HOME"), "/.local/state/whirr");
     if (!found)
         return error_set(err, -ENOENT, "no state directory: neither XDG_STATE_HOME nor HOME is set");
-    return make_folders(path, err);
+    return shared_dir_make(path, 0700, err);
 }
 
 static int in_state(char path[PLACE_SIZE], const char *name, struct error *err)
@@ -184,60 +173,105 @@ void store_place_text(const char *url, char *text, size_t size)
 
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
-    if (places_join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && make_folders(path, NULL) == 0)
+    if (places_join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && shared_dir_make(path, 0700, NULL) == 0)
         return 0;
     if (is_system() && join_system(path, PLACE_SYSTEM_RUNTIME) && make_public(path))
         return 0;
-    if (!is_system() && places_join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr") && make_folders(path, NULL) == 0)
+    if (!is_system() && places_join(path, env_variable("XDG_RUNTIME_DIR"), "/whirr") && shared_dir_make(path, 0700, NULL) == 0)
         return 0;
     return place_state(path, err); /* no session: a user from su or cron */
 }
 
 /* All users may put their own files there, and take away only those. */
-static bool make_common(char path[PLACE_SIZE], bool make)
+enum { COMMON_MODE = 01777 };
+
+static bool may_use(int fd)
 {
-    struct stat info;
-    if (stat(path, &info) < 0 && make && make_folders(path, NULL) == 0)
-        (void)!chmod(path, 01777);
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && access(path, W_OK | X_OK) == 0;
+    return fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/* The one of the host, for all users; -ENOENT: there is none that this user can use. */
+static int open_common(bool make, char path[PLACE_SIZE], struct error *err)
+{
+    int fd = join_system(path, PLACE_SYSTEM_LEASES) ? shared_dir_open_given(path, err) : -ENAMETOOLONG;
+    /* Only root makes the other one: a directory that any user could have made is no place for promises between users. */
+    if (fd == -ENOENT && join_system(path, PLACE_LOCKED_LEASES))
+        fd = shared_dir_open(path, make && geteuid() == 0 ? COMMON_MODE : 0, err);
+    if (may_use(fd) || (fd == -EPERM && geteuid() == 0))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -ENOENT;
+}
+
+static int refuse_leases(int rc, const char *path, const struct error *why, struct error *err)
+{
+    if (rc != -EPERM)
+        return error_set(err, rc, "cannot use the directory of leases: %s", why->text);
+    return error_set(err, rc, "cannot use the directory of leases: %s\nHave " WORD_ADMINISTRATOR " move it away and make it%s%s",
+                     why->text, WORDS_HAVE_SUDO ? ": install -d -m 1777 " : "", WORDS_HAVE_SUDO ? path : "");
 }
 
 int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool *own, struct error *err)
 {
-    struct stat info;
+    struct error why = {0};
     *own = false;
     if (strcmp(configured, "auto") != 0) {
         snprintf(path, PLACE_SIZE, "%s", configured);
         path_normalise(path);
-        if (make_common(path, make) || stat(path, &info) == 0)
-            return 0;
-        return error_set(err, make ? -EACCES : -ENOENT, "cannot use the directory of leases '%s'", path);
+        int fd = shared_dir_open(path, make ? COMMON_MODE : 0, &why);
+        if (fd >= 0 || (fd == -ENOENT && !make))
+            return fd >= 0 ? fd : error_set(err, fd, "there is no directory of leases");
+        return refuse_leases(fd, path, &why, err);
     }
-    bool common = make && (!PLACE_IS_OF_ADMINISTRATORS || geteuid() == 0);
-    if ((join_system(path, PLACE_SYSTEM_LEASES) && make_common(path, false)) ||
-        (join_system(path, PLACE_LOCKED_LEASES) && make_common(path, common)))
-        return 0;
+    int fd = open_common(make, path, &why);
+    if (fd != -ENOENT)
+        return fd >= 0 ? fd : refuse_leases(fd, path, &why, err);
     int rc = place_runtime(path, err);
     if (rc < 0)
         return rc;
     *own = true;
     str_copy(path + strlen(path), PLACE_SIZE - strlen(path), str_from("/leases"));
-    if (make)
-        rc = make_folders(path, err);
-    return rc < 0 || stat(path, &info) == 0 ? rc : error_set(err, -ENOENT, "there is no directory of leases");
+    fd = shared_dir_open(path, make ? 0700 : 0, err);
+    return fd == -ENOENT ? error_set(err, -ENOENT, "there is no directory of leases") : fd;
 }
 
-int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+/* Beside a directory of leases that is named, or the system's. */
+static int settings_path(const char *configured, const char *end, const char *system, char path[PLACE_SIZE], struct error *err)
 {
     size_t len = strlen(configured);
     while (len > 1 && configured[len - 1] == '/')
         len--;
     if (strcmp(configured, "auto") != 0)
-        snprintf(path, PLACE_SIZE, "%.*s-settings", (int)MIN_OF(len, (size_t)PLACE_SIZE - 16), configured);
-    else if (!join_system(path, PLACE_SYSTEM_SETTINGS))
+        snprintf(path, PLACE_SIZE, "%.*s%s", (int)MIN_OF(len, (size_t)PLACE_SIZE - 32), configured, end);
+    else if (!join_system(path, system))
         return error_set(err, -ENAMETOOLONG, "the place of changed settings is too long");
-    return !make || make_public(path) ? 0
-                                      : error_set(err, -EACCES, "cannot use '%s', where changed settings are written down", path);
+    path_normalise(path);
+    return 0;
+}
+
+int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+{
+    struct stat info;
+    int rc = settings_path(configured, "-settings", PLACE_SYSTEM_SETTINGS, path, err);
+    if (rc < 0)
+        return rc;
+    AUTO_CLOSE int fd = shared_dir_open(path, make ? 0700 : 0, err);
+    if (fd < 0)
+        return err ? error_prefix(err, "cannot use the journal of changed settings") : fd;
+    /* An earlier version let all users read it, and lock what they could read. */
+    bool closed = fstat(fd, &info) == 0 && (!(info.st_mode & 0077) || (make && fchmod(fd, 0700) == 0));
+    if (make && !closed)
+        return error_set(err, -errno, "cannot close '%s' to other users: %s", path, strerror(errno));
+    int opened = fd;
+    fd = -1;
+    return opened;
+}
+
+int place_settings_shown(const char *configured, bool make, char path[PLACE_SIZE], struct error *err)
+{
+    int rc = settings_path(configured, "-settings-shown", PLACE_SHOWN_SETTINGS, path, err);
+    return rc < 0 ? rc : shared_dir_open(path, make ? 0755 : 0, err);
 }
 
 void place_typed(char *path, size_t size, const char *typed)

@@ -40,12 +40,15 @@ bool place_to_act(const char *configured, char path[PLACE_SIZE]);
 bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE]);
 /* Folder for the sockets of guards in the foreground; made when it is missing. */
 int place_runtime(char path[PLACE_SIZE], struct error *err);
-/* The directory of leases. `configured` is lease.dir; "auto": that of the host (packages make /var/lib/whirr-leases, else
- * /run/lock/whirr-leases), which all users may write, or, where that can't be made, one of this user alone (*own). `make`: when it
- * is missing; else -ENOENT. */
+/* The directory of leases, opened, or -errno. `configured` is lease.dir; "auto": that of the host (packages make
+ * /var/lib/whirr-leases, else root's first command /run/lock/whirr-leases), which all users may write, or, where there is none, one
+ * of this user alone (*own). `make`: when it is missing; else -ENOENT. -EPERM: another user made it, with what to do. */
 int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool *own, struct error *err);
-/* Where changed settings are written down: /var/lib/whirr-control, or beside a directory of leases that is named. Of who changes
- * them (root) alone: the directory of leases belongs to the daemon's user, who could take files away there. */
+/* Where changed settings are written down, opened: /var/lib/whirr-control, or beside a directory of leases that is named. Of who
+ * changes them (root) alone, closed to all others: the directory of leases belongs to the daemon's user, who could take files away
+ * there, and a lock that others can open is one that they can keep. */
 int place_settings(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
+/* Copies of them for all users to read. */
+int place_settings_shown(const char *configured, bool make, char path[PLACE_SIZE], struct error *err);
 /* A path as people type it: "~/" is their home. */
 void place_typed(char *path, size_t size, const char *typed);

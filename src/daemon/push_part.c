@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/os/shared.h"
 #include "config/places.h"
 #include "daemon/part.h"
 #include "format/json/json.h"
@@ -87,7 +88,8 @@ static void find_folder(struct push_part *p)
         return;
     }
     snprintf(p->folder, sizeof p->folder, "%s/push", state);
-    mkdir(p->folder, 0700);
+    if (shared_dir_make(p->folder, 0700, &err) < 0)
+        log_warn("what is to be pushed will not survive a restart", LOG_TEXT("error", err.text));
 }
 
 static void *open_push(const struct part_host *host, struct error *ret)

@@ -11,13 +11,15 @@
 
 #include "base/json_writer.h"
 #include "base/keep.h"
+#include "base/os/shared.h"
 
 enum { JOURNAL_BYTES_MAX = 256 * 1024 };
 
 int journal_open(struct journal *j, const char *dir, const char *name, struct error *err)
 {
-    if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-        return error_set(err, -errno, "cannot create the guard's directory '%s': %s", dir, strerror(errno));
+    int rc = shared_dir_make(dir, 0700, err);
+    if (rc < 0)
+        return rc;
     int len = snprintf(j->path, sizeof j->path, "%s/%s.journal", dir, name);
     if (len < 0 || (size_t)len >= sizeof j->path - 8)
         return error_set(err, -ENAMETOOLONG, "the path of the guard's journal is too long");

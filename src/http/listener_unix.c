@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/os/net.h"
+#include "base/os/shared.h"
 #include "base/str.h"
 #include "http/listener.h"
 
@@ -19,10 +20,9 @@ static bool socket_answers(const char *path)
 
 int listener_open_unix(const char *path, unsigned mode, struct listener *ret, struct error *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path)
-        return error_set(err, -ENAMETOOLONG, "the socket path '%s' is longer than %zu bytes", path, sizeof address.sun_path - 1);
-    memcpy(address.sun_path, path, strlen(path));
+    const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+    if (strlen(path) > most)
+        return error_set(err, -ENAMETOOLONG, "the socket path '%s' is longer than %zu bytes", path, most);
     AUTO_NET_CLOSE int fd = net_socket(AF_UNIX, SOCK_STREAM);
     if (fd < 0)
         return error_set(err, -errno, "cannot make a Unix socket: %s", strerror(errno));
@@ -34,12 +34,11 @@ int listener_open_unix(const char *path, unsigned mode, struct listener *ret, st
             return error_set(err, -EADDRINUSE, "another daemon answers on '%s'", path);
         unlink(path);
     }
-    mode_t before = umask(0777 & ~mode);
-    int bound = net_bind(fd, (struct sockaddr *)&address, sizeof address);
-    int error = errno;
-    umask(before);
-    if (bound || net_listen(fd, LISTENER_BACKLOG))
-        return error_set(err, -(bound ? error : errno), "cannot listen on '%s': %s", path, strerror(bound ? error : errno));
+    int rc = shared_socket_bind(fd, path, mode);
+    if (rc == 0 && net_listen(fd, LISTENER_BACKLOG))
+        rc = -errno;
+    if (rc < 0)
+        return error_set(err, rc, "cannot listen on '%s': %s", path, strerror(-rc));
     *ret = (struct listener){.fd = fd, .is_unix = true, .is_loopback = true};
     fd = -1;
     str_copy(ret->name, sizeof ret->name, str_from(path));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -74,6 +75,17 @@ static void read_boot(char boot[LEASE_BOOT_SIZE])
     env_init_system(&here);
     ssize_t len = file_read_head(&here, "/proc/sys/kernel/random/boot_id", text, sizeof text);
     str_copy(boot, LEASE_BOOT_SIZE, str_trim((struct str){text, len > 0 ? (size_t)len : 0}));
+}
+
+bool lease_process_is_of(int32_t pid, uint32_t uid)
+{
+    char path[PATH_SIZE];
+    struct env here;
+    struct stat process, all;
+    env_init_system(&here);
+    if (env_path(&here, path, "/proc/self") < 0 || stat(path, &all) < 0)
+        return true; /* a system that does not tell */
+    return pid > 0 && env_path(&here, path, "/proc/%d", (int)pid) == 0 && stat(path, &process) == 0 && process.st_uid == uid;
 }
 
 bool lease_process_alive(const struct lease *l)
@@ -228,6 +240,14 @@ static struct reading read_number(const json_t *json, const char *key)
     return json_is_integer(value) ? reading_ok(json_integer_value(value)) : reading_absent(READING_UNREAD);
 }
 
+/* NULL or missing: none. One that is there and is none, or 1970, is not "no end". */
+static bool read_moment(const json_t *json, const char *key, struct wall *ret)
+{
+    const json_t *value = json_object_get(json, key);
+    *ret = json_moment(json, key);
+    return !value || json_is_null(value) || ret->ms > 0;
+}
+
 /* A whole number up to so much; -1: none. */
 static int32_t read_small(const json_t *json, const char *key, int32_t most)
 {
@@ -235,7 +255,8 @@ static int32_t read_small(const json_t *json, const char *key, int32_t most)
     return value >= 0 && value <= most ? (int32_t)value : -1;
 }
 
-static void read_gpus(const json_t *json, struct lease *l)
+/* false: more than a lease can have. */
+static bool read_gpus(const json_t *json, struct lease *l)
 {
     size_t i;
     json_t *one;
@@ -243,16 +264,17 @@ static void read_gpus(const json_t *json, struct lease *l)
     {
         struct lease_gpu *gpu = &l->gpus[l->gpu_count];
         if (l->gpu_count == LEASE_GPUS_MAX)
-            break;
+            return false;
         json_copy_text(one, "uuid", gpu->uuid, sizeof gpu->uuid);
         gpu->index = (int)reading_or(read_number(one, "gpu_index"), -1);
         gpu->free_bytes = read_number(one, "free_bytes");
         gpu->used_bytes = read_number(one, "used_bytes");
         l->gpu_count++;
     }
+    return true;
 }
 
-static void read_settings(const json_t *json, struct lease *l)
+static bool read_settings(const json_t *json, struct lease *l)
 {
     size_t i;
     json_t *one;
@@ -260,7 +282,7 @@ static void read_settings(const json_t *json, struct lease *l)
     {
         struct lease_setting *s = &l->settings[l->setting_count];
         if (l->setting_count == LEASE_SETTINGS_MAX)
-            break;
+            return false;
         json_copy_text(one, "what", s->what, sizeof s->what);
         json_copy_text(one, "gpu", s->gpu, sizeof s->gpu);
         json_copy_text(one, "step", s->step, sizeof s->step);
@@ -272,6 +294,7 @@ static void read_settings(const json_t *json, struct lease *l)
         s->most = read_number(one, "most");
         l->setting_count++;
     }
+    return true;
 }
 
 /* What no lease of ours says, and others must not be made to count with. */
@@ -281,7 +304,8 @@ static const char *nonsense(const struct lease *l)
         return "its id is none";
     if (l->uid < 0 || l->uid > UINT32_MAX)
         return "it names no user";
-    if (l->pid < 0 || l->mem_bytes < 0 || l->mem_bytes > (int64_t)1 << 50 || l->gpus_wanted < 0)
+    if (l->pid < 0 || l->mem_bytes < 0 || l->mem_bytes > (int64_t)1 << 50 || l->gpus_wanted < 0 || l->ticket < 0 ||
+        l->ticket > LEASE_TICKET_MAX)
         return "a number in it is out of range";
     if (!l->made.ms || !l->from.ms || (l->until.ms && l->until.ms < l->from.ms))
         return "its times make no sense";
@@ -311,18 +335,16 @@ int lease_from_json(const json_t *json, struct lease *ret, struct error *err)
     l.uid = reading_or(read_number(json, "uid"), -1);
     l.pid = read_small(json, "pid", INT32_MAX);
     l.start_key = reading_or(read_number(json, "start_key"), 0);
-    l.made = json_moment(json, "made");
-    l.from = json_moment(json, "from");
-    l.until = json_moment(json, "until");
+    bool whole = read_moment(json, "made", &l.made) && read_moment(json, "from", &l.from) && read_moment(json, "until", &l.until);
     l.idle_since = json_moment(json, "idle_since");
     l.ticket = reading_or(read_number(json, "ticket"), 0);
     l.gpus_wanted = read_small(json, "gpus_wanted", LEASE_GPUS_MAX);
     l.mem_bytes = reading_or(read_number(json, "memory_bytes"), 0);
     l.exclusive = json_is_true(json_object_get(json, "exclusive"));
     l.simulated = json_is_true(json_object_get(json, "simulated"));
-    read_gpus(json, &l);
-    read_settings(json, &l);
-    const char *wrong = nonsense(&l);
+    const char *wrong = !whole                                             ? "its times make no sense"
+                        : !read_gpus(json, &l) || !read_settings(json, &l) ? "it has too many GPUs or settings"
+                                                                           : nonsense(&l);
     if (wrong)
         return error_set(err, -EBADMSG, "%s", wrong);
     *ret = l;

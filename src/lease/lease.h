@@ -26,6 +26,7 @@ enum {
     LEASE_WHY_SIZE = 96,
     LEASE_BYTES_MAX = 64 * 1024, /* of a file */
 };
+#define LEASE_TICKET_MAX ((int64_t)1 << 53) /* from there on all are equal */
 
 enum lease_kind { LEASE_RUN, LEASE_WAIT, LEASE_RESERVE, LEASE_SETTING };
 enum lease_state { LEASE_WAITING, LEASE_ACTIVE, LEASE_ENDED };
@@ -99,5 +100,7 @@ const char *lease_holder_words(const struct lease *l, char out[LEASE_WORDS]);
 
 /* When the process of that number began, in clock ticks since boot; 0: there is none, or it cannot be looked at. */
 int64_t lease_process_start(int32_t pid);
+/* Whether the kernel says that a process is that user's; true where it does not tell. */
+bool lease_process_is_of(int32_t pid, uint32_t uid);
 /* Whether the process that it is bound to is there: this one, and none that got its number later. */
 bool lease_process_alive(const struct lease *l);

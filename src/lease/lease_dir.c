@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,13 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/file.h"
+#include "base/os/shared.h"
 #include "config/places.h"
+#include "host/identity.h"
 
-enum { NAME_SIZE = LEASE_ID_SIZE + 8, LOCK_TRY_MS = 5 };
+enum { NAME_SIZE = LEASE_ID_SIZE + 8, LOCK_TRY_MS = 5, LOCK_LOOK_MS = 50, LOCK_TURNS = 6, AWAIT_MS = 250, AWAIT_WATCHED_MS = 5000 };
 #define SUFFIX ".json"
 
 static void file_name(char name[NAME_SIZE], const char *id, bool fresh)
@@ -26,34 +30,35 @@ static void file_name(char name[NAME_SIZE], const char *id, bool fresh)
     snprintf(name, NAME_SIZE, fresh ? ".%s.new" : "%s" SUFFIX, id);
 }
 
-static int open_dir(const char *path)
-{
-    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-}
-
-/* Root's, or of this user, whom no one else tells what to write. */
-static bool is_trusted(int fd)
+/* Others can neither put files there nor take them away. */
+static bool only_owner_writes(int fd)
 {
     struct stat info;
-    return fstat(fd, &info) == 0 && (info.st_uid == 0 || info.st_uid == geteuid()) && !(info.st_mode & (S_IWGRP | S_IWOTH));
+    return fstat(fd, &info) == 0 && !(info.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* The journal itself for those who may read it, for all others what it shows. */
+static int open_beside(const char *configured)
+{
+    char path[PLACE_SIZE];
+    int fd = place_settings(configured, false, path, NULL);
+    if (fd == -EACCES)
+        fd = place_settings_shown(configured, false, path, NULL);
+    if (fd >= 0 && only_owner_writes(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 static int dir_open_as(struct lease_dir *d, const char *configured, bool make, struct error *err)
 {
-    char beside[PLACE_SIZE];
     *d = LEASE_DIR_CLOSED;
-    int rc = place_leases(configured, make, d->path, &d->own, err);
-    if (rc < 0)
-        return rc;
-    d->fd = open_dir(d->path);
-    if (d->fd < 0)
-        return error_set(err, -errno, "cannot open the directory of leases '%s': %s", d->path, strerror(errno));
-    if (place_settings(configured, false, beside, NULL) == 0)
-        d->beside = open_dir(beside);
-    if (d->beside >= 0 && !is_trusted(d->beside)) {
-        close(d->beside);
-        d->beside = -1;
-    }
+    int fd = place_leases(configured, make, d->path, &d->own, err);
+    if (fd < 0)
+        return fd;
+    d->fd = fd;
+    d->beside = open_beside(configured);
     return 0;
 }
 
@@ -62,14 +67,13 @@ int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct 
     char leases[PLACE_SIZE];
     *d = LEASE_DIR_CLOSED;
     d->settings = true;
-    (void)place_leases(configured, true, leases, &d->own, NULL); /* where all look */
-    int rc = place_settings(configured, true, d->path, err);
-    if (rc < 0)
-        return rc;
-    d->fd = open_dir(d->path);
-    if (d->fd < 0)
-        return error_set(err, -errno, "cannot open '%s': %s", d->path, strerror(errno));
-    return is_trusted(d->fd) ? 0 : error_set(err, -EPERM, "'%s' must belong to root, and none else may write it", d->path);
+    AUTO_CLOSE int listed = place_leases(configured, true, leases, &d->own, NULL); /* where all look */
+    int fd = place_settings(configured, true, d->path, err);
+    if (fd < 0)
+        return fd;
+    d->fd = fd;
+    d->shown = MAX_OF(place_settings_shown(configured, true, d->shown_path, NULL), -1); /* without it only root sees them */
+    return 0;
 }
 
 int lease_dir_open(struct lease_dir *d, const char *configured, struct error *err)
@@ -89,21 +93,35 @@ void lease_dir_close(struct lease_dir *d)
         close(d->fd);
     if (d->beside >= 0)
         close(d->beside);
-    d->fd = d->beside = -1;
+    if (d->shown >= 0)
+        close(d->shown);
+    d->fd = d->beside = d->shown = -1;
 }
 
 /* ---- the lock ---- */
 
-/* Without O_CREAT first: the kernel refuses that for another user's file in a directory that all may write (protected_regular). */
+/* Of leases one that all users can lock, of settings one that none but its owner can open. One that another user put in its place,
+ * or an earlier version made, is replaced by who may: chmod would act on whatever file it is a name of. */
 static int open_lock(const struct lease_dir *d)
 {
-    int fd = openat(d->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0 || errno != ENOENT)
+    const mode_t mode = d->settings ? 0600 : 0666;
+    struct stat info;
+    /* Without O_CREAT first: the kernel refuses that for another user's file in a directory that all may write (protected_regular).
+     */
+    int fd = shared_file_open(d->fd, "lock", O_RDWR, 0, &info);
+    if (fd == -ENOENT || fd == -EMFILE || fd == -ENFILE || (fd >= 0 && (info.st_mode & 0777) == mode && info.st_nlink == 1))
+        ;
+    else if (unlinkat(d->fd, "lock", 0) == 0 || unlinkat(d->fd, "lock", AT_REMOVEDIR) == 0) {
+        if (fd >= 0)
+            close(fd);
+        fd = -ENOENT;
+    }
+    if (fd != -ENOENT)
         return fd;
-    fd = openat(d->fd, "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    fd = shared_file_open(d->fd, "lock", O_RDWR | O_CREAT | O_EXCL, mode, &info);
     if (fd >= 0)
-        (void)!fchmod(fd, 0666); /* whatever the umask: all users decide */
-    return fd >= 0 || errno != EEXIST ? fd : openat(d->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        (void)!fchmod(fd, mode); /* whatever the umask */
+    return fd != -EEXIST ? fd : shared_file_open(d->fd, "lock", O_RDWR, 0, &info);
 }
 
 /* Its owner may have taken the file away while we waited for it: then others lock another one. */
@@ -112,25 +130,6 @@ static bool is_the_lock(const struct lease_dir *d, int fd)
     struct stat ours, there;
     return fstat(fd, &ours) == 0 && fstatat(d->fd, "lock", &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino &&
            ours.st_dev == there.st_dev;
-}
-
-static void write_holder(int fd)
-{
-    char text[16];
-    int len = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    /* For people alone: a full disk does not keep us from deciding. */
-    if (ftruncate(fd, 0) == 0)
-        (void)!pwrite(fd, text, (size_t)len, 0);
-}
-
-static int64_t read_holder(int fd)
-{
-    char text[16];
-    int64_t pid = 0;
-    ssize_t len = pread(fd, text, sizeof text, 0);
-    if (len > 0)
-        (void)str_to_i64(str_trim((struct str){text, (size_t)len}), &pid);
-    return pid;
 }
 
 static int say_locked(const struct lease_dir *d, int64_t pid, int64_t within_ms, struct error *err)
@@ -142,29 +141,44 @@ static int say_locked(const struct lease_dir *d, int64_t pid, int64_t within_ms,
                      (long long)(within_ms / MS_PER_S));
 }
 
+/* 0, -EBUSY after so long with one process, or after a few times as long with several: each may be the next decision, or a user who
+ * takes turns with himself. */
+static int wait_for_lock(const struct lease_dir *d, int fd, int64_t within_ms, struct mono begin, struct error *err)
+{
+    struct mono since = begin, looked = {0};
+    int64_t holder = 0;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return error_set(err, -errno, "cannot lock '%s/lock': %s", d->path, strerror(errno));
+        struct mono now = clock_mono(&clock_system);
+        if (mono_since_ms(now, looked) >= LOCK_LOOK_MS) {
+            int64_t before = holder;
+            holder = file_locker(fd);
+            looked = now;
+            if (holder != before)
+                since = now; /* it goes on, from one to the next */
+        }
+        if (mono_since_ms(now, since) >= within_ms || mono_since_ms(now, begin) >= LOCK_TURNS * within_ms)
+            return say_locked(d, holder, within_ms, err);
+        usleep(LOCK_TRY_MS * 1000);
+    }
+    return 0;
+}
+
 int lease_dir_lock(struct lease_dir *d, int64_t within_ms, struct error *err)
 {
     struct mono begin = clock_mono(&clock_system);
-    int64_t holder = 0, before = 0;
     for (;;) {
-        AUTO_CLOSE int fd = open_lock(d);
-        if (fd < 0)
-            return error_set(err, -errno, "cannot open '%s/lock': %s", d->path, strerror(errno));
-        while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-            if (errno != EWOULDBLOCK && errno != EINTR)
-                return error_set(err, -errno, "cannot lock '%s/lock': %s", d->path, strerror(errno));
-            struct mono now = clock_mono(&clock_system);
-            before = holder;
-            holder = read_holder(fd);
-            if (holder != before)
-                begin = now; /* it goes on, from one to the next */
-            if (mono_since_ms(now, begin) >= within_ms)
-                return say_locked(d, holder, within_ms, err);
-            usleep(LOCK_TRY_MS * 1000);
-        }
+        int opened = open_lock(d);
+        if (opened < 0)
+            return error_set(err, opened, "cannot open '%s/lock': %s", d->path,
+                             opened == -EBADMSG ? "it is no plain file" : strerror(-opened));
+        AUTO_CLOSE int fd = opened;
+        int rc = wait_for_lock(d, fd, within_ms, begin, err);
+        if (rc < 0)
+            return rc;
         if (!is_the_lock(d, fd))
             continue;
-        write_holder(fd);
         d->lock_fd = fd;
         fd = -1;
         return 0;
@@ -206,12 +220,6 @@ static void passed_over(struct lease_list *list, const char *name, const char *w
     list->problem_count++;
 }
 
-/* A shared lock is only to be had where no process has the lease open. It is given back by closing. */
-static bool is_held(int fd)
-{
-    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
 static void end_lease(struct lease *l, const char *why)
 {
     l->state = LEASE_ENDED;
@@ -248,17 +256,33 @@ struct lease_place {
     int fd;
     bool settings;
     const char *path; /* for people */
+    struct users *users;
 };
+
+/* The owner of the file wrote it: what it says of its user's name and of a process is a claim, and the kernel knows better. Without
+ * the process it lives as long as its file is held. Root may have started a program as another user; init is no one's program. */
+static void drop_claims(struct lease_place d, struct lease *l, uid_t owner)
+{
+    if (l->kind == LEASE_SETTING)
+        return; /* root wrote down for whom */
+    if (d.users)
+        users_name(d.users, owner, l->user, sizeof l->user);
+    if (l->pid == 1 || (owner != 0 && !lease_process_is_of(l->pid, owner)))
+        l->pid = 0;
+}
 
 /* 0, -ENOENT when it went in the meantime, or why it does not count. */
 static int read_lease(struct lease_place d, const char *name, struct wall now, struct lease *ret, struct error *err)
 {
-    AUTO_CLOSE int fd = openat(d.fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat file;
-    if (fd < 0 || fstat(fd, &file) < 0)
-        return error_set(err, -errno, "%s", strerror(errno));
-    if (!S_ISREG(file.st_mode) || file.st_size > LEASE_BYTES_MAX)
-        return error_set(err, -EBADMSG, "not the file of a lease");
+    int opened = shared_file_open(d.fd, name, O_RDONLY, 0, &file);
+    if (opened < 0 || file.st_size > LEASE_BYTES_MAX) {
+        if (opened >= 0)
+            close(opened);
+        opened = opened < 0 ? opened : -EBADMSG;
+        return error_set(err, opened, "%s", opened == -EBADMSG ? "not the file of a lease" : strerror(-opened));
+    }
+    AUTO_CLOSE int fd = opened;
     AUTO_FREE char *text = malloc((size_t)file.st_size + 1);
     ssize_t len = text ? read(fd, text, (size_t)file.st_size) : -1;
     if (len < 0)
@@ -272,7 +296,8 @@ static int read_lease(struct lease_place d, const char *name, struct wall now, s
     if (rc < 0 || wrong)
         return rc < 0 ? rc : error_set(err, -EPERM, "%s", wrong);
     ret->file = file.st_ino;
-    judge_life(ret, is_held(fd), now);
+    drop_claims(d, ret, file.st_uid);
+    judge_life(ret, file_is_held(fd), now);
     return 0;
 }
 
@@ -282,24 +307,58 @@ static int by_ticket(const void *a, const void *b)
     return x->ticket != y->ticket ? (x->ticket < y->ticket ? -1 : 1) : strcmp(x->id, y->id);
 }
 
+static size_t count_of_user(const struct lease_list *list, int64_t uid)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        count += list->at[i].uid == uid && list->at[i].state != LEASE_ENDED;
+    return count;
+}
+
+/* A user with more than commands make has written files by hand, and can only push out his own. Of all users together too many are
+ * never passed over in silence: then nothing is promised any more. */
+static bool has_room(struct lease_list *list, const struct lease *l, const char *name)
+{
+    if (l->state == LEASE_ENDED)
+        return list->count < 2 * LEASES_MAX;
+    if (l->kind != LEASE_SETTING && list->count >= LEASES_OF_USER_MAX && count_of_user(list, l->uid) >= LEASES_OF_USER_MAX)
+        passed_over(list, name, "its user has too many");
+    else if (list->count - list->ended_count < LEASES_MAX)
+        return true;
+    else {
+        passed_over(list, name, "there are too many");
+        list->incomplete = true;
+    }
+    return false;
+}
+
 static int add_lease(struct lease_place d, const char *name, struct wall now, struct lease_list *list, struct error *err)
 {
     struct error why = {0};
-    if (list->count == LEASES_MAX) {
-        passed_over(list, name, "there are too many");
-        return 0;
-    }
     if (!ROOM_FOR_ONE(list->at, list->count, list->capacity, 16))
         return error_set(err, -ENOMEM, "out of memory");
-    int rc = read_lease(d, name, now, &list->at[list->count], &why);
+    struct lease *l = &list->at[list->count];
+    int rc = read_lease(d, name, now, l, &why);
     if (rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE)
         return error_set(err, rc, "cannot read the leases in '%s': %s", d.path, why.text);
     if (rc < 0 && rc != -ENOENT)
         passed_over(list, name, why.text);
-    if (rc < 0)
+    if (rc < 0 || !has_room(list, l, name))
         return 0;
-    list->next_ticket = MAX_OF(list->next_ticket, list->at[list->count].ticket + 1);
+    list->next_ticket = MAX_OF(list->next_ticket, MIN_OF(l->ticket + 1, LEASE_TICKET_MAX));
+    list->ended_count += l->state == LEASE_ENDED;
     list->count++;
+    return 0;
+}
+
+int lease_list_admits(const struct lease_list *list, const struct lease *l, struct error *err)
+{
+    if (list->incomplete)
+        return error_set(err, -ENOSPC, "there are more than %d leases, and nothing more is promised\nSee who has them: whirr lease",
+                         LEASES_MAX);
+    if (l->kind != LEASE_SETTING && !lease_list_find(list, l->id) && count_of_user(list, l->uid) >= LEASES_OF_USER_MAX)
+        return error_set(err, -EDQUOT, "%s has %d leases, as many as a user can have\nTo end one: whirr lease end ID", l->user,
+                         LEASES_OF_USER_MAX);
     return 0;
 }
 
@@ -330,9 +389,13 @@ static int add_leases(struct lease_place d, struct wall now, struct lease_list *
 int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list *ret, struct error *err)
 {
     AUTO_LEASE_LIST struct lease_list list = {.next_ticket = 1};
-    int rc = add_leases((struct lease_place){d->fd, d->settings, d->path}, now, &list, err);
+    struct env here;
+    env_init_system(&here);
+    struct users *users = users_new(&here);
+    int rc = add_leases((struct lease_place){d->fd, d->settings, d->path, users}, now, &list, err);
     if (rc == 0 && d->beside >= 0)
-        rc = add_leases((struct lease_place){d->beside, true, "that of settings"}, now, &list, err);
+        rc = add_leases((struct lease_place){d->beside, true, "that of settings", users}, now, &list, err);
+    users_free(users);
     if (rc < 0)
         return rc;
     if (list.count)
@@ -372,8 +435,9 @@ int lease_dir_begin(const struct lease_dir *d, const char *id, int *ret_fd, stru
     char name[NAME_SIZE];
     file_name(name, id, true);
     unlinkat(d->fd, name, 0);
-    AUTO_CLOSE int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0 || fchmod(fd, 0644) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    AUTO_CLOSE int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    /* Held before another user can open it. */
+    if (fd < 0 || (errno = -file_hold(fd)) || fchmod(fd, d->settings ? 0600 : 0644) < 0) {
         int code = -errno;
         if (fd >= 0)
             unlinkat(d->fd, name, 0);
@@ -422,6 +486,14 @@ void lease_dir_cancel(const struct lease_dir *d, const char *id, int fd)
         close(fd);
 }
 
+/* The directory with what all users may see of this one. */
+static struct lease_dir shown_of(const struct lease_dir *d)
+{
+    struct lease_dir shown = LEASE_DIR_CLOSED;
+    shown.fd = d->shown;
+    return shown;
+}
+
 int lease_dir_put(const struct lease_dir *d, const struct lease *l, struct error *err)
 {
     int fd = -1;
@@ -433,13 +505,29 @@ int lease_dir_put(const struct lease_dir *d, const struct lease *l, struct error
         lease_dir_cancel(d, l->id, fd);
     else
         close(fd);
+    const struct lease_dir shown = shown_of(d);
+    if (rc == 0 && d->shown >= 0)
+        (void)lease_dir_put(&shown, l, NULL); /* a copy that fails is no one's loss but the curious' */
     return rc;
+}
+
+void lease_dir_show_all(const struct lease_dir *d, const struct lease_list *list)
+{
+    const struct lease_dir shown = shown_of(d);
+    AUTO_DIR DIR *dir = d->shown >= 0 ? opendir(d->shown_path) : NULL;
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (faccessat(d->fd, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+            unlinkat(d->shown, entry->d_name, 0);
+    for (size_t i = 0; i < list->count && d->shown >= 0; i++)
+        (void)lease_dir_put(&shown, &list->at[i], NULL);
 }
 
 int lease_dir_remove(const struct lease_dir *d, const char *id, struct error *err)
 {
     char name[NAME_SIZE];
     file_name(name, id, false);
+    if (d->shown >= 0)
+        unlinkat(d->shown, name, 0);
     if (unlinkat(d->fd, name, 0) == 0)
         return 0;
     return error_set(err, -errno, "cannot end lease %s: %s", id, errno == ENOENT ? "there is none of this id" : strerror(errno));
@@ -455,7 +543,21 @@ int lease_dir_await(const struct lease_dir *d, const struct lease *listed)
     AUTO_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &file) < 0)
         return errno == ENOENT ? 0 : -errno;
-    if (file.st_ino != listed->file)
-        return 0;
-    return flock(fd, LOCK_SH) == 0 ? 0 : -errno;
+    AUTO_CLOSE int watch = lease_file_watch(fd);
+    if (file.st_ino == listed->file &&
+        !file_is_held(fd)) /* by its process alone, as an earlier version's: none tells when it ends */
+        return poll(NULL, 0, AWAIT_MS) < 0 ? -errno : 0;
+    while (file.st_ino == listed->file && file.st_nlink && file_is_held(fd)) {
+        struct pollfd change = {.fd = watch, .events = POLLIN};
+        char events[512];
+        if (poll(&change, watch >= 0, watch >= 0 ? AWAIT_WATCHED_MS : AWAIT_MS) < 0)
+            return -errno;
+        if (change.revents)
+            (void)!read(watch, events, sizeof events);
+        if (change.revents && file_is_held(fd))
+            usleep(LOCK_TRY_MS * 1000); /* the kernel says that a file is closed before it gives up the lock */
+        if (fstat(fd, &file) < 0)
+            return -errno;
+    }
+    return 0;
 }

@@ -2,6 +2,7 @@
  * Changes of the directory of leases, as the kernel tells them.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -14,6 +15,18 @@ int lease_dir_watch(const struct lease_dir *d)
 {
     AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (fd < 0 || inotify_add_watch(fd, d->path, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE) < 0)
+        return -errno;
+    int watch = fd;
+    fd = -1;
+    return watch;
+}
+
+int lease_file_watch(int file)
+{
+    char path[32];
+    AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (fd < 0 || inotify_add_watch(fd, path, IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF) < 0)
         return -errno;
     int watch = fd;
     fd = -1;

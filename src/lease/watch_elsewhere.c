@@ -11,6 +11,12 @@ int lease_dir_watch(const struct lease_dir *d)
     return -ENOSYS;
 }
 
+int lease_file_watch(int fd)
+{
+    (void)fd;
+    return -ENOSYS;
+}
+
 bool lease_dir_changed(int watch)
 {
     (void)watch;

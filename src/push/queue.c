@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/keep.h"
+#include "base/os/shared.h"
 
 enum { FOLDER_SIZE = 4200, NAME_DIGITS = 20, BODY_MAX = 64 << 20 };
 
@@ -105,7 +106,7 @@ struct push_queue *push_queue_new(const char *folder, int64_t bytes_max)
         return NULL;
     q->bytes_max = bytes_max;
     q->next = 1;
-    if (folder && strlen(folder) < sizeof q->folder && (mkdir(folder, 0700) == 0 || errno == EEXIST)) {
+    if (folder && strlen(folder) < sizeof q->folder && shared_dir_make(folder, 0700, NULL) == 0) {
         str_copy(q->folder, sizeof q->folder, str_from(folder));
         queue_look(q);
     }

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/os/shared.h"
 #include "base/toml.h"
 #include "base/words.h"
 #include "tui/setup.h"
@@ -144,13 +145,7 @@ int prefs_save(const char *path, const struct top_settings *settings, struct err
     if (!path[0] || !slash)
         return 0;
     *slash = '\0';
-    char *parent = strrchr(folder, '/');
-    if (parent && parent != folder) { /* ~/.config itself may be missing, too */
-        *parent = '\0';
-        mkdir(folder, 0700);
-        *parent = '/';
-    }
-    mkdir(folder, 0700);
+    (void)shared_dir_make(folder, 0700, NULL); /* ~/.config itself may be missing, too; what is wrong is told by the writing */
     prefs_write(settings, &text);
     snprintf(beside, sizeof beside, "%s.new", path);
     AUTO_CLOSE int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -11,6 +11,7 @@
 
 #include "alert/notify/thread.h"
 #include "base/cleanup.h"
+#include "base/os/shared.h"
 
 struct notifier_service {
     struct notifier_options options;
@@ -62,9 +63,9 @@ static void prepare_folder(struct notifier_service *s)
     if (!s->options.folder || s->options.config->notify_count == 0)
         return;
     char message[NOTIFIER_PATH_SIZE + 128];
-    if (mkdir(s->options.folder, 0700) < 0 && errno != EEXIST) {
-        snprintf(message, sizeof message, "queued notifications will not survive a restart: cannot create '%s': %s",
-                 s->options.folder, strerror(errno));
+    struct error err = {0};
+    if (shared_dir_make(s->options.folder, 0700, &err) < 0) {
+        snprintf(message, sizeof message, "queued notifications will not survive a restart: %s", err.text);
         notifiers_log(s, LOG_WARNING, message);
         return;
     }

@@ -60,7 +60,7 @@ static inline size_t path_root(const char *path)
 #define PLACE_SYSTEM_LEASES "/leases"
 #define PLACE_LOCKED_LEASES "/leases"
 #define PLACE_SYSTEM_SETTINGS "/settings"
-enum { PLACE_IS_OF_ADMINISTRATORS = 1 }; /* its root is made by them alone: who makes it owns it */
+#define PLACE_SHOWN_SETTINGS "/settings-shown"
 #else
 #define PLACE_SYSTEM_CONFIG "/etc/whirr/whirr.toml"
 #define PLACE_CONFIG_NAME PLACE_SYSTEM_CONFIG
@@ -69,7 +69,7 @@ enum { PLACE_IS_OF_ADMINISTRATORS = 1 }; /* its root is made by them alone: who 
 #define PLACE_SYSTEM_LEASES "/var/lib/whirr-leases"
 #define PLACE_LOCKED_LEASES "/run/lock/whirr-leases"
 #define PLACE_SYSTEM_SETTINGS "/var/lib/whirr-control"
-enum { PLACE_IS_OF_ADMINISTRATORS = 0 };
+#define PLACE_SHOWN_SETTINGS "/run/whirr-control"
 #endif
 /* Names of libraries, this program, and how devices are asked, as far as the system has them. */
 void place_fill(struct env *env);

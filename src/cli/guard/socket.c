@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/os/net.h"
+#include "base/os/shared.h"
 #include "base/os/wake.h"
 #include "config/places.h"
 #include "daemon/guard_routes.h"
@@ -126,12 +127,10 @@ static int listen_at(struct guard_socket *s, struct error *err)
     close(s->fd);
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     unlink(s->address.sun_path);
-    mode_t before = umask(0177);
-    int bound = bind(s->fd, (struct sockaddr *)&s->address, sizeof s->address);
-    umask(before);
-    if (bound < 0 || listen(s->fd, 16) < 0)
-        return error_set(err, -errno, "cannot listen at '%s': %s", s->address.sun_path, strerror(errno));
-    return 0;
+    int rc = shared_socket_bind(s->fd, s->address.sun_path, 0600);
+    if (rc == 0 && listen(s->fd, 16) < 0)
+        rc = -errno;
+    return rc < 0 ? error_set(err, rc, "cannot listen at '%s': %s", s->address.sun_path, strerror(-rc)) : 0;
 }
 
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err)

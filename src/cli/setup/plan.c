@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/json_writer.h"
 #include "base/keep.h"
+#include "base/os/shared.h"
 #include "cli/setup/service.h"
 #include "config/config.h"
 #include "config/edit.h"
@@ -279,14 +280,11 @@ static int write_plain(const char *path, const char *text, struct error *err)
 {
     char folder[PLACE_SIZE];
     str_copy(folder, sizeof folder, str_from(path));
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    char *slash = strrchr(folder, '/');
+    if (slash)
         *slash = '\0';
-        if (mkdir(folder, 0755) < 0 && errno != EEXIST)
-            return error_set(err, -errno, "cannot create '%s': %s", folder, strerror(errno));
-        *slash = '/';
-    }
-    int rc = keep_write(path, str_from(text), err);
-    return rc < 0 ? rc : chmod(path, 0644) < 0 ? error_set(err, -errno, "cannot open '%s' to all", path) : 0;
+    int rc = slash && folder[0] ? shared_dir_make(folder, 0755, err) : 0;
+    return rc < 0 ? rc : keep_write_as(path, str_from(text), 0644, err);
 }
 
 static int run_command(const struct env *env, const struct plan_command *c, struct error *err)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/shared.h"
 #include "store/db/db.h"
 #include "store/db/sqlite_library.h"
 
@@ -217,7 +218,7 @@ static void keep_private(const char *path)
     for (size_t i = 0; i < ARRAY_LEN(ends) && S_ISREG(st.st_mode) && (st.st_mode & 07); i++) { /* made by an earlier version */
         char name[4096];
         if (snprintf(name, sizeof name, "%s%s", path, ends[i]) < (int)sizeof name)
-            (void)!chmod(name, st.st_mode & 0770);
+            shared_file_limit(name, st.st_mode & 0770);
     }
 }
 

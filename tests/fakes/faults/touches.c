@@ -51,11 +51,13 @@ static void note(const char *kind, const char *what)
         abort();
 }
 
-/* Paths below a directory that is open are written whole. */
+/* Paths below a directory that is open are written whole. A directory on the way, of which nothing can be read, is no touch. */
 static void note_open(int dir, const char *path, int flags)
 {
     char link[64], whole[PATH_MAX * 2];
     ssize_t len = 0;
+    if ((flags & O_PATH) && (flags & O_DIRECTORY))
+        return;
     if (path[0] != '/' && dir != AT_FDCWD) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
         len = readlink(link, whole, PATH_MAX);
