@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "control/helper.h"
 #include "daemon/sandbox.h"
+#include "lease/lease_dir.h"
 
 static int refuse_calls(void)
 {
@@ -36,10 +37,10 @@ static int refuse_calls(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -errno : 0;
 }
 
-int helper_confine(const char *journal, struct error *err)
+int helper_confine(const struct lease_dir *journal, struct error *err)
 {
-    const char *const places[] = {journal, "/sys/devices"};
-    int writes = sandbox_writes(places, ARRAY_LEN(places)), calls = sandbox_calls(), more = refuse_calls();
+    const char *const places[] = {journal->path, "/sys/devices", journal->shown_path};
+    int writes = sandbox_writes(places, ARRAY_LEN(places) - (journal->shown < 0)), calls = sandbox_calls(), more = refuse_calls();
     if (writes < 0)
         log_info("Landlock is not in force", LOG_TEXT("why", strerror(-writes)));
     if (calls < 0 || more < 0)

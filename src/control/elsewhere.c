@@ -5,9 +5,9 @@
 
 #include "control/holder.h"
 
-int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, struct error *err)
+int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, int watchdog, struct error *err)
 {
-    (void)k, (void)env, (void)lease_dir;
+    (void)k, (void)env, (void)lease_dir, (void)watchdog;
     return error_set(err, -ENOSYS, "whirr doesn't change settings of GPUs on this system yet");
 }
 
@@ -19,5 +19,5 @@ void holder_close(struct settings_holder *k)
 int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct error *err)
 {
     (void)l, (void)bound;
-    return holder_open(k, NULL, NULL, err);
+    return holder_open(k, NULL, NULL, -1, err);
 }

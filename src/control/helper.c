@@ -19,7 +19,7 @@
 #include "control/holder.h"
 #include "lease/settings_request.h"
 
-enum { CLIENTS_MAX = 32, GROUPS_MAX = 1024, IDLE_MS = 30000 };
+enum { CLIENTS_MAX = 32, CLIENTS_OF_ROOT = 4, CLIENTS_OF_USER = 8, GROUPS_MAX = 1024, IDLE_MS = 30000, SHORTAGE_MS = 100 };
 
 struct asker {
     int fd;
@@ -137,12 +137,12 @@ static const struct control_gpu *gpu_of(struct helper *h, const struct request_s
 static int do_set(struct helper *h, struct asker *c, const struct request *r, struct lease *l, struct error *err)
 {
     struct wall now = clock_wall(&clock_system);
+    if (r->hold && c->holds[0])
+        return error_set(err, -EBUSY, "this connection holds lease %s; end it first, or open another connection", c->holds);
     lease_init(l, LEASE_SETTING, getpid(), now);
     str_copy(l->user, sizeof l->user, str_from(c->user));
     str_copy(l->command, sizeof l->command, str_from(r->command));
     l->until = r->until;
-    if (l->until.ms && l->until.ms <= now.ms)
-        return error_set(err, -EINVAL, "its end lies in the past");
     for (size_t i = 0; i < r->count; i++) {
         const struct control_gpu *gpu = gpu_of(h, &r->settings[i], err);
         int rc = gpu ? lease_set_plan(l, gpu, r->settings[i].gpu_index, r->settings[i].kind, r->settings[i].value, err) : -ENODEV;
@@ -160,10 +160,12 @@ static int do_stock(struct helper *h, const struct request *r, struct error *err
     for (size_t i = 0; i < r->count; i++) {
         const struct request_setting *s = &r->settings[i];
         const struct control_gpu *gpu = gpu_of(h, s, err);
-        int rc = gpu ? lease_dir_lock(&h->holder.dir, LEASE_LOCK_MS, err) : -ENODEV;
+        if (gpu && s->kind == CONTROL_FAN)
+            (void)control_write(gpu, s->kind, (struct control_value){.stock = true}, NULL); /* before any lock */
+        int rc = gpu ? holder_lock(&h->holder, err) : -ENODEV;
         if (rc == 0)
             rc = lease_set_stock(&h->holder.dir, &h->holder.set, gpu, s->kind, err);
-        lease_dir_unlock(&h->holder.dir);
+        holder_unlock(&h->holder);
         if (rc < 0)
             return rc;
     }
@@ -189,6 +191,8 @@ static void handle(struct helper *h, struct asker *c, struct str line)
     AUTO_FREE struct lease *l = calloc(1, sizeof *l);
     int rc = r && l ? request_read(line, r, &err) : error_set(&err, -ENOMEM, "out of memory");
     bool made = false;
+    if (rc == 0 && r->until.ms && r->until.ms <= clock_wall(&clock_system).ms)
+        rc = error_set(&err, -EINVAL, "its end lies in the past");
     if (rc == 0 && r->op == REQUEST_SET) {
         rc = do_set(h, c, r, l, &err);
         made = rc == 0;
@@ -225,14 +229,27 @@ static void name_user(struct asker *c)
         snprintf(c->user, sizeof c->user, "%u", (unsigned)c->uid);
 }
 
+/* One user cannot keep all others out; root always finds a place. */
+static bool has_place(const struct helper *h, uid_t uid)
+{
+    size_t own = 0;
+    for (size_t i = 0; i < h->count; i++)
+        own += h->clients[i]->uid == uid;
+    return uid == 0 ? h->count < CLIENTS_MAX : h->count < CLIENTS_MAX - CLIENTS_OF_ROOT && own < CLIENTS_OF_USER;
+}
+
 static void accept_client(struct helper *h)
 {
     AUTO_CLOSE int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct asker *c = fd >= 0 && h->count < CLIENTS_MAX ? calloc(1, sizeof *c) : NULL;
-    if (!c)
+    struct asker *c = fd >= 0 ? calloc(1, sizeof *c) : NULL;
+    if (!c) {
+        poll(NULL, 0, SHORTAGE_MS); /* out of descriptors or memory: the client that waits keeps the socket ready */
         return;
+    }
     c->fd = fd;
     const char *why = refuse_peer(h, fd, &c->uid);
+    if (!why && !has_place(h, c->uid))
+        why = "whirr-control has too many connections; close some of yours, or try again";
     if (why) {
         struct error err = {0};
         error_set(&err, -EPERM, "%s", why);
@@ -280,12 +297,13 @@ static void begin_quiet(struct helper *h, struct wall until)
     lease_init(l, LEASE_SETTING, getpid(), clock_wall(&clock_system));
     snprintf(l->note, sizeof l->note, "quiet hours");
     l->until = until;
-    for (size_t i = 0; i < h->holder.set.gpu_count && l->setting_count < LEASE_SETTINGS_MAX; i++) {
+    for (size_t i = 0; i < h->holder.set.gpu_count; i++) {
         const struct control_gpu *gpu = &h->holder.set.gpus[i];
         struct control_state s;
         struct control_value v;
-        if (control_look(gpu, CONTROL_POWER, &s, NULL) == 0 && quiet_value(h, &s, &v))
-            (void)lease_set_plan(l, gpu, (int)i, CONTROL_POWER, v, NULL);
+        if (control_look(gpu, CONTROL_POWER, &s, NULL) == 0 && quiet_value(h, &s, &v) &&
+            lease_set_plan(l, gpu, (int)i, CONTROL_POWER, v, &err) < 0)
+            log_warn("a GPU has no quiet hours", LOG_INT("gpu", i), LOG_TEXT("why", err.text));
     }
     if (!l->setting_count)
         return;
@@ -331,6 +349,15 @@ static void serve_once(struct helper *h, int wait_ms)
         accept_client(h);
 }
 
+int helper_watch(const struct env *env, const struct config *config, struct error *err)
+{
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    int rc = lease_dir_open_settings(&dir, config->lease.dir, err);
+    if (rc == 0)
+        rc = helper_confine(&dir, err);
+    return rc < 0 ? rc : watchdog_run(env, config->lease.dir);
+}
+
 int helper_run(const struct env *env, const struct config *config, int listener, bool stays, struct error *err)
 {
     AUTO_FREE struct helper *h = calloc(1, sizeof *h);
@@ -338,9 +365,13 @@ int helper_run(const struct env *env, const struct config *config, int listener,
         return error_set(err, -ENOMEM, "out of memory");
     h->config = config;
     h->listener = listener;
-    int rc = holder_open(&h->holder, env, config->lease.dir, err);
+    static const char *const watch[] = {"--watch", NULL};
+    int watchdog = watchdog_start(env->self_program, watch, config->lease.dir);
+    if (watchdog < 0)
+        return error_set(err, watchdog, "cannot make a process that gives fans back: %s", strerror(-watchdog));
+    int rc = holder_open(&h->holder, env, config->lease.dir, watchdog, err);
     if (rc == 0)
-        rc = helper_confine(h->holder.dir.path, err);
+        rc = helper_confine(&h->holder.dir, err);
     if (rc < 0) {
         holder_close(&h->holder);
         return rc;

@@ -6,15 +6,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 
-enum { SLEPT_MS = 1000, UNREAD_LOOKS_MAX = 3 };
+enum { SLEPT_MS = 1000 };
 
 static int64_t slept_ms(const struct settings_holder *k)
 {
@@ -34,22 +34,49 @@ static uint64_t drivers(const struct settings_holder *k)
     return sum;
 }
 
-static int open_journal(struct settings_holder *k, const char *lease_dir, struct error *err)
+int holder_lock(struct settings_holder *k, struct error *err)
 {
-    int rc = lease_dir_open_settings(&k->dir, lease_dir, err);
-    return rc < 0 ? rc : lease_dir_lock(&k->dir, LEASE_LOCK_MS, err);
+    (void)watchdog_busy(k->watchdog, true);
+    int rc = lease_dir_lock(&k->dir, LEASE_LOCK_MS, err);
+    if (rc < 0)
+        (void)watchdog_busy(k->watchdog, false);
+    return rc;
 }
 
-int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, struct error *err)
+void holder_unlock(struct settings_holder *k)
 {
-    *k = (struct settings_holder){.env = env, .dir = LEASE_DIR_CLOSED};
+    lease_dir_unlock(&k->dir);
+    (void)watchdog_busy(k->watchdog, false);
+}
+
+/* What processes that are gone left behind; then all users see what is left. */
+static int clean_journal(struct settings_holder *k, struct error *err)
+{
+    AUTO_LEASE_LIST struct lease_list list = {0};
+    int rc = holder_lock(k, err);
+    if (rc < 0)
+        return rc;
+    rc = lease_set_recover(&k->dir, &k->set, false, err);
+    if (rc >= 0)
+        rc = lease_dir_list(&k->dir, clock_wall(k->env->clock), &list, err);
+    if (rc >= 0)
+        lease_dir_show_all(&k->dir, &list);
+    holder_unlock(k);
+    return rc;
+}
+
+int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, int watchdog, struct error *err)
+{
+    *k = HOLDER_CLOSED;
+    k->env = env;
+    k->watchdog = watchdog;
     int rc = control_open(env, &k->set, err);
     if (rc == 0)
-        rc = open_journal(k, lease_dir, err);
-    if (rc == 0) {
-        rc = lease_set_recover(&k->dir, &k->set, false, err);
-        lease_dir_unlock(&k->dir);
-    }
+        rc = lease_dir_open_settings(&k->dir, lease_dir, err);
+    if (rc == 0)
+        (void)lease_set_release_fans(&k->dir, &k->set, false, NULL);
+    if (rc == 0)
+        rc = clean_journal(k, err);
     if (rc < 0) {
         holder_close(k);
         return rc;
@@ -59,8 +86,30 @@ int holder_open(struct settings_holder *k, const struct env *env, const char *le
     return 0;
 }
 
+static bool is_fan(const struct lease_setting *s)
+{
+    return strcmp(s->what, control_name(CONTROL_FAN)) == 0;
+}
+
+static void unwatch_fans(const struct settings_holder *k, const struct lease *l)
+{
+    for (size_t i = 0; i < l->setting_count; i++)
+        if (is_fan(&l->settings[i]))
+            watchdog_unwatch(k->watchdog, l->settings[i].gpu);
+}
+
+static int watch_fans(const struct settings_holder *k, const struct lease *l, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < l->setting_count && rc == 0; i++)
+        if (is_fan(&l->settings[i]))
+            rc = watchdog_watch(k->watchdog, l->settings[i].gpu, err);
+    return rc;
+}
+
 static void drop(struct settings_holder *k, size_t at)
 {
+    unwatch_fans(k, &k->kept[at]->lease);
     free(k->kept[at]);
     k->kept[at] = k->kept[--k->count];
 }
@@ -81,11 +130,18 @@ struct lease *holder_find(struct settings_holder *k, const char *id)
 
 static int end_at(struct settings_holder *k, size_t at, char *words, struct error *err)
 {
-    int rc = lease_dir_lock(&k->dir, LEASE_LOCK_MS, err);
-    if (rc < 0)
+    struct lease *l = &k->kept[at]->lease;
+    struct lease at_first = *l; /* what is ours is judged once more with the lock */
+    (void)watchdog_busy(k->watchdog, true);
+    if (lease_set_has_fan(l))
+        (void)lease_set_put_back(&k->set, &at_first, NULL); /* a fan waits for no lock and no disk */
+    int rc = holder_lock(k, err);
+    if (rc < 0) { /* the journal keeps it until the lock is free; nothing else has to wait for that */
+        (void)lease_set_put_back(&k->set, &at_first, NULL);
         return rc;
-    rc = lease_set_end(&k->dir, &k->set, &k->kept[at]->lease, words, err);
-    lease_dir_unlock(&k->dir);
+    }
+    rc = lease_set_end(&k->dir, &k->set, l, words, err);
+    holder_unlock(k);
     if (rc == 0)
         drop(k, at);
     return rc;
@@ -98,6 +154,18 @@ void holder_close(struct settings_holder *k)
             drop(k, i); /* the journal keeps it for the next process */
     lease_dir_close(&k->dir);
     control_close(&k->set);
+    if (k->watchdog >= 0)
+        close(k->watchdog);
+    k->watchdog = -1;
+}
+
+/* Another lease of ours has the fan, and was in the way. */
+static bool fan_is_kept(const struct settings_holder *k, const struct lease *l)
+{
+    for (size_t i = 0; i < k->count; i++)
+        if (lease_set_has_fan(&k->kept[i]->lease) && lease_gpu_at(&k->kept[i]->lease, l->gpus[0].uuid) >= 0)
+            return true;
+    return false;
 }
 
 int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct error *err)
@@ -105,15 +173,21 @@ int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct 
     if (k->count == HOLDER_LEASES_MAX)
         return error_set(err, -EBUSY, "more than %d leases of settings", HOLDER_LEASES_MAX);
     struct kept *new = calloc(1, sizeof *new);
-    int rc = new ? lease_dir_lock(&k->dir, LEASE_LOCK_MS, err) : error_set(err, -ENOMEM, "out of memory");
+    int rc = new ? holder_lock(k, err) : error_set(err, -ENOMEM, "out of memory");
+    bool locked = rc == 0;
     if (rc == 0 && bound) {
         l->pid = getpid();
         l->start_key = lease_process_start(l->pid);
     }
     if (rc == 0)
+        rc = watch_fans(k, l, err);
+    if (rc == 0)
         rc = lease_set_begin(&k->dir, &k->set, l, err);
-    lease_dir_unlock(&k->dir);
+    if (locked)
+        holder_unlock(k);
     if (rc < 0 || !bound) {
+        if (rc < 0 && locked && !fan_is_kept(k, l))
+            unwatch_fans(k, l);
         free(new);
         return rc;
     }
@@ -131,7 +205,7 @@ int holder_end(struct settings_holder *k, const char *id, char *words, struct er
 int holder_prolong(struct settings_holder *k, const char *id, struct wall until, struct error *err)
 {
     struct lease *l = holder_find(k, id);
-    int rc = l ? lease_dir_lock(&k->dir, LEASE_LOCK_MS, err) : error_set(err, -ENOENT, "lease %s has ended", id);
+    int rc = l ? holder_lock(k, err) : error_set(err, -ENOENT, "lease %s has ended", id);
     if (rc < 0)
         return rc;
     struct wall before = l->until;
@@ -139,36 +213,36 @@ int holder_prolong(struct settings_holder *k, const char *id, struct wall until,
     rc = lease_dir_put(&k->dir, l, err);
     if (rc < 0)
         l->until = before;
-    lease_dir_unlock(&k->dir);
+    holder_unlock(k);
     return rc;
 }
 
-/* A fixed speed only while it is cool, and while that can be seen. */
-static bool fan_hot(struct settings_holder *k, struct kept *x, char *why)
+/* What the watchdog did since the last look. Without it, or without a journal, no fan is kept. */
+static void look_at_watchdog(struct settings_holder *k, bool journal)
 {
-    for (size_t i = 0; i < x->lease.setting_count; i++) {
-        const struct control_gpu *gpu = control_find(&k->set, x->lease.settings[i].gpu);
-        struct error err = {0};
-        if (strcmp(x->lease.settings[i].what, control_name(CONTROL_FAN)) != 0)
-            continue;
-        bool safe = gpu && control_fan_safe(gpu, &err);
-        x->unread_looks = safe || err.code == -EOVERFLOW ? 0 : x->unread_looks + 1;
-        if (safe || (err.code != -EOVERFLOW && x->unread_looks < UNREAD_LOOKS_MAX))
-            continue;
-        snprintf(why, SETTINGS_WORDS, "%.180s: its fan is automatic again", gpu ? err.text : "the GPU is gone");
-        return true;
+    char gpu[GPU_UUID_SIZE], why[WATCH_WHY_SIZE];
+    int rc;
+    bool there = watchdog_busy(k->watchdog, true);
+    while ((rc = watchdog_given(k->watchdog, gpu, why)) == 1)
+        for (size_t i = 0; i < k->count; i++)
+            if (lease_set_has_fan(&k->kept[i]->lease) && lease_gpu_at(&k->kept[i]->lease, gpu) >= 0)
+                memcpy(k->kept[i]->given, why, sizeof why);
+    for (size_t i = 0; i < k->count; i++) {
+        struct kept *x = k->kept[i];
+        if (lease_set_has_fan(&x->lease) && !x->given[0] && (!there || rc < 0 || !journal))
+            snprintf(x->given, sizeof x->given, "%s: its fan is automatic again",
+                     journal ? "the process that watches it has ended" : "the journal cannot be written");
     }
-    return false;
 }
 
 /* NULL: it goes on. */
-static const char *reason_to_end(struct settings_holder *k, struct kept *x, const struct lease_list *list, char why[SETTINGS_WORDS])
+static const char *reason_to_end(struct settings_holder *k, struct kept *x, const struct lease_list *list)
 {
     const struct lease *l = &x->lease;
     if (l->until.ms && l->until.ms <= clock_wall(k->env->clock).ms)
         return "its time is over";
-    if (fan_hot(k, x, why))
-        return why;
+    if (x->given[0])
+        return x->given;
     enum lease_set_state is = lease_set_look(&k->set, l, x->upset);
     x->upset = is == SETTINGS_UNREACHABLE;
     if (is == SETTINGS_TAKEN)
@@ -179,58 +253,32 @@ static const char *reason_to_end(struct settings_holder *k, struct kept *x, cons
 void holder_look(struct settings_holder *k, void (*ended)(void *user, const struct lease *l, const char *why), void *user)
 {
     AUTO_LEASE_LIST struct lease_list list = {0};
+    (void)watchdog_busy(k->watchdog, true);
     int64_t slept = slept_ms(k);
     uint64_t loaded = drivers(k);
     bool upset = slept > k->slept_ms + SLEPT_MS || loaded != k->drivers;
     bool listed = lease_dir_list(&k->dir, clock_wall(k->env->clock), &list, NULL) == 0;
     k->slept_ms = slept;
     k->drivers = loaded;
+    look_at_watchdog(k, listed && faccessat(k->dir.fd, ".", W_OK, AT_EACCESS) == 0);
     for (size_t i = k->count; i-- > 0;) {
         struct kept *x = k->kept[i];
         char why[SETTINGS_WORDS];
         x->upset |= upset;
-        const char *reason = reason_to_end(k, x, listed ? &list : NULL, why);
+        const char *reason = reason_to_end(k, x, listed ? &list : NULL);
         if (!reason)
             continue;
         struct lease over = x->lease;
+        snprintf(why, sizeof why, "%s", reason);
         if (end_at(k, i, NULL, NULL) < 0)
             continue; /* again at the next look */
-        ended(user, &over, reason);
+        ended(user, &over, why);
     }
+    (void)watchdog_busy(k->watchdog, false);
 }
 
-/* In the process of its own. Not even a driver's library is left as the other one had it: the program starts anew. */
-static void __attribute__((noreturn)) watch(const char *program, const char *lease_dir, int end)
+int holder_watchdog(const struct env *env, const char *lease_dir)
 {
-    char byte;
-    setsid(); /* what ends the whole terminal does not end this one, and a reader of our output need not wait for it */
-    for (int number = SIGHUP; number <= SIGTERM; number++)
-        signal(number, SIG_IGN);
-    int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd <= 2 && nothing >= 0; fd++)
-        dup2(nothing, fd);
-    dup2(end, 3);
-    descriptors_close_from(4);
-    while (read(3, &byte, 1) < 0 && errno == EINTR)
-        continue;
-    signal(SIGCHLD, SIG_DFL);
-    setenv("WHIRR_LEASE_DIR", lease_dir, 1);
-    execl(program, "whirr", "lease-recover", (char *)NULL);
-    _exit(EXIT_FAILED);
-}
-
-int holder_watch_over(const char *program, const char *lease_dir)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    pid_t child = fork();
-    if (child == 0) {
-        close(ends[1]);
-        watch(program, lease_dir, ends[0]);
-    }
-    close(ends[0]);
-    if (child < 0)
-        close(ends[1]);
-    return child < 0 ? -errno : 0; /* the other end stays open until this process is gone */
+    const char *const words[] = {"--sysroot", env->sysroot, "lease-recover", NULL};
+    return watchdog_start(env->self_program, words + (env->sysroot[0] ? 0 : 2), lease_dir);
 }

@@ -4,14 +4,15 @@
  */
 #pragma once
 
+#include "control/watchdog.h"
 #include "lease/lease_settings.h"
 
 enum { HOLDER_LEASES_MAX = 32, HOLDER_LOOK_MS = 2000 };
 
 struct kept {
     struct lease lease;
-    bool upset;       /* it may have to be set again */
-    int unread_looks; /* in a row, at a temperature */
+    bool upset;                 /* it may have to be set again */
+    char given[WATCH_WHY_SIZE]; /* why the watchdog gave its fan back; "": it did not */
 };
 
 struct settings_holder {
@@ -22,13 +23,19 @@ struct settings_holder {
     struct kept *kept[HOLDER_LEASES_MAX];
     int64_t slept_ms; /* of this boot, as of the last look */
     uint64_t drivers; /* changes when one is loaded anew */
+    int watchdog;     /* its connection; -1: none, and no fan can be set */
 };
+#define HOLDER_CLOSED ((struct settings_holder){.dir = LEASE_DIR_CLOSED, .watchdog = -1})
 
-/* Opens GPUs and journal, and ends what was left behind by processes that are gone. */
-int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, struct error *err);
+/* Opens GPUs and journal, and ends what was left behind by processes that are gone. The watchdog (-1: none) becomes its own. */
+int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, int watchdog, struct error *err);
 /* Puts everything back. */
 void holder_close(struct settings_holder *k);
 #define AUTO_HOLDER __attribute__((cleanup(holder_close)))
+
+/* The journal's lock, for long enough that a watchdog takes it for a keeper that hangs. */
+int holder_lock(struct settings_holder *k, struct error *err);
+void holder_unlock(struct settings_holder *k);
 
 /* Begins a lease that was planned; it becomes bound to this process unless `bound` is false. */
 int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct error *err);
@@ -41,6 +48,6 @@ struct lease *holder_find(struct settings_holder *k, const char *id);
 /* One look. `ended` is told of each that has ended, and why. */
 void holder_look(struct settings_holder *k, void (*ended)(void *user, const struct lease *l, const char *why), void *user);
 
-/* A process of its own that puts everything back (`PROGRAM lease-recover`) once this one is gone, however it ended. -errno: there
- * is none, and the next command has to. */
-int holder_watch_over(const char *program, const char *lease_dir);
+/* The watchdog of a command: a process that puts everything back (`whirr lease-recover`) once this one is gone, however it ended.
+ * -errno: there is none. */
+int holder_watchdog(const struct env *env, const char *lease_dir);

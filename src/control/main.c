@@ -2,17 +2,20 @@
  * whirr-control: started by systemd for whirr-control.socket, or by hand with --listen; --restore puts back what was left.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/os/shared.h"
 #include "base/version.h"
 #include "control/helper.h"
-#include "control/holder.h"
+#include "lease/lease_settings.h"
 #include "lease/settings_request.h"
+
+enum { FAN_TRIES = 20, FAN_PAUSE_MS = 500 };
 
 static int fail(const struct error *err)
 {
@@ -32,28 +35,36 @@ static struct config *load(const struct env *env)
 
 static int listen_here(struct error *err)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    control_socket(at.sun_path);
+    char path[CONTROL_SOCKET_SIZE];
+    control_socket(path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    unlink(at.sun_path);
+    unlink(path);
     /* All may connect: who may ask is looked at for each. */
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || chmod(at.sun_path, 0666) < 0 || listen(fd, 8) < 0)
-        return error_set(err, -errno, "cannot listen at '%s': %s", at.sun_path, strerror(errno));
-    return fd;
+    int rc = fd < 0 ? -errno : shared_socket_bind(fd, path, 0666);
+    if (rc == 0 && listen(fd, 8) < 0)
+        rc = -errno;
+    if (rc < 0 && fd >= 0)
+        close(fd);
+    return rc < 0 ? error_set(err, rc, "cannot listen at '%s': %s", path, strerror(-rc)) : fd;
 }
 
+/* Fans at once and until they are back, for as long as the service manager waits; then the rest, which needs the lock. */
 static int restore(const struct env *env, const struct config *config, struct error *err)
 {
-    struct settings_holder k;
-    int rc = holder_open(&k, env, config->lease.dir, err);
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    AUTO_CONTROL struct control_set set = {0};
+    int rc = control_open(env, &set, err);
     if (rc == -ENODEV)
         return 0; /* without a GPU nothing was changed */
     if (rc == 0)
-        rc = lease_dir_lock(&k.dir, LEASE_LOCK_MS, err);
+        rc = lease_dir_open_settings(&dir, config->lease.dir, err);
     if (rc < 0)
         return rc;
-    rc = lease_set_recover(&k.dir, &k.set, true, err);
-    holder_close(&k);
+    for (int i = 0; i < FAN_TRIES && (rc = lease_set_release_fans(&dir, &set, true, err)) < 0 && rc != -ENODEV; i++)
+        poll(NULL, 0, FAN_PAUSE_MS);
+    rc = lease_dir_lock(&dir, LEASE_LOCK_MS, err);
+    if (rc == 0)
+        rc = lease_set_recover(&dir, &set, true, err);
     return rc > 0 ? error_set(err, -EIO, "%d leases could not be ended: %s", rc, err->text) : rc;
 }
 
@@ -63,7 +74,7 @@ int main(int argc, char **argv)
     struct error err = {0};
     const char *what = argc == 2 ? argv[1] : "";
     env_init_system(&env);
-    if (argc > 2 || (what[0] && strcmp(what, "--restore") != 0 && strcmp(what, "--listen") != 0)) {
+    if (argc > 2 || (what[0] && strcmp(what, "--restore") != 0 && strcmp(what, "--listen") != 0 && strcmp(what, "--watch") != 0)) {
         bool asked = strcmp(what, "--help") == 0 || strcmp(what, "--version") == 0;
         fprintf(asked ? stdout : stderr,
                 "whirr-control " WHIRR_VERSION ": changes settings of GPUs for `whirr quiet` and others (docs/leases.md)\n"
@@ -78,6 +89,8 @@ int main(int argc, char **argv)
     int rc = 0, fd = -1;
     if (strcmp(what, "--restore") == 0) {
         rc = restore(&env, config, &err);
+    } else if (strcmp(what, "--watch") == 0) {
+        rc = helper_watch(&env, config, &err);
     } else {
         fd = what[0] ? listen_here(&err) : env_handed_over("control");
         rc = fd >= 0   ? helper_run(&env, config, fd, what[0], &err)

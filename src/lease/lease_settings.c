@@ -123,10 +123,15 @@ static bool same_setting(const struct lease_setting *a, const struct lease_setti
     return strcmp(a->gpu, b->gpu) == 0 && strcmp(a->what, b->what) == 0;
 }
 
-static int refuse_second(const struct lease_list *list, const struct lease *l, struct error *err)
+/* What another lease has changed is its own, until its end has come: then it is put back first. */
+static int refuse_second(struct lease_dir *d, const struct control_set *c, const struct lease_list *list, const struct lease *l,
+                         struct error *err)
 {
+    struct wall now = clock_wall(&clock_system);
     for (size_t i = 0; i < list->count; i++) {
-        const struct lease *other = &list->at[i];
+        struct lease *other = &list->at[i];
+        if (other->kind == LEASE_SETTING && lease_set_over(other, now) && lease_set_end(d, c, other, NULL, NULL) == 0)
+            continue;
         for (size_t k = 0; other->kind == LEASE_SETTING && k < other->setting_count * l->setting_count; k++) {
             const struct lease_setting *s = &other->settings[k / l->setting_count];
             enum control_kind kind;
@@ -161,7 +166,9 @@ int lease_set_begin(struct lease_dir *d, const struct control_set *c, struct lea
     AUTO_LEASE_LIST struct lease_list list = {0};
     int rc = lease_dir_list(d, clock_wall(&clock_system), &list, err);
     if (rc == 0)
-        rc = refuse_second(&list, l, err);
+        rc = refuse_second(d, c, &list, l, err);
+    if (rc == 0)
+        rc = lease_list_admits(&list, l, err);
     if (rc == 0 && !l->id[0])
         rc = lease_new_id(l->id) < 0 ? error_set(err, -EIO, "no random bytes for a name") : 0;
     if (rc < 0)
@@ -194,8 +201,8 @@ static int is_ours(const struct changed *x, const char *step, struct error *err)
     struct control_state now;
     int rc = control_look(x->gpu, x->kind, &now, err);
     bool sure = strcmp(step, "active") != 0;
-    if (rc == -EBUSY) /* its fans differ: half of a change of ours, or another program's */
-        return sure;
+    if (rc == -EBUSY) /* its fans differ: half of a change of ours, or another program's. On doubt a fan is automatic */
+        return sure || x->kind == CONTROL_FAN;
     if (rc < 0)
         return rc;
     if (!now.now_known)
@@ -222,7 +229,7 @@ static int write_nearest(const struct changed *x, struct error *err)
     return rc < 0 ? rc : control_write(x->gpu, x->kind, v, err);
 }
 
-static int restore_one(const struct control_set *c, struct lease_setting *s, bool *taken, struct error *err)
+static int restore_one(const struct control_set *c, const struct lease_setting *s, bool *taken, struct error *err)
 {
     struct changed x;
     int rc = find_changed(c, s, &x, err);
@@ -235,6 +242,25 @@ static int restore_one(const struct control_set *c, struct lease_setting *s, boo
     }
     rc = control_write(x.gpu, x.kind, x.before, err);
     return rc == -ERANGE ? write_nearest(&x, err) : rc;
+}
+
+int lease_set_put_back(const struct control_set *c, const struct lease *l, struct error *err)
+{
+    bool taken = false;
+    int first = 0;
+    for (size_t i = 0; i < l->setting_count; i++) {
+        int rc = restore_one(c, &l->settings[i], &taken, err);
+        first = first < 0 ? first : rc;
+    }
+    return first;
+}
+
+bool lease_set_has_fan(const struct lease *l)
+{
+    for (size_t i = 0; i < l->setting_count; i++)
+        if (strcmp(l->settings[i].what, control_name(CONTROL_FAN)) == 0)
+            return true;
+    return false;
 }
 
 /* From here on everything that is not as before is ours. One that another program has changed is dropped. */
@@ -317,6 +343,19 @@ const char *lease_set_over(const struct lease *l, struct wall now)
         return "its program has ended";
     /* One that was never finished, and belongs to no program that could. */
     return !l->pid && l->setting_count && strcmp(l->settings[0].step, "active") != 0 ? "it was not finished" : NULL;
+}
+
+int lease_set_release_fans(const struct lease_dir *d, const struct control_set *c, bool all, struct error *err)
+{
+    AUTO_LEASE_LIST struct lease_list list = {0};
+    struct wall now = clock_wall(&clock_system);
+    int first = lease_dir_list(d, now, &list, err);
+    for (size_t i = 0; i < list.count; i++)
+        if (lease_set_has_fan(&list.at[i]) && (all || lease_set_over(&list.at[i], now))) {
+            int rc = lease_set_put_back(c, &list.at[i], err);
+            first = first < 0 ? first : rc;
+        }
+    return first;
 }
 
 int lease_set_recover(struct lease_dir *d, const struct control_set *c, bool all, struct error *err)

@@ -6,7 +6,8 @@
  *   restoring  it was ours, and is being put back
  *
  * The process that finds a lease whose end has come puts back what is ours: at "written" and "restoring" everything, at "active"
- * only what is as we left it. A value that another program has set since stays. Called with the lock of the directory held.
+ * only what is as we left it. A value that another program has set since stays. Called with the lock of the directory held,
+ * where nothing else is said.
  */
 #pragma once
 
@@ -26,6 +27,14 @@ int lease_set_begin(struct lease_dir *d, const struct control_set *c, struct lea
  * try. `ret_words` (may be NULL): what became of it, a sentence for people. */
 enum { SETTINGS_WORDS = 256 };
 int lease_set_end(struct lease_dir *d, const struct control_set *c, struct lease *l, char *ret_words, struct error *err);
+
+/* The values alone, as far as they are ours: from memory, without lock and journal, for who keeps the lease and cannot have those.
+ */
+int lease_set_put_back(const struct control_set *c, const struct lease *l, struct error *err);
+/* A fan at a fixed speed is the one setting that can do harm. Puts back those of leases whose end has come; with `all` of every
+ * one. Reads the journal and takes no lock. The leases stay for who has it. */
+int lease_set_release_fans(const struct lease_dir *d, const struct control_set *c, bool all, struct error *err);
+bool lease_set_has_fan(const struct lease *l);
 
 /* While it lasts: is everything as we set it? `upset`: since the last look the host slept, a driver was loaded anew or a GPU could
  * not be reached; then it is set again. */

@@ -26,7 +26,9 @@ static int add_change(struct change_list *l, const struct gpu *gpu, enum control
     rc = text ? control_parse(kind, text, &c.state, &c.setting.value, err)
          : control_quiet(kind, &c.state, gpu->power_mw, &c.setting.value) ? 0
                                                                           : -ENOENT;
-    if (rc == 0 && l->count < REQUEST_SETTINGS_MAX)
+    if (rc == 0 && l->count == REQUEST_SETTINGS_MAX)
+        return error_set(err, -E2BIG, "more than %d settings at once; choose a GPU with --gpu", REQUEST_SETTINGS_MAX);
+    if (rc == 0)
         l->at[l->count++] = c;
     return rc == -ERANGE ? error_prefix(err, "GPU %d", gpu->index) : rc;
 }

@@ -85,6 +85,9 @@ static int read_fields(const json_t *json, struct request *ret, struct error *er
         return error_set(err, -EBADMSG, "an unknown request");
     *ret = (struct request){
         .op = (enum request_op)known, .until = json_moment(json, "until"), .hold = json_is_true(json_object_get(json, "hold"))};
+    const json_t *until = json_object_get(json, "until");
+    if (until && !json_is_null(until) && ret->until.ms <= 0)
+        return error_set(err, -EBADMSG, "its end is not a time to come"); /* 1970, or no time at all, is not "no end" */
     json_copy_text(json, "id", ret->id, sizeof ret->id);
     json_copy_text(json, "command", ret->command, sizeof ret->command);
     json_array_foreach(json_object_get(json, "settings"), i, one)

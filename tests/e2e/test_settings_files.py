@@ -140,9 +140,9 @@ def test_after_kill_9_the_next_command_puts_it_back_and_another_programs_value_s
         amd.write(cap, "260000000")
         process = amd.start("limit", "150W", "--for", "10m")
         eventually(lambda: amd.files() and '"step":"active"' in amd.files()[0].read_text())
-        process.kill()
-        process.wait(60)
         if found:
             amd.write(cap, found)
+        process.kill()
+        process.wait(60)
         assert amd("fan", "auto").returncode == 0
         assert amd.read(cap) == left and not amd.files()

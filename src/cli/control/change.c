@@ -257,7 +257,7 @@ static int make_here(struct cli *cli, struct change_list *l, const struct times 
     if (command || t->until.ms || t->confirm_ms || is_fan(l))
         return hold_here(cli, lease, l, command, t->confirm_ms);
     struct settings_holder k;
-    int rc = holder_open(&k, &cli->env, cli->settings->lease.dir, &err);
+    int rc = holder_open(&k, &cli->env, cli->settings->lease.dir, -1, &err);
     if (rc < 0)
         return cli_fail("%s", err.text);
     for (size_t i = 0; i < l->count && rc == 0; i++) {
@@ -281,6 +281,17 @@ static bool all_stock(const struct change_list *l)
     return true;
 }
 
+/* A fan is given back before anyone is asked: neither a helper nor a lock can be in the way. False: there is more to do than that.
+ */
+static bool give_fans_back(const struct change_list *l)
+{
+    bool all = l->count > 0;
+    for (size_t i = 0; i < l->count; i++)
+        all &= l->at[i].setting.kind == CONTROL_FAN && !l->at[i].denied &&
+               control_write(l->at[i].gpu, CONTROL_FAN, l->at[i].setting.value, NULL) == 0;
+    return all;
+}
+
 /* Back to what the GPU came with: no lease, nothing to put back. */
 static int make_stock(struct cli *cli, const struct change_list *l, int fd)
 {
@@ -289,18 +300,21 @@ static int make_stock(struct cli *cli, const struct change_list *l, int fd)
     char words[SETTINGS_WORDS];
     struct settings_holder k;
     int rc = r ? 0 : error_set(&err, -ENOMEM, "out of memory");
+    bool back = give_fans_back(l);
     if (rc == 0)
         fill_request(l, r);
     if (rc == 0 && fd >= 0) {
         r->op = REQUEST_STOCK;
         rc = helper_ask(fd, r, NULL, words, &err);
-    } else if (rc == 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, &err)) == 0) {
-        rc = lease_dir_lock(&k.dir, LEASE_LOCK_MS, &err);
+    } else if (rc == 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, -1, &err)) == 0) {
+        rc = holder_lock(&k, &err);
         for (size_t i = 0; i < l->count && rc == 0; i++)
             rc = lease_set_stock(&k.dir, &k.set, control_find(&k.set, l->at[i].setting.gpu), l->at[i].setting.kind, &err);
         holder_close(&k);
     }
-    return rc < 0 ? cli_fail("%s", err.text) : show_made(cli, l, NULL);
+    if (rc < 0 && back)
+        fprintf(stderr, "whirr: the fan is automatic; its lease could not be ended: %s\n", err.text);
+    return rc < 0 && !back ? cli_fail("%s", err.text) : show_made(cli, l, NULL);
 }
 
 int change_make(struct cli *cli, struct change_list *l, const char *const *command)
@@ -338,9 +352,9 @@ int change_end(struct cli *cli, const char *id)
     }
     free(r);
     struct settings_holder k;
-    if (rc < 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, &err)) == 0) {
+    if (rc < 0 && (rc = holder_open(&k, &cli->env, cli->settings->lease.dir, -1, &err)) == 0) {
         AUTO_LEASE_LIST struct lease_list list = {0};
-        rc = lease_dir_lock(&k.dir, LEASE_LOCK_MS, &err);
+        rc = holder_lock(&k, &err);
         rc = rc < 0 ? rc : lease_dir_list(&k.dir, clock_wall(cli->env.clock), &list, &err);
         struct lease *l = rc == 0 ? lease_list_find(&list, id) : NULL;
         rc = l ? lease_set_end(&k.dir, &k.set, l, words, &err) : rc;

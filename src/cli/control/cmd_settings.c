@@ -117,15 +117,10 @@ const struct command command_fan = {
     .run = fan_run,
 };
 
-/* Of a process that was killed: what it had changed is put back. */
+/* The watchdog of a command that keeps settings: control/watchdog.h. */
 static int recover_run(struct cli *cli)
 {
-    struct settings_holder h;
-    struct error err = {0};
-    if (holder_open(&h, &cli->env, cli->settings->lease.dir, &err) < 0)
-        return cli_error(cli, &err);
-    holder_close(&h);
-    return EXIT_FINE;
+    return watchdog_run(&cli->env, cli->settings->lease.dir) < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 const struct command command_lease_recover = {

@@ -132,10 +132,10 @@ static int stay(struct settings_holder *k, struct wall until)
 static int begin_here(struct cli *cli, struct settings_holder *k, struct lease *plan, const struct change_list *l,
                       struct error *err)
 {
-    int rc = holder_watch_over(cli->env.self_program, cli->settings->lease.dir);
-    if (rc < 0)
-        return error_set(err, rc, "cannot make a process that puts the old values back: %s", strerror(-rc));
-    rc = holder_open(k, &cli->env, cli->settings->lease.dir, err);
+    int watchdog = holder_watchdog(&cli->env, cli->settings->lease.dir);
+    if (watchdog < 0)
+        return error_set(err, watchdog, "cannot make a process that puts the old values back: %s", strerror(-watchdog));
+    int rc = holder_open(k, &cli->env, cli->settings->lease.dir, watchdog, err);
     for (size_t i = 0; i < l->count && rc == 0; i++) {
         const struct request_setting *s = &l->at[i].setting;
         rc = lease_set_plan(plan, control_find(&k->set, s->gpu), s->gpu_index, s->kind, s->value, err);
@@ -145,7 +145,7 @@ static int begin_here(struct cli *cli, struct settings_holder *k, struct lease *
 
 int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, const char *const *command, int64_t confirm_ms)
 {
-    struct settings_holder k = {.dir = LEASE_DIR_CLOSED};
+    struct settings_holder k = HOLDER_CLOSED;
     struct error err = {0};
     if (command)
         str_copy_clean(plan->command, sizeof plan->command, str_from(command[0]));

@@ -331,9 +331,10 @@ static int open_limit(struct tune *t, struct error *err)
         AUTO_CLOSE int fd = helper_connect();
         return fd < 0 ? error_set(err, fd, CHANGE_NEEDS_ROOT) : 0;
     }
-    int rc = holder_watch_over(t->plan->cli->env.self_program, t->plan->cli->settings->lease.dir);
-    return rc < 0 ? error_set(err, rc, "cannot make a process that puts the old values back: %s", strerror(-rc))
-                  : holder_open(&t->holder, &t->plan->cli->env, t->plan->cli->settings->lease.dir, err);
+    const struct cli *cli = t->plan->cli;
+    int watchdog = holder_watchdog(&cli->env, cli->settings->lease.dir);
+    return watchdog < 0 ? error_set(err, watchdog, "cannot make a process that puts the old values back: %s", strerror(-watchdog))
+                        : holder_open(&t->holder, &cli->env, cli->settings->lease.dir, watchdog, err);
 }
 
 static bool has_server(const struct tune *t, const struct snapshot *s)
@@ -362,7 +363,7 @@ int tune_measure(const struct tune_plan *plan, const char *const *command, struc
     AUTO_FREE struct tune *t = calloc(1, sizeof *t);
     if (!t)
         return error_set(err, -ENOMEM, "out of memory");
-    *t = (struct tune){.plan = plan, .result = ret, .helper = -1, .out = -1, .holder = {.dir = LEASE_DIR_CLOSED}};
+    *t = (struct tune){.plan = plan, .result = ret, .helper = -1, .out = -1, .holder = HOLDER_CLOSED};
     hold_signals(&t->signals, &t->before);
     int rc = open_limit(t, err);
     t->session = rc == 0 ? session_open(plan->cli, err) : NULL;

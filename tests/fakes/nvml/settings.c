@@ -2,9 +2,11 @@
  * What was set on the fake GPUs: in the file of WHIRR_FAKE_NVML_SETTINGS, so that it outlives a program as it does in a driver,
  * else in memory. A line is "GPU KEY VALUE". Replaced whole: a program that is killed meanwhile leaves the old or the new.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -58,9 +60,21 @@ int64_t fake_setting(int gpu, const char *key, int64_t otherwise)
     return s ? s->value : otherwise;
 }
 
+/* One program at a time, as in a driver; -1: there is no file. */
+static int lock_file(const char *path)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s.lock", path ? path : "");
+    int fd = path ? open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0)
+        flock(fd, LOCK_EX);
+    return fd;
+}
+
 void fake_setting_put(int gpu, const char *key, int64_t value)
 {
     const char *path = getenv("WHIRR_FAKE_NVML_SETTINGS");
+    int locked = lock_file(path);
     if (path)
         load(path);
     struct fake_setting *s = find(gpu, key);
@@ -74,6 +88,8 @@ void fake_setting_put(int gpu, const char *key, int64_t value)
     s->value = value;
     if (path)
         save(path);
+    if (locked >= 0)
+        close(locked);
 }
 
 __attribute__((visibility("default"))) void fake_nvml_forget_settings(void)
