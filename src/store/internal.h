@@ -168,6 +168,12 @@ enum statement {
     ST_PROCESS_MINUTE,
     ST_ENERGY,
     ST_HOURS_MARKS,
+    /* Of process_hours.c, which makes their text; in the order in which they sum up an hour. */
+    ST_HOUR_FORGET_PROCESSES,
+    ST_HOUR_FORGET_ENERGY,
+    ST_HOUR_PROCESSES,
+    ST_HOUR_ENERGY,
+    ST_HOUR_DONE,
     ST_COUNT
 };
 

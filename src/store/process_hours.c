@@ -48,7 +48,10 @@ int hours_mark(struct store *s, int64_t minute, struct error *err)
     return rc;
 }
 
-/* A minute is watched from the first moment at which the GPU was seen. */
+/* The statements that sum up an hour. What they join is looked up from the rows of that hour, in the order of CROSS JOIN, which
+ * SQLite keeps; left to itself, it walks all processes, or all minutes, that are stored.
+ *
+ * A minute is watched from the first moment at which the GPU was seen. */
 #define WATCHED_MS(minute) "CASE WHEN g.first_seen_ms / 60000 = " minute " THEN 60000 - g.first_seen_ms % 60000 ELSE 60000 END"
 
 /* What a process did is its own share where that is known, else the card's load. A minute in which it
@@ -75,10 +78,10 @@ static const char processes_sql[] =
                     "CASE WHEN m.memory_count > 0 THEN m.memory_sum_bytes / m.memory_count ELSE 0 END AS memory, "
                     "CASE WHEN m.sm_count > 0 THEN m.sm_sum_permille / m.sm_count WHEN c.samples > 0 THEN "
                     "c.util_permille_sum / COALESCE(c.util_permille_count, c.samples) END AS sm "
-                    "FROM process_minutes m JOIN processes p ON p.id = m.process_id JOIN gpus g ON g.id = p.gpu_id AND g.host_id = "
-                    "{host} "
+                    "FROM process_minutes m CROSS JOIN processes p CROSS JOIN gpus g "
                     "LEFT JOIN minutes c ON c.id = p.gpu_id * 4294967296 + m.minute{parts} "
-                    "WHERE m.minute >= {hour} * 60 AND m.minute < ({hour} + 1) * 60) AS t GROUP BY process_id";
+                    "WHERE m.minute >= {hour} * 60 AND m.minute < ({hour} + 1) * 60 AND p.id = m.process_id AND g.id = p.gpu_id "
+                    "AND g.host_id = {host}) AS t GROUP BY process_id";
 
 /* Beside the energy, how long the card was watched, was busy, and idled: an hour may have minutes of which nothing was stored. */
 static const char energy_sql[] =
@@ -86,63 +89,87 @@ static const char energy_sql[] =
     "util_sum_permille, util_minutes) "
     "SELECT {hour}, t.gpu_id, t.mj, t.attributed, t.counter, w.watched, w.busy, w.idle, w.idle_mj, w.util, w.utils "
     "FROM (SELECT e.gpu_id, SUM(e.energy_mj) AS mj, SUM(e.attributed_mj) AS attributed, "
-    "SUM(CASE WHEN e.counted <> 0 THEN e.energy_mj ELSE 0 END) AS counter FROM energy e JOIN gpus g ON g.id = e.gpu_id AND "
-    "g.host_id = {host} WHERE e.minute >= {hour} * 60 AND e.minute < ({hour} + 1) * 60 GROUP BY e.gpu_id) AS t LEFT JOIN "
+    "SUM(CASE WHEN e.counted <> 0 THEN e.energy_mj ELSE 0 END) AS counter FROM energy e CROSS JOIN gpus g WHERE e.minute >= "
+    "{hour} * 60 AND e.minute < ({hour} + 1) * 60 AND g.id = e.gpu_id AND g.host_id = {host} GROUP BY e.gpu_id) AS t LEFT JOIN "
     "(SELECT gpu_id, SUM(ms) AS watched, SUM(CASE WHEN util >= {busy} THEN ms ELSE 0 END) AS busy, "
     "SUM(CASE WHEN util < {idle} AND power IS NOT NULL THEN ms ELSE 0 END) AS idle, "
     "SUM(CASE WHEN util < {idle} AND power IS NOT NULL THEN power * ms / 1000 ELSE 0 END) AS idle_mj, "
     "COALESCE(SUM(util), 0) AS util, COUNT(util) AS utils FROM (SELECT g.id AS gpu_id, " WATCHED_MS(
         "(c.id & 4294967295)") " AS ms, "
                                "c.util_permille_sum / NULLIF(COALESCE(c.util_permille_count, c.samples), 0) AS util, "
-                               "c.power_mw_sum / NULLIF(COALESCE(c.power_mw_count, c.samples), 0) AS power FROM gpus g JOIN "
-                               "minutes c ON "
-                               "c.id >= g.id * 4294967296 + {hour} * 60 AND c.id < g.id * 4294967296 + ({hour} + 1) * 60{parts} "
-                               "WHERE "
-                               "g.host_id = {host}) AS m "
+                               "c.power_mw_sum / NULLIF(COALESCE(c.power_mw_count, c.samples), 0) AS power FROM gpus g CROSS "
+                               "JOIN minutes c WHERE g.host_id = {host} AND c.id >= g.id * 4294967296 + {hour} * 60 AND "
+                               "c.id < g.id * 4294967296 + ({hour} + 1) * 60{parts}) AS m "
                                "GROUP BY gpu_id) AS w ON w.gpu_id = t.gpu_id";
+
+static const char forget_processes_sql[] =
+    "DELETE FROM process_hours WHERE hour = {hour} AND EXISTS (SELECT 1 FROM processes p CROSS JOIN gpus g WHERE p.id = "
+    "process_hours.process_id AND g.id = p.gpu_id AND g.host_id = {host})";
+static const char forget_energy_sql[] =
+    "DELETE FROM energy_hours WHERE hour = {hour} AND gpu_id IN (SELECT id FROM gpus WHERE host_id = {host})";
+static const char hour_done_sql[] = "DELETE FROM pending WHERE series = 2 AND level = 2 AND bucket = {hour} AND subject = {host}";
+
+static const char *const hour_sql[ST_COUNT] = {
+    [ST_HOUR_FORGET_PROCESSES] = forget_processes_sql,
+    [ST_HOUR_FORGET_ENERGY] = forget_energy_sql,
+    [ST_HOUR_PROCESSES] = processes_sql,
+    [ST_HOUR_ENERGY] = energy_sql,
+    [ST_HOUR_DONE] = hour_done_sql,
+};
 
 /* What {names} in a statement stand for: formats that count their arguments are not known everywhere. */
 struct sql_word {
     const char *name, *text;
 };
 
-static int exec_filled(struct store *s, const char *sql, const struct sql_word *words, size_t count, struct error *err)
+static void fill(const char *sql, const struct sql_word *words, size_t count, struct buf *out)
 {
-    AUTO_BUF struct buf text = BUF(SQL_MAX);
     while (*sql) {
         size_t plain = strcspn(sql, "{"), len = strcspn(sql + plain, "}");
-        buf_add(&text, sql, plain);
+        buf_add(out, sql, plain);
         for (size_t i = 0; i < count; i++)
             if (str_is((struct str){sql + plain + 1, len ? len - 1 : 0}, words[i].name))
-                buf_text(&text, words[i].text);
+                buf_text(out, words[i].text);
         sql += plain + len + (sql[plain + len] == '}');
     }
-    return text.at ? db_exec(s->db, text.at, err) : -ENOMEM;
 }
 
-/* The two statements that sum up an hour. */
-static int exec_hour(struct store *s, int64_t host, int64_t hour, struct error *err)
+/* In a file it stays prepared; a server plans it anew, for the very parts that have the hour. Numbers of parameters are in the
+ * order of their first use: {hour} comes before {host}. */
+static int put_hour(struct store *s, enum statement which, int64_t host, int64_t hour, struct error *err)
 {
-    AUTO_BUF struct buf parts = BUF(SQL_MAX);
-    parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", hour * MINUTES_AN_HOUR, (hour + 1) * MINUTES_AN_HOUR, &parts);
-    char numbers[5][24];
-    const long long values[] = {host, hour, PROCESS_BUSY_LEAST, PROCESS_IDLE_MAX, PROCESS_HELD_LEAST_BYTES};
-    for (size_t i = 0; i < ARRAY_LEN(values); i++)
-        snprintf(numbers[i], sizeof numbers[i], "%lld", values[i]);
-    const struct sql_word words[] = {{"host", numbers[0]},
-                                     {"hour", numbers[1]},
-                                     {"busy", numbers[2]},
-                                     {"idle", numbers[3]},
-                                     {"held", numbers[4]},
-                                     {"parts", parts.at ? parts.at : ""},
-                                     {"list", s->db->ops->kind == DB_SQLITE ? "GROUP_CONCAT" : "STRING_AGG"}};
-    int rc = exec_filled(s, processes_sql, words, ARRAY_LEN(words), err);
-    return rc < 0 ? rc : exec_filled(s, energy_sql, words, ARRAY_LEN(words), err);
+    const bool server = s->db->ops->kind == DB_POSTGRES;
+    struct db_statement **q = &s->statements[which];
+    if (!*q) {
+        AUTO_BUF struct buf text = BUF(SQL_MAX), parts = BUF(SQL_MAX);
+        parts_among(s->db->ops->kind, LEVEL_MINUTE, "c", hour * MINUTES_AN_HOUR, (hour + 1) * MINUTES_AN_HOUR, &parts);
+        char numbers[5][24];
+        const long long values[] = {hour, host, PROCESS_BUSY_LEAST, PROCESS_IDLE_MAX, PROCESS_HELD_LEAST_BYTES};
+        for (size_t i = 0; i < ARRAY_LEN(values); i++)
+            snprintf(numbers[i], sizeof numbers[i], "%lld", values[i]);
+        const struct sql_word words[] = {{"hour", server ? numbers[0] : "$1"},
+                                         {"host", server ? numbers[1] : "$2"},
+                                         {"busy", numbers[2]},
+                                         {"idle", numbers[3]},
+                                         {"held", numbers[4]},
+                                         {"parts", parts.at ? parts.at : ""},
+                                         {"list", server ? "STRING_AGG" : "GROUP_CONCAT"}};
+        fill(hour_sql[which], words, ARRAY_LEN(words), &text);
+        if (text.failed || parts.failed)
+            return error_set(err, -ENOMEM, "out of memory");
+        if (server)
+            return db_exec(s->db, text.at, err);
+        int rc = db_prepare(s->db, text.at, q, err);
+        if (rc < 0)
+            return rc;
+    }
+    db_bind_i64(*q, 1, hour);
+    db_bind_i64(*q, 2, host);
+    return db_put(*q, err);
 }
 
 static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err)
 {
-    long long h = hour, of = host;
     if (hour == s->marked_hour)
         s->marked_hour = 0; /* what comes into it from now on marks it again */
     int rc = partition_ready(s, PARTED_PROCESS_HOURS, hour * HOUR_MS, err);
@@ -150,22 +177,11 @@ static int sum_up(struct store *s, int64_t host, int64_t hour, struct error *err
         rc = partition_ready(s, PARTED_ENERGY_HOURS, hour * HOUR_MS, err);
     if (rc == 0)
         rc = days_add_hour(s, host, hour, true, err);
-    if (rc == 0)
-        rc = db_execf(s->db, err,
-                      "DELETE FROM process_hours WHERE hour = %lld AND process_id IN (SELECT p.id FROM processes p JOIN gpus g "
-                      "ON g.id = p.gpu_id WHERE g.host_id = %lld)",
-                      h, of);
-    if (rc == 0)
-        rc = db_execf(s->db, err,
-                      "DELETE FROM energy_hours WHERE hour = %lld AND gpu_id IN (SELECT id FROM gpus WHERE host_id = %lld)", h, of);
-    if (rc == 0)
-        rc = exec_hour(s, host, hour, err);
+    for (int i = ST_HOUR_FORGET_PROCESSES; rc == 0 && i <= ST_HOUR_ENERGY; i++)
+        rc = put_hour(s, (enum statement)i, host, hour, err);
     if (rc == 0)
         rc = days_add_hour(s, host, hour, false, err);
-    if (rc == 0)
-        rc = db_execf(s->db, err, "DELETE FROM pending WHERE series = %d AND level = %d AND subject = %lld AND bucket = %lld",
-                      MARKED_SERIES, LEVEL_HOUR, of, h);
-    return rc;
+    return rc < 0 ? rc : put_hour(s, ST_HOUR_DONE, host, hour, err);
 }
 
 int hours_rollup(struct store *s, int64_t now_ms, struct error *err)
