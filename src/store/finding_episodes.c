@@ -89,22 +89,6 @@ static struct known_gpu *known_of(struct store *s, int index)
     return NULL;
 }
 
-/* The run of the process that a finding is about; NULL: none, or none is stored. While a number goes from one process to the next,
- * both have a run: the one in the snapshot at hand is meant. */
-static const struct process_run *run_of(const struct store *s, int64_t gpu_id, int32_t pid)
-{
-    const struct process_run *gone = NULL;
-    for (size_t i = 0; pid && i < s->run_count; i++) {
-        const struct process_run *run = &s->runs[i];
-        if (run->pid != pid || (gpu_id != 0 && run->gpu_id != gpu_id))
-            continue;
-        if (run->seen)
-            return run;
-        gone = run;
-    }
-    return gone;
-}
-
 /* Whether the episode is of the process that has its number now. */
 static bool is_same_process(const struct open_finding *e, const struct process_run *run)
 {
@@ -119,7 +103,8 @@ static struct open_finding *find_open(struct store *s, const struct finding *f, 
     for (size_t i = 0; i < s->open_count; i++) {
         size_t at = (s->open_next + i) % s->open_count;
         struct open_finding *e = &s->open_findings[at];
-        if (e->code != f->code || e->gpu_id != gpu_id || e->pid != f->pid || !is_same_process(e, run_of(s, gpu_id, f->pid)))
+        if (e->code != f->code || e->gpu_id != gpu_id || e->pid != f->pid ||
+            !is_same_process(e, process_runs_about(s, gpu_id, f->pid)))
             continue;
         s->open_next = at + 1;
         return e;
@@ -248,7 +233,7 @@ static int finding_episodes_begin(struct store *s, const struct finding *f, cons
     if (!may_begin(s, at_ms))
         return 0;
     struct open_finding *e = &s->open_findings[s->open_count];
-    const struct process_run *run = run_of(s, gpu_id, f->pid);
+    const struct process_run *run = process_runs_about(s, gpu_id, f->pid);
     *e = (struct open_finding){.gpu_id = gpu_id,
                                .process_id = run ? run->id : 0,
                                .start_key = run ? run->start_key : 0,

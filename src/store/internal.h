@@ -15,6 +15,7 @@
 
 enum {
     PROCESS_RUNS_MAX = 4096,      /* processes on GPUs at the same time; further ones are not followed */
+    RUN_CHAINS = 1024,            /* by which they are found */
     ROLLUP_BUCKETS_A_WRITE = 256, /* after a long stop, catching up is spread over several writes */
     OPEN_FINDINGS_MAX = 4096,     /* the same of findings */
     SAME_MOMENT_TRIES = 16,
@@ -97,6 +98,7 @@ struct process_run {
     int64_t gpu_id;
     int32_t pid;
     int64_t start_key;
+    uint16_t next;                    /* of its chain, as run_chains */
     bool seen;                        /* in the snapshot at hand */
     bool named, in_job;               /* the name of its container, of its job, is stored */
     bool with_model;                  /* ..., of its model */
@@ -188,7 +190,8 @@ struct store {
     struct known_gpu *gpus;
     size_t gpu_count, gpu_next; /* next: where the next GPU of a sample probably is */
     struct process_run *runs;
-    size_t run_count, run_next; /* next: where the next process of a sample probably is */
+    size_t run_count;
+    uint16_t run_chains[RUN_CHAINS]; /* the first run of each, counted from 1; 0: it is empty */
     bool runs_loaded;
     struct open_finding *open_findings;
     size_t open_count, open_next; /* next: as of the processes */
@@ -248,6 +251,10 @@ int missed_energy_book(struct store *s, const struct snapshot *snapshot, const s
 int missed_energy_spread(struct store *s, const struct gpu *gpu, int64_t gpu_id, const struct energy_used *used, struct error *err);
 int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, struct error *err);
 int process_runs_flush(struct store *s, struct error *err);
+void process_runs_forget(struct store *s);
+/* The run of the process that a finding is about; NULL: none, or none is stored. While a number goes from one process to the next,
+ * both have a run: the one in the snapshot at hand is meant. gpu_id 0: on any GPU. */
+const struct process_run *process_runs_about(const struct store *s, int64_t gpu_id, int32_t pid);
 /* The hour of this minute is to be summed up; and those that are over are. */
 int hours_mark(struct store *s, int64_t minute, struct error *err);
 int hours_rollup(struct store *s, int64_t now_ms, struct error *err);

@@ -2,12 +2,81 @@
  * The runs of processes on GPUs, what they held and used minute by minute, and the energy given to them.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "store/internal.h"
 
 enum { GAP_LEAST_MS = 60000 };
+
+/* ---- the runs at hand, found by their PID: one process may be on many GPUs, and findings know no more of it ---- */
+
+static size_t chain_of(int32_t pid)
+{
+    return (uint32_t)pid * 0x9e3779b9u >> 16 & (RUN_CHAINS - 1);
+}
+
+/* The place in the chain of a run that leads to the one with that number; 0: to its end. */
+static uint16_t *way_to(struct store *s, const struct process_run *run, size_t number)
+{
+    uint16_t *at = &s->run_chains[chain_of(run->pid)];
+    while (*at != number)
+        at = &s->runs[*at - 1].next;
+    return at;
+}
+
+/* The one behind the last becomes one of them. */
+static void run_join(struct store *s)
+{
+    struct process_run *run = &s->runs[s->run_count++];
+    run->next = 0;
+    *way_to(s, run, 0) = (uint16_t)s->run_count;
+}
+
+/* The last one takes its place. */
+static void run_leave(struct store *s, struct process_run *run)
+{
+    struct process_run *last = &s->runs[s->run_count - 1];
+    size_t number = (size_t)(run - s->runs) + 1;
+    *way_to(s, run, number) = run->next;
+    if (run != last) {
+        *way_to(s, last, s->run_count) = (uint16_t)number;
+        *run = *last;
+    }
+    s->run_count--;
+}
+
+static struct process_run *find_run(struct store *s, const struct process *p, int64_t gpu_id)
+{
+    for (size_t i = s->run_chains[chain_of(p->pid)]; i; i = s->runs[i - 1].next) {
+        struct process_run *run = &s->runs[i - 1];
+        if (run->pid == p->pid && run->gpu_id == gpu_id && run->start_key == p->start_key)
+            return run;
+    }
+    return NULL;
+}
+
+const struct process_run *process_runs_about(const struct store *s, int64_t gpu_id, int32_t pid)
+{
+    const struct process_run *gone = NULL;
+    for (size_t i = pid ? s->run_chains[chain_of(pid)] : 0; i; i = s->runs[i - 1].next) {
+        const struct process_run *run = &s->runs[i - 1];
+        if (run->pid != pid || (gpu_id != 0 && run->gpu_id != gpu_id))
+            continue;
+        if (run->seen)
+            return run;
+        gone = run;
+    }
+    return gone;
+}
+
+void process_runs_forget(struct store *s)
+{
+    memset(s->run_chains, 0, sizeof s->run_chains);
+    s->run_count = 0;
+    s->runs_loaded = false;
+}
 
 /* After a start: the runs that had not ended, so that they go on. */
 static int load_runs(struct store *s, struct error *err)
@@ -20,9 +89,11 @@ static int load_runs(struct store *s, struct error *err)
     if (rc < 0)
         return rc;
     db_bind_i64(q, 1, s->host_id);
-    while ((rc = db_step(q, err)) == 1 && s->run_count < PROCESS_RUNS_MAX)
-        s->runs[s->run_count++] = (struct process_run){
+    while ((rc = db_step(q, err)) == 1 && s->run_count < PROCESS_RUNS_MAX) {
+        s->runs[s->run_count] = (struct process_run){
             .id = db_i64(q, 0), .gpu_id = db_i64(q, 1), .pid = (int32_t)db_i64(q, 2), .start_key = db_i64(q, 3)};
+        run_join(s);
+    }
     if (rc == 1)
         db_reset(q);
     s->runs_loaded = rc >= 0;
@@ -92,23 +163,9 @@ static int begin_run(struct store *s, const struct process *p, const struct know
     run->with_model = rc == 0 && p->model[0];
     if (rc < 0)
         return rc;
-    s->run_count++;
+    run_join(s);
     *ret = run;
     return 0;
-}
-
-static struct process_run *find_run(struct store *s, const struct process *p, int64_t gpu_id)
-{
-    /* Processes come in the same order, sample after sample: the next one is nearly always where the last one was found. */
-    for (size_t i = 0; i < s->run_count; i++) {
-        size_t at = (s->run_next + i) % s->run_count;
-        const struct process_run *run = &s->runs[at];
-        if (run->pid != p->pid || run->gpu_id != gpu_id || run->start_key != p->start_key)
-            continue;
-        s->run_next = at + 1;
-        return &s->runs[at];
-    }
-    return NULL;
 }
 
 /* In the order of both statements, from `at`. */
@@ -475,7 +532,7 @@ int process_runs_end_missing(struct store *s, const struct snapshot *snapshot, s
             return rc < 0 ? rc : -EIO;
         db_bind_i64(q, 1, run->id);
         rc = db_put(q, err);
-        *run = s->runs[--s->run_count];
+        run_leave(s, run);
     }
     return rc;
 }

@@ -27,9 +27,9 @@ static const char of_runs[] =
     "m.samples "
     "/ m.sm_count END AS sm, m.energy_mj AS energy, p.last_seen_ms AS seen_ms, m.limit_code, m.generated_tokens AS generated, "
     "m.prompt_tokens AS prompt, CASE WHEN m.samples > 0 THEN "
-    "m.running_sum * 1000 / m.samples END AS running FROM process_minutes m JOIN processes "
-    "p ON p.id = "
-    "m.process_id JOIN gpus g ON g.id = p.gpu_id JOIN hosts h ON h.id = g.host_id WHERE m.minute >= $1 AND m.minute < $2";
+    /* In this order, which SQLite keeps: a GPU has had more runs than a plot has minutes. */
+    "m.running_sum * 1000 / m.samples END AS running FROM process_minutes m CROSS JOIN processes p CROSS JOIN gpus g CROSS JOIN "
+    "hosts h WHERE m.minute >= $1 AND m.minute < $2 AND p.id = m.process_id AND g.id = p.gpu_id AND h.id = g.host_id";
 
 /* A step while its minutes come. */
 struct process_step {

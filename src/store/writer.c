@@ -200,8 +200,7 @@ static void writer_forget(struct store *s)
     s->host_id = 0;
     running_done(&s->host_running);
     forget_gpus(s);
-    s->run_count = 0;
-    s->runs_loaded = false;
+    process_runs_forget(s);
     forget_findings(s);
     s->source_count = 0;
     s->rolled_bucket = s->marks_hour = 0;
