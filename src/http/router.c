@@ -44,7 +44,7 @@ static void ask_for_token(struct exchange *x)
     static const char challenge[] = "WWW-Authenticate: Bearer realm=\"whirr\"\r\n";
     if (x->request->method & (HTTP_GET | HTTP_HEAD) && accept_quality(http_field(x->request, "accept"), "text/html") >
                                                            accept_quality(http_field(x->request, "accept"), "application/json"))
-        x->site->ops->reply_login(x, 401, challenge, NULL);
+        x->site->ops->send_to_login(x);
     else if (x->route && right_acts(x->route->needs)) {
         char message[160];
         snprintf(message, sizeof message,

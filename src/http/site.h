@@ -71,8 +71,8 @@ struct site_ops {
     bool (*table)(const struct exchange *x, size_t i, struct route_table *ret);
     /* Whether its query asks for what there is; otherwise it was answered. May be NULL. */
     bool (*knows_query)(struct exchange *x);
-    /* The form that asks for a token, for browsers. `fields` and `message` may be NULL. */
-    void (*reply_login)(struct exchange *x, int status, const char *fields, const char *message);
+    /* A browser without a token: to the form that asks for one, and back. */
+    void (*send_to_login)(struct exchange *x);
     /* An answer to a request that changes something, or would have: for the log of who did what. May be NULL. */
     void (*acted)(const struct exchange *x, int status);
     /* A token came, went ("added", "removed") or got another role or end ("changed"). May be NULL. */

@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import time
+import urllib.parse
 
 import pytest
 from conftest import PATIENCE, WHIRR, environment, eventually
@@ -181,8 +182,10 @@ def test_a_cookie_is_a_session_and_not_the_token(guarded):
 
 def test_a_browser_gets_a_form_and_a_cookie(guarded):
     d = guarded
-    form = d.get("/", Accept="text/html,application/xhtml+xml,*/*;q=0.8")
-    assert form.status == 401 and b'action="/login"' in form.body and b"<script" not in form.body
+    sent = d.get("/?gpu=1&q=a%20b", Accept="text/html,application/xhtml+xml,*/*;q=0.8")
+    assert sent.status == 303 and sent.headers["location"] == "/login?next=%2F%3Fgpu%3D1%26q%3Da%2520b"
+    form = d.get(sent.headers["location"], Accept="text/html")
+    assert form.status == 200 and b"<form" in form.body and b"<script" not in form.body
     assert d.get("/style.css").status == 200
     wrong = d.ask("POST", "/login", body="token=guess", Content_Type="application/x-www-form-urlencoded")
     assert wrong.status == 401 and "set-cookie" not in wrong.headers
@@ -192,8 +195,20 @@ def test_a_browser_gets_a_form_and_a_cookie(guarded):
     assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
     value = cookie.split(";")[0]
     assert d.get("/", Cookie=value, Accept="text/html").status == 200
-    assert d.get("/", Cookie="whirr_session=old", Accept="text/html").status == 401
+    assert d.get("/", Cookie="whirr_session=old", Accept="text/html").status == 303
+    assert d.get("/login?next=%2F%3Fgpu%3D1", Cookie=value).headers["location"] == "/?gpu=1"  # it came from another site, without its cookie
     assert "Max-Age=0" in d.ask("POST", "/logout", Cookie=value).headers["set-cookie"]
+
+
+@pytest.mark.parametrize("place, leads_to", [
+    ("/?gpu=1", "/?gpu=1"), ("/fleet?q=a%20b", "/fleet?q=a%20b"), ("/" + 1900 * "a", "/" + 1900 * "a"), ("", "/"), ("fleet", "/"),
+    ("//evil.example", "/"), ("https://evil.example/", "/"), ("/\\evil.example", "/"), ("\\\\evil.example", "/"), ("/\t/evil.example", None),
+    ("/a\r\nSet-Cookie: x=1", None), ("javascript:alert(1)", "/"), ("/é", "/"), (" /a", "/")])
+def test_the_login_leads_to_what_was_asked_for_and_to_no_other_site(guarded, place, leads_to):
+    path = "/login?next=" + urllib.parse.quote(place, safe="")
+    done = guarded.ask("POST", path, body=f"token={guarded.token}", Content_Type="application/x-www-form-urlencoded")
+    assert done.headers.get("location") == leads_to
+    assert done.status == (303 if leads_to else 400) and done.headers.get("set-cookie", "").startswith("whirr_session=") == bool(leads_to)
 
 
 def test_acting_needs_the_token_also_on_loopback(start):

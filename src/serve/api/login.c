@@ -12,34 +12,70 @@
 #include "http/site.h"
 #include "serve/data/page.h"
 
-void reply_login(struct exchange *x, int status, const char *fields, const char *message)
+enum { PLACE_SIZE = 2048 };
+
+/* Where to go from the form: what the browser asked for, or home. Only a path of this server is one: nothing that a browser takes
+ * for another host ("//host", "/\\host"), and nothing that ends the field that it is written into. */
+static void place_after(const struct exchange *x, char place[PLACE_SIZE])
+{
+    bool own = http_query(x->request, "next", place, PLACE_SIZE) && place[0] == '/' && place[1] != '/';
+    for (const char *c = place; own && *c; c++)
+        own = *c > ' ' && *c <= '~' && *c != '\\';
+    if (!own)
+        strcpy(place, "/");
+}
+
+static void reply_form(struct exchange *x, int status, const char *message)
 {
     AUTO_BUF struct buf page = BUF(16384);
     page_write_login(&page, message);
     AUTO_BLOB struct blob *body = blob_take(&page);
     if (body)
-        exchange_reply(x, &(struct reply){.status = status,
-                                          .type = "text/html; charset=utf-8",
-                                          .body = body,
-                                          .fields = fields,
-                                          .cache = "no-store",
-                                          .policy = page_policy});
+        exchange_reply(
+            x, &(struct reply){
+                   .status = status, .type = "text/html; charset=utf-8", .body = body, .cache = "no-store", .policy = page_policy});
 }
 
-static void go_home(struct exchange *x, const char *session, int seconds)
+static void go(struct exchange *x, const char *place, const char *session, int seconds)
 {
-    char fields[512];
+    char fields[PLACE_SIZE + 512];
     /* Behind a proxy the browser may be on TLS, though we are not; one who makes it up only hides the cookie from himself. */
     bool is_secure = x->conn->tls || str_is_any_case(http_field(x->request, "x-forwarded-proto"), "https");
     snprintf(fields, sizeof fields,
-             "Location: /\r\nSet-Cookie: " SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n", session,
-             seconds, is_secure ? "; Secure" : "");
+             "Location: %s\r\nSet-Cookie: " SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n", place,
+             session, seconds, is_secure ? "; Secure" : "");
     exchange_reply(x, &(struct reply){.status = 303, .fields = fields, .cache = "no-store"});
+}
+
+static bool is_signed_in(const struct exchange *x)
+{
+    return x->who[0] && http_cookie(x->request, SESSION_COOKIE).at;
+}
+
+void send_to_login(struct exchange *x)
+{
+    /* What is behind '#' stays with the browser: it goes along to the form, which is posted to its own address, and back. */
+    char place[PLACE_SIZE];
+    str_copy(place, sizeof place, x->request->target.len < sizeof place ? x->request->target : STR("/"));
+    AUTO_BUF struct buf fields = BUF(3 * PLACE_SIZE + 64);
+    buf_text(&fields, "Location: /login?next=");
+    buf_percent(&fields, place);
+    buf_text(&fields, "\r\n");
+    exchange_reply(x, &(struct reply){.status = 303, .fields = buf_view(&fields).at, .cache = "no-store"});
 }
 
 void get_login(struct exchange *x)
 {
-    reply_login(x, 200, NULL, NULL);
+    char place[PLACE_SIZE];
+    /* A link from another site comes without the cookie and ends here; loaded again, the form has it and is not needed. */
+    if (x->rights && http_query(x->request, "next", place, sizeof place) && is_signed_in(x)) {
+        AUTO_BUF struct buf fields = BUF(PLACE_SIZE + 64);
+        place_after(x, place);
+        buf_printf(&fields, "Location: %s\r\n", place);
+        exchange_reply(x, &(struct reply){.status = 303, .fields = buf_view(&fields).at, .cache = "no-store"});
+        return;
+    }
+    reply_form(x, 200, NULL);
 }
 
 void post_login(struct exchange *x)
@@ -52,20 +88,21 @@ void post_login(struct exchange *x)
     if (!http_query(&form, "token", token, sizeof token))
         token[0] = '\0';
     const struct access_token *known = token_file_check(&s->tokens, str_trim(str_from(token)));
-    char wait[64], session[SESSION_ID_SIZE];
+    char wait[64], session[SESSION_ID_SIZE], place[PLACE_SIZE];
+    place_after(x, place);
     if (known && sessions_open(&s->sessions, known->digest, loop_now_ms(), session))
-        go_home(x, session, SESSION_SECONDS);
+        go(x, place, session, SESSION_SECONDS);
     else if (!known && access_note_failure(x, wait))
-        reply_login(x, 429, NULL, "Too many wrong tokens from this address. Try again in a minute.");
+        reply_form(x, 429, "Too many wrong tokens from this address. Try again in a minute.");
     else if (!known)
-        reply_login(x, 401, NULL, "That token isn't known here.");
+        reply_form(x, 401, "That token isn't known here.");
 }
 
 void post_logout(struct exchange *x)
 {
     if (x->shown.has_session)
         sessions_close(&x->site->sessions, x->shown.session);
-    go_home(x, "", 0);
+    go(x, "/", "", 0);
 }
 
 void get_session(struct exchange *x)
@@ -76,7 +113,7 @@ void get_session(struct exchange *x)
     struct json_writer j = JSON_WRITER(&out);
     jw_object(&j);
     jw_key_bool(&j, "may_act", may_act);
-    jw_key_bool(&j, "signed_in", x->who[0] && http_cookie(x->request, SESSION_COOKIE).at);
+    jw_key_bool(&j, "signed_in", is_signed_in(x));
     jw_key_text(&j, "roles", rights_roles(x->rights, roles));
     jw_end(&j);
     exchange_json(x, 200, &out);

@@ -412,7 +412,7 @@ static const char *const data_paths[] = {"/api/", "/metrics", "/socket.io/", "/w
 
 const struct site_ops server_site_ops = {.table = table,
                                          .knows_query = knows_query,
-                                         .reply_login = reply_login,
+                                         .send_to_login = send_to_login,
                                          .acted = audit_acted,
                                          .token_changed = audit_token,
                                          .data_paths = data_paths};

@@ -49,10 +49,9 @@ static bool table(const struct exchange *x, size_t i, struct route_table *ret)
     return i < 2;
 }
 
-static void reply_login(struct exchange *x, int status, const char *fields, const char *message)
+static void send_to_login(struct exchange *x)
 {
-    (void)message;
-    exchange_reply(x, &(struct reply){.status = status, .type = "text/html", .fields = fields});
+    exchange_reply(x, &(struct reply){.status = 303, .fields = "Location: /login\r\n"});
 }
 
 static struct exchange last; /* as the router left it */
@@ -61,7 +60,7 @@ static char answer[8192];
 /* The status of the answer to a request; its text is in `answer`. */
 static int ask(unsigned rights, const char *line, const char *fields)
 {
-    static const struct site_ops ops = {.table = table, .reply_login = reply_login};
+    static const struct site_ops ops = {.table = table, .send_to_login = send_to_login};
     static struct site site;
     static struct loop loop;
     static struct http_message request;
@@ -153,7 +152,7 @@ static void without_a_token_not_even_the_paths_are_told(void **state)
     assert_null(handled);
     assert_int_equal(ask(RIGHT_NONE, "POST /login", ""), 200);
     /* A browser gets the form. */
-    assert_int_equal(ask(RIGHT_NONE, "GET /things", "Accept: text/html,*/*;q=0.8\r\n"), 401);
+    assert_int_equal(ask(RIGHT_NONE, "GET /things", "Accept: text/html,*/*;q=0.8\r\n"), 303);
     assert_null(strstr(answer, "token_needed"));
     assert_int_equal(ask(RIGHT_NONE, "POST /things", "Accept: text/html,*/*;q=0.8\r\n"), 401);
     assert_says("\"token_needed\"");
