@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "format/prometheus/prometheus.h"
+#include "serve/api/assets.h"
 #include "serve/api/core.h"
 #include "store/service/service.h"
 
@@ -93,6 +94,7 @@ static int start(struct server *s, struct error *err)
     s->data.add_series = on_prometheus;
     s->data.metrics = &s->options.metrics;
     s->data.fleet = o->fleet;
+    s->data.dashboard = asset_find("/web/app.js");
     if (live_init(&s->live, loop, &s->data, s->site.options.connections_max) || release_init(&s->release, loop, &s->data) ||
         cpu_samples_init(&s->cpu_samples, loop) || setting_errand_init(&s->setting, loop) || history_init(&s->history, loop))
         return error_set(err, -ENOMEM, "out of memory");

@@ -264,7 +264,7 @@ static void write_body(struct data *d, enum body_kind kind, struct buf *out)
             out->failed = true;
         return;
     }
-    case BODY_PAGE: page_write(out, s, why); return;
+    case BODY_PAGE: page_write(out, s, why, d->dashboard); return;
     case BODY_DASHBOARD: write_dashboard(d, why, out); return;
     case BODY_SNAPSHOT: record_one(out, s, NULL); return;
     case BODY_COUNT: break;

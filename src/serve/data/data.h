@@ -56,6 +56,7 @@ struct data {
     bool asked;                 /* a fresh sample is on its way */
     bool has_sample;
     bool fleet;                               /* the dashboard links to all hosts */
+    bool dashboard;                           /* this build has one */
     const struct server_parts *parts;         /* whose series are among the metrics; NULL: none */
     const struct prometheus_options *metrics; /* what is among the metrics; NULL: the defaults */
     void *owner;

@@ -280,10 +280,15 @@ static void plain_body(struct buf *out, const struct snapshot *s, const struct w
                   "<a href=\"/api/health\">Health</a> · whirr " WHIRR_VERSION "</p></footer>\n");
 }
 
-void page_write(struct buf *out, const struct snapshot *s, const struct why *why)
+void page_write(struct buf *out, const struct snapshot *s, const struct why *why, bool dashboard)
 {
     start_page(out, "whirr", refresh_seconds(s));
     plain_body(out, s, why);
+    if (!dashboard)
+        buf_text(
+            out,
+            "<p class=\"dim\">This build has the plain page only. For the dashboard, fetch its packages with <code>make web</code> "
+            "(needs npm) and build again without <code>-Dweb=disabled</code>.</p>\n");
     buf_text(out, "</body></html>\n");
 }
 
@@ -351,7 +356,7 @@ void page_write_login(struct buf *out, const char *message)
     start_page(out, "whirr: token", 0);
     buf_text(
         out,
-        "<header><h1>whirr</h1></header>\n<main><section><form method=\"post\" action=\"/login\">"
+        "<header><h1>whirr</h1></header>\n<main><section><form method=\"post\">"
         "<p><label for=\"token\">Sign in with a token. <code>whirr token new NAME</code> creates one on the host.</label></p>\n");
     if (message) {
         buf_text(out, "<p class=\"bad\">");

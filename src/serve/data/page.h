@@ -16,7 +16,8 @@ extern const char page_policy[];
 extern const char dashboard_policy[];
 extern const char page_style[], page_icon[];
 
-void page_write(struct buf *out, const struct snapshot *s, const struct why *why);
+/* `dashboard`: there is one at /; a build without says how to get it. */
+void page_write(struct buf *out, const struct snapshot *s, const struct why *why, bool dashboard);
 /* An answer of the API, to be written into the page. */
 struct page_data {
     const char *id;

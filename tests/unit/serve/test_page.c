@@ -36,7 +36,7 @@ static void power_that_is_not_known_is_told_apart_from_its_limit(void **state)
         AUTO_BUF struct buf out = BUF(1 << 20);
         s->gpus[0].power_mw = cases[i].power;
         s->gpus[0].power_limit_mw = cases[i].limit;
-        page_write(&out, s, NULL);
+        page_write(&out, s, NULL, true);
         buf_char(&out, '\0');
         const char *power = strstr(out.at, "Power");
         assert_non_null(power);
@@ -48,9 +48,23 @@ static void power_that_is_not_known_is_told_apart_from_its_limit(void **state)
     }
 }
 
+static void a_build_without_the_dashboard_says_how_to_get_it(void **state)
+{
+    (void)state;
+    for (int dashboard = 0; dashboard < 2; dashboard++) {
+        struct snapshot *s = snapshot_new(0);
+        AUTO_BUF struct buf out = BUF(1 << 20);
+        page_write(&out, s, NULL, dashboard);
+        buf_char(&out, '\0');
+        assert_int_equal(strstr(out.at, "make web") != NULL, !dashboard);
+        snapshot_unref(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(data_in_the_page_cannot_end_its_element),
-                                       TEST(power_that_is_not_known_is_told_apart_from_its_limit)};
+                                       TEST(power_that_is_not_known_is_told_apart_from_its_limit),
+                                       TEST(a_build_without_the_dashboard_says_how_to_get_it)};
     return RUN_TESTS(tests);
 }
