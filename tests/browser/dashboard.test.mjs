@@ -281,10 +281,14 @@ test(
     assert.equal(one.slice(0, 8), two.slice(0, 8));
     // One chart fills the page, and Escape brings the others back.
     await page.keyboard.press("f");
-    await page.locator(".chart.full").waitFor();
-    assert.ok((await page.locator(".chart.full").boundingBox()).height > 800);
+    await page.locator("dialog.full .chart").waitFor();
+    assert.ok((await page.locator("dialog.full .chart").boundingBox()).height > 800);
     await page.keyboard.press("Escape");
-    assert.equal(await page.locator(".chart.full").count(), 0);
+    await eventually(async () => (await page.locator("dialog").count()) === 0);
+    assert.ok(
+      await page.evaluate(() => document.activeElement.closest("[data-metric=temperature_celsius]")),
+      "the focus is back",
+    );
   },
 );
 
@@ -317,7 +321,8 @@ test(
     assert.match(page.url(), /compare=ago:3600/);
     await page.getByLabel("Compare with").selectOption("");
 
-    await chart("power_watts").locator("summary").click();
+    const save = chart("power_watts").getByRole("button", { name: "Power: save" });
+    await save.click();
     const [png] = await Promise.all([
       page.waitForEvent("download"),
       chart("power_watts").getByRole("button", { name: "Power as PNG" }).click(),
@@ -327,12 +332,12 @@ test(
       [...readFileSync(await png.path()).subarray(1, 4)],
       [..."PNG"].map((c) => c.charCodeAt(0)),
     );
-    await chart("power_watts").locator("summary").click();
+    await save.click();
     const link = chart("power_watts").getByRole("link", { name: "Power as CSV" });
     assert.match(await link.getAttribute("download"), /^whirr-.+-power_watts-.+\.csv$/);
     const csv = await page.request.get(`${d.url}${await link.getAttribute("href")}`);
     assert.match(await csv.text(), /^time,[\s\S]*power_watts/m);
-    await chart("power_watts").locator("summary").click();
+    await page.getByRole("button", { name: "Close" }).click();
 
     // Dragging zooms in one action, a click marks a moment, a double click zooms out.
     await page.keyboard.press("Escape"); // all GPUs
@@ -360,6 +365,9 @@ test(
     await sentence(copy)
       .filter({ hasText: /GPU 0 was thermal throttling/ })
       .waitFor();
+    // Escape goes back as it came: out of the moment, then out of the zoom.
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => /[?&]from=.*&to=/.test(location.search) && !/[?&]at=/.test(location.search));
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => !/at=|from=/.test(location.search));
   },
@@ -770,6 +778,11 @@ test(
     assert.deepEqual(await violations(page), []);
     await page.setViewportSize({ width: 360, height: 740 });
     assert.ok((await page.evaluate(() => document.scrollingElement.scrollWidth)) <= 360);
+    await page.unroute(/\/api\/fleet$/);
+    await page.route(/\/api\/fleet$/, (route) => route.abort());
+    await page.locator("#state").getByText("stale, as of").waitFor(); // what was known stays, and looks dead
+    assert.match(await page.locator("#hosts").evaluate((e) => getComputedStyle(e).filter), /grayscale/);
+    assert.match(await page.title(), /^✕ stale · /);
     await page.unroute(/\/api\/fleet$/);
     await page.reload();
     await page.getByRole("alert").getByText("The fleet's database can't be asked").waitFor();

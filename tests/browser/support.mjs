@@ -257,6 +257,40 @@ export class Prometheus {
   }
 }
 
+/** In the page, before its script: whatever is shown that no person would write, at any time, in text, attributes, title or charts. */
+function watchWords() {
+  if (location.pathname.startsWith("/docs")) return; // the API in words of programs
+  // A path (/dev/null) and an option (--null) are words of programs.
+  const wrong = /\[object|(?<![\w/.=-])(undefined|NaN|null)(?![\w-])/,
+    told = new Set();
+  const look = (text, where) => {
+    if (!wrong.test(text) || told.has(where)) return;
+    told.add(where);
+    console.error(`nobody writes this: "${text.slice(0, 200)}" in ${where}`);
+  };
+  const name = (e) => `${e?.tagName?.toLowerCase()}.${e?.getAttribute?.("class")}`,
+    skipped = (e) => !!e?.closest?.("script, style, code, #swagger-ui");
+  const node = (n) => {
+    if (n.nodeType === Node.TEXT_NODE) return skipped(n.parentElement) || look(n.data, name(n.parentElement));
+    if (n.nodeType !== Node.ELEMENT_NODE || skipped(n)) return;
+    for (const a of n.attributes) look(a.value, `${a.name} of ${name(n)}`);
+    for (const child of n.childNodes) node(child);
+  };
+  new MutationObserver((list) => {
+    for (const m of list)
+      if (m.type === "attributes")
+        skipped(m.target) ||
+          look(m.target.getAttribute(m.attributeName) ?? "", `${m.attributeName} of ${name(m.target)}`);
+      else if (m.type === "characterData") node(m.target);
+      else m.addedNodes.forEach(node);
+  }).observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+    look(`${text} ${where.slice(0, 2)}`, "a canvas");
+    return fillText.call(this, text, ...where);
+  };
+}
+
 /** A page of a browser without a past; whatever goes wrong in it fails the test. */
 export async function visit(browser, t, url, { before: script, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
@@ -265,15 +299,19 @@ export async function visit(browser, t, url, { before: script, ...options } = {}
   page.problems = [];
   page.on("pageerror", (e) => page.problems.push(e.stack || String(e)));
   page.on("console", (m) => {
-    if (/Content Security Policy|TypeError/.test(m.text())) page.problems.push(m.text());
+    if (/Content Security Policy|TypeError|nobody writes this/.test(m.text())) page.problems.push(m.text());
   });
   page.on("request", (r) => {
     if (!/^(blob:|http:\/\/127\.0\.0\.1:)/.test(r.url())) page.problems.push(`asked elsewhere: ${r.url()}`);
   });
   t.after(async () => {
+    // Nothing is ever drawn beside the window, whatever time it is of.
+    const wide = await page.evaluate(() => [document.scrollingElement.scrollWidth, innerWidth]).catch(() => [0, 0]);
     await context.close();
     assert.deepEqual(page.problems, []);
+    assert.ok(wide[0] <= wide[1], `the page is ${wide[0]} px wide in a window of ${wide[1]}`);
   });
+  await page.addInitScript(watchWords);
   if (script) await page.addInitScript(script);
   await page.goto(url);
   return page;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was found: what needs attention first, information folded, what is silenced, and who is notified.
 import { useState } from "preact/hooks";
+import { Missing } from "./asked";
+import { now } from "./clock";
 import { capital, clock, duration, tied } from "./format";
 import { type Item, items } from "./findings";
 import { levelOf } from "./level";
 import { Mark, Section } from "./parts";
-import { look, type State } from "./store";
-import { ActNote, useAction } from "./token";
+import { type Asked, look, type State } from "./store";
+import { ActNote, mayTry, useAction } from "./token";
 import type { Alert, Notifier } from "./types";
 
-const SPANS = [3600, 4 * 3600, 8 * 3600, 86400, 7 * 86400];
+const SPANS = [3600, 2 * 3600, 4 * 3600, 8 * 3600, 86400, 7 * 86400];
 
-function Line({ i, silence, seconds }: { i: Item; silence: (a: Alert) => void; seconds: number }) {
+function Line({ i, silence, seconds }: { i: Item; silence: ((a: Alert) => void) | null; seconds: number }) {
   const a = i.alert;
   return (
     <li class={i.over || a?.silenced ? "dim" : ""}>
@@ -26,10 +28,10 @@ function Line({ i, silence, seconds }: { i: Item; silence: (a: Alert) => void; s
         )}
         <div class="dim">
           {i.when}
-          {a ? (a.silenced ? ", silenced" : ", notified") : ""}
+          {a?.silenced ? ", silenced" : ""}
         </div>
       </div>
-      {a && !a.silenced && (
+      {a && !a.silenced && silence && (
         <button
           type="button"
           class="small"
@@ -45,7 +47,9 @@ function Line({ i, silence, seconds }: { i: Item; silence: (a: Alert) => void; s
 }
 
 /** Who is told, and when not. */
-function Told({ list }: { list: Notifier[] }) {
+function Told({ of }: { of: Asked<Notifier[]> }) {
+  const list = of.answer;
+  if (!list) return <Missing of={of} />;
   if (!list.length)
     return (
       <p class="dim">
@@ -69,25 +73,28 @@ function Told({ list }: { list: Notifier[] }) {
 export function AlertsPanel({ s }: { s: State }) {
   const act = useAction();
   const [seconds, setSeconds] = useState(SPANS[0]!);
-  const all = items(s.findings, s.alerts.alerts, s.sampleAt ?? Date.now());
+  const { alerts = [], silences = [] } = s.alerts.answer ?? {},
+    all = items(s.findings, alerts, s.sampleAt ?? now()),
+    may = mayTry(s.session, "silence");
   const loud = all.filter((i) => !i.over && i.severity !== "info"),
     quiet = all.filter((i) => i.over || i.severity === "info");
-  const notify = loud.filter((i) => i.alert && !i.alert.silenced).length;
+  const firing = loud.filter((i) => i.alert && !i.alert.silenced).length;
   const silence = (a: Alert) =>
     act.run("/api/alerts/silence", {
       matchers: { alert: a.alert, ...(a.gpu_index == null ? {} : { gpu: String(a.gpu_index) }) },
       for_seconds: seconds,
       comment: "from the dashboard",
     });
-  const line = (i: Item) => <Line key={i.key} i={i} silence={silence} seconds={seconds} />;
+  const line = (i: Item) => <Line key={i.key} i={i} silence={may ? silence : null} seconds={seconds} />;
   return (
     <Section
       id="findings"
       title="Findings"
       fold
-      note={notify ? `${notify} notif${notify === 1 ? "ies" : "y"}` : undefined}
+      note={firing ? `${firing} alert${firing === 1 ? "" : "s"}` : undefined}
       side={
-        loud.some((i) => i.alert && !i.alert.silenced) && (
+        may &&
+        firing > 0 && (
           <label class="control">
             Silence for{" "}
             <select value={seconds} onChange={(e) => setSeconds(Number(e.currentTarget.value))}>
@@ -104,9 +111,9 @@ export function AlertsPanel({ s }: { s: State }) {
       {loud.length ? (
         <ul class="plain found">{loud.map(line)}</ul>
       ) : (
-        <p class="dim">{capital(s.why?.calm ?? "no warnings")}.</p>
+        <p class="dim">{s.why ? `${capital(s.why.calm ?? "no warnings")}.` : "Loading…"}</p>
       )}
-      {loud.some((i) => i.alert) && <ActNote may={s.session.may_act} />}
+      {loud.some((i) => i.alert) && <ActNote session={s.session} role="silence" />}
       {act.form}
       {act.note && (
         <p role="alert" class="lv bad">
@@ -121,9 +128,10 @@ export function AlertsPanel({ s }: { s: State }) {
           <ul class="plain found">{quiet.map(line)}</ul>
         </details>
       )}
-      {s.alerts.silences.length > 0 ? (
+      <Missing of={s.alerts} />
+      {silences.length > 0 ? (
         <ul class="plain silences" aria-label="Silences">
-          {s.alerts.silences.map((x) => (
+          {silences.map((x) => (
             <li key={x.id}>
               <span class="dim">
                 Silenced until {clock(Date.parse(x.until))}:{" "}
@@ -132,21 +140,23 @@ export function AlertsPanel({ s }: { s: State }) {
                   .join(", ")}
                 {x.comment ? ` (${x.comment})` : ""}
               </span>{" "}
-              <button
-                type="button"
-                class="small"
-                onClick={() => act.run("/api/alerts/silence", { remove: x.id })}
-                aria-label={`End silence ${x.id}`}
-              >
-                End
-              </button>
+              {may && (
+                <button
+                  type="button"
+                  class="small"
+                  onClick={() => act.run("/api/alerts/silence", { remove: x.id })}
+                  aria-label={`End silence ${x.id}`}
+                >
+                  End
+                </button>
+              )}
             </li>
           ))}
         </ul>
       ) : (
-        <p class="dim">No silences.</p>
+        s.alerts.answer && <p class="dim">No silences.</p>
       )}
-      <Told list={s.notifiers} />
+      <Told of={s.notifiers} />
     </Section>
   );
 }

@@ -2,8 +2,9 @@
 // The answer: why, in a sentence, with what it rests on and what to do; of the host, or of the GPU that was picked.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { clock, duration, energy, firstSentence, percent, plainly, tied } from "./format";
-import { answerLevel, gpuLevel, type Level, levelOf, RANK } from "./level";
+import { now as hostNow } from "./clock";
+import { clock, DASH, duration, energy, firstSentence, percent, plainly, steady, tied } from "./format";
+import { answerLevel, gpuLevel, type Level, levelOf, RANK, worst } from "./level";
 import { advice, userName } from "./model";
 import { NOW } from "./place";
 import { Bar, Command, Icon, Mark, Scroll } from "./parts";
@@ -79,11 +80,11 @@ function Gauges({ g, why, s }: { g: Gpu; why: WhyGpu | undefined; s: State }) {
   const found = why?.findings?.[0] ?? g.finding,
     at = s.place.at;
   const since = found?.since ? Date.parse(found.since) : null,
-    now = at ?? s.sampleAt ?? Date.now();
+    now = at ?? s.sampleAt ?? hostNow();
   return (
     <aside class="gauges" aria-label={`Readings of GPU ${g.index}`}>
       <p class="dim">
-        GPU {g.index} {at == null ? "now" : `at ${clock(at)}`}
+        GPU {g.index} {at == null && !s.dead ? "now" : `at ${clock(now)}`}
         {since != null && found!.severity !== "info" && (
           <span class="since">
             since {clock(since)}, {duration((now - since) / 1000)}
@@ -226,9 +227,9 @@ function Span({ s }: { s: State }) {
               </thead>
               <tbody>
                 {report.users.slice(0, 8).map((u) => (
-                  <tr key={u.name}>
+                  <tr key={userName(u)}>
                     <th scope="row">{userName(u)}</th>
-                    <td class="n">{duration(u.busy_hours * 3600)}</td>
+                    <td class="n">{u.busy_hours == null ? DASH : duration(u.busy_hours * 3600)}</td>
                     <td class="n">{energy(u.energy_joules)}</td>
                     <td class="n">{percent(u.share_percent)}</td>
                   </tr>
@@ -314,15 +315,28 @@ function Unrecorded({ s, why }: { s: State; why: Why }) {
 
 function Told({ s, why, gpus, level }: { s: State; why: Why; gpus: Gpu[]; level: Level }) {
   const then = s.place.at != null,
-    index = s.view.gpu != null && why.gpus.some((g) => g.gpu_index === s.view.gpu) ? s.view.gpu : why.gpu_index;
+    picked = s.view.gpu != null && why.gpus.some((g) => g.gpu_index === s.view.gpu) ? s.view.gpu : null,
+    first = worst(then ? why.gpus.flatMap((g) => g.findings ?? []) : s.findings, why),
+    index = picked ?? first?.gpu_index ?? why.gpu_index;
   const own = why.gpus.find((g) => g.gpu_index === index),
     gpu = gpus.find((g) => g.index === index);
   const part = own ?? why.machine;
-  const whole = plainly((s.view.gpu != null && own ? own.answer : why.answer) || "Nothing is known about this moment.");
+  const answer = plainly(
+      (index !== why.gpu_index && own ? own.answer : why.answer) || "Nothing is known about this moment.",
+    ),
+    // What is worst leads, also where the answer is about what is usual.
+    whole =
+      !then && first && first.gpu_index === index && own?.brief?.trouble === false
+        ? `${plainly(first.headline)}. ${answer}`
+        : picked != null && own
+          ? plainly(own.answer)
+          : answer;
   // The daemon's short form, where the answer begins with it; then the rest says who.
   const brief = plainly(own?.brief?.headline ?? ""),
     cut = brief.length > 24 && whole.startsWith(`${brief}:`);
-  const [headline, rest] = cut ? [`${brief}.`, whole.slice(brief.length + 2)] : firstSentence(whole);
+  const [next, rest] = cut ? [`${brief}.`, whole.slice(brief.length + 2)] : firstSentence(whole),
+    said = useRef(""),
+    headline = (said.current = steady(said.current, next));
   const shown: Level = s.view.gpu != null && own ? (gpu && !then ? gpuLevel(gpu) : levelOf(own.severity)) : level;
   const more = index == null ? "whirr why -v" : `whirr why -v --gpu ${index}`;
   return (
@@ -374,7 +388,7 @@ export function Answer({ s }: { s: State }) {
         <h2 id="answer-title" class="sr">
           What happened from {clock(place.from)} to {clock(place.to!)}
         </h2>
-        {s.span ? <Span s={s} /> : <p class="dim">{s.error ?? "Loading…"}</p>}
+        {s.span ? <Span s={s} /> : <p class="dim">{s.failed ?? "Loading…"}</p>}
       </section>
     );
   const why = then ? (s.past?.why ?? null) : s.why;
@@ -392,7 +406,7 @@ export function Answer({ s }: { s: State }) {
       </h2>
       <Kept of={then ? "then" : `now ${s.view.gpu}`}>
         {!why ? (
-          <p class="sentence dim">{s.error ?? "Loading…"}</p>
+          <p class="sentence dim">{(then ? s.failed : s.error) ?? "Loading…"}</p>
         ) : then && why.gap ? (
           <Unrecorded s={s} why={why} />
         ) : (

@@ -44,18 +44,20 @@ export function Verdict({
   text,
   host,
   quiet,
+  lost = null,
 }: {
   numbers: [Level, number][];
   level: Level; // without any
   text: ComponentChildren;
   host: string;
   quiet: boolean; // not of now: the tab says nothing
+  lost?: string | null; // why it is no longer of now
 }) {
   useEffect(() => {
-    const marks = quiet ? "" : numbers.map(([l, n]) => `${SHAPES[l]}${n}`).join(" ");
+    const marks = lost ? `✕ ${lost} ·` : quiet ? "" : numbers.map(([l, n]) => `${SHAPES[l]}${n}`).join(" ");
     document.title = `${marks ? `${marks} ` : ""}${host ? `${host} · ` : ""}whirr`;
-    favicon(quiet ? "idle" : (numbers[0]?.[0] ?? level));
-  }, [host, quiet, level, numbers.join()]);
+    favicon(lost ? "silent" : quiet ? "idle" : (numbers[0]?.[0] ?? level));
+  }, [host, quiet, lost, level, numbers.join()]);
   return (
     <a class="verdict" href="#answer" title={typeof text === "string" ? text : undefined}>
       {numbers.length ? (

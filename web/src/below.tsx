@@ -7,6 +7,7 @@ import { Charts } from "./charts";
 import { EnergyPanel } from "./energy";
 import { GuardPanel } from "./guard";
 import { LeasesPanel } from "./leases";
+import { now } from "./clock";
 import { memo } from "./memo";
 import { Processes } from "./processes";
 import { SettingsPanel } from "./settings";
@@ -59,7 +60,7 @@ export function Below({ s, gpus }: { s: State; gpus: Gpu[] }) {
           s={s}
           gpus={gpus}
           lives={then ? NONE : s.lives}
-          now={s.place.at ?? s.sampleAt ?? Date.now()}
+          now={s.place.at ?? s.sampleAt ?? now()}
           why={then ? (s.past?.why ?? null) : s.why}
           then={then}
         />

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fits where: free VRAM, and a field for the size of a model.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { Missing, useAsked } from "./asked";
 import { memory, parseSize } from "./format";
-import { get } from "./live";
+import { get, words } from "./live";
 import { Bar, Mark, Section } from "./parts";
 import type { State } from "./store";
-import { words } from "./token";
 import type { CapacityGpu, Placement } from "./types";
 
 const SHOWN_MAX = 16;
@@ -17,17 +17,12 @@ const low = (g: CapacityGpu) =>
     : null;
 
 export function CapacityPanel({ s }: { s: State }) {
-  const [gpus, setGpus] = useState<CapacityGpu[]>([]);
   const [size, setSize] = useState("");
   const [found, setFound] = useState<Placement | null>(null);
   const [problem, setProblem] = useState("");
   const tick = Math.floor((s.sampleAt ?? 0) / 30e3);
-  useEffect(() => {
-    if (s.link === "live")
-      get<{ gpus: CapacityGpu[] }>("/api/capacity")
-        .then((c) => setGpus(c.gpus))
-        .catch(() => undefined);
-  }, [tick, s.link]);
+  const asked = useAsked<{ gpus: CapacityGpu[] }>("/api/capacity", s.link === "live", tick),
+    gpus = asked.answer?.gpus ?? [];
   const ask = async (e: Event) => {
     e.preventDefault();
     const bytes = parseSize(size);
@@ -69,6 +64,7 @@ export function CapacityPanel({ s }: { s: State }) {
           </>
         )}
       </p>
+      <Missing of={asked} />
       <ul class="plain">
         {gpus.slice(0, SHOWN_MAX).map((g) => (
           <li key={`${g.gpu_index}/${g.instance}`} class="room">

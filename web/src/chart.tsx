@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // One chart: hover shows values in all of them, a click marks a moment, dragging zooms, a double click zooms out. It is a slider for the
 // keyboard and for screen readers.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { now } from "./clock";
 import { clock, longClock, zone } from "./format";
-import { fullChart, onPoint, point, pointed } from "./cursor";
-import { Icon } from "./parts";
+import { fillPage, onPoint, point, pointed } from "./cursor";
+import { Dialog, Icon } from "./parts";
 import { Plot } from "./plot";
 import type { Metric } from "./plots";
 import { isEmpty, type Picture } from "./scale";
-import { current, go, goNow, look } from "./store";
+import { current, go, goBack, look } from "./store";
 import { ink, onTheme } from "./theme";
-import { NOW, SPANS } from "./place";
+import { SPANS } from "./place";
 
 const DRAG = 6; // px
 
@@ -18,14 +19,14 @@ const DRAG = 6; // px
 function mark(at: number, p: Picture): void {
   const { history, sampleAt } = current();
   if (!history || at >= p.to - 0.5 * (p.live ? 2 : 0)) return void point(at);
-  if (at * 1000 >= (sampleAt ?? Date.now())) return;
+  if (at * 1000 >= (sampleAt ?? now())) return;
   go({ at: at * 1000, from: p.from * 1000, to: p.to * 1000 });
 }
 
-/** To the next longer span, or back to where the page is live. */
+/** To the next longer span, or back to what was shown before. */
 function zoomOut(): void {
   const { place, view, history } = current();
-  if (place.from != null) return place.at == null ? goNow() : go({ ...NOW, at: place.at });
+  if (place.from != null) return goBack();
   const next = SPANS.find(([, n]) => n > view.span);
   if (next && (history || next[1] <= 900)) look({ span: next[1] });
 }
@@ -93,19 +94,22 @@ export function Chart({
   big,
   note,
   query,
+  missing,
+  full = false,
 }: {
   metric: Metric;
   picture: Picture | null;
   big: boolean;
   note: string;
   query: string | null;
+  missing: string; // what is said without a picture
+  full?: boolean; // fills the page
 }) {
-  const figure = useRef<HTMLElement>(null),
-    box = useRef<HTMLDivElement>(null),
+  const [saving, setSaving] = useState(false);
+  const box = useRef<HTMLDivElement>(null),
     plot = useRef<Plot | null>(null),
     shown = useRef<Picture | null>(null),
     seen = useRef(true),
-    menu = useRef<HTMLDetailsElement>(null),
     selection = useRef<HTMLDivElement>(null);
   const silent = picture?.live && isEmpty(picture) && picture.times.length > 0;
   shown.current = picture;
@@ -185,47 +189,32 @@ export function Chart({
     e.preventDefault();
     requestAnimationFrame(say);
   };
-  const close = () => menu.current && (menu.current.open = false);
+  const close = () => setSaving(false);
   return (
-    <figure class={`chart panel ${big ? "big" : ""}`} data-metric={metric.name} ref={figure}>
+    <figure class={`chart panel ${big ? "big" : ""}`} data-metric={metric.name}>
       <figcaption>
         <h3>{metric.title}</h3> <span class="dim note">{note}</span>
         <span class="grow" />
+        {!full && (
+          <button
+            type="button"
+            class="icon quiet"
+            aria-label={`${metric.title}: fill the page`}
+            title="Fill the page (f)"
+            onClick={() => fillPage(metric.name)}
+          >
+            <Icon name="expand" />
+          </button>
+        )}
         <button
           type="button"
           class="icon quiet"
-          aria-label={`${metric.title}: fill the page`}
-          title="Fill the page (f)"
-          onClick={() => fullChart(figure.current!.classList.contains("full") ? null : figure.current)}
+          aria-label={`${metric.title}: save`}
+          title="Save"
+          onClick={() => setSaving(true)}
         >
-          <Icon name="expand" />
+          <Icon name="more" />
         </button>
-        <details class="menu" ref={menu}>
-          <summary aria-label={`${metric.title}: save`} title="Save">
-            <Icon name="more" />
-          </summary>
-          <div class="list">
-            <button
-              type="button"
-              onClick={() => (plot.current && picture && png(plot.current, metric, picture), close())}
-            >
-              {metric.title} as PNG
-            </button>
-            {query && picture ? (
-              <a
-                href={`${query}&metric=${metric.name}&format=csv`}
-                download={fileName(metric, picture, "csv")}
-                onClick={close}
-              >
-                {metric.title} as CSV
-              </a>
-            ) : (
-              <button type="button" onClick={() => (picture && csv(metric, picture), close())}>
-                {metric.title} as CSV
-              </button>
-            )}
-          </div>
-        </details>
       </figcaption>
       <div
         class={`plot ${big ? "tall" : ""}`}
@@ -273,8 +262,33 @@ export function Chart({
         <canvas aria-hidden="true" />
         <div class="selection" ref={selection} hidden />
         {silent && <p class="nothing dim">Not reported by these GPUs.</p>}
-        {!picture && <p class="nothing dim">Loading…</p>}
+        {!picture && <p class="nothing dim">{missing}</p>}
       </div>
+      {saving && (
+        <Dialog label={`Save ${metric.title}`} kind="menu" close={close}>
+          <h3>Save</h3>
+          <button
+            type="button"
+            onClick={() => (plot.current && picture && png(plot.current, metric, picture), close())}
+          >
+            {metric.title} as PNG
+          </button>
+          {query && picture ? (
+            <a
+              class="button"
+              href={`${query}&metric=${metric.name}&format=csv`}
+              download={fileName(metric, picture, "csv")}
+              onClick={close}
+            >
+              {metric.title} as CSV
+            </a>
+          ) : (
+            <button type="button" onClick={() => (picture && csv(metric, picture), close())}>
+              {metric.title} as CSV
+            </button>
+          )}
+        </Dialog>
+      )}
     </figure>
   );
 }

@@ -2,13 +2,15 @@
 // The charts: the last minutes as the page sees them, moving with every sample, and anything longer from the history.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
+import { now as hostNow } from "./clock";
+import { onFillPage } from "./cursor";
 import { clock, duration } from "./format";
 import { limitBands } from "./lanes";
-import { get } from "./live";
+import { get, words } from "./live";
 import { gpuLevel, RANK } from "./level";
 import { LIVE_SPAN, windowOf } from "./place";
 import { heatLanes, MANY, pictureOf, stretches } from "./pictures";
-import { useNarrow } from "./parts";
+import { Dialog, useNarrow } from "./parts";
 import type { Lane } from "./scale";
 import { joined, type Layer, METRICS, type Metric, shifted } from "./plots";
 import * as ring from "./ring";
@@ -52,10 +54,11 @@ interface Stored {
 }
 
 /** What the history has of the window, asked for again as it moves. */
-function useStored(s: State, wanted: boolean, one: number | null): Stored | null {
-  const [stored, setStored] = useState<Stored | null>(null);
+function useStored(s: State, wanted: boolean, one: number | null): { stored: Stored | null; problem: string | null } {
+  const [stored, setStored] = useState<Stored | null>(null),
+    [failed, setFailed] = useState<{ key: string; why: string } | null>(null);
   const { place, view } = s;
-  const w = windowOf(place, view.span, s.sampleAt ?? Date.now());
+  const w = windowOf(place, view.span, s.sampleAt ?? hostNow());
   const query = w.live ? `since=-${view.span}s` : `since=${iso(w.from)}&until=${iso(w.to)}`;
   const tick = w.live ? Math.floor((s.sampleAt ?? 0) / Math.max(10e3, view.span * 3)) : 0,
     slow = w.live ? Math.floor((s.sampleAt ?? 0) / Math.max(60e3, view.span * 3)) : 0;
@@ -106,6 +109,7 @@ function useStored(s: State, wanted: boolean, one: number | null): Stored | null
           : null,
       ]);
       if (stop.signal.aborted) return;
+      setFailed(null);
       layers.current = { key: by ? fresh : "", layers: by ? parts : null };
       performance.mark("charts");
       setStored({
@@ -121,12 +125,18 @@ function useStored(s: State, wanted: boolean, one: number | null): Stored | null
       });
     };
     void load()
-      .catch(() => undefined)
+      .catch((e: unknown) => {
+        if (!stop.signal.aborted) setFailed({ key, why: words(e) });
+      })
       .finally(() => {
         if (running.current === stop) running.current = null;
       });
   }, [on, key, tick, by && slow, many]);
-  return stored?.key === key || (stored && w.live && stored.key.startsWith("since=-")) ? stored : null;
+  // The same time in another way: until the answer comes, the last one is as true.
+  return {
+    stored: stored?.key.startsWith(`${query}/`) ? stored : null,
+    problem: failed?.key === key ? failed.why : null,
+  };
 }
 
 /** A moment of heat or noise is read from temperature and fan; a stack from what can be shared. */
@@ -206,16 +216,18 @@ const NOTES: Record<string, string> = { utilization_percent: ", and what limits 
 export function Charts({ s }: { s: State }) {
   const gpus = s.gpus ?? [],
     { place, view } = s;
+  const [full, setFull] = useState<string | null>(null);
+  useEffect(() => onFillPage(setFull), []);
   const [all, setAll] = useState(false),
     few = useNarrow() && !all; // the two large ones first
-  const now = s.sampleAt ?? Date.now(),
+  const now = s.sampleAt ?? hostNow(),
     window = windowOf(place, view.span, now);
   const fromRing = window.live && (view.span <= LIVE_SPAN || !s.history) && !view.compare.match(/^a/);
   const picked = view.gpu != null && (gpus.some((g) => g.index === view.gpu) || !window.live) ? view.gpu : null;
   const one = picked ?? (gpus.length === 1 ? gpus[0]!.index : null);
   const compare = view.compare.startsWith("gpu:") && picked != null ? Number(view.compare.slice(4)) : null;
   const by = view.by === "process" && one != null && !view.compare;
-  const stored = useStored(s, !fromRing, one),
+  const { stored, problem } = useStored(s, !fromRing, one),
     earlier = useEarlier(s, by && fromRing ? one : null);
   const then = place.at != null ? (s.past?.why.gpu_index ?? null) : (s.why?.gpu_index ?? null);
   const live = fromRing ? s.sampleAt : 0; // draws with every sample
@@ -248,10 +260,13 @@ export function Charts({ s }: { s: State }) {
       from,
       to,
       live: window.live,
+      end: s.dead ? `last seen ${clock(now, now, true)}` : "now",
       at: place.at == null ? null : place.at / 1000,
       older: fromRing
         ? s.history
-          ? ""
+          ? s.filled
+            ? ""
+            : (s.unfilled ?? "Loading…")
           : `Nothing older: this page has been open for ${duration(since)}`
         : window.live
           ? "Not stored"
@@ -262,6 +277,8 @@ export function Charts({ s }: { s: State }) {
     live,
     fromRing,
     s.filled,
+    s.unfilled,
+    s.dead,
     stored,
     earlier,
     one,
@@ -291,6 +308,19 @@ export function Charts({ s }: { s: State }) {
     ? null
     : `/api/history?${one == null ? "" : `gpu=${one}&`}since=${iso(window.from)}&until=${iso(window.to)}`;
   const span = window.live ? "" : `, ${clock(window.from)} to ${clock(window.to)}`;
+  const chart = (m: Metric, i: number, fills = false) => (
+    <Chart
+      key={m.name}
+      metric={m}
+      big={i < 2}
+      picture={pictures?.get(m.name) ?? null}
+      note={`${m.unit}${by && m.process ? `, by process on GPU ${one}` : gpus.length > MANY && i < 2 ? ": median, middle 80%, and all; worst by number" : pictures?.get(m.name)?.lanes.length ? (NOTES[m.name] ?? "") : ""}${i < 2 ? span : ""}`}
+      query={query}
+      missing={problem ?? "Loading…"}
+      full={fills}
+    />
+  );
+  const filling = metrics.findIndex((m) => m.name === full);
   return (
     <section id="charts" aria-labelledby="charts-title">
       <h2 class="sr" id="charts-title">
@@ -303,18 +333,12 @@ export function Charts({ s }: { s: State }) {
           <code>whirr serve --store sqlite:PATH</code>
         </p>
       )}
-      <div class="charts">
-        {(few ? metrics.slice(0, 2) : metrics).map((m, i) => (
-          <Chart
-            key={m.name}
-            metric={m}
-            big={i < 2}
-            picture={pictures?.get(m.name) ?? null}
-            note={`${m.unit}${by && m.process ? `, by process on GPU ${one}` : gpus.length > MANY && i < 2 ? ": median, middle 80%, and all; worst by number" : pictures?.get(m.name)?.lanes.length ? (NOTES[m.name] ?? "") : ""}${i < 2 ? span : ""}`}
-            query={query}
-          />
-        ))}
-      </div>
+      <div class="charts">{(few ? metrics.slice(0, 2) : metrics).map((m, i) => chart(m, i))}</div>
+      {filling >= 0 && (
+        <Dialog label={metrics[filling]!.title} kind="full" close={() => setFull(null)}>
+          {chart(metrics[filling]!, filling, true)}
+        </Dialog>
+      )}
       {few && metrics.length > 2 && (
         <button type="button" class="morecharts" onClick={() => setAll(true)}>
           {metrics

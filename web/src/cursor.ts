@@ -21,20 +21,16 @@ export function onPoint(f: () => void): () => void {
   return () => void watchers.delete(f);
 }
 
-/** One chart can fill the page: the one with the focus or under the pointer. True when something changed. */
-export function fullChart(which: Element | "toggle" | null): boolean {
-  const full = document.querySelector(".chart.full");
-  const next =
-    which === "toggle"
-      ? full
-        ? null
-        : (document.activeElement?.closest(".chart") ??
-          document.querySelector(".chart:hover") ??
-          document.querySelector(".chart"))
-      : which;
-  if (!full && !next) return false;
-  full?.classList.remove("full");
-  if (next && next !== full) next.classList.add("full");
-  document.body.classList.toggle("covered", !!document.querySelector(".chart.full"));
-  return true;
-}
+/** The chart that is meant: the one with the focus, under the pointer, or the first. */
+export const chartMeant = (): string | undefined =>
+  (
+    document.activeElement?.closest<HTMLElement>(".chart") ??
+    document.querySelector<HTMLElement>(".chart:hover") ??
+    document.querySelector<HTMLElement>(".chart")
+  )?.dataset.metric;
+
+let fill: (metric: string) => void = () => undefined;
+
+/** One chart can fill the page. */
+export const fillPage = (metric: string): void => fill(metric);
+export const onFillPage = (f: (metric: string) => void): void => void (fill = f);

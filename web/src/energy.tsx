@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kWh and cost by user: of today, or of the time that the page shows.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { Missing, useAsked } from "./asked";
+import { now } from "./clock";
 import { clock, duration, energy, percent } from "./format";
-import { get } from "./live";
 import { userName } from "./model";
 import { Bar, Choice, Section } from "./parts";
 import type { State } from "./store";
@@ -12,22 +13,18 @@ const BY = { users: "User", containers: "Container", models: "Model", commands: 
 const MOST = 8;
 
 export function EnergyPanel({ s }: { s: State }) {
-  const [report, setReport] = useState<Report | null>(null);
   const [by, setBy] = useState<keyof typeof BY>("users");
   const { from, to, at } = s.place;
-  const midnight = new Date(at ?? s.sampleAt ?? Date.now()).setHours(0, 0, 0, 0);
+  const midnight = new Date(at ?? s.sampleAt ?? now()).setHours(0, 0, 0, 0),
+    end = midnight + 86400e3;
   const iso = (ms: number) => new Date(ms).toISOString();
   const range =
     from != null
       ? `since=${iso(from)}&until=${iso(to!)}`
-      : `since=${iso(midnight)}${at == null ? "" : `&until=${iso(Math.min(Date.now(), midnight + 86400e3))}`}`;
+      : `since=${iso(midnight)}${at == null || end > now() ? "" : `&until=${iso(end)}`}`;
   const tick = from != null || at != null ? 0 : Math.floor((s.sampleAt ?? 0) / 60e3);
-  useEffect(() => {
-    if (s.link === "live" && s.history)
-      get<Report>(`/api/report?${range}`)
-        .then(setReport)
-        .catch(() => undefined);
-  }, [tick, range, s.link, s.history]);
+  const asked = useAsked<Report>(`/api/report?${range}`, s.link === "live" && s.history, tick),
+    report = asked.answer;
   if (!s.history) return null;
   const priced = report?.price_per_kwh != null,
     list = report?.[by] ?? [],
@@ -47,7 +44,8 @@ export function EnergyPanel({ s }: { s: State }) {
         <Choice label="Energy by" of={Object.entries(BY) as [keyof typeof BY, string][]} value={by} choose={setBy} />
       }
     >
-      {report ? (
+      <Missing of={asked} />
+      {report && (
         <>
           <p>{report.answer}</p>
           <table class="bars">
@@ -63,7 +61,10 @@ export function EnergyPanel({ s }: { s: State }) {
             </thead>
             <tbody>
               {list.slice(0, MOST).map((u) => (
-                <tr key={u.name + u.kind} title={`busy for ${duration(u.busy_hours * 3600)}`}>
+                <tr
+                  key={`${u.name ?? ""} ${u.kind}`}
+                  title={u.busy_hours == null ? undefined : `busy for ${duration(u.busy_hours * 3600)}`}
+                >
                   <th scope="row">{userName(u)}</th>
                   <td class="wide">
                     <Bar value={u.energy_joules} limit={most} label={`Energy of ${userName(u)}`} />
@@ -84,8 +85,6 @@ export function EnergyPanel({ s }: { s: State }) {
             </p>
           )}
         </>
-      ) : (
-        <p class="dim">Loading…</p>
       )}
     </Section>
   );

@@ -4,6 +4,7 @@ import type { Level } from "./level";
 
 const SHAPES: Partial<Record<Level, string>> = {
   bad: `<path d="M23 15l8 16H15z" fill="#d92d2d" stroke="#fff" stroke-width="1.5"/>`,
+  silent: `<path d="M18 18l11 11M29 18L18 29" fill="none" stroke="#fff" stroke-width="6"/><path d="M18 18l11 11M29 18L18 29" fill="none" stroke="#777" stroke-width="4"/>`,
   warn: `<path d="M23 14l8.500 8.500-8.500 8.500-8.500-8.500z" fill="#e09400" stroke="#fff" stroke-width="1.5"/>`,
 };
 let shown: string | null = null;

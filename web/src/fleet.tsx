@@ -7,7 +7,7 @@ import { Hosts } from "./fleet_hosts";
 import { Energy, Fit, Who } from "./fleet_panels";
 import { clock, tied, watts } from "./format";
 import { type FleetAnswer, type FleetHost, hostCounts, pagesOf, type Target, troubleLevel } from "./hosts";
-import { get, Refused } from "./live";
+import { get, Refused, words } from "./live";
 import { sum } from "./model";
 import { Mark } from "./parts";
 import { onSection, toSection } from "./section";
@@ -36,7 +36,7 @@ function useFleet(): { answer: FleetAnswer | null; problem: string | null } {
         setProblem(null);
       } catch (e) {
         if (e instanceof Refused && e.status === 401) location.reload();
-        setProblem(e instanceof Error ? e.message : String(e));
+        setProblem(words(e));
       }
       asking = false;
       if (!over) timer = window.setTimeout(look, wait);
@@ -89,7 +89,9 @@ function App() {
       ),
     [],
   );
-  const known = fleet != null;
+  const known = fleet != null,
+    dead = known && wrong != null; // what was known stays, and looks so
+  useEffect(() => void document.body.classList.toggle("dead", dead), [dead]);
   useEffect(() => {
     if (known) toSection();
   }, [known]);
@@ -123,12 +125,15 @@ function App() {
               text={worst && worst.trouble !== "fine" ? `${worst.host}: ${said(worst)}` : ""}
               host="All hosts"
               quiet={false}
+              lost={dead ? "stale" : null}
             />
           )}
           <span class="grow" />
           <span class={`state ${wrong ? "warn" : "good"}`} id="state">
             <i class="dot" />
-            {answer?.fetched_at ? `as of ${clock(Date.parse(answer.fetched_at), undefined, true)}` : "asking"}
+            {answer?.fetched_at
+              ? `${dead ? "stale, " : ""}as of ${clock(Date.parse(answer.fetched_at), undefined, true)}`
+              : "asking"}
           </span>
           <ThemeButton />
         </div>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers and times as whirr writes them everywhere.
+import { now as hostNow } from "./clock";
 import type { Num } from "./types";
 
 export const DASH = "–";
@@ -68,7 +69,7 @@ export function brief(seconds: number): string {
 }
 
 /** Local time, with the date only where it is not today's. */
-export function clock(ms: number, now = Date.now(), seconds = false): string {
+export function clock(ms: number, now = hostNow(), seconds = false): string {
   const t = new Date(ms);
   const time = `${two(t.getHours())}:${two(t.getMinutes())}${seconds ? `:${two(t.getSeconds())}` : ""}`;
   return t.toDateString() === new Date(now).toDateString()
@@ -89,7 +90,7 @@ const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", 
 
 /** "03:10", "yesterday 22:00", "mon 9:30", "2h ago", "2026-11-15 03:10": a moment that a person typed, in local time; null when it says
  *  nothing. A time of day is the last one that has been. */
-export function parseMoment(text: string, now = Date.now()): number | null {
+export function parseMoment(text: string, now = hostNow()): number | null {
   const said = text.trim().toLowerCase().replace(/,/g, " ").replace(/\s+/g, " ");
   const ago = /^-?\s*(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|hours?|d|days?|w|weeks?)( ago)?$/.exec(said);
   if (ago && (ago[3] || said.startsWith("-")))
@@ -134,6 +135,16 @@ export function tickText(ms: number, spanSeconds: number): string {
 export const plainly = (text: string) => text.replace(/\bsimulated (?=GPU)/gi, "");
 
 export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const FIGURE = /\d+(?:\.\d+)?/g;
+
+/** The sentence that is shown already, where the next one differs by noise alone: the same words, and no figure that moved by a twentieth. */
+export function steady(shown: string, next: string): string {
+  if (shown.replace(FIGURE, "#") !== next.replace(FIGURE, "#")) return next;
+  const before = shown.match(FIGURE) ?? [],
+    after = (next.match(FIGURE) ?? []).map(Number);
+  return before.every((f, i) => Math.abs(Number(f) - after[i]!) <= Math.abs(Number(f)) / 20) ? shown : next;
+}
 
 /** A sentence and what follows it. */
 export function firstSentence(text: string): [string, string] {

@@ -99,10 +99,11 @@ const usualText = (u: Usual | null | undefined) =>
 function Full({ soon }: { soon: Of["soon"] }) {
   const full = expected(soon);
   if (full?.seconds == null) return null;
+  const who = full.process?.short_name ?? full.process?.name;
   return (
     <p class="lv warn full" title={full.reason}>
       VRAM full in about {duration(full.seconds)}
-      {full.process ? `: ${full.process}` : ""}
+      {who ? `: ${who}` : ""}
     </p>
   );
 }

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workers under guard: their state, how long still, and what a person may do.
 import { useEffect, useState } from "preact/hooks";
+import { Missing } from "./asked";
+import { now as hostNow } from "./clock";
 import { duration, memory } from "./format";
 import { timeLeft } from "./model";
 import { Mark, Section } from "./parts";
 import type { State } from "./store";
-import { ActNote, useAction } from "./token";
+import { ActNote, mayTry, useAction } from "./token";
 import type { Worker } from "./types";
 
 const STEPS = ["draining", "evicting", "verifying", "reserving", "resuming"];
 
 /** Counts down by itself, and only while there is something to count. */
 function Left({ w }: { w: Worker }) {
-  const [now, setNow] = useState(Date.now());
+  const [now, setNow] = useState(hostNow());
   const text = timeLeft(w, now),
     counts = / in \d/.test(text);
   useEffect(() => {
     if (!counts) return;
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") setNow(Date.now());
+      if (document.visibilityState === "visible") setNow(hostNow());
     }, 1000);
     return () => clearInterval(timer);
   }, [counts]);
   return text ? <span>, {text}</span> : null;
 }
 
-function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) => void }) {
+function GuardRow({ w, may, run }: { w: Worker; may: boolean; run: (path: string, body: unknown) => void }) {
   const off = w.state === "paused" || w.held;
   const step = STEPS.includes(w.state);
   const act = (word: string, does: string) => (
@@ -45,7 +47,7 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
       <Mark level={w.problem ? "warn" : w.state === "running" ? "good" : "idle"} label={w.state} /> <b>{w.name}</b> is{" "}
       {w.state}
       {w.held ? " and held" : ""}
-      {w.since && <span class="dim"> for {duration(Math.max(0, (Date.now() - Date.parse(w.since)) / 1000))}</span>}
+      {w.since && <span class="dim"> for {duration(Math.max(0, (hostNow() - Date.parse(w.since)) / 1000))}</span>}
       <Left w={w} />
       <div class="dim">
         {[
@@ -59,7 +61,7 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
       </div>
       {w.reason && <div class="dim">{w.reason}</div>}
       {w.problem && <div class="lv warn">{w.problem}</div>}
-      {w.state !== "absent" && (
+      {may && w.state !== "absent" && (
         <div class="controls">
           {!off && act("Evict", "takes it off the GPU until you resume it")}
           {!w.held && act("Hold", "keeps it off the GPU")}
@@ -71,24 +73,26 @@ function GuardRow({ w, run }: { w: Worker; run: (path: string, body: unknown) =>
 }
 
 export function GuardPanel({ s }: { s: State }) {
-  const act = useAction();
+  const act = useAction(),
+    workers = s.workers.answer ?? [],
+    may = mayTry(s.session, "guard");
   return (
     <Section id="guard" title="Guard" fold>
-      {s.workers.length ? (
+      <Missing of={s.workers} />
+      {workers.length > 0 && (
         <ul class="plain workers">
-          {s.workers.map((w) => (
-            <GuardRow key={w.name} w={w} run={act.run} />
+          {workers.map((w) => (
+            <GuardRow key={w.name} w={w} may={may} run={act.run} />
           ))}
         </ul>
-      ) : (
-        <p class="dim">No workers under guard.</p>
       )}
-      {s.workers.length > 0 && (
+      {s.workers.answer?.length === 0 && <p class="dim">No workers under guard.</p>}
+      {may && workers.length > 0 && (
         <p class="dim">
           Evict takes a worker off the GPU until you resume it. Hold keeps it off. Resume brings it back now.
         </p>
       )}
-      {s.workers.length > 0 && <ActNote may={s.session.may_act} />}
+      {workers.length > 0 && <ActNote session={s.session} role="guard" />}
       {act.form}
       {act.note && (
         <p role="alert" class="lv bad">

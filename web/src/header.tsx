@@ -2,19 +2,33 @@
 // What never leaves the screen: host, verdict, time, and the way to each section.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Brand, ThemeButton, Verdict as VerdictMark } from "./bar";
-import { capital, clock, duration, longClock, parseMoment, plainly, utcZone, watts, zone } from "./format";
+import { clockAhead, now as hostNow } from "./clock";
+import {
+  capital,
+  clock,
+  duration,
+  firstSentence,
+  longClock,
+  parseMoment,
+  plainly,
+  steady,
+  utcZone,
+  watts,
+  zone,
+} from "./format";
 import { step } from "./keys";
 import { onSection } from "./section";
-import { answerLevel, counts, levelOf } from "./level";
+import { answerLevel, counts, levelOf, worst } from "./level";
+import { connectNow } from "./live";
 import { sum } from "./model";
 import { LIVE_SPAN, NOW, SPANS } from "./place";
-import { Icon } from "./parts";
-import { go, goNow, look, type State } from "./store";
+import { Icon, Mark } from "./parts";
+import { go, goNow, look, nowIsNext, set, type State } from "./store";
 import { LogOut } from "./token";
-import type { Severity } from "./types";
+import type { Finding, Severity } from "./types";
 
-/** How old the figures are. The only thing here that changes without new data. */
-function Age({ s }: { s: State }) {
+/** What time it is, again every second. */
+function useSeconds(): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = setInterval(() => {
@@ -22,10 +36,15 @@ function Age({ s }: { s: State }) {
     }, 1000);
     return () => clearInterval(timer);
   }, []);
+  return now;
+}
+
+/** How old the figures are. */
+function Age({ s }: { s: State }) {
+  const now = useSeconds();
   if (s.receivedAt == null) return <span class="state">{s.error ?? "connecting"}</span>;
   const age = Math.max(0, (now - s.receivedAt) / 1000);
-  const stale = age > 3 * s.interval + 2;
-  const text = stale
+  const text = s.dead
     ? `stale, ${duration(age)} old`
     : s.link === "live"
       ? `live, every ${s.interval < 1 ? `${s.interval}s` : duration(s.interval)}`
@@ -34,7 +53,7 @@ function Age({ s }: { s: State }) {
     s.link === "lost" && s.retryAt ? `, connecting again in ${duration(Math.max(0, (s.retryAt - now) / 1000))}` : "";
   return (
     <span
-      class={`state ${stale || s.link === "lost" ? "warn" : "good"}`}
+      class={`state ${s.dead || s.link === "lost" ? "warn" : "good"}`}
       id="state"
       title={s.sampleAt == null ? undefined : `Last sample: ${clock(s.sampleAt, undefined, true)}`}
     >
@@ -47,30 +66,52 @@ function Age({ s }: { s: State }) {
   );
 }
 
+/** Data that is dead says so across the page: until when it was true, and what is done about it. */
+function DeadBar({ s }: { s: State }) {
+  const now = useSeconds();
+  return (
+    <div class="deadbar">
+      <Mark level="silent" label="Not live" />
+      <p>
+        <b role="alert">{s.link === "lost" ? `No connection to ${s.host || "the host"}.` : "No new sample."}</b>{" "}
+        {s.place.at == null && s.place.from == null && s.sampleAt != null && (
+          <>
+            Everything below is from <b>{clock(s.sampleAt, undefined, true)}</b>,{" "}
+            {duration(Math.abs(now - s.receivedAt!) / 1000)} ago.
+          </>
+        )}
+      </p>
+      {s.link === "lost" && (
+        <button type="button" onClick={connectNow}>
+          Connect now
+        </button>
+      )}
+    </div>
+  );
+}
+
 /** Findings by severity, and the first of them in a few words. */
 function Verdict({ s }: { s: State }) {
   const range = s.place.from != null && s.place.at == null,
     then = s.place.at != null || range,
     why = range ? null : then ? (s.past?.why ?? null) : s.why;
   // Of a range, what was worth explaining in it.
-  const list: { severity: Severity; headline: string; muted?: boolean }[] = range
-    ? (s.span?.why.episodes.map((e) => ({ severity: e.severity, headline: e.answer })) ?? [])
-    : then
-      ? (why?.gpus.flatMap((g) => g.findings ?? []) ?? [])
-      : s.findings;
+  const found: Finding[] = range ? [] : then ? (why?.gpus.flatMap((g) => g.findings ?? []) ?? []) : s.findings,
+    list: { severity: Severity; muted?: boolean }[] = range ? (s.span?.why.episodes ?? []) : found;
   const numbers = counts(list),
     level = answerLevel(why),
-    first = list.find((f) => !f.muted && f.severity !== "info");
+    first = worst(found, why),
+    none = s.gpus?.length === 0 && why ? firstSentence(why.answer)[0] : null; // nothing can be usual or not
+  const shown = useRef("");
   const text = range
     ? "in this time"
     : then
       ? why?.gap
         ? "not recorded"
         : `at ${clock(s.place.at!)}`
-      : first
-        ? plainly(first.headline)
-        : capital(why?.calm ?? "");
-  return <VerdictMark numbers={numbers} level={level} text={text} host={s.host} quiet={then} />;
+      : (shown.current = steady(shown.current, first ? plainly(first.headline) : (none ?? capital(why?.calm ?? ""))));
+  const lost = s.link === "paused" ? "paused" : s.dead ? (s.link === "lost" ? "no connection" : "stale") : null;
+  return <VerdictMark numbers={numbers} level={level} text={text} host={s.host} quiet={then} lost={lost} />;
 }
 
 function Spans({ s }: { s: State }) {
@@ -113,6 +154,10 @@ function Moment({
   disabled?: boolean;
 }) {
   const [wrong, setWrong] = useState(false);
+  const refuse = (notice: string | null) => {
+    setWrong(notice != null);
+    set({ notice }, true);
+  };
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (id === "compare") field.current!.focus();
@@ -125,12 +170,13 @@ function Moment({
         const text = field.current!.value.trim(),
           ms = parseMoment(text),
           none = !text || text === "now";
-        setWrong(!none && (ms == null || ms >= Date.now()));
-        if (none) take(null);
-        else if (ms != null && ms < Date.now()) {
-          field.current!.blur();
-          take(ms);
-        }
+        if (none) refuse(null);
+        else if (ms == null)
+          return refuse(`“${text}” is not a time. Write one like 03:10, yesterday 22:00, or 2h ago.`);
+        else if (ms >= hostNow()) return refuse(`${clock(ms)} is still to come.`);
+        else refuse(null);
+        field.current!.blur();
+        take(none ? null : ms);
       }}
     >
       <Icon name="clock" />
@@ -177,7 +223,7 @@ function Tabs({ s }: { s: State }) {
   const number: Record<string, number> = {
     processes: gpus.reduce((n, g) => n + g.processes.length, 0),
     findings: then ? 0 : s.findings.filter((f) => levelOf(f.severity) !== "good").length,
-    guard: s.workers.length,
+    guard: s.workers.answer?.length ?? 0,
   };
   return (
     <nav class="tabs" aria-label="Sections">
@@ -290,7 +336,7 @@ function PastBar({ s }: { s: State }) {
       <p>
         {at != null ? (
           <>
-            You are looking at <b>{longClock(at)}</b>, {duration((Date.now() - at) / 1000)} ago.{" "}
+            You are looking at <b>{longClock(at)}</b>, {duration((hostNow() - at) / 1000)} ago.{" "}
             <span class="more">Everything below is from then.</span>
           </>
         ) : (
@@ -317,15 +363,25 @@ function PastBar({ s }: { s: State }) {
         {copied ? "Copied" : "Copy link"}
       </button>
       <button type="button" class="primary" onClick={goNow}>
-        Back to live <span class="more">(Esc)</span>
+        Back to live {nowIsNext() && <span class="more">(Esc)</span>}
       </button>
     </div>
   );
 }
 
+const APART = 5e3; // ms
+
 /** Times are the reader's; said where the host's are others. */
 function Zones({ s }: { s: State }) {
-  const at = s.place.at ?? s.place.from;
+  const at = s.place.at ?? s.place.from,
+    apart = clockAhead();
+  if (s.link === "live" && Math.abs(apart) > APART)
+    return (
+      <span class="zones dim">
+        This device's clock is {duration(Math.abs(apart) / 1000)} {apart > 0 ? "ahead" : "behind"}. Times here are the
+        host's.
+      </span>
+    );
   if (at == null || s.utcOffset == null || s.utcOffset === -new Date(at).getTimezoneOffset()) return null;
   const there = new Date(at + s.utcOffset * 60e3).toISOString().slice(11, 16);
   return (
@@ -339,8 +395,17 @@ export function Header({ s }: { s: State }) {
   const then = s.place.at != null,
     gpus = then ? s.past?.gpus : s.place.from == null ? s.gpus : null;
   const power = sum(gpus?.map((g) => g.power_watts) ?? []);
+  // Nothing that an address leads to lies under it, however many lines it has.
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const size = new ResizeObserver(() =>
+      document.documentElement.style.setProperty("--head", `${bar.current!.offsetHeight}px`),
+    );
+    size.observe(bar.current!);
+    return () => size.disconnect();
+  }, []);
   return (
-    <header class="topbar">
+    <header class="topbar" ref={bar}>
       <a class="skip" href="#answer">
         Skip to the answer
       </a>
@@ -371,8 +436,8 @@ export function Header({ s }: { s: State }) {
           take={(ms) => (ms == null ? goNow() : go({ ...NOW, at: ms }))}
           disabled={!s.history}
         />
-        {!then && s.place.from == null && <Age s={s} />}
-        {s.session.signed_in && <LogOut />}
+        {((!then && s.place.from == null) || s.dead) && <Age s={s} />}
+        {s.session?.signed_in && <LogOut />}
         <ThemeButton />
       </div>
       <div class="row second">
@@ -382,6 +447,21 @@ export function Header({ s }: { s: State }) {
         <Choices s={s} />
       </div>
       <PastBar s={s} />
+      {s.dead && <DeadBar s={s} />}
+      {s.notice && (
+        <div class="notice">
+          <p role="alert">{s.notice}</p>
+          <button
+            type="button"
+            class="icon quiet"
+            aria-label="Close"
+            title="Close (Esc)"
+            onClick={() => set({ notice: null }, true)}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      )}
     </header>
   );
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many GPUs on one screen, the worst first: what is wrong has its own color, mark and figure; the others are shaded by what they do.
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { absence, celsius, memory, percent, watts } from "./format";
 import { type Level, RANK } from "./level";
 import { type GpuState, shownState, STATES } from "./limit";
@@ -73,31 +73,14 @@ const Cell = memo(function Cell({
   );
 });
 
-const SETTLE = 15e3; // ms: cells keep their places for a while
+const AFTER: Record<GpuState, number> = { waits: 2, held: 1, works: 0, idle: 0, unreadable: 0 };
 
-/** The places of the cells: what is wrong first, then what waits, is held, and works. */
-function useOrder(gpus: Gpu[], levels: Map<Gpu, Level>, states: Map<Gpu, GpuState>, heat: Heat): Map<number, number> {
-  const kept = useRef<{ key: string; at: number; order: number[] }>({ key: "", at: 0, order: [] });
-  const key = `${heat}${gpus.map((g) => RANK[levels.get(g)!] + states.get(g)!).join("")}`,
-    now = Date.now();
-  if (kept.current.key !== key || now - kept.current.at > SETTLE) {
-    const rank = (g: Gpu) => Math.max(1, RANK[levels.get(g)!]);
-    const after = { waits: 2, held: 1, works: 0, idle: 0, unreadable: 0 };
-    kept.current = {
-      key,
-      at: now,
-      order: [...gpus]
-        .sort(
-          (a, b) =>
-            rank(b) - rank(a) ||
-            after[states.get(b)!] - after[states.get(a)!] ||
-            HEAT[heat].share(b) - HEAT[heat].share(a) ||
-            a.index - b.index,
-        )
-        .map((g) => g.index),
-    };
-  }
-  return new Map(kept.current.order.map((index, i) => [index, i]));
+/** What is wrong first, then what waits and is held; all others by index. A place never depends on a figure: it would change all the time. */
+function worstFirst(gpus: Gpu[], levels: Map<Gpu, Level>, states: Map<Gpu, GpuState>): Gpu[] {
+  const rank = (g: Gpu) => Math.max(1, RANK[levels.get(g)!]);
+  return [...gpus].sort(
+    (a, b) => rank(b) - rank(a) || AFTER[states.get(b)!] - AFTER[states.get(a)!] || a.index - b.index,
+  );
 }
 
 function Legend({ gpus, levels, states }: { gpus: Gpu[]; levels: Map<Gpu, Level>; states: Map<Gpu, GpuState> }) {
@@ -158,9 +141,7 @@ export function HeatMap({
   const [metric, setMetric] = useState<Heat>("utilization_percent");
   const [order, setOrder] = useState<"worst" | "index">("worst");
   const states = new Map(gpus.map((g) => [g, shownState(g, levels.get(g)!)])),
-    places = useOrder(gpus, levels, states, metric);
-  const shown =
-    order === "worst" ? [...gpus].sort((a, b) => (places.get(a.index) ?? 0) - (places.get(b.index) ?? 0)) : gpus;
+    shown = order === "worst" ? worstFirst(gpus, levels, states) : gpus;
   const most = (of: Heat) =>
     gpus.reduce<Gpu | null>((m, g) => (g[of] != null && (m == null || g[of]! > m[of]!) ? g : m), null);
   const hottest = most("temperature_celsius"),

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of the whole page.
-import { fullChart } from "./cursor";
-import { current, go, goNow, look } from "./store";
+import { chartMeant, fillPage } from "./cursor";
+import { now as hostNow } from "./clock";
+import { current, go, goBack, goNow, look, set } from "./store";
 
 const STEP = 60e3; // ms
 
 /** A minute back or on; from now on, back. */
 export function step(by: number): void {
   const { place, sampleAt } = current(),
-    now = sampleAt ?? Date.now(),
+    now = sampleAt ?? hostNow(),
     at = (place.at ?? now) + by * STEP;
-  if (at >= now) goNow();
+  if (at >= now && place.at == null) set({ notice: "There is nothing later than now." }, true);
+  else if (at >= now) goNow();
   else go({ ...place, at }, place.at == null ? "push" : "replace", 150);
 }
 
 function pressed(e: KeyboardEvent): void {
   const field = e.target instanceof Element && e.target.closest("input, select, textarea");
-  if (e.ctrlKey || e.metaKey || e.altKey) return;
-  const { view, gpus, place, history } = current();
+  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return; // a dialog has its own keys
+  const { view, gpus, place, history, notice } = current();
   if (e.key === "Escape") {
     if (field) (e.target as HTMLElement).blur();
-    else if (fullChart(null)) return;
+    else if (notice) set({ notice: null }, true);
+    else if (place.at != null || place.from != null) goBack();
     else if (view.gpu != null || view.pid != null) look({ gpu: null, pid: null });
-    else if (place.at != null || place.from != null) goNow();
     return;
   }
   if (field) return;
@@ -36,7 +38,10 @@ function pressed(e: KeyboardEvent): void {
     input.focus();
     input.select();
   } else if ((e.key === "," || e.key === ".") && history) step(e.key === "," ? -1 : 1);
-  else if (e.key === "f") fullChart("toggle");
+  else if (e.key === "f") {
+    const metric = chartMeant();
+    if (metric) fillPage(metric);
+  }
 }
 
 export function keys(): () => void {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who has which GPU, who waits, and what was changed, from when to when. Nothing where there is no lease.
-import { useEffect, useState } from "preact/hooks";
+import { useAsked } from "./asked";
+import { now as hostNow } from "./clock";
 import { clock, until } from "./format";
-import { get } from "./live";
 import { Section } from "./parts";
 import type { State } from "./store";
 import { Ticks } from "./strip";
@@ -57,17 +57,12 @@ function LeaseRow({ l, w, now }: { l: Lease; w: { from: number; to: number }; no
 }
 
 export function LeasesPanel({ s }: { s: State }) {
-  const [leases, setLeases] = useState<Lease[]>([]);
   const tick = Math.floor((s.sampleAt ?? 0) / 10e3),
     held = (s.gpus ?? []).flatMap((g) => (g.leases ?? []).map((l) => l.id)).join();
-  useEffect(() => {
-    if (s.link === "live")
-      get<{ leases: Lease[] }>("/api/leases")
-        .then((a) => setLeases(a.leases))
-        .catch(() => undefined);
-  }, [tick, held, s.link]);
+  const leases =
+    useAsked<{ leases: Lease[] }>("/api/leases", s.link === "live", `${tick} ${held}`).answer?.leases ?? [];
   if (!leases.length || s.place.at != null || s.place.from != null) return null;
-  const now = s.sampleAt ?? Date.now(),
+  const now = s.sampleAt ?? hostNow(),
     ends = leases.map((l) => (l.until ? Date.parse(l.until) : 0));
   const w = {
     from: Math.max(now - BEFORE, Math.min(now - HOUR, ...leases.map((l) => Date.parse(l.from)))),

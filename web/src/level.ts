@@ -44,6 +44,13 @@ export function withFindings(gpus: Gpu[], findings: Finding[]): Gpu[] {
   return gpus.map((g) => ({ ...g, finding: first.get(g.index) ?? null }));
 }
 
+/** What is worst: header and answer are about the same. Of several that are as bad, what the answer is about comes first. */
+export function worst(findings: Finding[], why: Why | null): Finding | null {
+  const loud = findings.filter((f) => !f.muted && levelOf(f.severity) !== "good"),
+    rank = (f: Finding) => RANK[levelOf(f.severity)] + (f.gpu_index === why?.gpu_index ? 0.5 : 0);
+  return loud.reduce<Finding | null>((most, f) => (most && rank(most) >= rank(f) ? most : f), null);
+}
+
 /** Of the whole answer, as the daemon judges it; an answer that asks for nothing is idle where all the GPUs are. */
 export function answerLevel(why: Why | null): Level {
   const level = why ? levelOf(why.severity) : "idle";

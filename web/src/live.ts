@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connection to the daemon: requests, and the socket that says when there is something new. Nothing runs while the page is hidden.
+import { forgetClock } from "./clock";
 import { backoff } from "./model";
 import type { Summary } from "./types";
 
@@ -12,19 +13,35 @@ export class Refused extends Error {
   }
 }
 
-export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return answer<T>(await fetch(path, { signal, headers: { Accept: "application/json" } }));
+const PATIENCE = 30e3; // ms: what takes longer gets no answer
+let link = new AbortController(); // all questions end with the link that they were asked over
+
+/** In words for people, whatever a browser calls it. */
+async function ask<T>(path: string, how: RequestInit, signal?: AbortSignal): Promise<T> {
+  const ends = [link.signal, AbortSignal.timeout(PATIENCE), ...(signal ? [signal] : [])];
+  try {
+    return await answer<T>(await fetch(path, { ...how, signal: AbortSignal.any(ends) }));
+  } catch (e) {
+    if (e instanceof Refused || signal?.aborted) throw e;
+    throw new Error(
+      e instanceof DOMException && e.name === "TimeoutError"
+        ? "The host didn't answer in time."
+        : "The host can't be reached.",
+    );
+  }
 }
 
-export async function post<T>(path: string, body: unknown): Promise<T> {
-  return answer<T>(
-    await fetch(path, {
-      method: "POST",
-      headers: { Accept: "application/json", "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    }),
-  );
-}
+export const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
+
+export const get = <T>(path: string, signal?: AbortSignal) =>
+  ask<T>(path, { headers: { Accept: "application/json" } }, signal);
+
+export const post = <T>(path: string, body: unknown) =>
+  ask<T>(path, {
+    method: "POST",
+    headers: { Accept: "application/json", "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
 
 async function answer<T>(reply: Response): Promise<T> {
   if (reply.ok) return (await reply.json()) as T;
@@ -52,60 +69,84 @@ export type Link = "connecting" | "live" | "lost" | "paused";
 
 export interface Listener {
   link(state: Link, retryAt: number | null): void;
-  sample(summary: Summary, intervalSeconds: number | null): void;
+  sample(summary: Summary, intervalSeconds: number): void;
   event(type: string): void;
 }
 
-/** Keeps one socket open while the page is visible, with back-off; tells the listener of every sample. */
+const LATE = 5000; // ms beyond three samples: then nobody is there, whatever the transport says
+
+/** Connects at once instead of after the pause. */
+export let connectNow = (): void => undefined;
+
+/** Keeps one socket open while the page is visible, with back-off; tells the listener of every sample. A link is as alive as its samples:
+ *  one that brings none is dropped, for a laptop that slept or a network that is gone says nothing. */
 export function connect(listener: Listener): void {
   let socket: WebSocket | null = null,
     timer = 0,
-    attempt = 0;
+    attempt = 0,
+    interval = 5, // seconds
+    last = "", // sample
+    heardAt = 0;
   const stop = () => {
     clearTimeout(timer);
     const old = socket;
     socket = null;
     old?.close();
   };
+  const lost = () => {
+    stop();
+    const wait = backoff(attempt++) * 1000;
+    listener.link("lost", Date.now() + wait);
+    timer = window.setTimeout(open, wait);
+  };
+  const sample = (summary: Summary) => {
+    if (summary.timestamp === last) return; // nothing new: it was sampled before the link was lost
+    last = summary.timestamp;
+    heardAt = Date.now();
+    attempt = 0;
+    listener.sample(summary, interval);
+  };
   const open = () => {
     stop();
+    forgetClock();
+    heardAt = Date.now();
     listener.link("connecting", null);
     const s = (socket = new WebSocket(
       `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws?events=gpu_status,gpu_status_update,gpu_health,alert,guard,gpu_event`,
     ));
     s.onopen = () => {
-      if (s !== socket) return;
-      attempt = 0;
-      listener.link("live", null);
+      if (s === socket) listener.link("live", null);
     };
     s.onmessage = (message) => {
       if (s !== socket) return;
       const { type, data } = JSON.parse(message.data as string);
-      if (type === "gpu_status_update") listener.sample(data as Summary, null);
-      else if (type === "gpu_status" && data.summary)
-        listener.sample(data.summary as Summary, data.interval_seconds ?? null);
+      if (type === "gpu_status") interval = data.interval_seconds ?? interval;
+      if (type === "gpu_status_update") sample(data as Summary);
+      else if (type === "gpu_status" && data.summary) sample(data.summary as Summary);
       else listener.event(type);
     };
     s.onclose = () => {
-      if (s !== socket) return;
-      socket = null;
-      const wait = backoff(attempt++) * 1000;
-      listener.link("lost", Date.now() + wait);
-      timer = window.setTimeout(open, wait);
+      if (s === socket) lost();
     };
   };
-  const look = () => {
-    if (document.visibilityState === "hidden") {
-      stop();
-      listener.link("paused", null);
-    } else {
-      attempt = 0;
-      open();
-    }
+  connectNow = () => {
+    attempt = 0;
+    if (document.visibilityState === "visible") open();
   };
+  const look = () => {
+    if (document.visibilityState === "visible") return connectNow();
+    stop();
+    listener.link("paused", null);
+  };
+  setInterval(() => {
+    // Before and after: a clock may be set back, too.
+    if (!socket || Math.abs(Date.now() - heardAt) <= 3000 * interval + LATE) return;
+    link.abort(); // what was asked over it hangs as well
+    link = new AbortController();
+    lost();
+  }, 1000);
   document.addEventListener("visibilitychange", look);
-  window.addEventListener("online", () => {
-    if (!socket && document.visibilityState === "visible") open();
-  });
+  window.addEventListener("online", connectNow);
+  window.addEventListener("pageshow", (e) => e.persisted && look());
   look();
 }

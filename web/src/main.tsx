@@ -65,7 +65,11 @@ function App() {
     return keys();
   }, []);
   const past = then || s.place.from != null;
-  useEffect(() => void document.body.classList.toggle("past", past), [past]);
+  useEffect(() => {
+    document.body.classList.toggle("past", past);
+    document.body.classList.toggle("dead", s.dead && !past); // what was, was
+    document.body.classList.toggle("busy", s.busy);
+  }, [past, s.dead, s.busy]);
   const failed = s.sources.filter(
     (x) => x.state !== "ok" && x.state !== "asleep" && (x.state !== "off" || !s.gpus?.length),
   );

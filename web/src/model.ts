@@ -63,7 +63,7 @@ export function timeLeft(w: Worker, now: number): string {
 }
 
 /** Energy that no process accounts for has no user. */
-export const userName = (u: { name: string; kind?: string }) =>
+export const userName = (u: { name: string | null; kind?: string }) =>
   u.name || (u.kind && u.kind !== "used" && u.kind !== "unattributed" ? u.kind.replaceAll("_", " ") : "not attributed");
 
 /** The place of the last time that is not behind `at`; the first one where all are. */

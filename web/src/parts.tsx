@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts that are used everywhere.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { absence, DASH } from "./format";
 import type { Level } from "./level";
 import type { Num } from "./types";
@@ -42,6 +42,7 @@ const ICONS = {
   search: "M7 2.500a4.500 4.500 0 1 0 .01 0ZM10.500 10.500 14 14",
   fan: "M8 7.200C6 5.500 5.800 1.500 8.800 1.200 12 1 11.800 5 8.800 7.400ZM8.600 8.400c2.500-.9 6.100.9 4.900 3.700-1.300 2.900-4.700.8-5.300-3ZM7.400 8.400c-.4 2.700-3.700 5-5.500 2.600C.2 8.300 3.700 6.500 7.300 7.900Z",
   open: "M4 6l4 4 4-4",
+  close: "M4 4l8 8M12 4l-8 8",
   wait: "M4 2h8M4 14h8M5 2v2.500l3 3 3-3V2M5 14v-2.500l3-3 3 3V14",
   lock: "M3.500 7.500h9v6h-9ZM5.500 7.500V5a2.500 2.500 0 0 1 5 0v2.500",
 } as const;
@@ -151,6 +152,46 @@ export function Scroll({ label, children }: { label: string; children: Component
     <div class="scroll" role="region" aria-label={label} tabIndex={0}>
       {children}
     </div>
+  );
+}
+
+/** What covers the page: above everything, with the focus inside, and three ways out that hand it back: the button, Esc, and a click beside. */
+export function Dialog({
+  label,
+  kind,
+  close,
+  children,
+}: {
+  label: string;
+  kind: string;
+  close: () => void;
+  children: ComponentChildren;
+}) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = box.current!,
+      before = document.activeElement as HTMLElement | null;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      before?.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={box}
+      class={`panel ${kind}`}
+      aria-label={label}
+      onClose={close}
+      onClick={(e) => e.target === box.current && close()}
+    >
+      <div class="inside">
+        <button type="button" class="icon quiet close" aria-label="Close" title="Close (Esc)" onClick={close}>
+          <Icon name="close" />
+        </button>
+        {children}
+      </div>
+    </dialog>
   );
 }
 

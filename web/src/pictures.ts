@@ -24,6 +24,7 @@ export interface Wanted {
   from: number; // seconds
   to: number;
   live: boolean;
+  end: string;
   at: number | null;
   older: string;
 }
@@ -166,6 +167,7 @@ export function pictureOf(w: Wanted): Picture {
     from: w.from,
     to: w.to,
     live: w.live,
+    end: w.end,
     at: w.at,
     lines: [],
     parts: null,

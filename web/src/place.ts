@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which time is looked at, and how: all of it is in the address. Nothing here touches the document.
+import { clock } from "./format";
 import type { GroupKey } from "./rows";
 
 export interface Place {
   at: number | null;
   from: number | null;
   to: number | null;
+  refused?: string; // why it is now instead
 }
 
 const UNITS = { s: 1, m: 60, h: 3600, d: 86400, y: 31536000 };
@@ -17,19 +19,35 @@ export function readPlace(search: string, now = Date.now()): Place {
     const text = query.get(name);
     if (!text) return null;
     const ago = /^-(\d+)([smhd])$/.exec(text);
-    if (ago) return now - Number(ago[1]) * 1000 * UNITS[ago[2] as "s"];
-    const ms = Date.parse(text);
+    const ms = new Date(ago ? now - Number(ago[1]) * 1000 * UNITS[ago[2] as "s"] : text).getTime();
     return Number.isNaN(ms) ? null : ms;
   };
   const at = time("at"),
     from = time("from"),
     to = time("to");
-  return from == null
-    ? { at, from: null, to: null }
-    : { at, from: Math.min(from, to ?? now), to: Math.max(from, to ?? now) };
+  for (const [name, ms] of [
+    ["at", at],
+    ["from", from],
+    ["to", to],
+  ] as const)
+    if (ms == null && query.get(name)) return { ...NOW, refused: `“${query.get(name)}” is not a time. This is now.` };
+  return checked(
+    from == null
+      ? { at, from: null, to: null }
+      : { at, from: Math.min(from, to ?? now), to: Math.max(from, to ?? now) },
+    now,
+  );
 }
 
 export const NOW: Place = { at: null, from: null, to: null };
+
+/** Nothing is known of what is still to come: a moment there is refused, a range that reaches there ends now. */
+export function checked(place: Place, now: number): Place {
+  const first =
+    place.at != null && place.at > now ? place.at : place.from != null && place.from >= now ? place.from : null;
+  if (first != null) return { ...NOW, refused: `${clock(first, now)} is still to come. This is now.` };
+  return place.to != null && place.to > now ? { ...place, to: now } : place;
+}
 
 /** How it is looked at. All of it is in the address: a reload or a link shows the same. */
 export interface View {

@@ -152,12 +152,12 @@ export class Plot {
       const x = this.x(t),
         text = seconds ? clock(t * 1000, t * 1000, true) : tickText(t * 1000, span);
       const half = widthOf(ctx, text) / 2;
-      if (x - half < LEFT - 20 || x + half > end - (p.live ? 26 : -16)) continue;
+      if (x - half < LEFT - 20 || x + half > end - (p.live ? widthOf(ctx, p.end) + 6 : -16)) continue;
       ctx.fillText(text, x, bottom + 12);
     }
     if (p.live) {
       ctx.textAlign = "right";
-      ctx.fillText("now", end, bottom + 12);
+      ctx.fillText(p.end, end, bottom + 12);
     }
   }
 

@@ -25,6 +25,7 @@ export interface Picture {
   from: number;
   to: number;
   live: boolean;
+  end: string; // what the end of a live one is
   at: number | null; // a moment that is marked
   lines: Line[];
   parts: Part[] | null; // a stack, from below
@@ -48,8 +49,9 @@ export function isEmpty(p: Picture): boolean {
 
 /** Steps that people count in, at most `most` of them. */
 export function ticks(low: number, high: number, most: number): number[] {
-  const raw = (high - low) / Math.max(1, most),
-    power = 10 ** Math.floor(Math.log10(raw)),
+  const raw = (high - low) / Math.max(1, most);
+  if (!(raw > 0) || !Number.isFinite(raw)) return [];
+  const power = 10 ** Math.floor(Math.log10(raw)),
     step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= raw)!;
   const first = Math.ceil(low / step - 1e-9);
   return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => (first + i) * step);
@@ -62,7 +64,8 @@ const STEPS = [
 
 /** Whole minutes, hours and days of the reader's clock. */
 export function timeTicks(from: number, to: number, most: number): number[] {
-  const step = STEPS.find((n) => (to - from) / n <= Math.max(1, most)) ?? 7776000,
+  const least = (to - from) / Math.max(1, most),
+    step = STEPS.find((n) => least <= n) ?? 7776000 * Math.ceil(least / 7776000),
     zone = new Date(from * 1000).getTimezoneOffset() * 60;
   const first = Math.ceil((from - zone) / step);
   return Array.from(

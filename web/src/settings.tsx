@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings in force and where each comes from. Read only: they live in files that people keep.
 import { useState } from "preact/hooks";
-import { get } from "./live";
+import { Missing, useAsked } from "./asked";
 import { Scroll, Section } from "./parts";
-import { words } from "./token";
 import type { Setting, Settings } from "./types";
 
 function valueText(v: unknown): string {
@@ -21,23 +20,17 @@ const originText = (s: Setting) =>
   s.origin === "default" ? "default" : `${s.origin}${s.where ? ` ${s.where}` : ""}${s.line ? `:${s.line}` : ""}`;
 
 export function SettingsPanel() {
-  const [settings, setSettings] = useState<Settings | null>(null);
-  const [problem, setProblem] = useState("");
+  const [opened, setOpened] = useState(0); // times
   const [all, setAll] = useState(false);
-  const load = (open: boolean) => {
-    if (open) get<Settings>("/api/settings").then(setSettings, (e: unknown) => setProblem(words(e)));
-  };
+  const asked = useAsked<Settings>("/api/settings", opened > 0, opened),
+    settings = asked.answer;
   const changed = settings?.settings.filter((s) => s.origin !== "default") ?? [];
   const shown = all ? (settings?.settings ?? []) : changed;
   return (
     <Section id="settings" title="Settings" fold>
-      <details onToggle={(e) => load(e.currentTarget.open)}>
+      <details onToggle={(e) => e.currentTarget.open && setOpened(opened + 1)}>
         <summary>Show what is set, and where</summary>
-        {problem && (
-          <p role="alert" class="lv bad">
-            {problem}
-          </p>
-        )}
+        <Missing of={asked} />
         {settings && (
           <>
             <p>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the page and everything that changes it. Parts of the page look at it and are drawn again when it changes.
 import { useEffect, useState } from "preact/hooks";
-import { connect, get, type Link, Refused } from "./live";
+import { now, sampled } from "./clock";
+import { connect, get, type Link, Refused, words } from "./live";
 import { withFindings } from "./level";
 import { merge } from "./model";
 import { pastAt, THEN } from "./moment";
-import { NOW, type Place, readPlace, readView, type View, writePlace } from "./place";
+import { checked, NOW, type Place, readPlace, readView, type View, writePlace } from "./place";
 import * as ring from "./ring";
 import type {
   Alerts,
@@ -33,8 +34,10 @@ export interface State {
   view: View;
   link: Link;
   retryAt: number | null;
+  dead: boolean; // what is shown as now is no longer
+  notice: string | null; // why something is not as it was asked for
   host: string;
-  sampleAt: number | null; // of the server's clock
+  sampleAt: number | null; // of the host's clock
   receivedAt: number | null; // of this browser's
   interval: number;
   gpus: Gpu[] | null; // now
@@ -42,28 +45,39 @@ export interface State {
   why: Why | null; // now
   sources: SourceStatus[];
   health: HealthVerdict[];
-  alerts: Alerts;
-  notifiers: Notifier[];
-  workers: Worker[];
+  alerts: Asked<Alerts>;
+  notifiers: Asked<Notifier[]>;
+  workers: Asked<Worker[]>;
   forecast: Forecast | null;
   lives: Life[]; // of the last hour
   limits: LimitStretch[]; // of the last minutes, as the history has them
   filled: number; // how often the last minutes were taken from the history
+  unfilled: string | null; // why they could not be
   past: { gpus: Gpu[]; why: Why; health: HealthVerdict[] } | null; // the moment of place.at
   span: { why: WhySpan; report: Report | null; events: PastEvent[] } | null; // the range of place
   busy: boolean;
-  error: string | null;
+  failed: string | null; // why there is neither `past` nor `span`
+  error: string | null; // why there is nothing of now
   history: boolean; // is there a history database?
   fleet: boolean; // is there a page of all hosts?
   utcOffset: number | null; // minutes: of the times in the daemon's sentences
-  session: Session;
+  session: Session | null; // not known yet
 }
 
+/** What was asked for: an answer, why there is none, or neither yet. */
+export interface Asked<T> {
+  answer: T | null;
+  problem: string | null;
+}
+export const UNANSWERED = { answer: null, problem: null };
+
 let state: State = {
-  place: readPlace(location.search),
+  place: NOW,
   view: readView(location.search),
   link: "connecting",
   retryAt: null,
+  dead: false,
+  notice: null,
   host: "",
   sampleAt: null,
   receivedAt: null,
@@ -73,21 +87,23 @@ let state: State = {
   why: null,
   sources: [],
   health: [],
-  alerts: { alerts: [], silences: [] },
-  notifiers: [],
-  workers: [],
+  alerts: UNANSWERED,
+  notifiers: UNANSWERED,
+  workers: UNANSWERED,
   forecast: null,
   lives: [],
   limits: [],
   filled: 0,
+  unfilled: null,
   past: null,
   span: null,
   busy: false,
+  failed: null,
   error: null,
   history: true,
   fleet: false,
   utcOffset: null,
-  session: { may_act: false, signed_in: false },
+  session: null,
 };
 const watchers = new Set<(s: State) => void>();
 
@@ -119,7 +135,6 @@ export function useStore(): State {
   return now;
 }
 
-const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
 const quiet = async (work: Promise<unknown>) => {
   try {
     await work;
@@ -127,6 +142,15 @@ const quiet = async (work: Promise<unknown>) => {
     /* the next one may work; its age shows */
   }
 };
+
+/** Takes an answer; where none comes, the last one stays, with the reason. */
+async function note<T>(key: "alerts" | "notifiers" | "workers", work: Promise<T>): Promise<void> {
+  try {
+    set({ [key]: { answer: await work, problem: null } });
+  } catch (e) {
+    set({ [key]: { answer: state[key].answer, problem: words(e) } });
+  }
+}
 
 /** A GPU that cannot be read has no list of processes. */
 function whole(g: Gpu): Gpu {
@@ -139,10 +163,22 @@ const known = (m: Metrics): Partial<State> => ({
   findings: m.findings ?? [],
   host: m.host,
   sources: m.source_status,
-  sampleAt: Date.parse(m.timestamp),
-  receivedAt: Date.now(),
+  ...arrived(m.timestamp),
   error: null,
 });
+
+/** When a sample was taken, and came: the same one, asked for again, is as old as before. */
+function arrived(timestamp: string): Partial<State> {
+  const sampleAt = Date.parse(timestamp);
+  if (sampleAt === state.sampleAt) return {};
+  sampled(sampleAt);
+  return { sampleAt, receivedAt: Date.now(), dead: false };
+}
+
+/** Three samples are late, or one of a link that is gone. */
+const isDead = () =>
+  state.receivedAt != null &&
+  Math.abs(Date.now() - state.receivedAt) / 1000 > (state.link === "live" ? 3 : 1) * state.interval + 2;
 
 /* The socket brings the figures of every sample. The answer with its evidence is asked for beside that, and the processes: with every
  * sample on a desktop, less often where there is much to send. */
@@ -172,25 +208,24 @@ const detail = () => {
   });
 };
 
-function sample(summary: Summary, interval: number | null): void {
-  const change: Partial<State> = {
-    sampleAt: Date.parse(summary.timestamp),
-    receivedAt: Date.now(),
-    host: summary.host,
-  };
-  if (interval) change.interval = interval;
+function sample(summary: Summary, interval: number): void {
+  const change: Partial<State> = { ...arrived(summary.timestamp), host: summary.host, interval };
   const known = state.gpus,
     same = known?.length === summary.gpus.length;
   if (same) change.gpus = merge(known, summary);
-  if (same) ring.push(change.sampleAt!, change.gpus!, state.interval);
+  if (same) ring.push(Date.parse(summary.timestamp), change.gpus!, interval);
   set(change);
   void explain();
-  if (state.workers.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left is worth a look
+  if (state.workers.answer?.some((w) => w.state !== "running" && w.state !== "absent")) void guarded(); // the time left is worth a look
   const pause = summary.gpus.length > 32 ? 10000 : summary.gpus.length > 8 ? 5000 : 1500;
   if (!same || Date.now() - detailAt >= pause) void detail();
 }
 
-const guarded = () => quiet(get<{ workers: Worker[] }>("/api/guard").then((g) => set({ workers: g.workers })));
+const guarded = () =>
+  note(
+    "workers",
+    get<{ workers: Worker[] }>("/api/guard").then((g) => g.workers),
+  );
 
 /** What the tiles show beside the figures. */
 const judged = () =>
@@ -199,7 +234,7 @@ const judged = () =>
     quiet(get<Forecast>("/api/forecast").then((forecast) => set({ forecast }))),
   ]);
 
-const alerted = () => quiet(get<Alerts>("/api/alerts").then((alerts) => set({ alerts })));
+const alerted = () => note("alerts", get<Alerts>("/api/alerts"));
 
 /** Whether it may act, and whether it can log out. */
 export const signedIn = () => quiet(get<Session>("/api/session").then((session) => set({ session })));
@@ -208,7 +243,10 @@ const told = () =>
   Promise.all([
     signedIn(),
     alerted(),
-    quiet(get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => set({ notifiers: n.notifiers }))),
+    note(
+      "notifiers",
+      get<{ notifiers: Notifier[] }>("/api/notifiers").then((n) => n.notifiers),
+    ),
     guarded(),
   ]);
 
@@ -250,30 +288,34 @@ async function backfill(): Promise<void> {
     if (!recent.series.length && (await get<{ store: { state: string } }>("/api/health")).store.state === "off")
       return set({ history: false });
     ring.fill(recent);
-    set({ filled: state.filled + 1 });
+    set({ filled: state.filled + 1, unfilled: null });
     if (!many)
       set({ limits: (await get<{ stretches: LimitStretch[] }>(`/api/history/limits?since=-${ring.KEPT}s`)).stretches });
-  } catch {
-    /* a database that doesn't answer now is still there; the next one may work */
+  } catch (e) {
+    // A database that doesn't answer now is still there; the next one may work.
+    set({ unfilled: words(e) });
   }
 }
 
 let asked: AbortController | null = null;
+const LONG = 500; // ms
 
 /** Shows what `place` asks for; the last wish wins. */
 async function load(): Promise<void> {
   asked?.abort();
   const { place } = state;
   if (place.at == null && place.from == null) {
-    set({ past: null, span: null, busy: false });
+    set({ past: null, span: null, busy: false, failed: null });
     return;
   }
   const mine = (asked = new AbortController());
-  set({ busy: true });
+  set({ busy: true, failed: null });
+  // For a moment what was shown before stays, paler; longer, it would pass for what was asked for.
+  setTimeout(() => mine === asked && state.busy && set({ past: null, span: null }), LONG);
   try {
     if (place.at != null) {
       const at = new Date(place.at).toISOString();
-      const around = `since=${new Date(place.at - 3600e3).toISOString()}&until=${new Date(Math.min(Date.now(), place.at + 30e3)).toISOString()}`;
+      const around = `since=${new Date(place.at - 3600e3).toISOString()}&until=${new Date(Math.min(now(), place.at + 30e3)).toISOString()}`;
       const [why, history, changes] = await Promise.all([
         get<Why>(`/api/why?at=${at}`, mine.signal),
         get<History>(
@@ -288,7 +330,6 @@ async function load(): Promise<void> {
         past: { why, ...pastAt(state, history, why, changes.events, place.at) },
         span: null,
         busy: false,
-        error: null,
       });
     } else {
       const range = `since=${new Date(place.from!).toISOString()}&until=${new Date(place.to!).toISOString()}`;
@@ -297,10 +338,10 @@ async function load(): Promise<void> {
         get<Report>(`/api/report?${range}`, mine.signal).catch(() => null),
         get<{ events: PastEvent[] }>(`/api/history/events?${range}&limit=200`, mine.signal),
       ]);
-      set({ span: { why, report, events: events.events }, past: null, busy: false, error: null });
+      set({ span: { why, report, events: events.events }, past: null, busy: false });
     }
   } catch (e) {
-    if (!mine.signal.aborted) set({ busy: false, error: words(e) });
+    if (!mine.signal.aborted) set({ past: null, span: null, busy: false, failed: words(e) });
   }
 }
 
@@ -313,15 +354,49 @@ const address = (how: "push" | "replace") =>
     location.pathname + writePlace(state.place, state.view) + location.hash,
   );
 
-/** Goes to a moment or a range; `settle` waits for a hand that still moves. */
-export function go(place: Place, how: "push" | "replace" = "push", settle = 0): void {
+let trail: Place[] = []; // where the page was before, one step after the other
+
+/** Goes to a moment or a range; `settle` waits for a hand that still moves. What is still to come is refused. */
+export function go(wanted: Place, how: "push" | "replace" = "push", settle = 0): void {
+  const { refused, ...place } = checked(wanted, now()),
+    before = state.place;
+  set({ notice: refused ?? null }, true);
+  if (refused || (["at", "from", "to"] as const).every((k) => place[k] === before[k])) return;
+  if (place.at == null && place.from == null) trail = [];
+  else if (how === "push") trail.push(before);
+  move(place, how, settle);
+}
+
+function move(place: Place, how: "push" | "replace", settle = 0): void {
   set({ place, busy: place.at != null || place.from != null }, true);
   address(how);
   clearTimeout(wish);
   wish = window.setTimeout(() => void load(), settle);
 }
 
+/** One step back: out of a moment into the range around it, out of a range into the one before it. */
+export function goBack(): void {
+  move(
+    trail.pop() ?? (state.place.at != null && state.place.from != null ? { ...state.place, at: null } : NOW),
+    "push",
+  );
+}
+
+/** Whether one step back leads to the present. */
+export const nowIsNext = () => {
+  const next = trail.at(-1);
+  return next ? next.at == null && next.from == null : state.place.at == null || state.place.from == null;
+};
+
 export const goNow = () => go(NOW);
+
+/** What the address asks for. */
+function arrive(): void {
+  const { refused, ...place } = readPlace(location.search, now());
+  set({ place, view: readView(location.search), notice: refused ?? null }, true);
+  trail = [];
+  if (refused) address("replace");
+}
 
 /** Looks at the same in another way. */
 export function look(view: Partial<View>): void {
@@ -350,7 +425,7 @@ export const painted = () =>
 /** Done when the first paint is worth it: all is there, or the wait for it has been long enough. */
 export async function start(): Promise<void> {
   window.addEventListener("popstate", () => {
-    set({ place: readPlace(location.search), view: readView(location.search) }, true);
+    arrive();
     void load();
   });
   const metrics = embedded<Metrics>("first-metrics"),
@@ -370,20 +445,27 @@ export async function start(): Promise<void> {
   if (!stored) set({ history: false });
   if (embedded<boolean>("first-fleet")) set({ fleet: true });
   set({ utcOffset: embedded<number>("first-utc-offset") });
+  if (metrics) arrive(); // with the clock of the host
   const first = Promise.all([health && forecast ? null : judged(), metrics ? null : detail(), why ? null : explain()]);
-  void first.then(load);
+  void first.then(() => {
+    if (!metrics) arrive();
+    void load();
+  });
   void painted().then(() => {
     void told();
     void lives();
     connect({
       link: (link, retryAt) => {
         if (link === "live" && state.history) void backfill();
+        if (link === "live" && state.failed) void load();
         set({ link, retryAt });
+        set({ dead: isDead() });
       },
       sample,
       event: happened,
     });
   });
+  setInterval(() => isDead() !== state.dead && set({ dead: !state.dead }), 1000);
   const visible = (work: () => void) => () => {
     if (document.visibilityState === "visible" && state.link === "live") work();
   };

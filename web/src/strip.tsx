@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A day in one strip: power and findings, a click goes to a moment, dragging to a range. Above the answer, and in the timeline.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { useAsked } from "./asked";
+import { now as hostNow } from "./clock";
 import { clock, tickText } from "./format";
 import { levelOf } from "./level";
 import { get } from "./live";
@@ -17,7 +19,7 @@ export const iso = (ms: number) => new Date(ms).toISOString();
 
 /** The day that the strip shows: the last one, or the one around a moment that is longer ago. */
 export function dayOf(s: State): { from: number; to: number; now: boolean } {
-  const now = s.sampleAt ?? Date.now(),
+  const now = s.sampleAt ?? hostNow(),
     at = s.place.at ?? s.place.to;
   if (at == null || at > now - 0.95 * DAY * 1000) return { from: now - DAY * 1000, to: now, now: true };
   const to = Math.min(now, at + (DAY / 2) * 1000);
@@ -25,28 +27,18 @@ export function dayOf(s: State): { from: number; to: number; now: boolean } {
 }
 
 function useDay(s: State) {
-  const [day, setDay] = useState<{ history: History; events: PastEvent[] } | null>(null);
   const { from, to, now } = dayOf(s);
   const tick = now ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0,
     on = s.link !== "connecting" && s.history;
   const query = now ? `since=-${DAY}s` : `since=${iso(from)}&until=${iso(to)}`;
-  useEffect(() => {
-    if (!on) return;
-    const stop = new AbortController();
-    Promise.all([
-      get<History>(
-        `/api/history?metric=power_watts,fan_percent,temperature_celsius&${query}&points=${SLOTS}`,
-        stop.signal,
-      ),
-      get<{ events: PastEvent[] }>(`/api/history/events?${query}&kind=finding&limit=300`, stop.signal).catch(() => ({
-        events: [],
-      })),
-    ])
-      .then(([history, e]) => setDay({ history, events: e.events }))
-      .catch(() => undefined);
-    return () => stop.abort();
-  }, [on, query, tick]);
-  return { day, from, to };
+  const asked = useAsked(query, on, tick, async (query, signal) => {
+    const [history, { events }] = await Promise.all([
+      get<History>(`/api/history?metric=power_watts,fan_percent,temperature_celsius&${query}&points=${SLOTS}`, signal),
+      get<{ events: PastEvent[] }>(`/api/history/events?${query}&kind=finding&limit=300`, signal),
+    ]);
+    return { history, events };
+  });
+  return { day: asked.answer, problem: asked.problem, from, to };
 }
 
 export function Marks({
@@ -121,7 +113,7 @@ export function Strip({
     const r = box.current!.getBoundingClientRect();
     return from + Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * (to - from);
   };
-  const share = (ms: number) => (100 * (ms - from)) / (to - from);
+  const share = (ms: number) => Math.max(0, Math.min(100, (100 * (ms - from)) / (to - from)));
   const range = drag
     ? [Math.min(...drag), Math.max(...drag)]
     : s.place.from != null
@@ -176,7 +168,9 @@ export function Strip({
           style={{ left: `${share(range[0]!)}%`, width: `${share(range[1]!) - share(range[0]!)}%` }}
         />
       )}
-      {s.place.at != null && <div class="cursor" style={{ left: `${share(s.place.at)}%` }} />}
+      {s.place.at != null && s.place.at >= from && s.place.at <= to && (
+        <div class="cursor" style={{ left: `${share(s.place.at)}%` }} />
+      )}
       {over != null && (
         <div class="cursor over" style={{ left: `${share(over)}%` }}>
           <span>{clock(over)}</span>
@@ -187,7 +181,7 @@ export function Strip({
 }
 
 export function Rail({ s }: { s: State }) {
-  const { day, from, to } = useDay(s);
+  const { day, problem, from, to } = useDay(s);
   const shape = useMemo(() => {
     if (!day) return null;
     const values = sums(day.history, from / 1000, to / 1000, SLOTS, "sum", "power_watts"),
@@ -209,6 +203,7 @@ export function Rail({ s }: { s: State }) {
             </>
           )}
         </svg>
+        {!shape && <div class="hole whole">{problem ?? "Loading…"}</div>}
         {shape?.holes.map(([a, b]) => (
           <div key={a} class="hole" style={{ left: `${100 * a}%`, width: `${100 * (b - a)}%` }}>
             {b - a > 0.12 && <span>Not recorded</span>}

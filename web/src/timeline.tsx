@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Below the charts: who used the GPUs, when they were loud, and what made programs slow.
-import { useEffect, useState } from "preact/hooks";
+import { Missing, useAsked } from "./asked";
 import { celsius, clock, duration, memory, percent } from "./format";
 import { type Lane, lanes, type Limited, limitLanes, type Stay } from "./lanes";
 import { get } from "./live";
 import { Choice, Section } from "./parts";
 import { throttled } from "./plots";
 import { areaPath, sums } from "./slots";
-import { go, look, type State } from "./store";
+import { type Asked, go, look, type State } from "./store";
 import { DAY, dayOf, iso, Marks, SLOTS, Strip, Ticks } from "./strip";
 import type { Gpu, History, Life, LimitStretch, PastEvent } from "./types";
 
@@ -156,46 +156,30 @@ const METRICS = {
 };
 
 /** What the history has for the lanes that are wanted. */
-function useStored(s: State, query: string, tick: number): Stored | null {
-  const [stored, setStored] = useState<Stored | null>(null);
-  const { view } = s,
-    on = s.link !== "connecting" && s.history;
-  useEffect(() => {
-    if (!on) return;
-    const stop = new AbortController(),
-      gpu = view.gpu == null ? "" : `&gpu=${view.gpu}`,
-      ask = <T,>(wanted: boolean, path: string, none: T) =>
-        wanted ? get<T>(`${path}${query}${gpu}`, stop.signal) : Promise.resolve(none);
-    const { lanes } = view,
-      processes = lanes !== "loud";
-    Promise.all([
-      ask(processes, "/api/history/processes?sort=energy&limit=300&", { processes: [] as Life[] }),
+function useStored(s: State, span: string, tick: number): Asked<Stored> {
+  const { lanes, gpu } = s.view,
+    query = `${span}${gpu == null ? "" : `&gpu=${gpu}`}`;
+  return useAsked(`${query} ${lanes}`, s.link !== "connecting" && s.history, tick, async (_, signal) => {
+    const ask = <T,>(wanted: boolean, path: string, none: T) =>
+      wanted ? get<T>(`${path}${query}`, signal) : Promise.resolve(none);
+    const [p, l, history, e] = await Promise.all([
+      ask(lanes !== "loud", "/api/history/processes?sort=energy&limit=300&", { processes: [] as Life[] }),
       ask(lanes === "slow", "/api/history/limits?limit=4000&", { stretches: [] as LimitStretch[], complete: true }),
       ask<History | null>(lanes !== "who", `/api/history?metric=${METRICS[lanes]}&points=${SLOTS}&`, null),
       ask(true, "/api/history/events?kind=finding&limit=300&", { events: [] as PastEvent[] }),
-    ])
-      .then(([p, l, history, e]) =>
-        setStored({
-          lanes,
-          lives: p.processes,
-          limits: l.stretches,
-          complete: l.complete,
-          history,
-          events: e.events,
-        }),
-      )
-      .catch(() => undefined);
-    return () => stop.abort();
-  }, [on, query, tick, view.gpu, view.lanes]);
-  return stored;
+    ]);
+    return { lanes, lives: p.processes, limits: l.stretches, complete: l.complete, history, events: e.events };
+  });
 }
 
 function Rows({ stored, w, s }: { stored: Stored; w: Window; s: State }) {
   const { history } = stored;
   if (stored.lanes === "loud")
-    return (
+    return !history?.series.length ? (
+      <li class="dim">No readings were stored in this time.</li>
+    ) : (
       <>
-        {history?.series.slice(0, MOST).map((x) => (
+        {history.series.slice(0, MOST).map((x) => (
           <LoudRow key={x.gpu_index} h={history} gpu={x} w={w} />
         ))}
       </>
@@ -250,7 +234,8 @@ export function Timeline({ s }: { s: State }) {
   const w = { from: place.from ?? (long ? day.to - view.span * 1000 : day.from), to: place.to ?? day.to };
   const moving = place.from == null && day.now;
   const query = moving ? `since=-${long ? view.span : DAY}s` : `since=${iso(w.from)}&until=${iso(w.to)}`;
-  const stored = useStored(s, query, moving ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0);
+  const asked = useStored(s, query, moving ? Math.floor((s.sampleAt ?? 0) / 60e3) : 0),
+    stored = asked.answer;
   if (!s.history) return null;
   const left = stored?.lanes === "who" ? lanes(stored.lives, w.from, w.to).length - MOST : 0;
   return (
@@ -291,6 +276,7 @@ export function Timeline({ s }: { s: State }) {
             <Marks events={stored?.events ?? []} from={w.from} to={w.to} labels />
           </Strip>
         </div>
+        <Missing of={asked} />
         <ul class="plain lanes" id="lifelines">
           {stored && <Rows stored={stored} w={w} s={s} />}
         </ul>

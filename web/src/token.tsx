@@ -2,10 +2,9 @@
 // What needs a token asks for it first, and acts then.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { login, post, Refused } from "./live";
+import { login, post, Refused, words } from "./live";
 import { refreshSides, signedIn } from "./store";
-
-export const words = (e: unknown) => (e instanceof Error ? e.message : String(e));
+import type { Session } from "./types";
 
 export function TokenForm({ done }: { done: () => void }) {
   const [message, setMessage] = useState("");
@@ -56,9 +55,18 @@ export function LogOut() {
   );
 }
 
-/** What to know before a button is pressed: without a token it asks for one first. */
-export function ActNote({ may }: { may: boolean }) {
-  return may ? null : <p class="dim">A button asks for a token first.</p>;
+/** May there be buttons for this role? Who is signed in without it would be refused; who is not signed in is asked for a token. */
+export const mayTry = (session: Session | null, role: "silence" | "guard"): boolean =>
+  session != null && (!session.signed_in || /\badmin\b/.test(session.roles) || session.roles.split(",").includes(role));
+
+/** What to know before a button is pressed, or why there is none. */
+export function ActNote({ session, role }: { session: Session | null; role: "silence" | "guard" }) {
+  if (!session || session.may_act) return null;
+  return (
+    <p class="dim">
+      {mayTry(session, role) ? "A button asks for a token first." : `To act, sign in with a token of the role ${role}.`}
+    </p>
+  );
 }
 
 /** Runs what needs the token; asks for it first where it is missing. */

@@ -263,9 +263,9 @@ export interface PastEvent {
 
 export interface ReportRow {
   kind?: string;
-  name: string;
-  hours: number;
-  busy_hours: number;
+  name: string | null; // of what nobody used, or nothing accounts for
+  hours: Num;
+  busy_hours: Num;
   energy_joules: number;
   energy_kwh: number;
   cost: Num;
@@ -315,6 +315,7 @@ export interface Report {
 export interface Session {
   may_act: boolean;
   signed_in: boolean; // by a cookie
+  roles: string; // "guard,silence"
 }
 
 export interface Setting {
@@ -417,7 +418,13 @@ export interface Placement {
 export interface Forecast {
   gpus: {
     gpu_index: number;
-    memory: { verdict: string; reason: string; seconds: Num; growth_mb_per_minute?: Num; process?: string | null };
+    memory: {
+      verdict: string;
+      reason: string;
+      seconds: Num;
+      growth_mb_per_minute?: Num;
+      process?: { pid: number; name: string | null; short_name: string | null } | null;
+    };
     temperature: { verdict: string; reason: string; seconds: Num };
   }[];
 }

@@ -107,6 +107,8 @@ test("axes have steps that people count in", () => {
   assert.deepEqual(ticks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
   assert.deepEqual(ticks(20, 100, 4), [20, 40, 60, 80, 100]);
   assert.deepEqual(ticks(0, 24.1, 5), [0, 5, 10, 15, 20]);
+  assert.ok(timeTicks(-62e9, 32e9, 9).length <= 11, "three thousand years");
+  assert.deepEqual(ticks(0, Infinity, 5), []);
   const hour = timeTicks(1000, 4600, 6);
   assert.ok(hour.length >= 5 && hour.every((t) => t % 600 === 0), String(hour));
 });
@@ -140,6 +142,7 @@ const wanted = {
   from: 0,
   to: 40,
   live: false,
+  end: "now",
   at: null,
   older: "",
 };

@@ -10,17 +10,18 @@ import {
   parseSize,
   percent,
   shortName,
+  steady,
   tied,
   utcZone,
   watts,
   wattsOf,
 } from "../src/format";
-import { answerLevel, areaLevel, gpuLevel, withFindings } from "../src/level";
+import { answerLevel, areaLevel, gpuLevel, withFindings, worst } from "../src/level";
 import { shownState, slowedBy, throttling } from "../src/limit";
 import { lanes, limitBands, limitLanes } from "../src/lanes";
 import { advice, backoff, merge, nearest, sparkline, timeLeft } from "../src/model";
 import { gpusAt, healthAt, pastAt } from "../src/moment";
-import { readPlace, writePlace } from "../src/place";
+import { checked, NOW, readPlace, writePlace } from "../src/place";
 import { filtered, grouped, type Row, serving, sorted, tokensPerJoule } from "../src/rows";
 import {
   type FleetHost,
@@ -33,7 +34,7 @@ import {
   troubleText,
 } from "../src/hosts";
 import { axis, grid, onto, pace, portions, shifted, spread, stacked, throttled } from "../src/plots";
-import type { Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
+import type { Finding, Gpu, History, PastEvent, Series, Why, Worker } from "../src/types";
 
 const gpu = (more: Partial<Gpu> = {}): Gpu => ({
   index: 0,
@@ -500,7 +501,6 @@ test("permalinks say the same in both directions", () => {
   });
   assert.deepEqual(readPlace("?from=-2h&to=-1h", now), { at: null, from: now - 7.2e6, to: now - 3.6e6 });
   assert.deepEqual(readPlace("?from=-2h", now).to, now);
-  assert.deepEqual(readPlace("?at=nonsense", now), { at: null, from: null, to: null });
   for (const place of [
     { at: now, from: null, to: null },
     { at: null, from: now - 1000, to: now },
@@ -786,4 +786,47 @@ test("another stretch of time lies on the steps of this one, without holes", () 
   assert.deepEqual(spread([1008], other, pace(other, 6), "power_watts", 1, "max"), [1004]);
   const ends = series([983, 1003]);
   assert.deepEqual(spread(steps, ends, pace(ends, 6), "power_watts", 1).slice(-3), [null, null, null]); // what is not known is not drawn
+});
+
+test("a headline stays where only noise is another", () => {
+  const said = "GPU 1 is loud (fan 100%) because it can't get rid of 316 W.";
+  assert.equal(steady(said, said.replace("316", "321")), said);
+  assert.equal(steady(said, said.replace("316", "350")), said.replace("316", "350"), "a figure that moved");
+  assert.equal(steady(said, said.replace("GPU 1", "GPU 2")), said.replace("GPU 1", "GPU 2"), "another GPU");
+  assert.equal(steady(said, "GPU 1 is idle."), "GPU 1 is idle.");
+  assert.equal(steady("", said), said);
+});
+
+test("what is worst: by severity, then what the answer is about; what is muted or information is not", () => {
+  const finding = (severity: Finding["severity"], gpu_index: number, muted = false): Finding => ({
+    code: "x",
+    severity,
+    area: "heat",
+    gpu_index,
+    pid: null,
+    headline: "",
+    muted,
+  });
+  const about = (gpu_index: number) => ({ gpu_index }) as Why;
+  assert.equal(worst([], about(0)), null);
+  assert.equal(worst([finding("info", 0), finding("critical", 1, true)], about(0)), null);
+  assert.equal(worst([finding("warning", 0), finding("warning", 1)], about(1))!.gpu_index, 1);
+  assert.equal(worst([finding("notice", 0), finding("critical", 1)], about(0))!.gpu_index, 1);
+});
+
+test("what is still to come, or is no time, is refused; a range that reaches there ends now", () => {
+  const now = Date.parse("2026-11-15T12:00:00Z"),
+    hour = 3600e3;
+  assert.match(checked({ at: now + hour, from: null, to: null }, now).refused!, /is still to come/);
+  assert.match(checked({ at: null, from: now + hour, to: now + 2 * hour }, now).refused!, /is still to come/);
+  assert.deepEqual(checked({ at: null, from: now - hour, to: now + hour }, now), {
+    at: null,
+    from: now - hour,
+    to: now,
+  });
+  for (const search of ["?at=soon", "?from=-1h&to=x", "?at=-99999999999999d", "?at=2999-01-01"]) {
+    const { refused, ...place } = readPlace(search, now);
+    assert.deepEqual(place, NOW, search);
+    assert.ok(refused, search);
+  }
 });
