@@ -116,10 +116,10 @@ static bool compare_bytes(const struct snapshot *s)
     const struct prometheus_options options = {.sets = PROMETHEUS_DCGM};
     const struct prometheus_extra extra = {.options = &options};
     AUTO_BUF struct buf text = BUF(PROMETHEUS_MAX);
-    AUTO_BUF struct buf labelled = BUF(PROMETHEUS_MAX);
     prometheus_write(&text, s, &extra);
-    prometheus_add_labels(buf_view(&text), s->host.name, NULL, &labelled);
-    size_t own = bytes_of(buf_view(&labelled), false), dcgm = bytes_of(buf_view(&text), true);
+    size_t dcgm = bytes_of(buf_view(&text), true); /* its labels are complete */
+    prometheus_add_labels(&text, s->host.name, NULL);
+    size_t own = bytes_of(buf_view(&text), false);
     printf("%zu fields of %d GPUs: %zu bytes, under dcgm-exporter's names and labels %zu\n", ARRAY_LEN(fields), GPUS, own, dcgm);
     return figure("bytes of /metrics, as part of dcgm-exporter's for the same fields",
                   100.0 * (double)own / (double)MAX_OF(dcgm, (size_t)1), "%", false, 100, "dcgm-exporter");
@@ -129,11 +129,10 @@ static double round_ms(const struct snapshot *s, size_t *bytes)
 {
     struct mono start = clock_mono(&clock_system);
     AUTO_BUF struct buf text = BUF(PROMETHEUS_MAX);
-    AUTO_BUF struct buf labelled = BUF(PROMETHEUS_MAX);
     AUTO_BUF struct buf open = BUF(PROMETHEUS_MAX);
     prometheus_write(&text, s, NULL);
-    prometheus_add_labels(buf_view(&text), s->host.name, NULL, &labelled);
-    openmetrics_from_prometheus(buf_view(&labelled), &open);
+    prometheus_add_labels(&text, s->host.name, NULL);
+    openmetrics_from_prometheus(buf_view(&text), &open);
     *bytes = open.len;
     return (double)(clock_mono(&clock_system).ns - start.ns) / 1e6;
 }

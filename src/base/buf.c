@@ -16,7 +16,7 @@ void buf_done(struct buf *b)
     *b = (struct buf){.max = b->max};
 }
 
-bool buf_reserve(struct buf *b, size_t more)
+bool buf_grow(struct buf *b, size_t more)
 {
     if (b->failed)
         return false;
@@ -27,7 +27,7 @@ bool buf_reserve(struct buf *b, size_t more)
     size_t need = b->len + more + 1;
     if (need <= b->capacity)
         return true;
-    size_t capacity = MAX_OF(need, MAX_OF((size_t)256, b->capacity * 2));
+    size_t capacity = MIN_OF(MAX_OF(need, MAX_OF((size_t)256, b->capacity * 2)), b->max + 1);
     char *at = realloc(b->at, capacity);
     if (!at) {
         b->failed = b->no_memory = true;
@@ -38,42 +38,23 @@ bool buf_reserve(struct buf *b, size_t more)
     return true;
 }
 
-void buf_add(struct buf *b, const char *bytes, size_t len)
-{
-    if (!buf_reserve(b, len))
-        return;
-    if (len)
-        memcpy(b->at + b->len, bytes, len);
-    b->len += len;
-    b->at[b->len] = '\0';
-}
-
-void buf_str(struct buf *b, struct str s)
-{
-    buf_add(b, s.at, s.len);
-}
-
-void buf_text(struct buf *b, const char *text)
-{
-    buf_add(b, text, strlen(text));
-}
-
-void buf_char(struct buf *b, char c)
-{
-    buf_add(b, &c, 1);
-}
-
+/* Into the room that there is; what does not fit is printed again when there is enough. */
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
+    size_t room = b->failed ? 0 : b->capacity - b->len;
     va_list again;
     va_copy(again, args);
-    int need = vsnprintf(NULL, 0, format, args);
+    int need = vsnprintf(room ? b->at + b->len : NULL, room, format, args);
     if (need < 0)
         b->failed = true;
+    else if ((size_t)need < room)
+        b->len += (size_t)need;
     else if (buf_reserve(b, (size_t)need)) {
         vsnprintf(b->at + b->len, (size_t)need + 1, format, again);
         b->len += (size_t)need;
     }
+    if (b->failed && b->at)
+        b->at[b->len] = '\0';
     va_end(again);
 }
 

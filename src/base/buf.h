@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/str.h"
@@ -13,7 +14,7 @@
 struct buf {
     char *at; /* always terminated once something was added */
     size_t len;
-    size_t capacity;
+    size_t capacity; /* of which one byte is for the end of the text; never more than max and that byte */
     size_t max;
     bool failed;
     bool no_memory; /* that is why it failed */
@@ -24,12 +25,39 @@ struct buf {
 void buf_done(struct buf *b);
 #define AUTO_BUF __attribute__((cleanup(buf_done)))
 
-/* Room for so many more bytes: adding them will not fail. */
-bool buf_reserve(struct buf *b, size_t more);
-void buf_add(struct buf *b, const char *bytes, size_t len);
-void buf_str(struct buf *b, struct str s);
-void buf_text(struct buf *b, const char *text);
-void buf_char(struct buf *b, char c);
+bool buf_grow(struct buf *b, size_t more);
+
+/* Room for so many more bytes: adding them will not fail. Inline as far as there is room: texts are made of many short pieces. */
+static inline bool buf_reserve(struct buf *b, size_t more)
+{
+    return (!b->failed && more < b->capacity - b->len) || buf_grow(b, more);
+}
+
+static inline void buf_add(struct buf *b, const char *bytes, size_t len)
+{
+    if (!buf_reserve(b, len))
+        return;
+    if (len)
+        memcpy(b->at + b->len, bytes, len);
+    b->len += len;
+    b->at[b->len] = '\0';
+}
+
+static inline void buf_str(struct buf *b, struct str s)
+{
+    buf_add(b, s.at, s.len);
+}
+
+static inline void buf_text(struct buf *b, const char *text)
+{
+    buf_add(b, text, strlen(text));
+}
+
+static inline void buf_char(struct buf *b, char c)
+{
+    buf_add(b, &c, 1);
+}
+
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 /* For a URL: everything but letters, digits and -._~ with percent signs. */
 void buf_percent(struct buf *b, const char *text);

@@ -60,10 +60,9 @@ static int from_here(struct session *session, const struct prometheus_options *o
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
     if (!s)
         return err->code;
-    AUTO_BUF struct buf plain = BUF(PROMETHEUS_MAX);
-    prometheus_write(&plain, s, &(struct prometheus_extra){.own_pid = getpid(), .options = o});
-    prometheus_add_labels(buf_view(&plain), s->host.name, o, text);
-    return plain.failed || text->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
+    prometheus_write(text, s, &(struct prometheus_extra){.own_pid = getpid(), .options = o});
+    prometheus_add_labels(text, s->host.name, o);
+    return text->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 static int export(struct cli *cli, struct session *session, struct buf *out, struct error *err)

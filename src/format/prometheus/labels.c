@@ -60,57 +60,85 @@ static bool names(struct str labels, const char *name)
     return false;
 }
 
-/* `text`: the labels, ready to be put in. They are where none is there already, which is usual. */
-static void add_to_series(struct str line, const struct prometheus_options *all, struct str text, struct buf *out)
+/* Whether a name of one of these labels stands in front of a "=": rarely, and only then it is worth a closer look. */
+static bool may_clash(struct str labels, const struct prometheus_options *all, const size_t *lens)
 {
-    const char *close = memrchr(line.at, '}', line.len);
-    if (!close) {
-        const char *space = memchr(line.at, ' ', line.len);
-        size_t len = space ? (size_t)(space - line.at) : line.len;
-        buf_add(out, line.at, len);
-        buf_char(out, '{');
-        buf_str(out, text);
-        buf_char(out, '}');
-        buf_add(out, line.at + len, line.len - len);
-        return;
+    const char *end = labels.at + labels.len, *equals = labels.at;
+    while ((equals = memchr(equals, '=', (size_t)(end - equals)))) {
+        for (size_t i = 0; i < all->label_count; i++)
+            if (lens[i] <= (size_t)(equals - labels.at) && memcmp(equals - lens[i], all->labels[i].name, lens[i]) == 0)
+                return true;
+        equals++;
     }
-    const char *open = memchr(line.at, '{', line.len);
-    struct str labels = {open + 1, (size_t)(close - open - 1)};
-    bool clash = false;
-    for (size_t i = 0; i < all->label_count; i++)
-        clash |= names(labels, all->labels[i].name);
-    buf_add(out, line.at, (size_t)(close - line.at));
-    if (!clash && labels.len)
-        buf_char(out, ',');
-    if (!clash)
-        buf_str(out, text);
-    for (size_t i = 0; clash && i < all->label_count; i++)
-        if (all->labels[i].value[0] && !names(labels, all->labels[i].name))
-            prometheus_label(out, false, all->labels[i].name, all->labels[i].value);
-    buf_add(out, close, line.len - (size_t)(close - line.at));
+    return false;
 }
 
-void prometheus_add_labels(struct str text, const char *host, const struct prometheus_options *o, struct buf *out)
+/* A line that names at least one of the labels gets the others. */
+static void add_missing(struct buf *out, struct prometheus_range labels, const struct prometheus_options *all)
+{
+    for (size_t i = 0; i < all->label_count; i++)
+        if (all->labels[i].value[0] && !names(prometheus_text_of(out, labels), all->labels[i].name))
+            prometheus_label(out, false, all->labels[i].name, all->labels[i].value);
+}
+
+/* The bytes may be further back in the same buffer. */
+static void move(struct buf *out, const char *from, size_t len)
+{
+    memmove(out->at + out->len, from, len);
+    out->len += len;
+}
+
+/* `text`: the labels, ready to be put in. They are where none is there already, which is usual. */
+static void add_to_series(struct buf *out, struct str line, const struct prometheus_options *all, const size_t *lens,
+                          struct str text)
+{
+    const char *close = memrchr(line.at, '}', line.len), *open = close ? memchr(line.at, '{', line.len) : NULL;
+    const char *space = close ? NULL : memchr(line.at, ' ', line.len), *end = line.at + line.len;
+    const char *here = close ? close : space ? space : end;
+    struct str labels = {open ? open + 1 : here, open ? (size_t)(here - open - 1) : 0};
+    bool clash = may_clash(labels, all, lens);
+    move(out, line.at, (size_t)(here - line.at));
+    if (clash)
+        add_missing(out, (struct prometheus_range){out->len - labels.len, out->len}, all);
+    else {
+        if (!open || labels.len)
+            buf_char(out, open ? ',' : '{');
+        buf_str(out, text);
+        if (!open)
+            buf_char(out, '}');
+    }
+    move(out, here, (size_t)(end - here));
+}
+
+/* In place: what was there moves to the end of a buffer that is large enough, and from there line by line to the front. Never more
+ * is written than was read and the labels of the lines that were read. */
+void prometheus_add_labels(struct buf *text, const char *host, const struct prometheus_options *o)
 {
     struct prometheus_options all = o ? *o : (struct prometheus_options){0};
     if (host && host[0] && !has_label(&all, "host"))
         add_label(&all, "host", host);
     AUTO_BUF struct buf labels = BUF(PROMETHEUS_LABELS_MAX * 1024);
-    for (size_t i = 0; i < all.label_count; i++)
+    size_t lens[PROMETHEUS_LABELS_MAX], lines = 1;
+    for (size_t i = 0; i < all.label_count; i++) {
+        lens[i] = strlen(all.labels[i].name);
         if (all.labels[i].value[0])
             prometheus_label(&labels, labels.len == 0, all.labels[i].name, all.labels[i].value);
-    if (labels.len == 0) {
-        buf_str(out, text);
-        return;
     }
-    struct str line;
-    while (text.len && str_cut(&text, '\n', &line)) {
-        if (!line.at || !line.len)
+    for (size_t i = 0; i < text->len; i++)
+        lines += text->at[i] == '\n';
+    size_t more = lines * (labels.len + strlen("{}\n"));
+    if (labels.len == 0 || !buf_reserve(text, more))
+        return;
+    struct str rest = {text->at + more, text->len}, line;
+    memmove(text->at + more, text->at, text->len);
+    text->len = 0;
+    while (str_cut(&rest, '\n', &line)) {
+        if (!line.len)
             continue;
         if (line.at[0] != '#')
-            add_to_series(line, &all, buf_view(&labels), out);
+            add_to_series(text, line, &all, lens, buf_view(&labels));
         else
-            buf_str(out, line);
-        buf_char(out, '\n');
+            move(text, line.at, line.len);
+        buf_char(text, '\n');
     }
 }

@@ -47,22 +47,29 @@ static void write_head(struct buf *out, struct str name, struct str type, struct
     buf_char(out, '\n');
 }
 
+/* The next line that is about a family; what is in front of it has only series, which both formats write alike. */
+static struct str next_head(struct str text)
+{
+    const char *end = text.at + text.len, *at = text.at;
+    while ((at = memchr(at, '#', (size_t)(end - at))) && at != text.at && at[-1] != '\n')
+        at++;
+    return at ? (struct str){at, (size_t)(end - at)} : (struct str){end, 0};
+}
+
 void openmetrics_from_prometheus(struct str text, struct buf *out)
 {
     struct str line, help = {0}, word, name;
-    while (text.len && str_cut(&text, '\n', &line)) {
-        struct str rest = line;
-        if (str_starts(line, "# HELP ")) {
-            rest = (struct str){line.at + 7, line.len - 7};
+    while (text.len) {
+        struct str head = next_head(text);
+        buf_add(out, text.at, text.len - head.len);
+        text = head;
+        if (!str_cut(&text, '\n', &line))
+            break;
+        struct str rest = {line.at + 7, line.len - 7};
+        if (str_starts(line, "# HELP "))
             help = str_cut(&rest, ' ', &word) ? rest : (struct str){0};
-        } else if (str_starts(line, "# TYPE ")) {
-            rest = (struct str){line.at + 7, line.len - 7};
-            if (str_cut(&rest, ' ', &name))
-                write_head(out, name, rest, help);
-        } else if (line.len) {
-            buf_str(out, line);
-            buf_char(out, '\n');
-        }
+        else if (str_starts(line, "# TYPE ") && str_cut(&rest, ' ', &name))
+            write_head(out, name, rest, help);
     }
     buf_text(out, "# EOF\n");
 }

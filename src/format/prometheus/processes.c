@@ -31,8 +31,8 @@ static const struct {
 enum { EXPORTED = ARRAY_LEN(exported) };
 
 struct process_sum {
-    struct str labels; /* of the GPU */
     struct prometheus_who who;
+    struct prometheus_range labels; /* of GPU and process, in the text of all sums */
     int64_t count;
     struct reading value[EXPORTED];
     int64_t judged;               /* processes of which it is known what limits them */
@@ -43,6 +43,7 @@ struct sums {
     struct process_sum *list;
     size_t count;
     size_t *left_out; /* per GPU: groups that were folded into "(others)" */
+    struct buf labels;
 };
 
 /* "NAMESPACE/POD/CONTAINER", "NAMESPACE/POD", or a name of its own. */
@@ -152,10 +153,10 @@ static void scale_to_whole(struct process_sum *sums, size_t count, size_t which,
 }
 
 /* What is left of the GPU's own figures. */
-static bool rest_of(const struct gpu *gpu, struct str labels, const struct process_sum *sums, size_t count, struct process_sum *ret)
+static bool rest_of(const struct gpu *gpu, const struct process_sum *sums, size_t count, struct process_sum *ret)
 {
     bool any = false;
-    *ret = (struct process_sum){.labels = labels, .who = {.process = STR(UNATTRIBUTED)}};
+    *ret = (struct process_sum){.who = {.process = STR(UNATTRIBUTED)}};
     for (size_t k = 0; k < EXPORTED; k++) {
         int64_t whole, sum = 0;
         if (!reading_get(gpu->metric[exported[k].whole], &whole))
@@ -170,14 +171,13 @@ static bool rest_of(const struct gpu *gpu, struct str labels, const struct proce
 }
 
 /* Returns how many sums were written to `sums`, which has room for two more than there are processes. */
-static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prometheus_options *o, struct process_sum *sums,
-                     size_t *left_out)
+static size_t sum_up(const struct gpu *gpu, const struct prometheus_options *o, struct process_sum *sums, size_t *left_out)
 {
     size_t count = 0, most = o->no_process_groups ? 0 : o->process_groups ? o->process_groups : PROMETHEUS_GROUPS;
     for (size_t i = 0; i < gpu->process_count; i++) {
         const struct process *p = &gpu->processes[i];
         struct process_sum *sum = &sums[count++];
-        *sum = (struct process_sum){.labels = labels, .count = 1};
+        *sum = (struct process_sum){.count = 1};
         prometheus_who(p, &sum->who);
         sum->who.pid = o->pids ? p->pid : 0;
         for (size_t k = 0; k < EXPORTED; k++)
@@ -192,7 +192,7 @@ static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prom
     *left_out = count > most ? count - most : 0;
     if (*left_out) {
         qsort(sums, count, sizeof *sums, by_weight);
-        struct process_sum others = {.labels = labels, .who = {.process = STR(OTHERS)}};
+        struct process_sum others = {.who = {.process = STR(OTHERS)}};
         for (size_t i = most; i < count; i++)
             processes_add(&others, &sums[i]);
         count = most;
@@ -202,20 +202,13 @@ static size_t sum_up(const struct gpu *gpu, struct str labels, const struct prom
     int64_t whole;
     if (reading_get(gpu->util_permille, &whole))
         scale_to_whole(sums, count, 1, whole);
-    count += rest_of(gpu, labels, sums, count, &sums[count]);
+    count += rest_of(gpu, sums, count, &sums[count]);
     return count;
 }
 
-static void processes_series(struct buf *out, const char *name, const struct process_sum *sum, const char *limit, double value)
+static struct str sum_labels(const struct sums *sums, size_t i)
 {
-    buf_text(out, name);
-    buf_char(out, '{');
-    buf_str(out, sum->labels);
-    prometheus_who_labels(out, &sum->who);
-    if (limit)
-        prometheus_label(out, false, "limit", limit);
-    buf_char(out, '}');
-    prometheus_value(out, value);
+    return prometheus_text_of(&sums->labels, sums->list[i].labels);
 }
 
 static void counts(struct buf *out, const struct sums *sums, const char *name, const char *help)
@@ -225,7 +218,7 @@ static void counts(struct buf *out, const struct sums *sums, const char *name, c
         if (!sums->list[i].count)
             continue;
         prometheus_head_once(out, &headed, name, "gauge", help);
-        processes_series(out, name, &sums->list[i], NULL, (double)sums->list[i].count);
+        prometheus_series(out, str_from(name), sum_labels(sums, i), (double)sums->list[i].count);
     }
 }
 
@@ -237,7 +230,7 @@ static void values(struct buf *out, const struct sums *sums, size_t k)
         if (r.state != READING_OK)
             continue;
         prometheus_head_once(out, &headed, exported[k].name, "gauge", exported[k].help);
-        processes_series(out, exported[k].name, &sums->list[i], NULL, (double)r.value * exported[k].scale);
+        prometheus_series(out, str_from(exported[k].name), sum_labels(sums, i), (double)r.value * exported[k].scale);
     }
 }
 
@@ -253,20 +246,21 @@ static void limits(struct buf *out, const struct sums *sums)
                 continue;
             prometheus_head_once(out, &headed, name, "gauge",
                                  "Share of the time, 0 to 1, in which this limited the processes of this name, over the last 10 s");
-            processes_series(out, name, sum, limit_name((enum limit)k), (double)sum->limited[k] / (double)sum->judged * 1e-3);
+            buf_text(out, "gpu_process_limit{");
+            buf_str(out, sum_labels(sums, i));
+            prometheus_label(out, false, "limit", limit_name((enum limit)k));
+            buf_char(out, '}');
+            prometheus_value(out, (double)sum->limited[k] / (double)sum->judged * 1e-3);
         }
 }
 
-static void left_out(struct buf *out, const struct snapshot *s, const size_t *folded)
+static void left_out(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels, const size_t *folded)
 {
     static const char name[] = "gpu_process_groups_left_out";
     prometheus_head(out, name, "gauge", "Groups of processes that have no series of their own: they are in \"(others)\"");
-    for (size_t i = 0; i < s->gpu_count; i++) {
-        buf_printf(out, "%s{", name);
-        prometheus_gpu_labels(out, &s->gpus[i], NULL);
-        buf_char(out, '}');
-        prometheus_value(out, (double)(folded[i] + s->gpus[i].processes_left_out));
-    }
+    for (size_t i = 0; i < s->gpu_count; i++)
+        prometheus_series(out, str_from(name), prometheus_labels_of(labels, i),
+                          (double)(folded[i] + s->gpus[i].processes_left_out));
 }
 
 void prometheus_processes(struct buf *out, const struct snapshot *s, const struct prometheus_options *o,
@@ -277,16 +271,26 @@ void prometheus_processes(struct buf *out, const struct snapshot *s, const struc
         most += s->gpus[i].process_count + 2;
     AUTO_FREE struct process_sum *list = calloc(most, sizeof *list);
     AUTO_FREE size_t *folded = calloc(s->gpu_count, sizeof *folded);
-    struct sums sums = {.list = list};
+    struct sums sums = {.list = list, .labels = BUF(PROMETHEUS_MAX)};
     if (!list || !folded)
         return;
-    for (size_t i = 0; i < s->gpu_count; i++)
-        sums.count += sum_up(&s->gpus[i], prometheus_labels_of(labels, i), o, list + sums.count, &folded[i]);
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        size_t end = sums.count + sum_up(&s->gpus[i], o, list + sums.count, &folded[i]);
+        for (; sums.count < end; sums.count++) {
+            struct process_sum *sum = &list[sums.count];
+            sum->labels.from = sums.labels.len;
+            buf_str(&sums.labels, prometheus_labels_of(labels, i));
+            prometheus_who_labels(&sums.labels, &sum->who);
+            sum->labels.to = sums.labels.len;
+        }
+    }
     counts(out, &sums, "gpu_processes", "Processes of this name on the GPU");
     if (o->sets & PROMETHEUS_OLD_NAMES)
         counts(out, &sums, "gpu_process_count", "Old name of gpu_processes, until 0.3");
     for (size_t k = 0; k < EXPORTED; k++)
         values(out, &sums, k);
     limits(out, &sums);
-    left_out(out, s, folded);
+    left_out(out, s, labels, folded);
+    out->failed |= sums.labels.failed;
+    buf_done(&sums.labels);
 }

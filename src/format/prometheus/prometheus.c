@@ -85,28 +85,30 @@ static char *put_digits(uint64_t number, char *end)
     return end;
 }
 
-/* Values are integers with a scale: six decimals hold nearly all of them, and printf costs more than everything else of a scrape.
- */
+/* Values are integers with a scale: six decimals hold nearly all of them, of large ones three; that is as %.12g has them, and
+ * printf costs more than everything else of a scrape. */
 void prometheus_value(struct buf *out, double value)
 {
-    enum { DECIMALS = 6, UNIT = 1000000 };
     char text[64], *end = text + sizeof text, *at = end;
-    double size = fabs(value), scaled = size * UNIT;
+    double size = fabs(value);
     bool whole = size < 9.0e15 && size == floor(size);
-    if (!whole && (!(size < 1e6) || size < 1e-3 || fabs(scaled - nearbyint(scaled)) > 1e-4)) {
-        buf_printf(out, " %.12g\n", value);
-        return;
-    }
-    uint64_t number = whole ? (uint64_t)size : (uint64_t)nearbyint(scaled);
-    *--at = '\n';
+    uint64_t number = whole ? (uint64_t)size : 0;
+    int decimals = whole ? 0 : size < 1e6 ? 6 : 3;
     if (!whole) {
-        int left = DECIMALS;
-        for (; left && number % 10 == 0; left--)
-            number /= 10;
-        for (int i = 0; i < left; i++, number /= 10)
+        double scaled = size * (decimals == 6 ? 1e6 : 1e3), near = nearbyint(scaled);
+        if (!(size < 1e9) || size < 1e-3 || fabs(scaled - near) > (decimals == 6 ? 1e-4 : 1e-3)) {
+            buf_printf(out, " %.12g\n", value);
+            return;
+        }
+        number = (uint64_t)near;
+    }
+    *--at = '\n';
+    for (; decimals && number % 10 == 0; decimals--)
+        number /= 10;
+    if (decimals) {
+        for (; decimals; decimals--, number /= 10)
             *--at = (char)('0' + number % 10);
-        if (left)
-            *--at = '.';
+        *--at = '.';
     }
     at = put_digits(number, at);
     if (value < 0)
@@ -151,16 +153,23 @@ struct str prometheus_labels_of(const struct prometheus_labels *l, size_t gpu)
     return l->text.failed ? (struct str){0} : (struct str){l->text.at + l->end[gpu], l->end[gpu + 1] - l->end[gpu]};
 }
 
-static void fast_series(struct buf *out, const char *name, struct str labels, double value)
+struct str prometheus_text_of(const struct buf *text, struct prometheus_range range)
 {
-    buf_text(out, name);
+    return text->failed ? (struct str){0} : (struct str){text->at + range.from, range.to - range.from};
+}
+
+void prometheus_series(struct buf *out, struct str name, struct str labels, double value)
+{
+    if (!buf_reserve(out, name.len + labels.len + 2))
+        return;
+    buf_str(out, name);
     buf_char(out, '{');
     buf_str(out, labels);
     buf_char(out, '}');
     prometheus_value(out, value);
 }
 
-static void prometheus_series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
+static void instance_series(struct buf *out, const char *name, const struct gpu *card, const struct gpu *instance, double value)
 {
     buf_text(out, name);
     buf_char(out, '{');
@@ -187,16 +196,17 @@ static void metrics(struct buf *out, const struct snapshot *s, const struct prom
         const struct metric_info *info = &metric_table[m];
         if (!info->prometheus[0] || !have_metric(s, m))
             continue;
+        struct str name = str_from(info->prometheus);
         prometheus_head(out, info->prometheus, info->type == TYPE_COUNTER ? "counter" : "gauge", info->help);
         for (size_t i = 0; i < s->gpu_count; i++) {
             const struct gpu *gpu = &s->gpus[i];
             if (gpu->metric[m].state == READING_OK)
-                fast_series(out, info->prometheus, prometheus_labels_of(labels, i),
-                            (double)gpu->metric[m].value * info->prometheus_scale);
+                prometheus_series(out, name, prometheus_labels_of(labels, i),
+                                  (double)gpu->metric[m].value * info->prometheus_scale);
             for (size_t k = 0; k < gpu->instance_count; k++)
                 if (gpu->instances[k].metric[m].state == READING_OK)
-                    prometheus_series(out, info->prometheus, gpu, &gpu->instances[k],
-                                      (double)gpu->instances[k].metric[m].value * info->prometheus_scale);
+                    instance_series(out, info->prometheus, gpu, &gpu->instances[k],
+                                    (double)gpu->instances[k].metric[m].value * info->prometheus_scale);
         }
     }
 }
@@ -222,11 +232,12 @@ static void throttle(struct buf *out, const struct snapshot *s, const struct pro
     for (size_t i = 0; i < s->gpu_count; i++) {
         int64_t bits;
         if (reading_get(s->gpus[i].throttle_bits, &bits))
-            fast_series(out, "gpu_throttle_mask", prometheus_labels_of(labels, i), (double)bits);
+            prometheus_series(out, STR("gpu_throttle_mask"), prometheus_labels_of(labels, i), (double)bits);
     }
 }
 
-static void traffic(struct buf *out, const struct snapshot *s, const char *name, const char *help, bool received)
+static void traffic(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels, const char *name,
+                    const char *help, bool received)
 {
     bool headed = false;
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -234,7 +245,7 @@ static void traffic(struct buf *out, const struct snapshot *s, const char *name,
         if (!reading_get(received ? s->gpus[i].pcie_rx_bytes : s->gpus[i].pcie_tx_bytes, &bytes))
             continue;
         prometheus_head_once(out, &headed, name, "counter", help);
-        prometheus_series(out, name, &s->gpus[i], NULL, (double)bytes);
+        prometheus_series(out, str_from(name), prometheus_labels_of(labels, i), (double)bytes);
     }
 }
 
@@ -254,13 +265,13 @@ static void gone(struct buf *out, const struct snapshot *s, const struct health 
     }
 }
 
-static void info(struct buf *out, const struct snapshot *s, const struct health *health)
+static void info(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels, const struct health *health)
 {
     prometheus_head(out, "gpu_info", "gauge", "What is known about the GPU, in labels");
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct gpu *gpu = &s->gpus[i];
         buf_text(out, "gpu_info{");
-        prometheus_gpu_labels(out, gpu, NULL);
+        buf_str(out, prometheus_labels_of(labels, i));
         prometheus_label(out, false, "vendor", gpu->id.vendor);
         prometheus_label(out, false, "pci_address", gpu->id.pci_address);
         prometheus_label(out, false, "source", gpu->source);
@@ -271,11 +282,12 @@ static void info(struct buf *out, const struct snapshot *s, const struct health 
     }
     prometheus_head(out, "gpu_up", "gauge", "1 while the GPU can be read or sleeps, 0 when it is lost or fails");
     for (size_t i = 0; i < s->gpu_count; i++)
-        prometheus_series(out, "gpu_up", &s->gpus[i], NULL, s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
+        prometheus_series(out, STR("gpu_up"), prometheus_labels_of(labels, i),
+                          s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP);
     gone(out, s, health, "gpu_up");
     prometheus_head(out, "gpu_asleep", "gauge", "1 while the GPU is asleep and is left alone");
     for (size_t i = 0; i < s->gpu_count; i++)
-        prometheus_series(out, "gpu_asleep", &s->gpus[i], NULL, s->gpus[i].state == GPU_ASLEEP);
+        prometheus_series(out, STR("gpu_asleep"), prometheus_labels_of(labels, i), s->gpus[i].state == GPU_ASLEEP);
 }
 
 /* Errors of the driver, each code with how often and when last: a gauge alone would hide a repeat. */
@@ -297,7 +309,8 @@ static void xids(struct buf *out, const struct health *health, const char *name,
         }
 }
 
-static void other_processes(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
+static void other_processes(struct buf *out, const struct snapshot *s, const struct prometheus_labels *labels,
+                            const struct prometheus_extra *extra)
 {
     prometheus_head(out, "gpu_other_processes_count", "gauge", "Processes on the GPU that are neither whirr nor its worker");
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -309,7 +322,7 @@ static void other_processes(struct buf *out, const struct snapshot *s, const str
             count = extra->other_processes[i];
         else if (extra->own_pid && gpu_find_process(gpu, extra->own_pid))
             count--;
-        prometheus_series(out, "gpu_other_processes_count", gpu, NULL, (double)count);
+        prometheus_series(out, STR("gpu_other_processes_count"), prometheus_labels_of(labels, i), (double)count);
     }
 }
 
@@ -405,14 +418,16 @@ void prometheus_write(struct buf *out, const struct snapshot *s, const struct pr
     extra = extra ? extra : &nothing;
     const struct prometheus_options *o = extra->options ? extra->options : &defaults;
     if (s->gpu_count) {
-        info(out, s, extra->health);
         struct prometheus_labels labels;
         prometheus_all_labels(s, &labels);
+        info(out, s, &labels, extra->health);
         metrics(out, s, &labels);
         throttle(out, s, &labels);
-        traffic(out, s, "gpu_pcie_rx_bytes_total", "Bytes that the GPU received over PCIe since whirr has been watching it", true);
-        traffic(out, s, "gpu_pcie_tx_bytes_total", "Bytes that the GPU sent over PCIe since whirr has been watching it", false);
-        other_processes(out, s, extra);
+        traffic(out, s, &labels, "gpu_pcie_rx_bytes_total",
+                "Bytes that the GPU received over PCIe since whirr has been watching it", true);
+        traffic(out, s, &labels, "gpu_pcie_tx_bytes_total", "Bytes that the GPU sent over PCIe since whirr has been watching it",
+                false);
+        other_processes(out, s, &labels, extra);
         prometheus_processes(out, s, o, &labels);
         prometheus_serving(out, s, o, &labels);
         out->failed |= labels.text.failed;

@@ -55,8 +55,8 @@ void prometheus_accelerators(struct buf *out, const struct snapshot *s);
 void prometheus_host_sums(struct buf *out, const struct snapshot *s);
 void prometheus_findings(struct buf *out, const struct snapshot *s);
 
-/* `text` with the labels that all series have: host, and those of the options. */
-void prometheus_add_labels(struct str text, const char *host, const struct prometheus_options *o, struct buf *out);
+/* Gives all series of `text` the labels that all have: host, and those of the options. */
+void prometheus_add_labels(struct buf *text, const char *host, const struct prometheus_options *o);
 
 /* Parts, for modules that add series of their own (the server, the guard, the store). */
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help);
@@ -75,6 +75,9 @@ void prometheus_label_str(struct buf *out, bool first, const char *name, struct 
 /* A space, the number, and the end of the line. */
 void prometheus_value(struct buf *out, double value);
 
+/* name{labels} value; the labels as they are to stand there. */
+void prometheus_series(struct buf *out, struct str name, struct str labels, double value);
+
 /* ---- Inside of the Prometheus text: labels of a GPU, and series of processes. ---- */
 
 /* Its index, UUID and name; simulated="true" only where it is. */
@@ -87,6 +90,11 @@ struct prometheus_labels {
     struct buf text;
     size_t end[GPU_MAX + 1];
 };
+/* A part of a text that still grows. */
+struct prometheus_range {
+    size_t from, to;
+};
+struct str prometheus_text_of(const struct buf *text, struct prometheus_range range);
 void prometheus_all_labels(const struct snapshot *s, struct prometheus_labels *ret);
 struct str prometheus_labels_of(const struct prometheus_labels *l, size_t gpu);
 

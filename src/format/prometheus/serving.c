@@ -5,6 +5,8 @@
  * What OpenTelemetry has names for is there under these, too: histograms of which only the sum and the count are known, that is
  * with the one bucket that has all.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -29,42 +31,120 @@ static const struct {
     {PROCESS_METRIC_image_jobs, "gpu_model_server_image_jobs", "gauge", 1, true},
 };
 
-static bool is_same(const struct process *a, const struct process *b, bool pids)
-{
-    struct prometheus_who x, y;
-    prometheus_who(a, &x);
-    prometheus_who(b, &y);
-    return prometheus_who_compare(&x, &y) == 0 && strcmp(a->model, b->model) == 0 && (!pids || a->pid == b->pid);
-}
-
-/* Of this one and those behind it that are the same; false: it was with one before it. */
-static bool sum_of_same(const struct gpu *gpu, size_t at, size_t which, bool pids, int64_t *sum)
-{
-    enum process_metric metric = exported[which].metric;
-    int64_t value;
-    *sum = 0;
-    for (size_t i = 0; i < gpu->process_count; i++) {
-        if (!reading_get(gpu->processes[i].metric[metric], &value) || !is_same(&gpu->processes[i], &gpu->processes[at], pids))
-            continue;
-        if (i < at)
-            return false;
-        *sum = exported[which].added ? *sum + value : MAX_OF(*sum, value);
-    }
-    return true;
-}
-
-static void write_series(struct buf *out, const struct process *p, struct str labels, size_t which, bool pids, int64_t value)
-{
+/* A process that is a model server, or a part of one. */
+struct server {
+    const struct process *p;
+    size_t gpu;
     struct prometheus_who who;
-    prometheus_who(p, &who);
-    who.pid = pids ? p->pid : 0;
-    buf_text(out, exported[which].name);
-    buf_char(out, '{');
-    buf_str(out, labels);
-    prometheus_who_labels(out, &who);
-    prometheus_label(out, false, "model", p->model);
-    buf_char(out, '}');
-    prometheus_value(out, (double)value * exported[which].scale);
+    struct prometheus_range place, series; /* labels of GPU and process; these with the model */
+};
+
+/* In the order of their labels: those that have all of them in common are neighbors. */
+struct servers {
+    struct server *list;
+    size_t count;
+    struct buf labels; /* of all of them, written once */
+};
+
+static int by_labels(const struct server *x, const struct server *y)
+{
+    int order = (x->gpu > y->gpu) - (x->gpu < y->gpu);
+    order = order ? order : prometheus_who_compare(&x->who, &y->who);
+    return order ? order : strcmp(x->p->model, y->p->model);
+}
+
+static int by_labels_and_kind(const void *a, const void *b)
+{
+    const struct server *x = a, *y = b;
+    int order = by_labels(x, y);
+    return order ? order : strcmp(x->p->server_kind, y->p->server_kind);
+}
+
+static bool is_server(const struct process *p)
+{
+    for (size_t i = 0; i < ARRAY_LEN(exported); i++)
+        if (p->metric[exported[i].metric].state == READING_OK)
+            return true;
+    for (size_t i = 0; i < SERVING_TIMES; i++)
+        if (p->served[i].known)
+            return true;
+    return false;
+}
+
+static void write_labels(struct servers *all, const struct prometheus_labels *labels)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        struct server *s = &all->list[i];
+        size_t start = all->labels.len;
+        if (i && by_labels(s - 1, s) == 0) {
+            s->place = s[-1].place;
+            s->series = s[-1].series;
+            continue;
+        }
+        buf_str(&all->labels, prometheus_labels_of(labels, s->gpu));
+        prometheus_who_labels(&all->labels, &s->who);
+        s->place = (struct prometheus_range){start, all->labels.len};
+        prometheus_label(&all->labels, false, "model", s->p->model);
+        s->series = (struct prometheus_range){start, all->labels.len};
+    }
+}
+
+/* -ENOMEM, or 0; `ret` is to be freed then. */
+static int list_servers(const struct snapshot *s, bool pids, const struct prometheus_labels *labels, struct servers *ret)
+{
+    size_t count = 0;
+    for (size_t g = 0; g < s->gpu_count; g++)
+        for (size_t i = 0; i < s->gpus[g].process_count; i++)
+            count += is_server(&s->gpus[g].processes[i]);
+    *ret = (struct servers){.list = count ? calloc(count, sizeof *ret->list) : NULL, .labels = BUF(PROMETHEUS_MAX)};
+    if (count && !ret->list)
+        return -ENOMEM;
+    for (size_t g = 0; count && g < s->gpu_count; g++)
+        for (size_t i = 0; i < s->gpus[g].process_count; i++) {
+            const struct process *p = &s->gpus[g].processes[i];
+            if (!is_server(p))
+                continue;
+            struct server *one = &ret->list[ret->count++];
+            *one = (struct server){.p = p, .gpu = g};
+            prometheus_who(p, &one->who);
+            one->who.pid = pids ? p->pid : 0;
+        }
+    if (count)
+        qsort(ret->list, ret->count, sizeof *ret->list, by_labels_and_kind);
+    write_labels(ret, labels);
+    return 0;
+}
+
+/* How many from this one on have all labels in common; `kind`: and are of one kind. */
+static size_t run_of(const struct servers *all, size_t at, bool kind)
+{
+    size_t end = at + 1;
+    while (end < all->count && all->list[end].series.from == all->list[at].series.from &&
+           (!kind || strcmp(all->list[end].p->server_kind, all->list[at].p->server_kind) == 0))
+        end++;
+    return end - at;
+}
+
+static void write_metric(struct buf *out, const struct servers *all, size_t which)
+{
+    bool headed = false;
+    for (size_t i = 0, run; i < all->count; i += run) {
+        int64_t sum = 0, value;
+        bool any = false;
+        run = run_of(all, i, false);
+        for (size_t k = i; k < i + run; k++) {
+            if (!reading_get(all->list[k].p->metric[exported[which].metric], &value))
+                continue;
+            sum = exported[which].added ? sum + value : MAX_OF(sum, value);
+            any = true;
+        }
+        if (!any)
+            continue;
+        prometheus_head_once(out, &headed, exported[which].name, exported[which].type,
+                             process_metric_table[exported[which].metric].help);
+        prometheus_series(out, str_from(exported[which].name), prometheus_text_of(&all->labels, all->list[i].series),
+                          (double)sum * exported[which].scale);
+    }
 }
 
 /* ---- OpenTelemetry's conventions for generative AI ---- */
@@ -77,76 +157,54 @@ static const struct {
     [SERVING_REQUEST] = {"gen_ai_server_request_duration_seconds", "Time from a request to the end of its answer"},
 };
 
-/* Of this one and those behind it that are the same; false: it was with one before it. */
-static bool served_by_same(const struct gpu *gpu, size_t at, size_t which, bool pids, struct serving_sum *ret)
-{
-    const struct process *p = &gpu->processes[at];
-    *ret = (struct serving_sum){0};
-    for (size_t i = 0; i < gpu->process_count; i++) {
-        const struct process *other = &gpu->processes[i];
-        if (!other->served[which].known || strcmp(other->server_kind, p->server_kind) != 0 || !is_same(other, p, pids))
-            continue;
-        if (i < at)
-            return false;
-        ret->seconds += other->served[which].seconds;
-        ret->count += other->served[which].count;
-    }
-    return true;
-}
-
-static void write_part(struct buf *out, const struct process *p, struct str labels, size_t which, bool pids, const char *part,
+static void write_part(struct buf *out, const struct servers *all, const struct server *s, size_t which, const char *part,
                        double value)
 {
-    struct prometheus_who who;
-    prometheus_who(p, &who);
-    who.pid = pids ? p->pid : 0;
     buf_printf(out, "%s_%s{", histograms[which].name, part);
-    buf_str(out, labels);
-    prometheus_who_labels(out, &who);
+    buf_str(out, prometheus_text_of(&all->labels, s->place));
     /* Its histograms are of chats and completions together: none of the operations that have a name. */
     prometheus_label(out, false, "gen_ai_operation_name", "inference");
-    prometheus_label(out, false, "gen_ai_provider_name", p->server_kind);
-    if (p->model[0])
-        prometheus_label(out, false, "gen_ai_request_model", p->model);
+    prometheus_label(out, false, "gen_ai_provider_name", s->p->server_kind);
+    if (s->p->model[0])
+        prometheus_label(out, false, "gen_ai_request_model", s->p->model);
     if (strcmp(part, "bucket") == 0)
         prometheus_label(out, false, "le", "+Inf");
     buf_char(out, '}');
     prometheus_value(out, value);
 }
 
-static void write_histograms(struct buf *out, const struct snapshot *s, bool pids, const struct prometheus_labels *labels)
+static void write_histogram(struct buf *out, const struct servers *all, size_t which)
 {
-    struct serving_sum sum;
-    for (size_t which = 0; which < SERVING_TIMES; which++) {
-        bool headed = false;
-        for (size_t g = 0; g < s->gpu_count; g++)
-            for (size_t i = 0; i < s->gpus[g].process_count; i++) {
-                const struct process *p = &s->gpus[g].processes[i];
-                if (!p->served[which].known || !served_by_same(&s->gpus[g], i, which, pids, &sum))
-                    continue;
-                prometheus_head_once(out, &headed, histograms[which].name, "histogram", histograms[which].help);
-                write_part(out, p, prometheus_labels_of(labels, g), which, pids, "bucket", sum.count);
-                write_part(out, p, prometheus_labels_of(labels, g), which, pids, "sum", sum.seconds);
-                write_part(out, p, prometheus_labels_of(labels, g), which, pids, "count", sum.count);
-            }
+    bool headed = false;
+    for (size_t i = 0, run; i < all->count; i += run) {
+        struct serving_sum sum = {0};
+        run = run_of(all, i, true);
+        for (size_t k = i; k < i + run; k++) {
+            const struct serving_sum *one = &all->list[k].p->served[which];
+            if (!one->known)
+                continue;
+            sum = (struct serving_sum){.known = true, .seconds = sum.seconds + one->seconds, .count = sum.count + one->count};
+        }
+        if (!sum.known)
+            continue;
+        prometheus_head_once(out, &headed, histograms[which].name, "histogram", histograms[which].help);
+        write_part(out, all, &all->list[i], which, "bucket", sum.count);
+        write_part(out, all, &all->list[i], which, "sum", sum.seconds);
+        write_part(out, all, &all->list[i], which, "count", sum.count);
     }
 }
 
 void prometheus_serving(struct buf *out, const struct snapshot *s, const struct prometheus_options *o,
                         const struct prometheus_labels *labels)
 {
-    for (size_t which = 0; which < ARRAY_LEN(exported); which++) {
-        bool headed = false;
-        for (size_t g = 0; g < s->gpu_count; g++)
-            for (size_t i = 0; i < s->gpus[g].process_count; i++) {
-                const struct process *p = &s->gpus[g].processes[i];
-                int64_t value;
-                if (p->metric[exported[which].metric].state != READING_OK || !sum_of_same(&s->gpus[g], i, which, o->pids, &value))
-                    continue;
-                prometheus_head_once(out, &headed, exported[which].name, exported[which].type,
-                                     process_metric_table[exported[which].metric].help);
-                write_series(out, p, prometheus_labels_of(labels, g), which, o->pids, value);
-            }
-    }
-    write_histograms(out, s, o->pids, labels);
+    struct servers all;
+    if (list_servers(s, o->pids, labels, &all) < 0)
+        out->failed = out->no_memory = true;
+    for (size_t which = 0; which < ARRAY_LEN(exported); which++)
+        write_metric(out, &all, which);
+    for (size_t which = 0; which < SERVING_TIMES; which++)
+        write_histogram(out, &all, which);
+    out->failed |= all.labels.failed;
+    buf_done(&all.labels);
+    free(all.list);
 }

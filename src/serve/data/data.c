@@ -169,24 +169,22 @@ static void write_prometheus(struct data *d, struct buf *out)
     struct mono start = d->series_written = clock_mono(&clock_system);
     struct prometheus_extra extra = {.own_pid = getpid(), .options = d->metrics};
     const struct server_parts *parts = d->parts;
-    AUTO_BUF struct buf text = BUF(JSON_BODY_MAX);
     for (size_t i = 0; parts && i < parts->count; i++)
         if (parts->list[i].ops->counts)
             parts->list[i].ops->counts(parts->list[i].self, d->latest, &extra);
-    prometheus_write(&text, d->latest, &extra);
+    prometheus_write(out, d->latest, &extra);
     if (d->add_series)
-        d->add_series(d->owner, &text);
+        d->add_series(d->owner, out);
     for (size_t i = 0; parts && i < parts->count; i++)
         if (parts->list[i].ops->metrics)
-            parts->list[i].ops->metrics(parts->list[i].self, d->latest, &text);
-    prometheus_head(&text, "whirr_metrics_duration_seconds", "gauge", "Time that it took to write these series");
-    buf_text(&text, "whirr_metrics_duration_seconds");
-    prometheus_value(&text, (double)(clock_mono(&clock_system).ns - start.ns) / NS_PER_S);
-    prometheus_head(&text, "whirr_time_seconds", "gauge", "The host's clock, to be compared with that of a scrape");
-    buf_text(&text, "whirr_time_seconds");
-    prometheus_value(&text, (double)clock_wall(&clock_system).ms / MS_PER_S);
-    prometheus_add_labels(buf_view(&text), d->latest->host.name, d->metrics, out);
-    out->failed |= text.failed;
+            parts->list[i].ops->metrics(parts->list[i].self, d->latest, out);
+    prometheus_head(out, "whirr_metrics_duration_seconds", "gauge", "Time that it took to write these series");
+    buf_text(out, "whirr_metrics_duration_seconds");
+    prometheus_value(out, (double)(clock_mono(&clock_system).ns - start.ns) / NS_PER_S);
+    prometheus_head(out, "whirr_time_seconds", "gauge", "The host's clock, to be compared with that of a scrape");
+    buf_text(out, "whirr_time_seconds");
+    prometheus_value(out, (double)clock_wall(&clock_system).ms / MS_PER_S);
+    prometheus_add_labels(out, d->latest->host.name, d->metrics);
 }
 
 /* What a part answers to a GET without parameters; nothing where it is not there. */

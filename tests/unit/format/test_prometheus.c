@@ -195,11 +195,29 @@ static void labels_of_all_series_are_put_in(void **state)
     (void)state;
     const struct prometheus_options o = {.labels = {{"cluster", "a\"b"}, {"empty", ""}}, .label_count = 2};
     AUTO_BUF struct buf b = BUF(4096);
-    prometheus_add_labels(STR("# HELP a {x} y\n# TYPE a gauge\na 1\na{p=\"{,}cluster=\"} 2\n\na{cluster=\"own\"} 3\na{} 4\n"),
-                          "box", &o, &b);
+    buf_text(&b, "# HELP a {x} y\n# TYPE a gauge\na 1\na{p=\"{,}cluster=\"} 2\n\na{cluster=\"own\"} 3\na{} 4\n");
+    prometheus_add_labels(&b, "box", &o);
     assert_string_equal(b.at, "# HELP a {x} y\n# TYPE a gauge\na{cluster=\"a\\\"b\",host=\"box\"} 1\n"
                               "a{p=\"{,}cluster=\",cluster=\"a\\\"b\",host=\"box\"} 2\n"
                               "a{cluster=\"own\",host=\"box\"} 3\na{cluster=\"a\\\"b\",host=\"box\"} 4\n");
+}
+
+/* They are put in where the text is: a line that gets none, one that gets all, and the last one are where this could go wrong. */
+static void labels_of_all_series_are_put_in_whatever_the_lengths(void **state)
+{
+    (void)state;
+    for (int width = 0; width < 40; width++) {
+        const struct prometheus_options o = {.labels = {{"x", "1"}, {"zone", "\"\n\""}}, .label_count = 2};
+        AUTO_BUF struct buf text = BUF(65536), expected = BUF(65536);
+        for (int i = 0; i < 20; i++) {
+            buf_printf(&text, "s{p=\"%0*d\",x=\"own\",zone=\"own\"} %d\n", width + 1, i, i);
+            buf_printf(&text, "s%0*d %d%s", width + 1, i, i, i < 19 ? "\n" : "");
+            buf_printf(&expected, "s{p=\"%0*d\",x=\"own\",zone=\"own\"} %d\n", width + 1, i, i);
+            buf_printf(&expected, "s%0*d{x=\"1\",zone=\"\\\"\\n\\\"\"} %d\n", width + 1, i, i);
+        }
+        prometheus_add_labels(&text, NULL, &o);
+        assert_string_equal(text.at, expected.at);
+    }
 }
 
 static void numbers_are_written_in_full(void **state)
@@ -222,6 +240,10 @@ static void numbers_are_written_in_full(void **state)
         {1700000000.5, " 1700000000.5\n"},
         {999999.999, " 999999.999\n"},
         {25769803776.0, " 25769803776\n"},
+        {1000020.003, " 1000020.003\n"},
+        {-123456789.5, " -123456789.5\n"},
+        {1234567.12345, " 1234567.12345\n"},
+        {999999999.999, " 999999999.999\n"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_BUF struct buf b = BUF(64);
@@ -255,6 +277,7 @@ int main(void)
         TEST(containers_and_pods_have_their_names),
         TEST(series_of_other_exporters_are_not_doubled),
         TEST(labels_of_all_series_are_put_in),
+        TEST(labels_of_all_series_are_put_in_whatever_the_lengths),
         TEST(numbers_are_written_in_full),
         TEST(without_gpu_the_counters_still_exist),
     };
