@@ -25,6 +25,10 @@ void pb_varint(struct buf *out, uint64_t value)
 {
     char bytes[10];
     size_t len = 0;
+    if (value < 0x80) { /* nearly all: keys, and lengths of labels */
+        buf_char(out, (char)value);
+        return;
+    }
     for (; value >= 0x80; value >>= 7)
         bytes[len++] = (char)(value | 0x80);
     bytes[len++] = (char)value;

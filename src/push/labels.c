@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The labels of a line of text, unescaped and in order.
  */
-#include <stdlib.h>
-
 #include "base/cleanup.h"
 #include "push/push.h"
 
@@ -48,11 +46,22 @@ static size_t unescape(struct push_labels *l, struct str s, size_t at)
     return at < s.len ? at + 1 : 0;
 }
 
-static int labels_by_name(const void *a, const void *b)
+static bool is_before(struct str x, struct str y)
 {
-    struct str x = ((const struct push_label *)a)->name, y = ((const struct push_label *)b)->name;
     int order = memcmp(x.at, y.at, MIN_OF(x.len, y.len));
-    return order ? order : (x.len > y.len) - (x.len < y.len);
+    return order < 0 || (order == 0 && x.len < y.len);
+}
+
+/* A dozen at most, of which many are in order already. */
+static void sort_by_name(struct push_label *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct push_label one = list[i];
+        size_t at = i;
+        for (; at && is_before(one.name, list[at - 1].name); at--)
+            list[at] = list[at - 1];
+        list[at] = one;
+    }
 }
 
 static bool has(const struct push_labels *l, const char *name)
@@ -104,6 +113,6 @@ bool push_labels_read(struct push_labels *l, struct str series, struct str job, 
         return false;
     for (size_t i = 0; i < l->count; i++)
         l->list[i].value.at = l->space.at + (size_t)l->list[i].value.at;
-    qsort(l->list, l->count, sizeof *l->list, labels_by_name);
+    sort_by_name(l->list, l->count);
     return true;
 }

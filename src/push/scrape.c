@@ -12,8 +12,8 @@
 static size_t count_lines(struct str text)
 {
     size_t count = 1;
-    for (size_t i = 0; i < text.len; i++)
-        count += text.at[i] == '\n';
+    for (struct str line; str_cut(&text, '\n', &line);)
+        count++;
     return count;
 }
 
@@ -85,32 +85,53 @@ static void insert(uint32_t *table, size_t slots, const struct push_line *lines,
     table[slot] = (uint32_t)at + 1;
 }
 
-static bool contains(const uint32_t *table, size_t slots, const struct push_line *lines, struct str series)
+/* The position + 1; 0: it is not there. */
+static size_t find(const uint32_t *table, size_t slots, const struct push_line *lines, struct str series)
 {
     for (size_t slot = scrape_hash(series) & (slots - 1); table[slot]; slot = (slot + 1) & (slots - 1))
         if (str_equal(lines[table[slot] - 1].series, series))
-            return true;
-    return false;
+            return table[slot];
+    return 0;
 }
 
-int push_mark_stale(struct push_scrape *now, const struct push_scrape *before)
+static uint32_t *make_table(const struct push_line *lines, size_t count, size_t *ret_slots)
 {
-    size_t slots = 16, count = now->count;
+    size_t slots = 16;
     while (slots < 2 * count)
         slots *= 2;
-    AUTO_FREE uint32_t *table = calloc(slots, sizeof *table);
-    struct push_line *lines = realloc(now->lines, (count + before->count + 1) * sizeof *lines);
-    if (lines)
-        now->lines = lines;
-    if (!table || !lines)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++)
+    uint32_t *table = calloc(slots, sizeof *table);
+    for (size_t i = 0; table && i < count; i++)
         insert(table, slots, lines, i);
-    for (size_t i = 0; i < before->count; i++)
-        if (!before->lines[i].stale && !contains(table, slots, lines, before->lines[i].series)) {
+    *ret_slots = slots;
+    return table;
+}
+
+/* Series stay in their order, and most of them stay: the next one is looked at first, and only a change needs a table. */
+int push_mark_stale(struct push_scrape *now, const struct push_scrape *before)
+{
+    size_t slots = 0, count = now->count, next = 0;
+    AUTO_FREE uint32_t *table = NULL;
+    struct push_line *lines = realloc(now->lines, (count + before->count + 1) * sizeof *lines);
+    if (!lines)
+        return -ENOMEM;
+    now->lines = lines;
+    for (size_t i = 0; i < before->count; i++) {
+        struct str series = before->lines[i].series;
+        if (before->lines[i].stale)
+            continue;
+        if (next < count && str_equal(lines[next].series, series)) {
+            next++;
+            continue;
+        }
+        if (!table && !(table = make_table(lines, count, &slots)))
+            return -ENOMEM;
+        size_t found = find(table, slots, lines, series);
+        next = found ? found : next;
+        if (!found) {
             lines[now->count] = before->lines[i];
             lines[now->count++].stale = true;
         }
+    }
     return 0;
 }
 

@@ -124,8 +124,8 @@ void prometheus_add_labels(struct buf *text, const char *host, const struct prom
         if (all.labels[i].value[0])
             prometheus_label(&labels, labels.len == 0, all.labels[i].name, all.labels[i].value);
     }
-    for (size_t i = 0; i < text->len; i++)
-        lines += text->at[i] == '\n';
+    for (struct str rest = buf_view(text), line; str_cut(&rest, '\n', &line);)
+        lines++;
     size_t more = lines * (labels.len + strlen("{}\n"));
     if (labels.len == 0 || !buf_reserve(text, more))
         return;

@@ -59,6 +59,7 @@ static struct str next_head(struct str text)
 void openmetrics_from_prometheus(struct str text, struct buf *out)
 {
     struct str line, help = {0}, word, name;
+    buf_reserve(out, MIN_OF(text.len + text.len / 8, out->max - out->len)); /* units, which Prometheus has not */
     while (text.len) {
         struct str head = next_head(text);
         buf_add(out, text.at, text.len - head.len);

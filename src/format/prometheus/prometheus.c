@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "insight/finding/health.h"
 
 void prometheus_head(struct buf *out, const char *name, const char *type, const char *help)
@@ -411,12 +412,23 @@ static void sources_and_self(struct buf *out, const struct snapshot *s, const st
     buf_text(out, "} 1\n");
 }
 
+/* About as much as it will be: a text of this size that is moved each time it has doubled is copied several times. */
+static void reserve_for(struct buf *out, const struct snapshot *s)
+{
+    enum { A_GPU = 24 << 10, A_PROCESS = 3 << 10 };
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        bytes += A_GPU + s->gpus[i].process_count * A_PROCESS;
+    buf_reserve(out, MIN_OF(bytes, (out->max - out->len) / 2));
+}
+
 void prometheus_write(struct buf *out, const struct snapshot *s, const struct prometheus_extra *extra)
 {
     static const struct prometheus_extra nothing;
     static const struct prometheus_options defaults;
     extra = extra ? extra : &nothing;
     const struct prometheus_options *o = extra->options ? extra->options : &defaults;
+    reserve_for(out, s);
     if (s->gpu_count) {
         struct prometheus_labels labels;
         prometheus_all_labels(s, &labels);
