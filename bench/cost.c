@@ -306,6 +306,33 @@ static const struct path {
     {"verdict", set_up_verdict, verdict, next_sample, false},
 };
 
+/* Callgrind counts calls also where it does not collect: allocations are counted here, in place of libc's functions. */
+static size_t allocations;
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+void *malloc(size_t size)
+{
+    allocations++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    allocations++;
+    return __libc_realloc(old, size);
+}
+#endif
+
 /* What callgrind counts: --toggle-collect=measured. */
 void measured(const struct path *path);
 __attribute__((noinline, noclone)) void measured(const struct path *path)
@@ -323,7 +350,9 @@ int main(int argc, char **argv)
                 paths[i].run();
             if (paths[i].between)
                 paths[i].between();
+            allocations = 0;
             measured(&paths[i]);
+            printf("%zu allocations\n", allocations);
             return 0;
         }
     fprintf(stderr, "usage: cost PATH [URL]\n");

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each bench can start; `make bench` and `bench/gpu` end in one table."""
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -20,6 +21,14 @@ def start(name, *arguments):
 def test_a_bench_finds_what_it_needs_and_says_how_it_is_used(name):
     done = start(name, "--help")
     assert done.returncode == 0 and done.stderr == "" and re.search(rf"^usage: (bench/)?{name} ", done.stdout, re.M), done.stdout + done.stderr
+
+
+def test_no_script_runs_under_whichever_python_comes_first():
+    """That one may lack what Debian's has: pytest, for example."""
+    listed = subprocess.run(["git", "grep", "-lIE", "^#!.*env python3"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode > 1:
+        pytest.skip("git doesn't list the sources")
+    assert listed.stdout.split() == []
 
 
 def test_without_what_it_is_to_measure_it_says_so_too():
@@ -118,3 +127,59 @@ def test_the_guards_own_part_of_an_eviction_is_read_off_its_log():
 2026-11-15T18:26:59.033Z info    paused; 15.6 GiB of GPU memory were given back 207ms after the decision worker=w0 state=paused
 """
     assert round(added_ms(log)) == 71 and added_ms("") is None and added_ms(log.split("2026-11-15T18:26:59.016Z")[0]) is None
+
+
+# ---- tools/cost ----
+
+PROFILE = """events: Ir
+fn=write_text
+10 100
+11 7
+cfn=malloc
+calls=3 0
+12 900
+fn=malloc
+1 800
+cfn=calloc
+calls=5 0
+2 100
+fn=write_text'2
+20 50
+fn=sort.part.0
+30 40
+31
+"""
+
+
+def test_a_profile_gives_instructions_of_functions_and_allocations():
+    functions, allocations = module(ROOT / "tools" / "cost").read_profile(PROFILE)
+    assert functions == {"write_text": 157, "malloc": 800, "sort": 40} and allocations == 3
+
+
+def test_a_path_above_its_budget_fails_and_the_function_that_grew_is_named(capsys):
+    cost = module(ROOT / "tools" / "cost")
+    budget = {"instructions": 1000, "allocations": 100, "commit": "abc", "reason": "as measured", "functions": {"write_text": 600, "sort": 300, "small": 100}}
+    assert cost.compare("json", {"instructions": 1049, "allocations": 105, "functions": {"write_text": 649, "sort": 300, "small": 100}}, budget)
+    assert "OVER" not in capsys.readouterr().out
+    assert not cost.compare("json", {"instructions": 1060, "allocations": 100, "functions": {"write_text": 600, "sort": 360}}, budget)
+    said = capsys.readouterr().out
+    assert "OVER ITS BUDGET" in said and re.search(r"\+60 +sort\n", said) and "write_text" not in said and "--accept json" in said
+    assert not cost.compare("json", {"instructions": 1000, "allocations": 120, "functions": budget["functions"]}, budget)
+
+
+def test_every_path_has_a_budget_with_its_commit_and_its_reason():
+    cost = module(ROOT / "tools" / "cost")
+    budgets = json.loads(cost.BUDGETS.read_text())
+    assert list(budgets["paths"]) == cost.ALL and len(cost.ALL) >= 15
+    assert all(b["commit"] and b["reason"] and b["functions"] for b in budgets["paths"].values())
+
+
+def test_what_is_accepted_replaces_the_budget_and_says_why(tmp_path, monkeypatch, capsys):
+    cost = module(ROOT / "tools" / "cost")
+    monkeypatch.setattr(cost, "BUDGETS", tmp_path / "budgets.json")
+    now = {"instructions": 7, "allocations": 1, "functions": {"f": 7}}
+    cost.accept({"json": now}, None, "first")
+    cost.accept({"scrape": now, "json": dict(now, instructions=9)}, json.loads(cost.BUDGETS.read_text()), "more is said")
+    paths = json.loads(cost.BUDGETS.read_text())["paths"]
+    assert list(paths) == ["scrape", "json"] and paths["json"]["instructions"] == 9 and paths["json"]["reason"] == "more is said"
+    assert "(were 7 and 1)" in capsys.readouterr().out

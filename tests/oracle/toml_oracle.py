@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Our TOML reader against Python's: the same verdict and the same values on generated documents, whole and damaged.
 
