@@ -12,19 +12,23 @@
 #include "ask/client.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/keep.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "config/places.h"
 #include "engine/engine.h"
 #include "engine/fault_log.h"
 #include "format/health.h"
 #include "format/json/json.h"
+#include "insight/judge/health_file.h"
 #include "insight/judge/judge.h"
 #include "lease/lease_use.h"
 #include "lease/settings_request.h"
 #include "source/source.h"
 
-/* A driver that hangs is given up by the engine after 5 s; the answer then still names it. */
-enum { ANSWER_WITHIN_MS = 8000, MAX_AGE_MS = 5000 };
+/* A driver that hangs is given up by the engine after 5 s, one that starts after 12 s (without persistence mode, and with many
+ * GPUs, that takes long); a program that is run in its stead begins only then. The answer names what did not answer. */
+enum { START_MS = 12000, ANSWER_WITHIN_MS = 30000, MAX_AGE_MS = 5000, PROGRESS_AFTER_MS = 1500 };
 
 struct session {
     struct cli *cli;
@@ -36,6 +40,7 @@ struct session {
     const char *sources[SOURCES_MAX];
     size_t source_count;
     char replay[PATH_SIZE + 32];
+    bool shows_progress;
 };
 
 static int open_host(const struct cli *cli, struct client **ret, struct error *err)
@@ -106,6 +111,25 @@ static void add_leases(void *user, struct snapshot *snapshot)
     lease_programs_done(&programs);
 }
 
+/* Which GPUs this host has, as its daemon knew them: of those that are missing no driver speaks. What the daemon knew of their
+ * faults stays its own. */
+static void remember_gpus(struct session *s)
+{
+    AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
+    char path[PLACE_SIZE + 16], state[PLACE_SIZE];
+    struct health_log_mark mark;
+    struct error ignored;
+    if (place_state_find(state, &ignored) < 0)
+        return;
+    snprintf(path, sizeof path, "%s/health.json", state);
+    if (keep_read(path, &text, &ignored) < 0)
+        return;
+    struct health_history *known = judge_health(engine_lock_judge(s->engine));
+    if (health_read(known, buf_view(&text), "", clock_wall(s->cli->env.clock), &mark, &ignored) == 0)
+        health_keep_names(known);
+    engine_unlock_judge(s->engine);
+}
+
 static int open_engine(struct session *s, struct error *err)
 {
     if (!s->source_count && s->cli->settings && !env_is_recorded(&s->cli->env))
@@ -115,10 +139,13 @@ static int open_engine(struct session *s, struct error *err)
         .sources = s->source_count ? s->sources : NULL,
         .source_count = s->source_count,
         .show_secrets = s->cli->ask.show_secrets,
+        .start_ms = START_MS,
     };
     s->engine = engine_new(&options, err);
     if (s->engine && s->cli->settings)
         engine_set_findings(s->engine, s->cli->settings);
+    if (s->engine && !env_is_recorded(&s->cli->env))
+        remember_gpus(s);
     if (s->engine && s->cli->settings && !env_is_recorded(&s->cli->env))
         engine_add_annotate(s->engine, add_leases, s);
     return s->engine ? 0 : err->code ? err->code : -EIO;
@@ -195,6 +222,26 @@ static const struct snapshot *whole(const struct snapshot *snapshot, struct erro
     return snapshot;
 }
 
+void session_show_progress(struct session *s)
+{
+    s->shows_progress = isatty(STDERR_FILENO);
+}
+
+/* A first sample can take seconds: who sits at a terminal sees why. */
+static const struct snapshot *sample_here(struct session *s, unsigned groups)
+{
+    bool first = s->shows_progress && !s->first_sample.ms;
+    const struct snapshot *snapshot = engine_sample(s->engine, groups, 0, first ? PROGRESS_AFTER_MS : ANSWER_WITHIN_MS);
+    if (snapshot || !first || errno != ETIMEDOUT)
+        return snapshot;
+    fputs("whirr: waiting for the GPU driver ...", stderr);
+    snapshot = engine_sample(s->engine, groups, 0, ANSWER_WITHIN_MS);
+    int why = errno;
+    fputs("\r\033[K", stderr);
+    errno = why;
+    return snapshot;
+}
+
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err)
 {
     const struct snapshot *snapshot;
@@ -209,7 +256,7 @@ const struct snapshot *session_sample(struct session *s, unsigned groups, struct
         give_up_daemon(s, &why);
     if (!s->engine && open_engine(s, err))
         return NULL;
-    snapshot = engine_sample(s->engine, groups, 0, ANSWER_WITHIN_MS);
+    snapshot = sample_here(s, groups);
     if (!snapshot && errno == ENOMEM)
         error_set(err, -ENOMEM, "cannot sample: out of memory or file descriptors");
     else if (!snapshot)

@@ -31,6 +31,9 @@ bool session_close(struct session *s);
 /* A fresh snapshot that has at least `groups`. NULL and a sentence when nothing answered in time. */
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err);
 
+/* A line on a terminal's stderr while the first sample takes long. */
+void session_show_progress(struct session *s);
+
 /* True: a daemon answers. Its rates and its past are there at once, no second sample is needed for them. */
 bool session_asks_daemon(const struct session *s);
 /* For one that samples again and again: these are the leases, so that hundreds of files are not read for each sample. They stay the

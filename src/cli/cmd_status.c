@@ -32,6 +32,7 @@ static int status_render(struct cli *cli, struct session *session, struct buf *o
     int only;
     if (session_only(session, s, &only, err) < 0)
         return err->code;
+    cli->status = s->gpu_count == 0 && snapshot_none_readable(s) ? 1 : 0;
     if (fields_wanted(cli)) {
         AUTO_BUF struct buf body = BUF(FRAME_MAX);
         struct json_writer j = JSON_WRITER(&body);

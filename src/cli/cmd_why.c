@@ -64,6 +64,7 @@ static int why_render(struct cli *cli, struct session *session, struct buf *out,
     int only;
     if (session_only(session, now, &only, err) < 0)
         return err->code;
+    cli->status = snapshot_none_readable(now) ? 1 : 0;
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_why(&j, now, why, only);
@@ -162,6 +163,8 @@ static const struct option_spec options[] = {
 };
 
 const struct command command_why = {
+    .exits =
+        "0 fine, even without a GPU; 1 it failed, or there are GPUs and none of them can be read; 2 wrong usage or configuration.",
     .name = "why",
     .group = HELP_EXPLAIN,
     .summary = "Explain why a GPU is loud, hot, slow or busy",

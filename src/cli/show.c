@@ -199,6 +199,8 @@ int show(struct cli *cli, render_fn *render)
         return status;
     cli->env.one_look = !again;
     struct session *session = session_open(cli, &err);
+    if (session)
+        session_show_progress(session);
     if (!session)
         return err.code == -EINVAL ? cli_usage(cli, "%s", err.text) : failed(cli, cli_fail("%s", err.text));
     return show_with(cli, session, render, again, every_ms);

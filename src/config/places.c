@@ -44,7 +44,7 @@ static bool make_public(const char *path)
     return fd >= 0 && fstat(fd, &info) == 0 && ((info.st_mode & 0777) == 0755 || info.st_uid != geteuid() || fchmod(fd, 0755) == 0);
 }
 
-int place_state(char path[PLACE_SIZE], struct error *err)
+int place_state_find(char path[PLACE_SIZE], struct error *err)
 {
     bool found = places_join(path, env_variable("STATE_DIRECTORY"), "");
     if (found && strchr(path, ':')) /* systemd lists several with colons; the first is ours */
@@ -57,7 +57,13 @@ int place_state(char path[PLACE_SIZE], struct error *err)
         found = places_join(path, env_variable("HOME"), "/.local/state/whirr");
     if (!found)
         return error_set(err, -ENOENT, "no state directory: neither XDG_STATE_HOME nor HOME is set");
-    return shared_dir_make(path, 0700, err);
+    return 0;
+}
+
+int place_state(char path[PLACE_SIZE], struct error *err)
+{
+    int rc = place_state_find(path, err);
+    return rc < 0 ? rc : shared_dir_make(path, 0700, err);
 }
 
 static int in_state(char path[PLACE_SIZE], const char *name, struct error *err)

@@ -22,6 +22,7 @@ enum { PLACE_SIZE = 4096, STORE_PLACE_SIZE = PLACE_SIZE + 128 };
 
 /* The folder for databases, tokens and journals; made when it is missing. */
 int place_state(char path[PLACE_SIZE], struct error *err);
+int place_state_find(char path[PLACE_SIZE], struct error *err); /* the same, and makes nothing */
 int place_tokens(char path[PLACE_SIZE], struct error *err);
 /* Held by the daemon that uses the folder. */
 int place_lock(char path[PLACE_SIZE], struct error *err);

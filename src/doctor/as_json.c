@@ -10,11 +10,11 @@ static void cards(struct json_writer *j, const struct doctor_facts *f)
     for (size_t i = 0; i < f->card_count; i++) {
         const struct doctor_card *card = &f->cards[i];
         jw_object(j);
-        jw_key_text(j, "pci_address", card->pci_address);
-        jw_key_text(j, "vendor_id", card->vendor_id);
-        jw_key_text(j, "device_id", card->device_id);
-        json_words(j, "driver", card->driver);
-        json_words(j, "power_state", card->power_state);
+        jw_key_text(j, "pci_address", card->on_bus.pci_address);
+        jw_key_text(j, "vendor_id", card->on_bus.vendor_id);
+        jw_key_text(j, "device_id", card->on_bus.device_id);
+        json_words(j, "driver", card->on_bus.driver);
+        json_words(j, "power_state", card->on_bus.power_state);
         jw_key(j, "gpu_index");
         if (card->gpu_index >= 0)
             jw_int(j, card->gpu_index);

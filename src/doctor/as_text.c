@@ -100,12 +100,13 @@ static void text_cards(struct buf *out, const struct page *page, const struct do
     for (size_t i = 0; i < f->card_count; i++) {
         const struct doctor_card *card = &f->cards[i];
         char text[64];
-        snprintf(text, sizeof text, "  %s", card->pci_address);
+        snprintf(text, sizeof text, "  %s", card->on_bus.pci_address);
         grid_add(&g, INK_PLAIN, text);
-        snprintf(text, sizeof text, "%s %s:%s", vendor_word(card->vendor_id), card->vendor_id, card->device_id);
+        snprintf(text, sizeof text, "%s %s:%s", vendor_word(card->on_bus.vendor_id), card->on_bus.vendor_id,
+                 card->on_bus.device_id);
         grid_add(&g, INK_PLAIN, text);
-        grid_add(&g, card->driver[0] ? INK_PLAIN : INK_WARN, card->driver[0] ? card->driver : "none");
-        grid_add(&g, INK_PLAIN, card->power_state[0] ? card->power_state : page_dash(page));
+        grid_add(&g, card->on_bus.driver[0] ? INK_PLAIN : INK_WARN, card->on_bus.driver[0] ? card->on_bus.driver : "none");
+        grid_add(&g, INK_PLAIN, card->on_bus.power_state[0] ? card->on_bus.power_state : page_dash(page));
         snprintf(text, sizeof text, card->gpu_index >= 0 ? "GPU %d" : "not shown", card->gpu_index);
         grid_add(&g, card->gpu_index >= 0 ? INK_GOOD : INK_WARN, text);
     }

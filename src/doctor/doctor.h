@@ -11,16 +11,14 @@
 #include "base/json_writer.h"
 #include "format/table/page.h"
 #include "model/snapshot.h"
+#include "source/sysfs/bus.h"
 
 enum { DOCTOR_CARDS_MAX = 64, DOCTOR_NODES_MAX = 96, DOCTOR_FINDINGS_MAX = 48 };
 
 /* A display controller or accelerator on the PCI bus, whether a source shows it or not. */
 struct doctor_card {
-    char pci_address[GPU_PCI_SIZE];
-    char vendor_id[8], device_id[8]; /* "10de" */
-    char driver[32];                 /* kernel driver; "" none is bound */
-    char power_state[16];            /* "active", "suspended"; "" unknown */
-    int gpu_index;                   /* -1: no source shows it */
+    struct bus_gpu on_bus;
+    int gpu_index; /* -1: no source shows it */
 };
 
 /* A device file that drivers are reached through. */

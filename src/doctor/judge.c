@@ -59,22 +59,22 @@ static bool says(const struct source_status *source, const char *word)
 
 static bool is_nvidia(const struct doctor_card *card)
 {
-    return strcmp(card->vendor_id, "10de") == 0;
+    return strcmp(card->on_bus.vendor_id, "10de") == 0;
 }
 
 static void nvidia_card_without_driver(struct patient *p, const struct doctor_card *card)
 {
-    if (strcmp(card->driver, "nouveau") == 0)
+    if (strcmp(card->on_bus.driver, "nouveau") == 0)
         found(p, USEFUL,
               "Install NVIDIA's driver (Debian: nvidia-driver) and reboot; nouveau reports almost nothing about utilization and "
               "processes.",
-              "The NVIDIA GPU at %s is using nouveau.", card->pci_address);
-    else if (strcmp(card->driver, "vfio-pci") == 0)
+              "The NVIDIA GPU at %s is using nouveau.", card->on_bus.pci_address);
+    else if (strcmp(card->on_bus.driver, "vfio-pci") == 0)
         found(p, NOTE, "", "The NVIDIA GPU at %s is assigned to a virtual machine (vfio-pci) and can't be read from here.",
-              card->pci_address);
-    else if (!card->driver[0])
+              card->on_bus.pci_address);
+    else if (!card->on_bus.driver[0])
         found(p, URGENT, "Install NVIDIA's driver (Debian: nvidia-driver), or load it with `sudo modprobe nvidia`.",
-              "The NVIDIA GPU at %s has no driver.", card->pci_address);
+              "The NVIDIA GPU at %s has no driver.", card->on_bus.pci_address);
 }
 
 static const char *nvidia_container_fix(const struct doctor_facts *f)
@@ -117,7 +117,7 @@ static void nvidia(struct patient *p)
         const struct doctor_card *card = &p->facts->cards[i];
         if (!is_nvidia(card))
             continue;
-        driven |= strcmp(card->driver, "nvidia") == 0;
+        driven |= strcmp(card->on_bus.driver, "nvidia") == 0;
         if (card->gpu_index < 0)
             nvidia_card_without_driver(p, card);
     }
@@ -177,16 +177,17 @@ static void cards_of_others(struct patient *p)
         const struct doctor_card *card = &p->facts->cards[i];
         if (card->gpu_index >= 0 || is_nvidia(card))
             continue;
-        if (strcmp(card->vendor_id, "1002") != 0 && strcmp(card->vendor_id, "8086") != 0)
+        if (strcmp(card->on_bus.vendor_id, "1002") != 0 && strcmp(card->on_bus.vendor_id, "8086") != 0)
             found(p, NOTE, "", "The display controller at %s (%s:%s, driver %s) is of a type that whirr doesn't read.",
-                  card->pci_address, card->vendor_id, card->device_id, card->driver[0] ? card->driver : "none");
-        else if (!card->driver[0])
+                  card->on_bus.pci_address, card->on_bus.vendor_id, card->on_bus.device_id,
+                  card->on_bus.driver[0] ? card->on_bus.driver : "none");
+        else if (!card->on_bus.driver[0])
             found(p, URGENT,
-                  strcmp(card->vendor_id, "1002") == 0 ? "Load its driver: `sudo modprobe amdgpu`."
-                                                       : "Load its driver: `sudo modprobe i915`, or xe for newer GPUs.",
-                  "The GPU at %s (%s:%s) has no driver.", card->pci_address, card->vendor_id, card->device_id);
+                  strcmp(card->on_bus.vendor_id, "1002") == 0 ? "Load its driver: `sudo modprobe amdgpu`."
+                                                              : "Load its driver: `sudo modprobe i915`, or xe for newer GPUs.",
+                  "The GPU at %s (%s:%s) has no driver.", card->on_bus.pci_address, card->on_bus.vendor_id, card->on_bus.device_id);
         else
-            found(p, NOTE, "", "No source shows the GPU at %s (driver %s).", card->pci_address, card->driver);
+            found(p, NOTE, "", "No source shows the GPU at %s (driver %s).", card->on_bus.pci_address, card->on_bus.driver);
     }
 }
 
@@ -230,7 +231,7 @@ static void gpus(struct patient *p)
             found(p, URGENT,
                   "Reboot; if it happens again, check power cables, the slot and the temperature, and `sudo dmesg | grep -i xid`.",
                   "GPU %d (%s) is lost: %s.", gpu->index, gpu->id.name, gpu->error_message);
-        else if (gpu->state == GPU_ERROR)
+        else if (gpu->state == GPU_ERROR && !gpu->released && snapshot_source_started(p->s, gpu))
             found(p, URGENT, "Check " WORD_SYSTEM_LOG ".", "GPU %d (%s) cannot be read: %s.", gpu->index, gpu->id.name,
                   gpu->error_message);
         else if (gpu->state == GPU_ASLEEP)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "doctor/doctor.h"
+#include "source/sysfs/bus.h"
 #include "source/sysfs/places.h"
 
 enum { CAP_SYS_PTRACE_BIT = 19 };
@@ -36,23 +37,6 @@ static void look_at_kernel(const struct env *env, struct doctor_facts *f)
 
 /* ---- the PCI bus ---- */
 
-static void read_hex_id(const struct env *env, char id[8], const char *address, const char *file)
-{
-    char path[PATH_SIZE], text[16];
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", address, file);
-    look_read_line(env, text, sizeof text, path);
-    str_copy(id, 8, str_from(str_starts(str_from(text), "0x") ? text + 2 : text));
-}
-
-static void read_driver(const struct env *env, char driver[32], const char *address)
-{
-    char path[PATH_SIZE], target[PATH_SIZE];
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", address);
-    ssize_t len = file_read_link(env, path, target, sizeof target);
-    const char *slash = len > 0 ? strrchr(target, '/') : NULL;
-    str_copy_clean(driver, 32, len > 0 ? str_from(slash ? slash + 1 : target) : STR(""));
-}
-
 static bool is_accelerator(const struct snapshot *s, const char *address)
 {
     for (size_t i = 0; i < s->accelerator_count; i++)
@@ -64,44 +48,19 @@ static bool is_accelerator(const struct snapshot *s, const char *address)
 static int shown_as(const struct snapshot *s, const char *address)
 {
     for (size_t i = 0; i < s->gpu_count; i++)
-        if (strcmp(s->gpus[i].id.pci_address, address) == 0)
+        if (strcmp(s->gpus[i].id.pci_address, address) == 0 && snapshot_source_started(s, &s->gpus[i]))
             return s->gpus[i].index;
     return -1;
 }
 
-/* 0x03....: display controllers; 0x12....: processing accelerators, as some server cards call themselves. */
-static bool is_gpu_class(const struct env *env, const char *address)
-{
-    char path[PATH_SIZE], text[16];
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/class", address);
-    look_read_line(env, text, sizeof text, path);
-    return str_starts(str_from(text), "0x03") || str_starts(str_from(text), "0x12");
-}
-
-static int by_address(const void *a, const void *b)
-{
-    return strcmp(((const struct doctor_card *)a)->pci_address, ((const struct doctor_card *)b)->pci_address);
-}
-
 static void look_at_bus(const struct env *env, const struct snapshot *s, struct doctor_facts *f)
 {
-    AUTO_DIR DIR *bus = dir_open(env, "/sys/bus/pci/devices");
-    f->bus_error = bus || is_gone(-errno) ? 0 : errno;
-    for (struct dirent *entry; bus && f->card_count < DOCTOR_CARDS_MAX && (entry = readdir(bus));) {
-        if (strlen(entry->d_name) >= GPU_PCI_SIZE || !strchr(entry->d_name, ':') || !is_gpu_class(env, entry->d_name) ||
-            is_accelerator(s, entry->d_name))
-            continue;
-        struct doctor_card *card = &f->cards[f->card_count++];
-        char path[PATH_SIZE];
-        str_copy(card->pci_address, sizeof card->pci_address, str_from(entry->d_name));
-        read_hex_id(env, card->vendor_id, entry->d_name, "vendor");
-        read_hex_id(env, card->device_id, entry->d_name, "device");
-        read_driver(env, card->driver, entry->d_name);
-        snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/power/runtime_status", entry->d_name);
-        look_read_line(env, card->power_state, sizeof card->power_state, path);
-        card->gpu_index = shown_as(s, card->pci_address);
-    }
-    qsort(f->cards, f->card_count, sizeof f->cards[0], by_address);
+    struct bus_gpu gpus[DOCTOR_CARDS_MAX];
+    int count = bus_gpus(env, gpus, ARRAY_LEN(gpus));
+    f->bus_error = count < 0 ? -count : 0;
+    for (int i = 0; i < count; i++)
+        if (!is_accelerator(s, gpus[i].pci_address))
+            f->cards[f->card_count++] = (struct doctor_card){gpus[i], shown_as(s, gpus[i].pci_address)};
 }
 
 /* ---- device files ---- */
@@ -205,25 +164,8 @@ static void look_at_proc(const struct env *env, struct doctor_facts *f)
 
 static void look_at_container(const struct env *env, struct doctor_facts *f)
 {
-    static const struct {
-        const char *sign, *name;
-    } groups[] = {{"docker", "docker"},
-                  {"kubepods", "kubernetes"},
-                  {"libpod", "podman"},
-                  {"/lxc", "lxc"},
-                  {"machine.slice", "systemd-nspawn"}};
-    const char *name = "";
-    char text[4096];
-    if (file_exists(env, "/.dockerenv"))
-        name = "docker";
-    else if (file_exists(env, "/run/.containerenv"))
-        name = "podman";
-    else if (file_read_head(env, "/proc/self/cgroup", text, sizeof text) > 0 ||
-             file_read_head(env, "/proc/1/cgroup", text, sizeof text) > 0)
-        for (size_t i = 0; i < ARRAY_LEN(groups) && !name[0]; i++)
-            if (strstr(text, groups[i].sign))
-                name = groups[i].name;
-    str_copy(f->container, sizeof f->container, str_from(name));
+    char text[64];
+    str_copy(f->container, sizeof f->container, str_from(bus_container(env)));
     /* The first PID namespace of a machine has a fixed number; any other is one of a container. */
     ssize_t len = file_read_link(env, "/proc/self/ns/pid", text, sizeof text);
     f->own_pid_namespace = len > 0 && strcmp(text, "pid:[4026531836]") != 0;

@@ -32,14 +32,17 @@ static void describe_missing(struct gpu *gpu, const struct slot *slot, const str
     char message[GPU_ERROR_SIZE + SOURCE_MESSAGE_SIZE];
     /* A source whose only card is lost is set aside: that it is not asked says nothing new about the card. */
     bool still_lost = entry->lost && source_fails && slot->status.state != SOURCE_RELEASED;
-    if (still_lost)
+    if (still_lost || (entry->unseen && entry->reason[0]))
         str_copy(message, sizeof message, str_from(entry->reason));
+    else if (slot->status.state == SOURCE_RELEASED)
+        str_copy(message, sizeof message, str_from(slot->status.message));
     else if (source_fails)
         snprintf(message, sizeof message, "%s: %s", slot->ops->name,
                  slot->status.message[0] ? slot->status.message : source_state_name(slot->status.state));
     else
         snprintf(message, sizeof message, "%s no longer lists this GPU", slot->ops->name);
-    gpu_mark_state(gpu, source_fails && !still_lost ? GPU_ERROR : GPU_LOST, message);
+    enum gpu_state state = source_fails && !still_lost ? GPU_ERROR : GPU_LOST;
+    gpu_mark_state(gpu, entry->unseen && entry->reason[0] ? entry->unseen : state, message);
     gpu->released = slot->status.state == SOURCE_RELEASED;
     str_copy(gpu->source, sizeof gpu->source, str_from(slot->ops->name));
     gpu->simulated = slot->ops->simulated;

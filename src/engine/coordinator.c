@@ -253,7 +253,7 @@ static int64_t wait_ms(const struct engine *e)
         wait = MIN_OF(wait, mono_since_ms(e->next_periodic, now) + 1);
     for (size_t i = 0; i < e->slot_count; i++)
         if (e->slots[i].busy && e->slots[i].status.state != SOURCE_HUNG)
-            wait = MIN_OF(wait, e->hung_after_ms - mono_since_ms(now, e->slots[i].asked) + 1);
+            wait = MIN_OF(wait, engine_patience_ms(e, &e->slots[i]) - mono_since_ms(now, e->slots[i].asked) + 1);
     if (e->released)
         wait = MIN_OF(wait, mono_since_ms(e->released_until, now) + 1);
     if (e->waiter_count && !e->round_active) /* there was no memory for a snapshot */

@@ -38,6 +38,7 @@ struct engine *engine_new(const struct engine_options *options, struct error *er
     e->env = options->env;
     e->interval_ms = options->interval_ms;
     e->hung_after_ms = options->hung_after_ms ? options->hung_after_ms : HUNG_AFTER_MS;
+    e->start_ms = MAX_OF(options->start_ms, e->hung_after_ms);
     e->show_secrets = options->show_secrets;
     e->may_rest = options->may_rest;
     int count = slots_choose(e->slots, SOURCES_MAX, options->sources, options->source_count, err);

@@ -23,6 +23,7 @@ struct engine_options {
     size_t source_count;
     int64_t interval_ms;   /* of periodic samples; 0: only on request */
     int64_t hung_after_ms; /* a source that does not answer for so long is given up; 0: 5000 */
+    int64_t start_ms;      /* the same while it starts: some drivers take seconds for that; 0: no longer than later */
     bool show_secrets;     /* command lines unmasked */
     bool may_rest;         /* values without a reader are asked for less often: engine_look() */
 };

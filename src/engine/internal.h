@@ -43,7 +43,7 @@ struct engine {
     const struct env *env;
     struct mailbox *inbox;
     pthread_t thread;
-    int64_t hung_after_ms;
+    int64_t hung_after_ms, start_ms;
     bool show_secrets;
     bool may_rest;
     _Atomic int64_t looked_until; /* ns; written by readers */
@@ -69,6 +69,7 @@ struct engine {
     struct slot slots[SOURCES_MAX];
     size_t slot_count;
     struct roster roster, accelerators;
+    size_t cards_expected; /* so many of those that the judge remembers are in the roster */
     struct cadence cadence;
     struct machine *machine;
     struct host_look *host_look; /* at the programs on GPUs */
@@ -100,6 +101,12 @@ static inline struct mono engine_now(const struct engine *e)
     return clock_mono(e->env->clock);
 }
 
+/* How long a source is waited for. */
+static inline int64_t engine_patience_ms(const struct engine *e, const struct slot *s)
+{
+    return s->open ? e->hung_after_ms : e->start_ms;
+}
+
 /* ---- sample_round.c ---- */
 
 /* Asks every source that is wanted; the snapshot is published when all have answered or one hangs. */
@@ -123,6 +130,11 @@ void ask_free(struct engine *e, struct ask *a); /* kept as the spare one, where 
 /* ---- coordinator.c ---- */
 
 void *coordinator_run(void *engine); /* the thread */
+
+/* ---- expect.c ---- */
+
+/* Before the GPUs of a round are placed: puts those that should be there into the roster. */
+void expect_gpus(struct engine *e);
 
 /* ---- From the results of the sources to one snapshot. ---- */
 

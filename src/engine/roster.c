@@ -48,6 +48,19 @@ int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t 
     return (int)r->count++;
 }
 
+struct roster_entry *roster_expect(struct roster *r, const struct gpu_id *id, size_t slot)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (gpu_same(&r->entries[i].id, id))
+            return NULL;
+    if (r->count == GPU_MAX)
+        return NULL;
+    struct roster_entry *e = &r->entries[r->count];
+    *e = (struct roster_entry){.id = *id, .slot = slot, .position = GPU_MAX + r->count, .unseen = GPU_ERROR};
+    r->count++;
+    return e;
+}
+
 static int roster_compare(const void *a, const void *b)
 {
     const struct roster_entry *x = a, *y = b;

@@ -15,6 +15,7 @@ struct roster_entry {
     size_t position;             /* in that source's list */
     bool present;                /* in the sample being built */
     bool lost;                   /* in the last one: stays so until it answers again */
+    enum gpu_state unseen;       /* no source has listed it yet: what it is taken for; GPU_OK: one has */
     char reason[GPU_ERROR_SIZE]; /* why it was lost */
 };
 
@@ -27,5 +28,8 @@ struct roster {
 void roster_begin(struct roster *r);
 /* The index of this GPU; -1 when another source has it already in this sample, or the roster is full. */
 int roster_place(struct roster *r, const struct gpu_id *id, size_t slot, size_t position);
+/* A GPU that should be there: it is listed from now on, and absent until a source places it. The last of its source. NULL: it is
+ * listed already, or the roster is full. */
+struct roster_entry *roster_expect(struct roster *r, const struct gpu_id *id, size_t slot);
 /* After the very first sample: puts the indices into the documented order. Returns nothing to undo: call before publishing. */
 void roster_sort(struct roster *r);

@@ -99,6 +99,7 @@ static void look_at_programs(struct engine *e, struct snapshot *s)
 
 static void sample_round_publish(struct engine *e)
 {
+    expect_gpus(e);
     struct snapshot *s =
         build_snapshot(e->slots, e->slot_count, &e->roster, &e->accelerators, e->sequence == 0, clock_wall(e->env->clock));
     for (size_t i = 0; i < e->slot_count; i++) {
@@ -216,7 +217,7 @@ void sample_round_give_up_hung(struct engine *e)
     struct mono now = engine_now(e);
     for (size_t i = 0; i < e->slot_count; i++)
         if (e->slots[i].busy && e->slots[i].status.state != SOURCE_HUNG &&
-            mono_since_ms(now, e->slots[i].asked) >= e->hung_after_ms) {
+            mono_since_ms(now, e->slots[i].asked) >= engine_patience_ms(e, &e->slots[i])) {
             slot_hung(&e->slots[i], now);
             description_without(e, &e->slots[i]);
         }

@@ -219,6 +219,15 @@ static void strip(json_t *row)
     }
 }
 
+/* Without rows, what was found says why there are none, also where it is no trouble; an empty text would say nothing. */
+static void add_reason(struct answer *a, const json_t *object, const json_t *rows)
+{
+    const json_t *first = json_array_get(json_object_get(object, "findings"), 0);
+    if (json_array_size(rows) || a->text.len)
+        return;
+    buf_printf(&a->text, "%s\n", json_text(first, "headline")[0] ? json_text(first, "headline") : "There is none.");
+}
+
 /* As many rows as fit, from the cursor on, and where the next answer begins. */
 static void add_rows(struct answer *a, const json_t *rows)
 {
@@ -304,6 +313,7 @@ json_t *mcp_shape_answer(const struct mcp_request *r, const json_t *arguments, j
         if (is_simulated(object, SIMULATED_DEPTH))
             buf_text(&a.text, "SIMULATED GPUs\n");
         add_sentence(&a);
+        add_reason(&a, object, rows);
         add_rows(&a, rows);
         if (a.shape->only && json_array_size(json_object_get(a.structured, a.shape->rows)) == 0)
             result = mcp_result("there is no such code; * lists them all", true);

@@ -128,7 +128,7 @@ const struct mcp_tool mcp_tools[] = {
      INPUTS(&gpu, &user, &name, &type, &sort),
      SHAPES({.command = "ps",
              .path = "/api/processes",
-             .head = "hidden:i",
+             .head = "answer:t hidden:i",
              .rows = "processes",
              .fields = "gpu_index:i simulated:x pid:i short_name:t user:t type:s memory_mb:n utilization_percent:n power_watts:n "
                        "tokens_per_second:n requests_running:i requests_waiting:i kv_cache_percent:n activity:s model:t "

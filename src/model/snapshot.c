@@ -139,6 +139,31 @@ bool snapshot_counts_memory(const struct snapshot *s, const struct gpu *gpu)
     return true;
 }
 
+const struct source_status *snapshot_source(const struct snapshot *s, const char *name)
+{
+    for (size_t i = 0; i < s->source_count && i < SOURCES_MAX; i++)
+        if (strcmp(s->sources[i].name, name) == 0)
+            return &s->sources[i];
+    return NULL;
+}
+
+bool snapshot_source_started(const struct snapshot *s, const struct gpu *gpu)
+{
+    const struct source_status *source = snapshot_source(s, gpu->source);
+    return !source || source->state != SOURCE_OFF;
+}
+
+bool snapshot_none_readable(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpu_count; i++)
+        if (s->gpus[i].state == GPU_OK || s->gpus[i].state == GPU_ASLEEP || s->gpus[i].released)
+            return false;
+    bool any = s->gpu_count > 0;
+    for (size_t i = 0; i < s->source_count && i < SOURCES_MAX; i++)
+        any |= s->sources[i].state == SOURCE_HUNG; /* it may have some */
+    return any;
+}
+
 size_t snapshot_drivers(const struct snapshot *s, struct gpu_driver drivers[DRIVERS_MAX])
 {
     size_t count = 0;

@@ -195,6 +195,19 @@ def test_systemd_is_told(start, tmp_path):
 
 # ---- release ----
 
+def test_what_was_released_on_request_is_no_fault(start):
+    d = start("--interval", "0.2", source="sim:scenario=training")
+    eventually(lambda: d.json("/api/why")["gpus"], explain=d.log)
+    d.whirr("release", "--for", "1m")
+    why = eventually(lambda: (b := d.json("/api/why"))["gpus"][0]["causes"][0]["code"] == "source_released" and b, explain=d.log)
+    assert why["severity"] == "info" and "released on request" in why["answer"] and "doctor" not in str(why["gpus"][0]["suggestions"])
+    for command in ("status", "why", "health", "--line", "top --once"):
+        text = d.whirr(*command.split()).stdout
+        assert not [w for w in ("▲", "FAILING", "error:", "dmesg", "failures in a row") if w in text], text
+    assert all(g["state"] == "unknown" and "on request" in g["reason"] for g in d.json("/api/gpu/health")["gpus"])
+    assert not [line for line in d.get("/metrics").body.decode().splitlines() if line.startswith("whirr_finding{") and 'severity="info"' not in line]
+
+
 def test_release_and_return(start):
     d = start("--interval", "0.2")
     d.wait_sampled()

@@ -134,7 +134,7 @@ def test_a_card_that_is_gone_after_a_restart_is_lost(machine):
     first.stop()
     machine.card()
     d = machine.start()
-    eventually(lambda: "no longer listed" in d.get("/api/alerts").body.decode(), explain=d.log)
+    eventually(lambda: "GPU 1 is lost" in d.get("/api/alerts").body.decode(), explain=d.log)
     body = d.json("/api/gpu/health")
     assert [g["state"] for g in body["gpus"]] == ["healthy", "lost"] and body["gpus"][1]["pci_address"] == "0000:06:00.0"
 

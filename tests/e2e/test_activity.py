@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one judgement of activity, as people and programs see it."""
+import concurrent.futures
 import json
 import subprocess
 
@@ -92,3 +93,21 @@ def test_a_gpu_whose_driver_asks_for_a_reset_is_failing_everywhere(sim):
     for command in ("why",), ("why", "--idle"), ("status", "--full"):
         assert "GPU 0 needs a reset" in sim(scenario, *command, gpus=2).out, command
     assert sim(scenario, "health", gpus=2).code == 2
+
+
+@pytest.mark.slow
+def test_no_answer_is_calm_and_alarmed_at_once(whirr):
+    """Of every simulated machine: one severity in one answer, a claim of calm only without a finding, and a lost GPU is named first."""
+    scenarios = [s["name"] for s in whirr("sim", "list", "--json").json()["scenarios"]]
+
+    def contradictions(scenario):
+        body = json.loads(whirr("--source", f"sim:scenario={scenario},start=300", "why", "--json").out)
+        first = (body["findings"] or [{"severity": "info"}])[0]
+        lost = [f["gpu_index"] for f in body["findings"] if f["code"] == "lost" and f["severity"] == "critical"]
+        said = {"calm": (body["calm"] is None) == (body["severity"] != "info"), "severity": first["severity"] == body["severity"],
+                "lost": not lost or f"GPU {lost[0]}" in body["answer"].split(".")[0],
+                "gpus": all(g["severity"] in ("info", "notice") or "normal for this work" not in g["answer"] for g in body["gpus"])}
+        return [(scenario, what, body["severity"], body["calm"], body["answer"]) for what, holds in said.items() if not holds]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert not [c for found in pool.map(contradictions, scenarios) for c in found]

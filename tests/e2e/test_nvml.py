@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 import shapes
-from isolation import linux_only
+from isolation import BUILD, WHIRR, environment, linux_only
 
 TWO = """
 driver 580.159.04
@@ -36,6 +36,26 @@ def test_values_arrive_unchanged(nvml):
     assert [p["memory_mb"] for p in first["processes"]] == [17000]
     passive = shapes.check_gpu(body["gpus"][1])
     assert passive["fan_percent"] is None and passive["absent"]["fan_percent"] == "unsupported"
+
+
+@pytest.mark.slow
+def test_a_driver_that_starts_slowly_is_waited_for(nvml):
+    """Without persistence mode, a host with many GPUs takes seconds for the first call."""
+    body = nvml("hang nvmlInit_v2 8\n" + TWO, "status", "--json").json()
+    assert [g["temperature_celsius"] for g in body["gpus"]] == [71, 38]
+
+
+@pytest.mark.slow
+@linux_only("the terminal is one of Linux")
+def test_a_terminal_shows_what_is_waited_for(tmp_path):
+    (tmp_path / "script").write_text("hang nvmlInit_v2 3\n" + TWO)
+    library = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
+    terminal, its_end = os.openpty()
+    done = subprocess.run([WHIRR, "--source", "nvml", "status"], stdout=subprocess.PIPE, stderr=its_end, check=True,
+                          env=environment(WHIRR_NVML_LIBRARY=str(library), WHIRR_FAKE_NVML=str(tmp_path / "script")))
+    os.close(its_end)
+    assert b"waiting for the GPU driver" in os.read(terminal, 4096) and b"RTX 4090" in done.stdout
+    os.close(terminal)
 
 
 @linux_only("the process is one of Linux")

@@ -205,7 +205,7 @@ export interface Why {
   simulated: boolean;
   severity: Severity;
   gpu_index: number | null; // which GPU the answer is about first
-  calm?: string; // what may be said where nothing was found
+  calm?: string | null; // what may be said where nothing was found
   gpus: WhyGpu[];
   machine: WhyPart;
   at?: string;

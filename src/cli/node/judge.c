@@ -48,11 +48,16 @@ static void say_unfit(struct node_verdict *ret, const char *code, size_t bad, si
 static const struct health_finding *bad_finding(const struct health_verdict *v, const struct snapshot *s,
                                                 const struct node_rules *rules)
 {
+    bool gone = false;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        gone |= s->gpus[i].index == v->gpu_index && s->gpus[i].state == GPU_ERROR && !snapshot_source_started(s, &s->gpus[i]);
     for (size_t i = 0; i < v->finding_count; i++) {
         const struct health_finding *f = &v->findings[i];
         enum finding_code code;
         bool named = finding_code_from_name(health_check_name(f->check), &code);
-        if (f->state >= rules->least && (!named || s->taken_at.ms - f->since.ms >= finding_hold_ms(rules->settings, code)))
+        /* A driver that did not start has no moment of weakness to wait for. */
+        bool lasts = !named || gone || s->taken_at.ms - f->since.ms >= finding_hold_ms(rules->settings, code);
+        if (f->state >= rules->least && lasts)
             return f;
     }
     return NULL;

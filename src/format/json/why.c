@@ -136,7 +136,7 @@ void json_why_keys(struct json_writer *j, const struct snapshot *s, const struct
         simulated |= s->gpus[i].simulated;
     jw_key_text(j, "answer", only >= 0 && only < (int)why->gpu_count ? why->gpus[only].answer : why->answer);
     about(j, why, only);
-    jw_key_text(j, "calm", why_calm(s, only));
+    json_words(j, "calm", why_calm(s, only));
     json_time(j, "timestamp", s->taken_at);
     jw_key_bool(j, "simulated", simulated);
     jw_key_array(j, "gpus");

@@ -392,12 +392,15 @@ static void row_in_words(struct buf *out, const struct page *page, const struct 
     const char *said = gpu->error_message;
     if (gpu->state == GPU_ASLEEP)
         snprintf(words, sizeof words, "asleep, left alone%s%s", said[0] ? ": " : "", said);
+    else if (gpu->released)
+        snprintf(words, sizeof words, "released on request");
     else
         snprintf(words, sizeof words, "%s%s%s", gpu->state == GPU_LOST ? "lost" : "error", said[0] ? ": " : "", said);
     begin_row(out, page, l, gpu, index, gpu_short_name(gpu));
     buf_text(out, "  ");
     int left = page->width ? MAX_OF(page->width - MARK - l->index - 1 - l->name - 2, 8) : 1000;
-    page_cell(out, page, gpu->state == GPU_ASLEEP ? INK_FAINT : INK_BAD, LEFT, words, MIN_OF(left, width_of(words)));
+    page_cell(out, page, gpu->state == GPU_ASLEEP || gpu->released ? INK_FAINT : INK_BAD, LEFT, words,
+              MIN_OF(left, width_of(words)));
     buf_char(out, '\n');
 }
 

@@ -9,7 +9,7 @@
 
 static bool is_trouble(const struct source_status *source)
 {
-    return source->state != SOURCE_OK && source->state != SOURCE_OFF && source->state != SOURCE_ASLEEP;
+    return source->state == SOURCE_FAILING || source->state == SOURCE_SET_ASIDE || source->state == SOURCE_HUNG;
 }
 
 static bool any_simulated(const struct snapshot *s, int only)
@@ -66,16 +66,22 @@ static enum ink worst_words(char *text, size_t size, const struct snapshot *s, i
             return INK_WARN;
         }
     }
-    bool resting = true, asleep = true, unread = true;
+    bool resting = true, asleep = true, unread = true, released = true;
     for (size_t i = 0; i < s->gpu_count; i++) {
         if (only != ALL_GPUS && only != (int)i)
             continue;
+        released &= s->gpus[i].released;
         asleep &= s->gpus[i].activity.code == ACTIVITY_ASLEEP;
         unread &= s->gpus[i].activity.code == ACTIVITY_UNKNOWN && s->gpus[i].temp_mdegc.state != READING_OK &&
                   s->gpus[i].power_mw.state != READING_OK;
         resting &= s->gpus[i].activity.code == ACTIVITY_ASLEEP || s->gpus[i].activity.code == ACTIVITY_IDLE;
     }
-    snprintf(text, size, "%s", asleep ? "asleep" : resting ? "idle" : unread ? "no readings: whirr doctor" : why_calm(s, only));
+    snprintf(text, size, "%s",
+             released  ? "released on request"
+             : asleep  ? "asleep"
+             : resting ? "idle"
+             : unread  ? "no readings: whirr doctor"
+                       : why_calm(s, only));
     return resting || unread ? INK_FAINT : INK_GOOD;
 }
 
@@ -187,7 +193,12 @@ void table_no_gpu(struct buf *out, const struct page *page, const struct snapsho
 {
     char text[SOURCE_MESSAGE_SIZE + 64];
     int name_width = 0;
-    snprintf(text, sizeof text, "No GPU was found on %s.", s->host.name[0] ? s->host.name : "this host");
+    /* Where a reason is known, it is the answer: what could not be asked was not looked for. */
+    const struct finding *first = verdict_main(s->verdict);
+    if (first && first->gpu_index < 0 && first->code != FINDING_NO_GPU)
+        snprintf(text, sizeof text, "%s.", first->headline);
+    else
+        snprintf(text, sizeof text, "No GPU was found on %s.", s->host.name[0] ? s->host.name : "this host");
     page_wrap(out, page, INK_STRONG, text, 0, 0);
     for (size_t i = 0; i < s->source_count; i++)
         name_width = MAX_OF(name_width, width_of(s->sources[i].name));

@@ -129,6 +129,12 @@ void rules_state(const struct facts *f, struct why_part *part)
         [GPU_LOST] = {FINDING_LOST, "the GPU does not respond anymore", "lost: the driver lost contact with it"},
     };
     struct cause_draft d;
+    if (gpu->released) {
+        cause_begin(&d, part, FINDING_SOURCE_RELEASED, 0.95);
+        support(&d, 0.95, "whirr was asked to leave its driver alone");
+        cause_end(&d, "It %s released on request.", is(f));
+        return;
+    }
     cause_begin(&d, part, of[gpu->state].code, 0.95);
     support(&d, 0.95, "%s", of[gpu->state].evidence);
     if (gpu->error_message[0])

@@ -234,9 +234,9 @@ void health_look_at(const struct gpu *gpu, struct wall now, struct health_card *
     looks[HEALTH_CHECK_LOST].look = gpu->state == GPU_ASLEEP ? LOOK_UNJUDGED : LOOK_CLEAR;
     looks[HEALTH_CHECK_ERROR].look = gpu->state == GPU_OK ? LOOK_CLEAR : LOOK_UNJUDGED;
     if (gpu->state == GPU_LOST)
-        present(&looks[HEALTH_CHECK_LOST], HEALTH_LOST, ADVICE_REBOOT, 0, "the host can no longer reach it (%.100s)", message);
+        present(&looks[HEALTH_CHECK_LOST], HEALTH_LOST, ADVICE_REBOOT, 0, "the host can no longer reach it (%.110s)", message);
     if (gpu->state == GPU_ERROR)
-        present(&looks[HEALTH_CHECK_ERROR], HEALTH_FAILING, ADVICE_RESET, 0, "it cannot be read (%.100s)", message);
+        present(&looks[HEALTH_CHECK_ERROR], HEALTH_FAILING, ADVICE_RESET, 0, "it cannot be read (%.110s)", message);
     if (gpu->state != GPU_OK)
         return;
     look_driver_verdict(gpu, &looks[HEALTH_CHECK_DRIVER_VERDICT]);

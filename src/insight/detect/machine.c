@@ -100,8 +100,10 @@ void rules_machine(const struct snapshot *now, struct why_part *part)
     for (size_t i = 0; i < sources; i++) {
         const struct source_status *source = &now->sources[i];
         enum finding_code code = classify_source(source);
-        /* Beside GPUs that are seen, a driver that is not there is no news: most hosts have GPUs of one vendor. */
-        if (code == FINDING_CODE_COUNT || (now->gpu_count && (code == FINDING_NO_DRIVER || code == FINDING_ASLEEP)))
+        /* Beside GPUs that are listed, a driver that is not there is no news: most hosts have GPUs of one vendor, and a GPU that
+         * misses its driver says so. The same holds for those that are asleep or released. */
+        if (code == FINDING_CODE_COUNT || (now->gpu_count && (source->state == SOURCE_OFF || code == FINDING_NO_DRIVER ||
+                                                              code == FINDING_ASLEEP || code == FINDING_SOURCE_RELEASED)))
             continue;
         add_machine_cause(part, now->gpu_count > 0, code, source->name, source->message);
     }

@@ -17,13 +17,20 @@ static void answer_state(struct text *s, const struct facts *f, struct why_part 
     if (gpu->state == GPU_ASLEEP)
         text_append(s, "%s %s asleep: it needs no cooling, so the noise %s from something else", name, is(f),
                     f->over ? "came" : "comes");
+    else if (gpu->released)
+        text_append(s, "%s %s released on request: whirr %s its driver alone until the time is over", name, is(f),
+                    f->over ? "left" : "leaves");
     else if (gpu->state == GPU_LOST)
         text_append(s, "%s %s lost: the driver %s reach it anymore", name, is(f), cannot(f));
     else
         text_append(s, "%s %s be read", name, cannot(f));
-    text_append(&state, "%s", gpu->state == GPU_ASLEEP ? "asleep" : gpu->state == GPU_LOST ? "lost" : "unreadable");
-    if (gpu->state != GPU_ASLEEP && gpu->error_message[0]) {
-        text_append(s, " (driver: %.120s)", gpu->error_message);
+    text_append(&state, "%s",
+                gpu->state == GPU_ASLEEP ? "asleep"
+                : gpu->released          ? "released on request"
+                : gpu->state == GPU_LOST ? "lost"
+                                         : "unreadable");
+    if (gpu->state != GPU_ASLEEP && !gpu->released && gpu->error_message[0]) {
+        text_append(s, snapshot_source_started(f->now, gpu) ? " (driver: %.160s)" : ": %.160s", gpu->error_message);
         text_append(&doing, "%.120s", gpu->error_message);
     }
 }

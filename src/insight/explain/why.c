@@ -11,11 +11,15 @@
 
 const char *why_calm(const struct snapshot *s, int only)
 {
-    bool calm = true;
+    bool calm = true, trouble = s->gpu_count == 0;
+    for (size_t i = 0; s->verdict && i < s->verdict->count; i++) {
+        const struct finding *f = &s->verdict->findings[i];
+        trouble |= f->severity > SEVERITY_INFO && !f->muted && (only == ALL_GPUS || f->gpu_index == s->gpus[only].index);
+    }
     for (size_t i = 0; i < s->gpu_count; i++)
         if ((only == ALL_GPUS || only == (int)i) && s->gpus[i].state == GPU_OK)
             calm &= verdict_is_calm(s->verdict, s->gpus[i].index);
-    return calm_words(calm);
+    return trouble ? "" : calm_words(calm);
 }
 
 const char *why_likelihood(const struct why_cause *cause)

@@ -328,22 +328,13 @@ static void judge_symptoms(struct activity *a, const struct snapshot *now, const
         a->symptoms |= has[i] ? 1u << i : 0;
 }
 
-/* The driver was let go on purpose, or is not asked: that says nothing about the GPU. */
-static bool is_released(const struct snapshot *now, const struct gpu *gpu)
-{
-    for (size_t i = 0; i < now->source_count; i++)
-        if (strcmp(now->sources[i].name, gpu->source) == 0)
-            return now->sources[i].state == SOURCE_RELEASED;
-    return false;
-}
-
 struct activity activity_judge(const struct snapshot *now, const struct gpu *gpu, const struct recent *past)
 {
     struct activity a = {0};
     switch (gpu->state) {
     case GPU_LOST: a.code = ACTIVITY_LOST; return a;
     case GPU_ASLEEP: a.code = ACTIVITY_ASLEEP; return a;
-    case GPU_ERROR: a.code = is_released(now, gpu) ? ACTIVITY_UNKNOWN : ACTIVITY_FAILING; return a;
+    case GPU_ERROR: a.code = gpu->released ? ACTIVITY_UNKNOWN : ACTIVITY_FAILING; return a;
     case GPU_OK: break;
     }
     struct minute minute = minute_of(now, gpu, past);

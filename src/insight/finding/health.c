@@ -72,6 +72,7 @@ const char *health_advice_text(enum health_advice advice)
         [ADVICE_RESET] = "Stop all work on the GPU and reset it, or reboot the host.",
         [ADVICE_REBOOT] = "Reboot the host.",
         [ADVICE_REPLACE] = "Have the GPU checked and replaced.",
+        [ADVICE_DRIVER] = "See what keeps its driver from answering, and how to mend that: whirr doctor",
     };
     return texts[advice < ADVICE_COUNT ? advice : ADVICE_NONE];
 }

@@ -39,6 +39,7 @@ enum health_advice {
     ADVICE_RESET,
     ADVICE_REBOOT,
     ADVICE_REPLACE,
+    ADVICE_DRIVER,
     ADVICE_COUNT
 };
 

@@ -81,7 +81,7 @@ void gather_health(struct collection *c, const struct health *health)
 {
     for (size_t i = 0; health && i < health->count; i++) {
         const struct health_verdict *v = &health->verdicts[i];
-        const struct gpu *gpu = i < c->now->gpu_count ? gather_gpu_of(c->now, v->gpu_index) : NULL;
+        const struct gpu *gpu = gather_gpu_of(c->now, v->gpu_index);
         for (size_t k = 0; k < v->finding_count; k++) {
             const struct health_finding *h = &v->findings[k];
             struct finding found = {
@@ -93,9 +93,6 @@ void gather_health(struct collection *c, const struct health *health)
                 found.code = memory_is_hotter(gpu) ? FINDING_MEMORY_HOT : FINDING_HEAT_LIMIT;
             if (gpu)
                 collect_sentence(c, gpu, v->gpu_index, found, h->reason);
-            else if (h->check == HEALTH_CHECK_LOST && h->state == HEALTH_LOST)
-                collect(c, NULL, FINDING_LOST, SEVERITY_CRITICAL, 0.95, 0, "GPU %d (%s) was there and is no longer listed",
-                        v->gpu_index, v->id.name[0] ? v->id.name : "unknown");
         }
     }
 }

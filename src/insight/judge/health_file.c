@@ -195,3 +195,12 @@ int health_read(struct health_history *h, struct str text, const char *boot, str
         health_note_boot(h);
     return 0;
 }
+
+void health_keep_names(struct health_history *h)
+{
+    for (size_t i = 0; i < h->card_count; i++) {
+        struct health_card *c = &h->cards[i], names = {.id = c->id, .index = c->index, .last_seen = c->last_seen};
+        memcpy(names.source, c->source, sizeof names.source);
+        *c = names;
+    }
+}

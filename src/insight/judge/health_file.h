@@ -25,3 +25,5 @@ void health_write(const struct health_history *h, const char *boot, struct healt
 /* Into an empty history. `boot` is the present one. -EINVAL: it cannot be understood. *until is 0 after another boot. */
 int health_read(struct health_history *h, struct str text, const char *boot, struct wall now, struct health_log_mark *until,
                 struct error *err);
+/* Which cards there are, without what happened to them. */
+void health_keep_names(struct health_history *h);

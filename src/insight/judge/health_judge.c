@@ -210,7 +210,8 @@ static void judge_listed(const struct health_history *h, struct health_verdict *
     card->simulated = gpu->simulated;
     v->activity = gpu->activity;
     baselines_judge(h->usual, now, gpu, &v->usual);
-    card->last_seen = now->taken_at;
+    if (gpu->state == GPU_OK || gpu->state == GPU_ASLEEP || gpu->released)
+        card->last_seen = now->taken_at;
     str_copy(card->source, sizeof card->source, str_from(gpu->source));
     if (!gpu->released)
         memory_notice_reset(card, gpu);
@@ -220,6 +221,8 @@ static void judge_listed(const struct health_history *h, struct health_verdict *
             memory_take_logged(card, HEALTH_CHECK_XID, (int32_t)event->code, event->at.ms ? event->at : now->taken_at, h->same_ms);
     }
     health_look_at(gpu, now->taken_at, card, looks);
+    if (!snapshot_source_started(now, gpu)) /* no reset brings back a driver that is not there */
+        looks[HEALTH_CHECK_ERROR].advice = ADVICE_DRIVER;
     if (gpu->state == GPU_OK && !gpu->released)
         health_look_cooling(&v->usual.drift, &looks[HEALTH_CHECK_COOLING]);
     for (size_t check = 0; check < HEALTH_CHECK_COUNT; check++) {
@@ -234,27 +237,6 @@ static void judge_listed(const struct health_history *h, struct health_verdict *
     }
 }
 
-/* A card that was there and is not listed any more is lost, unless its source is not looking. */
-static void judge_missing(struct health_verdict *v, struct health_card *card, const struct snapshot *now)
-{
-    v->activity.code = ACTIVITY_LOST;
-    bool looking = true, asked = !card->source[0];
-    for (size_t i = 0; i < MIN_OF(now->source_count, (size_t)SOURCES_MAX); i++) {
-        const struct source_status *source = &now->sources[i];
-        bool its = !card->source[0] || strcmp(card->source, source->name) == 0;
-        asked |= its;
-        looking &= !its || source->state == SOURCE_OK || (!card->source[0] && source->state == SOURCE_OFF);
-    }
-    looking &= asked; /* remembered from a run with other sources */
-    struct health_look lost = {.look = looking ? LOOK_PRESENT : LOOK_UNJUDGED, .state = HEALTH_LOST, .advice = ADVICE_REBOOT};
-    snprintf(lost.reason, sizeof lost.reason, "it was there and is no longer listed");
-    card->listed = false;
-    if (looking)
-        card->last_state = GPU_LOST;
-    memory_take_look(card, HEALTH_CHECK_LOST, &lost, now->taken_at);
-    conclude(v, card, HEALTH_UNKNOWN, 0, now->taken_at);
-}
-
 void health_meet(struct health_history *h, const struct snapshot *now)
 {
     for (size_t i = 0; i < now->gpu_count; i++) {
@@ -266,22 +248,16 @@ void health_meet(struct health_history *h, const struct snapshot *now)
 
 struct health *health_judge(struct health_history *h, const struct snapshot *now)
 {
-    bool seen[GPU_MAX] = {false};
-    struct health *health = calloc(1, sizeof *health + (now->gpu_count + h->card_count) * sizeof health->verdicts[0]);
+    struct health *health = calloc(1, sizeof *health + now->gpu_count * sizeof health->verdicts[0]);
     if (!health)
         return NULL;
-    size_t known = h->card_count;
     h->same_ms = (int64_t)(now->interval_s * MS_PER_S) + MS_PER_S; /* events are stamped when they are fetched */
     for (size_t i = 0; i < now->gpu_count; i++) {
         struct health_card *card = memory_card(h, &now->gpus[i]);
         if (!card)
             continue; /* more cards than a machine can have */
-        seen[card - h->cards] = true;
         judge_listed(h, &health->verdicts[health->count++], card, &now->gpus[i], now);
     }
-    for (size_t i = 0; i < known; i++)
-        if (!seen[i])
-            judge_missing(&health->verdicts[health->count++], &h->cards[i], now);
     for (size_t i = 0; i < health->count; i++)
         health->worst = MAX_OF(health->worst, health->verdicts[i].state);
     return health;

@@ -147,7 +147,7 @@ static struct reading recent_xid(const struct health_verdict *v, const struct gp
     return code || gpu->xid_last.state != READING_UNSUPPORTED ? reading_ok(code) : gpu->xid_last;
 }
 
-/* The numbers behind the findings. Cards that are missing come behind those of the snapshot. */
+/* The numbers behind the findings. */
 static void note_numbers(const struct judge *j, const struct snapshot *s, struct verdict *v)
 {
     const struct health *health = j->last_health;
@@ -166,7 +166,7 @@ static void note_numbers(const struct judge *j, const struct snapshot *s, struct
                 l->throttle_seconds = forecast_seconds(&forecast->gpus[k].heat.when);
             }
     }
-    for (size_t i = v->gpu_count; health && i < health->count; i++)
+    for (size_t i = 0; health && i < health->count; i++)
         v->missing_count += health->verdicts[i].state == HEALTH_LOST;
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Running nvidia-smi. All runs of one refresh share one time limit; a column that this driver does not know is dropped for good.
+ * Running nvidia-smi. All runs of one refresh share one time limit; a column that this driver does not know is never asked for
+ * again.
  */
 #include <errno.h>
 
+#include "base/cleanup.h"
 #include "source/nvidia_smi/internal.h"
 #include "source/sysfs/places.h"
 
 enum {
-    LIMIT_MS = 4800, /* 5 s are promised, and after 5 s the engine gives a source up: the program must be dead by then */
-    LEAST_MS = 50,   /* a run is not even begun with less */
+    LIMIT_MS = 4800,  /* 5 s a run are promised; a sample may not take longer, either: the engine would give the source up */
+    START_MS = 11000, /* all runs of the first sample */
+    LEAST_MS = 50,    /* a run is not even begun with less */
     OUTPUT_MAX = 8 << 20,
     ARGUMENTS = 8,
     SKIP_LOST_MS = 60 * 1000,
@@ -17,7 +20,7 @@ enum {
 void smi_tool_start_clock(struct smi *s)
 {
     s->began = false;
-    s->deadline = (struct mono){clock_mono(s->env->clock).ns + (int64_t)LIMIT_MS * NS_PER_MS};
+    s->deadline = (struct mono){clock_mono(s->env->clock).ns + (int64_t)(s->runs ? LIMIT_MS : START_MS) * NS_PER_MS};
 }
 
 /* Runs nvidia-smi with these arguments (NULL at the end); `of_cards`: only for those that may be asked. Returns the exit status or
@@ -40,7 +43,7 @@ static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_c
     /* What took so long before would be killed half-way: it is not begun, so that what was read already comes in time. */
     if (left < LEAST_MS || (s->began && left < s->last_run_ms))
         return error_set(err, -ETIMEDOUT, "nvidia-smi takes %lld ms a run and is still being asked", (long long)s->last_run_ms);
-    struct launch launch = {.argv = argv, .timeout_ms = left, .out = out, .err = &noise};
+    struct launch launch = {.argv = argv, .timeout_ms = MIN_OF(left, (int64_t)LIMIT_MS), .out = out, .err = &noise};
     int rc = s->env->launch(s->env, &launch, err);
     if (rc == -ENOENT && s->runs == 0 && place_find_program(s->env, s->env->nvidia_smi, s->program))
         rc = s->env->launch(s->env, &launch, err);
@@ -92,9 +95,9 @@ static int learn_columns(struct smi *s, struct error *err)
     }
     if (always == COLUMNS_ALWAYS)
         return 0;
-    /* No such help: ask for everything, and drop what it complains about. */
+    /* No such help. To find out column by column what an old driver lacks takes a run for each: -q -x has the others. */
     for (size_t i = 0; i < smi_column_count; i++)
-        s->spelling[i] = SPELLING_NEW;
+        s->spelling[i] = i < COLUMNS_ALWAYS ? SPELLING_NEW : SPELLING_UNKNOWN;
     return 0;
 }
 

@@ -221,6 +221,10 @@ static void code_snapshot(struct coder *c, struct snapshot *now, const struct sn
         code_events(c, now);
     for (size_t i = 0; i < now->gpu_count && !c->failed; i++)
         code_gpu(c, &now->gpus[i], i < before->gpu_count ? &before->gpus[i] : &none, false);
+    for (size_t i = 0; i < now->gpu_count && c->reading; i++) {
+        const struct source_status *source = snapshot_source(now, now->gpus[i].source);
+        now->gpus[i].released = source && source->state == SOURCE_RELEASED;
+    }
     if (mask & SNAPSHOT_VERDICT)
         code_verdict(c, now);
     code_accelerators(c, now, before);

@@ -138,8 +138,13 @@ static bool do_line(struct course *c, struct str line)
         c->source.state = str_is(str_trim(rest), "released") ? SOURCE_RELEASED : SOURCE_OK;
         return true;
     }
-    if (str_is(key, "gone") || str_is(key, "back")) {
-        c->listed[c->current] = str_is(key, "back");
+    if (str_is(key, "gone") || str_is(key, "back")) { /* as the engine lists a GPU that no source does */
+        bool released = c->source.state == SOURCE_RELEASED;
+        if (str_is(key, "gone"))
+            gpu_mark_state(gpu, released ? GPU_ERROR : GPU_LOST, released ? "released on request" : "no longer listed");
+        else
+            gpu->state = GPU_OK;
+        gpu->released = released && gpu->state != GPU_OK;
         return true;
     }
     if (str_is(key, "state"))

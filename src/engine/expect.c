@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GPUs that should be there. What is missing can't report that it is missing: a host that remembers a GPU, or whose PCI bus shows
+ * one, lists it, whether or not a driver does.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/internal.h"
+#include "insight/finding/health.h"
+#include "insight/judge/judge.h"
+#include "source/sysfs/bus.h"
+
+enum { EXPECTED_MAX = 64 };
+
+/* The source that would list the GPU: the one named, or the one that is open in its place. -1: it is not asked. */
+static int slot_for(const struct engine *e, const char *source)
+{
+    int named = -1;
+    for (size_t i = 0; i < e->slot_count; i++) {
+        const struct slot *s = &e->slots[i];
+        if (strcmp(s->ops->name, source) == 0)
+            named = named < 0 || s->open ? (int)i : named;
+        else if (s->open && s->ops->instead_of && strcmp(s->ops->instead_of, source) == 0)
+            return (int)i;
+    }
+    return named;
+}
+
+/* A container's list of devices decides what is shown there, and what is not in it is not missing. */
+static bool may_miss_gpus(const struct env *env)
+{
+    return !env->visible_devices || strcmp(env->visible_devices, "all") == 0;
+}
+
+static void expect_remembered(struct engine *e)
+{
+    pthread_mutex_lock(&e->judge_lock);
+    const struct health_history *known = judge_health(e->judge);
+    size_t first = e->cards_expected;
+    e->cards_expected = known->card_count;
+    for (size_t i = first; i < known->card_count; i++) {
+        const struct health_card *card = &known->cards[i];
+        int slot = card->id.uuid[0] || card->id.pci_address[0] ? slot_for(e, card->source) : -1;
+        /* While it was in this run's lists, the roster has it. */
+        struct roster_entry *entry = slot < 0 ? NULL : roster_expect(&e->roster, &card->id, (size_t)slot);
+        if (!entry || e->slots[slot].ops->simulated || e->slots[slot].ops->host)
+            continue;
+        switch (bus_find(e->env, card->id.pci_address, entry->reason)) {
+        case BUS_GONE: entry->unseen = GPU_LOST; break;
+        case BUS_GIVEN_AWAY: e->roster.count--; break;
+        case BUS_NO_DRIVER:
+        case BUS_DRIVEN:
+        case BUS_UNKNOWN: break;
+        }
+    }
+    pthread_mutex_unlock(&e->judge_lock);
+}
+
+static bool any_listed(const struct engine *e)
+{
+    bool any = e->roster.count > 0;
+    for (size_t i = 0; i < e->slot_count; i++)
+        any |= e->slots[i].result && e->slots[i].result->gpu_count > 0;
+    return any;
+}
+
+static void expect_plugged_in(struct engine *e)
+{
+    struct bus_expected list[EXPECTED_MAX];
+    size_t count = bus_expected_gpus(e->env, list, EXPECTED_MAX);
+    for (size_t i = 0; i < count; i++) {
+        int slot = slot_for(e, list[i].source);
+        struct roster_entry *entry = slot < 0 ? NULL : roster_expect(&e->roster, &list[i].id, (size_t)slot);
+        if (!entry)
+            continue;
+        str_copy(entry->reason, sizeof entry->reason, str_from(list[i].reason));
+        if (!list[i].reason[0] && e->slots[slot].status.state == SOURCE_OK) {
+            snprintf(entry->reason, sizeof entry->reason, "its kernel driver has it, but %s does not list it", list[i].source);
+            entry->unseen = GPU_LOST;
+        }
+    }
+}
+
+void expect_gpus(struct engine *e)
+{
+    if (!may_miss_gpus(e->env))
+        return;
+    expect_remembered(e);
+    if (e->sequence == 0 && !any_listed(e))
+        expect_plugged_in(e);
+}
