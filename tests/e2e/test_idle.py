@@ -197,3 +197,24 @@ def test_a_recorded_host_is_not_mixed_with_this_one(whirr, tmp_path, sim):
     assert sim("idle", "record", str(recording), "--duration", "0.3", "--interval", "0.1", gpus=1).code == 0
     out = whirr("--source", f"replay:{recording}", "why", "--idle")
     assert out.code == 0 and "has the GPU open" not in out.out
+
+
+def test_displays_that_the_driver_does_not_show_are_not_ruled_out(nvml, host):
+    """Several branches of NVIDIA's driver leave `enabled` at "disabled" while a monitor is on."""
+    host.write(host.device / "uevent", (host.device / "uevent").read_text().replace("DRIVER=amdgpu", "DRIVER=nvidia"))
+    host.write(host.device / "vendor", "0x10de\n")
+    host.write(host.device / "power/control", "on\n")
+    host.display("DP-1", edid(2560, 1440, 60, 165))
+    host.write(host.root / "sys/class/drm" / f"{host.card}-DP-1" / "enabled", "disabled\n")
+    card = "gpu NVIDIA GeForce RTX 4090\n  pci 0000:03:00.0\n  gpu_util 0\n  power 20000\n  display_active "
+
+    def audit(active):
+        return nvml(card + active + "\n", "why", "--idle", "--json", "--sysroot", host.root).json()["gpus"][0]["idle"]
+
+    unseen = audit("na")
+    assert "display" not in unseen["ruled_out"] and "could not be seen" in unseen["answer"], unseen
+    assert not any("power/control" in s for s in unseen["suggestions"]), "it may show a picture"
+    on = audit("1")
+    assert "display" not in on["ruled_out"] and "a display is on; which one, the driver doesn't show" in texts(on["also"]), on
+    off = audit("0")
+    assert "display" in off["ruled_out"] and any("power/control" in s for s in off["suggestions"]), off

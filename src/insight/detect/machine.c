@@ -94,16 +94,25 @@ static void add_machine_cause(struct why_part *part, bool others, enum finding_c
         cause_end(&d, "No GPU was found on this host.");
 }
 
+/* GPUs that it should read, and does not: what it says is in their words. */
+static bool lists_gpus(const struct snapshot *now, const char *source)
+{
+    for (size_t i = 0; i < now->gpu_count; i++)
+        if (strcmp(now->gpus[i].source, source) == 0 && !snapshot_source_started(now, &now->gpus[i]))
+            return true;
+    return false;
+}
+
 void rules_machine(const struct snapshot *now, struct why_part *part)
 {
     size_t sources = MIN_OF(now->source_count, (size_t)SOURCES_MAX);
     for (size_t i = 0; i < sources; i++) {
         const struct source_status *source = &now->sources[i];
         enum finding_code code = classify_source(source);
-        /* Beside GPUs that are listed, a driver that is not there is no news: most hosts have GPUs of one vendor, and a GPU that
-         * misses its driver says so. The same holds for those that are asleep or released. */
-        if (code == FINDING_CODE_COUNT || (now->gpu_count && (source->state == SOURCE_OFF || code == FINDING_NO_DRIVER ||
-                                                              code == FINDING_ASLEEP || code == FINDING_SOURCE_RELEASED)))
+        /* Beside GPUs that are listed, a driver that is not there is no news: most hosts have GPUs of one vendor. A GPU that misses
+         * its driver, is asleep or released says so itself. */
+        bool own_words = code == FINDING_NO_DRIVER || code == FINDING_ASLEEP || code == FINDING_SOURCE_RELEASED;
+        if (code == FINDING_CODE_COUNT || (now->gpu_count && (own_words || lists_gpus(now, source->name))))
             continue;
         add_machine_cause(part, now->gpu_count > 0, code, source->name, source->message);
     }

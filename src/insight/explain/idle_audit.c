@@ -123,9 +123,32 @@ static void say_step(struct text *s, struct idle_finding *f, const struct usual 
     text_append(s, "since it came, %lld W before)", words_whole(step->before_mw, 1000));
 }
 
-static void audit_displays(struct idle_audit *a, const struct idle_facts *r, bool pinned)
+static bool any_display(const struct idle_facts *r)
 {
-    a->ruled_out |= 1u << IDLE_CODE_DISPLAY;
+    for (size_t i = 0; i < r->display_count; i++)
+        if (r->displays[i].on)
+            return true;
+    return false;
+}
+
+/* Whether a display is on: by its connectors, else by the driver's own word. 0 only from a witness that could have seen one. */
+static struct reading display_is_on(const struct gpu *gpu, const struct idle_facts *r)
+{
+    int64_t active;
+    bool known = reading_get(gpu->display_active, &active);
+    if (any_display(r) || (known && active && !r->displays_seen))
+        return reading_ok(1);
+    return r->displays_seen || known ? reading_ok(0) : reading_absent(READING_UNSUPPORTED);
+}
+
+static void audit_displays(struct idle_audit *a, const struct gpu *gpu, const struct idle_facts *r, bool pinned)
+{
+    struct reading on = display_is_on(gpu, r);
+    if (on.state == READING_OK)
+        a->ruled_out |= 1u << IDLE_CODE_DISPLAY;
+    struct idle_finding *unnamed = reading_or(on, 0) && !any_display(r) ? idle_audit_add(a, IDLE_CODE_DISPLAY, pinned, 0) : NULL;
+    if (unnamed)
+        snprintf(unnamed->text, sizeof unnamed->text, "a display is on; which one, the driver doesn't show");
     for (size_t i = 0; i < r->display_count; i++) {
         const struct idle_display *d = &r->displays[i];
         struct idle_finding *f = d->on ? idle_audit_add(a, IDLE_CODE_DISPLAY, pinned, 0) : NULL;
@@ -236,14 +259,6 @@ static void audit_holders(struct idle_audit *a, const struct idle_facts *r, cons
     }
 }
 
-static bool any_display(const struct idle_facts *r)
-{
-    for (size_t i = 0; i < r->display_count; i++)
-        if (r->displays[i].on)
-            return true;
-    return false;
-}
-
 static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const struct idle_facts *r)
 {
     char line[WHY_LINE_SIZE];
@@ -260,7 +275,7 @@ static void audit_switches(struct idle_audit *a, const struct gpu *gpu, const st
     if (r->runtime_pm == SWITCH_ON)
         a->ruled_out |= 1u << IDLE_CODE_RUNTIME_PM;
     /* A GPU that shows a picture or is kept ready on purpose is not suspended anyway. */
-    bool may_sleep = !any_display(r) && !reading_or(gpu->persistence_mode, 0);
+    bool may_sleep = reading_or(display_is_on(gpu, r), 1) == 0 && !reading_or(gpu->persistence_mode, 0);
     if (r->runtime_pm == SWITCH_OFF && (f = idle_audit_add(a, IDLE_CODE_RUNTIME_PM, may_sleep, 0))) {
         snprintf(f->text, sizeof f->text, "runtime power management is not allowed, so the GPU can't be suspended");
         if (r->pci_address[0] && may_sleep) {
@@ -298,7 +313,7 @@ bool idle_audit_is_busy(enum activity_code code)
     return code == ACTIVITY_LIGHTLY_LOADED || code == ACTIVITY_BUSY || code == ACTIVITY_SATURATED;
 }
 
-static void answer(struct idle_audit *a, const struct why_part *part, const struct gpu *gpu)
+static void answer(struct idle_audit *a, const struct why_part *part, const struct gpu *gpu, const struct idle_facts *r)
 {
     int64_t power, usual;
     char name[SHORT_WORDS];
@@ -333,6 +348,8 @@ static void answer(struct idle_audit *a, const struct why_part *part, const stru
     }
     if (!kept && part->activity.code != ACTIVITY_ASLEEP)
         text_append(&s, "; nothing found that keeps it from idling");
+    if (r->looked && part->activity.code != ACTIVITY_ASLEEP && display_is_on(gpu, r).state != READING_OK)
+        text_append(&s, "; whether a display is on could not be seen");
     text_stop(&s);
 }
 
@@ -356,18 +373,19 @@ void why_audit(struct why *why, const struct snapshot *now, const struct idle_fa
             continue;
         if (audit_is_idle(&why->gpus[i].activity) || is_unknown(&why->gpus[i].activity, gpu)) {
             bool falls = u->at_low_clock.clock_khz > 0;
-            bool pinned = audit_memory_clock(
-                a, gpu, u, why->gpus[i].activity.code == ACTIVITY_KEPT_FROM_IDLING || u->idle_excess || falls || any_display(r));
+            bool pinned = audit_memory_clock(a, gpu, u,
+                                             why->gpus[i].activity.code == ACTIVITY_KEPT_FROM_IDLING || u->idle_excess || falls ||
+                                                 reading_or(display_is_on(gpu, r), 0));
             audit_processes(a, gpu, u);
             audit_video(a, gpu);
             if (r->looked) {
                 audit_holders(a, r, u);
-                audit_displays(a, r, pinned);
+                audit_displays(a, gpu, r, pinned);
             }
             audit_switches(a, gpu, r);
             if (pinned && !(a->ruled_out & 1u << IDLE_CODE_DISPLAY) && r->display_count)
                 advise(a, "Try a lower refresh rate, or one display less.");
         }
-        answer(a, &why->gpus[i], gpu);
+        answer(a, &why->gpus[i], gpu, r);
     }
 }

@@ -303,7 +303,7 @@ static void suggest_machine(struct why_part *part, enum finding_code code)
     case FINDING_SOURCE_HUNG: suggest_add(part, "Check the kernel log for errors: sudo dmesg; a reboot may be needed."); break;
     case FINDING_SOURCE_FAILING: suggest_add(part, "whirr retries automatically; check the kernel log: sudo dmesg"); break;
     case FINDING_SOURCE_RELEASED:
-        suggest_add(part, "Nothing; whirr takes the driver back by itself. To give it back now: whirr release --end");
+        suggest_add(part, "Nothing: whirr reads it again when the time is over. To end it now: whirr release --end");
         break;
     case FINDING_LOST: suggest_add(part, "Reboot the host; if it happens again, check power cables, slot, and temperature."); break;
     case FINDING_ERROR: suggest_add(part, "Check the kernel log for errors: sudo dmesg"); break;

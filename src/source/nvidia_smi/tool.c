@@ -14,6 +14,7 @@ enum {
     LEAST_MS = 50,    /* a run is not even begun with less */
     OUTPUT_MAX = 8 << 20,
     ARGUMENTS = 8,
+    COMPLAINTS = 24, /* columns that the oldest driver lacks */
     SKIP_LOST_MS = 60 * 1000,
 };
 
@@ -95,9 +96,14 @@ static int learn_columns(struct smi *s, struct error *err)
     }
     if (always == COLUMNS_ALWAYS)
         return 0;
-    /* No such help. To find out column by column what an old driver lacks takes a run for each: -q -x has the others. */
-    for (size_t i = 0; i < smi_column_count; i++)
-        s->spelling[i] = i < COLUMNS_ALWAYS ? SPELLING_NEW : SPELLING_UNKNOWN;
+    /* No such help: ask for everything, and drop what it complains about. That takes a run for each: a slow program is asked only
+     * for what every driver knows, and -q -x has most of the rest. */
+    bool quick = s->last_run_ms * COMPLAINTS < LIMIT_MS;
+    for (size_t i = 0; i < smi_column_count; i++) {
+        enum field_target target = smi_columns[i].target;
+        bool basic = i < COLUMNS_ALWAYS || target == FIELD_UUID || target == FIELD_PCI;
+        s->spelling[i] = quick || basic ? SPELLING_NEW : SPELLING_UNKNOWN;
+    }
     return 0;
 }
 

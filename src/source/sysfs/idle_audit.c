@@ -67,22 +67,35 @@ static void read_display(const struct env *env, const char *folder, struct idle_
     }
 }
 
-static void read_displays(const struct env *env, const char *card, struct idle_facts *ret)
+/* NVIDIA's driver makes no connectors without modesetting, and several of its branches leave `enabled` at "disabled" while a
+ * display is on: there only a display that is off (DPMS), or none that is plugged in, says something. */
+static bool fills_connectors(const struct drm_card *card)
+{
+    return strncmp(card->driver, "nvidia", 6) != 0;
+}
+
+static void read_displays(const struct env *env, const struct drm_card *of, struct idle_facts *ret)
 {
     AUTO_DIR DIR *dir = dir_open(env, "/sys/class/drm");
-    size_t prefix = strlen(card);
+    const char *card = of->name;
+    size_t prefix = strlen(card), connectors = 0;
+    bool doubted = false;
     struct dirent *entry;
     while (dir && (entry = readdir(dir)) && ret->display_count < IDLE_DISPLAYS_MAX) {
         char folder[PATH_SIZE];
         if (strncmp(entry->d_name, card, prefix) != 0 || entry->d_name[prefix] != '-')
             continue;
         snprintf(folder, sizeof folder, "/sys/class/drm/%s", entry->d_name);
+        connectors++;
+        doubted |= !text_is(env, folder, "status", "connected") && !text_is(env, folder, "status", "disconnected");
         if (!text_is(env, folder, "status", "connected"))
             continue;
         struct idle_display *d = &ret->displays[ret->display_count++];
         str_copy(d->connector, sizeof d->connector, str_from(entry->d_name + prefix + 1));
         read_display(env, folder, d);
+        doubted |= !d->on && !fills_connectors(of) && !text_is(env, folder, "dpms", "Off");
     }
+    ret->displays_seen = dir && !doubted && (connectors || fills_connectors(of));
 }
 
 /* ---- power saving ---- */
@@ -213,7 +226,7 @@ static void read_one(const struct env *env, const struct gpu *gpu, const struct 
         snprintf(files->path[FILE_CARD], sizeof files->path[FILE_CARD], "/dev/dri/%s", card->name);
         if (card->render_minor >= 0)
             snprintf(files->path[FILE_RENDER], sizeof files->path[FILE_RENDER], "/dev/dri/renderD%d", card->render_minor);
-        read_displays(env, card->name, ret);
+        read_displays(env, card, ret);
     }
     if (card || gpu->id.pci_address[0])
         read_power(env, folder, ret);
