@@ -26,7 +26,7 @@ class Resources(TypedDict):
     memory_percent: Optional[float]
     available_memory_gb: Optional[float]
     memory_total_gb: Optional[float]
-    gpu_vram_gb: Optional[float]  #: free on the best GPU, 0.0 where there is none; None where its driver does not say
+    gpu_vram_gb: float  #: free on the best GPU, 0.0 where there is none or its driver does not say
     gpu_available: bool
     gpu_name: Optional[str]
     gpu_total_vram_gb: Optional[float]

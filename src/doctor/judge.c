@@ -128,7 +128,9 @@ static void nvidia(struct patient *p)
               "GPUs are read with the nvidia-smi program because NVML doesn't work: slower, and with fewer readings.");
     const char *visible = p->facts->visible_devices;
     if (strcmp(visible, "none") == 0)
-        found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES=%s hides every NVIDIA GPU.", visible);
+        found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES, empty or none, hides every NVIDIA GPU.");
+    else if (visible[0] && !p->s->gpu_count && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0)
+        found(p, USEFUL, "Unset it, or set it to all.", "NVIDIA_VISIBLE_DEVICES=%s names no GPU that is here.", visible);
     else if (visible[0] && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0)
         found(p, NOTE, "", "NVIDIA_VISIBLE_DEVICES=%s limits what is shown.", visible);
 }
@@ -263,7 +265,9 @@ static void rights(struct patient *p)
 
 static void no_gpu(struct patient *p)
 {
-    if (p->s->gpu_count || p->facts->card_count)
+    const char *visible = p->facts->visible_devices;
+    bool hidden = visible[0] && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0; /* said already */
+    if (p->s->gpu_count || p->facts->card_count || hidden)
         return;
     if (p->facts->bus_error)
         found(p, URGENT, "", "The PCI bus can't be looked at: %s.", strerror(p->facts->bus_error));

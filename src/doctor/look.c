@@ -169,8 +169,11 @@ static void look_at_container(const struct env *env, struct doctor_facts *f)
     /* The first PID namespace of a machine has a fixed number; any other is one of a container. */
     ssize_t len = file_read_link(env, "/proc/self/ns/pid", text, sizeof text);
     f->own_pid_namespace = len > 0 && strcmp(text, "pid:[4026531836]") != 0;
-    if (env->visible_devices)
-        str_copy_clean(f->visible_devices, sizeof f->visible_devices, str_from(env->visible_devices));
+    /* Empty means none. */
+    const char *visible = env->visible_devices;
+    if (visible)
+        str_copy_clean(f->visible_devices, sizeof f->visible_devices,
+                       str_trim(str_from(visible)).len ? str_from(visible) : STR("none"));
 }
 
 void doctor_look(const struct env *env, const struct snapshot *s, struct doctor_facts *facts)

@@ -130,6 +130,7 @@ void keeper_tell_end(struct keeper *k, int status); /* a child ended by itself *
 void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state before, const char *format, ...)
     __attribute__((format(gnu_printf, 4, 5)));
 void keeper_problem(struct keeper *k, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
+void keeper_problem_over(struct keeper *k, const char *begin); /* the one that begins so is no longer shown */
 
 /* gamemode.c: does GameMode have clients? Asks the session bus; NULL where there is none. */
 struct gamemode *gamemode_open(const struct env *env);

@@ -7,6 +7,8 @@
 #include "guard/keeper.h"
 #include "source/fault/fault.h"
 
+#define HEAT_PROBLEM "its GPU is at"
+
 int keeper_hottest(const struct keeper *k, int64_t *mdegc)
 {
     int found = -1;
@@ -40,8 +42,10 @@ static void update_temperature(struct keeper *k)
     else if (hottest < spec->cool_mdegc)
         k->hot = false;
     k->cool = hottest < spec->cool_mdegc;
+    if (!k->hot && was_hot)
+        keeper_problem_over(k, HEAT_PROBLEM);
     if (k->hot && !was_hot)
-        keeper_problem(k, "its GPU is at %s, the threshold is %s", words_temperature(hottest, now),
+        keeper_problem(k, HEAT_PROBLEM " %s, the threshold is %s", words_temperature(hottest, now),
                        words_temperature(spec->hot_mdegc, most));
 }
 

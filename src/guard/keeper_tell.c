@@ -85,6 +85,14 @@ static const char *since_decision(const struct keeper *k, char out[DECISION_SIZE
     return out;
 }
 
+void keeper_problem_over(struct keeper *k, const char *begin)
+{
+    pthread_mutex_lock(&k->lock);
+    if (strncmp(k->status.problem, begin, strlen(begin)) == 0)
+        k->status.problem[0] = '\0';
+    pthread_mutex_unlock(&k->lock);
+}
+
 static void tell_paused(struct keeper *k, enum guard_state before)
 {
     char freed[WORDS_SIZE], took[DECISION_SIZE];

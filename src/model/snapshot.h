@@ -109,7 +109,7 @@ bool snapshot_counts_memory(const struct snapshot *s, const struct gpu *gpu);
 const struct source_status *snapshot_source(const struct snapshot *s, const char *name); /* NULL: it was not asked */
 /* False: the source did not start (no library, no driver), and the GPU is listed because the host has it. */
 bool snapshot_source_started(const struct snapshot *s, const struct gpu *gpu);
-/* Whether there are GPUs, or a source that still owes its answer, and none of them can be read though somebody wants to. */
+/* Whether there are GPUs, or a source that still owes its answer, and none of them can be read though all should. */
 bool snapshot_none_readable(const struct snapshot *s);
 
 /* The drivers behind the GPUs, each once, in the order of the GPUs; texts are the snapshot's. Returns how many. */

@@ -12,7 +12,7 @@ WAITS = {
     "cpu-quota": ("cpu_quota", "is held by its container's CPU quota of 1.0 cores for 70% of the time", "Raise the CPU quota"),
     "swapping": ("memory_pressure", "waits for memory of the host", "Free memory"),
     "tiny-kernels": ("launch", "launches kernels that are far too small", "CUDA graphs"),
-    "compiling": ("compile", "compiles kernels (libnvrtc)", "Keep shapes the same"),
+    "compiling": ("compile", "compiles kernels (ptxas)", "Keep shapes the same"),
     "pageable-copies": ("pcie_in", "moves 20 GB/s to the GPU", "pin_memory=True"),
     "remote-node": ("numa", "copies through a NUMA node", "numactl --cpunodebind=0"),
     "no-tensor-cores": ("compute_no_tensor", "without tensor cores", "allow_tf32 = True"),

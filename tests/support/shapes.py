@@ -64,7 +64,7 @@ STATS_ROW = {
 }
 RESOURCES = {
     "cpu_percent": Null(NUMBER), "memory_percent": NUMBER, "available_memory_gb": NUMBER, "memory_total_gb": NUMBER,
-    "gpu_vram_gb": Null(NUMBER), "gpu_available": bool, "gpu_name": Null(str), "gpu_total_vram_gb": Null(NUMBER), "gpu_memory_kind": Null(str),
+    "gpu_vram_gb": NUMBER, "gpu_available": bool, "gpu_name": Null(str), "gpu_total_vram_gb": Null(NUMBER), "gpu_memory_kind": Null(str),
     "gpu_used_vram_gb": Null(NUMBER), "gpu_free_vram_gb": Null(NUMBER), "gpu_utilization_percent": Null(NUMBER),
     "gpu_temperature_c": Null(NUMBER), "gpu_count": int, "gpu_source": Null(str), "network_rx_bytes_per_second": Null(NUMBER),
     "network_tx_bytes_per_second": Null(NUMBER),

@@ -45,7 +45,7 @@ static void gpu_fields(struct json_writer *j, const struct snapshot *s)
     const struct gpu *best = resources_best_gpu(s);
     struct reading none = {0};
     /* Old clients add this number up without looking at gpu_available. */
-    json_scaled_float(j, "gpu_vram_gb", best ? best->mem_free_bytes : reading_ok(0), PER_GIB);
+    json_scaled_float(j, "gpu_vram_gb", reading_ok(best ? reading_or(best->mem_free_bytes, 0) : 0), PER_GIB);
     jw_key_bool(j, "gpu_available", best != NULL);
     json_words(j, "gpu_name", best ? best->id.name : "");
     json_scaled_float(j, "gpu_total_vram_gb", best ? best->mem_total_bytes : none, PER_GIB);

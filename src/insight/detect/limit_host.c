@@ -17,17 +17,15 @@ enum {
     LOADER_BUSY = 300, /* of the busiest child */
     QUOTA_STOPS = 150,
     PRESSED = 200,
-    PRESSED_ALL = 400, /* of a whole host: half of it may wait without a program on a GPU being among it */
-    QUEUED = 400,      /* ready to run, and no CPU was free */
-    FAULTS = 100,      /* a second, from a disk */
-    GPU_USED = 5,      /* of the GPU: it was given some work */
-    SMALL_ENGINE = 50, /* the engine was in use for long enough to compare it with the multiprocessors */
-    COMPILE_ENGINE = 150,
+    PRESSED_ALL = 400,   /* of a whole host: half of it may wait without a program on a GPU being among it */
+    QUEUED = 400,        /* ready to run, and no CPU was free */
+    FAULTS = 100,        /* a second, from a disk */
+    GPU_USED = 5,        /* of the GPU: it was given some work */
+    SMALL_ENGINE = 50,   /* the engine was in use for long enough to compare it with the multiprocessors */
     CORE_FULL = 850,     /* of a thread that has no time left */
     LOADERS_BUSY = 1500, /* of all loaders together */
 };
 enum { DISK_BYTES = 20000000, DISK_BYTES_MANY = 100000000 };
-enum { LAUNCH_BYTES = 100000000 }; /* a second: launches of tiny kernels move 250 MB, compiling between them 40 */
 
 static struct limit_look look(enum limit code, double confidence)
 {
@@ -96,31 +94,13 @@ static struct limit_look limit_of_machine(const struct host_evidence *h)
     return look(LIMIT_UNJUDGED, 0);
 }
 
-static bool is_library(const char *compiler)
-{
-    return strncmp(compiler, "lib", 3) == 0;
-}
-
-/* The library alone is mapped by many a program that does not use it any more: it counts where kernels hardly run, and where
- * neither commands for them nor data cross the bus. */
-static bool compiles_inside(const struct limit_facts *f, const struct host_evidence *h)
-{
-    int64_t moves = of(f->gpu->pcie_rx_bytes_per_s) + of(f->gpu->pcie_tx_bytes_per_s);
-    int64_t files = of(h->read_bytes_per_s) + of(h->write_bytes_per_s);
-    bool rests = MAX_OF(of(f->engine), of(f->util)) <= COMPILE_ENGINE && moves < LAUNCH_BYTES && files < DISK_BYTES;
-    return is_library(h->compiler) && rests && (!f->counted || of(f->engine) < GPU_USED || kernels_are_tiny(f));
-}
-
 /* A program that runs, on one thread or several. */
 static struct limit_look limit_of_threads(const struct limit_facts *f, const struct host_evidence *h)
 {
     int64_t busiest = MAX_OF(of(h->busiest_thread_permille), of(h->main_cpu_permille));
     bool runs = busiest >= CORE_BUSY || of(h->main_running_permille) >= WAITS_MOST + 100;
-    bool started = h->compiler[0] && !is_library(h->compiler);
-    if (started && (runs || of(h->child_busiest_permille) >= LOADER_BUSY))
+    if (h->compiler[0] && (runs || of(h->child_busiest_permille) >= LOADER_BUSY))
         return look(LIMIT_COMPILE, 0.85);
-    if (runs && compiles_inside(f, h))
-        return look(LIMIT_COMPILE, 0.65);
     if (of(h->runqueue_permille) >= QUEUED)
         return look(LIMIT_HOST_CPU, 0.75);
     if (!runs)

@@ -47,7 +47,9 @@ static void describe_card(struct nvml *n, size_t index, struct buf *out)
 
 void describe(struct nvml *n, struct buf *out)
 {
-    if (n->visible != VISIBLE_ALL)
+    if (n->visible == VISIBLE_NONE)
+        buf_printf(out, "NVIDIA_VISIBLE_DEVICES=%s hides every GPU\n", n->env->visible_devices);
+    else if (n->visible != VISIBLE_ALL)
         buf_printf(out, "NVIDIA_VISIBLE_DEVICES=%s hides %zu GPUs\n", n->env->visible_devices, n->hidden);
     if (n->visible == VISIBLE_NONE)
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The PCI bus as a witness: which GPUs are plugged in, whoever drives them. These files never wake a device.
+ * The PCI bus as a witness: which GPUs are plugged in, with a driver or without. These files never wake a device.
  */
 #pragma once
 

@@ -291,8 +291,6 @@ static void evidence_write(const struct evidence_reader *r, const struct evidenc
     cgroup_write(&w->cgroup, ret);
     numa_write(&w->numa, ret);
     files_write(&w->files, ret);
-    if (!ret->compiler[0] && w->files.has_nvrtc && reading_or(ret->busiest_thread_permille, 0) >= BUSY_PERMILLE)
-        str_copy(ret->compiler, sizeof ret->compiler, STR("libnvrtc"));
 }
 
 /* ---- looks ---- */

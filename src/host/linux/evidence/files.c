@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What files say of a process: the file system that it waits for, whether a compiler for GPU code is loaded into it, whether it is
+ * What files say of a process: the file system that it waits for, whether it is
  * a server. All of it costs more than a counter, and is looked at rarely and only where it matters.
  */
 #include <dirent.h>
@@ -10,11 +10,9 @@
 
 enum {
     MOUNT_AGAIN_MS = 10 * 1000,
-    LIBRARY_AGAIN_MS = 20 * 1000,
     SERVER_AGAIN_MS = 60 * 1000,
     FDS_MAX = 256,
     MOUNTS_MAX = 1 << 20,
-    MAPS_MAX = 8 << 20,
     EXPENSIVE = 16, /* counts as so many files */
 };
 
@@ -77,12 +75,6 @@ static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
     }
 }
 
-static void find_library(struct evidence_reader *r, struct evidence_memory *w)
-{
-    AUTO_BUF struct buf maps = BUF(MAPS_MAX);
-    w->files.has_nvrtc = read_whole(r, w->watched.target.pid, "maps", &maps) && str_contains(buf_view(&maps), "/libnvrtc.so");
-}
-
 /* A server's engine may be a child of the process that has the port. */
 static bool serves(struct evidence_reader *r, const struct evidence_memory *w)
 {
@@ -104,8 +96,6 @@ void files_look(struct evidence_reader *r, struct evidence_memory *w, bool busy,
 {
     if (waits && is_due(r, &w->files.mount_at, MOUNT_AGAIN_MS) && take_expensive(r))
         find_mount(r, w);
-    if (busy && !w->files.has_nvrtc && is_due(r, &w->files.nvrtc_at, LIBRARY_AGAIN_MS) && take_expensive(r))
-        find_library(r, w);
     if (!busy && is_due(r, &w->files.listens_at, SERVER_AGAIN_MS) && take_expensive(r))
         w->files.listens = reading_ok(serves(r, w));
 }

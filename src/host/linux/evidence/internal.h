@@ -78,8 +78,8 @@ struct numa_memory {
 };
 
 struct file_memory {
-    struct mono mount_at, nvrtc_at, listens_at;
-    bool has_nvrtc, is_network;
+    struct mono mount_at, listens_at;
+    bool is_network;
     struct reading listens, swap_bytes;
     char mount[EVIDENCE_PATH_SIZE];
 };
