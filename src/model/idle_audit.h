@@ -25,7 +25,7 @@ struct idle_holder {
 enum power_switch { SWITCH_UNKNOWN, SWITCH_ON, SWITCH_OFF };
 
 struct idle_facts {
-    bool looked; /* false: nothing is known */
+    bool looked;        /* false: nothing is known */
     bool displays_seen; /* all that are on would be below; false: the driver has no connectors, or does not say which are on */
     size_t display_count;
     struct idle_display displays[IDLE_DISPLAYS_MAX];
