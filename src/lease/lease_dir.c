@@ -515,8 +515,9 @@ void lease_dir_show_all(const struct lease_dir *d, const struct lease_list *list
 {
     const struct lease_dir shown = shown_of(d);
     AUTO_DIR DIR *dir = d->shown >= 0 ? opendir(d->shown_path) : NULL;
+    struct stat there;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (faccessat(d->fd, entry->d_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+        if (fstatat(d->fd, entry->d_name, &there, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
             unlinkat(d->shown, entry->d_name, 0);
     for (size_t i = 0; i < list->count && d->shown >= 0; i++)
         (void)lease_dir_put(&shown, &list->at[i], NULL);

@@ -68,6 +68,13 @@ int fstatat(int dir, const char *name, struct posix_stat *ret, int flags)
     return flags & AT_SYMLINK_NOFOLLOW ? posix_lstat(path, ret) : posix_stat(path, ret);
 }
 
+int faccessat(int dir, const char *name, int mode, int flags)
+{
+    char path[AT_PATH];
+    (void)flags;
+    return path_at(dir, name, path) ? access(path, mode) : -1;
+}
+
 int symlinkat(const char *target, int dir, const char *name)
 {
     (void)dir;

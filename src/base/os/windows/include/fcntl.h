@@ -15,6 +15,7 @@
 #define AT_FDCWD (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100
 #define AT_REMOVEDIR 0x200
+#define AT_EACCESS 0x200
 #define FD_CLOEXEC 1
 #define F_GETFD 1
 #define F_SETFD 2

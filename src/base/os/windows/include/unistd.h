@@ -26,6 +26,7 @@ ssize_t pwrite(int fd, const void *from, size_t size, off_t at);
 ssize_t readlink(const char *path, char *target, size_t size);
 int symlink(const char *target, const char *path);
 int link(const char *path, const char *fresh);
+int faccessat(int dir, const char *name, int mode, int flags);
 int fsync(int fd);
 int fdatasync(int fd);
 int fchown(int fd, uid_t user, gid_t group);
