@@ -91,8 +91,15 @@ static int check_secrecy(const struct config_hosts *h, struct error *err)
 {
     const struct config_origin *origin = config_origin_of(&h->entry, "hosts", "token");
     struct stat info;
-    if (!origin || origin->kind != CONFIG_FROM_FILE || stat(origin->where, &info) < 0 || !(info.st_mode & 077))
+    if (!origin || origin->kind != CONFIG_FROM_FILE)
         return 0;
+    /* The system's file is the daemon's, too, which runs as another user and reads it by its group. */
+    bool shared = strcmp(origin->where, CONFIG_SYSTEM_FILE) == 0;
+    if (stat(origin->where, &info) < 0 || !(info.st_mode & (shared ? 07 : 077)))
+        return 0;
+    if (shared)
+        return error_set(err, -EPERM, "cannot use the token of [hosts.%s]: others can read %s\nRun: " WORD_SHARE("%s", "whirr"),
+                         h->entry.name, origin->where, origin->where, origin->where);
     return error_set(err, -EPERM, "cannot use the token of [hosts.%s]: others can read %s\nRun: " WORD_HIDE("%s"), h->entry.name,
                      origin->where, origin->where);
 }

@@ -85,7 +85,7 @@ static void say_problems(const struct config_problems *problems, bool warnings, 
 {
     for (size_t i = 0; i < problems->count; i++) {
         const struct config_problem *p = &problems->list[i];
-        if (!p->warning || warnings)
+        if (!p->warning || warnings || p->unread)
             fprintf(stderr, "whirr: %s: %s%s\n%s", p->where, p->warning || all_are_warnings ? "warning: " : "", p->text,
                     p->excerpt);
     }

@@ -254,8 +254,7 @@ int toml_read_scalar(struct toml_reader *r, struct toml_value *value)
             word.len = (size_t)(r->at - begin);
         }
         if (!toml_scalar_read_time(word, value))
-            return toml_fail(r, begin, "'%.64s' is not a date or time (like 2026-11-15T01:02:03Z)",
-                             arena_copy(&r->doc->arena, word) ?: "");
+            return toml_fail(r, begin, "this is not a date or time (like 2026-11-15T01:02:03Z); text is written in quotes");
         return 0;
     }
     int rc = toml_scalar_read_number(word, value);
@@ -263,8 +262,8 @@ int toml_read_scalar(struct toml_reader *r, struct toml_value *value)
         return toml_fail(r, begin, "this number does not fit into 64 bits");
     if (rc < 0) {
         bool numeric = is_digit(word.at[0]) || strchr("+-.", word.at[0]);
-        return toml_fail(r, begin, numeric ? "'%.64s' is not a number" : "'%.64s' is not a value: text is written in quotes",
-                         arena_copy(&r->doc->arena, word) ?: "");
+        /* Without its text: it may be a password whose quotes were forgotten. */
+        return toml_fail(r, begin, "this is not a %s; text is written in quotes", numeric ? "number" : "value");
     }
     return 0;
 }

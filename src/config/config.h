@@ -146,6 +146,7 @@ struct config_inputs {
 
 struct config_problem {
     bool warning;     /* does not keep the configuration from being used */
+    bool unread;      /* of a file that was left out, which commands say, too */
     char where[256];  /* "whirr.toml:12:3", "environment WHIRR_LOG_LEVEL", "--listen" */
     char file[256];   /* "" when it is not about a file */
     int line, column; /* 0: about the whole file */

@@ -247,8 +247,11 @@ static void load_layers(struct loader *l)
         return;
     set_defaults(l, false);
     set_defaults(l, true);
-    if (!l->out_of_memory)
+    if (!l->out_of_memory) {
         config_check(l->config, l->problems);
+        if (!l->inputs->forgiving) /* for the daemon; a user's command need not be able to read its keys */
+            loader_check_access(l);
+    }
 }
 
 void config_problems_clear(struct config_problems *problems)

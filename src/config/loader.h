@@ -21,6 +21,11 @@ bool loader_prepare_entry(struct loader *l, const struct section *section, struc
 /* Everything that one file sets. */
 void loader_read_file(struct loader *l, const struct env *env, const char *path, bool must_exist);
 
+/* How a file becomes readable for this user, who is the daemon's: not by chmod 600, which is for its owner. */
+const char *loader_way_to_read(const char *path, char text[WHY_SIZE]);
+/* Files that settings name, which this user can't read, and secrets in files that everyone can. */
+void loader_check_access(struct loader *l);
+
 /* Whether only root and this user can have written the file; else why not. */
 bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE]);
 

@@ -3,6 +3,8 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -203,9 +205,22 @@ void loader_read_file(struct loader *l, const struct env *env, const char *path,
         return;
     }
     if (rc < 0) {
-        /* A hardened service cannot look into homes: no reason not to start. */
-        problem_add(l->problems, rc == -EACCES && !must_exist, &origin, "cannot be read: %s",
-                    rc == -EFBIG ? "larger than 1 MiB" : strerror(-rc));
+        /* What is there and can't be read may say who needs a token and where the history is: a daemon does not go on without. A
+         * command does, and says so; and a hardened service cannot look into homes, where there may be nothing. */
+        struct stat info;
+        char whole[PATH_SIZE];
+        snprintf(whole, sizeof whole, "%s%s", env->sysroot, path);
+        bool there = stat(whole, &info) == 0 || strcmp(path, CONFIG_SYSTEM_FILE) == 0;
+        bool go_on = rc == -EACCES && !must_exist && (l->inputs->forgiving || !there);
+        struct config_problem *left_out =
+            go_on ? config_problem_add(l->problems, true, &origin, "cannot be read, and is left out: %s", strerror(-rc)) : NULL;
+        if (left_out)
+            left_out->unread = there;
+        else if (rc == -EACCES && !go_on)
+            problem_add(l->problems, false, &origin, "cannot be read: %s; %s", strerror(-rc),
+                        loader_way_to_read(whole, (char[WHY_SIZE]){0}));
+        else if (!go_on)
+            problem_add(l->problems, false, &origin, "cannot be read: %s", rc == -EFBIG ? "larger than 1 MiB" : strerror(-rc));
         return;
     }
     l->config->files[l->config->file_count++] = l->file;

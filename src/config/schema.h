@@ -23,7 +23,7 @@ enum setting_type {
 
 enum setting_check { CHECK_NONE, CHECK_ADDRESS, CHECK_STORE_URL, CHECK_HTTP_URL, CHECK_NOTIFY_URL, CHECK_NAME };
 
-enum setting_flags { RELOAD = 0, RESTART = 1 << 0, REQUIRED = 1 << 1, SECRET = 1 << 2, COMMAND = 1 << 3 };
+enum setting_flags { RELOAD = 0, RESTART = 1 << 0, REQUIRED = 1 << 1, SECRET = 1 << 2, COMMAND = 1 << 3, FILE_READ = 1 << 4 };
 
 struct setting {
     const char *key;
@@ -66,6 +66,9 @@ void setting_variable(const struct section *section, const struct setting *setti
 /* The tables of one section in a configuration: one for a plain section, any number for a group. */
 size_t section_entries(const struct config *config, const struct section *section);
 struct config_entry *section_entry(const struct config *config, const struct section *section, size_t i);
+/* Nothing of the value may be shown. */
+bool setting_is_secret(const struct setting *s, const void *value);
+
 static inline void *setting_at(const struct config_entry *entry, const struct setting *setting)
 {
     return (char *)entry + setting->offset;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Who else could have written a file: its owner, its mode, and those of the directories above it, any of which is as good as the
- * file.
+ * file. And who can read it: the daemon must, and others must not where it holds secrets.
  */
+#include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,4 +61,61 @@ bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
             break;
     }
     return true;
+}
+
+/* ---- reading ---- */
+
+const char *loader_way_to_read(const char *path, char text[WHY_SIZE])
+{
+    const struct group *own = getgrgid(getegid());
+    snprintf(text, WHY_SIZE, "run as its owner or root: " WORD_SHARE("%.150s", "%s"), own ? own->gr_name : "whirr", path, path);
+    return text;
+}
+
+static void check_file(struct loader *l, const struct config_entry *entry, const struct section *section, const struct setting *s)
+{
+    const char *path = *(const char *const *)setting_at(entry, s);
+    const struct config_origin *origin = loader_origin(section, entry, s);
+    if (!path[0] || access(path, R_OK) == 0 || errno != EACCES)
+        return; /* one that is not there is reported by who wants to use it */
+    problem_add(l->problems, false, origin, "%s.%s: '%s' cannot be read; %s", section->path, s->key, path,
+                loader_way_to_read(path, (char[WHY_SIZE]){0}));
+}
+
+/* One warning for each file: the first secret in it. */
+static void check_secret(struct loader *l, const struct config_entry *entry, const struct section *section, const struct setting *s,
+                         const char **ret_told)
+{
+    const struct config_origin *origin = loader_origin(section, entry, s);
+    struct stat info;
+    if (origin->kind != CONFIG_FROM_FILE || *ret_told == origin->where || stat(origin->where, &info) < 0 ||
+        !(info.st_mode & S_IROTH) || !setting_is_secret(s, setting_at(entry, s)))
+        return;
+    *ret_told = origin->where;
+    bool shared = strcmp(origin->where, CONFIG_SYSTEM_FILE) == 0;
+    char way[WHY_SIZE];
+    if (shared)
+        snprintf(way, sizeof way, WORD_SHARE("%.150s", "whirr"), origin->where, origin->where);
+    else
+        snprintf(way, sizeof way, WORD_HIDE("%.200s"), origin->where);
+    problem_add(l->problems, true, origin, "every user of this host can read this file, which holds %s.%s; run: %s", section->path,
+                s->key, way);
+}
+
+void loader_check_access(struct loader *l)
+{
+    const char *told = NULL;
+    for (size_t i = 0; i < config_section_count; i++) {
+        const struct section *section = &config_sections[i];
+        for (size_t e = 0; e < section_entries(l->config, section); e++) {
+            const struct config_entry *entry = section_entry(l->config, section, e);
+            for (size_t k = 0; k < section->count; k++) {
+                const struct setting *s = &section->settings[k];
+                if (s->flags & FILE_READ)
+                    check_file(l, entry, section, s);
+                if (s->flags & SECRET)
+                    check_secret(l, entry, section, s, &told);
+            }
+        }
+    }
 }

@@ -140,11 +140,10 @@ static bool is_empty(const struct setting *s, const void *value)
     }
 }
 
-/* Nothing of the value is shown. */
-static bool is_hidden(const struct setting *s, const void *value, bool secrets)
+bool setting_is_secret(const struct setting *s, const void *value)
 {
     bool plain = s->check == CHECK_STORE_URL && !strchr(*(const char *const *)value, '@');
-    return (s->flags & SECRET) && !secrets && !plain && !is_empty(s, value);
+    return (s->flags & SECRET) && !plain && !is_empty(s, value);
 }
 
 static const char *masked(struct str name, const char *text, struct arena *arena)
@@ -153,6 +152,13 @@ static const char *masked(struct str name, const char *text, struct arena *arena
     mask_value(name, str_from(text), &out);
     const char *copy = out.failed ? NULL : arena_copy(arena, buf_view(&out));
     return copy ? copy : "(hidden)";
+}
+
+/* Of the words behind a program nothing tells a name from a password: only those that can be none are shown. */
+static bool can_be_secret(const char *word)
+{
+    double number;
+    return word[0] && word[0] != '-' && word[0] != '/' && word[0] != '{' && !str_to_double(str_from(word), &number);
 }
 
 /* The words of a command explain each other: they are masked together. */
@@ -167,7 +173,7 @@ static void mask_command(const struct config_list *list, const char **items, str
     struct str rest = buf_view(&out), word;
     for (size_t i = 0; i < list->count; i++) {
         const char *copy = words && !out.failed && str_cut(&rest, '\0', &word) ? arena_copy(arena, word) : NULL;
-        items[i] = copy ? copy : "(hidden)";
+        items[i] = !copy ? "(hidden)" : i && can_be_secret(copy) ? "***" : copy;
     }
 }
 
@@ -215,7 +221,7 @@ static void show_value(const struct setting *s, const struct config_entry *entry
     const void *value = setting_at(entry, s);
     struct arena arena = ARENA(1 << 20);
     union masked_value room;
-    if (is_hidden(s, value, secrets))
+    if (!secrets && setting_is_secret(s, value))
         buf_text(out, "\"(hidden)\"");
     else
         value_write(s, secrets ? value : mask_setting(s, value, &arena, &room), out);
@@ -291,7 +297,7 @@ static void show_json_value(struct json_writer *j, const struct setting *s, cons
     const void *value = setting_at(entry, s);
     struct arena arena = ARENA(1 << 20);
     union masked_value room;
-    if (is_hidden(s, value, secrets))
+    if (!secrets && setting_is_secret(s, value))
         jw_text(j, "(hidden)");
     else
         json_value(j, s, secrets ? value : mask_setting(s, value, &arena, &room));

@@ -225,6 +225,17 @@ static void tell_problems(const struct config_problems *problems)
     }
 }
 
+static const char *first_error(const struct config_problems *problems)
+{
+    static char text[sizeof problems->list[0].where + sizeof problems->list[0].text + 4];
+    for (size_t i = 0; i < problems->count; i++)
+        if (!problems->list[i].warning) {
+            snprintf(text, sizeof text, "%s: %s", problems->list[i].where, problems->list[i].text);
+            return text;
+        }
+    return "the configuration has mistakes";
+}
+
 static bool is_tls(const struct config_change *change)
 {
     return strncmp(change->key, "server.tls_", strlen("server.tls_")) == 0;
@@ -288,6 +299,7 @@ static void on_reload(void *user)
     tell_problems(&problems);
     if (result) {
         log_error("the configuration has mistakes, keeping the old settings");
+        settings_part_refuse(part_find(&d->host, &settings_part_ops), first_error(&problems));
     } else {
         apply(d, fresh);
         if (d->current != d->first)

@@ -33,6 +33,9 @@ struct part_host {
 /* Another part that was opened before; NULL: there is none. */
 void *part_find(const struct part_host *host, const struct part_ops *ops);
 
+/* A reload keeps the old settings: /api/health says so until one applies. */
+void settings_part_refuse(void *part, const char *why);
+
 extern const struct part_ops log_changes_ops, history_part_ops, usual_part_ops, idle_audit_part_ops, resume_part_ops,
     guard_part_ops, health_part_ops, capacity_part_ops, forecast_part_ops, notify_part_ops, hook_part_ops, settings_part_ops,
     alert_part_ops, push_part_ops, tokens_part_ops, ras_part_ops, pods_part_ops, lease_part_ops;

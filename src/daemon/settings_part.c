@@ -13,6 +13,7 @@ enum { TEXT_MAX = 4 << 20 };
 struct settings_part {
     struct buf text;
     struct finding_settings findings;
+    char refused[512]; /* why the last reload kept the old settings; "": it did not */
 };
 
 static void settings_part_reload(void *part, const struct config *config)
@@ -20,6 +21,7 @@ static void settings_part_reload(void *part, const struct config *config)
     struct settings_part *p = part;
     struct buf text = BUF(TEXT_MAX);
     config_findings(config, &p->findings);
+    p->refused[0] = '\0';
     config_write_show_json(config, false, &text);
     if (text.failed) { /* out of memory: the old ones are better than none */
         buf_done(&text);
@@ -27,6 +29,31 @@ static void settings_part_reload(void *part, const struct config *config)
     }
     buf_done(&p->text);
     p->text = text;
+}
+
+void settings_part_refuse(void *part, const char *why)
+{
+    struct settings_part *p = part;
+    if (p)
+        str_copy(p->refused, sizeof p->refused, str_from(why));
+}
+
+static void settings_health(void *part, struct json_writer *j)
+{
+    const struct settings_part *p = part;
+    jw_object(j);
+    jw_key_text(j, "state", p->refused[0] ? "old" : "ok");
+    jw_key(j, "message");
+    if (p->refused[0])
+        jw_text(j, p->refused);
+    else
+        jw_null(j);
+    jw_end(j);
+}
+
+static bool settings_are_old(void *part)
+{
+    return ((const struct settings_part *)part)->refused[0];
 }
 
 static void *open_settings(const struct part_host *host, struct error *err)
@@ -74,4 +101,6 @@ const struct part_ops settings_part_ops = {.name = "settings",
                                            .route_count = ARRAY_LEN(routes_of_settings),
                                            .open = open_settings,
                                            .reload = settings_part_reload,
+                                           .health = settings_health,
+                                           .is_degraded = settings_are_old,
                                            .close = close_settings};

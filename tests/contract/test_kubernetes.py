@@ -2,12 +2,13 @@
 """The Helm chart and the manifest: rendered, checked against Kubernetes' own types, and run with the program."""
 import functools
 import json
+import os
 import re
 import subprocess
 
 import pytest
 from isolation import ROOT, run_whirr
-from waiting import PATIENCE
+from waiting import PATIENCE, eventually
 
 CLIENTS = ROOT / "tests" / "contract" / "clients"
 FOLDER = ROOT / "packaging" / "kubernetes"
@@ -18,7 +19,7 @@ ALL = {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
        "priorityClassName": "system-node-critical", "imagePullSecrets": [{"name": "hub"}], "nodeSelector": {"gpu": "true"}, "history": {"hostPath": "/var/lib/whirr"},
        "tlsSecret": "whirr-tls", "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}}, "dashboard": {"enabled": True}, "nodeHealth": {"enabled": True, "args": ["--gpus=8"]},
        "networkPolicy": {"from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]}}
-VALUES = {"defaults": {}, "all": ALL, "emptydir": {"history": {"hostPath": ""}},
+VALUES = {"defaults": {}, "all": ALL, "emptydir": {"history": {"hostPath": ""}}, "database": {"history": {"urlSecret": "whirr-store"}},
           "bare": {"history": {"enabled": False}, "networkPolicy": {"enabled": False}, "tolerations": [], "image": {"repository": "registry/whirr", "tag": "1"}}}
 
 
@@ -176,3 +177,28 @@ def test_the_program_takes_what_the_pod_gives_it(start, render, tmp_path):
     assert run_whirr(*ready).returncode == 0
     daemon.stop()
     assert run_whirr(*ready).returncode != 0
+
+
+# As the pod runs it: without the "--store none" of the other tests.
+PLAIN = ("sh", "-c", 'program=$1; shift 4; exec "$program" serve "$@"', "sh")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("WHIRR_TEST_POSTGRES"), reason="no PostgreSQL server (tools/with-postgres starts one)")
+@pytest.mark.parametrize("how", ["config", "config, with enabled", "secret"])
+def test_one_postgresql_for_all_nodes_is_written_to(start, render, tmp_path, how):
+    """Template and program together: what the values say is where the rows go."""
+    url = os.environ["WHIRR_TEST_POSTGRES"]
+    values = {"secret": {"history": {"enabled": True, "urlSecret": "whirr-store"}}}.get(how) or {
+        "history": {"enabled": "with" in how}, "config": f'[sampling]\ninterval_seconds = 0.2\n\n[store]\nraw_days = 3\nurl = "{url}"\n'}
+    objects = rendered(render, values)
+    config = tmp_path / "whirr.toml"
+    config.write_text(one(objects, "ConfigMap")["data"]["whirr.toml"])
+    container = one(objects, "DaemonSet")["spec"]["template"]["spec"]["containers"][0]
+    given = [re.sub(r"/etc/whirr/whirr.toml", str(config), re.sub(r"/(var/lib|run)/whirr(?=/[hw])", str(tmp_path), a)) for a in container["args"] if "listen" not in a]
+    named = {e["name"]: e["valueFrom"]["secretKeyRef"] for e in container["env"] if "secretKeyRef" in e.get("valueFrom", {})}
+    assert named == ({"WHIRR_STORE_URL": {"name": "whirr-store", "key": "url"}} if how == "secret" else {})
+    d = start(*given, through=PLAIN, NODE_NAME="node-7", WHIRR_SERVER_SOCKET=str(tmp_path / "whirr.sock"), **dict.fromkeys(named, url))
+    health = eventually(lambda: (h := d.json("/api/health")["store"])["state"] == "ok" and h, explain=d.log)
+    assert health["kind"] == "postgresql"
+    d.wait_stored(1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """No surface repeats a secret of the settings: every text of config.def carries one, in each place where people put them."""
+import json
 import re
 import stat
 
@@ -127,3 +128,34 @@ def test_a_daemon_full_of_secrets_shows_none(start, tmp_path):
     daemon.stop()
     shown["log"] += daemon.log()
     assert {where: re.findall(r".{0,80}" + SECRET, text)[:2] for where, text in shown.items() if SECRET in text} == {}
+
+
+@pytest.mark.parametrize("line", ["[fleet]\ntoken = {}", "[fleet]\ntoken = 12{}", "[fleet]\ntoken = 2026-{}", "[server]\nproxy_secret = {}", "[fleet]\ntoken = [{}]", "[fleet]\nheaders = {{ x = {} }}",
+                                  "[fleet]\ntoken = [\"{}\"]", "[hosts.a]\ntoken = {}", "[store]\nurl = {}", "[store]\nurl = \"mysql://u:{}@h/\"", "[server]\nproxy_secret = \"{}\""], ids=range(11))
+def test_a_mistake_in_a_secret_does_not_show_it(start, tmp_path, line):
+    """Whatever is forgotten around it: in check, at the start, in the log and the health of a daemon that reloads."""
+    config, secret = tmp_path / "whirr.toml", "hunter2"
+    config.write_text("")
+    d = start("--config", str(config), "--interval", "600")
+    config.write_text(line.format(secret) + "\n")
+    d.process.send_signal(1)
+    d.wait_log("keeping the old settings")
+    health = d.json("/api/health")
+    assert health["status"] == "degraded" and health["settings"]["state"] == "old" and health["settings"]["message"], health
+    shown = [d.log(), json.dumps(health)]
+    for command in (["config", "check"], ["config", "check", "--json"], ["config", "show"], ["serve", "--store", "none", "--source", "sim"], ["status", "--source", "sim"]):
+        done = run_whirr("--config", config, *command)
+        assert done.returncode != 0
+        shown.append(done.stdout + done.stderr)
+    assert not [text for text in shown if secret in text]
+    config.write_text("")
+    d.process.send_signal(1)
+    eventually(lambda: d.json("/api/health")["settings"] == {"state": "ok", "message": None})
+
+
+def test_a_bare_word_of_a_command_is_not_shown(start, tmp_path):
+    config = tmp_path / "whirr.toml"
+    config.write_text('[guard.worker.a]\nmatch = {name = "no-such-program"}\nmethods = ["command"]\nevict_command = ["/usr/bin/evict", "hunter2", "--now", "-n", "3", "/opt/model"]\n')
+    d = start("--config", str(config), "--interval", "600")
+    for text in (d.get("/api/settings").body.decode(), run_whirr("--config", config, "config", "show").stdout):
+        assert "hunter2" not in text and "/usr/bin/evict" in text and "--now" in text and "/opt/model" in text, text

@@ -10,6 +10,7 @@
 /* Commands that keep others from writing a file, or from reading it, too. */
 #define WORD_HIDE(path) "icacls " path " /inheritance:r /grant:r \"%%USERNAME%%:F\" SYSTEM:F Administrators:F"
 #define WORD_CLOSE(path) WORD_HIDE(path)
+#define WORD_SHARE(path, group) "icacls " path " /grant:r " group ":R; icacls " path " /remove Users"
 #define WORD_RELOAD_SYSTEM "sc control whirr paramchange"
 #define WORD_RELOAD_USER "stop `whirr serve` and start it again"
 #define WORD_WITH_RIGHTS(command) command " " WORD_AS_ADMINISTRATOR
@@ -24,6 +25,8 @@ enum { WORDS_HAVE_SUDO = 0 };
 #define WORD_LOCAL_SOCKET "the Unix socket"
 #define WORD_HIDE(path) "chmod 600 " path
 #define WORD_CLOSE(path) "chmod go-w " path
+/* For its owner and a daemon of another user. The path is there twice. */
+#define WORD_SHARE(path, group) "chgrp " group " " path " && chmod 640 " path
 #define WORD_WITH_RIGHTS(command) "sudo " command
 #define WORD_SERVE_ENDS "SIGHUP reloads the configuration; SIGTERM stops it within two seconds."
 #define WORD_SERVICE_KINDS "system, user or no"

@@ -19,7 +19,7 @@ static const char *const secret_names[] = {
     "basic-auth", "http-auth", "server-auth", "requirepass", "masterauth", "ssh-key", "deploy-key", "webhook", "webhook-url",
     "hook-url", "keypass", "storepass", "userpass", "dbpass", "otp", "totp", "seed-phrase", "mnemonic", "passin", "passout",
     "community", "shared-access-signature", "password-hash", "password-command", "password-cmd", "passcommand", "from-literal",
-    "auth-string", "rcon-pass", "smtp-pass", "bindpw", "rootpw",
+    "auth-string", "rcon-pass", "smtp-pass", "bindpw", "rootpw", "pat",
 };
 
 /* A name whose last word ends with one of these is that of a secret: tlspassword, authtoken, PGPASSWORD. */

@@ -51,7 +51,8 @@ static bool write_program_option(struct masker *m, struct str word, struct str n
         return false;
     bool known = o->programs[0];
     if (value.len == 0) {
-        if (strchr(o->form, 'a') && (known || o->means == EXPECT_USER || may_be_password(next, false)))
+        bool script = str_is(word, "-c") && memchr(next.at ? next.at : "", ' ', next.len); /* of a shell or interpreter */
+        if (strchr(o->form, 'a') && (known || (o->means == EXPECT_USER && !script) || may_be_password(next, false)))
             expect_behind(m, o);
         buf_str(m->out, word);
         return true;

@@ -156,10 +156,26 @@ static const char *account_host(struct str s)
     return secret_is_number(secret) || memchr(secret.at, '/', secret.len) ? NULL : at;
 }
 
-/* login("SECRET"), db.auth("user","SECRET"): where the arguments begin; 0: no such call. */
+/* A text that stands alone in quotes and may be anything: no path, no file, no words. */
+static bool is_bare_text(struct str quoted)
+{
+    const char *end = quoted.len > 1 ? memchr(quoted.at + 1, quoted.at[0], quoted.len - 1) : NULL;
+    size_t len = end ? (size_t)(end - quoted.at) - 1 : 0;
+    for (size_t i = 1; i <= len; i++)
+        if (!isalnum((unsigned char)quoted.at[i]) && !strchr("-_+=!$", quoted.at[i]))
+            return false;
+    return len >= 4 && !secret_is_number((struct str){quoted.at + 1, len});
+}
+
+/* login("SECRET"), db.auth("user","SECRET"): where the arguments begin; 0: no such call. What a function of any other name gets may
+ * be a secret as well, unless it is known to take names. */
 static size_t secret_call(struct str part)
 {
     static const char *const calls[] = {"login", "auth", "authenticate", "setPassword", "set_password", "changeUserPassword"};
+    static const char *const harmless[] = {
+        "print",  "open",   "import_module", "__import__",       "require",   "getenv",  "get",   "device", "to",  "load",
+        "join",   "split",  "format",        "set_start_method", "find_spec", "getattr", "exec",  "echo",   "log", "run",
+        "system", "import", "dtype",         "version",          "puts",      "putenv",  "setenv"};
     const char *bracket = part.len ? memchr(part.at, '(', part.len) : NULL;
     size_t begin = bracket ? (size_t)(bracket - part.at) : 0;
     if (!bracket || begin + 1 >= part.len || !strchr("\"'", bracket[1]))
@@ -167,7 +183,10 @@ static size_t secret_call(struct str part)
     size_t end = begin;
     while (begin && (isalnum((unsigned char)part.at[begin - 1]) || part.at[begin - 1] == '_'))
         begin--;
-    return in_words((struct str){part.at + begin, end - begin}, calls, ARRAY_LEN(calls)) ? end + 1 : 0;
+    struct str function = {part.at + begin, end - begin}, quoted = {bracket + 1, part.len - end - 1};
+    bool hides = in_words(function, calls, ARRAY_LEN(calls)) ||
+                 (function.len && is_bare_text(quoted) && !in_words(function, harmless, ARRAY_LEN(harmless)));
+    return hides ? end + 1 : 0;
 }
 
 /* One part of a word between ? & ; and the like: "name=value", "name:value" or anything. */

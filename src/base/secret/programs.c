@@ -110,8 +110,10 @@ static const struct program_option options[] = {
     {"gh$", "-b", "aj", EXPECT_SECRET, "secret", 0, 0},
     {"xdotool|ydotool|wtype", "type", "a", EXPECT_SECRET, NULL, 0, 9},
     {"send$", "", "a", EXPECT_SECRET, NULL, 0, 1}, /* of expect -c */
+    {"gunicorn|hypercorn|celery|git$", "-c", "", EXPECT_NOTHING, NULL, 0, 0}, /* a module or a setting */
     /* any program */
     {"", "-u", "a", EXPECT_USER, NULL, 0, 0},
+    {"", "-c", "a", EXPECT_USER, NULL, 0, 0},
     {"", "-p", "aj", EXPECT_SECRET, NULL, 0, 0},
 };
 /* clang-format on */

@@ -84,6 +84,7 @@ void service_health_write(struct server *server, struct buf *out, enum service_s
     part(&j, &server->parts, "store");
     part(&j, &server->parts, "guard");
     part(&j, &server->parts, "push");
+    part(&j, &server->parts, "settings");
     jw_key_object(&j, "server");
     jw_key_int(&j, "connections", (int64_t)server->site.loop.conn_count);
     jw_key_int(&j, "requests_total", (int64_t)server->site.requests_total);

@@ -67,6 +67,7 @@ const functions = {
       .join("\n"),
   toYaml: (v) => stringify(v).replace(/\n$/, ""),
   not: (v) => !truth(v),
+  regexMatch: (pattern, text) => new RegExp(pattern).test(text),
   include: (name) => render(templates[name]),
 };
 

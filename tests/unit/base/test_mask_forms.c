@@ -29,6 +29,7 @@ static const char *const forms[] = {
     "helm upgrade x --set adminPassword=%s", "helm repo add x https://x --password %s", "kubectl get pods --token %s",
     "kubectl get pods --token=%s", "kubectl config set-credentials u --token=%s",
     "kubectl create secret generic x --from-literal=anything=%s", "openvpn --auth-user-pass --askpass --password %s",
+    "az devops login --pat %s", "tool --pat=%s", "snmp -c user:%s", "python3 -c 'f(\"%s\")'", "python3 -c 'import x; client.connect(\"%s\")'",
     "consul members -token=%s", "nomad status -token=%s", "influx query --token %s", "influx -username u -password %s",
     "clickhouse-client --password %s", "clickhouse-client --password=%s", "kcat -X sasl.password=%s -b h",
     "nats pub --password %s a b", "npm publish --otp=%s", "npm config set //registry.npmjs.org/:_authToken=%s",

@@ -48,7 +48,7 @@ static void errors_point_at_the_place_and_say_what_to_do(void **state)
         int line, column;
         const char *says;
     } cases[] = {
-        {"a = yes", 1, 5, "'yes' is not a value: text is written in quotes"},
+        {"a = yes", 1, 5, "this is not a value; text is written in quotes"},
         {"a = 1\n\na = 2", 3, 1, "'a' is already defined in line 1"},
         {"a 1", 1, 3, "'=' is missing behind the key 'a'"},
         {"x = [1,\n 2\n 3]", 3, 2, "',' or ']' is missing in this array"},
@@ -57,9 +57,9 @@ static void errors_point_at_the_place_and_say_what_to_do(void **state)
         {"\xc3\xa4 = 1", 1, 1, "'\xc3\xa4' cannot stand in a key (letters, digits, - and _ can; anything else in quotes)"},
         {"a = 1 b = 2", 1, 7, "nothing may follow behind a value on the same line"},
         {"a = \"\xc3\xa4\" x", 1, 9, "nothing may follow behind a value on the same line"},
-        {"a = 012", 1, 5, "'012' is not a number"},
+        {"a = 012", 1, 5, "this is not a number; text is written in quotes"},
         {"a = 9223372036854775808", 1, 5, "this number does not fit into 64 bits"},
-        {"a = 2026-02-30", 1, 5, "'2026-02-30' is not a date or time (like 2026-11-15T01:02:03Z)"},
+        {"a = 2026-02-30", 1, 5, "this is not a date or time (like 2026-11-15T01:02:03Z); text is written in quotes"},
         {"a = \n", 1, 5, "a value is missing"},
         {"[a\n", 1, 3, "']' is missing at the end of the table's name"},
         {"\n\n# \x01", 3, 3, "control character 0x01 in a comment"},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "config/config.h"
@@ -25,6 +26,7 @@ static inline const char *write_file(const char *name, const char *text)
     snprintf(path, sizeof path, "%s/%s", config_folder, name);
     AUTO_FCLOSE FILE *f = fopen(path, "w");
     assert_non_null(f);
+    fchmod(fileno(f), 0600); /* some hold secrets */
     fputs(text, f);
     return path;
 }
