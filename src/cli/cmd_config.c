@@ -2,11 +2,14 @@
  * whirr config: check, show, default.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/os/place.h"
 #include "cli/show.h"
+#include "config/places.h"
 
 enum { TEXT_MAX = 4 << 20 };
 
@@ -20,6 +23,25 @@ static void say_files(const struct config *config, struct buf *out)
         buf_printf(out, "%s: fine\n", config->files[i]);
 }
 
+/* Another store.url begins a new history. */
+static void say_history(const struct config *config, struct buf *out)
+{
+    struct history_memory memory;
+    char url[STORE_PLACE_SIZE], text[STORE_PLACE_SIZE] = "none";
+    history_recall(&memory);
+    if (!config || !memory.now[0])
+        return;
+    if (store_place(config->store.url, url, NULL) == 0)
+        store_place_text(url, text, sizeof text);
+    AUTO_FREE char *whole = realpath(text, NULL);
+    if (strcmp(memory.now, whole ? whole : text) != 0)
+        buf_printf(
+            out,
+            "store.url: the history has been kept in %s; after a restart it is kept in %s. Nothing is copied: the old one stays "
+            "where it is, and is used again with the old setting.\n",
+            memory.now, text);
+}
+
 static int run_check(struct cli *cli)
 {
     struct config *config = NULL;
@@ -31,6 +53,7 @@ static int run_check(struct cli *cli)
     } else {
         settings_problems_text(&problems, &out);
         say_files(config, &out);
+        say_history(config, &out);
     }
     config_free(config);
     int status = show_text(&out);

@@ -177,6 +177,57 @@ void store_place_text(const char *url, char *text, size_t size)
         snprintf(word + 9, size - (size_t)(word + 9 - text), "***");
 }
 
+static bool memory_file(char path[PLACE_SIZE + 16])
+{
+    char folder[PLACE_SIZE];
+    if (place_state(folder, NULL) < 0)
+        return false;
+    snprintf(path, PLACE_SIZE + 16, "%s/history-place", folder);
+    return true;
+}
+
+static void read_memory_line(FILE *f, char text[STORE_PLACE_SIZE])
+{
+    if (!fgets(text, STORE_PLACE_SIZE, f))
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+}
+
+void history_recall(struct history_memory *ret)
+{
+    char path[PLACE_SIZE + 16];
+    *ret = (struct history_memory){0};
+    FILE *f = memory_file(path) ? fopen(path, "re") : NULL;
+    if (!f)
+        return;
+    read_memory_line(f, ret->now);
+    read_memory_line(f, ret->before);
+    fclose(f);
+    /* A file that was moved or deleted on purpose is missed by no one. */
+    if (ret->before[0] == '/' && access(ret->before, F_OK) < 0 && errno == ENOENT)
+        ret->before[0] = '\0';
+}
+
+bool history_note(const char *place, struct history_memory *ret)
+{
+    char path[PLACE_SIZE + 16];
+    history_recall(ret);
+    bool moved = strcmp(ret->now, place) != 0;
+    if (!moved)
+        return false;
+    if (ret->now[0])
+        str_copy(ret->before, sizeof ret->before, str_from(ret->now));
+    if (strcmp(ret->before, place) == 0 || (ret->before[0] == '/' && access(ret->before, F_OK) < 0 && errno == ENOENT))
+        ret->before[0] = '\0';
+    str_copy(ret->now, sizeof ret->now, str_from(place));
+    FILE *f = memory_file(path) ? fopen(path, "we") : NULL;
+    if (f) {
+        fprintf(f, "%s\n%s\n", ret->now, ret->before);
+        fclose(f);
+    }
+    return ret->before[0];
+}
+
 int place_runtime(char path[PLACE_SIZE], struct error *err)
 {
     if (places_join(path, env_variable("RUNTIME_DIRECTORY"), "") && !strchr(path, ':') && shared_dir_make(path, 0700, NULL) == 0)

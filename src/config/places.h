@@ -31,6 +31,14 @@ int place_lock(char path[PLACE_SIZE], struct error *err);
 int store_place(const char *given, char url[STORE_PLACE_SIZE], struct error *err);
 /* The same to be shown: the path of a file, a server without its password. */
 void store_place_text(const char *url, char *text, size_t size);
+/* Where the daemon of this place has kept its history, and where it was before that: another store.url begins a new one, and the
+ * old one stays where it is, unseen. Each as store_place_text() has it; "": not known, or nowhere. */
+struct history_memory {
+    char now[STORE_PLACE_SIZE], before[STORE_PLACE_SIZE];
+};
+void history_recall(struct history_memory *ret);
+/* The daemon keeps it there from now on; *ret says what was before. True: it was elsewhere until now. */
+bool history_note(const char *place, struct history_memory *ret);
 /* The socket of the system's daemon. */
 bool place_system_socket(char path[PLACE_SIZE]);
 /* Where the daemon listens; false: this user has no place for it. `configured` is server.socket. */

@@ -4,6 +4,8 @@
 #include "daemon/history_part.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +16,10 @@
 #include "base/log.h"
 #include "base/os/place.h"
 #include "config/places.h"
+#include "store/admin.h"
 
-enum { END_MS = 4000 }; /* what waits is written within that time, or kept for the next start */
+enum { LOOK_MS = 60000 }; /* of each start, for damage: 60 s are enough for a few GiB */
+enum { END_MS = 4000 };   /* what waits is written within that time, or kept for the next start */
 
 static int64_t days(double n)
 {
@@ -106,6 +110,72 @@ static struct store_service *start_service(const struct config *config, const st
     return v;
 }
 
+/* ---- damage ---- */
+
+/* A damaged page is found when it is read, which may be in a year. A thread reads all of the file once at each start, beside the
+ * writer and on a connection of its own. At the end it is not waited for: it and the part have a share each in this. */
+struct damage_look {
+    _Atomic int shares;
+    _Atomic bool cancel, is_damaged; /* is_damaged: `found` is there */
+    char url[STORE_PLACE_SIZE + 8], found[256];
+};
+
+static void leave_look(struct damage_look *l)
+{
+    if (l && atomic_fetch_sub(&l->shares, 1) == 1)
+        free(l);
+}
+
+static void *look_for_damage(void *arg)
+{
+    struct damage_look *l = arg;
+    struct error err = {0};
+    int rc = store_find_damage(l->url, &l->cancel, LOOK_MS, l->found, sizeof l->found, &err);
+    const char *place = l->url + strlen("sqlite:"), *found = l->found;
+    if (rc == 0 && l->found[0]) {
+        log_error(
+            "the history database is damaged; what can be read of it is still shown, and new samples are written: stop whirr, "
+            "copy the file, and rescue it with: sqlite3 FILE .recover | sqlite3 NEW",
+            LOG_TEXT("file", place), LOG_TEXT("damage", found));
+        atomic_store(&l->is_damaged, true);
+    } else if (rc < 0 && rc != -ECANCELED) {
+        log_debug("the history database was not looked through for damage", LOG_TEXT("error", err.text));
+    }
+    leave_look(l);
+    return NULL;
+}
+
+static struct damage_look *begin_look(const char *place)
+{
+    pthread_t thread;
+    struct damage_look *l = place[0] == '/' && access(place, F_OK) == 0 ? calloc(1, sizeof *l) : NULL;
+    if (!l)
+        return NULL;
+    l->shares = 2;
+    snprintf(l->url, sizeof l->url, "sqlite:%s", place);
+    if (pthread_create(&thread, NULL, look_for_damage, l) != 0) {
+        free(l);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return l;
+}
+
+static bool is_damaged(const struct history_part *p)
+{
+    return p->look && atomic_load(&p->look->is_damaged);
+}
+
+/* Nothing is copied between databases: who changes store.url must be told where the old one is. */
+static void note_place(struct history_part *p)
+{
+    const char *before = p->memory.before, *now = p->place.text;
+    if (now[0] && history_note(now, &p->memory))
+        log_warn("the history is kept in another place than before: nothing was copied, and the old one is still there; "
+                 "to go back to it, set store.url (or --store) and restart",
+                 LOG_TEXT("before", before), LOG_TEXT("now", now));
+}
+
 /* A history that cannot be kept is no reason not to watch; one that another daemon keeps is. */
 static void *open_history(const struct part_host *host, struct error *ret)
 {
@@ -125,6 +195,10 @@ static void *open_history(const struct part_host *host, struct error *ret)
     }
     if (!p->service && err.text[0])
         log_error("no history is kept", LOG_TEXT("error", err.text));
+    else
+        note_place(p);
+    if (p->service)
+        p->look = begin_look(p->place.text);
     return p;
 }
 
@@ -147,8 +221,14 @@ static void health(void *part, struct json_writer *j)
     jw_key_text(j, "state", v ? store_state_name(status.state) : "off");
     jw_key_text(j, "kind", v ? status.kind : NULL);
     jw_key_text(j, "place", v && p->place.text[0] ? p->place.text : NULL);
+    jw_key_text(j, "previous_place", p->memory.before[0] ? p->memory.before : NULL);
     jw_key_int(j, "queued_rows", status.queued);
-    jw_key_text(j, "message", status.message[0] ? status.message : NULL);
+    char damage[400] = "";
+    if (is_damaged(p))
+        snprintf(damage, sizeof damage, "the file is damaged (%s); rescue it with: sqlite3 FILE .recover | sqlite3 NEW",
+                 p->look->found);
+    jw_key_text(j, "message", status.message[0] ? status.message : damage[0] ? damage : NULL);
+    jw_key_bool(j, "damaged", damage[0]);
     jw_key_int(j, "written_total", (int64_t)status.written);
     jw_key_int(j, "lost_total", (int64_t)status.lost);
     /* Whether rows are deleted by the clock's word, or it has to prove itself first. */
@@ -171,6 +251,8 @@ static bool is_degraded(void *part)
     struct store_status status;
     if (!v)
         return false;
+    if (is_damaged(part))
+        return true;
     store_service_status(v, &status);
     return store_is_troubled(&status);
 }
@@ -187,6 +269,10 @@ static void close_history(void *part)
     history_part_end(p);
     if (p && p->place.lock >= 0)
         close(p->place.lock);
+    if (p && p->look) {
+        atomic_store(&p->look->cancel, true);
+        leave_look(p->look);
+    }
     free(p);
 }
 

@@ -15,6 +15,8 @@ struct history_place {
 struct history_part {
     struct store_service *service; /* NULL: the settings want none, or it cannot be had */
     struct history_place place;
+    struct history_memory memory; /* where it was before */
+    struct damage_look *look;     /* for damage; NULL: none */
 };
 
 struct store_limits history_limits(const struct config *config);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -144,6 +145,39 @@ int store_peek_version(const struct env *env, const char *url, int64_t *ret, str
         rc = schema_check_version(*ret, err);
     db_close(db);
     return rc;
+}
+
+static int quick_check(struct db *db, char *found, size_t size, struct error *err)
+{
+    AUTO_STATEMENT struct db_statement *q = NULL;
+    int rc = db_prepare(db, "PRAGMA quick_check(1)", &q, err);
+    if (rc == 0)
+        rc = db_step(q, err);
+    if (rc <= 0)
+        return rc;
+    struct str said = q->db->ops->text(q, 0);
+    if (!str_is(said, "ok"))
+        str_copy_clean(found, size, said);
+    return 0;
+}
+
+int store_find_damage(const char *url, const _Atomic bool *cancel, int64_t within_ms, char *found, size_t size, struct error *err)
+{
+    struct db *db = NULL;
+    found[0] = '\0';
+    if (strncmp(url, "sqlite:", 7) != 0)
+        return error_set(err, -EOPNOTSUPP, "only files are looked through");
+    int rc = db_open_sqlite(url + 7, true, &db, err);
+    if (rc == 0) {
+        db->cancel = cancel;
+        db->until.ns = clock_mono(&clock_system).ns + within_ms * NS_PER_MS;
+        rc = quick_check(db, found, size, err);
+    }
+    db_close(db);
+    if (rc != -EUCLEAN)
+        return rc;
+    str_copy_clean(found, size, str_from(err->text));
+    return 0;
 }
 
 static int vacuum_file(struct db *db, struct error *err)

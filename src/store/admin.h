@@ -34,3 +34,7 @@ int64_t store_known_version(void);
 /* Writes the file, or the tables, anew without their free space; full: of a server, also what only it can use again. -EBUSY:
  * another process is writing. */
 int store_vacuum(const struct env *env, const char *url, bool full, int64_t *ret_before, int64_t *ret_after, struct error *err);
+
+/* Looks for damage in a file that opens all the same, for at most that time: `found` says what the first is, "" none. Reads all of
+ * it, beside its writer. -EOPNOTSUPP: a server looks after itself; -ECANCELED, -ETIME: cut off. */
+int store_find_damage(const char *url, const _Atomic bool *cancel, int64_t within_ms, char *found, size_t size, struct error *err);

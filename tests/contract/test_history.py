@@ -2,7 +2,9 @@
 """Section C, the stored part: rows come back as they were served, page by page, and are readable with plain SQL."""
 import contextlib
 import datetime
+import re
 import sqlite3
+import tempfile
 
 import pytest
 import shapes
@@ -198,3 +200,88 @@ def test_the_database_is_for_its_owner(start, tmp_path, before):
     daemon.wait_stored(2)
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("private.db*") if not path.name.endswith("-lock")}
     assert "private.db-wal" in modes and set(modes.values()) == {0o640 if before else 0o600}, modes
+
+
+def test_a_changed_place_says_where_the_old_history_is(start, tmp_path):
+    """Nothing is copied and nothing lost: the log, the health and `config check` say where it is, until it is used again."""
+    state = tmp_path / "state"
+    state.mkdir()
+    first, second = tmp_path / "first.db", tmp_path / "second.db"
+
+    def run(path):
+        d = start("--interval", "600", "--store", f"sqlite:{path}", XDG_STATE_HOME=str(state))
+        health = d.json("/api/health")["store"]
+        d.stop()
+        return d, health["previous_place"]
+
+    d, before = run(first)
+    assert before is None and "nothing was copied" not in d.log()
+    d, before = run(second)
+    assert before == str(first) and first.exists()
+    assert re.search(rf"nothing was copied.*store.url.*before={first}.*now={second}", d.log()), d.log()
+    d, before = run(second)  # still, but the log has said it
+    assert before == str(first) and "nothing was copied" not in d.log()
+    config = tmp_path / "whirr.toml"
+    config.write_text(f'[store]\nurl = "sqlite:{first}"\n')
+    checked = d.whirr("--config", str(config), "config", "check")
+    assert checked.returncode == 0 and str(second) in checked.stdout and "Nothing is copied" in checked.stdout, checked
+    d, before = run(first)
+    assert before == str(second)
+    second.unlink()  # on purpose
+    assert run(first)[1] is None
+
+
+def damage_truncated(data):
+    return data[:len(data) // 2 // 8192 * 8192]
+
+
+def damage_overwritten(data):
+    return damaged_page(data, b"\xa5" * 8192, largest=True)
+
+
+def damage_zeroed(data):
+    return damaged_page(data, bytes(8192), largest=True)
+
+
+def damage_index(data):
+    return damaged_page(data, b"\xff" * 8192, largest=False)
+
+
+def damaged_page(data, page, largest):
+    """Another page in the place of one that belongs to a table in the middle of the file, or of the root of an index."""
+    with tempfile.NamedTemporaryFile(suffix=".db") as f:
+        f.write(data)
+        f.flush()
+        with contextlib.closing(sqlite3.connect(f.name)) as db:
+            kind = "table" if largest else "index"
+            number, = db.execute(f"SELECT rootpage FROM sqlite_master WHERE type = '{kind}' AND rootpage > 3 ORDER BY rootpage DESC LIMIT 1").fetchone()
+    return data[:(number - 1) * 8192] + page + data[number * 8192:]
+
+
+@pytest.mark.parametrize("damage", [damage_truncated, damage_overwritten, damage_zeroed, damage_index])
+def test_damage_is_said_or_the_file_is_put_aside(start, tmp_path, damage):
+    """Whether it opens or not: never without a word, and never with bytes lost."""
+    path = tmp_path / "history.db"
+    d = start("--interval", "0.2", "--store", f"sqlite:{path}")
+    d.wait_stored(4)
+    d.stop()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA page_size").fetchone() == (8192,)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    d = start("--interval", "600", "--store", f"sqlite:{path}")
+    eventually(lambda: "damaged" in d.log(), explain=d.log)
+    health = d.json("/api/health")["store"]
+    aside = [p for p in tmp_path.iterdir() if ".damaged-" in p.name]
+    assert aside or (health["damaged"] and ".recover" in health["message"]), (health, d.log())
+
+
+def test_a_sound_file_is_called_that(start, tmp_path):
+    path = tmp_path / "history.db"
+    d = start("--interval", "0.2", "--store", f"sqlite:{path}")
+    d.wait_stored(4)
+    d.stop()
+    d = start("--interval", "0.2", "--store", f"sqlite:{path}")
+    d.wait_stored(6)
+    assert d.json("/api/health")["store"]["damaged"] is False and "damaged" not in d.log()
