@@ -287,7 +287,7 @@ static void resource(struct otlp *w, const struct push_identity *who)
 void push_otlp(struct buf *out, const struct push_line *lines, size_t count, struct wall at, const struct push_identity *who)
 {
     struct json_writer j = JSON_WRITER(out);
-    struct otlp w = {.j = &j};
+    struct otlp w = {.j = &j, .started = who->started, .first = who->first};
     jw_object(&j);
     jw_key(&j, "resourceMetrics");
     jw_array(&j);
@@ -318,8 +318,12 @@ void push_otlp(struct buf *out, const struct push_line *lines, size_t count, str
 void push_otlp_protobuf(struct buf *out, const struct push_line *lines, size_t count, struct wall at,
                         const struct push_identity *who)
 {
-    struct otlp w = {
-        .attributes = BUF(PUSH_BODY_MAX), .points = BUF(PUSH_BODY_MAX), .metrics = BUF(PUSH_BODY_MAX), .attribute_field = 1};
+    struct otlp w = {.started = who->started,
+                     .first = who->first,
+                     .attributes = BUF(PUSH_BODY_MAX),
+                     .points = BUF(PUSH_BODY_MAX),
+                     .metrics = BUF(PUSH_BODY_MAX),
+                     .attribute_field = 1};
     AUTO_BUF struct buf about = BUF(1 << 20), scope = BUF(1 << 10);
     resource(&w, who);
     buf_str(&about, buf_view(&w.attributes));

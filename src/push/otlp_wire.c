@@ -65,10 +65,22 @@ void otlp_point_begin(struct otlp *w, enum otlp_kind kind)
     jw_array(w->j);
 }
 
+/* Since when a sum is counted; ms 0: it is none, or that is not known. Of a counter that was there before, all that is known is how
+ * much it says beyond the first time that it was seen: with that as its beginning, nothing before it is taken for new. */
+static struct wall counted_since(const struct otlp *w)
+{
+    if (w->kind == GAUGE)
+        return (struct wall){0};
+    return str_starts(w->name, "whirr_") || str_starts(w->name, "process_") ? w->started : w->first;
+}
+
 /* 64-bit numbers are texts in OTLP's JSON. */
-static void json_value(struct json_writer *j, enum otlp_kind kind, struct otlp_value value, struct wall at)
+static void json_value(struct json_writer *j, enum otlp_kind kind, struct otlp_value value, struct wall since, struct wall at)
 {
     char text[40];
+    snprintf(text, sizeof text, "%lld000000", (long long)since.ms);
+    if (since.ms)
+        jw_key_text(j, "startTimeUnixNano", text);
     snprintf(text, sizeof text, "%lld000000", (long long)at.ms);
     jw_key_text(j, "timeUnixNano", text);
     if (value.stale) {
@@ -87,7 +99,10 @@ static void json_value(struct json_writer *j, enum otlp_kind kind, struct otlp_v
 static void pb_value(struct otlp *w, struct otlp_value value, struct wall at)
 {
     bool histogram = w->kind == HISTOGRAM;
-    pb_begin(&w->points, 1, w->attributes.len + 9 + (value.stale ? 2 : histogram ? 18 : 9));
+    struct wall since = counted_since(w);
+    pb_begin(&w->points, 1, w->attributes.len + 9 + (since.ms ? 9 : 0) + (value.stale ? 2 : histogram ? 18 : 9));
+    if (since.ms)
+        pb_fixed64(&w->points, 2, (uint64_t)since.ms * NS_PER_MS);
     pb_fixed64(&w->points, 3, (uint64_t)at.ms * NS_PER_MS);
     if (!value.stale && histogram)
         pb_fixed64(&w->points, 4, (uint64_t)value.count);
@@ -106,7 +121,7 @@ void otlp_point_end(struct otlp *w, struct otlp_value value, struct wall at)
         return;
     }
     jw_end(w->j);
-    json_value(w->j, w->kind, value, at);
+    json_value(w->j, w->kind, value, counted_since(w), at);
     jw_end(w->j);
 }
 

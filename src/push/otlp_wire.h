@@ -6,10 +6,11 @@
  *   ScopeMetrics    { InstrumentationScope scope = 1; repeated Metric metrics = 2 }
  *   Metric          { string name = 1; string unit = 3; Gauge gauge = 5; Sum sum = 7 }
  *   Gauge, Sum      { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3 }
- *   NumberDataPoint { fixed64 time_unix_nano = 3; double as_double = 4; repeated KeyValue attributes = 7; uint32 flags = 8 }
- *   Histogram       { repeated HistogramDataPoint data_points = 1; int32 aggregation_temporality = 2 }, 9 of Metric
- *   HistogramDataPoint { fixed64 time_unix_nano = 3; fixed64 count = 4; double sum = 5; repeated KeyValue attributes = 9; uint32
- * flags = 10 } KeyValue        { string key = 1; AnyValue value = 2 } AnyValue        { string string_value = 1 }
+ *   NumberDataPoint { fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; double as_double = 4; repeated KeyValue
+ * attributes = 7; uint32 flags = 8 } Histogram       { repeated HistogramDataPoint data_points = 1; int32 aggregation_temporality =
+ * 2 }, 9 of Metric HistogramDataPoint { fixed64 start_time_unix_nano = 2; fixed64 time_unix_nano = 3; fixed64 count = 4; double sum
+ * = 5; repeated KeyValue attributes = 9; uint32 flags = 10 } KeyValue        { string key = 1; AnyValue value = 2 } AnyValue {
+ * string string_value = 1 }
  */
 #pragma once
 
@@ -27,6 +28,7 @@ struct otlp {
     struct str name;          /* of the metric that is being written */
     const char *unit;
     enum otlp_kind kind;
+    struct wall started, first; /* since when sums are counted: our own, and those that were there before */
 };
 
 /* Of a histogram: the sum, and of how many; no bucket is known. */

@@ -57,6 +57,7 @@ bool push_labels_read(struct push_labels *l, struct str series, struct str job, 
 struct push_identity {
     const char *job, *instance, *host;
     struct wall started; /* of this program, and with it its own counters; ms 0: not known */
+    struct wall first;   /* that anything was seen of counters that are older than it; ms 0: not known */
 };
 
 /* Prometheus remote write 1.0: a WriteRequest, not compressed. `count` lines, all at one time. */

@@ -38,6 +38,7 @@ struct push_sender {
     struct push_queue *queue;
     struct push_scrape before;
     struct wall last_at;
+    struct wall first_at; /* of the first scrape; ms 0: none yet */
     struct retry retry;
     bool disk_fails, clock_off;
     struct mono refusal_logged; /* ns 0: the last one was taken */
@@ -70,7 +71,7 @@ static void sender_publish(struct push_sender *p)
 
 static void queue_lines(struct push_sender *p, const struct push_line *lines, size_t count, struct wall at)
 {
-    const struct push_identity who = {p->target->job, p->target->instance, p->host, p->setup.started};
+    const struct push_identity who = {p->target->job, p->target->instance, p->host, p->setup.started, p->first_at};
     AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
     struct error err = {0};
     if (push_target_encode(p->target, &body, lines, count, at, &who) < 0) {
@@ -90,6 +91,8 @@ static void take_scrape(struct push_sender *p, struct push_scrape *now)
 {
     now->at = push_time(now->at, p->last_at);
     p->last_at = now->at;
+    if (!p->first_at.ms)
+        p->first_at = now->at;
     size_t count = now->count;
     if (push_mark_stale(now, &p->before) < 0)
         sender_log(p, LOG_WARNING, "push %s: out of memory, series that ended are not marked", p->name);

@@ -461,10 +461,10 @@ def otlp_from_protobuf(body):
             "Metric": [("name", 1, text, "", 1), ("unit", 3, text, "", 1), ("gauge", 5, message, "Sum", 1), ("sum", 7, message, "Sum", 1),
                        ("histogram", 9, message, "Histogram", 1)],
             "Histogram": [("data_points", 1, message, "HistogramPoint", many), ("aggregation_temporality", 2, enum, "", 1)],
-            "HistogramPoint": [("time_unix_nano", 3, fixed64, "", 1), ("count", 4, fixed64, "", 1), ("sum", 5, double, "", 1),
+            "HistogramPoint": [("start_time_unix_nano", 2, fixed64, "", 1), ("time_unix_nano", 3, fixed64, "", 1), ("count", 4, fixed64, "", 1), ("sum", 5, double, "", 1),
                                ("attributes", 9, message, "KeyValue", many), ("flags", 10, number32, "", 1)],
             "Sum": [("data_points", 1, message, "Point", many), ("aggregation_temporality", 2, enum, "", 1), ("is_monotonic", 3, boolean, "", 1)],
-            "Point": [("time_unix_nano", 3, fixed64, "", 1), ("as_double", 4, double, "", 1), ("attributes", 7, message, "KeyValue", many), ("flags", 8, number32, "", 1)],
+            "Point": [("start_time_unix_nano", 2, fixed64, "", 1), ("time_unix_nano", 3, fixed64, "", 1), ("as_double", 4, double, "", 1), ("attributes", 7, message, "KeyValue", many), ("flags", 8, number32, "", 1)],
             "KeyValue": [("key", 1, text, "", 1), ("value", 2, message, "AnyValue", 1)],
             "AnyValue": [("string_value", 1, text, "", 1)]}.items():
         m = file.message_type.add(name=name)
@@ -508,6 +508,11 @@ def test_otlp_by_the_conventions_for_hardware(start, tmp_path, hook, protocol, k
     assert attributes["hw.gpu.task"] == "general" and 0 <= used["asDouble"] <= 1
     assert "gpu_temperature_celsius" not in metrics and "gpu_clock_sm_hertz" in metrics
     assert begin - 1 < int(temperature["timeUnixNano"]) / 1e9 < time.time() + 1
+    # A sum says since when it is counted: ours with the program, the driver's since it was first seen, so that nothing before it is taken for new.
+    energy = [point("hw.energy")[0], next(m for m in read(hook.requests[0].body)["resourceMetrics"][0]["scopeMetrics"][0]["metrics"] if m["name"] == "hw.energy")["sum"]["dataPoints"][0]]
+    assert {int(p["startTimeUnixNano"]) for p in energy} == {int(energy[1]["timeUnixNano"])} and "startTimeUnixNano" not in temperature
+    ours = next(m for name, m in metrics.items() if name.startswith("whirr_") and m.get("sum", {}).get("isMonotonic"))["sum"]["dataPoints"][0]
+    assert begin - 1 < int(ours["startTimeUnixNano"]) / 1e9 <= int(energy[1]["timeUnixNano"]) / 1e9
     names = [m["name"] for m in resource["scopeMetrics"][0]["metrics"]]
     assert len(names) > 60 and not math.isnan(power["asDouble"])
     assert len(names) == len(set(names)), "a name is one metric"

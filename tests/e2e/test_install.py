@@ -68,6 +68,19 @@ def test_debian_gets_completions_where_its_zsh_looks_and_purge_takes_the_setting
     assert re.search(r"rm -rf .*/etc/whirr\b", purge)
 
 
+@pytest.mark.parametrize("how", ["remove", "purge"])
+def test_a_removed_package_leaves_no_link_where_systemd_does_not_run(tmp_path, how):
+    """The script of the package, with its paths below a directory of the test."""
+    script = re.sub(r"(?<![\w*])/(etc|var|run)/", rf"{tmp_path}/\1/", (ROOT / "packaging/debian/whirr.postrm").read_text())
+    links = [tmp_path / "etc/systemd" / path for path in ("system/multi-user.target.wants/whirr.service", "system/sockets.target.wants/whirr-control.socket", "user/default.target.wants/whirr.service")]
+    other = tmp_path / "etc/systemd/system/multi-user.target.wants/other.service"
+    for link in [*links, other]:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to("/nowhere/at.all")
+    subprocess.run(["sh", "-e", "-c", script, "postrm", how], check=True, capture_output=True)
+    assert other.is_symlink() and not any(link.is_symlink() for link in links)
+
+
 def test_what_others_put_there_stays(installed):
     other = installed / "usr/local/share/man/man1/other.1"
     other.write_text("")

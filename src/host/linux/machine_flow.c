@@ -30,7 +30,7 @@ static bool is_network_card(const struct env *env, const char *name)
     return sysfs_has(env, "/sys/class/net", name, "device") && !sysfs_has(env, "/sys/class/net", name, "master/device");
 }
 
-/* In a container there is no hardware: then everything but loopback, and but what only joins others. */
+/* Of a recorded machine without sysfs: everything but loopback, and but what only joins others. */
 static bool is_network_end(const struct env *env, const char *name)
 {
     return strcmp(name, "lo") != 0 && !sysfs_has(env, "/sys/class/net", name, "bridge") &&
@@ -65,7 +65,7 @@ static int gain_of_net(struct machine *m, uint64_t *rx_sum, uint64_t *tx_sum)
     if (rc < 0)
         return rc;
     /* Two passes: whether there is hardware decides what is counted. */
-    bool hardware = false;
+    bool hardware = false, unknown = !file_exists(m->window.env, "/sys/class/net");
     struct str rest, line, name;
     uint64_t rx, tx;
     for (int pass = 0; pass < 2; pass++) {
@@ -86,12 +86,13 @@ static int gain_of_net(struct machine *m, uint64_t *rx_sum, uint64_t *tx_sum)
                 hardware = hardware || c->counted;
                 continue;
             }
-            bool counted = c->counted || (!hardware && is_network_end(m->window.env, c->name));
+            bool counted = c->counted || (unknown && is_network_end(m->window.env, c->name));
             counter_advance(c, !counted, rx, tx, rx_sum, tx_sum);
         }
     }
     counters_sweep(&m->net);
-    return 0;
+    /* A container's own network has no hardware: what flows there is not the host's. */
+    return hardware || unknown ? 0 : -ENODEV;
 }
 
 /* Where sysfs is missing, the name must tell a whole disk from its partitions. */

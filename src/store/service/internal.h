@@ -74,6 +74,7 @@ struct store_service {
     struct mono busy_since, closing_since;
     bool clean_next; /* something came since the last time */
     uint64_t written, rejected, clean_failures_known;
+    int64_t waited; /* samples, at most, since nothing could be written */
     struct store_clock clock;
     struct mono lost_at; /* ns 0: never */
     int64_t used_bytes;

@@ -56,12 +56,14 @@ static void change_state(struct store_service *v, enum store_state state, const 
 {
     enum store_state before = v->status.state; /* only this thread writes it */
     if (state != before && state == STORE_OK && before != STORE_OPENING)
-        service_log(v, LOG_INFO, "store: writing again, %lld samples waited", (long long)backlog_count(&v->backlog));
+        service_log(v, LOG_INFO, "store: writing again, %lld samples waited", (long long)v->waited);
     else if (state != before && state == STORE_FULL)
         service_log(v, LOG_ERROR, "store: the disk is full, samples wait in memory until there is room (up to %d)",
                     BACKLOG_MEMORY_MAX);
     else if (state != before && (state == STORE_FAILING || state == STORE_AWAY))
         service_log(v, LOG_ERROR, "store: %s, %s", why, v->backlog.queue ? "samples wait on disk meanwhile" : "retrying");
+    if (state == STORE_OK)
+        v->waited = 0;
     publish(v, state, why);
 }
 
@@ -130,6 +132,8 @@ static void take_answer(struct store_service *v)
     struct work *w = &v->work;
     struct error err = {0};
     bool wrote = w->batch.count > 0;
+    if (v->status.state != STORE_OK) /* before those that were written are gone from it */
+        v->waited = MAX_OF(v->waited, backlog_count(&v->backlog));
     v->busy = false;
     v->written += w->written;
     v->rejected = w->rejected;

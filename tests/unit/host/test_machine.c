@@ -218,18 +218,35 @@ static void a_synthetic_card_and_the_one_below_it_count_once(void **state)
     machine_free(m);
 }
 
-static void without_hardware_all_but_loopback_count(void **state)
+static void the_network_of_a_container_is_not_the_hosts(void **state)
 {
     (void)state;
     AUTO_SYSROOT struct sysroot s;
     set_up(&s);
     sysroot_remove(&s, "/sys/class/net/eth0/device");
+    sysroot_write(&s, "/sys/class/net/eth0/mtu", "1500\n");
     struct machine *m = machine_new(&s.env);
     struct host h;
     machine_sample(m, &h);
     clock_manual_advance_ms(&s.clock, 1000);
-    write_net(&s, "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n  eth0: 1300 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n"
-                  "  br0: 1300 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n");
+    write_net(&s, "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n  eth0: 1300 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n");
+    machine_sample(m, &h);
+    assert_int_equal(h.net_rx_bytes_per_s.state, READING_UNSUPPORTED);
+    assert_int_equal(h.net_tx_bytes_per_s.state, READING_UNSUPPORTED);
+    machine_free(m);
+}
+
+static void without_sysfs_all_but_loopback_count(void **state)
+{
+    (void)state;
+    AUTO_SYSROOT struct sysroot s;
+    set_up(&s);
+    sysroot_remove(&s, "/sys/class/net");
+    struct machine *m = machine_new(&s.env);
+    struct host h;
+    machine_sample(m, &h);
+    clock_manual_advance_ms(&s.clock, 1000);
+    write_net(&s, "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n  eth0: 1300 1 0 0 0 0 0 0 2000 1 0 0 0 0 0 0\n");
     machine_sample(m, &h);
     assert_int_equal(h.net_rx_bytes_per_s.value, 300);
     machine_free(m);
@@ -643,7 +660,8 @@ int main(void)
         TEST(rates_are_taken_between_samples_and_count_hardware_once),
         TEST(a_new_interface_or_a_reset_counter_is_no_burst),
         TEST(a_synthetic_card_and_the_one_below_it_count_once),
-        TEST(without_hardware_all_but_loopback_count),
+        TEST(the_network_of_a_container_is_not_the_hosts),
+        TEST(without_sysfs_all_but_loopback_count),
         TEST(disks_are_told_by_name_without_sysfs),
         TEST(the_busiest_core_and_waiting_are_told_apart_from_the_mean),
         TEST(no_mean_is_above_the_busiest_core),
