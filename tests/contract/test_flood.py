@@ -11,9 +11,9 @@ import statistics
 import time
 
 import pytest
-from waiting import PATIENCE, eventually
+from waiting import PATIENCE, eventually, patience
 
-PROMPT = 5 if os.environ.get("WHIRR_SANITIZED") else 1  # seconds
+PROMPT = 5 if os.environ.get("WHIRR_SANITIZED") else 1  # seconds, where nothing else runs
 GPUS, SAMPLES = 8, 20000
 STATS = "/api/system/gpu-stats/history"
 # Every sample of every GPU, and a whole day of explanations.
@@ -65,7 +65,7 @@ def assert_prompt(daemon, source):
             c.request("GET", path)
             assert c.getresponse().status == 200, path
         took.append(time.monotonic() - begin)
-    assert statistics.median(took) < PROMPT and statistics.quantiles(took, n=10)[-1] < 2 * PROMPT, took
+    assert statistics.median(took) < patience(PROMPT) and statistics.quantiles(took, n=10)[-1] < patience(2 * PROMPT), took
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_patient_questions_do_not_keep_others_waiting_nor_the_end(busy, sources)
         assert len(sources) > 1 or len(refused) >= 100
         assert_prompt(busy, "127.0.0.3")
         code, took = busy.stop()
-        assert code == 0 and took < 2 * PROMPT + 1, took
+        assert code == 0 and took < patience(2 * PROMPT + 1), took
     finally:
         for s in waiting:
             s.close()

@@ -12,7 +12,7 @@ import time
 
 import pytest
 import shapes
-from conftest import BUILD, PATIENCE, WHIRR, Starter, environment, eventually
+from conftest import BUILD, PATIENCE, WHIRR, Starter, environment, eventually, patience
 
 PATH = "/api/history"
 NUMBERS = [shapes.Null(shapes.NUMBER)]
@@ -307,16 +307,26 @@ def test_a_download_breaks_off_with_its_token(big):
 @pytest.mark.slow
 def test_too_many_downloads_are_refused(big):
     clients = []
-    for i in range(32):  # one address may have eight
-        s = socket.create_connection(("127.0.0.1", big.port), timeout=PATIENCE, source_address=(f"127.0.0.{2 + i // 8}", 0))
+
+    def begun(i):
+        """A download that goes on, or what it was refused with. Who is told that there was no time for the question asks again."""
+        s = socket.create_connection(("127.0.0.1", big.port), timeout=patience(PATIENCE), source_address=(f"127.0.0.{2 + i // 8}", 0))
         s.sendall(f"GET {PATH}?since=all&step=raw&format=jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        assert b" 200 " in s.recv(20)
-        clients.append(s)
-        if i == 7:
-            with socket.create_connection(("127.0.0.1", big.port), timeout=PATIENCE, source_address=("127.0.0.2", 0)) as more:
-                more.sendall(f"GET {PATH}?since=all&step=raw&format=csv HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-                assert b" 429 " in more.recv(20)
-    assert big.get(f"{PATH}?since=all&step=raw&format=csv").status == 503
+        answer = s.recv(2000)
+        if b" 200 " in answer[:20]:
+            clients.append(s)
+            return "begun"
+        s.close()
+        return answer.decode() if b"downloads" in answer else None
+    for i in range(8):
+        assert eventually(lambda: begun(i), explain=big.log) == "begun"
+    assert " 429 " in eventually(lambda: begun(7))  # one address may have eight
+    # 32 in all; more are let in only where one of them has ended meanwhile, on a machine that is slow.
+    for i in range(8, 96):
+        said = eventually(lambda: begun(i), explain=big.log)
+        if said != "begun":
+            break
+    assert len(clients) >= 32 and " 503 " in said and "Too many downloads are running already" in said, (len(clients), said)
     for s in clients:
         s.close()
     eventually(lambda: big.get(f"{PATH}?since=-1m&step=raw&format=csv").status == 200)

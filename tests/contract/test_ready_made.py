@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from tsdb import Prometheus
-from waiting import PATIENCE, eventually
+from waiting import PATIENCE, eventually, patience
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = ROOT / "packaging" / "prometheus"
@@ -19,7 +19,7 @@ EMPTY_IS_FINE = {"Held but idle", "XIDs: seconds ago"}  # nothing to show is goo
 def promtool(*args):
     if not shutil.which("promtool"):
         pytest.skip("no promtool (tools/deps test)")
-    return subprocess.run(["promtool", *args], cwd=RULES, capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(["promtool", *args], cwd=RULES, capture_output=True, text=True, timeout=patience(PATIENCE))
 
 
 def test_rules_are_valid_and_do_what_they_say():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Databases for metrics, the real ones of Debian's packages: on ports and in directories of the test's own."""
 import json
+import math
 import shutil
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import urllib.parse
 import urllib.request
 
 from ports import free_port
-from waiting import PATIENCE, eventually
+from waiting import PATIENCE, eventually, patience
 
 
 class Database:
@@ -64,8 +65,9 @@ class Database:
 class Prometheus(Database):
     ready, write, lookback = "/-/ready", "/api/v1/write", "5m"
 
-    def __init__(self, folder, targets=(), port=None, rules=(), interval="1s"):
+    def __init__(self, folder, targets=(), port=None, rules=(), interval=None):
         super().__init__(folder, port)
+        interval = interval or f"{math.ceil(patience(1))}s"  # and no target takes longer than that to answer
         lines = [f"global: {{scrape_interval: {interval}, scrape_timeout: {interval}, evaluation_interval: 1s}}"]
         if rules:
             lines += ["rule_files:"] + [f"  - {path}" for path in rules]
