@@ -97,6 +97,7 @@ def test_recipes_are_of_this_version(whirr):
     assert f'\nversion = "{version}"\n' in (ROOT / "python/pyproject.toml").read_text()
     assert f'\nversion: {version}\nappVersion: "{version}"\n' in (ROOT / "packaging/kubernetes/whirr/Chart.yaml").read_text()
     assert f"image: whirr:{version}\n" in (ROOT / "packaging/kubernetes/whirr.yaml").read_text()
+    assert f" - {version}-1\n" in (ROOT / "packaging/rpm/whirr.spec").read_text()
     assert f"/whirr-{version}.tar.xz" in (ROOT / "packaging/homebrew/whirr.rb").read_text()
     assert f'/* "{version}" */' in (ROOT / "include/whirr.h").read_text()
     subprocess.run(["bash", "-n", str(ROOT / "packaging/aur/PKGBUILD")], check=True)
