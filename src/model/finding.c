@@ -116,6 +116,8 @@ int finding_compare(const struct finding *a, const struct finding *b)
         return a->muted ? 1 : -1;
     if (a->severity != b->severity)
         return a->severity > b->severity ? -1 : 1;
+    if (a->is_effect != b->is_effect)
+        return a->is_effect ? 1 : -1;
     enum likelihood x = likelihood_of(a->confidence), y = likelihood_of(b->confidence);
     if (a->severity > SEVERITY_INFO && x != y)
         return x > y ? -1 : 1;
@@ -170,6 +172,41 @@ void verdict_free(struct verdict *v)
     free(v->findings);
     free(v->gpus);
     free(v);
+}
+
+bool finding_causes(enum finding_code cause, enum finding_code effect)
+{
+    static const struct {
+        enum finding_code effect, cause;
+    } edges[] = {
+#define CAUSES(effect, cause) {FINDING_##effect, FINDING_##cause},
+#include "model/causes.def"
+#undef CAUSES
+    };
+    for (size_t i = 0; i < ARRAY_LEN(edges); i++)
+        if (edges[i].effect == effect && edges[i].cause == cause)
+            return true;
+    return false;
+}
+
+/* A guess, which is only information, explains nothing that is worse. */
+static bool brings_about(const struct finding *cause, const struct finding *effect)
+{
+    return cause->gpu_index == effect->gpu_index && cause->severity > SEVERITY_INFO && finding_causes(cause->code, effect->code);
+}
+
+void verdict_link(struct verdict *v)
+{
+    /* Severities travel up chains: an effect of an effect counts for the root, too. */
+    enum { CHAIN_MAX = 4 };
+    for (int round = 0; round < CHAIN_MAX; round++)
+        for (size_t i = 0; i < v->count; i++)
+            for (size_t k = 0; k < v->count; k++)
+                if (brings_about(&v->findings[i], &v->findings[k])) {
+                    v->findings[k].is_effect = true;
+                    if (v->findings[i].severity < v->findings[k].severity)
+                        v->findings[i].severity = v->findings[k].severity;
+                }
 }
 
 static int model_finding_compare(const void *a, const void *b)

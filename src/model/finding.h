@@ -83,6 +83,7 @@ struct finding {
     enum finding_code code;
     enum severity severity;
     bool muted;                           /* by the configuration: behind all others */
+    bool is_effect;                       /* another finding of its GPU brings it about (causes.def): below all roots */
     double confidence;                    /* 0 to 1 */
     int gpu_index;                        /* -1: the host */
     int32_t pid;                          /* of the process that it is about; 0: none */
@@ -92,7 +93,8 @@ struct finding {
     char headline[FINDING_HEADLINE_SIZE]; /* "GPU 1 is throttling (93 °C)", without a full stop */
 };
 
-/* Negative: `a` matters more. The one ranking: severity, likelihood, what matters to a person, watts, index; muted ones last. */
+/* Negative: `a` matters more. The one ranking: severity, roots before effects, likelihood, what matters to a person, watts, index;
+ * muted ones last. */
 int finding_compare(const struct finding *a, const struct finding *b);
 /* A likelihood in words: "very likely", "likely", "possible"; below that a finding is "can't tell". */
 const char *likelihood_words(double confidence);
@@ -123,6 +125,10 @@ void verdict_free(struct verdict *v);                               /* NULL is f
 /* Severities as the settings have them, and ranked. A guess, which a detector lowered to info, stays one. */
 void verdict_apply(struct verdict *v, const struct finding_settings *settings);
 void verdict_rank(struct verdict *v);
+/* Finds effects and their roots, and lends a root the severity of the worst that it explains. */
+void verdict_link(struct verdict *v);
+/* Whether the one can bring about the other, by causes.def. */
+bool finding_causes(enum finding_code cause, enum finding_code effect);
 
 /* The most important finding of a GPU (-1: of the host itself); NULL: none. `v` may be NULL. */
 const struct finding *verdict_first(const struct verdict *v, int gpu_index);

@@ -143,6 +143,7 @@ struct verdict *collection_finish(struct collection *c)
     v->count = kept;
     for (size_t i = 0; i < v->count; i++) /* as precise as a hand-over to another program */
         v->findings[i].confidence = (double)(int)(v->findings[i].confidence * 1000 + 0.5) / 1000;
+    verdict_link(v);
     verdict_rank(v);
     struct finding *exact = realloc(v->findings, (v->count + 1) * sizeof *exact);
     v->findings = exact ? exact : v->findings;

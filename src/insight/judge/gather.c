@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "insight/detect/detect.h"
 #include "insight/finding/cause.h"
+#include "insight/judge/health_judge.h"
 
 /* ---- an explanation's causes ---- */
 
@@ -40,30 +41,6 @@ void gather_causes(struct collection *c, const struct facts *f, const struct why
 
 /* ---- health ---- */
 
-static enum finding_code code_of_check(const struct health_finding *h)
-{
-    switch (h->check) {
-    case HEALTH_CHECK_LOST: return FINDING_LOST;
-    case HEALTH_CHECK_ERROR: return FINDING_ERROR;
-    case HEALTH_CHECK_DRIVER_VERDICT: return FINDING_DRIVER_VERDICT;
-    case HEALTH_CHECK_XID: return FINDING_XID;
-    case HEALTH_CHECK_DRIVER_FAULT: return FINDING_DRIVER_FAULT;
-    case HEALTH_CHECK_ECC: return FINDING_ECC;
-    case HEALTH_CHECK_ROW_REMAP: return FINDING_ROW_REMAP;
-    case HEALTH_CHECK_RETIRED_PAGES: return FINDING_RETIRED_PAGES;
-    case HEALTH_CHECK_REPAIR: return FINDING_REPAIR;
-    case HEALTH_CHECK_SLOWDOWN: return FINDING_SLOWDOWN;
-    case HEALTH_CHECK_TEMPERATURE: return FINDING_HEAT_LIMIT;
-    case HEALTH_CHECK_PCIE_LINK: return FINDING_PCIE_LINK;
-    case HEALTH_CHECK_PCIE_REPLAYS: return FINDING_PCIE_REPLAYS;
-    case HEALTH_CHECK_NVLINK: return FINDING_NVLINK;
-    case HEALTH_CHECK_FAN: return h->state >= HEALTH_FAILING ? FINDING_FAN_STOPPED : FINDING_FAN_FAILING;
-    case HEALTH_CHECK_COOLING: return FINDING_COOLING;
-    case HEALTH_CHECK_COUNT: break;
-    }
-    return FINDING_CANNOT_KNOW;
-}
-
 static enum severity severity_of_health(enum health_state state)
 {
     return state >= HEALTH_FAILING ? SEVERITY_CRITICAL : state == HEALTH_DEGRADED ? SEVERITY_WARNING : SEVERITY_NOTICE;
@@ -85,7 +62,7 @@ void gather_health(struct collection *c, const struct health *health)
         for (size_t k = 0; k < v->finding_count; k++) {
             const struct health_finding *h = &v->findings[k];
             struct finding found = {
-                .code = code_of_check(h), .severity = severity_of_health(h->state), .confidence = 0.95, .since = h->since};
+                .code = health_finding_code(h), .severity = severity_of_health(h->state), .confidence = 0.95, .since = h->since};
             if (h->check == HEALTH_CHECK_TEMPERATURE && gpu && memory_is_hotter(gpu))
                 found.code = FINDING_MEMORY_HOT;
             /* A slowdown for heat is the heat's finding. */

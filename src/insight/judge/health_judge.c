@@ -172,17 +172,59 @@ static void find_faults(struct health_verdict *v, const struct health_card *card
 
 /* ---- verdicts ---- */
 
+enum finding_code health_finding_code(const struct health_finding *h)
+{
+    switch (h->check) {
+    case HEALTH_CHECK_LOST: return FINDING_LOST;
+    case HEALTH_CHECK_ERROR: return FINDING_ERROR;
+    case HEALTH_CHECK_DRIVER_VERDICT: return FINDING_DRIVER_VERDICT;
+    case HEALTH_CHECK_XID: return FINDING_XID;
+    case HEALTH_CHECK_DRIVER_FAULT: return FINDING_DRIVER_FAULT;
+    case HEALTH_CHECK_ECC: return FINDING_ECC;
+    case HEALTH_CHECK_ROW_REMAP: return FINDING_ROW_REMAP;
+    case HEALTH_CHECK_RETIRED_PAGES: return FINDING_RETIRED_PAGES;
+    case HEALTH_CHECK_REPAIR: return FINDING_REPAIR;
+    case HEALTH_CHECK_SLOWDOWN: return FINDING_SLOWDOWN;
+    case HEALTH_CHECK_TEMPERATURE: return FINDING_HEAT_LIMIT;
+    case HEALTH_CHECK_PCIE_LINK: return FINDING_PCIE_LINK;
+    case HEALTH_CHECK_PCIE_REPLAYS: return FINDING_PCIE_REPLAYS;
+    case HEALTH_CHECK_NVLINK: return FINDING_NVLINK;
+    case HEALTH_CHECK_FAN: return h->state >= HEALTH_FAILING ? FINDING_FAN_STOPPED : FINDING_FAN_FAILING;
+    case HEALTH_CHECK_COOLING: return FINDING_COOLING;
+    case HEALTH_CHECK_COUNT: break;
+    }
+    return FINDING_CANNOT_KNOW;
+}
+
+/* A cause goes before what it brings about: a GPU that its fan leaves too hot needs a fan, not a cleaner filter. */
+static void put_roots_first(struct health_verdict *v)
+{
+    for (size_t i = 1; i < v->finding_count; i++)
+        for (size_t k = 0; k < i; k++) {
+            struct health_finding root = v->findings[i];
+            if (!finding_causes(health_finding_code(&root), health_finding_code(&v->findings[k])))
+                continue;
+            memmove(&v->findings[k + 1], &v->findings[k], (i - k) * sizeof root);
+            v->findings[k] = root;
+            break;
+        }
+}
+
 static void conclude(struct health_verdict *v, struct health_card *card, enum health_state base, size_t judged, struct wall now)
 {
     v->gpu_index = card->index;
     v->id = card->id;
     v->simulated = card->simulated;
     find_faults(v, card, now);
-    const struct health_finding *worst = v->finding_count ? &v->findings[0] : NULL;
-    v->state = worst && worst->state > HEALTH_HEALTHY ? worst->state : base;
-    snprintf(v->action, sizeof v->action, "%s", worst ? worst->action : health_advice_text(ADVICE_NONE));
-    if (worst)
-        snprintf(v->reason, sizeof v->reason, "%s", worst->reason);
+    put_roots_first(v);
+    const struct health_finding *first = v->finding_count ? &v->findings[0] : NULL;
+    enum health_state worst = HEALTH_HEALTHY;
+    for (size_t i = 0; i < v->finding_count; i++)
+        worst = MAX_OF(worst, v->findings[i].state);
+    v->state = worst > HEALTH_HEALTHY ? worst : base;
+    snprintf(v->action, sizeof v->action, "%s", first ? first->action : health_advice_text(ADVICE_NONE));
+    if (first)
+        snprintf(v->reason, sizeof v->reason, "%s", first->reason);
     else if (base == HEALTH_HEALTHY)
         snprintf(v->reason, sizeof v->reason, "No fault was found in %zu check%s.", judged, judged == 1 ? "" : "s");
     else if (base == HEALTH_ASLEEP)
