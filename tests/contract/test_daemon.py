@@ -204,7 +204,8 @@ def test_what_was_released_on_request_is_no_fault(start):
     for command in ("status", "why", "health", "--line", "top --once"):
         text = d.whirr(*command.split()).stdout
         assert not [w for w in ("▲", "FAILING", "error:", "dmesg", "failures in a row") if w in text], text
-    assert all(g["state"] == "unknown" and "on request" in g["reason"] for g in d.json("/api/gpu/health")["gpus"])
+    eventually(lambda: all(g["state"] == "unknown" and "on request" in g["reason"] for g in d.json("/api/gpu/health")["gpus"]),
+               explain=lambda: d.get("/api/gpu/health").body)
     assert not [line for line in d.get("/metrics").body.decode().splitlines() if line.startswith("whirr_finding{") and 'severity="info"' not in line]
 
 
