@@ -382,6 +382,13 @@ void str_copy_clean(char *to, size_t size, struct str s)
 {
     size_t used = 0;
     while (s.len) {
+        if (s.at[0] >= ' ' && s.at[0] <= '~') { /* nearly all of it */
+            if (used + 1 >= size)
+                break;
+            to[used++] = s.at[0];
+            s = (struct str){s.at + 1, s.len - 1};
+            continue;
+        }
         size_t len = str_utf8(s);
         bool good = len > 0 && is_seen((const unsigned char *)s.at, len);
         size_t need = good ? len : 1;

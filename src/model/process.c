@@ -119,7 +119,8 @@ static void add_part(struct buf *out, const char **lead, const char *before, con
 {
     if (!text[0])
         return;
-    buf_printf(out, "%s%s", *lead, before);
+    buf_text(out, *lead);
+    buf_text(out, before);
     add_name(out, text, most);
     *lead = ", ";
 }
@@ -155,18 +156,18 @@ const char *process_words(const struct process *p, unsigned with, char out[PROCE
 {
     AUTO_BUF struct buf b = BUF(PROCESS_WORDS - 1);
     const char *lead = " (", *title = process_title(p);
-    char pid[16];
-    snprintf(pid, sizeof pid, "%d", (int)p->pid);
     if (title[0])
         add_name(&b, title, 40);
     else
-        buf_printf(&b, "process %s", pid);
+        buf_printf(&b, "process %d", (int)p->pid);
     if (with & WITH_MODEL && title[0] && p->model[0] && strcasecmp(process_model(p), title) != 0) {
         buf_text(&b, " · ");
         add_name(&b, process_model(p), 48);
     }
-    if (with & WITH_PID && title[0])
-        add_part(&b, &lead, "pid ", pid, sizeof pid);
+    if (with & WITH_PID && title[0]) {
+        buf_printf(&b, "%spid %d", lead, (int)p->pid);
+        lead = ", ";
+    }
     if (with & WITH_USER)
         add_part(&b, &lead, "", p->user, 24);
     if (with & WITH_PLACE)

@@ -142,11 +142,25 @@ static void find_slow(const struct facts *f, const struct process *p, const char
                 (double)v.usual_per_kilojoule_milli.value / 1e6, is(f), v.days);
 }
 
+/* Whether one of the questions below can have an answer; most processes are no servers, and their words cost more than all of it.
+ */
+static bool is_server(const struct process *p)
+{
+    const struct reading told[] = {p->kv_cache_permille, p->preempted_milli, p->requests_running, p->requests_waiting,
+                                   p->image_jobs};
+    bool any = p->tokens_milli.state == READING_FAILED;
+    for (size_t i = 0; i < ARRAY_LEN(told); i++)
+        any |= told[i].state == READING_OK;
+    return any;
+}
+
 void detect_serving(const struct facts *f, struct collection *c)
 {
     char who[PROCESS_WORDS];
     for (size_t i = 0; i < f->gpu->process_count; i++) {
         const struct process *p = &f->gpu->processes[i];
+        if (!is_server(p))
+            continue;
         process_words(p, LONG_NAME, who);
         find_silent(f, p, who, c);
         find_full_cache(f, p, who, c);

@@ -8,14 +8,23 @@
 
 /* ---- who is doing what ---- */
 
+/* Whether all that the words for a process come from is the same. */
+static bool have_same_parts(const struct process *a, const struct process *b)
+{
+    return strcmp(process_title(a), process_title(b)) == 0 && strcmp(a->model, b->model) == 0 && strcmp(a->user, b->user) == 0 &&
+           strcmp(a->container, b->container) == 0 && strcmp(a->container_name, b->container_name) == 0 &&
+           strcmp(a->job, b->job) == 0 && a->visible == b->visible && process_title(a)[0];
+}
+
 /* Whether all that compute on the GPU are the same program of the same user: servers that were started many times. */
-static bool are_alike(const struct facts *f, const char *who)
+static bool are_alike(const struct facts *f, const struct process *first, const char *who)
 {
     char other[PROCESS_WORDS];
-    for (size_t i = 0; i < f->gpu->process_count; i++)
-        if (f->gpu->processes[i].type != PROCESS_GRAPHICS &&
-            strcmp(process_words(&f->gpu->processes[i], LONG_NAME, other), who) != 0)
+    for (size_t i = 0; i < f->gpu->process_count; i++) {
+        const struct process *p = &f->gpu->processes[i];
+        if (p->type != PROCESS_GRAPHICS && !have_same_parts(p, first) && strcmp(process_words(p, LONG_NAME, other), who) != 0)
             return false;
+    }
     return true;
 }
 
@@ -25,7 +34,7 @@ static void say_several(struct text *s, const struct facts *f)
     char first[PROCESS_WORDS], second[PROCESS_WORDS];
     process_words(w->first, LONG_NAME, first);
     process_words(w->second, LONG_NAME, second);
-    if (w->count > 2 && !w->suspected && are_alike(f, first)) {
+    if (w->count > 2 && !w->suspected && are_alike(f, w->first, first)) {
         text_append(s, "%zu processes of %s %s sharing it", w->count, first, are(f));
         return;
     }

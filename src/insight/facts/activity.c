@@ -26,9 +26,11 @@ const struct recent_gpu *activity_past(const struct snapshot *now, const struct 
     if (!past)
         return NULL;
     size_t position = (size_t)(gpu - now->gpus);
-    for (size_t i = 0; i < past->gpu_count; i++)
-        if (gpu_same(&past->gpus[i].id, &gpu->id))
-            return &past->gpus[i];
+    for (size_t i = 0; i < past->gpu_count; i++) { /* from its own place on, where it usually is */
+        const struct recent_gpu *other = &past->gpus[(position + i) % past->gpu_count];
+        if (gpu_same(&other->id, &gpu->id))
+            return other;
+    }
     const struct gpu_id *id = position < past->gpu_count ? &past->gpus[position].id : NULL;
     return id && !id->uuid[0] && !id->pci_address[0] && !id->name[0] ? &past->gpus[position] : NULL;
 }

@@ -46,9 +46,11 @@ void forecast_memory_free(struct forecast_memory *m)
 
 static struct forecast_card *forecast_card_of(const struct forecast_memory *m, const struct gpu *g)
 {
-    for (size_t i = 0; i < m->card_count; i++)
-        if (gpu_same(&m->cards[i]->id, &g->id))
-            return m->cards[i];
+    for (size_t i = 0; i < m->card_count; i++) { /* from its own place on, where it usually is */
+        struct forecast_card *c = m->cards[((size_t)MAX_OF(g->index, 0) + i) % m->card_count];
+        if (gpu_same(&c->id, &g->id))
+            return c;
+    }
     return NULL;
 }
 

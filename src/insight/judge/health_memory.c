@@ -22,8 +22,8 @@ void health_history_free(struct health_history *h)
 
 struct health_card *memory_card(struct health_history *h, const struct gpu *gpu)
 {
-    for (size_t i = 0; i < h->card_count; i++) {
-        struct health_card *card = &h->cards[i];
+    for (size_t i = 0; i < h->card_count; i++) { /* from its own place on, where it usually is */
+        struct health_card *card = &h->cards[((size_t)MAX_OF(gpu->index, 0) + i) % h->card_count];
         bool nameless = !card->id.uuid[0] && !card->id.pci_address[0];
         if (nameless ? card->index == gpu->index && strcmp(card->id.name, gpu->id.name) == 0 : gpu_same(&card->id, &gpu->id))
             return card;

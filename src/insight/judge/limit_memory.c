@@ -27,7 +27,7 @@ struct limit_course {
 
 struct limit_memory {
     uint64_t turn;
-    size_t count, capacity;
+    size_t count, capacity, next; /* next: behind the one that was found last */
     struct limit_course *courses;
 };
 
@@ -44,12 +44,16 @@ void limit_memory_free(struct limit_memory *m)
     free(m);
 }
 
+/* Courses are in the order in which processes are listed, which changes little: the next one is looked at first. */
 static struct limit_course *course_of(struct limit_memory *m, int gpu_index, const struct process *p)
 {
     for (size_t i = 0; i < m->count; i++) {
-        struct limit_course *c = &m->courses[i];
-        if (c->pid == p->pid && c->gpu_index == gpu_index && c->start_key == p->start_key)
+        size_t at = (m->next + i) % m->count;
+        struct limit_course *c = &m->courses[at];
+        if (c->pid == p->pid && c->gpu_index == gpu_index && c->start_key == p->start_key) {
+            m->next = at + 1;
             return c;
+        }
     }
     if (!ROOM_FOR_ONE(m->courses, m->count, m->capacity, 8))
         return NULL;
@@ -141,11 +145,12 @@ void limit_memory_judge(struct limit_memory *m, struct snapshot *s)
 {
     size_t kept = 0;
     m->turn++;
+    m->next = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
         for (size_t k = 0; k < s->gpus[i].process_count; k++)
             judge_process(m, s, &s->gpus[i], &s->gpus[i].processes[k]);
     for (size_t i = 0; i < m->count; i++)
-        if (m->courses[i].seen == m->turn)
-            m->courses[kept++] = m->courses[i];
+        if (m->courses[i].seen == m->turn && kept++ != i)
+            m->courses[kept - 1] = m->courses[i];
     m->count = kept;
 }
