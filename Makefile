@@ -31,7 +31,7 @@ test:
 
 bench: build
 	@tools/deps bench
-	@tools/bench $(BUILD)
+	@tools/bench $(if $(AS),--as $(AS)) $(BUILD)
 
 lint:
 	@tools/deps build test

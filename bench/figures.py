@@ -92,17 +92,25 @@ def print_table(rows):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + f"  {row[4]}".rstrip())
 
 
-def keep(path, command, rows, left_out, failed, gpu=""):
-    """The table as a page, with the host that it is from, and what is not in it."""
+def commit():
+    """Of the sources that are measured; "" where git does not know."""
+    done = subprocess.run(["git", "describe", "--always", "--abbrev=8", "--dirty", "--exclude=*"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def keep(path, command, rows, left_out, failed, gpu="", version=VERSION, took=None):
+    """The table as a page, with the commit and the host that it is from, and what is not in it."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.machine())
-    head = f"# whirr {VERSION}\n\nBy `{command}` on {time.strftime('%Y-%m-%d')}: {gpu + ', ' if gpu else ''}{model}, {os.cpu_count()} cores, " \
+    head = f"# whirr {version}\n\nBy `{command}` at {commit() or 'an unknown commit'} on {time.strftime('%Y-%m-%d')}: {gpu + ', ' if gpu else ''}{model}, {os.cpu_count()} cores, " \
            f"Linux {platform.release().split('-')[0]} {platform.machine()}, load {os.getloadavg()[0]:.1f} at the end.\n\n" \
            "| figure | measured | goal | beside | |\n|---|---|---|---|---|\n"
     text = head + "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
     for what, names in (("Not run", left_out), ("Failed", failed)):
         text += f"\n{what}: {'; '.join(names)}.\n" if names else ""
+    if took:
+        text += f"\nSeconds: {', '.join(f'{name} {seconds:.0f}' for name, seconds in took.items())}; together {sum(took.values()):.0f}.\n"
     path.write_text(text)
     print(f"kept in {path}")
 
