@@ -250,11 +250,19 @@ static void write_minute(size_t which)
         die(err.text);
 }
 
+/* A history that was made in one go has all that a daemon does in between still before it. */
+static void settle(void)
+{
+    struct error err;
+    if (store_clean(store, clock_wall(box.env.clock), clock_mono(box.env.clock), &err) < 0)
+        die(err.text);
+}
+
 /* Samples of the hour that begins where the history ends. */
 static void set_up_hour(void)
 {
     struct error err;
-    box_open(&box, "gpus=2,scenario=crowd", (struct wall){NOW_MS - MS_PER_S * 5}, 5);
+    box_open(&box, "gpus=2,scenario=bursty", (struct wall){NOW_MS - MS_PER_S * 5}, 5);
     const struct store_options options = {.env = &box.env, .url = url, .host = "box", .limits = store_default_limits};
     if (!url || store_open(&options, &store, &err) < 0)
         die(url ? err.text : "usage: cost PATH URL");
@@ -268,10 +276,8 @@ static void set_up_hour(void)
 /* What is done once when an hour is over, with the rows of the minute that comes first. */
 static void hour(void)
 {
-    struct error err;
     write_minute(0);
-    if (store_clean(store, clock_wall(box.env.clock), clock_mono(box.env.clock), &err) < 0)
-        die(err.text);
+    settle();
 }
 
 static void set_up_rows(void)
@@ -302,6 +308,7 @@ static const struct path {
     {"push", set_up_push, push, NULL, false},
     {"rows", set_up_rows, rows, NULL, true},
     {"scrape", set_up_scrape, scrape, NULL, false},
+    {"settle", set_up_hour, settle, NULL, true}, /* not a path: tools/cost prepares a history with it */
     {"top", set_up_frame_of_top, frame_of_top, NULL, false},
     {"verdict", set_up_verdict, verdict, next_sample, false},
 };
@@ -353,6 +360,7 @@ int main(int argc, char **argv)
             allocations = 0;
             measured(&paths[i]);
             printf("%zu allocations\n", allocations);
+            store_close(store);
             return 0;
         }
     fprintf(stderr, "usage: cost PATH [URL]\n");
