@@ -14,7 +14,7 @@
 #include "push/queue.h"
 
 enum { GPUS = 8, SERIES = 160, SCRAPES_AN_HOUR = 240, ROUNDS = 40, QUEUE_MAX = 256 << 20 };
-#define LIMIT_MS 60.0         /* per 10,000 samples */
+#define LIMIT_MS 26.7         /* per 10,000 samples; what 0.1.0 took */
 #define LIMIT_MEMORY_KIB 4096 /* of an hour in the queue */
 
 static void write_text(struct buf *out, int round)
@@ -77,7 +77,7 @@ int main(void)
     for (int i = 0; i < ROUNDS; i++)
         bytes += one(NULL, &before, i);
     double ms = (cpu_ms() - start - text_ms) * 10000 / (double)samples;
-    printf("push: %.2f ms of CPU per 10,000 samples (limit %.0f), %.1f bytes a sample%s\n", ms, LIMIT_MS,
+    printf("push: %.2f ms of CPU per 10,000 samples (limit %.1f), %.1f bytes a sample%s\n", ms, LIMIT_MS,
            (double)bytes / (double)samples, ms <= LIMIT_MS ? "" : "   OVER THE LIMIT");
 
     char folder[] = "/tmp/whirr-bench-push-XXXXXX";
