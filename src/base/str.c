@@ -409,19 +409,20 @@ size_t str_distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };
     size_t rows = MIN_OF(strlen(a), (size_t)LONGEST), columns = MIN_OF(strlen(b), (size_t)LONGEST);
-    size_t row[LONGEST + 1];
+    size_t last[3][LONGEST + 1]; /* this row and the two above it */
     for (size_t j = 0; j <= columns; j++)
-        row[j] = j;
+        last[0][j] = j;
     for (size_t i = 1; i <= rows; i++) {
-        size_t diagonal = row[0];
+        size_t *row = last[i % 3], *above = last[(i + 2) % 3], *above_that = last[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= columns; j++) {
-            size_t above = row[j];
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            best = MIN_OF(best, above + 1);
-            row[j] = MIN_OF(best, row[j - 1] + 1);
-            diagonal = above;
+            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            best = MIN_OF(best, above[j] + 1);
+            best = MIN_OF(best, row[j - 1] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = MIN_OF(best, above_that[j - 2] + 1);
+            row[j] = best;
         }
     }
-    return row[columns];
+    return last[rows % 3][columns];
 }

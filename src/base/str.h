@@ -77,5 +77,5 @@ size_t str_utf8(struct str s);
 /* Writes the character and returns its length in bytes. */
 size_t str_put_utf8(uint32_t character, char out[4]);
 
-/* Edit distance, for "did you mean". */
+/* Edit distance, for "did you mean": letters that are missing, too many or wrong, and neighbors that were swapped. */
 size_t str_distance(const char *a, const char *b);

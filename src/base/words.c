@@ -217,18 +217,28 @@ void nearest_init(struct nearest *n, const char *wanted)
     *n = (struct nearest){.wanted = wanted, .distance = SIZE_MAX};
 }
 
-/* More than a third of the word wrong is another word. In halves, so that a name that holds what was typed comes after all that are
- * only a slip of the finger away, and before all others. */
+/* A third of the letters may be wrong, and of a short word one: "foo" is not a slip of the finger for "pod". In halves, so that a name
+ * that holds what was typed comes after all that are only slips away, and before all others. */
 static size_t farthest(const char *wanted)
 {
-    return 2 * (strlen(wanted) / 3 + 1) + 1;
+    size_t len = strlen(wanted);
+    return 2 * (len < 3 ? 0 : MAX_OF(len / 3, (size_t)1)) + 1;
+}
+
+static size_t slips(const char *wanted, const char *candidate)
+{
+    size_t len = strlen(wanted), other = strlen(candidate), longer = len > other ? len - other : other - len;
+    return 2 * longer > farthest(wanted) ? SIZE_MAX / 2 : 2 * str_distance(wanted, candidate);
 }
 
 static size_t distance(const char *wanted, const char *candidate)
 {
-    size_t len = strlen(wanted), typed = 2 * str_distance(wanted, candidate);
+    size_t len = strlen(wanted), typed = slips(wanted, candidate);
+    const char *dot = strchr(candidate, '.');
     if (len >= 2 && strncmp(wanted, candidate, len) == 0) /* what was typed so far */
         return MIN_OF(typed, (size_t)2);
+    if (dot) /* "host." is missing */
+        typed = MIN_OF(typed, slips(wanted, dot + 1) + 1);
     return len >= 3 && strstr(candidate, wanted) ? MIN_OF(typed, farthest(wanted)) : typed;
 }
 
@@ -247,8 +257,8 @@ void nearest_try(struct nearest *n, const char *candidate)
     size_t d = distance(n->wanted, candidate);
     first_words(n->wanted, candidate, first);
     if (first[0])
-        d = MIN_OF(d, 2 * str_distance(n->wanted, first) + 1); /* behind whole names that are as near */
-    if (d < n->distance) {
+        d = MIN_OF(d, slips(n->wanted, first) + 1); /* behind whole names that are as near */
+    if (d < n->distance || (d == n->distance && strlen(candidate) < strlen(n->best))) {
         n->distance = d;
         snprintf(n->best, sizeof n->best, "%s", candidate);
     }
@@ -272,9 +282,8 @@ const char *nearest_name(const char *wanted, const char *const *names, size_t co
     const char *best = NULL;
     nearest_init(&n, wanted);
     for (size_t i = 0; i < count; i++) {
-        size_t before = n.distance;
         nearest_try(&n, names[i]);
-        if (n.distance < before)
+        if (strcmp(n.best, names[i]) == 0)
             best = names[i];
     }
     return nearest_found(&n) ? best : NULL;

@@ -186,51 +186,20 @@ bool name_find(struct str text, struct alert_name *ret)
     return false;
 }
 
-enum { ELSEWHERE = 300, HOLDS = 400, FAR = 1000 };
-
-/* Names that begin with what was typed are nearest, the shortest first; then those a few letters off; then those that hold it. */
-static size_t distance(const char *typed, const char *name)
-{
-    size_t len = strlen(typed), other = strlen(name), near = len >= 6 ? len / 3 : len >= 5 ? 2 : 1;
-    const char *dot = strchr(name, '.');
-    if (dot && strcmp(typed, dot + 1) == 0)
-        return 0; /* only the prefix is missing */
-    if (len >= 3 && strncmp(name, typed, len) == 0)
-        return (strlen(name) - len < 90 ? strlen(name) - len : 90);
-    /* Distances are expensive: names of quite another length are not asked for theirs. */
-    if ((len > other ? len - other : other - len) <= near) {
-        size_t off = str_distance(typed, name);
-        if (off <= near)
-            return off * 2;
-    }
-    size_t behind = dot ? strlen(dot + 1) : 0;
-    if (dot && behind + 2 >= len && len + 2 >= behind && str_distance(typed, dot + 1) <= 2)
-        return ELSEWHERE;
-    return len >= 4 && strstr(name, typed) ? HOLDS + strlen(name) : FAR;
-}
-
 bool name_nearest(struct str text, char ret[NAME_SIZE])
 {
     char typed[NAME_SIZE];
     struct alert_name n;
-    size_t best = FAR;
+    struct nearest numbers, texts; /* numbers are asked for more often */
     if (text.len == 0 || text.len >= sizeof typed)
         return false;
     str_copy(typed, sizeof typed, text);
-    for (size_t i = 0; name_at(i, &n); i++) {
-        size_t d = distance(typed, n.text) + (n.type == VALUE_TEXT ? 20 : 0); /* numbers are asked for more often */
-        if (d < best) {
-            best = d;
-            memcpy(ret, n.text, sizeof n.text);
-        }
-    }
-    if (best < FAR)
-        return true;
-    struct nearest near;
-    nearest_init(&near, typed);
+    nearest_init(&numbers, typed);
+    nearest_init(&texts, typed);
     for (size_t i = 0; name_at(i, &n); i++)
-        nearest_try(&near, n.text);
-    const char *found = nearest_found(&near);
+        nearest_try(n.type == VALUE_TEXT ? &texts : &numbers, n.text);
+    const char *found = nearest_found(&numbers);
+    found = found ? found : nearest_found(&texts);
     str_copy(ret, NAME_SIZE, str_from(found ? found : ""));
     return found != NULL;
 }

@@ -93,7 +93,9 @@ static void distance_finds_typing_errors(void **state)
 {
     (void)state;
     assert_int_equal(str_distance("status", "status"), 0);
-    assert_int_equal(str_distance("statsu", "status"), 2);
+    assert_int_equal(str_distance("statsu", "status"), 1);
+    assert_int_equal(str_distance("sttas", "status"), 2);
+    assert_int_equal(str_distance("ca", "abc"), 3);
     assert_int_equal(str_distance("", "abc"), 3);
 }
 

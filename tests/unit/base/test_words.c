@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/words.h"
 
+#include "base/cleanup.h"
 #include "test.h"
 
 static void durations_are_read_as_people_write_them(void **state)
@@ -124,6 +125,14 @@ static void the_nearest_name_is_the_one_that_was_meant(void **state)
     assert_string_equal(nearest_name("cpu_percent", names, 4), "host.cpu_percent");
     assert_null(nearest_name("temperature", names, 4));
     assert_null(nearest_name("x", names, 0));
+    static const char *const keys[] = {"job", "pod", "fan", "hot", "user", "temperature_celsius", "temperature_memory_celsius"};
+    static const char *const others[] = {"foo", "x", "zz", "hat-rack", "usual", "temp_limit"};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        assert_null(nearest_name(others[i], keys, ARRAY_LEN(keys)));
+    assert_string_equal(nearest_name("hto", keys, ARRAY_LEN(keys)), "hot");
+    assert_string_equal(nearest_name("usre", keys, ARRAY_LEN(keys)), "user");
+    assert_string_equal(nearest_name("temperature", keys, ARRAY_LEN(keys)), "temperature_celsius");
+    assert_string_equal(nearest_name("temprature", keys, ARRAY_LEN(keys)), "temperature_celsius");
     struct nearest n;
     char text[80];
     nearest_init(&n, "helth");
