@@ -38,34 +38,6 @@ static bool take_two_digits(struct str *s, int *ret)
     return true;
 }
 
-/* "03:10" or "03:10:30", also "3:10". */
-static bool time_parse(struct str s, struct tm *tm)
-{
-    int hour, minute, second = 0;
-    char padded[16];
-    if (s.len > 1 && s.len < sizeof padded - 1 && s.at[1] == ':') {
-        snprintf(padded, sizeof padded, "0%.*s", (int)s.len, s.at);
-        s = str_from(padded);
-    }
-    if (!take_two_digits(&s, &hour) || s.len == 0 || s.at[0] != ':')
-        return false;
-    s = (struct str){s.at + 1, s.len - 1};
-    if (!take_two_digits(&s, &minute))
-        return false;
-    if (s.len) {
-        bool colon = s.at[0] == ':';
-        s = (struct str){s.at + 1, s.len - 1};
-        if (!colon || !take_two_digits(&s, &second))
-            return false;
-    }
-    if (s.len || hour > 23 || minute > 59 || second > 59)
-        return false;
-    tm->tm_hour = hour;
-    tm->tm_min = minute;
-    tm->tm_sec = second;
-    return true;
-}
-
 static bool take_word(struct str *s, const char *word)
 {
     size_t len = strlen(word);
@@ -75,33 +47,126 @@ static bool take_word(struct str *s, const char *word)
     return true;
 }
 
-/* "today", "yesterday 22:00" */
+/* "am" or "pm" at the end, which is taken off; -1: neither. */
+static int take_half_of_day(struct str *s)
+{
+    if (s->len < 3 || (s->at[s->len - 1] | 0x20) != 'm' || !strchr("aApP", s->at[s->len - 2]))
+        return -1;
+    int half = (s->at[s->len - 2] | 0x20) == 'p';
+    *s = str_trim((struct str){s->at, s->len - 2});
+    return half;
+}
+
+/* "03:10" or "03:10:30", also "3:10"; "3am", "3:10 pm"; "noon", "midnight". */
+static bool time_parse(struct str s, struct tm *tm)
+{
+    int hour, minute = 0, second = 0, half = take_half_of_day(&s);
+    char padded[16];
+    if (half < 0 && (str_is_any_case(s, "noon") || str_is_any_case(s, "midnight"))) {
+        *tm = (struct tm){.tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday, .tm_hour = s.len == 4 ? 12 : 0};
+        return true;
+    }
+    if (s.len >= 1 && s.len < sizeof padded - 1 && (s.len == 1 || s.at[1] == ':')) {
+        snprintf(padded, sizeof padded, "0%.*s", (int)s.len, s.at);
+        s = str_from(padded);
+    }
+    if (!take_two_digits(&s, &hour) || (s.len == 0 && half < 0))
+        return false;
+    for (int *part = &minute; s.len; part = &second) {
+        bool colon = s.at[0] == ':';
+        s = (struct str){s.at + 1, s.len - 1};
+        if (!colon || !take_two_digits(&s, part) || (part == &second && s.len))
+            return false;
+    }
+    if (hour > 23 || minute > 59 || second > 59 || (half >= 0 && (hour < 1 || hour > 12)))
+        return false;
+    tm->tm_hour = half < 0 ? hour : hour % 12 + 12 * half;
+    tm->tm_min = minute;
+    tm->tm_sec = second;
+    return true;
+}
+
+/* "today", "yesterday 22:00", "last night 3am" */
 static bool day_parse(struct str s, struct wall now, enum moment_zone zone, struct wall *ret)
 {
-    bool yesterday = take_word(&s, "yesterday");
-    if (!yesterday && !take_word(&s, "today"))
+    enum { NIGHT_BEGINS = 20, NOON = 12 };
+    static const struct {
+        const char *word;
+        int days;
+        bool night;
+    } words[] = {
+        {"today", 0, false}, {"yesterday", -1, false}, {"tomorrow", 1, false}, {"tonight", 0, true}, {"last night", -1, true}};
+    size_t i = 0;
+    while (i < ARRAY_LEN(words) && !take_word(&s, words[i].word))
+        i++;
+    if (i == ARRAY_LEN(words))
         return false;
     struct tm tm = to_calendar(now, zone);
-    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    tm.tm_hour = words[i].night ? NIGHT_BEGINS : 0;
+    tm.tm_min = tm.tm_sec = 0;
     if (s.len && !time_parse(s, &tm))
         return false;
-    tm.tm_mday -= yesterday;
+    tm.tm_mday += words[i].days + (words[i].night && tm.tm_hour < NOON);
     *ret = from_calendar(tm, zone);
     return true;
 }
 
-/* The last time the clock showed it: today's, or yesterday's when today's is still to come. */
-static bool last_time_parse(struct str s, struct wall now, enum moment_zone zone, struct wall *ret)
+/* "last month", "this week": where it began. */
+static bool period_parse(struct str s, struct wall now, enum moment_zone zone, struct wall *ret)
 {
+    bool last = take_word(&s, "last");
+    if (!last && !take_word(&s, "this"))
+        return false;
     struct tm tm = to_calendar(now, zone);
-    if (!time_parse(s, &tm))
+    tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+    if (str_is_any_case(s, "week")) {
+        tm.tm_mday -= (tm.tm_wday + 6) % 7 + 7 * last; /* from Monday on */
+    } else if (str_is_any_case(s, "month")) {
+        tm.tm_mday = 1;
+        tm.tm_mon -= last;
+    } else
         return false;
     *ret = from_calendar(tm, zone);
-    if (ret->ms > now.ms) {
-        tm.tm_mday--;
-        *ret = from_calendar(tm, zone);
-    }
     return true;
+}
+
+/* When the clock showed it on that day: twice when summer time ends, and where it begins an hour is only as good as shown. */
+static size_t times_of_day(struct tm tm, enum moment_zone zone, struct wall ret[2])
+{
+    size_t count = 0;
+    for (int summer = 0; summer < 2 && zone == MOMENT_LOCAL; summer++) {
+        struct tm tried = tm;
+        tried.tm_isdst = summer;
+        struct wall at = {(int64_t)mktime(&tried) * MS_PER_S};
+        struct tm shown = to_calendar(at, zone);
+        if (shown.tm_hour == tm.tm_hour && shown.tm_min == tm.tm_min && (count == 0 || at.ms != ret[0].ms))
+            ret[count++] = at;
+    }
+    if (count == 0)
+        ret[count++] = from_calendar(tm, zone);
+    return count;
+}
+
+/* A time of day alone: the last one up to `from`, or with `later` the first one after it. */
+static bool clock_parse(struct str s, struct wall from, enum moment_zone zone, bool later, struct wall *ret)
+{
+    struct tm tm = to_calendar(from, zone);
+    if (!time_parse(s, &tm))
+        return false;
+    bool found = false;
+    tm.tm_mday -= 2;
+    for (int day = 0; day < 5; day++, tm.tm_mday++) {
+        struct wall at[2];
+        size_t count = times_of_day(tm, zone, at);
+        for (size_t i = 0; i < count; i++) {
+            bool fits = later ? at[i].ms > from.ms : at[i].ms <= from.ms;
+            if (fits && (!found || (at[i].ms < ret->ms) == later)) {
+                *ret = at[i];
+                found = true;
+            }
+        }
+    }
+    return found;
 }
 
 /* "2h ago", "-2h", and "2h" alone: everything that asks for a moment asks about the past. */
@@ -136,7 +201,8 @@ bool moment_parse(struct str text, struct wall now, enum moment_zone zone, struc
     struct wall at;
     if (s.len == 3 && strncasecmp(s.at, "now", 3) == 0)
         at = now;
-    else if (ago_parse(s, now, &at) || last_time_parse(s, now, zone, &at) || day_parse(s, now, zone, &at))
+    else if (ago_parse(s, now, &at) || clock_parse(s, now, zone, false, &at) || day_parse(s, now, zone, &at) ||
+             period_parse(s, now, zone, &at))
         ;
     else if (!wall_parse(s, &at))
         return false;
@@ -148,14 +214,62 @@ bool moment_parse(struct str text, struct wall now, enum moment_zone zone, struc
     return true;
 }
 
+bool moment_parse_end(struct str text, struct wall since, struct wall now, enum moment_zone zone, struct wall *ret)
+{
+    struct wall at;
+    if (!moment_parse(text, now, zone, &at))
+        return false;
+    if (at.ms <= since.ms && clock_parse(str_trim(text), since, zone, true, &at))
+        at.ms = MIN_OF(at.ms, now.ms);
+    *ret = at;
+    return true;
+}
+
+bool moment_parse_ahead(struct str text, struct wall start, struct wall now, enum moment_zone zone, struct wall *ret)
+{
+    struct str s = str_trim(text);
+    struct wall at;
+    int64_t ms;
+    if (duration_parse(s, &ms))
+        at.ms = start.ms + ms;
+    else if (!clock_parse(s, start, zone, true, &at) && !moment_parse(s, now, zone, &at))
+        return false;
+    if (at.ms <= start.ms)
+        return false;
+    *ret = at;
+    return true;
+}
+
+enum moment_detail { MOMENT_TIME, MOMENT_DAY, MOMENT_YEAR };
+
+/* What must be said of it beside the time, for someone who thinks of that moment. */
+static enum moment_detail detail_beside(struct wall at, struct wall other)
+{
+    struct tm a = to_calendar(at, MOMENT_LOCAL), b = to_calendar(other, MOMENT_LOCAL);
+    return a.tm_year != b.tm_year ? MOMENT_YEAR : a.tm_yday != b.tm_yday ? MOMENT_DAY : MOMENT_TIME;
+}
+
+static void format_with(struct wall at, enum moment_detail detail, char text[MOMENT_TEXT_SIZE])
+{
+    struct tm tm = to_calendar(at, MOMENT_LOCAL);
+    text[0] = '\0';
+    if (detail == MOMENT_YEAR)
+        strftime(text, MOMENT_TEXT_SIZE, "%Y-%m-%d %H:%M", &tm);
+    else if (detail == MOMENT_DAY)
+        strftime(text, MOMENT_TEXT_SIZE, "%b %e %H:%M", &tm);
+    else
+        strftime(text, MOMENT_TEXT_SIZE, "%H:%M", &tm);
+}
+
 void moment_format(struct wall at, struct wall now, char text[MOMENT_TEXT_SIZE])
 {
-    struct tm then = to_calendar(at, MOMENT_LOCAL), today = to_calendar(now, MOMENT_LOCAL);
-    text[0] = '\0';
-    if (then.tm_year != today.tm_year)
-        strftime(text, MOMENT_TEXT_SIZE, "%Y-%m-%d %H:%M", &then);
-    else if (then.tm_yday != today.tm_yday)
-        strftime(text, MOMENT_TEXT_SIZE, "%b %e %H:%M", &then);
-    else
-        strftime(text, MOMENT_TEXT_SIZE, "%H:%M", &then);
+    format_with(at, detail_beside(at, now), text);
+}
+
+void moment_format_span(struct wall since, struct wall until, struct wall now, char from[MOMENT_TEXT_SIZE],
+                        char to[MOMENT_TEXT_SIZE])
+{
+    enum moment_detail apart = detail_beside(since, until);
+    format_with(since, MAX_OF(detail_beside(since, now), apart), from);
+    format_with(until, apart ? MAX_OF(detail_beside(until, now), apart) : MOMENT_TIME, to);
 }

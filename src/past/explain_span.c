@@ -195,8 +195,7 @@ static void say_most_important(struct buf *out, const struct explained_span *t)
 {
     const struct explained_episode *e = &t->episodes[0];
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
-    moment_format(e->since, t->until, since);
-    moment_format(e->until, t->until, until);
+    moment_format_span(e->since, e->until, t->until, since, until);
     if (t->episode_count == 1)
         buf_text(out, "One thing is worth explaining");
     else

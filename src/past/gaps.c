@@ -33,6 +33,8 @@ static void say_gap(struct history_gap *gap, struct wall now)
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
     moment_format(gap->since, now, since);
     moment_format(gap->until, now, until);
+    if (gap->since.ms && gap->until.ms)
+        moment_format_span(gap->since, gap->until, now, since, until);
     if (!gap->since.ms && !gap->until.ms)
         snprintf(gap->text, sizeof gap->text, "Nothing was ever stored.");
     else if (!gap->since.ms)

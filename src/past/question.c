@@ -186,15 +186,41 @@ static int read_metrics(struct history_question *q, history_parameter_fn *parame
 
 /* ---- the rest ---- */
 
-int question_read_time(const char *key, const char *text, struct wall now, enum moment_zone zone, struct wall *ret,
-                       struct error *err)
+int question_read_moment(const char *key, history_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
+                         bool *given, struct wall *ret, struct error *err)
 {
-    struct wall at = {0};
-    bool all = strcmp(text, "all") == 0 && strcmp(key, "since") == 0;
-    if (!all && (!moment_parse(str_from(text), now, zone, &at) || at.ms < 0))
-        return error_set(err, -EINVAL, "%s must be %s", key, MOMENT_SYNTAX);
-    *ret = at;
-    return 0;
+    char text[96];
+    if (!parameter(user, key, text, sizeof text))
+        return 0;
+    *given = true;
+    return moment_parse(str_from(text), now, zone, ret) ? 0 : error_set(err, -EINVAL, "%s must be %s", key, MOMENT_SYNTAX);
+}
+
+static int not_before(const struct question_span *span, struct wall now, enum moment_zone zone, struct error *err)
+{
+    char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE];
+    if (zone == MOMENT_UTC || span->since.ms <= 0)
+        return error_set(err, -EINVAL, "since must be before until");
+    moment_format_span(span->since, span->until, now, from, to);
+    return error_set(err, -EINVAL, "since must be before until: it is from %s to %s", from, to);
+}
+
+int question_read_span(history_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
+                       struct question_span *span, struct error *err)
+{
+    char text[96];
+    if (parameter(user, "since", text, sizeof text) && strcmp(text, "all") == 0) {
+        span->since = (struct wall){0};
+        span->has_since = true;
+    } else {
+        int rc = question_read_moment("since", parameter, user, now, zone, &span->has_since, &span->since, err);
+        if (rc < 0)
+            return rc;
+    }
+    span->has_until = parameter(user, "until", text, sizeof text);
+    if (span->has_until && !moment_parse_end(str_from(text), span->since, now, zone, &span->until))
+        return error_set(err, -EINVAL, "until must be %s", MOMENT_SYNTAX);
+    return span->since.ms >= span->until.ms && !span->any_order ? not_before(span, now, zone, err) : 0;
 }
 
 static int question_read_number(const char *key, const char *text, int64_t least, int64_t most, int64_t *ret, struct error *err)
@@ -295,16 +321,10 @@ static int read_when(struct history_question *q, history_parameter_fn *parameter
                      enum moment_zone zone, struct error *err)
 {
     char text[96];
-    struct wall since = {q->since_ms}, until = {q->until_ms};
-    int rc = 0;
-    if (parameter(user, "since", text, sizeof text))
-        rc = question_read_time("since", text, now, zone, &since, err);
-    if (rc == 0 && parameter(user, "until", text, sizeof text))
-        rc = question_read_time("until", text, now, zone, &until, err);
-    q->since_ms = since.ms;
-    q->until_ms = until.ms;
-    if (rc == 0 && q->since_ms >= q->until_ms)
-        rc = error_set(err, -EINVAL, "since must be before until");
+    struct question_span span = {.since = {q->since_ms}, .until = {q->until_ms}};
+    int rc = question_read_span(parameter, user, now, zone, &span, err);
+    q->since_ms = span.since.ms;
+    q->until_ms = span.until.ms;
     if (rc == 0 && parameter(user, "step", text, sizeof text))
         rc = read_step(q, text, err);
     return rc;

@@ -55,9 +55,19 @@ struct history_question {
 /* The value of a parameter; false: not given. */
 typedef bool history_parameter_fn(void *user, const char *key, char *value, size_t size);
 
-/* A moment that a parameter or an option names, as moment_parse reads it; `since` may be "all": 1970. -EINVAL and a sentence. */
-int question_read_time(const char *key, const char *text, struct wall now, enum moment_zone zone, struct wall *ret,
-                       struct error *err);
+/* The moment `at`, as moment_parse reads it. *ret and *given as they were when it is not asked for. -EINVAL and a sentence. */
+int question_read_moment(const char *key, history_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
+                         bool *given, struct wall *ret, struct error *err);
+
+/* `since`, which may be "all" (1970), and `until`, which is understood as the end of what began at `since`. Both are left as they
+ * were when they are not given. -EINVAL and a sentence, also when the end is not after the beginning. */
+struct question_span {
+    struct wall since, until;
+    bool has_since, has_until;
+    bool any_order; /* an end before the beginning is a span with nothing in it, not a mistake */
+};
+int question_read_span(history_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
+                       struct question_span *span, struct error *err);
 
 /* -EINVAL and a sentence that names the parameter, and the nearest metric where one is not known. */
 int history_question_read(struct history_question *q, enum history_kind kind, history_parameter_fn *parameter, void *user,

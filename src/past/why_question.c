@@ -6,17 +6,23 @@
 #include "past/answer.h"
 #include "past/question.h"
 
-static int why_question_read_time(past_parameter_fn *parameter, void *user, const char *key, struct wall now, enum moment_zone zone,
-                                  bool *given, struct wall *ret, struct error *err)
+static int refuse_future(const char *key, struct wall at, struct wall now, struct error *err)
 {
-    char text[80];
-    *given = parameter(user, key, text, sizeof text);
-    int rc = *given ? question_read_time(key, text, now, zone, ret, err) : 0;
-    if (rc < 0)
+    return at.ms > now.ms + 1000 ? error_set(err, -EINVAL, "%s is in the future", key) : 0;
+}
+
+static int read_span(struct past_question *q, past_parameter_fn *parameter, void *user, enum moment_zone zone,
+                     struct question_span *span, struct error *err)
+{
+    *span = (struct question_span){.since = q->since, .until = q->until};
+    int rc = question_read_span(parameter, user, q->now, zone, span, err);
+    q->since = span->since;
+    q->until = span->until;
+    struct error future = {0};
+    if (refuse_future("since", q->since, q->now, &future) == 0 && refuse_future("until", q->until, q->now, &future) == 0)
         return rc;
-    if (*given && ret->ms > now.ms + 1000)
-        return error_set(err, -EINVAL, "%s is in the future", key);
-    return 0;
+    *err = future; /* says more than that one is not before the other */
+    return future.code;
 }
 
 static void read_subject(struct past_question *q, past_parameter_fn *parameter, void *user)
@@ -29,21 +35,20 @@ static void read_subject(struct past_question *q, past_parameter_fn *parameter, 
 int past_question_read(struct past_question *q, past_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
                        struct error *err)
 {
-    bool has_at, has_since, has_until;
+    bool has_at = false;
+    struct question_span span = {0};
     *q = (struct past_question){.now = now, .until = now};
-    int rc = why_question_read_time(parameter, user, "at", now, zone, &has_at, &q->at, err);
+    int rc = question_read_moment("at", parameter, user, now, zone, &has_at, &q->at, err);
     if (rc == 0)
-        rc = why_question_read_time(parameter, user, "since", now, zone, &has_since, &q->since, err);
+        rc = refuse_future("at", q->at, now, err);
     if (rc == 0)
-        rc = why_question_read_time(parameter, user, "until", now, zone, &has_until, &q->until, err);
+        rc = read_span(q, parameter, user, zone, &span, err);
     if (rc < 0)
         return rc;
-    if (has_at && (has_since || has_until))
+    if (has_at && (span.has_since || span.has_until))
         return error_set(err, -EINVAL, "at is one moment: it cannot be given together with since and until");
-    if (!has_at && !has_since)
+    if (!has_at && !span.has_since)
         return error_set(err, -EINVAL, "since (or at) is needed: until alone names no time");
-    if (has_since && q->since.ms >= q->until.ms)
-        return error_set(err, -EINVAL, "since must be before until");
     q->kind = has_at ? PAST_MOMENT : PAST_SPAN;
     read_subject(q, parameter, user);
     return 0;
@@ -65,7 +70,7 @@ static int why_question_read_number(past_parameter_fn *parameter, void *user, co
 int past_report_read(struct past_question *q, past_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
                      struct error *err)
 {
-    bool given;
+    struct question_span span;
     const struct past_question before = *q;
     *q = (struct past_question){.kind = PAST_REPORT,
                                 .now = now,
@@ -74,17 +79,13 @@ int past_report_read(struct past_question *q, past_parameter_fn *parameter, void
                                 .price_per_kwh = before.price_per_kwh,
                                 .hot_celsius = REPORT_HOT_CELSIUS};
     str_copy(q->currency, sizeof q->currency, str_from(before.currency));
-    int rc = why_question_read_time(parameter, user, "since", now, zone, &given, &q->since, err);
-    if (rc == 0)
-        rc = why_question_read_time(parameter, user, "until", now, zone, &given, &q->until, err);
+    int rc = read_span(q, parameter, user, zone, &span, err);
     if (rc == 0)
         rc = why_question_read_number(parameter, user, "price", 0, 1e6, &q->price_per_kwh, err);
     if (rc == 0)
         rc = why_question_read_number(parameter, user, "hot", -100, 1000, &q->hot_celsius, err);
     if (rc < 0)
         return rc;
-    if (q->since.ms >= q->until.ms)
-        return error_set(err, -EINVAL, "since must be before until");
     parameter(user, "currency", q->currency, sizeof q->currency);
     read_subject(q, parameter, user);
     return 0;

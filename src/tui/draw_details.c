@@ -103,8 +103,7 @@ static void put_lifeline(struct leaf *l, const struct top *t, const struct page 
         return;
     put_plot(l, "Life: util", TINT_UTIL, d->util, d->slots);
     put_plot(l, "VRAM", TINT_MEMORY, d->vram, d->slots);
-    moment_format((struct wall){d->since_ms}, page->now, from);
-    moment_format((struct wall){d->until_ms}, page->now, to);
+    moment_format_span((struct wall){d->since_ms}, (struct wall){d->until_ms}, page->now, from, to);
     show_bytes(peak, page, reading_ok(d->peak_bytes));
     snprintf(text, sizeof text, "%s to %s, at most %s of VRAM", from, to, peak);
     draw_details_put(l, " ", text);

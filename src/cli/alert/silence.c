@@ -29,12 +29,8 @@ static int say_end(struct cli *cli, struct json_writer *j)
         jw_key_number(j, "for_seconds", (double)ms / MS_PER_S);
         return EXIT_FINE;
     }
-    if (duration_parse(str_from(until), &ms))
-        return cli_usage(cli, "--until needs a time; for a duration: --for %s", until);
-    if (!moment_parse(str_from(until), now, MOMENT_LOCAL, &end))
-        return cli_usage(cli, "--until needs " MOMENT_SYNTAX);
-    if (end.ms < now.ms && strlen(until) <= 8 && strchr(until, ':'))
-        end.ms += 86400000; /* "18:00" lies ahead, not behind */
+    if (!moment_parse_ahead(str_from(until), now, now, MOMENT_LOCAL, &end))
+        return cli_usage(cli, "invalid value '%s' for --until; expected " MOMENT_AHEAD_SYNTAX, until);
     wall_format(end, text);
     jw_key_text(j, "until", text);
     return EXIT_FINE;

@@ -11,10 +11,11 @@
 #include "ask/answers.h"
 #include "ask/history_source.h"
 #include "base/cleanup.h"
-#include "base/moment.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "cli/show.h"
 #include "config/places.h"
+#include "past/question.h"
 #include "source/source.h"
 #include "store/query.h"
 
@@ -187,24 +188,23 @@ static size_t add_common(size_t *columns, size_t count, size_t max)
 static int look_back(struct cli *cli, const struct config *config, const struct alert_rules *rules, struct trial *t,
                      struct error *err)
 {
-    struct wall now = clock_wall(cli->env.clock), since, until = now;
-    const char *from = options_value(cli->options, "since", "-1h"), *to = options_value(cli->options, "until", NULL);
+    struct wall now = clock_wall(cli->env.clock);
+    struct question_span span = {.since = {now.ms - HOUR_MS}, .until = now};
     size_t columns[QUERY_COLUMNS_MAX];
     char url[STORE_PLACE_SIZE];
     struct store *store = NULL;
-    if (!moment_parse(str_from(from), now, MOMENT_LOCAL, &since) || (to && !moment_parse(str_from(to), now, MOMENT_LOCAL, &until)))
-        return error_set(err, -EINVAL, "--since and --until need " MOMENT_SYNTAX);
-    if (since.ms >= until.ms)
-        return error_set(err, -EINVAL, "--since must lie before --until");
+    int result = question_read_span(options_parameter, cli->options, now, MOMENT_LOCAL, &span, err);
+    if (result < 0)
+        return result;
     int count = columns_of(rules, columns, ARRAY_LEN(columns), err);
     if (count < 0)
         return count;
     count = (int)add_common(columns, (size_t)count, ARRAY_LEN(columns));
-    int result = store_place(history_named(cli, config), url, err);
+    result = store_place(history_named(cli, config), url, err);
     if (!result)
         result = store_open_read_only(&cli->env, url, &store, err);
     if (!result)
-        result = course_past(store, NULL, since, until, columns, (size_t)count, trial_see, t, err);
+        result = course_past(store, NULL, span.since, span.until, columns, (size_t)count, trial_see, t, err);
     store_close(store);
     return result;
 }

@@ -151,21 +151,6 @@ static int show_made(struct cli *cli, const struct change_list *l, const struct 
 
 /* ---- making ---- */
 
-/* "08:00" is the next time that it is that late. */
-static bool next_moment(const char *text, struct wall now, struct wall *ret)
-{
-    if (!moment_parse(str_from(text), now, MOMENT_LOCAL, ret))
-        return false;
-    time_t seconds = (time_t)(ret->ms / MS_PER_S);
-    struct tm local;
-    if (ret->ms <= now.ms && strlen(text) <= 8 && strchr(text, ':') && localtime_r(&seconds, &local)) {
-        local.tm_mday++;
-        local.tm_isdst = -1;
-        ret->ms = (int64_t)mktime(&local) * MS_PER_S;
-    }
-    return ret->ms > now.ms;
-}
-
 struct times {
     struct wall until;  /* ms 0: open */
     int64_t confirm_ms; /* 0: not asked for */
@@ -182,8 +167,8 @@ static int read_times(struct cli *cli, bool command, struct times *ret)
         return cli_usage(cli, "choose one of --for, --until and a command");
     if (span && (!duration_parse(str_from(span), &ms) || ms <= 0))
         return cli_usage(cli, "'--for %s' is not %s", span, DURATION_SYNTAX);
-    if (until && !next_moment(until, now, &ret->until))
-        return cli_usage(cli, "'--until %s' is not a time to come, like \"08:00\"", until);
+    if (until && !moment_parse_ahead(str_from(until), now, now, MOMENT_LOCAL, &ret->until))
+        return cli_usage(cli, "invalid value '%s' for --until; expected " MOMENT_AHEAD_SYNTAX, until);
     if (confirm && (!duration_parse(str_from(confirm), &ret->confirm_ms) || ret->confirm_ms <= 0))
         return cli_usage(cli, "'--confirm %s' is not %s", confirm, DURATION_SYNTAX);
     if (span)

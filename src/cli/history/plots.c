@@ -157,8 +157,8 @@ static void write_range(struct buf *out, const struct scene *s, const json_t *do
     char since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], step[WORDS_SIZE], line[256];
     double seconds = json_number_value(json_object_get(doc, "step_seconds"));
     struct wall now = s->page->now.ms ? s->page->now : (struct wall){(int64_t)(s->until * MS_PER_S)};
-    moment_format((struct wall){(int64_t)(s->since * MS_PER_S)}, now, since);
-    moment_format((struct wall){(int64_t)(s->until * MS_PER_S)}, now, until);
+    moment_format_span((struct wall){(int64_t)(s->since * MS_PER_S)}, (struct wall){(int64_t)(s->until * MS_PER_S)}, now, since,
+                       until);
     words_duration((int64_t)(seconds * MS_PER_S), step);
     snprintf(line, sizeof line, "%s to %s%sa point every %s, from %s", since, until, page_dot(s->page), step,
              json_string_value(json_object_get(doc, "level")));

@@ -10,28 +10,17 @@
 #include "base/words.h"
 #include "cli/lease/wish.h"
 
-/* "20:00" is the next time it is so late; "2h" is in two hours. */
-static bool moment_to_come(const char *text, struct wall now, struct wall *ret)
-{
-    int64_t ms;
-    if (duration_parse(str_from(text), &ms)) {
-        ret->ms = now.ms + ms;
-        return true;
-    }
-    return moment_parse(str_from(text), (struct wall){now.ms + DAY_MS}, MOMENT_LOCAL, ret) && ret->ms > now.ms;
-}
-
 static int read_times(struct cli *cli, struct lease *wish, struct wall now)
 {
     const char *from = options_value(cli->options, "from", NULL), *until = options_value(cli->options, "until", NULL);
     int64_t for_ms = HOUR_MS;
     if (until && options_has(cli->options, "for"))
         return cli_usage(cli, "--for and --until can't be combined");
-    if (from && !moment_to_come(from, now, &wish->from))
-        return cli_usage(
-            cli, "invalid value '%s' for --from; expected a time to come like \"20:00\", \"2h\" or \"2026-11-14T20:00\"", from);
-    if (until && (!moment_to_come(until, now, &wish->until) || wish->until.ms <= wish->from.ms))
-        return cli_usage(cli, "invalid value '%s' for --until; expected a time after the beginning", until);
+    if (from && !moment_parse_ahead(str_from(from), now, now, MOMENT_LOCAL, &wish->from))
+        return cli_usage(cli, "invalid value '%s' for --from; expected " MOMENT_AHEAD_SYNTAX, from);
+    if (until && !moment_parse_ahead(str_from(until), wish->from, now, MOMENT_LOCAL, &wish->until))
+        return cli_usage(cli, "invalid value '%s' for --until; expected a time after the beginning, like \"08:00\" or \"2h\"",
+                         until);
     int status = wish_duration(cli, "for", &for_ms);
     if (status == EXIT_FINE && for_ms == 0)
         return cli_usage(cli, "--for needs some time");
@@ -50,12 +39,10 @@ static int tell_reserved(const struct lease_taker *t, struct wall now)
         buf_char(&out, '\n');
         return show_text(&out);
     }
-    moment_format(t->wish.until, now, until);
+    moment_format_span(t->wish.from, t->wish.until, now, from, until);
     buf_printf(&out, "%s: %s reserved for %s ", t->wish.id, lease_gpu_words(&t->wish, gpus), t->wish.user);
-    if (t->wish.from.ms > now.ms) {
-        moment_format(t->wish.from, now, from);
+    if (t->wish.from.ms > now.ms)
         buf_printf(&out, "from %s ", from);
-    }
     buf_printf(&out, "until %s%s. To end it: whirr lease end %s\n", until, t->simulated ? " (SIMULATED)" : "", t->wish.id);
     return show_text(&out);
 }

@@ -97,12 +97,13 @@ void table_lease(struct buf *out, const struct page *page, const struct lease *l
         buf_printf(out, "           %d  %s\n", l->gpus[i].index, l->gpus[i].uuid);
     if (l->mem_bytes)
         buf_printf(out, "  memory   %s on each\n", words_bytes(l->mem_bytes, text));
-    moment_format(l->from, now, text);
-    buf_printf(out, "  since    %s\n", text);
-    if (l->until.ms) {
-        moment_format(l->until, now, text);
-        buf_printf(out, "  until    %s\n", text);
-    }
+    char from[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE];
+    moment_format_span(l->from, l->until, now, from, until);
+    if (!l->until.ms)
+        moment_format(l->from, now, from);
+    buf_printf(out, "  since    %s\n", from);
+    if (l->until.ms)
+        buf_printf(out, "  until    %s\n", until);
     if (l->idle_since.ms) {
         moment_format(l->idle_since, now, text);
         buf_printf(out, "  idle     since %s\n", text);

@@ -176,6 +176,11 @@ static void show_time(const json_t *object, const char *key, const struct page *
     moment_format(at, page->now, text);
 }
 
+static void show_times(const json_t *object, const struct page *page, char since[MOMENT_TEXT_SIZE], char until[MOMENT_TEXT_SIZE])
+{
+    moment_format_span(json_moment(object, "since"), json_moment(object, "until"), page->now, since, until);
+}
+
 static void idle_memory(struct buf *out, const struct page *page, const json_t *body)
 {
     const json_t *rows = json_object_get(body, "idle_memory");
@@ -185,8 +190,7 @@ static void idle_memory(struct buf *out, const struct page *page, const json_t *
         const char *user = json_text(row, "user"), *container = json_text(row, "container");
         if (i == 0)
             title(out, page, "Held without computing");
-        show_time(row, "since", page, since);
-        show_time(row, "until", page, until);
+        show_times(row, page, since, until);
         double hours = report_number_of(row, "hours");
         words_bytes(llround(report_number_of(row, "gib_hours") / (hours > 0 ? hours : 1) * 1073741824), held);
         words_duration(llround(hours * 3600) * 1000, lasted);
@@ -214,8 +218,7 @@ static void hot_spells(struct buf *out, const struct page *page, const json_t *b
             snprintf(heading, sizeof heading, "Longest at %s or more", part);
             title(out, page, heading);
         }
-        show_time(row, "since", page, since);
-        show_time(row, "until", page, until);
+        show_times(row, page, since, until);
         show_age(lasted, page, (int64_t)(report_number_of(row, "duration_seconds") * 1000));
         /* Of an hour it is only known that it was hot at some time in it. */
         bool coarse = report_number_of(row, "resolution_seconds") >= 3600;
@@ -243,8 +246,7 @@ static void findings(struct buf *out, const struct page *page, const json_t *bod
         char line[512], since[MOMENT_TEXT_SIZE], until[MOMENT_TEXT_SIZE], lasted[WORDS_SIZE], often[32] = "";
         if (i == 0)
             title(out, page, "What was found");
-        show_time(row, "since", page, since);
-        show_time(row, "until", page, until);
+        show_times(row, page, since, until);
         if (report_number_of(row, "times") > 1)
             snprintf(often, sizeof often, "%.0f times, ", report_number_of(row, "times"));
         snprintf(line, sizeof line, "%s (%s): %s%s in all, %s %s %s", json_text(row, "headline"), json_text(row, "severity"), often,
@@ -330,8 +332,7 @@ int table_report(struct buf *out, const struct page *page, const json_t *body, c
         page_simulated(out, page);
         buf_char(out, '\n');
     }
-    show_time(body, "since", page, since);
-    show_time(body, "until", page, until);
+    show_times(body, page, since, until);
     snprintf(line, sizeof line, "%s %s %s  %s", since, page_dash(page), until, json_text(body, "host"));
     page_wrap(out, page, INK_LOAD, line, 0, 0);
     page_wrap(out, page, INK_STRONG, json_text(body, "answer"), 0, 0);

@@ -26,8 +26,7 @@ static void show_span(const json_t *object, const struct page *page, char *text,
 {
     struct wall since = json_moment(object, "since"), until = json_moment(object, "until");
     char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE];
-    moment_format(since, page->now, from);
-    moment_format(until, page->now, to);
+    moment_format_span(since, until, page->now, from, to);
     show_age(lasted, page, until.ms - since.ms);
     snprintf(text, size, "%s %s %s (%s)", from, page_dash(page), to, lasted);
 }
@@ -245,8 +244,7 @@ static void entry_line(struct buf *out, const struct page *page, const struct sp
 {
     char from[MOMENT_TEXT_SIZE], to[MOMENT_TEXT_SIZE], lasted[NUMBER_SIZE], gpus[64], text[WHY_ANSWER_SIZE + 200];
     struct str doing = doing_of(e->first);
-    moment_format(e->since, page->now, from);
-    moment_format(e->until, page->now, to);
+    moment_format_span(e->since, e->until, page->now, from, to);
     show_age(lasted, page, (int64_t)(e->seconds * 1000) / (e->several ? (int64_t)e->count : 1));
     gpus_text(e, gpus, sizeof gpus);
     size_t used = (size_t)snprintf(text, sizeof text, "%s %s %s ", from, page_dash(page), to);

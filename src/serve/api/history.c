@@ -293,18 +293,21 @@ static bool bad(struct exchange *x, const char *message)
     return false;
 }
 
-static bool history_read_time(struct exchange *x, const char *key, int64_t now_ms, int64_t *ret_ms)
+static bool parameter(void *exchange, const char *key, char *value, size_t size)
 {
-    char text[96];
-    struct wall at;
+    return http_query(((struct exchange *)exchange)->request, key, value, size);
+}
+
+static bool read_span(struct exchange *x, struct history_job *job, int64_t now_ms)
+{
+    struct question_span span = {.until = {now_ms + 1}, .any_order = true};
     struct error err = {0};
-    if (!http_query(x->request, key, text, sizeof text))
-        return true;
-    if (question_read_time(key, text, (struct wall){now_ms}, MOMENT_UTC, &at, &err) < 0) {
+    if (question_read_span(parameter, x, (struct wall){now_ms}, MOMENT_UTC, &span, &err) < 0) {
         exchange_error(x, 400, "bad_parameter", "%s.", err.text);
         return false;
     }
-    *ret_ms = at.ms;
+    job->since_ms = span.since.ms;
+    job->until_ms = span.until.ms;
     return true;
 }
 
@@ -324,8 +327,8 @@ static bool read_question(struct exchange *x, struct history_job *job)
     const struct http_message *r = x->request;
     int64_t now_ms = clock_wall(x->server->options.env->clock).ms, number;
     char text[64];
-    *job = (struct history_job){.until_ms = now_ms + 1, .gpu_index = -1, .limit = LIMIT_DEFAULT};
-    if (!history_read_time(x, "since", now_ms, &job->since_ms) || !history_read_time(x, "until", now_ms, &job->until_ms))
+    *job = (struct history_job){.gpu_index = -1, .limit = LIMIT_DEFAULT};
+    if (!read_span(x, job, now_ms))
         return false;
     if (http_query(r, "gpu_index", text, sizeof text) || http_query(r, "gpu", text, sizeof text)) {
         int now = snapshot_find_gpu(x->server->data.latest, text);
