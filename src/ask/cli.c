@@ -58,6 +58,38 @@ int cli_unknown(const struct cli *cli, const char *kind, const char *word, const
     return cli_usage(cli, "unknown %s '%s'%s", kind, word, expected);
 }
 
+/* "24" and "70b": small numbers do not mean bytes. A large number is one of bytes, as programs write them. */
+static bool is_too_small(struct str text, bool read, int64_t bytes, bool *billions)
+{
+    double number;
+    bool bare = str_to_double(text, &number) && number != 0;
+    *billions = !bare && read && bytes && (text.at[text.len - 1] | 0x20) == 'b' && strchr("0123456789. ", text.at[text.len - 2]);
+    return (bare || *billions) && bytes < 1 << 20;
+}
+
+int cli_size(const struct cli *cli, const char *option, const char *text, int64_t *ret)
+{
+    struct str s = str_trim(str_from(text));
+    bool billions;
+    int64_t bytes = 0;
+    bool read = bytes_parse(s, &bytes);
+    if (is_too_small(s, read, bytes, &billions)) {
+        int digits = (int)(s.len - billions);
+        if (billions)
+            return cli_usage(cli, "'%s' is no amount of GPU memory: write %.*sGiB or %.*sMiB, or for a model name its file", text,
+                             digits, s.at, digits, s.at);
+        return cli_usage(cli, "the size '%s' has no unit; write %.*sGiB or %.*sMiB", text, digits, s.at, digits, s.at);
+    }
+    if (!read && option)
+        return cli_usage(cli, "invalid value '%s' for --%s; expected " BYTES_SYNTAX, text, option);
+    if (!read)
+        return cli_usage(cli, "'%s' is neither a file nor " BYTES_SYNTAX, text);
+    if (bytes == 0)
+        return cli_usage(cli, "a size must be above 0, not '%s'", text);
+    *ret = bytes;
+    return EXIT_FINE;
+}
+
 void pause_ms(int64_t ms)
 {
     struct timespec left = {.tv_sec = ms / MS_PER_S, .tv_nsec = (ms % MS_PER_S) * NS_PER_MS};

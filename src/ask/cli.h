@@ -50,6 +50,10 @@ int cli_error(const struct cli *cli, const struct error *err);
 /* A name that is not among `names`: with the nearest one, or with all of a few. */
 int cli_unknown(const struct cli *cli, const char *kind, const char *word, const char *const *names, size_t count);
 
+/* An amount of memory with its unit, above 0, that a person typed for --`option` (NULL: as an argument). EXIT_FINE, or what is
+ * wrong with it was said. */
+int cli_size(const struct cli *cli, const char *option, const char *text, int64_t *ret);
+
 /* Writes text to stdout, whole. A reader that has gone is not a failure. */
 int show_text(const struct buf *text);
 

@@ -65,7 +65,7 @@ json_t *guard_ask(struct cli *cli, const char *method, const char *path, const c
     bool acts = strcmp(method, "GET") != 0;
     if ((acts ? act_open(cli, &client, &err) : ask_open(cli, &client, &err)) == 0)
         ask_one(&r, client);
-    else if (acts || cli->host)
+    else if (acts || err.code != -ENOENT || cli->host)
         str_copy(problem, size, str_from(err.text));
     client_close(client);
     if (!cli->host && place_runtime(folder, NULL) == 0) {

@@ -29,7 +29,7 @@ const char *history_named(const struct cli *cli, const struct config *config)
 static int open_store(const struct cli *cli, const char *url, struct history_source *h, struct error *err)
 {
     int rc = store_open_read_only(&cli->env, url, &h->store, err);
-    if (rc == -ENOENT)
+    if (rc == -ENOENT && !cli->ask.store)
         return error_set(err, rc, "no history at '%s' yet\nTo record one: whirr serve",
                          strncmp(url, "sqlite:", 7) == 0 ? url + 7 : "the server");
     return rc;
@@ -65,7 +65,7 @@ int history_source_open(const struct cli *cli, const struct config *config, stru
     struct error unreachable = {0};
     struct client *client = NULL;
     int asked = cli->ask.store || cli->ask.direct ? -ENOENT : ask_open(cli, &client, &unreachable);
-    if (asked < 0 && cli->host)
+    if (asked < 0 && (asked != -ENOENT || cli->host))
         return error_set(err, asked, "%s", unreachable.text);
     if (asked < 0) {
         int rc = store_place(history_named(cli, config), url, err);

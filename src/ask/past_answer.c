@@ -98,7 +98,7 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
     int rc = store_place(history_named(cli, config), url, err);
     if (rc == 0)
         rc = store_open_read_only(&cli->env, url, &s, err);
-    if (rc == -ENOENT) {
+    if (rc == -ENOENT && !cli->ask.store) {
         struct error why = *err;
         return error_set(err, rc, "there is no history yet, `whirr serve` keeps one: %s", why.text);
     }
@@ -110,7 +110,7 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
         env_host_name(q->own_host, sizeof q->own_host);
     if (!cli->ask.price)
         q->price_per_kwh = config->energy.price_per_kwh;
-    if (!cli->ask.currency)
+    if (!q->currency[0])
         str_copy(q->currency, sizeof q->currency, str_from(config->energy.currency));
     rc = past_answer(s, q, answer, err);
     store_close(s);

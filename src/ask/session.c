@@ -50,9 +50,33 @@ static int open_host(const struct cli *cli, struct client **ret, struct error *e
     return rc < 0 ? rc : client_open_host(&cli->env, &place, !cli->among_hosts && isatty(STDIN_FILENO), ret, err);
 }
 
+/* --socket names one daemon: no other, and no sample of our own, is an answer in its stead. */
+static bool is_named(const struct cli *cli)
+{
+    const char *socket = cli->ask.socket;
+    return socket && strcmp(socket, "auto") != 0 && strcmp(socket, "none") != 0;
+}
+
+static int open_daemon(const struct cli *cli, struct client **ret, struct error *err)
+{
+    int rc = client_open(cli->settings->server.socket, ret, err);
+    return rc == -ENOENT && is_named(cli)
+               ? error_set(err, -ENXIO, "no daemon answers at %s\nTo ask the usual one, or to sample here: leave --socket out",
+                           cli->ask.socket)
+               : rc;
+}
+
+int ask_check_socket(const struct cli *cli, struct error *err)
+{
+    struct client *client = NULL;
+    int rc = is_named(cli) && !cli->host && !sampling_option(cli) ? open_daemon(cli, &client, err) : 0;
+    client_close(client);
+    return rc;
+}
+
 int ask_open(const struct cli *cli, struct client **ret, struct error *err)
 {
-    return cli->host ? open_host(cli, ret, err) : client_open(cli->settings->server.socket, ret, err);
+    return cli->host ? open_host(cli, ret, err) : open_daemon(cli, ret, err);
 }
 
 const char *sampling_option(const struct cli *cli)
@@ -85,11 +109,13 @@ static bool wants_daemon(const struct session *s)
     return s->cli->settings && !s->source_count && !env_is_recorded(&s->cli->env) && !ask->direct && !ask->show_secrets;
 }
 
-static void open_client(struct session *s)
+/* Without a daemon, we sample. */
+static int open_client(struct session *s, struct error *err)
 {
-    struct error err = {0};
-    if (client_open(s->cli->settings->server.socket, &s->client, &err))
-        log_debug("sampling directly", LOG_TEXT("reason", err.text));
+    int rc = open_daemon(s->cli, &s->client, err);
+    if (rc < 0)
+        log_debug("no daemon", LOG_TEXT("reason", err->text));
+    return rc < 0 && is_named(s->cli) ? rc : 0;
 }
 
 /* What a daemon has looked up already. */
@@ -167,7 +193,7 @@ struct session *session_open(struct cli *cli, struct error *err)
     if (cli->host)
         result = open_host(cli, &s->client, err);
     else if (wants_daemon(s))
-        open_client(s);
+        result = open_client(s, err);
     if (!result && !s->client)
         result = open_engine(s, err);
     if (!result)
@@ -242,13 +268,23 @@ static const struct snapshot *sample_here(struct session *s, unsigned groups)
     return snapshot;
 }
 
+/* Who has just taken a lease, or ended one, sees that: a sample from before is too old. */
+static int64_t max_age(const struct session *s)
+{
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    struct error err;
+    if (s->cli->host || !s->cli->settings || lease_dir_find(&dir, s->cli->settings->lease.dir, &err) < 0)
+        return s->max_age_ms;
+    return MIN_OF(s->max_age_ms, MAX_OF(clock_wall(s->cli->env.clock).ms - lease_dir_changed_at(&dir).ms, (int64_t)0));
+}
+
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err)
 {
     const struct snapshot *snapshot;
     struct error why = {0};
-    if (s->client && client_snapshot(s->client, groups, s->max_age_ms, &snapshot, &why) == 0)
+    if (s->client && client_snapshot(s->client, groups, max_age(s), &snapshot, &why) == 0)
         return snapshot;
-    if (s->client && s->cli->host) {
+    if (s->client && (s->cli->host || is_named(s->cli))) {
         *err = why;
         return NULL;
     }

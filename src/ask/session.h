@@ -23,6 +23,9 @@ int act_open(const struct cli *cli, struct client **ret, struct error *err);
  * nothing of this host may be shown in its stead. */
 int ask_open(const struct cli *cli, struct client **ret, struct error *err);
 
+/* 0; or the daemon that --socket names, and which a command is to ask, does not answer: a sentence. */
+int ask_check_socket(const struct cli *cli, struct error *err);
+
 /* NULL and a sentence on failure. -EINVAL in err: wrong usage. */
 struct session *session_open(struct cli *cli, struct error *err);
 /* True: a thread that hangs was left behind, and may still use what the session was opened with. NULL is fine. */

@@ -121,6 +121,38 @@ void bytes_exact(int64_t bytes, char text[WORDS_SIZE])
     snprintf(text, WORDS_SIZE, "%lldB", (long long)bytes);
 }
 
+static bool is_of_number(char c)
+{
+    return (c >= '0' && c <= '9') || c == '.' || c == ',';
+}
+
+bool price_parse(struct str text, double *ret, char currency[CURRENCY_SIZE])
+{
+    struct str s = str_trim(text), before, behind;
+    char number[24];
+    size_t from = 0, to;
+    while (from < s.len && !is_of_number(s.at[from]))
+        from++;
+    for (to = from; to < s.len && is_of_number(s.at[to]); to++)
+        ;
+    before = str_trim((struct str){s.at, from});
+    behind = str_trim((struct str){s.at + to, s.len - to});
+    struct str named = before.len ? before : behind;
+    if (to - from >= sizeof number || (before.len && behind.len) || named.len >= CURRENCY_SIZE)
+        return false;
+    str_copy(number, sizeof number, (struct str){s.at + from, to - from});
+    char *comma = strchr(number, ',');
+    if (comma)
+        *comma = '.';
+    for (size_t i = 0; i < named.len; i++) /* a minus is no currency */
+        if (!((named.at[i] | 0x20) >= 'a' && (named.at[i] | 0x20) <= 'z') && named.at[i] != '$' && !(named.at[i] & 0x80))
+            return false;
+    if (!str_to_double(str_from(number), ret))
+        return false;
+    str_copy(currency, CURRENCY_SIZE, named);
+    return true;
+}
+
 long long words_whole(int64_t value, int64_t unit)
 {
     return (value + (value < 0 ? -unit : unit) / 2) / unit;
@@ -217,18 +249,20 @@ void nearest_init(struct nearest *n, const char *wanted)
     *n = (struct nearest){.wanted = wanted, .distance = SIZE_MAX};
 }
 
-/* A third of the letters may be wrong, and of a short word one: "foo" is not a slip of the finger for "pod". In halves, so that a name
- * that holds what was typed comes after all that are only slips away, and before all others. */
+/* A third of the letters may be wrong, and of a short word one: "foo" is not a slip of the finger for "pod". In halves, so that a
+ * name that holds what was typed comes after all that are only slips away, and before all others. */
 static size_t farthest(const char *wanted)
 {
     size_t len = strlen(wanted);
-    return 2 * (len < 3 ? 0 : MAX_OF(len / 3, (size_t)1)) + 1;
+    return 2 * MAX_OF(len / 3, (size_t)1) + 1;
 }
 
 static size_t slips(const char *wanted, const char *candidate)
 {
     size_t len = strlen(wanted), other = strlen(candidate), longer = len > other ? len - other : other - len;
-    return 2 * longer > farthest(wanted) ? SIZE_MAX / 2 : 2 * str_distance(wanted, candidate);
+    if (2 * longer > farthest(wanted) || (len < 3 && strcmp(wanted, candidate) != 0))
+        return SIZE_MAX / 2;
+    return 2 * str_distance(wanted, candidate);
 }
 
 static size_t distance(const char *wanted, const char *candidate)

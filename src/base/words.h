@@ -12,7 +12,7 @@
 enum { WORDS_SIZE = 32 };
 
 #define DURATION_SYNTAX "a duration like \"250ms\", \"30s\", \"5m\", \"1h30m\" or \"7d\""
-#define BYTES_SYNTAX "an amount like \"512MiB\", \"20GiB\" or a number of bytes"
+#define BYTES_SYNTAX "an amount like \"512MiB\" or \"20GiB\""
 
 /* ms, s, m (or min), h, d, w, each at most once and from large to small; 0 needs no unit. Not negative. */
 bool duration_parse(struct str text, int64_t *ret_ms);
@@ -23,6 +23,10 @@ void duration_exact(int64_t ms, char text[WORDS_SIZE]);
 bool bytes_parse(struct str text, int64_t *ret);
 /* For settings: in the largest unit that divides it, "20GiB", "1500B". */
 void bytes_exact(int64_t bytes, char text[WORDS_SIZE]);
+
+/* "0.30", "0,30", "0.30 EUR", "0.30EUR", "€0.30": not negative. `currency` is "" where none is named. */
+enum { CURRENCY_SIZE = 16 };
+bool price_parse(struct str text, double *ret, char currency[CURRENCY_SIZE]);
 
 /* For sentences and tables; each returns `out`. */
 const char *words_duration(int64_t ms, char out[WORDS_SIZE]); /* "300ms", "1.5s", "45s", "7m 5s", "48m", "2h 48m", "1d 2h", "90d" */

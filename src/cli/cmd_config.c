@@ -134,5 +134,6 @@ const struct command command_config = {
     .examples = {{"whirr config check", "is everything right, and if not, where is the mistake?"},
                  {"whirr config show", "every setting, and the file, variable or default it comes from"},
                  {"whirr config default > ~/.config/whirr/whirr.toml", "a commented file to start with"}},
+    .lacks = "gpu",
     .run = config_run,
 };

@@ -67,5 +67,6 @@ const struct command command_driver = {
                  {"whirr driver --json | jq -r .driver_version", "the driver version for a script"},
                  {"whirr driver --direct", "without asking a running daemon"}},
     .remote = true,
+    .lacks = "gpu",
     .run = run_driver,
 };

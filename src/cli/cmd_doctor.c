@@ -88,5 +88,7 @@ const struct command command_doctor = {
     .examples = {{"whirr doctor", "what works, what doesn't, and how to fix it"},
                  {"whirr doctor --bundle bug.machine", "record this host as one text file, for a bug report"},
                  {"whirr doctor --unpack bug.machine bug && whirr --sysroot bug", "replay such a host"}},
+    .any_socket = true,
+    .lacks = "gpu",
     .run = doctor_run,
 };

@@ -140,5 +140,6 @@ const struct command command_export = {
                  {"whirr export -o /var/lib/prometheus/node-exporter/whirr.prom",
                   "for the textfile collector of node_exporter, from a timer"},
                  {"whirr export --set dcgm | grep DCGM", "under the names of dcgm-exporter"}},
+    .lacks = "gpu",
     .run = export_run,
 };

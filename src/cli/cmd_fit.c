@@ -35,21 +35,12 @@ static struct fit fit;
 static int number_option(struct cli *cli, const char *name, int64_t least, int64_t most, int64_t *ret)
 {
     const char *text = options_value(cli->options, name, NULL);
-    if (!text || (str_to_i64(str_from(text), ret) && *ret >= least && *ret <= most))
+    struct str s = str_from(text ? text : "");
+    bool thousands = s.len > 1 && (s.at[s.len - 1] | 0x20) == 'k'; /* "8k" tokens are 8192 */
+    s.len -= thousands;
+    if (!text || (str_to_i64(s, ret) && *ret <= most && (*ret *= thousands ? 1024 : 1) >= least && *ret <= most))
         return EXIT_FINE;
     return cli_usage(cli, "--%s must be a whole number from %lld to %lld, not '%s'", name, (long long)least, (long long)most, text);
-}
-
-/* "24": a small number does not mean bytes. A large number is one of bytes, as programs write them. */
-static bool is_bare_number(const char *text)
-{
-    double number;
-    return str_to_double(str_trim(str_from(text)), &number) && number != 0 && number < 1 << 20;
-}
-
-static int bare_number(struct cli *cli, const char *text)
-{
-    return cli_usage(cli, "the size '%s' has no unit; write %sGiB, %sMiB or %sB", text, text, text, text);
 }
 
 static int read_options(struct cli *cli)
@@ -64,10 +55,10 @@ static int read_options(struct cli *cli)
     const char *overhead = options_value(o, "overhead", NULL);
     fit.model_options = (struct model_options){
         .context = context, .cache_type = options_value(o, "kv-type", "f16"), .overhead_bytes = MODEL_OVERHEAD_DEFAULT};
-    if (!status && overhead && is_bare_number(overhead))
-        status = bare_number(cli, overhead);
-    if (!status && overhead && !bytes_parse(str_from(overhead), &fit.model_options.overhead_bytes))
-        status = cli_usage(cli, "--overhead must be " BYTES_SYNTAX ", not '%s'", overhead);
+    if (!status && overhead && strcmp(overhead, "0") == 0)
+        fit.model_options.overhead_bytes = 0;
+    else if (!status && overhead)
+        status = cli_size(cli, "overhead", overhead, &fit.model_options.overhead_bytes);
     fit.request = (struct placement_request){.gpus = (int)gpus,
                                              .count = (int)count,
                                              .even = strcmp(options_value(o, "split", "layer"), "even") == 0,
@@ -86,11 +77,9 @@ static bool looks_like_a_path(const char *text)
     return path_last_slash(text) || str_ends(s, ".gguf") || str_ends(s, ".safetensors") || access(text, F_OK) == 0;
 }
 
-static int read_model(struct cli *cli)
+static int read_model(void)
 {
     struct error err = {0};
-    if (!looks_like_a_path(fit.what))
-        return cli_usage(cli, "'%s' is neither a file nor " BYTES_SYNTAX, fit.what);
     fit.facts = calloc(1, sizeof *fit.facts);
     fit.need = calloc(1, sizeof *fit.need);
     if (!fit.facts || !fit.need)
@@ -113,12 +102,10 @@ static int read_subject(struct cli *cli)
     fit.what = cli->options->argument_count ? cli->options->arguments[0] : NULL;
     if (!fit.what)
         return EXIT_FINE;
-    if (is_bare_number(fit.what) && access(fit.what, F_OK) != 0)
-        return bare_number(cli, fit.what);
-    if (!bytes_parse(str_from(fit.what), &fit.request.bytes))
-        return read_model(cli);
+    if (looks_like_a_path(fit.what))
+        return read_model();
     fit.request.whole = fit.request.gpus == 0 && !options_has(cli->options, "split");
-    return fit.request.bytes > 0 ? EXIT_FINE : cli_usage(cli, "a size must be above 0, not '%s'", fit.what);
+    return cli_size(cli, NULL, fit.what, &fit.request.bytes);
 }
 
 /* ---- the answer ---- */
@@ -216,7 +203,9 @@ static const char *const splits[] = {"layer", "even", NULL};
 static const struct option_spec options[] = {
     {.name = "gpus", .argument = "N", .help = "Use exactly N GPUs (default: as few as possible)"},
     {.name = "count", .argument = "K", .help = "Fit K copies at the same time"},
-    {.name = "context", .argument = "TOKENS", .help = "Context length (default: 4096, or the model's own if shorter)"},
+    {.name = "context",
+     .argument = "TOKENS",
+     .help = "Context length, like 8192 or 8k (default: 4096, or the model's own if shorter)"},
     {.name = "kv-type", .argument = "TYPE", .values = model_cache_types, .help = "Type of the cache values (default: f16)"},
     {.name = "overhead", .argument = "SIZE", .help = "What the driver needs per program and GPU (default: 640MiB)"},
     {.name = "split",

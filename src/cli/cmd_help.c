@@ -52,5 +52,6 @@ const struct command command_help = {
     .examples = {{"whirr help ps", "usage, examples and options of one command; -v for more"},
                  {"whirr help options", "the options that every command accepts"},
                  {"whirr help metrics", "every reading: JSON key, Prometheus name, meaning"}},
+    .lacks = "json gpu",
     .run = run_help,
 };

@@ -107,7 +107,15 @@ static int ps_render(struct cli *cli, struct session *session, struct buf *out, 
     struct page page = cli->page;
     if (!cli->terminal)
         page.width = 0; /* on a pipe commands are whole, for grep */
-    table_ps(out, &page, s, &rows);
+    if (!rows.count && (filter.user || filter.name)) {
+        const char *what = filter.name ? filter.name : filter.user;
+        buf_printf(out,
+                   filter.user && filter.name ? "No processes of user %2$s with '%1$s' in their name or command.\n"
+                   : filter.name              ? "No processes with '%s' in their name or command.\n"
+                                              : "No processes of user %s.\n",
+                   what, filter.user);
+    } else
+        table_ps(out, &page, s, &rows);
     return 0;
 }
 

@@ -108,5 +108,6 @@ const struct command command_record = {
     .examples = {{"whirr record night.whirr", "a sample every second, until Ctrl+C"},
                  {"whirr record run.whirr --interval 0.2 --duration 60", "five samples a second, for a minute"},
                  {"whirr --source replay:night.whirr --watch", "replay it"}},
+    .lacks = "json gpu",
     .run = record_run,
 };

@@ -112,5 +112,7 @@ const struct command command_release = {
                  {"whirr release && nvidia-smi --gpu-reset -i 0", "a GPU can only be reset while nothing holds it"},
                  {"whirr release --end", "take it back early"}},
     .remote = true,
+    .any_socket = true,
+    .lacks = "gpu",
     .run = release_run,
 };

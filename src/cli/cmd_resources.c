@@ -70,5 +70,6 @@ const struct command command_resources = {
                  {"whirr resources --json | jq .gpu_free_vram_gb", "free memory of the GPU with the most available"},
                  {"whirr resources --watch=5", "refresh every 5 seconds"}},
     .remote = true,
+    .lacks = "gpu",
     .run = resources_run,
 };

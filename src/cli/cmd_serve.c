@@ -136,5 +136,6 @@ const struct command command_serve = {
     .examples = {{"whirr serve", "dashboard and API on http://127.0.0.1:9447"},
                  {"whirr serve --interval 1 --store sqlite:gpu.db", "a sample every second, kept in a file"},
                  {"whirr token new laptop && whirr serve --listen 0.0.0.0:9447", "for other hosts, with a token"}},
+    .lacks = "json gpu",
     .run = serve_run,
 };

@@ -158,5 +158,6 @@ const struct command command_sim = {
                  {"whirr sim day day.db && whirr report --store day.db",
                   "a day of history at once (--source sim:... for another scenario)"}},
     .manual = sim_manual,
+    .lacks = "gpu",
     .run = sim_run,
 };

@@ -42,7 +42,7 @@ static int status_render(struct cli *cli, struct session *session, struct buf *o
     if (cli->json) {
         struct json_writer j = show_json(cli, out);
         json_metrics(&j, s, only);
-    } else if (options_has(cli->options, "line")) {
+    } else if (show_is_line(cli)) {
         table_bar(out, &cli->page, s, only, options_value(cli->options, "format", "plain"));
     } else if (full) {
         table_full(out, &cli->page, s, only);
@@ -58,8 +58,6 @@ static int status_run(struct cli *cli)
     const struct options *o = cli->options;
     if (options_has(o, "fleet"))
         return fleet_run(cli, FLEET_STATUS);
-    if (options_has(o, "format") && !options_has(o, "line"))
-        return cli_usage(cli, "--format needs --line");
     int status = fields_check(cli);
     if (status != EXIT_FINE)
         return status;
@@ -69,7 +67,10 @@ static int status_run(struct cli *cli)
 static const struct option_spec options[] = {
     {.name = "full", .help = "Show every reading, including slow ones; takes one second to measure rates"},
     {.name = "line", .help = "Print one line, for status bars"},
-    {.name = "format", .argument = "BAR", .values = bar_formats, .help = "Form of --line: plain, waybar, tmux, polybar, i3blocks"},
+    {.name = "format",
+     .argument = "BAR",
+     .values = bar_formats,
+     .help = "One line in the form of a bar: plain, waybar, tmux, polybar, i3blocks"},
     FIELDS_OPTIONS,
     FLEET_OPTION,
     FLEET_OPTION_ALL,

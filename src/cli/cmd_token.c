@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr token: new, list, remove. Tokens admit other hosts, and clients that act on the GPUs over HTTP.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,13 +128,20 @@ static int token_run(struct cli *cli)
     if (strcmp(verb, "new") == 0)
         return new_token(cli, f, path, name ? name : "default");
     if (strcmp(verb, "list") == 0)
-        return list_tokens(cli, f);
+        return name ? cli_usage(cli, "'token list' does not take '%s'", name) : list_tokens(cli, f);
     if (strcmp(verb, "remove") != 0)
         return cli_unknown(cli, "subcommand", verb, names, ARRAY_LEN(names));
     if (!name)
         return cli_usage(cli, "'remove' needs the name of a token; `whirr token list` shows them");
+    struct nearest near;
+    char hint[NEAREST_SIZE + 32];
+    nearest_init(&near, name);
+    for (size_t i = 0; i < f->count; i++)
+        nearest_try(&near, f->tokens[i].name);
     if (token_file_remove(f, name, &err))
-        return cli_fail("%s", err.text);
+        return err.code == -ENOENT
+                   ? cli_fail("%s%s\nTo list them: whirr token list", err.text, nearest_text(&near, hint, sizeof hint))
+                   : cli_fail("%s", err.text);
     say_place(path, "Removed from");
     return EXIT_FINE;
 }
@@ -161,5 +169,6 @@ const struct command command_token = {
     .examples = {{"whirr token new prometheus", "a token that can read and change nothing, shown once"},
                  {"whirr token new phone --role silence --for 90d", "one that can silence alerts, and expires"},
                  {"whirr token remove laptop", "revoke it immediately"}},
+    .lacks = "gpu",
     .run = token_run,
 };

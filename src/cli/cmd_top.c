@@ -159,5 +159,6 @@ const struct command command_top = {
                  {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"}},
     .remote = true,
     .manual = top_manual,
+    .lacks = "json",
     .run = top_run,
 };

@@ -89,5 +89,6 @@ const struct command command_version = {
     .name = "version",
     .group = HELP_SETUP,
     .summary = "Show the version, its commit, and what this build can do here",
+    .lacks = "gpu",
     .run = version_run,
 };

@@ -223,8 +223,9 @@ static int read_options(struct room_wait *w, int64_t *timeout_ms, int64_t *every
     const char *timeout = options_value(o, "timeout", NULL);
     if (!until && !room)
         return cli_usage(w->cli, "'wait' needs --until or --gpu-free");
-    if (room && (!bytes_parse(str_from(room), &w->free_bytes) || w->free_bytes == 0))
-        return cli_usage(w->cli, "invalid value '%s' for --gpu-free; expected " BYTES_SYNTAX, room);
+    int status = room ? cli_size(w->cli, "gpu-free", room, &w->free_bytes) : EXIT_FINE;
+    if (status != EXIT_FINE)
+        return status;
     if (timeout && !duration_parse(str_from(timeout), timeout_ms))
         return cli_usage(w->cli, "invalid value '%s' for --timeout; expected " DURATION_SYNTAX, timeout);
     if (options_seconds(o, "interval", every_ms, &err) < 0)

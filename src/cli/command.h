@@ -41,7 +41,9 @@ struct command {
     size_t option_count; /* both: OPTIONS(table) */
     struct example examples[EXAMPLES];
     bool hidden;
+    const char *lacks;               /* options of all commands that say nothing to this one: "json gpu"; NULL: none */
     bool remote;                     /* can ask another host (--host) */
+    bool any_socket;                 /* --socket need not answer: the command makes it, or says what it finds there */
     bool alone;                      /* needs no settings, or reads them in its own way */
     void (*manual)(struct buf *out); /* more sections of its man page; NULL: none */
     int (*run)(struct cli *cli);     /* returns the exit status */
@@ -84,7 +86,9 @@ extern const struct option_table host_option;
 /* The position of the first word that is neither an option nor the value of one; count when there is none. */
 size_t command_word(const char *const *words, size_t count);
 const struct command *command_find(const char *name); /* NULL: unknown */
-int command_unknown(const char *name);                /* says so; the exit status */
+/* One of the words in `lacks`. */
+bool command_lacks(const struct command *command, const char *option);
+int command_unknown(const char *name); /* says so; the exit status */
 
 extern const char *const command_groups[HELP_COUNT];
 

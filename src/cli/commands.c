@@ -133,6 +133,15 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+bool command_lacks(const struct command *command, const char *option)
+{
+    struct str rest = str_from(command->lacks ? command->lacks : ""), word;
+    while (str_word(&rest, &word))
+        if (str_is(word, option))
+            return true;
+    return false;
+}
+
 int command_unknown(const char *name)
 {
     const char *names[COMMANDS_MAX];

@@ -115,8 +115,11 @@ static int read_bill(struct cli *cli)
     if (by[0] && !bill.by)
         return cli_usage(cli, "invalid value '%s' for --by; with --fleet, expected user, container, pod, job or host", by);
     const char *price = options_value(o, "price", NULL);
-    if (price && (!str_to_double(str_from(price), &bill.price_per_kwh) || bill.price_per_kwh < 0))
-        return cli_usage(cli, "invalid value '%s' for --price; expected a number, 0 or more", price);
+    static char currency[CURRENCY_SIZE];
+    if (price && !price_parse(str_from(price), &bill.price_per_kwh, currency))
+        return cli_usage(cli, "invalid value '%s' for --price; expected a price like 0.30 or 0.30EUR", price);
+    if (price && currency[0] && !options_has(o, "currency"))
+        bill.currency = currency;
     return EXIT_FINE;
 }
 
@@ -164,8 +167,10 @@ int fleet_run(struct cli *cli, enum fleet_what what)
         if (status != EXIT_FINE)
             return status;
     }
-    if (what == FLEET_FIT &&
-        (!o->argument_count || !bytes_parse(str_from(o->arguments[0]), &view.size_bytes) || view.size_bytes < 4096))
+    if (what == FLEET_FIT && !o->argument_count)
         return cli_usage(cli, "fit --fleet needs a size, like 60GiB");
+    int sized = what == FLEET_FIT ? cli_size(cli, NULL, o->arguments[0], &view.size_bytes) : EXIT_FINE;
+    if (sized != EXIT_FINE)
+        return sized;
     return show_without_session(cli, fleet_render);
 }

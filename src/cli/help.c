@@ -94,10 +94,24 @@ void help_overview(struct buf *out, const struct page *page)
     paragraph(out, page, "More: `whirr COMMAND --help`, `whirr help options`");
 }
 
+/* "--json is not for run, record, ..." */
+static void list_without(struct buf *out, const struct page *page, const char *option)
+{
+    char line[512];
+    int used = snprintf(line, sizeof line, "--%s is not for", option);
+    for (size_t i = 0, count = 0; i < command_count; i++)
+        if (!command_table[i]->hidden && command_lacks(command_table[i], option) && used < (int)sizeof line)
+            used += snprintf(line + used, sizeof line - (size_t)used, "%s %s", count++ ? "," : "", command_table[i]->name);
+    page_wrap(out, page, INK_PLAIN, line, 0, 0);
+}
+
 void help_options(struct buf *out, const struct page *page)
 {
-    page_wrap(out, page, INK_PLAIN, "Every command accepts these options, before or after its name.", 0, 0);
+    page_wrap(out, page, INK_PLAIN, "Commands accept these options, before or after their name.", 0, 0);
     title(out, page, "Options");
     option_list(out, page, global_options.specs, global_options.count);
+    buf_char(out, '\n');
+    list_without(out, page, "json");
+    list_without(out, page, "gpu");
     paragraph(out, page, "Exit status: " COMMAND_EXITS);
 }

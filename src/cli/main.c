@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ask/session.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -108,11 +109,17 @@ static int run_command_line(struct cli *cli, bool named)
         return cli_usage(cli, "'%s' needs %s", command->name, command->arguments);
     if (cli->options->argument_count > command->arguments_max)
         return cli_usage(cli, "'%s' does not take '%s'", command->name, cli->options->arguments[command->arguments_max]);
+    for (size_t i = 0; i < cli->options->given_count; i++)
+        if (command_lacks(command, cli->options->given[i].spec->name))
+            return cli_usage(cli, "'%s' does not take --%s", command->name, cli->options->given[i].spec->name);
     int status = read_options(cli);
     if (status == EXIT_FINE)
         status = setup_world(cli);
     if (status == EXIT_FINE && !command->alone)
         status = settings_open(cli);
+    struct error err = {0};
+    if (status == EXIT_FINE && cli->settings && !command->any_socket && ask_check_socket(cli, &err) < 0)
+        status = cli_fail("%s", err.text);
     if (status != EXIT_FINE)
         status = command->failure_status ? command->failure_status : status;
     else

@@ -76,10 +76,15 @@ static int draw_over(const struct buf *frame, int rows, int *lines_drawn)
     return out.failed ? -ENOMEM : write_stdout(out.at, out.len);
 }
 
+bool show_is_line(const struct cli *cli)
+{
+    return options_has(cli->options, "line") || options_has(cli->options, "format");
+}
+
 /* Read by a program, not by a person. */
 static bool for_programs(const struct cli *cli)
 {
-    return cli->json || options_has(cli->options, "line") || fields_wanted(cli);
+    return cli->json || show_is_line(cli) || fields_wanted(cli);
 }
 
 static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, int rows, int *lines_drawn)

@@ -20,4 +20,6 @@ int show(struct cli *cli, render_fn *render);
 int show_without_session(struct cli *cli, render_fn *render);
 
 /* Pretty for one answer, one line for each with --watch. */
+/* `status` in one line: --line, or --format, which is one of it. */
+bool show_is_line(const struct cli *cli);
 struct json_writer show_json(const struct cli *cli, struct buf *out);

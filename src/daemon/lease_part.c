@@ -41,7 +41,8 @@ struct lease_part {
     char dir[PATH_SIZE];
     _Atomic int64_t idle_ms;
     _Atomic bool give_back, may_control;
-    bool there; /* the directory */
+    bool there;          /* the directory */
+    struct wall read_at; /* when its files were read */
     struct lease_list list;
     struct lease_programs programs;
     struct lease_course *courses;
@@ -128,6 +129,41 @@ static void clean(struct lease_part *p, struct lease_dir *dir, struct lease_list
         lease_dir_sweep(dir, list);
 }
 
+/* Whether a lease came, went or changed since they were read. Clocks of files are a little behind: what is as old may be newer. */
+static bool is_outdated(const struct lease_part *p)
+{
+    enum { TICK_MS = 20 };
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    struct error err;
+    return lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_changed_at(&dir).ms + TICK_MS >= p->read_at.ms;
+}
+
+/* Reads the leases, and which programs of the sample run under them. With the lock. */
+static void read_now(struct lease_part *p, const struct snapshot *s)
+{
+    AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
+    AUTO_LEASE_LIST struct lease_list list = {0};
+    struct lease_programs programs = {0};
+    struct error err = {0};
+    struct wall now = clock_wall(p->poller.env->clock);
+    bool there = lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_list(&dir, now, &list, &err) == 0;
+    if (!there || lease_add_simulated(&list, s) < 0)
+        return;
+    if (list.count && lease_programs_find(&programs, &list, p->poller.env, s) == 0)
+        lease_count_use(&list, s);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct lease *before = lease_list_find(&p->list, list.at[i].id);
+        list.at[i].idle_since = before ? before->idle_since : (struct wall){0};
+    }
+    struct lease_list old = p->list;
+    lease_programs_done(&p->programs);
+    p->list = list;
+    p->programs = programs;
+    p->there = true;
+    p->read_at = now;
+    list = old;
+}
+
 static int64_t lease_part_look(void *part)
 {
     struct lease_part *p = part;
@@ -149,6 +185,7 @@ static int64_t lease_part_look(void *part)
     p->list = list;
     p->programs = programs;
     p->there = there;
+    p->read_at = now;
     list = old;
     pthread_mutex_unlock(&p->poller.lock);
     lease_programs_done(&old_programs);
@@ -157,8 +194,10 @@ static int64_t lease_part_look(void *part)
 
 static void annotate(void *part, struct snapshot *s)
 {
-    const struct lease_part *p = part;
+    struct lease_part *p = part;
     s->may_control = p->may_control;
+    if (is_outdated(p)) /* who has just reserved a GPU sees it in the next sample */
+        read_now(p, s);
     lease_show(&p->list, &p->programs, s);
 }
 
@@ -253,6 +292,8 @@ static int get_leases(void *part, const struct part_request *r, struct buf *out)
     struct lease_part *p = part;
     struct json_writer j = JSON_WRITER(out);
     pthread_mutex_lock(&p->poller.lock);
+    if (r->latest && is_outdated(p))
+        read_now(p, r->latest);
     json_leases(&j, &p->list, r->owner);
     pthread_mutex_unlock(&p->poller.lock);
     buf_char(out, '\n');

@@ -81,6 +81,18 @@ int lease_dir_open(struct lease_dir *d, const char *configured, struct error *er
     return dir_open_as(d, configured, true, err);
 }
 
+struct wall lease_dir_changed_at(const struct lease_dir *d)
+{
+    const int both[] = {d->fd, d->beside};
+    struct wall last = {0};
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        struct stat info;
+        if (both[i] >= 0 && fstat(both[i], &info) == 0)
+            last.ms = MAX_OF(last.ms, (int64_t)info.st_mtim.tv_sec * MS_PER_S + info.st_mtim.tv_nsec / NS_PER_MS);
+    }
+    return last;
+}
+
 int lease_dir_find(struct lease_dir *d, const char *configured, struct error *err)
 {
     return dir_open_as(d, configured, false, err);

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 
 struct curl_functions curl;
 static bool loaded;
@@ -74,6 +77,26 @@ void curl_set_protocols(CURL *c, const char *names, long bits)
     enum { OLD_OPTION = 181 }; /* CURLOPT_PROTOCOLS, which newer headers warn of */
     if (curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, names) != CURLE_OK)
         curl.easy_setopt(c, (CURLoption)OLD_OPTION, bits);
+}
+
+const char *curl_why(CURL *c, CURLcode code, const char *said, char text[CURL_WHY_SIZE])
+{
+    long number = 0;
+    double took_s = 0;
+    char took[WORDS_SIZE];
+    curl.easy_getinfo(c, CURLINFO_OS_ERRNO, &number);
+    curl.easy_getinfo(c, CURLINFO_TOTAL_TIME, &took_s);
+    if (code == CURLE_COULDNT_CONNECT && number == ECONNREFUSED)
+        snprintf(text, CURL_WHY_SIZE, "nothing is listening there: %s", strerror(ECONNREFUSED));
+    else if (code == CURLE_COULDNT_CONNECT && number > 0)
+        snprintf(text, CURL_WHY_SIZE, "cannot connect: %s", strerror((int)number));
+    else if (code == CURLE_COULDNT_RESOLVE_HOST)
+        snprintf(text, CURL_WHY_SIZE, "no host of this name was found");
+    else if (code == CURLE_OPERATION_TIMEDOUT)
+        snprintf(text, CURL_WHY_SIZE, "timed out after %s", words_duration((int64_t)(took_s * 10 + 0.5) * 100, took));
+    else
+        snprintf(text, CURL_WHY_SIZE, "%s", said[0] ? said : curl.easy_strerror(code));
+    return text;
 }
 
 int curl_errno(CURLcode code)

@@ -35,3 +35,7 @@ void curl_set_cancel(CURL *c, const _Atomic bool *cancel);
 /* Nothing but these, by name and, for libcurl before 7.85, as CURLPROTO_* bits. */
 void curl_set_protocols(CURL *c, const char *names, long bits);
 int curl_errno(CURLcode code);
+/* Why a transfer failed, in our words where the cause is a usual one, else in libcurl's, of which `said` is the longer form. Before
+ * curl.easy_cleanup. */
+enum { CURL_WHY_SIZE = CURL_ERROR_SIZE };
+const char *curl_why(CURL *c, CURLcode code, const char *said, char text[CURL_WHY_SIZE]);

@@ -139,13 +139,14 @@ int http_call(const struct env *env, const struct http_request *request, struct 
     curl.easy_getinfo(c, CURLINFO_RETRY_AFTER, &pause_s);
     if (request->retry_after_ms)
         *request->retry_after_ms = MIN_OF(MAX_OF(pause_s, transfer.pause_s), PAUSE_MAX_S) * MS_PER_S;
+    char text[CURL_WHY_SIZE];
+    const char *why = curl_why(c, code, said, text);
     curl.easy_cleanup(c);
     curl.slist_free_all(headers);
     if (transfer.failure < 0)
         return error_set(err, transfer.failure, "%s", strerror(-transfer.failure));
     if (request->status_is_enough && status >= STATUS_FINAL)
         return (int)status;
-    const char *why = said[0] ? said : curl.easy_strerror(code);
     if (code != CURLE_OK && request->secret_url)
         return error_set(err, curl_errno(code), "%s", why);
     if (code != CURLE_OK)

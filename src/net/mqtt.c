@@ -222,8 +222,9 @@ static int connect_broker(struct mqtt *m, const struct mqtt_options *o, struct e
     curl.easy_setopt(c, CURLOPT_ERRORBUFFER, NULL);
     if (code == CURLE_OK)
         code = curl.easy_getinfo(c, CURLINFO_ACTIVESOCKET, &m->socket);
+    char why[CURL_WHY_SIZE];
     if (code != CURLE_OK)
-        return error_set(err, curl_errno(code), "%s", said[0] ? said : curl.easy_strerror(code));
+        return error_set(err, curl_errno(code), "%s", curl_why(c, code, said, why));
     return 0;
 }
 

@@ -68,6 +68,8 @@ int smtp_send(const struct env *env, const struct smtp_mail *mail, int *status, 
     CURLcode code = curl.easy_perform(c);
     long answered = 0;
     curl.easy_getinfo(c, CURLINFO_RESPONSE_CODE, &answered);
+    char why[CURL_WHY_SIZE];
+    curl_why(c, code, said, why);
     curl.easy_cleanup(c);
     curl.slist_free_all(to);
     *status = (int)answered;
@@ -77,5 +79,5 @@ int smtp_send(const struct env *env, const struct smtp_mail *mail, int *status, 
         return error_set(err, -EPROTO, "the mail server does not offer TLS; with tls = \"none\" mail is sent in the clear");
     if (answered >= 400)
         return error_set(err, curl_errno(code), "the mail server answered %s", answer);
-    return error_set(err, curl_errno(code), "%s", said[0] ? said : curl.easy_strerror(code));
+    return error_set(err, curl_errno(code), "%s", why);
 }

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "base/words.h"
 #include "past/answer.h"
 #include "past/question.h"
 
@@ -67,6 +68,20 @@ static int why_question_read_number(past_parameter_fn *parameter, void *user, co
     return 0;
 }
 
+static int read_price(struct past_question *q, past_parameter_fn *parameter, void *user, struct error *err)
+{
+    char text[40], currency[CURRENCY_SIZE];
+    double price;
+    if (!parameter(user, "price", text, sizeof text))
+        return 0;
+    if (!price_parse(str_from(text), &price, currency) || price > 1e6)
+        return error_set(err, -EINVAL, "price must be a price of a kilowatt-hour, like 0.30 or 0.30EUR");
+    q->price_per_kwh = price;
+    if (currency[0])
+        str_copy(q->currency, sizeof q->currency, str_from(currency));
+    return 0;
+}
+
 int past_report_read(struct past_question *q, past_parameter_fn *parameter, void *user, struct wall now, enum moment_zone zone,
                      struct error *err)
 {
@@ -81,7 +96,7 @@ int past_report_read(struct past_question *q, past_parameter_fn *parameter, void
     str_copy(q->currency, sizeof q->currency, str_from(before.currency));
     int rc = read_span(q, parameter, user, zone, &span, err);
     if (rc == 0)
-        rc = why_question_read_number(parameter, user, "price", 0, 1e6, &q->price_per_kwh, err);
+        rc = read_price(q, parameter, user, err);
     if (rc == 0)
         rc = why_question_read_number(parameter, user, "hot", -100, 1000, &q->hot_celsius, err);
     if (rc < 0)

@@ -126,8 +126,10 @@ def test_silences(house, ops):
     assert ops.bodies()[1]["gpu_index"] == 1 and ops.bodies()[1]["status"] == "firing"
     second = json.loads(d.whirr("alert", "silence", "alert=*", "--until", "2999-01-01", "--json").stdout)["silence"]["id"]
     assert d.whirr("alert", "silence", "remove", second).returncode == 0
-    slip = d.whirr("alert", "silence", "bussy", "--for", "1h", "--json")  # it is made: the rule may come later
-    assert slip.returncode == 0 and slip.stderr == "whirr: unknown rule 'bussy'; did you mean 'busy'?\n", slip.stderr
+    for wrong, meant in (("bussy", "busy"), ("severity=warn", "warning")):  # it would keep nothing quiet
+        slip = d.whirr("alert", "silence", wrong, "--for", "1h", "--json")
+        assert slip.returncode == 2 and f"did you mean '{meant}'?" in slip.stderr and slip.stdout == "", slip.stderr
+    assert d.whirr("alert", "silence", "list").stdout == "No silences.\n"
     gone = d.whirr("alert", "silence", "remove", second)
     assert gone.returncode == 1 and "no such silence; `whirr alert silence list` lists them" in gone.stderr
 

@@ -35,6 +35,23 @@ def leased(start, tmp_path):
     return Leased()
 
 
+def test_who_reserved_sees_it_at_once(start, tmp_path):
+    """With a daemon that samples seldom and looks at leases every few seconds."""
+    leases = str(tmp_path / "leases")
+    d = start("--interval", "60", source=SIM, WHIRR_LEASE_DIR=leases)
+
+    def shown():
+        listed = [lease["id"] for lease in json.loads(d.whirr("lease", "--json").stdout)["leases"]]
+        return listed, [lease["id"] for lease in d.json("/api/leases")["leases"]], "reserved for" in d.whirr("status").stdout
+
+    for _ in range(3):
+        made = d.whirr("--source", SIM.replace("training", "idle"), "reserve", "--gpu", "1", "--json")
+        name = json.loads(made.stdout)["id"]
+        assert shown() == ([name], [name], True)
+        assert d.whirr("lease", "end", name).returncode == 0
+        assert shown() == ([], [], False)
+
+
 def test_a_reservation_is_everywhere_and_ends_by_request(leased):
     assert leased.list() == []
     done = leased.run("reserve", "--gpu", "1", "--for", "2h", "--note", "paper", "--json")

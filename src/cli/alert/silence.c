@@ -36,31 +36,52 @@ static int say_end(struct cli *cli, struct json_writer *j)
     return EXIT_FINE;
 }
 
-/* A slip in a name would keep nothing quiet. A rule may come later: it is no error. */
-static void warn_of_unknown_names(struct cli *cli, const char *const *matchers, size_t count)
+/* A slip in a name would keep nothing quiet. */
+static int check_rule(struct cli *cli, const json_t *rules, const char *name)
+{
+    struct nearest n;
+    size_t i;
+    const json_t *rule;
+    nearest_init(&n, name);
+    json_array_foreach(rules, i, rule)
+    {
+        if (strcmp(json_text(rule, "name"), name) == 0)
+            return EXIT_FINE;
+        nearest_try(&n, json_text(rule, "name"));
+    }
+    const char *near = nearest_found(&n);
+    if (near)
+        return cli_usage(cli, "unknown rule '%s'; did you mean '%s'? Nothing was silenced", name, near);
+    return cli_usage(cli, "unknown rule '%s'; `whirr alert rules` lists them. Nothing was silenced", name);
+}
+
+static int check_severity(struct cli *cli, const char *severity)
+{
+    static const char *const severities[] = {"info", "warning", "critical"};
+    for (size_t i = 0; i < ARRAY_LEN(severities); i++)
+        if (strcmp(severities[i], severity) == 0)
+            return EXIT_FINE;
+    return cli_unknown(cli, "severity", severity, severities, ARRAY_LEN(severities));
+}
+
+/* Names that must be known: of the rule and of the severity. Those with wildcards are about many, also about what comes later. */
+static int check_names(struct cli *cli, const char *const *matchers, size_t count)
 {
     struct error err = {0};
     json_t *answer = alert_ask(cli, "GET", "/api/alerts/rules", NULL, &err);
-    const json_t *rules = json_object_get(answer, "rules"), *rule;
-    for (size_t i = 0; i < count && json_is_array(rules); i++) {
-        struct nearest n;
-        size_t k;
-        const char *name = strncmp(matchers[i], "alert=", 6) == 0 ? matchers[i] + 6 : matchers[i];
-        if (strpbrk(name, "=*?[")) /* about something else, or many */
+    const json_t *rules = json_object_get(answer, "rules");
+    int status = EXIT_FINE;
+    for (size_t i = 0; i < count && json_is_array(rules) && status == EXIT_FINE; i++) {
+        const char *equals = strchr(matchers[i], '='), *value = equals ? equals + 1 : matchers[i];
+        if (strpbrk(value, "*?[") || !value[0])
             continue;
-        nearest_init(&n, name);
-        json_array_foreach(rules, k, rule)
-        {
-            if (strcmp(json_text(rule, "name"), name) == 0)
-                break;
-            nearest_try(&n, json_text(rule, "name"));
-        }
-        const char *near = nearest_found(&n);
-        if (k == json_array_size(rules))
-            fprintf(stderr, "whirr: unknown rule '%s'; %s%s%s\n", name, near ? "did you mean '" : "`whirr alert rules` lists them",
-                    near ? near : "", near ? "'?" : "");
+        if (!equals || strncmp(matchers[i], "alert=", 6) == 0)
+            status = check_rule(cli, rules, value);
+        else if (strncmp(matchers[i], "severity=", 9) == 0)
+            status = check_severity(cli, value);
     }
     json_decref(answer);
+    return status;
 }
 
 static int add_silence(struct cli *cli, const char *const *matchers, size_t count)
@@ -86,10 +107,12 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     jw_key_text(&j, "comment", options_value(cli->options, "comment", ""));
     jw_key_text(&j, "created_by", user ? user : "");
     jw_end(&j);
+    status = check_names(cli, matchers, count);
+    if (status != EXIT_FINE)
+        return status;
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);
     if (!answer)
         return cli_error(cli, &err);
-    warn_of_unknown_names(cli, matchers, count);
     if (cli->json) {
         status = alert_print_json(answer);
     } else {

@@ -109,5 +109,6 @@ const struct command command_completion = {
     .examples = {{"source <(whirr completion bash)", "for this bash session"},
                  {"whirr completion zsh > \"${fpath[1]}/_whirr\"", "for zsh, permanently"},
                  {"whirr completion fish > ~/.config/fish/completions/whirr.fish", "for fish, permanently"}},
+    .lacks = "json gpu",
     .run = completion_run,
 };

@@ -7,7 +7,9 @@
 #include "ask/answers.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "base/words.h"
 #include "cli/guard/guard.h"
 #include "cli/show.h"
 #include "config/config.h"
@@ -41,19 +43,43 @@ static json_t *only(json_t *workers, const char *name)
     return kept;
 }
 
+/* NULL: any. */
+static bool has_worker(json_t *workers, const char *name)
+{
+    json_t *kept = only(json_incref(workers), name);
+    bool has = json_array_size(kept) > 0;
+    json_decref(kept);
+    return has;
+}
+
+/* Says so, with the one that was meant. */
+static int unknown_worker(const json_t *workers, const char *name)
+{
+    struct nearest n;
+    char hint[NEAREST_SIZE + 32];
+    size_t i;
+    json_t *worker;
+    nearest_init(&n, name);
+    json_array_foreach((json_t *)workers, i, worker) nearest_try(&n, json_text(worker, "name"));
+    return cli_fail("no worker '%s' is under guard%s\n%s", name, nearest_text(&n, hint, sizeof hint),
+                    json_array_size(workers) ? "To list them: whirr guard" : GUARD_NEXT_STEP);
+}
+
 static int status(struct cli *cli, const char *name)
 {
     char problem[512];
     size_t asked;
-    json_t *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
+    json_t *all = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+    json_t *workers = only(json_incref(all), name);
     if (!asked && problem[0]) {
         json_decref(workers);
+        json_decref(all);
         return cli_fail("%s", problem);
     }
     if (problem[0])
         fprintf(stderr, "whirr: %s\n", problem);
-    int result =
-        name && json_array_size(workers) == 0 ? cli_fail("no worker '%s' is under guard", name) : print_workers(cli, workers);
+    int result = name && json_array_size(workers) == 0 ? unknown_worker(all, name) : print_workers(cli, workers);
+    json_decref(all);
     if (!name && json_array_size(workers) == 0 && !cli->host && cli->settings && config_guards_nothing(cli->settings))
         fprintf(stderr, "whirr: " GUARDS_NOTHING ": " GUARDS_NOTHING_FIX "\n");
     json_decref(workers);
@@ -153,6 +179,12 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
     if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
+    if (asked && !problem[0] && !has_worker(before, name)) {
+        int nothing = name ? unknown_worker(before, name)
+                           : cli_fail("no worker is under guard, so there is none to %s\n" GUARD_NEXT_STEP, what);
+        json_decref(before);
+        return nothing;
+    }
     AUTO_BUF struct buf body = BUF(1024);
     struct json_writer j = JSON_WRITER(&body);
     jw_object(&j);
@@ -165,7 +197,9 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
         json_decref(workers);
         workers = wait_done(cli, name, off, before, wait_ms, &failed);
     }
-    int result = asked ? print_workers(cli, workers) : cli_fail("%s", problem[0] ? problem : "no guard is running");
+    int result =
+        asked ? print_workers(cli, workers)
+              : cli_fail("%s%s", problem[0] ? problem : "no guard is running", json_array_size(before) ? "" : "\n" GUARD_NEXT_STEP);
     if (asked && !cli->json)
         say_guards(workers);
     json_decref(workers);

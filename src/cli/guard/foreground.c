@@ -18,6 +18,7 @@
 #include "config/places.h"
 #include "engine/engine.h"
 #include "guard/target.h"
+#include "net/http.h"
 #include "source/source.h"
 
 enum { FLAGS_MAX = 8, STATE_DIR_SIZE = 480 };
@@ -292,6 +293,26 @@ int guard_front_run(struct cli *cli, const char *const *command)
     return cli_usage(cli, "%s", err.text);
 }
 
+/* Whatever it says: a server is there. */
+static bool answers(struct cli *cli, const char *url, struct error *err)
+{
+    const struct http_request request = {.method = "GET", .url = url, .status_is_enough = true};
+    return http_call(&cli->env, &request, NULL, err) >= 0;
+}
+
+/* The terminal is taken from here on. */
+static void say_attached(const struct cli *cli, const struct guard_spec *spec, const char *what)
+{
+    if (strcmp(options_value(cli->options, "log-format", "text"), "text") != 0)
+        return;
+    bool unload = spec->method_count && strcmp(spec->methods[0].name, "checkpoint") != 0;
+    fprintf(
+        stderr,
+        "Guarding %s until Ctrl+C: when a game or another job needs the GPU, it is taken off%s%s, and brought back afterwards.\n"
+        "To do that yourself, in another terminal: whirr guard evict %s; whirr guard resume %s\n",
+        what, unload ? " by " : "", unload ? spec->methods[0].name : "", spec->name, spec->name);
+}
+
 int guard_front_attach(struct cli *cli, const char *what)
 {
     struct error err = {0};
@@ -305,5 +326,12 @@ int guard_front_attach(struct cli *cli, const char *what)
         free_spec(spec);
         return cli_fail("%s", err.text);
     }
-    return spec ? guard_one(cli, spec, NULL) : cli_usage(cli, "%s", err.text);
+    if (!spec)
+        return cli_usage(cli, "%s", err.text);
+    if (strstr(what, "://") && !answers(cli, what, &err)) {
+        free_spec(spec);
+        return cli_fail("there is nothing to guard: %s\nStart the server first, or check its address", err.text);
+    }
+    say_attached(cli, spec, what);
+    return guard_one(cli, spec, NULL);
 }

@@ -38,4 +38,6 @@ int guard_probe_command(struct cli *cli, const char *what);
 
 /* ---- `whirr guard status` for people. ---- */
 
+#define GUARD_NEXT_STEP "To guard a program that is running: whirr guard attach PID|URL; to start one: whirr guard run -- COMMAND"
+
 void guard_text(struct buf *out, const struct page *page, const json_t *workers);

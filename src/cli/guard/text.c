@@ -76,5 +76,5 @@ void guard_text(struct buf *out, const struct page *page, const json_t *workers)
     }
     json_array_foreach(workers, i, worker) one(out, page, worker);
     if (json_array_size(workers) == 0)
-        buf_text(out, "No worker is under guard.\n");
+        buf_text(out, "No worker is under guard.\n" GUARD_NEXT_STEP "\n");
 }

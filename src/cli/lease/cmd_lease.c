@@ -105,7 +105,10 @@ static int end_lease(struct cli *cli, const char *id)
     rc = lease_dir_remove(&dir, id, &err);
     if (rc == -EPERM || rc == -EACCES)
         return cli_fail("lease %s is that of %s: only they or root can end it", id, l->user);
-    return rc < 0 ? cli_fail("%s", err.text) : EXIT_FINE;
+    if (rc < 0)
+        return cli_fail("%s", err.text);
+    printf("Lease %s has ended.\n", id);
+    return EXIT_FINE;
 }
 
 static int lease_run(struct cli *cli)
@@ -115,7 +118,7 @@ static int lease_run(struct cli *cli)
     const char *word = o->argument_count ? o->arguments[0] : "list";
     bool list = strcmp(word, "list") == 0;
     if (!list && strcmp(word, "show") != 0 && strcmp(word, "end") != 0)
-        return cli_unknown(cli, "word", word, words, ARRAY_LEN(words));
+        return cli_unknown(cli, "subcommand", word, words, ARRAY_LEN(words));
     if (list != (o->argument_count < 2))
         return cli_usage(cli, list ? "'lease list' takes no id" : "'lease %s' needs the id of a lease", word);
     if (list)
@@ -142,5 +145,6 @@ const struct command command_lease = {
                  {"whirr lease end k3f9qa2x", "give back a reservation"},
                  {"whirr lease --json", "the same for programs"}},
     .remote = true,
+    .lacks = "gpu",
     .run = lease_run,
 };

@@ -286,5 +286,6 @@ const struct command command_run = {
     .examples = {{"whirr run --gpus 1 --vram 20GiB -- python train.py", "wait for 20 GiB on a GPU, then train there"},
                  {"whirr run --gpus 4 -- torchrun train.py", "four GPUs that no one else has"},
                  {"whirr run -- %command%", "in the launch options of a Steam game: guarded workers make room"}},
+    .lacks = "json",
     .run = run_command,
 };

@@ -29,8 +29,9 @@ int wish_read(struct cli *cli, struct lease_taker *t)
     int64_t count;
     if (!str_to_i64(str_from(gpus), &count) || count < 1 || count > LEASE_GPUS_MAX)
         return cli_usage(cli, "invalid value '%s' for --gpus; expected a number from 1 to %d", gpus, LEASE_GPUS_MAX);
-    if (vram && (!bytes_parse(str_from(vram), &t->wish.mem_bytes) || t->wish.mem_bytes == 0))
-        return cli_usage(cli, "invalid value '%s' for --vram; expected " BYTES_SYNTAX, vram);
+    int status = vram ? cli_size(cli, "vram", vram, &t->wish.mem_bytes) : EXIT_FINE;
+    if (status != EXIT_FINE)
+        return status;
     t->wish.gpus_wanted = (int)count;
     t->wish.exclusive = !vram || options_has(cli->options, "exclusive");
     str_copy_clean(t->wish.note, sizeof t->wish.note, str_from(options_value(cli->options, "note", "")));

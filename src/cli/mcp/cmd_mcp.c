@@ -28,5 +28,6 @@ const struct command command_mcp = {
                  {"codex mcp add gpu2 -- whirr mcp --host ssh://gpu2", "Codex asks another one"},
                  {"claude mcp add whirr -- whirr mcp --source sim:gpus=4", "try it without a GPU"}},
     .remote = true,
+    .lacks = "json gpu",
     .run = mcp_run,
 };

@@ -300,5 +300,7 @@ const struct command command_node_health = {
     .examples = {{"whirr node-health", "for scripts: the exit status says it"},
                  {"whirr node-health --kubernetes --dry-run", "what would be set on this node"},
                  {"whirr node-health --slurm --gpus 8", "as HealthCheckProgram"}},
+    .any_socket = true,
+    .lacks = "gpu",
     .run = node_health_run,
 };

@@ -229,7 +229,7 @@ static const struct config_notify *find_configured(const struct config *config, 
     return NULL;
 }
 
-static const char *reload_command(void)
+const char *notify_reload_command(void)
 {
     return geteuid() == 0 ? WORD_RELOAD_SYSTEM : WORD_RELOAD_USER;
 }
@@ -271,7 +271,7 @@ static int write_and_report(struct cli *cli, const char *path, const struct buf 
         return cli_fail("'%s' is too long", path);
     if (edit_write(&cli->env, path, buf_view(text), &err) < 0)
         return cli_fail("%s", err.text);
-    fprintf(stderr, "'%s' %s %s\nTo use it now: %s\n", name, what, path, reload_command());
+    fprintf(stderr, "'%s' %s %s\nTo use it now: %s\n", name, what, path, notify_reload_command());
     return EXIT_FINE;
 }
 
@@ -282,6 +282,18 @@ static bool valid_name(const char *name)
         if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
             return false;
     return len > 0 && len < 60;
+}
+
+/* EXIT_FINE, or it was said why there is none. */
+static int choose_file(const struct cli *cli, char path[PLACE_SIZE])
+{
+    const char *named = cli->ask.config;
+    if (cli->ask.socket && !named)
+        return cli_usage(cli, "which configuration the daemon at %s reads is not known here; name it with --config FILE",
+                         cli->ask.socket);
+    if (!edit_place(named, path))
+        return cli_usage(cli, "there is no place for a configuration: set HOME, or give --config FILE");
+    return EXIT_FINE;
 }
 
 int notify_add(struct cli *cli, const char *name, const char *type)
@@ -298,8 +310,8 @@ int notify_add(struct cli *cli, const char *name, const char *type)
         return unknown_type(cli, type);
     if (!valid_name(name))
         return cli_usage(cli, "invalid name '%s'; expected letters, digits, - and _", name);
-    if (!edit_place(options_value(cli->options, "config", NULL), path))
-        return cli_fail("there is no place for a configuration: set HOME, or give --config FILE");
+    if (choose_file(cli, path) != EXIT_FINE)
+        return EXIT_USAGE;
     snprintf(key, sizeof key, "notify.%s", name);
     if (edit_read(path, &text, &err) < 0)
         return cli_fail("%s", err.text);
@@ -315,9 +327,8 @@ int notify_add(struct cli *cli, const char *name, const char *type)
         return add_refuse(cli, &err);
     status = try_it(cli, config, name);
     config_free(config);
-    return status == EXIT_FINE
-               ? write_and_report(cli, path, &text, name, "is notified of built-in alerts from now on; it was added to")
-               : status;
+    return status == EXIT_FINE ? write_and_report(cli, path, &text, name, "is to be notified of built-in alerts: it was added to")
+                               : status;
 }
 
 int notify_remove(struct cli *cli, const char *name)
@@ -326,8 +337,8 @@ int notify_remove(struct cli *cli, const char *name)
     char path[PLACE_SIZE], key[256];
     struct error err = {0};
     struct config *config = NULL;
-    if (!edit_place(options_value(cli->options, "config", NULL), path))
-        return cli_fail("there is no place for a configuration: set HOME, or give --config FILE");
+    if (choose_file(cli, path) != EXIT_FINE)
+        return EXIT_USAGE;
     snprintf(key, sizeof key, "notify.%.200s", name);
     if (edit_read(path, &text, &err) < 0 || load_trial(&cli->env, path, buf_view(&text), &config, &err) < 0)
         return cli_fail("%s: %s", path, err.text);
@@ -337,7 +348,7 @@ int notify_remove(struct cli *cli, const char *name)
             if (strcmp(config->alert[i].notify.items[k], name) == 0)
                 status = cli_fail("the alert '%s' notifies it: remove '%s' from its `notify` first", config->alert[i].name, name);
     if (status == EXIT_FINE && !edit_remove(&text, key))
-        status = cli_fail("no [%s] in %s", key, path);
+        status = notify_unknown(config, name, path);
     if (status == EXIT_FINE)
         set_notified(&text, &config->alerts.notify, name, false);
     config_free(config);

@@ -8,6 +8,7 @@
 
 #include "alert/notify/notify.h"
 #include "ask/client.h"
+#include "ask/session.h"
 #include "ask/settings.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -22,32 +23,50 @@
 /* ---- list ---- */
 
 /* What a running daemon says of its notifiers; 0 and `running` false without one. */
-static size_t ask_daemon(const struct config *config, struct notifier_stats *list, bool *running)
+static size_t ask_daemon(const struct cli *cli, struct notifier_stats *list, bool *running, struct error *err)
 {
     struct client *client = NULL;
-    struct error err = {0};
     AUTO_BUF struct buf answer = BUF(1 << 20);
     *running = false;
-    if (client_open(config->server.socket, &client, &err) < 0)
+    if (ask_open(cli, &client, err) < 0)
         return 0;
-    *running = client_request(client, "GET", "/api/notifiers", NULL, &answer, CLIENT_WITHIN_MS, &err) == 200;
+    *running = client_request(client, "GET", "/api/notifiers", NULL, &answer, CLIENT_WITHIN_MS, err) == 200;
     client_close(client);
     return *running ? notifiers_from_json(buf_view(&answer), list, NOTIFIERS_MAX) : 0;
 }
 
-static int list_them(struct cli *cli, const struct config *config)
+/* Those of the configuration that are not listed: all without a daemon, else what it has not read yet. */
+static size_t add_configured(const struct config *config, struct notifier_stats *list, size_t count, bool running)
 {
+    for (size_t i = 0; i < config->notify_count && count < NOTIFIERS_MAX; i++) {
+        size_t known = 0;
+        while (known < count && strcmp(list[known].name, config->notify[i].entry.name) != 0)
+            known++;
+        if (known < count)
+            continue;
+        notifier_describe(&config->notify[i], &list[count]);
+        if (running)
+            snprintf(list[count].last_error, sizeof list[count].last_error, "the daemon has not read it yet; to use it now: %s",
+                     notify_reload_command());
+        count++;
+    }
+    return count;
+}
+
+static int list_them(struct cli *cli, struct config *config)
+{
+    struct error err = {0};
     AUTO_FREE struct notifier_stats *list = calloc(NOTIFIERS_MAX, sizeof *list);
     AUTO_BUF struct buf out = BUF(1 << 20);
     bool running = false;
     if (!list)
         return cli_fail("out of memory");
-    size_t count = cli->ask.direct ? 0 : ask_daemon(config, list, &running);
-    if (!running) {
-        count = MIN_OF(config->notify_count, (size_t)NOTIFIERS_MAX);
-        for (size_t i = 0; i < count; i++)
-            notifier_describe(&config->notify[i], &list[i]);
-    }
+    cli->settings = config;
+    size_t count = cli->ask.direct ? 0 : ask_daemon(cli, list, &running, &err);
+    cli->settings = NULL;
+    if (err.code == -ENXIO) /* the one that --socket names */
+        return cli_fail("%s", err.text);
+    count = add_configured(config, list, count, running);
     if (cli->json) {
         struct json_writer j = JSON_WRITER_PRETTY(&out);
         json_notifiers(&j, list, count);
@@ -118,16 +137,16 @@ int notify_print_result(const struct cli *cli, const struct config_notify *c, co
     return cli_fail("cannot reach notifier '%s' (%s) after %lld ms: %s", c->entry.name, r->target, (long long)r->took_ms, r->error);
 }
 
-static int unknown(const struct config *config, const char *name)
+int notify_unknown(const struct config *config, const char *name, const char *place)
 {
-    const char *names[NOTIFIERS_MAX];
+    const char *names[NOTIFIERS_MAX] = {0};
     size_t count = MIN_OF(config->notify_count, (size_t)NOTIFIERS_MAX);
     for (size_t i = 0; i < count; i++)
         names[i] = config->notify[i].entry.name;
     const char *near = nearest_name(name, names, count);
     if (near)
-        return cli_fail("no [notify.%s] in the configuration; did you mean '%s'?", name, near);
-    return cli_fail("no [notify.%s] in the configuration%s", name,
+        return cli_fail("no [notify.%s] in %s; did you mean '%s'?", name, place, near);
+    return cli_fail("no [notify.%s] in %s%s", name, place,
                     count ? "; `whirr notify list` shows the known ones"
                           : ": no notifier is configured yet; `whirr notify add` adds one");
 }
@@ -149,7 +168,7 @@ static int test(struct cli *cli, const struct config *config, const char *name)
         notifier_try(&cli->env, c, &example, &result);
         return notify_print_result(cli, c, &result);
     }
-    return unknown(config, name);
+    return notify_unknown(config, name, "the configuration");
 }
 
 static int list_or_test(struct cli *cli, const char *name)
@@ -226,5 +245,6 @@ const struct command command_notify = {
     .examples = {{"whirr notify", "who is notified, what is queued, what failed"},
                  {"whirr notify add phone ntfy --url https://ntfy.sh/my-topic", "send a test message and add [notify.phone]"},
                  {"whirr notify test phone", "send a test message"}},
+    .lacks = "gpu",
     .run = notify_run,
 };

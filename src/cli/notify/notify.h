@@ -13,8 +13,11 @@ void notify_example(const struct env *env, bool resolved, const char *severity, 
 int notify_print_result(const struct cli *cli, const struct config_notify *c, const struct notifier_result *r);
 
 /* Writes [notify.NAME] into the configuration, after a test message arrived; removes it again. */
+const char *notify_reload_command(void); /* for the daemon to read its configuration again */
 int notify_add(struct cli *cli, const char *name, const char *type);
 int notify_remove(struct cli *cli, const char *name);
+/* Says that there is none of this name in that place, and which was meant. */
+int notify_unknown(const struct config *config, const char *name, const char *place);
 
 /* What a type needs; NULL: nothing of the kind. */
 struct notify_needs {

@@ -52,24 +52,16 @@ static bool good_service(const char *text, struct error *err)
     return false;
 }
 
-static bool split_price(const char *text, double *price, char currency[16])
+static bool split_price(const char *text, double *price, char currency[CURRENCY_SIZE])
 {
-    struct str rest = str_from(text), number, unit = {0};
     currency[0] = '\0';
-    if (!str_word(&rest, &number))
-        return true;
-    if (str_word(&rest, &unit))
-        str_copy(currency, 16, unit);
-    for (size_t i = 0; currency[i]; i++)
-        if (!isalpha((unsigned char)currency[i]))
-            return false;
-    return str_to_double(number, price) && *price >= 0 && *price <= 1e6 && !str_trim(rest).len;
+    return !str_trim(str_from(text)).len || (price_parse(str_from(text), price, currency) && *price <= 1e6);
 }
 
 static bool good_price(const char *text, struct error *err)
 {
     double price = 0;
-    char currency[16];
+    char currency[CURRENCY_SIZE];
     if (split_price(text, &price, currency))
         return true;
     error_set(err, -EINVAL, "expected a price like 0.30 or 0.30 EUR");
@@ -304,16 +296,16 @@ static int make_plan(struct cli *cli, const struct answers *a, struct plan *p, s
 
 /* ---- the command ---- */
 
-static int undo(struct cli *cli, bool sure)
+static int undo(struct cli *cli, bool sure, bool dry_run)
 {
     AUTO_BUF struct buf out = BUF(64 * 1024);
     struct error err = {0};
-    if (!sure && !person_is_there())
+    if (!sure && !dry_run && !person_is_there())
         return cli_usage(cli, "there is no terminal to ask at; --yes undoes it without a question");
-    if (!sure && !person_agrees("Take back what `whirr setup` did?", true))
+    if (!sure && !dry_run && !person_agrees("Take back what `whirr setup` did?", true))
         return cli_fail("nothing was changed");
-    int rc = plan_undo(&cli->env, &out, &err);
-    if (rc == 0)
+    int rc = plan_undo(&cli->env, dry_run, &out, &err);
+    if (rc == 0 && !dry_run)
         setup_service_undone(&out);
     int status = show_text(&out);
     if (rc < 0)
@@ -356,7 +348,7 @@ static int setup_run(struct cli *cli)
     bool yes = options_has(cli->options, "yes"), defaults = options_has(cli->options, "defaults"), there = person_is_there();
     bool dry = options_has(cli->options, "dry-run");
     if (options_has(cli->options, "undo"))
-        return undo(cli, yes);
+        return undo(cli, yes, options_has(cli->options, "dry-run"));
     if (!there && !yes && !defaults && !dry)
         return cli_usage(cli,
                          "there is no terminal to ask at; --defaults takes the usual answers, options like --service give others");
@@ -407,5 +399,6 @@ const struct command command_setup = {
     .examples = {{"whirr setup", "five questions, then what will be done"},
                  {"whirr setup --defaults --dry-run", "show what would be done without questions"},
                  {"whirr setup --undo", "take it back"}},
+    .lacks = "gpu",
     .run = setup_run,
 };

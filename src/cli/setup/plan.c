@@ -324,7 +324,7 @@ int plan_do(const struct env *env, const struct plan *p, struct error *err)
 /* ---- undoing it ---- */
 
 /* False: it failed, and may be tried again. */
-static bool undo_file(const struct env *env, const json_t *file, struct buf *out)
+static bool undo_file(const struct env *env, const json_t *file, bool dry_run, struct buf *out)
 {
     const char *path = json_string_value(json_object_get(file, "path"));
     const char *before = json_string_value(json_object_get(file, "before")),
@@ -340,19 +340,21 @@ static bool undo_file(const struct env *env, const json_t *file, struct buf *out
         buf_printf(out, "gone already   %s\n", path);
     else if (rc == 0 && strcmp(found, after) != 0)
         buf_printf(out, "left as it is  %s (it was changed since)\n", path);
+    else if (rc == 0 && dry_run)
+        buf_printf(out, "%s  %s\n", before ? "would restore" : "would remove ", path);
     else if (rc == 0 && before)
         rc = config ? edit_write(env, path, str_from(before), &err) : write_plain(path, before, &err);
     else if (rc == 0 && unlink(path) < 0)
         rc = error_set(&err, -errno, "%s", strerror(errno));
     if (rc < 0)
         buf_printf(out, "failed         %s: %s\n", path, err.text);
-    else if (now && strcmp(found, after) == 0)
+    else if (!dry_run && now && strcmp(found, after) == 0)
         buf_printf(out, "%s  %s\n", before ? "restored     " : "removed      ", path);
     free(now);
     return rc == 0;
 }
 
-static void undo_command(const struct env *env, const json_t *words, struct buf *out)
+static void undo_command(const struct env *env, const json_t *words, bool dry_run, struct buf *out)
 {
     struct plan_command c = {0};
     struct error err = {0};
@@ -360,8 +362,8 @@ static void undo_command(const struct env *env, const json_t *words, struct buf 
         const char *word = json_string_value(json_array_get(words, c.count));
         str_copy(c.words[c.count], PLAN_WORD_SIZE, str_from(word ? word : ""));
     }
-    bool done = run_command(env, &c, &err) == 0;
-    buf_text(out, done ? "ran            " : "failed         ");
+    bool done = dry_run || run_command(env, &c, &err) == 0;
+    buf_text(out, dry_run ? "would run      " : done ? "ran            " : "failed         ");
     put_command(out, &c);
     buf_printf(out, "%s%s\n", done ? "" : ": ", done ? "" : err.text);
 }
@@ -377,7 +379,7 @@ static int keep_failed(const char *path, json_t *failed, struct error *err)
     return text ? keep_write(path, str_from(text), err) : error_set(err, -ENOMEM, "out of memory");
 }
 
-int plan_undo(const struct env *env, struct buf *out, struct error *err)
+int plan_undo(const struct env *env, bool dry_run, struct buf *out, struct error *err)
 {
     char path[PLACE_SIZE + 16];
     int rc = record_path(path, err);
@@ -388,13 +390,13 @@ int plan_undo(const struct env *env, struct buf *out, struct error *err)
     if (rc < 0)
         return rc;
     json_t *failed = json_array();
-    json_array_foreach(json_object_get(record, "undo"), i, entry) undo_command(env, entry, out);
+    json_array_foreach(json_object_get(record, "undo"), i, entry) undo_command(env, entry, dry_run, out);
     json_array_foreach(json_object_get(record, "files"), i, entry)
     {
-        if (!undo_file(env, entry, out))
+        if (!undo_file(env, entry, dry_run, out))
             json_array_append(failed, entry);
     }
-    rc = keep_failed(path, failed, err);
+    rc = dry_run ? 0 : keep_failed(path, failed, err);
     json_decref(failed);
     json_decref(record);
     return rc;

@@ -41,5 +41,6 @@ void plan_show(const struct plan *p, struct buf *out);
 void plan_json(const struct plan *p, bool done, struct buf *out);
 /* Writes the files, then runs the commands; stops at the first that fails. What was done is recorded first. */
 int plan_do(const struct env *env, const struct plan *p, struct error *err);
-/* Takes back what the record says. -ENOENT: nothing was set up. `out` gets a line for each step. */
-int plan_undo(const struct env *env, struct buf *out, struct error *err);
+/* Takes back what the record says. -ENOENT: nothing was set up. `out` gets a line for each step. dry_run: only these lines,
+ * of what would be done. */
+int plan_undo(const struct env *env, bool dry_run, struct buf *out, struct error *err);
