@@ -292,7 +292,8 @@ void nearest_try(struct nearest *n, const char *candidate)
     first_words(n->wanted, candidate, first);
     if (first[0])
         d = MIN_OF(d, slips(n->wanted, first) + 1); /* behind whole names that are as near */
-    if (d < n->distance || (d == n->distance && strlen(candidate) < strlen(n->best))) {
+    bool shorter = d == n->distance && str_starts(str_from(candidate), n->wanted) && strlen(candidate) < strlen(n->best);
+    if (d < n->distance || shorter) { /* of two that go on as it was begun */
         n->distance = d;
         snprintf(n->best, sizeof n->best, "%s", candidate);
     }

@@ -155,7 +155,7 @@ const struct command command_top = {
                "Theme, order, columns and window are kept in $XDG_CONFIG_HOME/whirr/top.toml.",
     OPTIONS(options),
     .examples = {{"whirr top", "GPUs, processes and the reason, live"},
-                 {"whirr --host gpu1 --host gpu2 top", "several hosts, and one of them from close by"},
+                 {"whirr --host gpu1 --host gpu2 top", "several hosts; Enter shows one of them"},
                  {"whirr top --fleet http://prometheus:9090", "all hosts, worst first"}},
     .remote = true,
     .manual = top_manual,

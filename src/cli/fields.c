@@ -76,8 +76,10 @@ static int unknown(struct fields *f, const json_t *row, const char *name, struct
     nearest_init(&near, name);
     json_object_foreach((json_t *)row, key, value) nearest_try(&near, key);
     f->cli->failure_status = EXIT_USAGE;
-    return error_set(err, -EINVAL, "unknown field '%s'%s; the fields are the keys of %s", name,
-                     nearest_text(&near, text, sizeof text), strcmp(f->cli->name, "history") == 0 ? "--jsonl" : "--json");
+    if (nearest_found(&near))
+        return error_set(err, -EINVAL, "unknown field '%s'%s", name, nearest_text(&near, text, sizeof text));
+    return error_set(err, -EINVAL, "unknown field '%s'; the fields are the keys of %s", name,
+                     strcmp(f->cli->name, "history") == 0 ? "--jsonl" : "--json");
 }
 
 /* A value as a person would type it; a list has semicolons, what is not known is empty. */

@@ -87,7 +87,7 @@ const char *curl_why(CURL *c, CURLcode code, const char *said, char text[CURL_WH
     curl.easy_getinfo(c, CURLINFO_OS_ERRNO, &number);
     curl.easy_getinfo(c, CURLINFO_TOTAL_TIME, &took_s);
     if (code == CURLE_COULDNT_CONNECT && number == ECONNREFUSED)
-        snprintf(text, CURL_WHY_SIZE, "nothing is listening there: %s", strerror(ECONNREFUSED));
+        snprintf(text, CURL_WHY_SIZE, "cannot connect, nothing is listening there: %s", strerror(ECONNREFUSED));
     else if (code == CURLE_COULDNT_CONNECT && number > 0)
         snprintf(text, CURL_WHY_SIZE, "cannot connect: %s", strerror((int)number));
     else if (code == CURLE_COULDNT_RESOLVE_HOST)

@@ -153,7 +153,7 @@ def test_a_restart_forgets_nothing_and_tells_nothing_twice(house, ops):
     source = "sim:gpus=1,scenario=training,start=120"
     d = house.start(source)
     eventually(lambda: d.json("/api/notifiers")["notifiers"][0]["sent_total"] == 1, explain=d.log)  # told, and noted that it was
-    d.whirr("alert", "silence", "alert=nothing", "--for", "1h")
+    d.whirr("alert", "silence", "alert=nothing*", "--for", "1h")
     before = of(d, "busy")[0]
     for how in (signal.SIGTERM, signal.SIGKILL):
         eventually(lambda: "busy" in (house.folder / "whirr" / "alerts.json").read_text())

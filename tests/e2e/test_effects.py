@@ -66,7 +66,7 @@ def test_a_server_that_is_not_there_is_not_guarded(whirr):
 def test_connections_fail_in_our_words(whirr):
     for args in (["--host", "http://127.0.0.1:1", "status"], ["--host", "http://127.0.0.1:1", "lease"], ["status", "--fleet", "http://127.0.0.1:1"]):
         done = whirr(*args)
-        assert done.code == 1 and "nothing is listening there: Connection refused" in done.err and "port 1 after" not in done.err, done.err
+        assert done.code == 1 and "cannot connect, nothing is listening there: Connection refused" in done.err and "port 1 after" not in done.err, done.err
 
 
 @linux_only("libfaketime")

@@ -14,6 +14,7 @@
 #include "base/moment.h"
 #include "base/words.h"
 #include "cli/show.h"
+#include "config/config.h"
 
 static int say_end(struct cli *cli, struct json_writer *j)
 {
@@ -49,6 +50,10 @@ static int check_rule(struct cli *cli, const json_t *rules, const char *name)
             return EXIT_FINE;
         nearest_try(&n, json_text(rule, "name"));
     }
+    const char *old;
+    for (i = 0; (old = config_old_alert(i)); i++)
+        if (strcmp(old, name) == 0)
+            return EXIT_FINE;
     const char *near = nearest_found(&n);
     if (near)
         return cli_usage(cli, "unknown rule '%s'; did you mean '%s'? Nothing was silenced", name, near);
@@ -107,7 +112,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     jw_key_text(&j, "comment", options_value(cli->options, "comment", ""));
     jw_key_text(&j, "created_by", user ? user : "");
     jw_end(&j);
-    status = check_names(cli, matchers, count);
+    status = sampling_option(cli) ? EXIT_FINE : check_names(cli, matchers, count); /* who samples here is told below */
     if (status != EXIT_FINE)
         return status;
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);

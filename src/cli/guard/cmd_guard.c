@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * whirr guard: workers under guard, in the foreground and in the daemon.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ask/answers.h"
+#include "ask/client.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_reader.h"
@@ -166,6 +168,16 @@ static void say_guards(const json_t *workers)
     }
 }
 
+/* False: only a daemon that is not ours is running, and that is what is to be said. */
+static bool may_act(const struct cli *cli)
+{
+    struct client *client = NULL;
+    struct error err = {0};
+    int rc = act_open(cli, &client, &err);
+    client_close(client);
+    return rc != -EPERM;
+}
+
 static int guard_tell(struct cli *cli, const char *what, const char *name)
 {
     const char *sampling = sampling_option(cli);
@@ -179,7 +191,7 @@ static int guard_tell(struct cli *cli, const char *what, const char *name)
     if (options_seconds(cli->options, "wait", &wait_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
     json_t *before = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
-    if (asked && !problem[0] && !has_worker(before, name)) {
+    if (asked && !problem[0] && !has_worker(before, name) && may_act(cli)) {
         int nothing = name ? unknown_worker(before, name)
                            : cli_fail("no worker is under guard, so there is none to %s\n" GUARD_NEXT_STEP, what);
         json_decref(before);

@@ -240,7 +240,7 @@ static const struct option_spec options[] = {
     {.name = "style",
      .argument = "STYLE",
      .values = styles,
-     .help = "dots (braille), blocks or ascii (default: the best the terminal supports)"},
+     .help = "braille (dots), blocks or ascii (default: the best the terminal supports)"},
     {.name = "processes", .help = "List who used the GPUs instead of plots, most energy first"},
     {.name = "events", .help = "List what happened instead of plots"},
     FIELDS_OPTIONS,

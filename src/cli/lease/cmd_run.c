@@ -257,7 +257,7 @@ static int run_command(struct cli *cli)
 }
 
 static const struct option_spec options[] = {
-    OPTION_GPUS,
+    {.name = "gpus", .argument = "N", .help = "Take a lease on N GPUs (with --vram or --exclusive: 1; else none)"},
     OPTION_VRAM,
     {.name = "exclusive", .help = "With --vram: GPUs that have so much memory, shared with no other lease"},
     {.name = "for", .argument = "DURATION", .help = "How long it will run at most: it may begin before a reservation does"},

@@ -39,8 +39,8 @@ static void write_text(const struct node_request *r, const struct node_verdict *
                        struct buf *out)
 {
     static const char *const words[] = {
-        [NODE_UNKNOWN] = "can't be judged", [NODE_FIT] = "fit for work", [NODE_UNFIT] = "unfit for work"};
-    buf_printf(out, "%s%s is %s: %s\n", simulated ? "SIMULATED  " : "", r->telling.node[0] ? r->telling.node : "This node",
+        [NODE_UNKNOWN] = "can't be judged", [NODE_FIT] = "is fit for work", [NODE_UNFIT] = "is unfit for work"};
+    buf_printf(out, "%s%s %s: %s\n", simulated ? "SIMULATED  " : "", r->telling.node[0] ? r->telling.node : "This node",
                words[v->fitness], v->message);
     for (size_t i = 0; i < steps->count; i++)
         buf_printf(out, "  %s%s\n", r->telling.dry_run ? "dry run: " : "", steps->list[i]);

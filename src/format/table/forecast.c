@@ -10,12 +10,13 @@
 
 /* What happens, in three forms: the column, the verdict of one that is there, the sentence. */
 struct event_words {
-    const char *what, *will, *is, *sentence;
+    const char *what, *will, *is, *not, *sentence;
 };
-static const struct event_words memory_words = {"memory", "full in", "full", "memory full"};
-static const struct event_words heat_words = {"temperature", "throttling in", "throttling", "thermal throttling"};
-static const struct event_words store_words = {"history", "at limit in", "at its limit", "history database at its size limit"};
-static const struct event_words disk_words = {"disk", "full in", "full", "disk of the history database full"};
+static const struct event_words memory_words = {"memory", "full in", "full", "won't fill up", "memory full"};
+static const struct event_words heat_words = {"temperature", "throttling in", "throttling", "won't throttle", "thermal throttling"};
+static const struct event_words store_words = {"history", "at limit in", "at its limit", "won't reach its limit",
+                                               "history database at its size limit"};
+static const struct event_words disk_words = {"disk", "full in", "full", "won't fill up", "disk of the history database full"};
 
 /* "06:12", "Tue 06:12", "2026-11-24": as much as is needed. */
 static void clock_text(struct wall at, struct wall now, char *text, size_t size)
@@ -45,7 +46,7 @@ static void verdict_text(const struct forecast_when *w, const struct event_words
     switch (w->verdict) {
     case FORECAST_UNKNOWN: snprintf(text, size, "can't tell"); return;
     case FORECAST_NO_TREND: snprintf(text, size, "no trend"); return;
-    case FORECAST_NEVER: snprintf(text, size, "never"); return;
+    case FORECAST_NEVER: snprintf(text, size, "%s", words->not ); return;
     case FORECAST_REACHED: snprintf(text, size, "%s", words->is); return;
     case FORECAST_EXPECTED: break;
     }

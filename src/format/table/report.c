@@ -48,12 +48,16 @@ static void show_celsius(char text[NUMBER_SIZE], const struct page *page, const 
 
 static void cell(struct grid *g, const struct page *page, const json_t *row, const char *key, const char *format_kind)
 {
-    char text[NUMBER_SIZE];
+    char text[NUMBER_SIZE], lasted[WORDS_SIZE];
     double value = report_number_of(row, key);
     if (!has_number(row, key))
         snprintf(text, sizeof text, "%s", page_dash(page));
-    else if (strcmp(format_kind, "hours") == 0)
+    else if (strcmp(format_kind, "hours") == 0 && value > 0 && value < 0.95) /* "57m" says more than 0.95 */
+        snprintf(text, sizeof text, "%s", words_duration(llround(value * 3600) * 1000, lasted));
+    else if (strcmp(format_kind, "amount") == 0)
         snprintf(text, sizeof text, value > 0 && value < 0.95 ? "%.2g" : "%.1f", value);
+    else if (strcmp(format_kind, "hours") == 0)
+        snprintf(text, sizeof text, "%.1f", value);
     else if (strcmp(format_kind, "kwh") == 0)
         snprintf(text, sizeof text, value < 10 ? "%.3f" : "%.1f", value);
     else if (strcmp(format_kind, "money") == 0)
@@ -81,8 +85,7 @@ static const char *name_of(const json_t *row, bool limits)
 /* Where a limit lies, for people. */
 static const char *side_of(const struct page *page, const json_t *row)
 {
-    static const char *const words[][2] = {
-        {"gpu", "GPU"}, {"link", "link"}, {"host", "host"}, {"others", "other programs"}, {"none", "nothing asked"}};
+    static const char *const words[][2] = {{"gpu", "GPU"}, {"link", "link"}, {"host", "host"}, {"others", "other programs"}};
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strcmp(json_text(row, "side"), words[i][0]) == 0)
             return words[i][1];
@@ -117,8 +120,8 @@ static void groups(struct buf *out, const struct page *page, const json_t *body,
         cell(&g, page, row, "energy_kwh", "kwh");
         cell(&g, page, row, "share_percent", "percent");
         cell(&g, page, row, "cost", "money");
-        cell(&g, page, row, "memory_gib_hours", "hours");
-        cell(&g, page, row, "idle_gib_hours", "hours");
+        cell(&g, page, row, "memory_gib_hours", "amount");
+        cell(&g, page, row, "idle_gib_hours", "amount");
         cell(&g, page, row, "processes", "");
         if (limits)
             grid_add(&g, INK_PLAIN, side_of(page, row));

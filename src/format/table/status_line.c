@@ -182,9 +182,15 @@ void status_troubles(struct buf *out, const struct page *page, const struct snap
         const struct source_status *source = &s->sources[i];
         if (!is_trouble(source))
             continue;
-        char text[SOURCE_MESSAGE_SIZE + 128];
-        snprintf(text, sizeof text, "%s is %s%s%s (%u failures in a row)", source->name, source_state_name(source->state),
-                 source->message[0] ? ": " : "", source->message, source->consecutive_errors);
+        char text[SOURCE_MESSAGE_SIZE + 128], failures[48] = "";
+        if (source->consecutive_errors)
+            snprintf(failures, sizeof failures, " (%u failures in a row)", source->consecutive_errors);
+        if (source->state == SOURCE_RELEASED)
+            snprintf(text, sizeof text, "The driver behind %s was released on request. To take it back: whirr release --end",
+                     source->name);
+        else
+            snprintf(text, sizeof text, "%s is %s%s%s%s", source->name, source_state_name(source->state),
+                     source->message[0] ? ": " : "", source->message, failures);
         page_wrap(out, page, INK_WARN, text, 2, 0);
     }
 }

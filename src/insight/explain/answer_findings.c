@@ -91,7 +91,7 @@ static void insert_cause(struct why_part *part, const struct finding *f, bool le
     const char *colon = strncmp(f->headline, "GPU ", 4) == 0 ? strstr(f->headline, ": ") : NULL;
     bool named = colon && strspn(f->headline + 4, "0123456789") == (size_t)(colon - f->headline - 4);
     snprintf(cause->text, sizeof cause->text, "%s.", named ? colon + 2 : f->headline);
-    if (named && cause->text[0] >= 'a' && cause->text[0] <= 'z')
+    if (named && !f->pid && cause->text[0] >= 'a' && cause->text[0] <= 'z') /* the name of a program stays as it is */
         cause->text[0] = (char)(cause->text[0] - 'a' + 'A');
     snprintf(cause->evidence[cause->evidence_count++], WHY_LINE_SIZE, "%s", finding_kind(f->code)->title);
     part->cause_count = kept + 1;
