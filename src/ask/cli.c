@@ -76,8 +76,8 @@ int cli_size(const struct cli *cli, const char *option, const char *text, int64_
     if (is_too_small(s, read, bytes, &billions)) {
         int digits = (int)(s.len - billions);
         if (billions)
-            return cli_usage(cli, "'%s' is no amount of GPU memory: write %.*sGiB or %.*sMiB, or for a model name its file", text,
-                             digits, s.at, digits, s.at);
+            return cli_usage(cli, "'%s' is not an amount of GPU memory: write %.*sGiB or %.*sMiB, or for a model name its file",
+                             text, digits, s.at, digits, s.at);
         return cli_usage(cli, "the size '%s' has no unit; write %.*sGiB or %.*sMiB", text, digits, s.at, digits, s.at);
     }
     if (!read && option)

@@ -118,7 +118,8 @@ static int run_command_line(struct cli *cli, bool named)
     if (status == EXIT_FINE && !command->alone)
         status = settings_open(cli);
     struct error err = {0};
-    if (status == EXIT_FINE && cli->settings && !command->any_socket && ask_check_socket(cli, &err) < 0)
+    if (status == EXIT_FINE && cli->settings && !command->any_socket && !options_has(cli->options, "asked-host") &&
+        ask_check_socket(cli, &err) < 0)
         status = cli_fail("%s", err.text);
     if (status != EXIT_FINE)
         status = command->failure_status ? command->failure_status : status;

@@ -123,7 +123,7 @@ def test_nothing_and_mistakes(kept, tmp_path):
     assert good(history(kept.folder, "--since", "2020-01-01", "--until", "2020-01-02")) == "Nothing was stored in that time.\n"
     for args, status, part in ((["powr_watts"], 2, "did you mean 'power_watts'?"), (["--since", "soon"], 2, "since must be"), (["--step", "raw"], 2, "step=raw"),
                                (["--gpu", "9"], 1, "no GPU '9'"), (["--json", "--csv"], 2, "can't be combined"), (["--width", "5"], 2, "--width 5"),
-                               (["--store", str(tmp_path / "none.db")], 1, "no history at"), (["--process", "nobody"], 1, "no process 'nobody'")):
+                               (["--store", str(tmp_path / "none.db")], 1, "cannot open"), (["--process", "nobody"], 1, "no process 'nobody'")):
         done = history(kept.folder, *args)
         assert done.returncode == status and part in done.stderr and done.stdout == "", (args, done.returncode, done.stderr)
     junk = tmp_path / "junk.db"

@@ -71,9 +71,13 @@ def test_a_reservation_is_everywhere_and_ends_by_request(leased):
 
 
 def test_the_lease_of_a_program_is_not_ended_by_request(leased, tmp_path):
+    def events():
+        return leased.daemon.json("/api/history/events?kind=lease")["events"]
+
     process = subprocess.Popen([WHIRR, "--source", SIM.replace("training", "idle"), "run", "--gpus", "1", "--", "sleep", "600"], env=leased.daemon.env, stderr=subprocess.DEVNULL)
     try:
         (lease,) = eventually(leased.list)
+        eventually(events)  # the history has what a sample saw
         assert lease["kind"] == "run" and lease["state"] == "active"
         assert leased.daemon.ask("POST", "/api/leases/end", body=json.dumps({"id": lease["id"]}), unix=True).status == 409
         assert process.poll() is None
@@ -81,10 +85,6 @@ def test_the_lease_of_a_program_is_not_ended_by_request(leased, tmp_path):
         process.terminate()
         ended(process)
     eventually(lambda: leased.list() == [])
-
-    def events():
-        return leased.daemon.json("/api/history/events?kind=lease")["events"]
-
     eventually(lambda: len(events()) == 2, explain=events)
     assert {event["text"].split(" ")[2] for event in events()} == {"leased", "given"}, events()
     (held,) = leased.daemon.json("/api/report?since=1h")["leases"]

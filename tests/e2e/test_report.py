@@ -314,7 +314,7 @@ def test_tokens_of_models_over_the_energy_of_their_processes(whirr, tmp_path):
     assert model["tokens_per_joule"] == pytest.approx(30 * 600 / model["energy_joules"], rel=0.001)
 
 
-@pytest.mark.parametrize("args, message", [(["--by", "moon"], "invalid value 'moon' for --by"), (["--price", "x"], "--price must be a number"),
+@pytest.mark.parametrize("args, message", [(["--by", "moon"], "invalid value 'moon' for --by"), (["--price", "x"], "--price must be a price"),
                                            (["--since", "never"], "--since must be a time"), (["--since", "-1h", "--until", "-2h"], "before until")])
 def test_wrong_usage(whirr, night, args, message):
     done = whirr("report", "--store", night, *args)
