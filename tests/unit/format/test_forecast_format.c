@@ -63,7 +63,7 @@ static void a_line_says_what_when_between_and_why(void **state)
     assert_non_null(strstr(out.at, "GPU 0: memory full in 12m: python3 (pid 4242) has been growing by 512 MiB a minute for 5m.\n"));
     assert_non_null(strstr(out.at, "GPU 0   memory       full in 12m            01:14 (01:12–01:15): python3 (pid 4242) has"));
     assert_non_null(strstr(out.at, "GPU 1   memory       no trend               steady at 3.0 GiB for 5m\n"));
-    assert_non_null(strstr(out.at, "        temperature  never                  steady at 62 °C, 27 °C below its limit\n"));
+    assert_non_null(strstr(out.at, "        temperature  won't throttle         steady at 62 °C, 27 °C below its limit\n"));
     assert_null(strstr(out.at, "host")); /* no store, no line */
     free(f);
 }
