@@ -173,7 +173,7 @@ def test_a_store_that_cannot_be_opened_does_not_stop_the_daemon(start):
     assert "/nonexistent" in store["message"]
     assert d.json("/api/health")["status"] == "degraded"
     assert d.json("/api/gpu/devices")["count"] == 2
-    for path in (PATH, "/api/history?metrics=power", "/api/history/events", "/api/report", "/api/why?since=-1h"):
+    for path in (PATH, "/api/history?metric=power", "/api/history/events", "/api/report", "/api/why?since=-1h"):
         refused = d.get(path)
         assert refused.status == 503, path
         error = refused.json()["error"]

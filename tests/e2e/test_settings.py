@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -76,6 +77,18 @@ def test_a_limit_of_a_command_ends_with_it(host):
     assert host.value() == 450000 and not host.files()
     assert host("limit", "330W", "--", "/no/such/program").returncode == 127
     assert host.value() == 450000 and not host.files()
+
+
+
+def test_a_program_can_be_ended_as_if_it_was_started_by_hand(host):
+    """SIGHUP, SIGINT, SIGQUIT, SIGTERM and SIGCHLD are neither blocked nor, but for what nohup leaves, ignored."""
+    waited = sum(1 << number - 1 for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD))
+    for through, ignored in (([], 0), (["nohup"], 1 << signal.SIGHUP - 1)):
+        done = subprocess.run([*through, WHIRR, "--source", "nvml", "limit", "330W", "--", "cat", "/proc/self/status"], env=host.env(), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        masks = dict(re.findall(r"^Sig(Blk|Ign):\s*(\w+)", done.stdout, re.M))
+        assert int(masks["Blk"], 16) & waited == 0, done.stdout
+        assert int(masks["Ign"], 16) & waited == ignored, done.stdout
 
 
 def test_what_another_program_sets_meanwhile_is_left(host):

@@ -45,14 +45,22 @@ int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t 
 {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
-    sigset_t defaults;
+    sigset_t defaults, unblocked = *mask;
     posix_spawn_file_actions_init(&files);
     if (out >= 0)
         posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
     posix_spawnattr_init(&attributes);
     sigfillset(&defaults);
+    /* The program can be ended as if it had been started by hand, also where the mask is one that we blocked before; and nohup
+     * stays nohup. */
+    for (size_t i = 0; i < ARRAY_LEN(awaited); i++) {
+        struct sigaction now;
+        sigdelset(&unblocked, awaited[i]);
+        if (awaited[i] != SIGCHLD && sigaction(awaited[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            sigdelset(&defaults, awaited[i]);
+    }
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setsigmask(&attributes, mask);
+    posix_spawnattr_setsigmask(&attributes, &unblocked);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     int rc = posix_spawnp(ret, command[0], &files, &attributes, (char *const *)command, environ);
     posix_spawn_file_actions_destroy(&files);
