@@ -92,7 +92,7 @@ static void move(struct buf *out, const char *from, size_t len)
 static void add_to_series(struct buf *out, struct str line, const struct prometheus_options *all, const size_t *lens,
                           struct str text)
 {
-    const char *close = memrchr(line.at, '}', line.len), *open = close ? memchr(line.at, '{', line.len) : NULL;
+    const char *close = line.at ? memrchr(line.at, '}', line.len) : NULL, *open = close ? memchr(line.at, '{', line.len) : NULL;
     const char *space = close ? NULL : memchr(line.at, ' ', line.len), *end = line.at + line.len;
     const char *here = close ? close : space ? space : end;
     struct str labels = {open ? open + 1 : here, open ? (size_t)(here - open - 1) : 0};
