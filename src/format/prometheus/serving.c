@@ -32,7 +32,7 @@ static const struct {
 };
 
 /* A process that is a model server, or a part of one. */
-struct server {
+struct served_here {
     const struct process *p;
     size_t gpu;
     struct prometheus_who who;
@@ -41,12 +41,12 @@ struct server {
 
 /* In the order of their labels: those that have all of them in common are neighbors. */
 struct servers {
-    struct server *list;
+    struct served_here *list;
     size_t count;
     struct buf labels; /* of all of them, written once */
 };
 
-static int by_labels(const struct server *x, const struct server *y)
+static int by_labels(const struct served_here *x, const struct served_here *y)
 {
     int order = (x->gpu > y->gpu) - (x->gpu < y->gpu);
     order = order ? order : prometheus_who_compare(&x->who, &y->who);
@@ -55,7 +55,7 @@ static int by_labels(const struct server *x, const struct server *y)
 
 static int by_labels_and_kind(const void *a, const void *b)
 {
-    const struct server *x = a, *y = b;
+    const struct served_here *x = a, *y = b;
     int order = by_labels(x, y);
     return order ? order : strcmp(x->p->server_kind, y->p->server_kind);
 }
@@ -74,7 +74,7 @@ static bool is_server(const struct process *p)
 static void write_labels(struct servers *all, const struct prometheus_labels *labels)
 {
     for (size_t i = 0; i < all->count; i++) {
-        struct server *s = &all->list[i];
+        struct served_here *s = &all->list[i];
         size_t start = all->labels.len;
         if (i && by_labels(s - 1, s) == 0) {
             s->place = s[-1].place;
@@ -104,8 +104,8 @@ static int list_servers(const struct snapshot *s, bool pids, const struct promet
             const struct process *p = &s->gpus[g].processes[i];
             if (!is_server(p))
                 continue;
-            struct server *one = &ret->list[ret->count++];
-            *one = (struct server){.p = p, .gpu = g};
+            struct served_here *one = &ret->list[ret->count++];
+            *one = (struct served_here){.p = p, .gpu = g};
             prometheus_who(p, &one->who);
             one->who.pid = pids ? p->pid : 0;
         }
@@ -157,7 +157,7 @@ static const struct {
     [SERVING_REQUEST] = {"gen_ai_server_request_duration_seconds", "Time from a request to the end of its answer"},
 };
 
-static void write_part(struct buf *out, const struct servers *all, const struct server *s, size_t which, const char *part,
+static void write_part(struct buf *out, const struct servers *all, const struct served_here *s, size_t which, const char *part,
                        double value)
 {
     buf_printf(out, "%s_%s{", histograms[which].name, part);
