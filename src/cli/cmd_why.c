@@ -128,8 +128,13 @@ static int why_run(struct cli *cli)
     if (options_has(o, "fleet"))
         return fleet_run(cli, options_has(o, "job") ? FLEET_JOB : FLEET_WHY);
     if (!options_has(o, "at") && !options_has(o, "since") && !options_has(o, "until")) {
-        if (options_has(o, "store") || options_has(o, "host"))
-            return cli_usage(cli, "--store and --host need --at or --since");
+        const char *host = options_value(o, "host", NULL);
+        if (host)
+            return cli_usage(
+                cli, "after `why`, --host is a host of the history and needs --at or --since; to ask one: whirr --host %s why",
+                host);
+        if (options_has(o, "store"))
+            return cli_usage(cli, "--store needs --at or --since");
         return show(cli, o->argument_count ? why_process_render : why_render);
     }
     if (o->argument_count)

@@ -129,13 +129,12 @@ static void clean(struct lease_part *p, struct lease_dir *dir, struct lease_list
         lease_dir_sweep(dir, list);
 }
 
-/* Whether a lease came, went or changed since they were read. Clocks of files are a little behind: what is as old may be newer. */
+/* Whether a lease came, went or changed since they were read. */
 static bool is_outdated(const struct lease_part *p)
 {
-    enum { TICK_MS = 20 };
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     struct error err;
-    return lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_changed_at(&dir).ms + TICK_MS >= p->read_at.ms;
+    return lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_changed_at(&dir).ms >= p->read_at.ms;
 }
 
 /* Reads the leases, and which programs of the sample run under them. With the lock. */

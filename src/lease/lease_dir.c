@@ -83,12 +83,13 @@ int lease_dir_open(struct lease_dir *d, const char *configured, struct error *er
 
 struct wall lease_dir_changed_at(const struct lease_dir *d)
 {
+    enum { TICK_MS = 20 };
     const int both[] = {d->fd, d->beside};
     struct wall last = {0};
     for (size_t i = 0; i < ARRAY_LEN(both); i++) {
         struct stat info;
         if (both[i] >= 0 && fstat(both[i], &info) == 0)
-            last.ms = MAX_OF(last.ms, (int64_t)info.st_mtim.tv_sec * MS_PER_S + info.st_mtim.tv_nsec / NS_PER_MS);
+            last.ms = MAX_OF(last.ms, (int64_t)info.st_mtim.tv_sec * MS_PER_S + info.st_mtim.tv_nsec / NS_PER_MS + TICK_MS);
     }
     return last;
 }

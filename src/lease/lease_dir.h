@@ -64,7 +64,7 @@ int lease_list_admits(const struct lease_list *list, const struct lease *l, stru
 /* All leases as they are at that moment: those whose program is gone or whose time is over are LEASE_ENDED, with the reason. Their
  * files are still there. Without the lock it is a look that may be old at once. */
 int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list *ret, struct error *err);
-/* When a lease last came, went or changed; ms 0: not known. */
+/* When a lease last came, went or changed, or a little later: the clock of files is a tick behind. ms 0: not known. */
 struct wall lease_dir_changed_at(const struct lease_dir *d);
 /* With the lock: takes away files of leases that have ended and what was left half-written, as far as this user may. Settings stay:
  * their end is more than that of a file. */

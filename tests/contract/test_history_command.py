@@ -85,7 +85,7 @@ def test_chosen_fields(kept, tmp_path):
     assert "alice" in good(history(kept.folder, "--processes", "--since", "-10m", "--template", "{{user}} has {{pid}}"))
     assert "XID 79: off the bus" in good(history(kept.folder, "--events", "--since", "-10m", "--fields", "kind,text"))
     wrong = history(kept.folder, "power", *span, "--fields", "gpu_indx")
-    assert wrong.returncode == 2 and wrong.stdout == "" and "'gpu_index'" in wrong.stderr and "--jsonl" in wrong.stderr, wrong
+    assert wrong.returncode == 2 and wrong.stdout == "" and "'gpu_index'" in wrong.stderr, wrong
     assert history(kept.folder, "--fields", "a", "--jsonl").returncode == 2 and history(kept.folder, "--fields", "a", "--json").returncode == 2
 
 
