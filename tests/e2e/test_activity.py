@@ -2,6 +2,7 @@
 """The one judgement of activity, as people and programs see it."""
 import concurrent.futures
 import json
+import re
 import subprocess
 
 import pytest
@@ -97,8 +98,13 @@ def test_a_gpu_whose_driver_asks_for_a_reset_is_failing_everywhere(sim):
 
 @pytest.mark.slow
 def test_no_answer_is_calm_and_alarmed_at_once(whirr):
-    """Of every simulated machine: one severity in one answer, a claim of calm only without a finding, and a lost GPU is named first."""
+    """Of every simulated machine: one severity in one answer, a claim of calm only without a finding, a lost GPU is named first, and
+    no advice is given twice in other words."""
     scenarios = [s["name"] for s in whirr("sim", "list", "--json").json()["scenarios"]]
+
+    def is_twice(advice):
+        actions = [re.split("[.:;]", line)[0] for line in advice]
+        return len(set(actions)) < len(actions)
 
     def contradictions(scenario):
         body = json.loads(whirr("--source", f"sim:scenario={scenario},start=300", "why", "--json").out)
@@ -106,6 +112,7 @@ def test_no_answer_is_calm_and_alarmed_at_once(whirr):
         lost = [f["gpu_index"] for f in body["findings"] if f["code"] == "lost" and f["severity"] == "critical"]
         said = {"calm": (body["calm"] is None) == (body["severity"] != "info"), "severity": first["severity"] == body["severity"],
                 "lost": not lost or f"GPU {lost[0]}" in body["answer"].split(".")[0],
+                "advice": not any(is_twice(g["suggestions"]) for g in body["gpus"]),
                 "gpus": all(g["severity"] in ("info", "notice") or "normal for this work" not in g["answer"] for g in body["gpus"])}
         return [(scenario, what, body["severity"], body["calm"], body["answer"]) for what, holds in said.items() if not holds]
 

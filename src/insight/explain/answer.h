@@ -58,6 +58,7 @@ void answer_findings(const struct facts *f, struct why_part *part);
 void answer_job(const struct facts *f, struct why_part *part);
 void answer_host(const struct snapshot *now, struct why *why, bool over);
 void suggest(const struct facts *f, struct why_part *part);
+bool suggest_has(const struct why_part *part, const char *advice);
 void suggest_add(struct why_part *part, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 
 /* ---- what limits its programs ---- */

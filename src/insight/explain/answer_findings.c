@@ -100,10 +100,7 @@ static void insert_cause(struct why_part *part, const struct finding *f, bool le
 static void insert_suggestion(struct why_part *part, size_t at, const char *advice)
 {
     size_t kept = MIN_OF(part->suggestion_count, (size_t)WHY_SUGGESTIONS_MAX - 1);
-    for (size_t i = 0; i < part->suggestion_count; i++)
-        if (strcmp(part->suggestions[i], advice) == 0)
-            return;
-    if (at > kept)
+    if (at > kept || suggest_has(part, advice))
         return;
     memmove(part->suggestions[at + 1], part->suggestions[at], (kept - at) * sizeof part->suggestions[0]);
     snprintf(part->suggestions[at], sizeof part->suggestions[at], "%s", advice);

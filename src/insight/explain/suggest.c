@@ -7,6 +7,16 @@
 
 #include "insight/explain/answer.h"
 
+/* Two of them ask for the same where they say what to do in the same words, whatever reasons or commands follow. */
+bool suggest_has(const struct why_part *part, const char *advice)
+{
+    size_t action = strcspn(advice, ".:;");
+    for (size_t i = 0; i < part->suggestion_count; i++)
+        if (strcspn(part->suggestions[i], ".:;") == action && strncmp(part->suggestions[i], advice, action) == 0)
+            return true;
+    return false;
+}
+
 void suggest_add(struct why_part *part, const char *format, ...)
 {
     if (part->suggestion_count == WHY_SUGGESTIONS_MAX)
@@ -16,10 +26,8 @@ void suggest_add(struct why_part *part, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, WHY_LINE_SIZE, format, args);
     va_end(args);
-    for (size_t i = 0; i < part->suggestion_count; i++)
-        if (strcmp(part->suggestions[i], line) == 0)
-            return;
-    part->suggestion_count++;
+    if (!suggest_has(part, line))
+        part->suggestion_count++;
 }
 
 /* A GPU that is idle, cooler, and has the memory for it; NULL none. */

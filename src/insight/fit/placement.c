@@ -20,8 +20,12 @@ struct search {
     const struct placement_request *request;
     struct evictable_worker workers[CAPACITY_WORKERS_MAX]; /* those that could be evicted; most memory first */
     size_t worker_count;
+    bool at_best; /* a GPU whose free memory is not known counts as empty */
     struct split_rooms room;
 };
+
+enum { SIZE_MAX_BYTES_LOG = 50 }; /* a PiB: beyond, sums of copies could overflow */
+#define SIZE_MAX_BYTES ((int64_t)1 << SIZE_MAX_BYTES_LOG)
 
 static void list_workers(struct search *s)
 {
@@ -54,6 +58,12 @@ static bool is_evicted(const struct search *s, const char *worker)
     return false;
 }
 
+/* The room on a GPU that is empty. Without a total, any size may fit. */
+static int64_t whole_room(const struct capacity_gpu *gpu)
+{
+    return MAX_OF(reading_or(gpu->total_bytes, SIZE_MAX_BYTES) - gpu->reserve_bytes, (int64_t)0);
+}
+
 /* The room on each GPU with those workers gone; -1 where nothing may be placed, or where it is not known. */
 static void placement_measure(struct search *s)
 {
@@ -61,8 +71,12 @@ static void placement_measure(struct search *s)
         const struct capacity_gpu *gpu = &s->c->gpus[i];
         int64_t room;
         s->room.rooms[i] = -1;
-        if (!placement_may_use(s->request, gpu) || !reading_get(gpu->free_bytes, &room))
+        if (!placement_may_use(s->request, gpu))
             continue;
+        if (!reading_get(gpu->free_bytes, &room)) {
+            s->room.rooms[i] = s->at_best ? whole_room(gpu) : -1;
+            continue;
+        }
         room -= gpu->reserve_bytes;
         for (size_t h = 0; gpu->instance < 0 && h < s->c->hold_count; h++)
             if (s->c->holds[h].gpu_index == gpu->index && is_evicted(s, s->c->holds[h].worker))
@@ -112,23 +126,25 @@ static bool find_with_eviction(struct search *s, struct placement *out)
     return true;
 }
 
-/* Could a GPU that cannot be read have made the difference? */
-static bool something_is_unknown(const struct search *s)
+/* With every worker evicted that could be, and every GPU that cannot be read empty. */
+static void hope(struct search *s)
 {
-    for (size_t i = 0; i < s->c->gpu_count; i++) {
-        const struct capacity_gpu *gpu = &s->c->gpus[i];
-        if (placement_may_use(s->request, gpu) && gpu->free_bytes.state != READING_OK)
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < s->worker_count; i++)
+        s->workers[i].evicted = !s->request->no_eviction;
+    s->at_best = true;
 }
 
-/* At best: with every worker evicted that could be. */
+/* Could a GPU that cannot be read make the difference? `p` is room for the answer. */
+static bool may_fit(struct search *s, struct placement *p)
+{
+    hope(s);
+    return fit_placement_find(s, p);
+}
+
 static int64_t least_missing(struct search *s)
 {
     size_t from, to;
-    for (size_t i = 0; i < s->worker_count; i++)
-        s->workers[i].evicted = !s->request->no_eviction;
+    hope(s);
     placement_measure(s);
     counts(s, &from, &to);
     int64_t least = INT64_MAX;
@@ -139,9 +155,7 @@ static int64_t least_missing(struct search *s)
 
 static bool has_sense(const struct placement_request *w)
 {
-    enum { SIZE_MAX_BYTES_LOG = 50 }; /* a PiB: beyond, sums of copies could overflow */
-    int64_t most = (int64_t)1 << SIZE_MAX_BYTES_LOG;
-    return w->bytes >= 0 && w->bytes <= most && w->fixed_bytes >= 0 && w->fixed_bytes <= most && w->gpus >= 0 &&
+    return w->bytes >= 0 && w->bytes <= SIZE_MAX_BYTES && w->fixed_bytes >= 0 && w->fixed_bytes <= SIZE_MAX_BYTES && w->gpus >= 0 &&
            w->gpus <= PLACEMENT_GPUS_MAX && w->count >= 0 && w->count <= PLACEMENT_COPIES_MAX;
 }
 
@@ -152,6 +166,7 @@ static size_t divided(const struct search *s, struct placement *p)
     request.whole = false;
     struct search parted = *s;
     parted.request = &request;
+    parted.at_best = false;
     for (size_t i = 0; i < parted.worker_count; i++)
         parted.workers[i].evicted = false;
     return fit_placement_find(&parted, p) ? p->copies[0].share_count : 0;
@@ -175,8 +190,9 @@ struct placement *placement_find(const struct capacity *c, const struct placemen
     list_workers(&s);
     if (fit_placement_find(&s, p) || (!request->no_eviction && find_with_eviction(&s, p))) {
         p->verdict = PLACEMENT_FITS;
-    } else if (something_is_unknown(&s)) {
+    } else if (may_fit(&s, p)) {
         p->verdict = PLACEMENT_UNKNOWN;
+        p->copy_count = 0;
         p->missing_bytes = -1;
     } else {
         p->missing_bytes = least_missing(&s);

@@ -130,8 +130,14 @@ static void say_missing(struct text *t, const struct capacity *c, const struct p
         return;
     }
     if (!most) {
-        for (size_t i = 0; i < c->gpu_count; i++)
-            text_append(t, "%s%s cannot be used (%s)", i ? ", " : "", capacity_gpu_words(&c->gpus[i], words), c->gpus[i].problem);
+        for (size_t i = 0; i < c->gpu_count; i++) {
+            const struct capacity_gpu *gpu = &c->gpus[i];
+            text_append(t, "%s%s ", i ? ", " : "", capacity_gpu_words(gpu, words));
+            if (placement_may_use(request, gpu) && gpu->total_bytes.state == READING_OK)
+                text_append(t, "has %s in all", words_bytes(gpu->total_bytes.value, size));
+            else
+                text_append(t, "cannot be used (%s)", gpu->problem);
+        }
         return;
     }
     int cards = largest_group(c, request), wanted = request->gpus * MAX_OF(request->count, 1);

@@ -169,6 +169,29 @@ static void unknown_memory_never_makes_it_fit(void **state)
     assert_int_equal(only->verdict, PLACEMENT_DOES_NOT_FIT);
 }
 
+static void what_is_larger_than_the_whole_gpu_never_may_fit(void **state)
+{
+    (void)state;
+    AUTO_FREE struct capacity *c = machine(2, (int64_t[]){0, 0});
+    for (size_t i = 0; i < 2; i++) {
+        c->gpus[i].total_bytes = reading_ok(8 * GIB_BYTES);
+        c->gpus[i].free_bytes = c->gpus[i].available_bytes = reading_absent(READING_DENIED);
+        snprintf(c->gpus[i].problem, sizeof c->gpus[i].problem, "free memory unknown");
+    }
+    AUTO_FREE struct placement *p = placement_find(c, &(struct placement_request){.bytes = 40 * GIB_BYTES, ALL});
+    assert_int_equal(p->verdict, PLACEMENT_DOES_NOT_FIT);
+    assert_true(p->missing_bytes == 24 * GIB_BYTES);
+    assert_string_equal(p->reason, "GPU 0 has 8.0 GiB in all, GPU 1 has 8.0 GiB in all");
+    AUTO_FREE struct placement *split = placement_find(c, &(struct placement_request){.bytes = 12 * GIB_BYTES, ALL});
+    assert_int_equal(split->verdict, PLACEMENT_UNKNOWN);
+    assert_int_equal(split->copy_count, 0);
+    AUTO_FREE struct placement *whole = placement_find(c, &(struct placement_request){.bytes = 12 * GIB_BYTES, .whole = true, ALL});
+    assert_int_equal(whole->verdict, PLACEMENT_DOES_NOT_FIT);
+    c->gpus[1].total_bytes = reading_absent(READING_DENIED); /* nothing speaks against that one */
+    AUTO_FREE struct placement *any = placement_find(c, &(struct placement_request){.bytes = 40 * GIB_BYTES, ALL});
+    assert_int_equal(any->verdict, PLACEMENT_UNKNOWN);
+}
+
 static void no_gpu_and_broken_gpus_are_said(void **state)
 {
     (void)state;
@@ -433,6 +456,7 @@ int main(void)
         TEST(splitting_disturbs_no_process_and_comes_before_evicting),
         TEST(the_reserve_stays_free),
         TEST(unknown_memory_never_makes_it_fit),
+        TEST(what_is_larger_than_the_whole_gpu_never_may_fit),
         TEST(no_gpu_and_broken_gpus_are_said),
         TEST(makers_and_instances_are_not_mixed),
         TEST(requests_without_sense_are_refused),
