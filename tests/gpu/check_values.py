@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every number that nvidia-smi shows, against whirr's: ours must lie between two readings of nvidia-smi taken before and after.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The guard on a real NVIDIA card (driver 570 or later, x86-64, gcc; PyTorch for the case `torch`):
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A model nobody asks for leaves a real GPU and comes back for the next request: guard run --method checkpoint --gate --idle-after. Needs torch.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What it costs to say what limits programs: the daemon at 1 s beside eight busy processes, and one look of `why`. Needs torch.
 

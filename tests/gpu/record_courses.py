@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes the recordings that the backtest of the forecasts plays (tests/golden/forecast/), with real load on a real card.
 

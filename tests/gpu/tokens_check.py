@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tokens per joule of a real model against tokens and joules counted by hand: tests/gpu/tokens_check.py build/whirr [--seconds 150]
 

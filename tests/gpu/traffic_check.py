@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """gpu_pcie_rx_bytes_total counts what really went to the GPU: known amounts are copied to it, by torch. Needs Hopper or later.
 

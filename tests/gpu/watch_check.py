@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """whirr watch on a real GPU: programs with a known course. Needs torch and a GPU 0 that nobody else uses.
 

@@ -11,9 +11,7 @@ async function connect(url = told.url) {
   const client = new Client({ name: "test", version: "1" });
   const [command, ...args] = told.command ?? [];
   await client.connect(
-    url
-      ? new StreamableHTTPClientTransport(new URL(url))
-      : new StdioClientTransport({ command, args, env: told.env }),
+    url ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ command, args, env: told.env }),
   );
   return client;
 }
