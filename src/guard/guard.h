@@ -46,13 +46,13 @@ struct guard_status {
     struct wall since;
     struct wall resumes_at; /* if nothing changes; ms 0: not foreseen */
     enum claim_verdict claim;
-    char reason[CLAIM_REASON_SIZE]; /* of the claim, or of there being none */
+    char reason[CLAIM_REASON_SIZE]; /* of the claim, of there being none, or of the pause */
     char problem[GUARD_TEXT_SIZE];  /* the last one; "" none */
     char method[JOURNAL_NAME_SIZE]; /* through which it is off the GPU; "" none */
     int32_t pid;                    /* first process; 0: none */
     size_t pid_count;
     size_t method_count; /* through which it could be taken off the GPU */
-    int64_t bytes;       /* held now while running, else what it held */
+    int64_t bytes;       /* held now while running, else what it held; -1: that cannot be read */
     size_t others;       /* foreign processes on its GPUs */
     uint64_t gpus[GPU_MAX / 64];
     bool held, throttled, hot, fault, gave_up, not_freed, dry_run, gated;

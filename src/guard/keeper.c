@@ -24,6 +24,11 @@ static void spec_free(struct guard_spec *spec)
     free(spec);
 }
 
+static bool is_off(enum guard_state state)
+{
+    return state == GUARD_DRAINING || state == GUARD_EVICTING || state == GUARD_VERIFYING || state == GUARD_PAUSED;
+}
+
 static void keeper_publish(struct keeper *k)
 {
     int64_t bytes;
@@ -35,7 +40,10 @@ static void keeper_publish(struct keeper *k)
     int64_t left = guard_resume_in_ms(&k->policy, &k->spec->limits, clock_mono(k->env->clock));
     s->resumes_at = (struct wall){left < 0 ? 0 : clock_wall(k->env->clock).ms + left};
     s->claim = k->claim.verdict;
-    memcpy(s->reason, k->claim.reason, sizeof s->reason);
+    if (k->claim.verdict == CLAIM_NONE && is_off(k->policy.state)) /* then no program is why */
+        keeper_why(k, s->reason);
+    else
+        memcpy(s->reason, k->claim.reason, sizeof s->reason);
     str_copy(s->method, sizeof s->method, str_from(k->entry.acted_count ? k->entry.acted[k->entry.acted_count - 1] : ""));
     s->pid = k->worker.pid_count ? k->worker.pids[0].pid : k->entry.pid_count ? k->entry.pids[0].pid : 0;
     s->pid_count = k->worker.pid_count;
@@ -44,7 +52,7 @@ static void keeper_publish(struct keeper *k)
     memcpy(s->gpus, k->worker.gpus, sizeof s->gpus);
     s->bytes = k->entry.acted_count                                                 ? k->entry.bytes
                : k->snapshot && claim_worker_bytes(k->snapshot, &k->worker, &bytes) ? bytes
-                                                                                    : 0;
+                                                                                    : -1;
     s->held = k->policy.held || k->policy.evict_wanted;
     s->throttled = k->policy.throttled;
     s->idle = k->policy.idle && k->policy.state != GUARD_RUNNING;

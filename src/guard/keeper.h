@@ -123,6 +123,8 @@ bool keeper_acted_through(const struct keeper *k, const char *method);
 struct method_context keeper_context(struct keeper *k);
 
 /* keeper_tell.c */
+/* Why it leaves the GPU, or is off it. */
+void keeper_why(const struct keeper *k, char out[static CLAIM_REASON_SIZE]);
 void keeper_tell_change(struct keeper *k, enum guard_state before);
 void keeper_tell_freed_late(struct keeper *k);
 void keeper_tell_throttle(struct keeper *k);        /* it is, or no longer */

@@ -114,18 +114,25 @@ static void tell_paused(struct keeper *k, enum guard_state before)
                 k->acted_at.ns ? " " : "", since_decision(k, took));
 }
 
+void keeper_why(const struct keeper *k, char out[static CLAIM_REASON_SIZE])
+{
+    char ms[WORDS_SIZE];
+    if (k->policy.idle)
+        snprintf(out, CLAIM_REASON_SIZE, "no request for %s", words_duration(k->spec->limits.idle_ms, ms));
+    else
+        str_copy(out, CLAIM_REASON_SIZE,
+                 str_from(k->policy.held           ? "a person holds it"
+                          : k->policy.evict_wanted ? "a person wants it off the GPU"
+                          : k->fault               ? "its GPU has a fault"
+                          : k->hot                 ? "its GPU is too hot"
+                                                   : k->claim.reason));
+}
+
 /* The story, one sentence a step. */
 void keeper_tell_change(struct keeper *k, enum guard_state before)
 {
-    char idle[WORDS_SIZE + 32], ms[WORDS_SIZE];
-    snprintf(idle, sizeof idle, "no request for %s", words_duration(k->spec->limits.idle_ms, ms));
-    const char *why = k->policy.idle           ? idle
-                      : k->policy.held         ? "a person holds it"
-                      : k->policy.evict_wanted ? "a person wants it off the GPU"
-                      : k->fault               ? "its GPU has a fault"
-                      : k->hot                 ? "its GPU is too hot"
-                                               : k->claim.reason;
-    char needed[WORDS_SIZE];
+    char why[CLAIM_REASON_SIZE], needed[WORDS_SIZE];
+    keeper_why(k, why);
     switch (k->policy.state) {
     case GUARD_DRAINING:
         k->acted_at = clock_mono(k->env->clock);

@@ -149,7 +149,7 @@ static void draw_guard(const struct top *t, struct canvas *c)
     char text[256], vram[NUMBER_SIZE];
     int width = MIN_OF(c->width, 76), height = MIN_OF(c->height, 7), x = (c->width - width) / 2, y = (c->height - height) / 2;
     canvas_box(c, x, y, width, height, "Guard");
-    show_bytes(vram, &page, w ? reading_ok(w->bytes) : reading_absent(READING_UNREAD));
+    show_bytes(vram, &page, w ? w->bytes : reading_absent(READING_UNREAD));
     snprintf(text, sizeof text, "%s %s?  %s, %s%s%s", t->input, t->worker_name, w ? w->state : "gone", vram,
              w && w->gpus[0] ? " on " : "", w ? w->gpus : "");
     canvas_text(c, x + 2, y + 1, width - 4, TINT_STRONG, text);

@@ -142,7 +142,7 @@ static void draw_workers(struct sheet *s)
         int y = s->y + row, x = 1;
         canvas_text(s->c, x, y, 20, TINT_STRONG, w->name);
         canvas_text(s->c, x + 21, y, 10, worker_tint(w), w->state);
-        show_bytes(vram, &page, reading_ok(w->bytes));
+        show_bytes(vram, &page, w->bytes);
         canvas_right(s->c, x + 31, y, 9, TINT_PLAIN, vram);
         worker_words(t, w, words, sizeof words);
         snprintf(text, sizeof text, "%s%s%s", w->gpus, w->gpus[0] ? "  " : "", words);

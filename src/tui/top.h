@@ -195,8 +195,8 @@ struct top_worker {
     char name[TOP_NAME_SIZE], state[32], method[32];
     char gpus[32]; /* "GPU 0, 1"; "" not known */
     char reason[160], problem[160];
-    int64_t bytes;      /* held, or to come back */
-    int64_t resumes_ms; /* when, if nothing changes; 0: not foreseen */
+    struct reading bytes; /* held, or to come back */
+    int64_t resumes_ms;   /* when, if nothing changes; 0: not foreseen */
     int64_t evictions, since_ms;
     bool held;
 };

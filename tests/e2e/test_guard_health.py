@@ -64,6 +64,7 @@ def test_heat_pauses_a_worker_without_a_gate_until_it_has_cooled(machine):
     throughout(0.6, lambda: m.status()["state"] == "running", m.log)
     heat(m, 85)
     assert m.until("paused")["hot"] is True
+    assert m.status()["reason"] == "its GPU is too hot", "and not that nothing else needs it"
     heat(m, 82)
     throughout(0.8, lambda: m.status()["state"] == "paused", m.log)
     heat(m, 70)
@@ -148,6 +149,9 @@ def test_a_lost_gpu_is_told_and_nothing_is_done_to_the_worker(machine):
     wait_for(lambda: "GPU 0: the GPU is lost" in m.log(), m.log)
     wait_for(lambda: (s := m.status())["claim"] == "unknown" and s["fault"] is True, m.log)
     assert m.calls() == []
+    wait_for(lambda: m.status()["memory_mb"] is None, m.status)
+    said = m.whirr("guard", "status").stdout
+    assert "what it holds can't be read" in said and "0 MiB" not in said, said
 
 
 # ---- games ----

@@ -40,3 +40,10 @@ def test_resources_say_which_memory_it_is(on):
 def test_wait_is_bounded_by_the_host(on):
     done = on("strix-halo-apu", "wait", "--gpu-free", "20GiB", "--timeout", "1s", available_kib=4 << 20)
     assert done.code == 1
+
+
+@pytest.mark.parametrize("machine, free", [("phoenix-apu-780m", 32658), ("steamdeck-vangogh", 5459)])
+def test_an_apu_has_free_what_the_driver_counts_where_the_host_says_nothing(on, machine, free):
+    """These recordings have no /proc/meminfo: unused of the carve-out and of GTT."""
+    gpu = on(machine, "status").json()["gpus"][0]
+    assert int(gpu["memory_free_mb"]) == free and "memory_free_mb" not in gpu["absent"]

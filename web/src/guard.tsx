@@ -52,7 +52,7 @@ function GuardRow({ w, may, run }: { w: Worker; may: boolean; run: (path: string
       <div class="dim">
         {[
           w.gpus.length && `GPU ${w.gpus.join(", ")}`,
-          w.memory_mb > 0 && memory(w.memory_mb),
+          (w.memory_mb ?? 0) > 0 && memory(w.memory_mb),
           w.method && `by ${w.method}`,
           w.dry_run && "dry run",
         ]

@@ -382,7 +382,7 @@ export interface Worker {
   reason: string | null;
   problem: string | null;
   gpus: number[];
-  memory_mb: number;
+  memory_mb: Num;
   held: boolean;
   resumes_at?: string | null; // if nothing changes
   method?: string | null;

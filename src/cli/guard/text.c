@@ -39,9 +39,13 @@ static void one(struct buf *out, const struct page *page, const json_t *worker)
     buf_char(out, '\n');
     char held[WORDS_SIZE];
     AUTO_BUF struct buf line = BUF(2048);
-    buf_printf(&line, "%s; %s%s", json_text(worker, "reason"),
-               words_bytes((int64_t)(json_number_value(json_object_get(worker, "memory_mb")) * 1048576), held),
-               method[0] ? " to come back" : " held");
+    const json_t *memory = json_object_get(worker, "memory_mb");
+    buf_text(&line, json_text(worker, "reason"));
+    if (json_is_number(memory))
+        buf_printf(&line, "; %s%s", words_bytes((int64_t)(json_number_value(memory) * 1048576), held),
+                   method[0] ? " to come back" : " held");
+    else
+        buf_text(&line, "; what it holds can't be read");
     if (pid)
         buf_printf(&line, ", pid %lld", (long long)pid);
     struct wall asked;

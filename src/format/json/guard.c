@@ -37,7 +37,11 @@ static void json_worker(struct json_writer *j, const struct guard_status *s)
         if (s->gpus[i / 64] >> (i % 64) & 1)
             jw_int(j, i);
     jw_end(j);
-    jw_key_number(j, "memory_mb", (double)s->bytes / (1024 * 1024));
+    jw_key(j, "memory_mb");
+    if (s->bytes >= 0)
+        jw_number(j, (double)s->bytes / (1024 * 1024));
+    else
+        jw_null(j);
     jw_key_int(j, "other_processes", (int64_t)s->others);
     jw_key_bool(j, "held", s->held);
     jw_key_bool(j, "throttled", s->throttled);

@@ -43,7 +43,7 @@ void shared_memory_fill(const struct env *env, const struct shared_memory *m, st
     gpu_set_property(out, PROPERTY_memory_kind, "shared"); /* with the numbers: a quick look reads nothing that is static */
     int64_t reserve = MAX_OF(reading_or(host.mem_total_bytes, 0) / RESERVE_PART, RESERVE_LEAST);
     struct reading available = less(host.mem_available_bytes, reading_ok(reserve));
-    if (available.state == READING_OK)
+    if (available.state == READING_OK || m->limit_used.state == READING_OK) /* else the limit says nothing about what is free */
         available = least(less(m->limit_bytes, m->limit_used), available);
     out->mem_total_bytes = more(least(m->limit_bytes, host.mem_total_bytes), m->own_total);
     out->mem_free_bytes = more(available, less(m->own_total, m->own_used));

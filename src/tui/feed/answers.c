@@ -383,7 +383,7 @@ void answer_guard(const json_t *guard, struct news *n)
         json_copy_text(worker, "reason", w->reason, sizeof w->reason);
         json_copy_text(worker, "problem", w->problem, sizeof w->problem);
         read_gpus(json_object_get(worker, "gpus"), w->gpus, sizeof w->gpus);
-        w->bytes = reading_or(reading_of(worker, "memory_mb", MIB_BYTES), 0);
+        w->bytes = reading_of(worker, "memory_mb", MIB_BYTES);
         w->held = json_is_true(json_object_get(worker, "held"));
         w->evictions = json_integer_value(json_object_get(worker, "evictions_total"));
         w->since_ms = json_moment(worker, "since").ms;
