@@ -89,6 +89,18 @@ static inline const char *process_title(const struct process *p)
     return p->title[0] ? p->title : p->name;
 }
 
+/* By Ctrl-Z, a debugger or a freezer. */
+static inline bool process_stands_stopped(const struct process *p)
+{
+    return p->host && reading_or(p->host->stopped, 0);
+}
+
+/* "waits for disk", "stopped"; "" where nothing is known. */
+static inline const char *process_doing(const struct process *p)
+{
+    return process_stands_stopped(p) ? "stopped" : p->limit.code == LIMIT_UNJUDGED ? "" : limit_doing(p->limit.code);
+}
+
 /* Draws the desktop: a compositor or a shell, which is always there. */
 bool process_draws_desktop(const char *name);
 

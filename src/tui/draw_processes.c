@@ -175,8 +175,8 @@ static void cell_text(const struct top *t, const struct top_row *row, enum top_c
         break;
     case COL_CONTAINER: process_container_words(text, size, p); break;
     case COL_LIMIT:
-        if (row->process && p->limit.code != LIMIT_UNJUDGED)
-            str_copy(text, size, str_from(limit_doing(p->limit.code)));
+        if (row->process)
+            str_copy(text, size, str_from(process_doing(p)));
         break;
     case COL_JOB: job_text(text, size, p); break;
     case COL_BY: str_copy(text, size, str_from(process_basis_word(p->power_basis))); break;

@@ -9,6 +9,7 @@ from isolation import linux_only, run_whirr
 
 pytestmark = linux_only("the PCI bus is one of Linux")
 LIBRARY = BUILD / "tests" / "fakes" / "nvml" / "libnvidia-ml-fake.so"
+TOOLS = ["ps", "status", "health"]
 FOUR = "".join(f"gpu NVIDIA H200\n  profile h200\n  pci 0000:0{n}:00.0\n" for n in range(1, 5))
 
 
@@ -134,3 +135,28 @@ def test_lists_that_could_not_be_looked_at_are_not_empty_lists(host):
     assert denied["absent"] == {"processes": "denied"} and "denied" in denied["answer"], denied
     no_gpu = processes("driver 580.1\n", WHIRR_NVML_LIBRARY="libnvidia-ml-not-here.so")
     assert (no_gpu["processes"], no_gpu["absent"]) == ([], {}) and "No GPU was found" in no_gpu["answer"], no_gpu
+
+
+def test_assistants_read_what_could_not_be_looked_at(host, tmp_path):
+    """The same four states as texts of MCP: never empty, and never the same."""
+    calls = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+             *({"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": name, "arguments": {}}} for n, name in enumerate(TOOLS, 1))]
+    (tmp_path / "calls").write_text("".join(json.dumps(call) + "\n" for call in calls))
+
+    def texts(script, **environment):
+        host.script(script)
+        host.environment.update(environment)
+        with (tmp_path / "calls").open() as stdin:
+            done = run_whirr("--sysroot", host.root, "mcp", folder=host.home, stdin=stdin, **host.environment)
+        answers = {a["id"]: a["result"] for a in map(json.loads, done.stdout.splitlines())}
+        return [answers[n]["content"][0]["text"] for n, _ in enumerate(TOOLS, 1)]
+
+    h200 = "gpu NVIDIA H200\n  profile h200\n  pci 0000:01:00.0\n"
+    states = {"nothing": texts(h200), "denied": texts(h200 + "  fail * 4\n")}
+    states["no gpu"] = texts("driver 580.1\n", WHIRR_NVML_LIBRARY="libnvidia-ml-not-here.so")
+    host.plug("0000:01:00.0")
+    states["no driver"] = texts("driver 580.1\n")
+    for n, tool in enumerate(TOOLS):
+        said = [words[n] for words in states.values()]
+        assert all(text.strip() for text in said) and len(set(said)) == len(said), (tool, said)
+        assert "No GPU was found" in states["no gpu"][n] and "No GPU was found" not in states["no driver"][n], (tool, said)

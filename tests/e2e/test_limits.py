@@ -58,3 +58,9 @@ def test_status_shows_what_was_at_work_and_what_a_program_waits_for(sim):
     out = sim("waiting-kernel", "status", "--direct", COLUMNS="140").out
     assert " WORK " in out and "waits inside a kernel" in out or "WAITING" in out
     assert "waits for disk" in sim("slow-disk", "status", "--direct", COLUMNS="140").out
+
+
+def test_a_stopped_program_is_called_stopped(sim):
+    row = next(line for line in sim("stopped-rank", "ps").out.splitlines() if line.split()[:1] == ["0"])
+    assert "  stopped  " in row and "copies" not in row, row
+    assert "is stopped and uses nothing of the GPU but its memory" in " ".join(sim("stopped-rank", "why", "--gpu", "0").out.split())

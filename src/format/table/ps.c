@@ -86,7 +86,7 @@ static void ps_add_row(struct grid *g, const struct page *page, const struct pro
     add_words(g, page, p->job);
     add_words(g, page, process_rank_words(p, rank));
     add_words(g, page, p->lease);
-    add_words(g, page, p->limit.code == LIMIT_UNJUDGED ? "" : limit_doing(p->limit.code));
+    add_words(g, page, process_doing(p));
     char model[PROCESS_MODEL_SIZE + SERVING_WORDS + 32];
     add_words(g, page, model_words(model, sizeof model, p));
     add_words(g, page, process_title(p));

@@ -126,7 +126,11 @@ static void rule_clocks(const struct facts *f, struct why_part *part)
     /* A job that writes a checkpoint goes on: closing it is no advice. */
     if (may_go_on(f, COOLING_MS))
         doubt(&d, 0.35, "but it was working %s %s", words_duration(f->past.fell_ago_ms, ago), f->over ? "before" : "ago");
-    cause_end(&d, "%s %s keeping the GPU from idling.", process_words(p, LONG_NAME, who), is(f));
+    cause_end(&d, "%s%s %s keeping the GPU from idling.", process_words(p, LONG_NAME, who),
+              !process_stands_stopped(p) ? ""
+              : f->over                  ? ", which was stopped,"
+                                         : ", which is stopped,",
+              is(f));
 }
 
 static bool draws_only(const struct gpu *gpu)
@@ -201,8 +205,8 @@ static void rule_vram(const struct facts *f, struct why_part *part)
         support(&d, 0.1, "%s: %s", who, bytes);
     }
     cause_process(&d, p);
-    cause_end(&d, "%s %s holding %s but not computing; that alone does not drive the fan.", process_words(p, LONG_NAME, who), is(f),
-              bytes);
+    cause_end(&d, "%s %s %s %s but not computing; that alone does not drive the fan.", process_words(p, LONG_NAME, who), is(f),
+              process_stands_stopped(p) ? "stopped, holding" : "holding", bytes);
 }
 
 void rules_idle(const struct facts *f, struct why_part *part)

@@ -53,7 +53,7 @@ static int64_t share_of_others(const struct job_member *m)
 static bool rank_waits(const struct job_member *m)
 {
     const struct process_limit *limit = &m->process->limit;
-    if (m->process->host && reading_or(m->process->host->stopped, 0))
+    if (process_stands_stopped(m->process))
         return false;
     if ((limit->code == LIMIT_KERNEL_WAIT || limit->code == LIMIT_STRAGGLER_WAIT) && limit->share_permille >= SHARE_WAITS)
         return true;
@@ -90,7 +90,7 @@ static enum late why_late(const struct job_wait *w, const struct job_member *m)
     enum limit_side side = limit_side(p->limit.code);
     if (m->gpu->state == GPU_LOST || m->gpu->state == GPU_ERROR)
         return LATE_GPU;
-    if (p->host && reading_or(p->host->stopped, 0))
+    if (process_stands_stopped(p))
         return LATE_STOPPED;
     if (side == LIMIT_SIDE_HOST)
         return LATE_LIMIT;

@@ -104,6 +104,8 @@ bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
 {
     char bytes[SHORT_WORDS];
     const struct host_evidence *h = p->host;
+    if (process_stands_stopped(p))
+        return text_append(s, "is stopped and uses nothing of the GPU but its memory");
     switch (p->limit.code) {
     case LIMIT_HOST_CPU: return say_thread(s, p);
     case LIMIT_LOADERS: return say_loaders(s, p);

@@ -91,8 +91,11 @@ unsigned say_kept(struct text *s, const struct facts *f, const struct why_cause 
         text_append(s, " by its displays, which hold the memory clock at %lld MHz",
                     words_whole(f->gpu->clock_memory_khz.value, 1000));
     else if (p && reading_get(p->mem_bytes, &held))
-        text_append(s, " by %s, which %s %s", process_words(p, LONG_NAME, who), f->over ? "held" : "holds",
-                    words_bytes(held, bytes));
+        text_append(s, " by %s, which %s%s %s", process_words(p, LONG_NAME, who),
+                    !process_stands_stopped(p) ? ""
+                    : f->over                  ? "was stopped and "
+                                               : "is stopped and ",
+                    f->over ? "held" : "holds", words_bytes(held, bytes));
     else if (p)
         text_append(s, " by %s", process_words(p, LONG_NAME, who));
     else if (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_APP_CLOCKS)

@@ -254,8 +254,12 @@ static void suggest_for(const struct facts *f, struct why_part *part, const stru
     case FINDING_CONTEXT_HELD:
         if (!may_be_closed(f, cause->pid))
             break;
-        suggest_add(part, "Close the context of process %d (the session or notebook kernel): the GPU can then idle.",
-                    (int)cause->pid);
+        if (process_stands_stopped(gpu_find_process(f->gpu, cause->pid)))
+            suggest_add(part, "Let process %d go on (kill -CONT %d), or end it: the GPU can then idle.", (int)cause->pid,
+                        (int)cause->pid);
+        else
+            suggest_add(part, "Close the context of process %d (the session or notebook kernel): the GPU can then idle.",
+                        (int)cause->pid);
         break;
     case FINDING_DISPLAY:
         suggest_add(part, "Try a lower refresh rate, or the same one on all displays: the memory clock can then fall.");
