@@ -89,7 +89,8 @@ static size_t one_request(struct conn *c, char *at, size_t len)
     if (body_follows)
         x.close = x.linger = true; /* as long as the body has not been read */
     if (refuse_early(&x)) {
-        forget_work(h);
+        if (c->state == h) /* the answer may have ended the connection, and with it what was found */
+            forget_work(h);
         return body_follows ? 0 : (size_t)head;
     }
 
