@@ -28,7 +28,7 @@
 
 /* A driver that hangs is given up by the engine after 5 s, one that starts after 12 s (without persistence mode, and with many
  * GPUs, that takes long); a program that is run in its stead begins only then. The answer names what did not answer. */
-enum { START_MS = 12000, ANSWER_WITHIN_MS = 30000, MAX_AGE_MS = 5000, PROGRESS_AFTER_MS = 1500 };
+enum { ANSWER_WITHIN_MS = 30000, MAX_AGE_MS = 5000, PROGRESS_AFTER_MS = 1500 };
 
 struct session {
     struct cli *cli;
@@ -165,7 +165,7 @@ static int open_engine(struct session *s, struct error *err)
         .sources = s->source_count ? s->sources : NULL,
         .source_count = s->source_count,
         .show_secrets = s->cli->ask.show_secrets,
-        .start_ms = START_MS,
+        .start_ms = SOURCE_START_MS,
     };
     s->engine = engine_new(&options, err);
     if (s->engine && s->cli->settings)

@@ -213,8 +213,9 @@ static void handle(struct helper *h, struct asker *c, struct str line)
 static void drop_client(struct helper *h, size_t at)
 {
     struct asker *c = h->clients[at];
-    if (c->holds[0])
-        (void)holder_end(&h->holder, c->holds, NULL, NULL);
+    struct lease *l = c->holds[0] ? holder_find(&h->holder, c->holds) : NULL;
+    if (l && holder_end(&h->holder, c->holds, NULL, NULL) < 0)
+        l->until.ms = 1; /* over: holder_look tries again until it is done */
     close(c->fd);
     free(c);
     h->clients[at] = h->clients[--h->count];

@@ -150,8 +150,10 @@ static int end_at(struct settings_holder *k, size_t at, char *words, struct erro
 void holder_close(struct settings_holder *k)
 {
     for (size_t i = k->count; i-- > 0;)
-        if (end_at(k, i, NULL, NULL) < 0)
-            drop(k, i); /* the journal keeps it for the next process */
+        if (end_at(k, i, NULL, NULL) < 0) { /* the journal keeps it for the next process, and the watchdog its fan */
+            free(k->kept[i]);
+            k->kept[i] = k->kept[--k->count];
+        }
     lease_dir_close(&k->dir);
     control_close(&k->set);
     if (k->watchdog >= 0)
@@ -159,13 +161,26 @@ void holder_close(struct settings_holder *k)
     k->watchdog = -1;
 }
 
-/* Another lease of ours has the fan, and was in the way. */
-static bool fan_is_kept(const struct settings_holder *k, const struct lease *l)
+/* A lease of ours has this fan. */
+static bool fan_is_kept(const struct settings_holder *k, const char *gpu)
 {
-    for (size_t i = 0; i < k->count; i++)
-        if (lease_set_has_fan(&k->kept[i]->lease) && lease_gpu_at(&k->kept[i]->lease, l->gpus[0].uuid) >= 0)
-            return true;
+    for (size_t i = 0; i < k->count; i++) {
+        const struct lease *l = &k->kept[i]->lease;
+        for (size_t n = 0; n < l->setting_count; n++)
+            if (is_fan(&l->settings[n]) && strcmp(l->settings[n].gpu, gpu) == 0)
+                return true;
+    }
     return false;
+}
+
+/* After a refusal: fans of other leases stay watched, and so does one that could not be put back. */
+static void unwatch_refused(const struct settings_holder *k, struct lease *l)
+{
+    if (l->id[0] && lease_set_put_back(&k->set, l, NULL) < 0)
+        return;
+    for (size_t i = 0; i < l->setting_count; i++)
+        if (is_fan(&l->settings[i]) && !fan_is_kept(k, l->settings[i].gpu))
+            watchdog_unwatch(k->watchdog, l->settings[i].gpu);
 }
 
 int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct error *err)
@@ -186,8 +201,8 @@ int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct 
     if (locked)
         holder_unlock(k);
     if (rc < 0 || !bound) {
-        if (rc < 0 && locked && !fan_is_kept(k, l))
-            unwatch_fans(k, l);
+        if (rc < 0 && locked)
+            unwatch_refused(k, l);
         free(new);
         return rc;
     }

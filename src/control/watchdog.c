@@ -100,13 +100,14 @@ int watchdog_start(const char *program, const char *const *words, const char *le
 
 int watchdog_watch(int connection, const char *gpu, struct error *err)
 {
-    struct watch_message m = {.what = WATCH_REFUSED};
+    struct watch_message m = {.what = WATCH_IDLE};
     struct pollfd answer = {.fd = connection, .events = POLLIN};
     int rc = connection < 0 ? -ENOTCONN : tell(connection, WATCH_FAN, gpu, "");
-    while (rc == 0 && m.what != WATCH_READY) {
+    /* A late answer about another fan is none about this one. */
+    while (rc == 0 && !(m.what == WATCH_READY && strcmp(m.gpu, gpu) == 0)) {
         int ready = poll(&answer, 1, READY_MS);
         rc = ready > 0 ? MIN_OF(hear(connection, &m), 0) : ready == 0 ? -ETIMEDOUT : errno == EINTR ? 0 : -errno;
-        if (rc == 0 && ready > 0 && m.what == WATCH_REFUSED)
+        if (rc == 0 && ready > 0 && m.what == WATCH_REFUSED && strcmp(m.gpu, gpu) == 0)
             return error_set(err, -EIO, "the fan cannot be watched: %s", m.why);
     }
     return rc < 0 ? error_set(err, rc, "a fixed fan speed needs a process that watches it, and there is none: %s", strerror(-rc))
@@ -141,6 +142,7 @@ struct watched_fan {
     char gpu[GPU_UUID_SIZE], why[WATCH_WHY_SIZE]; /* why: "" while there is no doubt */
     struct mono unread_since;                     /* ns 0: its temperature can be read */
     bool given;
+    unsigned tries; /* to give it back, since the keeper is gone */
 };
 
 struct watchdog {
@@ -183,8 +185,10 @@ static void begin_watching(struct watchdog *w, const char *gpu)
         return;
     }
     struct watched_fan *f = find_fan(w, gpu);
-    f = f ? f : &w->fans[w->count++];
-    *f = (struct watched_fan){0};
+    if (!f) { /* one that is watched already keeps its doubts */
+        f = &w->fans[w->count++];
+        *f = (struct watched_fan){0};
+    }
     if (w->busy_since.ns) /* with opening the driver here: that was ours */
         w->busy_since = clock_mono(&clock_system);
     str_copy(f->gpu, sizeof f->gpu, str_from(gpu));
@@ -223,14 +227,15 @@ static void judge(struct watchdog *w, struct watched_fan *f, struct mono now)
 /* Also one that was given back is looked at again, until the keeper says that its lease has ended: it may have set it once more. */
 static void give_back(struct watchdog *w, struct watched_fan *f)
 {
+    enum { ALONE_TRIES = 150 }; /* a minute: a GPU that fell off the bus never answers, and must not be held open for ever */
     const struct control_value automatic = {.stock = true};
     struct control_state now;
     struct error err = {0};
     const struct control_gpu *gpu = find_gpu(w, f->gpu, &err);
-    bool gone = !gpu && w->alone; /* and its settings with it */
     bool done = gpu && control_look(gpu, CONTROL_FAN, &now, NULL) == 0 && now.now_known && now.now.stock;
     if (gpu && !done)
         done = control_write(gpu, CONTROL_FAN, automatic, NULL) == 0;
+    bool gone = w->alone && !done && (!gpu || ++f->tries >= ALONE_TRIES); /* and its settings with it */
     if ((done || gone) && !f->given) {
         f->given = true;
         (void)tell(WATCHDOG_FD, WATCH_GIVEN, f->gpu, f->why);

@@ -416,6 +416,7 @@ static int daemon_start(struct daemon *d, struct error *err)
     d->host.engine = engine_new(&(struct engine_options){.env = d->options->env,
                                                          .sources = d->source_count ? d->sources : NULL,
                                                          .source_count = d->source_count,
+                                                         .start_ms = SOURCE_START_MS,
                                                          .may_rest = true},
                                 err);
     if (!d->host.engine) {

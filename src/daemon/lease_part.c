@@ -163,6 +163,17 @@ static void read_now(struct lease_part *p, const struct snapshot *s)
     list = old;
 }
 
+/* Why a lease ended is known to who ended it, and gone with the next list. With the lock. */
+static void keep_reasons(struct lease_part *p)
+{
+    for (size_t i = 0; i < p->told_count; i++) {
+        struct lease *told = &p->told[i].lease;
+        const struct lease *l = lease_list_find(&p->list, told->id);
+        if (l && l->ended_why[0])
+            str_copy(told->ended_why, sizeof told->ended_why, str_from(l->ended_why));
+    }
+}
+
 static int64_t lease_part_look(void *part)
 {
     struct lease_part *p = part;
@@ -175,7 +186,9 @@ static int64_t lease_part_look(void *part)
     AUTO_SNAPSHOT const struct snapshot *s = engine_latest(p->poller.engine);
     if (s && lease_add_simulated(&list, s) == 0 && list.count && lease_programs_find(&programs, &list, p->poller.env, s) == 0) {
         lease_count_use(&list, s);
+        pthread_mutex_lock(&p->poller.lock);
         follow(p, &list, s, now);
+        pthread_mutex_unlock(&p->poller.lock);
         clean(p, &dir, &list);
     }
     pthread_mutex_lock(&p->poller.lock);
@@ -186,9 +199,11 @@ static int64_t lease_part_look(void *part)
     p->there = there;
     p->read_at = now;
     list = old;
+    keep_reasons(p);
+    bool any = p->list.count > 0;
     pthread_mutex_unlock(&p->poller.lock);
     lease_programs_done(&old_programs);
-    return p->list.count ? EVERY_MS : NONE_EVERY_MS;
+    return any ? EVERY_MS : NONE_EVERY_MS;
 }
 
 static void annotate(void *part, struct snapshot *s)
@@ -252,7 +267,8 @@ static void tell_ended(struct lease_part *p, struct wall now)
             continue;
         }
         t->lease.state = LEASE_ENDED;
-        str_copy(t->lease.ended_why, sizeof t->lease.ended_why, str_from(l ? l->ended_why : ""));
+        if (l && l->ended_why[0])
+            str_copy(t->lease.ended_why, sizeof t->lease.ended_why, str_from(l->ended_why));
         tell(p, &t->lease, now, t->used_ms);
     }
     p->told_count = kept;

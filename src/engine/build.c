@@ -51,8 +51,11 @@ static void describe_missing(struct gpu *gpu, const struct slot *slot, const str
 static void note_loss(struct snapshot *s, struct roster_entry *entry, const struct gpu *gpu)
 {
     bool lost = gpu->state == GPU_LOST;
-    if (lost)
+    if (lost) {
         str_copy(entry->reason, sizeof entry->reason, str_from(gpu->error_message));
+        if (entry->unseen) /* from now on that is the reason */
+            entry->unseen = GPU_LOST;
+    }
     if (lost == entry->lost)
         return;
     entry->lost = lost;

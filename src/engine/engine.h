@@ -17,6 +17,9 @@
 
 struct engine;
 
+/* Some drivers take seconds to start: NVML without persistence mode, an old nvidia-smi that is asked twice. */
+enum { SOURCE_START_MS = 12000 };
+
 struct engine_options {
     const struct env *env;      /* must outlive the engine */
     const char *const *sources; /* "NAME[:PARAMETERS]" each; none: chosen automatically */

@@ -32,6 +32,18 @@ static bool may_miss_gpus(const struct env *env)
     return !env->visible_devices || strcmp(env->visible_devices, "all") == 0;
 }
 
+/* Another card is in its place: it was taken out, not lost. */
+static bool is_replaced(const struct engine *e, const struct gpu_id *id)
+{
+    for (size_t i = 0; i < e->slot_count && id->pci_address[0] && id->uuid[0]; i++)
+        for (size_t g = 0; e->slots[i].result && g < e->slots[i].result->gpu_count; g++) {
+            const struct gpu_id *now = &e->slots[i].result->gpus[g].id;
+            if (now->uuid[0] && strcmp(now->pci_address, id->pci_address) == 0 && strcmp(now->uuid, id->uuid) != 0)
+                return true;
+        }
+    return false;
+}
+
 static void expect_remembered(struct engine *e)
 {
     pthread_mutex_lock(&e->judge_lock);
@@ -40,7 +52,8 @@ static void expect_remembered(struct engine *e)
     e->cards_expected = known->card_count;
     for (size_t i = first; i < known->card_count; i++) {
         const struct health_card *card = &known->cards[i];
-        int slot = card->id.uuid[0] || card->id.pci_address[0] ? slot_for(e, card->source) : -1;
+        bool known_by = (card->id.uuid[0] || card->id.pci_address[0]) && !is_replaced(e, &card->id);
+        int slot = known_by ? slot_for(e, card->source) : -1;
         /* While it was in this run's lists, the roster has it. */
         struct roster_entry *entry = slot < 0 ? NULL : roster_expect(&e->roster, &card->id, (size_t)slot);
         if (!entry || e->slots[slot].ops->simulated || e->slots[slot].ops->host)

@@ -169,6 +169,8 @@ void sample_round_ask_slots(struct engine *e)
             str_copy(s->status.message, sizeof s->status.message, STR("out of memory, threads or file descriptors"));
             continue;
         }
+        if (s->status.state == SOURCE_HUNG) /* it came back: this round waits for it again */
+            s->status.state = SOURCE_FAILING;
         s->busy = true;
         s->asked = now;
         worker_ask(s->worker, JOB_SAMPLE, e->round_groups);

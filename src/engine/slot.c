@@ -147,7 +147,7 @@ void slot_answered(struct slot *s, struct result *r, struct mono now)
     if (r->rc < 0) {
         s->status.gpu_count = 0;
         count_failure(s, now, !was_open && !r->open, r->message);
-        if (r->rc == -ETIMEDOUT) /* too slow to answer is not the same as not there */
+        if (r->rc == -ETIMEDOUT && s->status.state != SOURCE_SET_ASIDE) /* too slow to answer is not the same as not there */
             s->status.state = SOURCE_HUNG;
         return;
     }

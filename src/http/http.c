@@ -89,8 +89,10 @@ static size_t one_request(struct conn *c, char *at, size_t len)
     if (body_follows)
         x.close = x.linger = true; /* as long as the body has not been read */
     if (refuse_early(&x)) {
-        if (c->state == h) /* the answer may have ended the connection, and with it what was found */
+        if (c->state == h) { /* the answer may have ended the connection, and with it what was found */
             forget_work(h);
+            h->waited = false;
+        }
         return body_follows ? 0 : (size_t)head;
     }
 
@@ -119,6 +121,7 @@ static size_t one_request(struct conn *c, char *at, size_t len)
         return used; /* upgraded */
     if (h->parked)
         return 0;
+    forget_work(h); /* answered without it, as after a reload: it is not the next request's */
     h->waited = false;
     return used;
 }

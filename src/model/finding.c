@@ -195,6 +195,14 @@ static bool brings_about(const struct finding *cause, const struct finding *effe
     return cause->gpu_index == effect->gpu_index && cause->severity > SEVERITY_INFO && finding_causes(cause->code, effect->code);
 }
 
+void verdict_mark_effects(struct verdict *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        for (size_t k = 0; k < v->count; k++)
+            if (brings_about(&v->findings[i], &v->findings[k]))
+                v->findings[k].is_effect = true;
+}
+
 void verdict_link(struct verdict *v)
 {
     /* Severities travel up chains: an effect of an effect counts for the root, too. */
@@ -202,11 +210,9 @@ void verdict_link(struct verdict *v)
     for (int round = 0; round < CHAIN_MAX; round++)
         for (size_t i = 0; i < v->count; i++)
             for (size_t k = 0; k < v->count; k++)
-                if (brings_about(&v->findings[i], &v->findings[k])) {
-                    v->findings[k].is_effect = true;
-                    if (v->findings[i].severity < v->findings[k].severity)
-                        v->findings[i].severity = v->findings[k].severity;
-                }
+                if (brings_about(&v->findings[i], &v->findings[k]) && v->findings[i].severity < v->findings[k].severity)
+                    v->findings[i].severity = v->findings[k].severity;
+    verdict_mark_effects(v);
 }
 
 static int model_finding_compare(const void *a, const void *b)

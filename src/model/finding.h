@@ -127,6 +127,8 @@ void verdict_apply(struct verdict *v, const struct finding_settings *settings);
 void verdict_rank(struct verdict *v);
 /* Finds effects and their roots, and lends a root the severity of the worst that it explains. */
 void verdict_link(struct verdict *v);
+/* Effects alone: severities are as settings and another program left them. */
+void verdict_mark_effects(struct verdict *v);
 /* Whether the one can bring about the other, by causes.def. */
 bool finding_causes(enum finding_code cause, enum finding_code effect);
 

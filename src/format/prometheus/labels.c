@@ -124,6 +124,10 @@ void prometheus_add_labels(struct buf *text, const char *host, const struct prom
         if (all.labels[i].value[0])
             prometheus_label(&labels, labels.len == 0, all.labels[i].name, all.labels[i].value);
     }
+    if (labels.failed) {
+        text->failed = text->no_memory = true;
+        return;
+    }
     for (struct str rest = buf_view(text), line; str_cut(&rest, '\n', &line);)
         lines++;
     size_t more = lines * (labels.len + strlen("{}\n"));

@@ -123,7 +123,7 @@ static void code_verdict(struct coder *c, struct snapshot *now)
     for (size_t i = 0; i < count; i++)
         code_finding(c, &now->verdict->findings[i], now->taken_at);
     if (c->reading)
-        verdict_link(now->verdict);
+        verdict_mark_effects(now->verdict);
     for (size_t i = 0; i < now->gpu_count; i++) {
         struct gpu_looked *l = &now->verdict->gpus[i];
         l->gpu_index = (int)code_small(c, (uint64_t)(l->gpu_index + 1), GPU_MAX) - 1;

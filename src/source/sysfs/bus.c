@@ -129,12 +129,20 @@ static bool bus_is_of_library(const struct env *env)
     return env_is_recorded(env) == named && !bus_container(env)[0];
 }
 
+/* To a virtual machine. */
+static bool is_given_away(const char *driver)
+{
+    return strcmp(driver, "vfio-pci") == 0 || strcmp(driver, "pci-stub") == 0 || strcmp(driver, "pciback") == 0;
+}
+
 /* A driver of another name hands the device on to a virtual machine, or is read by another source where it can be. */
 static enum bus_place place_of(const struct env *env, const struct bus_gpu *gpu, char reason[GPU_ERROR_SIZE])
 {
     const char *module = module_of(gpu);
     char path[64];
     reason[0] = '\0';
+    if (is_given_away(gpu->driver))
+        return BUS_GIVEN_AWAY;
     if (!module)
         return gpu->driver[0] ? BUS_DRIVEN : BUS_UNKNOWN;
     if (gpu->driver[0])

@@ -39,8 +39,10 @@ bool shared_owner_trusted(uid_t owner)
 
 static int say_owner(const char *path, uid_t owner, const char *what, struct error *err)
 {
-    const struct passwd *who = getpwuid(owner);
-    char number[16];
+    struct passwd one, *who = NULL;
+    char room[1024], number[16];
+    if (getpwuid_r(owner, &one, room, sizeof room, &who) != 0) /* several threads may find such a directory */
+        who = NULL;
     snprintf(number, sizeof number, "%u", (unsigned)owner);
     return error_set(err, -EPERM, "%s'%s' belongs to another user, %s", what, path, who ? who->pw_name : number);
 }
