@@ -59,7 +59,7 @@ def test_a_host_that_goes_away_and_comes_back(hosts, terminal, tmp_path):  # noq
     t = terminal(f"--host 127.0.0.1:{hosts[0].port} --host 127.0.0.1:{port} top --interval 0.3", width=120, height=30)
     t.wait(rf"127.0.0.1:{port} +0/3")
     hosts[1].stop()
-    t.wait(rf"127.0.0.1:{port} +[A-Z].*(connect|closed|answer)")
+    t.wait(rf"127.0.0.1:{port} +[A-Za-z].*(connect|closed|answer)")
     t.wait("2/2")
     again = tmp_path / "again"
     again.mkdir()

@@ -293,11 +293,12 @@ int guard_front_run(struct cli *cli, const char *const *command)
     return cli_usage(cli, "%s", err.text);
 }
 
-/* Whatever it says: a server is there. */
+/* Whatever it says, and if it hangs up: a server is there. */
 static bool answers(struct cli *cli, const char *url, struct error *err)
 {
     const struct http_request request = {.method = "GET", .url = url, .status_is_enough = true};
-    return http_call(&cli->env, &request, NULL, err) >= 0;
+    int rc = http_call(&cli->env, &request, NULL, err);
+    return rc >= 0 || (rc != -ECONNREFUSED && rc != -EHOSTUNREACH);
 }
 
 /* The terminal is taken from here on. */
