@@ -56,9 +56,9 @@ bool console_secret(char *line, size_t size)
     bool changed = tcgetattr(STDIN_FILENO, &before) == 0;
     hidden = before;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
-    changed = changed && tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
+    changed = changed && tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden) == 0;  // what was typed at the question stays
     bool read = console_line(line, size);
     if (changed)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
     return read;
 }
