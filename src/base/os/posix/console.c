@@ -56,7 +56,7 @@ bool console_secret(char *line, size_t size)
     bool changed = tcgetattr(STDIN_FILENO, &before) == 0;
     hidden = before;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
-    changed = changed && tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden) == 0;  // what was typed at the question stays
+    changed = changed && tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden) == 0; // what was typed at the question stays
     bool read = console_line(line, size);
     if (changed)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
