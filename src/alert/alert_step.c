@@ -3,6 +3,7 @@
  */
 #include "alert/alert_list.h"
 #include "base/cleanup.h"
+#include "config/findings.h"
 
 struct step {
     struct alert_set *set;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "config/findings.h"
 
 /* What is about whirr itself, and so no finding about GPUs. */
 static const struct builtin {

@@ -7,6 +7,7 @@
 #include "alert/notify/notice.h"
 #include "base/env.h"
 #include "config/config.h"
+#include "model/finding.h"
 
 enum { RULE_LABELS_MAX = 8, RULES_MAX = CONFIG_ENTRIES_MAX + FINDING_CODE_COUNT + 8 };
 

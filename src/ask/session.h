@@ -6,8 +6,9 @@
 
 #include "ask/cli.h"
 #include "base/error.h"
-#include "insight/explain/why.h"
 #include "model/snapshot.h"
+
+struct why;
 
 struct session;
 

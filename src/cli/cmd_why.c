@@ -11,9 +11,11 @@
 #include "ask/past_answer.h"
 #include "cli/fleet.h"
 #include "cli/show.h"
+#include "config/findings.h"
 #include "format/json/json.h"
 #include "format/process_rows.h"
 #include "format/table/table.h"
+#include "insight/explain/why.h"
 
 enum { SAMPLE_MS = 1000 };
 

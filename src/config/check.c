@@ -8,6 +8,8 @@
 #include "base/os/place.h"
 #include "config/host_range.h"
 #include "config/schema.h"
+#include "model/finding.h"
+#include "model/severity.h"
 
 enum { PROXY_SECRET_MIN = 16 };
 

@@ -17,7 +17,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/os/place.h"
-#include "model/finding.h"
 
 enum { CONFIG_ENTRIES_MAX = 128, CONFIG_PROBLEMS_MAX = 64, CONFIG_CHANGES_MAX = 256, CONFIG_KEY_SIZE = 160 };
 
@@ -174,14 +173,6 @@ struct config_problem *config_problem_add(struct config_problems *problems, bool
                                           const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));
 /* Where a setting came from: config_origin_of(&config->alert[i].entry, "alert", "when"). */
 const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
-
-/* What [finding.CODE] and an [[alert]] with the name of a built-in alert say of findings. */
-void config_findings(const struct config *config, struct finding_settings *ret);
-/* Whether a name is this finding's code, or an older name of its alert. */
-bool config_names_finding(const char *name, enum finding_code code);
-const char *config_old_alert(size_t i); /* the older names, some twice; NULL behind the last */
-/* The codes that an older name of an alert stands for, as "hot, heat_limit"; "" none. */
-void config_old_alert_text(const char *name, char *text, size_t size);
 
 /* A member of server.proxies: what proves that a client is that proxy. */
 enum { CONFIG_PROXIES_MAX = 16 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the configuration says of findings: [finding.CODE], and the older names of alerts, which are known here alone.
  */
-#include "config/config.h"
+#include "config/findings.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "config/config.h"
 
 /* Alerts had names of their own before they were made of findings. */
 static const struct {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "config/findings.h"
 #include "daemon/part.h"
 #include "format/json/json.h"
 

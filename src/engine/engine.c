@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
+#include "config/findings.h"
 #include "engine/internal.h"
 #include "insight/explain/why.h"
 

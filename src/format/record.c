@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "model/finding.h"
 #include "source/replay/codec.h"
 
 /* A whole snapshot so often: so much at most is lost behind a damaged place. */

@@ -8,6 +8,7 @@
 #include "guard/keeper.h"
 #include "guard/method.h"
 #include "guard/target.h"
+#include "model/finding.h"
 
 /* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "guard/find.h"
 #include "guard/method.h"
+#include "model/finding.h"
 
 enum { VERIFY_MS = 5000, VERIFY_STEP_MS = 100, ROOM_MS = 60000, RESUME_AGAIN = 5 };
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)

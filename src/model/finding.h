@@ -10,8 +10,7 @@
 
 #include "base/clock.h"
 #include "model/reading.h"
-
-enum severity { SEVERITY_INFO, SEVERITY_NOTICE, SEVERITY_WARNING, SEVERITY_CRITICAL };
+#include "model/severity.h"
 
 enum finding_area {
     AREA_ERRORS,
@@ -59,8 +58,6 @@ const struct finding_kind *finding_kind(enum finding_code code);
 const char *finding_code_name(enum finding_code code);                 /* "fan_stopped" */
 bool finding_code_from_name(const char *name, enum finding_code *ret); /* false: there is none of this name */
 const char *finding_area_name(enum finding_area area);                 /* "errors" */
-const char *severity_text(enum severity severity);                     /* "info", "notice", "warning", "critical" */
-bool severity_from_text(const char *word, enum severity *ret);
 
 /* What the configuration changes about the kinds of findings; zeroed: nothing. */
 struct finding_setting {
@@ -77,7 +74,7 @@ struct finding_settings {
 enum severity finding_severity(const struct finding_settings *settings, enum finding_code code);
 int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_code code);
 
-enum { FINDING_HEADLINE_SIZE = 224, FINDINGS_PER_GPU = 12 };
+enum { FINDINGS_PER_GPU = 12 };
 
 struct finding {
     enum finding_code code;

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/str.h"
+#include "model/finding.h"
 
 struct snapshot *snapshot_new(size_t gpu_count)
 {

@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "model/finding.h"
 #include "model/gpu.h"
 #include "model/host.h"
+
+struct verdict;
 
 enum { SOURCES_MAX = 16, SOURCE_MESSAGE_SIZE = 256, EVENTS_MAX = 64 };
 

@@ -4,10 +4,11 @@
  */
 #pragma once
 
-#include "insight/explain/why.h"
 #include "insight/finding/episodes.h"
 #include "model/recent.h"
 #include "store/query.h"
+
+struct why;
 
 /* ---- A moment of the past as the engine would have shown it: a snapshot and the minutes before it, for explanations. */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/explain/why.h"
 #include "past/explain.h"
 #include "past/usual.h"
 #include "store/query.h"

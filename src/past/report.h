@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/units.h"
+#include "model/finding.h"
 #include "past/explain.h"
 #include "past/parallel_query.h"
 

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "past/report.h"
 #include "past/span.h"
+#include "store/findings.h"
 
 enum { ROWS_AT_ONCE = 1024 };
 

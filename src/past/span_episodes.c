@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "insight/explain/why.h"
 #include "insight/facts/levels.h"
 #include "past/span.h"
 #include "past/usual.h"

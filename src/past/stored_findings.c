@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "insight/explain/why.h"
 #include "past/span.h"
+#include "store/findings.h"
 
 enum {
     ROW_AGE_MS = 60000, /* how much an open episode may have gone on beyond what its row says */

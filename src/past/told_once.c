@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json_reader.h"
 #include "insight/finding/health.h"
+#include "store/findings.h"
 
 enum {
     TOLD_MAX = 4096,        /* episodes in a page; what lies behind is asked for with the next one */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "model/finding.h"
 #include "store/query.h"
 
 /* An episode that is among the events. */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "model/finding.h"
+#include "model/severity.h"
 #include "model/gpu.h"
 #include "model/host.h"
 #include "model/limit.h"

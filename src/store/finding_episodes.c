@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "model/finding.h"
 #include "store/internal.h"
 
 enum {

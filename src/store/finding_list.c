@@ -3,6 +3,9 @@
  */
 
 #include "base/cleanup.h"
+#include "model/finding.h"
+#include "model/severity.h"
+#include "store/findings.h"
 #include "store/internal.h"
 #include "store/query.h"
 

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "model/energy.h"
+#include "model/finding.h"
 #include "store/db/db.h"
 #include "store/schema/parts.h"
 #include "store/schema/raw.h"

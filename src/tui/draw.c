@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
+#include "insight/explain/why.h"
+#include "insight/finding/part.h"
 #include "tui/fleet_rows.h"
 
 /* Of a moment further back than that, the seconds do not matter. */

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/json/json.h"
+#include "model/finding.h"
 #include "tui/draw_gpus.h"
 #include "tui/setup.h"
 

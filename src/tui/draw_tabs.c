@@ -7,7 +7,10 @@
 #include "base/cleanup.h"
 #include "base/moment.h"
 #include "base/words.h"
+#include "insight/explain/why.h"
 #include "insight/facts/levels.h"
+#include "insight/finding/part.h"
+#include "model/finding.h"
 #include "tui/draw.h"
 
 /* Lines that are counted always and drawn where they are in view. */

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "insight/facts/fan.h"
+#include "model/finding.h"
 #include "tui/draw_gpus.h"
 
 const struct gpu_metric gpu_metrics[TRAIL_COUNT] = {

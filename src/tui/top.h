@@ -9,9 +9,10 @@
 #pragma once
 
 #include "format/table/table.h"
-#include "insight/explain/why.h"
 #include "model/snapshot.h"
 #include "tui/trail.h"
+
+struct why;
 
 /* Keys beyond characters. */
 enum {
@@ -106,7 +107,7 @@ struct top_request {
     int width;         /* of a tab's text */
     int32_t pid;
     int64_t start_key; /* with the pid, the very process */
-    char text[WHY_LINE_SIZE];
+    char text[256];
 };
 
 enum {

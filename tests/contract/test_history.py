@@ -272,9 +272,11 @@ def test_damage_is_said_or_the_file_is_put_aside(start, tmp_path, damage):
     path.write_bytes(damage(whole))
     d = start("--interval", "600", "--store", f"sqlite:{path}")
     eventually(lambda: "damaged" in d.log(), explain=d.log)
-    health = d.json("/api/health")["store"]
-    aside = [p for p in tmp_path.iterdir() if ".damaged-" in p.name]
-    assert aside or (health["damaged"] and ".recover" in health["message"]), (health, d.log())
+
+    def is_said():
+        health = d.json("/api/health")["store"]
+        return any(".damaged-" in p.name for p in tmp_path.iterdir()) or (health["damaged"] and ".recover" in health["message"])
+    eventually(is_said, explain=lambda: (d.json("/api/health")["store"], d.log()))
 
 
 def test_a_sound_file_is_called_that(start, tmp_path):

@@ -3,8 +3,10 @@
 import datetime
 import re
 import shutil
+import subprocess
 
 import pytest
+from conftest import BUILD, environment
 from isolation import linux_only
 from ports import free_port
 
@@ -84,10 +86,9 @@ def test_a_night_can_be_reserved_at_any_time_of_day(whirr, now, tmp_path):
 @pytest.mark.parametrize("args", [["report", "--since", "last month"], ["history", "--since", "3am", "--until", "noon"], ["history", "--since", "20:00", "--until", "06:00"],
                                   ["why", "--since", "last night"], ["report", "--price", "0.30EUR"], ["report", "--price", "0,30"], ["report", "--price", "€0.30"]])
 def test_what_people_write_is_understood(whirr, args, tmp_path):
-    day = tmp_path / "day.db"
-    if not day.exists():
-        assert whirr("sim", "day", day).code == 0
-    done = whirr(*args, "--store", day)
+    store = f"sqlite:{tmp_path}/minutes.db"
+    subprocess.run([BUILD / "tests" / "fakes" / "history" / "make_history", store, "3", "gpus=1,scenario=serving", "10"], check=True, env=environment(tmp_path))
+    done = whirr(*args, "--store", store)
     assert done.code == 0 and done.out, done.err
     if "EUR" in args[-1]:
         assert "EUR" in done.out

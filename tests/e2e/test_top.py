@@ -237,9 +237,9 @@ def test_a_daemon_that_is_restarted_is_asked_again(terminal, tmp_path):
         t = terminal(f"--socket {daemon.sock} top --interval 0.3", width=100, height=30)
         t.wait("train.py")
         daemon.stop()
-        t.wait("did not answer")  # a daemon that was named is not replaced by a look at this host
+        t.wait("the daemon at")  # a daemon that was named is not replaced by a look at this host
         daemon = Daemon(folder, args, {})
-        eventually(lambda: "did not answer" not in t.screen(), explain=t.screen)
+        eventually(lambda: "the daemon at" not in t.screen(), explain=t.screen)
         t.keys("7")
         t.wait("No worker is under guard")
         t.keys("q")

@@ -9,6 +9,8 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "insight/facts/fan.h"
+#include "model/finding.h"
+#include "model/severity.h"
 
 _Static_assert(FINDING_CODE_COUNT <= 128, "a set of findings has a bit for each");
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
-#include "model/finding.h"
+#include "model/severity.h"
 #include "model/gpu.h"
 #include "model/host.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "model/severity.h"
 
 enum { DAY_MIN = 24 * 60, EVERY_DAY = 0x7f, CHAIN_MAX = 32 };
 

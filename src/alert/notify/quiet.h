@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "config/config.h"
+#include "model/severity.h"
 
 enum { QUIET_RULES_MAX = 16 };
 

@@ -15,6 +15,7 @@
 #include "base/words.h"
 #include "cli/show.h"
 #include "config/config.h"
+#include "config/findings.h"
 
 static int say_end(struct cli *cli, struct json_writer *j)
 {

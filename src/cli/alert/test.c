@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "cli/show.h"
+#include "config/findings.h"
 #include "config/places.h"
 #include "past/question.h"
 #include "source/source.h"

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/moment.h"
+#include "config/findings.h"
 #include "format/alert.h"
 #include "format/json/json.h"
 #include "format/table/grid.h"

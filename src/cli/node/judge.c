@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/node/node.h"
+#include "insight/finding/health.h"
+#include "model/finding.h"
 #include "model/snapshot.h"
 
 /* A finding that forbids to place work there, as for `whirr fit`, once it has held for its time: a node is not drained for a

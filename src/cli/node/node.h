@@ -8,7 +8,8 @@
 
 #include "base/env.h"
 #include "insight/finding/health.h"
-#include "model/finding.h"
+
+struct finding_settings;
 
 enum node_fitness { NODE_UNKNOWN, NODE_FIT, NODE_UNFIT };
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/os/words.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/notify/notify.h"
 #include "cli/notify/person.h"

@@ -6,6 +6,8 @@
 
 #include "base/str.h"
 #include "format/json/json.h"
+#include "model/finding.h"
+#include "model/severity.h"
 
 static void finding(struct json_writer *j, const struct finding *f)
 {

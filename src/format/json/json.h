@@ -9,9 +9,13 @@
 #include "base/json_writer.h"
 #include "guard/guard.h"
 #include "host/evidence/address_samples.h"
-#include "insight/explain/why.h"
 #include "model/snapshot.h"
 #include "store/query.h"
+
+struct gpu_looked;
+struct why;
+struct why_part;
+struct finding_settings;
 
 /* Room for the largest body: 256 GPUs with instances and processes. */
 enum { JSON_BODY_MAX = 512 * 1024 * 1024 };

@@ -5,6 +5,7 @@
 
 #include "format/json/json.h"
 #include "format/process_rows.h"
+#include "model/finding.h"
 
 /* One object for each GPU whose power the processes do not explain wholly. */
 static void not_attributed(struct json_writer *j, const struct snapshot *s, const struct process_rows *rows)

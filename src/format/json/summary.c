@@ -3,6 +3,8 @@
  */
 #include "base/units.h"
 #include "format/json/json.h"
+#include "insight/explain/why.h"
+#include "model/severity.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,9 @@
 
 #include "format/prometheus/prometheus.h"
 
+#include "model/finding.h"
+#include "model/severity.h"
+
 static const struct gpu *finding_gpu_of(const struct snapshot *s, int index)
 {
     for (size_t i = 0; i < s->gpu_count; i++)

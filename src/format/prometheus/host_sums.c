@@ -5,6 +5,8 @@
 
 #include "format/prometheus/prometheus.h"
 
+#include "model/finding.h"
+
 /* Which GPUs these are, whatever their order: two hosts with one name differ here. */
 static uint64_t set_of(const struct snapshot *s)
 {

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json_writer.h"
 #include "format/json/json.h"
+#include "model/finding.h"
 
 const char *const bar_formats[] = {"plain", "waybar", "tmux", "polybar", "i3blocks", NULL};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The codes of findings for people: `whirr why --codes`.
  */
+#include "model/finding.h"
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "format/table/grid.h"

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "format/health.h"
 #include "format/table/page.h"
+#include "model/finding.h"
 
 static enum ink health_ink_of(enum health_state state)
 {

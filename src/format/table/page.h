@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "model/finding.h"
+#include "model/severity.h"
 #include "model/process.h"
 #include "model/reading.h"
 

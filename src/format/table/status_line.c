@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "insight/explain/why.h"
+#include "model/finding.h"
 
 static bool is_trouble(const struct source_status *source)
 {

@@ -6,8 +6,10 @@
 #include "base/error.h"
 #include "format/process_rows.h"
 #include "format/table/page.h"
-#include "insight/explain/why.h"
 #include "model/snapshot.h"
+
+struct why;
+struct finding_settings;
 
 /* `whirr status`: a verdict and one row for each GPU. only: the position of one GPU, or ALL_GPUS. */
 /* Every code of a finding, with its severity and meaning. */

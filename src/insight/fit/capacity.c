@@ -10,6 +10,7 @@
 #include "insight/facts/levels.h"
 #include "insight/facts/words.h"
 #include "insight/finding/health.h"
+#include "model/finding.h"
 
 struct capacity *capacity_alloc(size_t gpu_count)
 {

@@ -13,6 +13,7 @@
 #include "insight/facts/fan.h"
 #include "insight/facts/words.h"
 #include "insight/judge/health_memory.h"
+#include "model/finding.h"
 #include "source/fault/fault.h"
 
 /* ---- findings ---- */

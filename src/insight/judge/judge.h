@@ -14,6 +14,7 @@ struct health;
 struct health_history;
 struct forecast;
 struct forecast_memory;
+struct finding_settings;
 
 struct judge *judge_new(void);    /* NULL: out of memory */
 void judge_free(struct judge *j); /* NULL is fine */

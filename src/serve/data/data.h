@@ -16,7 +16,8 @@
 #include "http/blob.h"
 #include "http/loop.h"
 #include "insight/explain/idle_audit.h"
-#include "insight/explain/why.h"
+
+struct why;
 
 enum body_kind {
     BODY_DEVICES,

@@ -12,6 +12,8 @@
 #include "base/words.h"
 #include "format/table/page.h"
 #include "format/table/table.h"
+#include "insight/explain/why.h"
+#include "insight/finding/part.h"
 
 const char page_policy[] =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";

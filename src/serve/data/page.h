@@ -7,8 +7,9 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "insight/explain/why.h"
 #include "model/snapshot.h"
+
+struct why;
 
 /* What the page may load: its own style sheet and icon, and nothing else. */
 extern const char page_policy[];

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/finding.h"
+#include "model/severity.h"
 #include "source/replay/coder.h"
 #include "source/source.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "model/finding.h"
 #include "source/replay/reader.h"
 
 struct replay {

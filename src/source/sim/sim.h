@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "model/finding.h"
 #include "source/source.h"
 
 struct sim_job;

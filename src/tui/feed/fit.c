@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "config/places.h"
 #include "format/capacity.h"
+#include "insight/finding/part.h"
 #include "tui/feed/internal.h"
 
 /* What `whirr fit` takes a model with unless told otherwise. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "alert/expr/name.h"
+#include "model/finding.h"
 #include "test.h"
 
 static inline struct snapshot *machine_new(size_t gpus)

@@ -6,6 +6,8 @@
 #include "subject.h"
 
 #include "alert/expr/expr.h"
+#include "model/finding.h"
+#include "model/severity.h"
 
 static struct snapshot *machine;
 static const struct process *process;

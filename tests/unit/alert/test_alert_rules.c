@@ -4,6 +4,7 @@
 #include "rules.h"
 
 #include "base/file.h"
+#include "config/findings.h"
 
 static struct config *config;
 static struct alert_rules *rules;

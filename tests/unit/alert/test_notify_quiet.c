@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "model/severity.h"
 #include "test.h"
 
 /* Local time. 2026-11-16 is a Monday. */

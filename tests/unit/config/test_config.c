@@ -6,6 +6,8 @@
 
 #include "config_fixture.h"
 
+#include "model/severity.h"
+
 static void without_a_file_every_setting_has_its_default(void **state)
 {
     (void)state;

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "format/table/table.h"
+#include "insight/explain/why.h"
+#include "model/finding.h"
 #include "sample.h"
 
 static json_t *at(json_t *root, const char *key)

@@ -2,7 +2,10 @@
 #include "format/table/table.h"
 
 #include "host/identity.h"
+#include "insight/explain/why.h"
+#include "insight/finding/part.h"
 #include "insight/judge/judge.h"
+#include "model/finding.h"
 #include "sample.h"
 
 static void assert_keeps_to(const struct buf *b, int width)

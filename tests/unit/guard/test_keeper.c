@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "guard/guard.h"
+#include "model/finding.h"
+#include "model/severity.h"
 
 enum { WORKERS = 2, FIRST = 100, CLAIMANT = 300, STORY_SIZE = 4096 };
 

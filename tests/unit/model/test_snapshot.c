@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "model/finding.h"
 #include "test.h"
 
 static struct snapshot *two_gpus(void)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "insight/facts/levels.h"
 #include "past/report.h"
 #include "random_history.h"
 #include "store/own_database.h"

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "insight/explain/why.h"
+#include "insight/finding/part.h"
 #include "sim_snapshot.h"
 #include "tui/draw.h"
 #include "tui/prefs.h"

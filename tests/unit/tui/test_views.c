@@ -12,8 +12,11 @@
 #include "format/prometheus/prometheus.h"
 #include "format/table/bar.h"
 #include "format/table/table.h"
+#include "insight/explain/why.h"
 #include "insight/judge/health_judge.h"
 #include "insight/judge/judge.h"
+#include "insight/judge/verdict.h"
+#include "model/finding.h"
 #include "random_machine.h"
 #include "tui/draw.h"
 

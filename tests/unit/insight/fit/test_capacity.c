@@ -6,6 +6,8 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "format/capacity.h"
+#include "model/finding.h"
+#include "model/severity.h"
 #include "test.h"
 
 #define MINUTE ((int64_t)60000)
