@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The list of alerts: who they are about, what is told of them.
+ * The list of alerts: their subjects and the texts about them.
  */
 #include "alert/alert.h"
 
@@ -12,7 +12,7 @@
 
 void alert_set_init(struct alert_set *set, const struct alert_rules *rules)
 {
-    /* Not the lists: what lies behind their counts is never read, and they are large. */
+    /* Counts bound the large arrays, so they need no clearing. */
     memset(set->buckets, 0, sizeof set->buckets);
     set->rules = rules;
     set->list = NULL;
@@ -104,7 +104,7 @@ void alert_remove(struct alert_set *set, size_t i)
     set->stirred = true;
 }
 
-/* The one that is over the longest makes room. */
+/* Evicts the alert that was resolved longest ago. */
 static bool alert_make_room(struct alert_set *set)
 {
     size_t oldest = set->count;
@@ -132,9 +132,9 @@ struct alert *alert_add(struct alert_set *set)
     return a;
 }
 
-/* ---- what is told about it ---- */
+/* ---- texts about an alert ---- */
 
-/* How long its condition has been seen to hold. */
+/* How long the condition has held so far. */
 static int64_t held_ms(const struct alert *a, const struct alert_rule *rule, struct wall now)
 {
     const struct alert_state *s = &a->state;
@@ -149,7 +149,7 @@ static void describe_process(struct alert *a, const struct process *p)
     str_copy_clean(a->user, sizeof a->user, str_from(p->user));
 }
 
-/* Who it is about, who hears of it, and its labels. */
+/* Fills in the subject, the notifiers and the labels. */
 static void describe(struct alert *a, const struct alert_rule *rule, const struct subject *s)
 {
     str_copy(a->rule, sizeof a->rule, str_from(rule->name));
@@ -211,7 +211,7 @@ void alert_describe_finding(struct alert *a, const struct alert_rule *rule, cons
 
 const char *alert_label(const void *alert, const char *key)
 {
-    static char number[16]; /* of the loop's thread */
+    static char number[16]; /* used by the loop's thread only */
     const struct alert *a = alert;
     for (size_t i = 0; i < a->label_count; i++)
         if (strcmp(a->labels[i].key, key) == 0)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The list of alerts, as its own files use it. Private to alert/.
+ * The list of alerts, shared by the files that maintain it. Private to alert/.
  */
 #pragma once
 
 #include "alert/alert.h"
 
 bool alert_same_gpu(const struct alert *a, const struct gpu *g);
-/* Makes alerts findable: all at the beginning of a step, a new one as soon as it is known what it is about. */
+/* Enter alerts into the hash table: all of them when a step begins, a new one as soon as its subject is known. */
 void alert_link_all(struct alert_set *set);
 void alert_link(struct alert_set *set, struct alert *a);
-/* The alert of a rule and a subject; NULL: there is none. */
+/* The alert of a rule and a subject, or NULL. */
 struct alert *alert_find(struct alert_set *set, const struct alert_rule *rule, const struct subject *s);
-/* A zeroed one at the end; NULL when there are too many or memory is out. */
+/* Appends a zeroed alert; NULL if the list is full or out of memory. */
 struct alert *alert_add(struct alert_set *set);
-void alert_remove(struct alert_set *set, size_t i); /* the last one takes its place */
-/* Who and what it is about. The sentence stays that of the last moment in which the condition held: it says more than the one
- * after. */
+void alert_remove(struct alert_set *set, size_t i); /* moves the last alert into its place */
+/* Sets the subject and the summary. The summary stays that of the last moment when the condition held, which says more than a
+ * later one. */
 void alert_describe(struct alert *a, const struct alert_rule *rule, const struct subject *s, bool holds);
-/* The same for a finding, which holds. The process that the finding names is told of, also where the alert is the GPU's. */
+/* The same for an active finding. Names the finding's process even if the alert is about the GPU. */
 void alert_describe_finding(struct alert *a, const struct alert_rule *rule, const struct subject *s, const struct finding *f);
-/* What a rule is about: that of its condition, or what the finding was found on. */
+/* The scope of a rule: that of its condition, or of what the finding is about. */
 enum alert_scope alert_scope_of(const struct alert_rule *rule, const struct subject *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One step of all alerts: the findings of the verdict, every condition for every subject, then what is not there any more.
+ * One step of all alerts: the verdict's findings, then every condition for every subject, then alerts of vanished subjects.
  */
 #include "alert/alert_list.h"
 #include "base/cleanup.h"
@@ -14,7 +14,7 @@ struct step {
     void *user;
 };
 
-/* An alert under an older name. */
+/* An alert that was renamed. */
 struct old_alert {
     const struct alert *alert;
     const char *name;
@@ -26,7 +26,7 @@ static const char *old_label(const void *alert, const char *key)
     return strcmp(key, "alert") == 0 ? old->name : alert_label(old->alert, key);
 }
 
-/* The first silence that fits; one that was made for an older name of the alert still does. */
+/* The first matching silence; also matches silences that use an older name of the alert. */
 static const struct silence *find_silence(const struct alert_set *set, const struct alert *a, struct wall now)
 {
     const struct silence *s = silences_match(&set->silences, alert_label, a, now);
@@ -38,7 +38,7 @@ static const struct silence *find_silence(const struct alert_set *set, const str
     return s;
 }
 
-/* Silences decide before anything is sent. True when the alert can be heard now and could not before. */
+/* Applies silences before anything is sent. True if the alert has just become unsilenced. */
 static bool look_for_silence(struct alert_set *set, struct alert *a, struct wall now)
 {
     const struct silence *s = find_silence(set, a, now);
@@ -77,7 +77,7 @@ static enum truth is_calm(const struct alert_rule *rule, enum truth when, const 
 {
     if (!rule->clear)
         return when == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : when == TRUTH_TRUE ? TRUTH_FALSE : TRUTH_TRUE;
-    /* Conditions that overlap must not make it begin and end at once. */
+    /* Overlapping conditions must not begin and end an alert in the same step. */
     return when == TRUTH_TRUE ? TRUTH_FALSE : expr_eval(rule->clear, s);
 }
 
@@ -130,7 +130,7 @@ static const struct gpu *alert_step_gpu_of(const struct snapshot *s, int gpu_ind
     return NULL;
 }
 
-/* What is about work or rest is about its process; anything else about the GPU, whichever process it names at the moment. */
+/* Findings about activity belong to their process; all others to the GPU, whichever process they name at the moment. */
 static const struct process *process_of(const struct gpu *gpu, const struct finding *f)
 {
     enum finding_area area = finding_kind(f->code)->area;
@@ -140,7 +140,7 @@ static const struct process *process_of(const struct gpu *gpu, const struct find
     return NULL;
 }
 
-/* It fires already, and is worse than it was told to be. */
+/* Reports a firing alert that got worse than last reported. */
 static void tell_worse(struct step *step, const struct alert_rule *rule, struct alert *a, enum severity before)
 {
     if (a->state.phase != ALERT_FIRING || a->severity <= before || a->severity < rule->notify_from)
@@ -183,7 +183,7 @@ static void judge_findings(struct step *step)
     }
 }
 
-/* Whether a finding that is not there is over, as far as its GPU was looked at. */
+/* Whether a missing finding is over; unknown if its GPU or its inputs were not read. */
 static enum truth is_over(const struct step *step, const struct alert_rule *rule, const struct alert *a)
 {
     struct subject s = {.snapshot = step->snapshot};
@@ -195,9 +195,9 @@ static enum truth is_over(const struct step *step, const struct alert_rule *rule
     return rule_holds(rule, &s) == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : TRUTH_TRUE;
 }
 
-/* ---- what is not there ---- */
+/* ---- alerts without a finding or subject ---- */
 
-/* Its process has ended, as far as the list of processes was readable. */
+/* Whether the process has ended; false if the process list was not readable. */
 static bool process_is_gone(const struct step *step, const struct alert *a)
 {
     if (a->scope != SCOPE_PROCESS)
@@ -213,7 +213,7 @@ static bool has_no_rule(const struct alert_rule *rule, const struct alert *a)
     return !rule || !rule->enabled || (!rule_is_finding(rule) && rule->scope != a->scope);
 }
 
-/* Findings and subjects that are not in this sample. */
+/* Handles alerts whose finding or subject is missing from this sample. */
 static void judge_unseen(struct step *step, struct alert *a)
 {
     const struct alert_rule *rule = alert_rules_find(step->set->rules, a->rule);
@@ -238,7 +238,7 @@ static void alert_step_forget(struct alert_set *set, struct wall now)
     }
 }
 
-/* A timeline that does not jump when the clock is set: from the sample before, by the time that really passed. */
+/* A timeline that ignores clock changes: the previous sample's time plus the monotonic time since. */
 static struct alert_moment next_moment(struct alert_set *set, const struct snapshot *now)
 {
     struct alert_moment m = {.now = now->taken_at, .before = set->last_at};
@@ -251,7 +251,7 @@ static struct alert_moment next_moment(struct alert_set *set, const struct snaps
     m.gap = set->last_at.ms && passed > gap;
     int64_t off = set->last_at.ms ? now->taken_at.ms - set->last_at.ms - passed : 0;
     if (off > 5000 || off < 0) {
-        /* The clock was set. All times move with it, so that none of them lies in the future or too far back. */
+        /* The clock was set: shift all times with it, so that none lies in the future or too far back. */
         for (size_t i = 0; i < set->count; i++) {
             struct alert_state *s = &set->list[i]->state;
             s->pending_at.ms += s->pending_at.ms ? off : 0;

@@ -114,7 +114,7 @@ static int64_t get_int(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-/* 0 for what cannot be a time: it is not calculated with then. */
+/* Returns 0 for an implausible time, so that no calculation uses it. */
 static struct wall sane_time(int64_t ms)
 {
     enum { YEARS = 1000 };
@@ -239,7 +239,7 @@ static void read_silence(struct silences *all, const json_t *o)
     json_array_foreach(matchers, i, m)
     {
         if (s.matcher_count == SILENCE_MATCHERS_MAX)
-            return; /* a part of it would silence more than was meant */
+            return; /* a silence with only some matchers would silence too much */
         struct silence_matcher *to = &s.matchers[s.matcher_count++];
         json_copy_text(m, "key", to->key, sizeof to->key);
         json_copy_text(m, "value", to->value, sizeof to->value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules from the table of findings and the configuration. Everything that is wrong is told at once, with its place.
+ * Rules from the table of findings and the configuration. Reports all mistakes at once, with their place.
  */
 #include "alert/rule.h"
 
@@ -12,7 +12,7 @@
 #include "base/words.h"
 #include "config/findings.h"
 
-/* What is about whirr itself, and so no finding about GPUs. */
+/* Alerts about whirr itself, which are not findings about GPUs. */
 static const struct builtin {
     const char *name;
     enum severity severity;
@@ -31,10 +31,10 @@ static const struct builtin {
 };
 _Static_assert(ARRAY_LEN(builtins) + FINDING_CODE_COUNT + CONFIG_ENTRIES_MAX <= RULES_MAX, "more rules than room");
 
-/* An alert of a finding ends when that was gone for twice as long as it had to hold, within these bounds. */
+/* A finding's alert ends when the finding was gone for twice its hold time, within these bounds. */
 enum { CLEAR_LEAST_MS = 10 * MS_PER_S, CLEAR_MAX_MS = 5 * 60 * MS_PER_S };
 
-/* A rule that is there only where [[alert]] asks for it: clients hear of every rise anyway, as high_gpu_usage_alert. */
+/* A rule that exists only if [[alert]] configures it: clients get every rise anyway, as high_gpu_usage_alert. */
 #define HIGH_USAGE "high_gpu_usage"
 
 struct reading_rules {
@@ -54,7 +54,7 @@ const struct alert_rule *alert_rules_find(const struct alert_rules *rules, const
     return NULL;
 }
 
-/* A mistake inside a text of the configuration, shown with a caret. */
+/* Reports a mistake inside a configured text, with a caret. */
 static void report(struct reading_rules *r, const struct config_origin *origin, const char *rule, const char *key, const char *text,
                    const struct expr_error *err)
 {
@@ -87,7 +87,7 @@ static char *copy_text(struct reading_rules *r, const char *text)
     return copy;
 }
 
-/* As Prometheus and Alertmanager take them, and none that every alert has anyway. */
+/* Accepts what Prometheus and Alertmanager accept, except labels that every alert has anyway. */
 static void check_label(struct reading_rules *r, const struct config_alert *a, const char *key)
 {
     static const char *const own[] = {"alert",    "alertname", "severity", "gpu",     "gpu_index", "gpu_uuid",
@@ -126,7 +126,7 @@ static bool is_set(const struct config_alert *a, const char *key)
     return config_origin_of(&a->entry, "alert", key)->kind != CONFIG_FROM_DEFAULT;
 }
 
-/* What is set replaces what was there before, be it built in or a default. */
+/* Configured settings override built-in ones and defaults. */
 static void apply(struct reading_rules *r, struct alert_rule *rule, const struct config_alert *a)
 {
     bool fresh = !rule->builtin;
@@ -135,7 +135,7 @@ static void apply(struct reading_rules *r, struct alert_rule *rule, const struct
         rule->when = read_condition(r, config_origin_of(&a->entry, "alert", "when"), a->name, "when", a->when);
         rule->scope = rule->when ? expr_scope(rule->when) : SCOPE_GPU;
     }
-    /* Another condition does not fit the built-in one that ends it. */
+    /* The built-in end condition does not fit a new condition. */
     if (fresh || a->when[0] || is_set(a, "clear")) {
         expr_free(rule->clear);
         rule->clear = NULL;
@@ -200,7 +200,7 @@ static void add_builtin(struct reading_rules *r, const struct builtin *b)
     rule->scope = rule->when ? expr_scope(rule->when) : SCOPE_HOST;
 }
 
-/* Work and rest as usual, which have no time to hold, are no alerts. */
+/* Findings without a hold time describe normal work or idling and make no alerts. */
 static void add_finding(struct reading_rules *r, enum finding_code code)
 {
     const struct finding_kind *kind = finding_kind(code);
@@ -229,7 +229,7 @@ static void add_finding(struct reading_rules *r, enum finding_code code)
     }
 }
 
-/* An [[alert]] with the name of a finding's alert: without a condition it changes that, otherwise it stands for it. */
+/* An [[alert]] named after a finding's alert adjusts it, or replaces it if it has a condition. */
 static bool change_findings(struct reading_rules *r, const struct config_alert *a)
 {
     bool any = false;
@@ -264,7 +264,7 @@ static void add_own(struct reading_rules *r, const struct config_alert *a)
     }
     struct alert_rule *rule = (struct alert_rule *)alert_rules_find(r->rules, a->name);
     if (rule && rule_is_finding(rule)) {
-        free(rule->summary); /* nothing of the finding is left but its name */
+        free(rule->summary); /* only the name of the finding remains */
         make_own(rule, a->name);
     } else if (rule) {
         rule->changed = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules about findings: which finding is for which rule, and whether one that is not there was looked for.
+ * Rules about findings: which finding belongs to which rule, and whether a missing one was looked for.
  */
 #include "alert/rule.h"
 
@@ -16,7 +16,7 @@ bool rule_takes(const struct alert_rule *rule, const struct finding *f)
     return !f->muted && (f->severity > SEVERITY_INFO || rule->severity == SEVERITY_INFO);
 }
 
-/* Only what was looked at can be absent. */
+/* A finding is only known to be absent if its inputs were read. */
 static bool was_looked_for(enum finding_code code, const struct subject *s)
 {
     enum finding_area area = finding_kind(code)->area;
@@ -25,7 +25,7 @@ static bool was_looked_for(enum finding_code code, const struct subject *s)
     if (code == FINDING_LOST || code == FINDING_ERROR)
         return s->gpu->state == GPU_OK || s->gpu->state == GPU_ASLEEP;
     const struct gpu_looked *l = verdict_looked(s->snapshot->verdict, s->gpu->index);
-    bool counted = area != AREA_IDLE && area != AREA_TRUST && area != AREA_HOST; /* these follow from the others */
+    bool counted = area != AREA_IDLE && area != AREA_TRUST && area != AREA_HOST; /* these follow from other findings */
     return s->gpu->state == GPU_OK && l && (!counted || l->looked & 1u << area);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the line of a configuration file again and counts the characters of a quoted text in it.
+ * Reads a line of a configuration file again and counts the characters of a quoted text in it.
  */
 #include "alert/rule.h"
 
@@ -11,7 +11,7 @@ static struct str skip(struct str s, size_t n)
     return (struct str){s.at + n, s.len - n};
 }
 
-/* Bytes of the character (or escape) at the front. */
+/* Length in bytes of the first character or escape. */
 static size_t one_character(struct str s, bool escapes)
 {
     size_t n = str_utf8(s);
@@ -33,7 +33,7 @@ void place_inside_text(const struct env *env, struct config_origin *origin, int 
 {
     AUTO_BUF struct buf text = BUF(TOML_SIZE_MAX);
     struct str rest;
-    /* Only the system's file is taken from a recorded machine. */
+    /* Only the system file belongs to a recorded host. */
     struct env here = *env;
     if (origin->kind == CONFIG_FROM_FILE && strcmp(origin->where, CONFIG_SYSTEM_FILE) != 0)
         here.sysroot = "";
@@ -47,7 +47,7 @@ void place_inside_text(const struct env *env, struct config_origin *origin, int 
         return;
     char quote = rest.at[0];
     if (rest.len >= 3 && rest.at[1] == quote && rest.at[2] == quote)
-        return; /* over several lines: where it begins is near enough */
+        return; /* spans several lines: its beginning is close enough */
     rest = skip(rest, 1);
     at++;
     for (int i = 1; i < column && rest.len && rest.at[0] != quote; i++) {

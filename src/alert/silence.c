@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The list of silences, and which of them an alert falls under.
+ * The list of silences, and matching alerts against it.
  */
 #include "alert/silence.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Silences: which alerts are not sent, to which notifiers, until when. The alert itself goes its way.
+ * Silences: which alerts are not sent, to which notifiers, until when. They don't affect the alert's state.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum {
 
 struct silence_matcher {
     char key[64];    /* "alert", "severity", "gpu", "gpu_uuid", "gpu_name", "host", "process", "pid", "user", or a label */
-    char value[128]; /* with * and ?; case does not matter */
+    char value[128]; /* may contain * and ?; ignores case */
 };
 
 struct silence {
@@ -34,15 +34,15 @@ struct silences {
     struct silence list[SILENCES_MAX];
 };
 
-/* "alert=hot" into the matcher. -EINVAL and a sentence. */
+/* Parses "alert=hot" and adds it. -EINVAL and a message. */
 int silence_add_matcher(struct silence *s, struct str text, struct error *err);
-/* Checks it, gives it a number and keeps it. -EINVAL and a sentence; -ENOSPC when there are too many. */
+/* Checks it, assigns an ID and stores it. -EINVAL and a message; -ENOSPC if there are too many. */
 int silences_add(struct silences *all, struct silence *s, struct wall now, struct error *err);
 bool silences_remove(struct silences *all, const char *id);
-/* Forgets those that are over; true when there were any. */
+/* Removes expired silences; true if there were any. */
 bool silences_expire(struct silences *all, struct wall now);
 
-/* The value of a label of the alert; NULL: it has none. */
+/* The value of an alert's label, or NULL. */
 typedef const char *silence_label_fn(const void *alert, const char *key);
-/* The first silence that is in force and fits; NULL: none. */
+/* The first active silence that matches, or NULL. */
 const struct silence *silences_match(const struct silences *all, silence_label_fn *label, const void *alert, struct wall now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Steps of one alert.
+ * The state machine of one alert.
  */
 #include "alert/state.h"
 
@@ -45,7 +45,7 @@ static enum alert_change resolve(struct alert_state *s, struct wall now)
     return CHANGE_RESOLVED;
 }
 
-/* Back to where it was before it was pending. */
+/* Returns to the state before it was pending. */
 static enum alert_change give_up(struct alert_state *s)
 {
     s->phase = s->ended_at.ms ? ALERT_RESOLVED : ALERT_INACTIVE;
@@ -68,7 +68,7 @@ static enum alert_change unknown_step(struct alert_state *s, const struct alert_
     return resolve(s, m->now);
 }
 
-/* Time that was unknown does not count: what is waited for began that much later. */
+/* Excludes the unknown time: shifts the starting points by it. */
 static void resume_clocks(struct alert_state *s, const struct alert_moment *m)
 {
     if (s->known_at.ms && m->before.ms > s->known_at.ms) {

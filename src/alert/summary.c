@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sentence of an alert: the rule's own with {{NAMES}} filled in, or one made from its condition.
+ * The summary of an alert: the rule's own with {{NAMES}} filled in, or one derived from its condition.
  */
 
 #include "alert/expr/node.h"
@@ -77,7 +77,7 @@ static enum word find_word(struct str name)
     return WORD_COUNT;
 }
 
-/* Of the finding that the alert is about, else of the worst one. */
+/* The headline of the alert's finding, or else of the worst one. */
 static const char *headline(const struct alert_rule *rule, const struct subject *s)
 {
     const struct verdict *v = s->snapshot->verdict;
@@ -115,7 +115,7 @@ static void write_word(struct buf *out, enum word word, const struct alert_rule 
     }
 }
 
-/* The next {{NAME}}: what stands before it, and its name. False behind the last. */
+/* Finds the next {{NAME}} from `from` on; false after the last. */
 static bool next_hole(struct str text, size_t from, size_t *open, size_t *close)
 {
     for (size_t i = from; i + 1 < text.len; i++)

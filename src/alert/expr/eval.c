@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Evaluation: what is absent makes unknown whatever depends on it, and nothing else.
+ * Evaluation: an absent value makes only the results unknown that depend on it.
  */
 #include <math.h>
 
@@ -24,7 +24,7 @@ static struct value finite_number(double n)
     return isfinite(n) ? (struct value){.type = VALUE_NUMBER, .number = n} : unknown;
 }
 
-/* Readings are whole numbers times a scale: 3 permille are 0.30000000000000004 %, and yet not above 0.3 %. */
+/* Readings are integers times a scale: 3 permille become 0.30000000000000004%, which must not exceed 0.3%. */
 static bool nearly(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
@@ -49,7 +49,7 @@ static struct value eval_number(const struct expr_node *n, double a, double b)
     }
 }
 
-/* Case does not matter: "Lost" and "lost" are the same state. */
+/* Ignores case: "Lost" and "lost" are the same state. */
 static bool same_text(struct str a, struct str b)
 {
     if (a.len != b.len)
@@ -83,7 +83,7 @@ static struct value eval_text(const struct expr_node *n, struct value a, struct 
     }
 }
 
-/* A part of a word is enough, but a code of a finding is whole: "hot" is not in "memory_hot". */
+/* Matches substrings of words, but finding codes only as a whole: "hot" is not in "memory_hot". */
 static struct value eval_words(const struct expr *e, const struct expr_node *n, struct value a, struct value b)
 {
     const struct alert_name *name = &e->nodes[n->child[0]].name;
@@ -185,7 +185,7 @@ static const struct expr_node *first_name(const struct expr *e, uint16_t i)
     return found || one ? found : first_name(e, n->child[1]);
 }
 
-/* A comparison whose outcome is `wanted`, left to right. */
+/* The leftmost comparison whose result is `wanted`. */
 static const struct expr_node *deciding(const struct expr *e, uint16_t i, const struct subject *s, enum truth wanted)
 {
     const struct expr_node *n = &e->nodes[i];

@@ -6,8 +6,8 @@
  *   process.memory_mb > 20GiB and not process.user == "alice"
  *   state == "lost" or throttle_reasons contains "thermal"
  *
- * Three-valued: a comparison with an absent value is unknown, `unknown and false` is false, `unknown or true` is true. Types and
- * units are checked when the text is read; evaluation cannot fail. Pure.
+ * Three-valued: a comparison with an absent value is unknown, `unknown and false` is false, `unknown or true` is true. The parser
+ * checks types and units; evaluation cannot fail. Pure.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 enum {
     EXPR_TEXT_MAX = 1024, /* bytes */
     EXPR_NODES_MAX = 256,
-    EXPR_DEPTH_MAX = 32, /* parentheses, `not` and signs inside each other */
+    EXPR_DEPTH_MAX = 32, /* nested parentheses, `not` and signs */
 };
 
 enum truth { TRUTH_FALSE, TRUTH_TRUE, TRUTH_UNKNOWN };
@@ -25,12 +25,12 @@ enum truth { TRUTH_FALSE, TRUTH_TRUE, TRUTH_UNKNOWN };
 struct expr;
 
 struct expr_error {
-    int column; /* from 1, in characters */
-    int width;  /* of what is wrong, in characters */
+    int column; /* in characters, from 1 */
+    int width;  /* of the faulty part, in characters */
     char text[256];
 };
 
-/* -EINVAL and the error when the text is no condition, -ENOMEM. The text is copied. */
+/* Copies the text. -EINVAL and the error if it is not a valid condition, -ENOMEM. */
 int expr_parse(struct str text, struct expr **ret, struct expr_error *err);
 void expr_free(struct expr *e); /* NULL is fine */
 
@@ -38,12 +38,12 @@ enum truth expr_eval(const struct expr *e, const struct subject *subject);
 enum alert_scope expr_scope(const struct expr *e);
 const char *expr_text(const struct expr *e);
 
-/* The names in it, in order; NULL behind the last. */
+/* The names it uses, in order; NULL after the last. */
 const struct alert_name *expr_name(const struct expr *e, size_t position);
 
-/* The number that decided: of the first comparison that holds (else the first that is known), its first name. False when there is
- * no number. */
+/* The number that decided: the first name in the first comparison that holds, or else that is known. False if there is no
+ * number. */
 bool expr_value(const struct expr *e, const struct subject *subject, const struct alert_name **ret_name, double *ret);
 
-/* The text on a line of its own, and a caret line below it. `indent` blanks in front. Long texts are cut around the place. */
+/* Prints the text and a line with a caret below it, both indented by `indent` blanks. Cuts long texts around the caret. */
 void expr_caret(struct buf *out, struct str text, const struct expr_error *err, int indent);

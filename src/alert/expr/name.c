@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tables of names joined, and the search for the one that was meant.
+ * Joins the tables of names and suggests the nearest one for a misspelled name.
  */
 #include "alert/expr/name.h"
 
@@ -14,7 +14,7 @@
 
 _Static_assert(FINDING_CODE_COUNT <= 128, "a set of findings has a bit for each");
 
-/* What is not a row of another table. The order is that of enum other_* below. */
+/* Names that have no row in another table, in the order of enum other_* below. */
 struct other_info {
     const char *name;
     enum value_type type;
@@ -136,7 +136,7 @@ bool name_at(size_t position, struct alert_name *ret)
     return false;
 }
 
-/* The bare name in its table, without making the whole entry: this is asked for every word of every rule. */
+/* The bare name, without building the whole entry: the parser looks up every word of every rule. */
 static const char *bare_name(enum name_kind kind, size_t i)
 {
     switch (kind) {
@@ -173,7 +173,7 @@ static bool find_whole(struct str text, struct alert_name *ret)
     return false;
 }
 
-/* "utilization < 5%": the number brings the unit that the name leaves out. */
+/* The unit may be left out of a name: "utilization < 5%". */
 bool name_find(struct str text, struct alert_name *ret)
 {
     static const char *const units[] = {"_percent", "_celsius", "_watts", "_mb"};
@@ -192,7 +192,7 @@ bool name_nearest(struct str text, char ret[NAME_SIZE])
 {
     char typed[NAME_SIZE];
     struct alert_name n;
-    struct nearest numbers, texts; /* numbers are asked for more often */
+    struct nearest numbers, texts; /* prefer numbers: rules use them more often */
     if (text.len == 0 || text.len >= sizeof typed)
         return false;
     str_copy(typed, sizeof typed, text);
@@ -212,7 +212,7 @@ const char *scope_name(enum alert_scope scope)
     return names[scope];
 }
 
-/* ---- what a name stands for ---- */
+/* ---- values of names ---- */
 
 /* In the order of the tables in name.c. */
 enum other_gpu {
@@ -327,7 +327,7 @@ static struct value codes_of(const struct verdict *v, int gpu_index)
     return codes;
 }
 
-/* What was judged about a GPU; without a verdict nothing is known. */
+/* The verdict about a GPU; unknown without a verdict. */
 static struct value gpu_judgement(const struct subject *s, size_t i)
 {
     const struct gpu *g = s->gpu;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The names that expressions may use: every metric of GPUs, processes and the host, their states and words, and what the verdict
- * says. All come from tables that exist anyway; this joins them, and reads a name's value off a subject.
+ * The names that expressions may use: every metric of GPUs, processes and the host, their states and words, and the verdict. The
+ * names come from existing tables; this file joins them and reads a name's value from a subject.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 enum { NAME_SIZE = 64 };
 
-/* What a rule is evaluated for: the widest of its names decides. */
+/* What a rule is evaluated for: the narrowest scope among its names. */
 enum alert_scope { SCOPE_HOST, SCOPE_GPU, SCOPE_PROCESS };
 
 enum value_type {
@@ -23,7 +23,7 @@ enum value_type {
     VALUE_WORDS, /* a set: throttle_reasons, findings */
 };
 
-/* A bit each, in the order of name_word(). */
+/* One bit per word, in the order of name_word(). */
 typedef unsigned __int128 word_set;
 #define WORD_BIT(i) ((word_set)1 << (i))
 
@@ -43,7 +43,7 @@ enum name_kind {
     NAME_PROCESS_OTHER,
     NAME_HOST_METRIC,
     NAME_HOST_OTHER,
-    NAME_HOST_JUDGED, /* without "host." in front */
+    NAME_HOST_JUDGED, /* used without the prefix "host." */
     NAME_KINDS
 };
 
@@ -57,7 +57,7 @@ struct alert_name {
     const char *help;
 };
 
-/* How the history of the daemon itself is doing; zeroed: not known. */
+/* Condition of the daemon's history database; zeroed: unknown. */
 struct store_facts {
     struct reading failing;      /* 1 while it can't be written */
     struct reading full_seconds; /* until it reaches its size limit */
@@ -71,14 +71,14 @@ struct subject {
     const struct process *process;   /* NULL: no process */
 };
 
-/* All names in order; false behind the last. */
+/* All names in order; false after the last. */
 bool name_at(size_t position, struct alert_name *ret);
-/* "gpu." in front of a GPU's name and "host." in front of what is known of the host are fine. */
+/* Accepts the prefix "gpu." for GPUs and "host." for the host. */
 bool name_find(struct str text, struct alert_name *ret);
-/* The name that was probably meant; false when none is near. */
+/* The name that was probably meant; false if none is similar. */
 bool name_nearest(struct str text, char ret[NAME_SIZE]);
 struct value name_read(const struct alert_name *name, const struct subject *subject);
 
-/* Words that a text may be, in order; NULL behind the last or when it may be anything: for typing errors in `state == "lsot"`. */
+/* The possible values of a text, in order; NULL after the last, or if any text is. Catches typos like `state == "lsot"`. */
 const char *name_word(const struct alert_name *name, size_t position);
 const char *scope_name(enum alert_scope scope); /* "host", "gpu", "process" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A condition as a tree, and its words: what the files of the expression language share. Private to alert/.
+ * A condition as a tree, and its tokens: shared by the files of the expression language. Private to alert/.
  */
 #pragma once
 
@@ -34,15 +34,15 @@ enum expr_op {
 
 struct expr_node {
     enum expr_op op;
-    enum value_type type; /* of what it evaluates to */
+    enum value_type type; /* of the result */
     struct unit unit;     /* of a number */
-    double scale[2];      /* of the operands, to bring them to one unit */
+    double scale[2];      /* factors that convert the operands to one unit */
     uint16_t child[2];
     bool truth;
     double number;
-    struct str text; /* a literal, in the copy of the text */
+    struct str text; /* a literal, pointing into the copied text */
     struct alert_name name;
-    size_t at, len; /* where it stands in the text, for messages */
+    size_t at, len; /* position in the text, for messages */
 };
 
 struct expr {
@@ -58,7 +58,7 @@ enum token_kind {
     TOKEN_NUMBER,
     TOKEN_TEXT,
     TOKEN_NAME,
-    TOKEN_OPERATOR, /* op says which */
+    TOKEN_OPERATOR, /* see op */
     TOKEN_OPEN,
     TOKEN_CLOSE,
     TOKEN_COMMA,
@@ -69,13 +69,13 @@ struct token {
     enum expr_op op;
     double number;
     struct unit unit;
-    struct str text; /* of a name or literal; without the quotes */
+    struct str text; /* of a name or literal, without quotes */
     size_t at, len;
 };
 
-/* The token at `at`. -EINVAL and the error when there is none. */
+/* Reads the token at `at`. -EINVAL and the error if there is none. */
 int expr_token(struct str text, size_t at, struct token *ret, struct expr_error *err);
-/* The place as a person counts, and the sentence. Returns -EINVAL. */
+/* Sets the position (in characters, from 1) and the message. Returns -EINVAL. */
 int expr_fail(struct str text, size_t at, size_t len, struct expr_error *err, const char *format, ...)
     __attribute__((format(gnu_printf, 5, 6)));
-bool glob_matches(struct str pattern, struct str text); /* '*' and '?', A and a are the same */
+bool glob_matches(struct str pattern, struct str text); /* supports '*' and '?', ignores case */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From text to a checked tree: recursive descent, with types and units judged as soon as both sides are known.
+ * Parses text into a checked tree by recursive descent. Types and units are checked as soon as both sides are known.
  *
  *   or ─▶ and ─▶ not ─▶ comparison ─▶ sum ─▶ product ─▶ sign ─▶ number, "text", name, function(...), (or)
  */
@@ -13,11 +13,11 @@
 struct parser {
     struct str text;
     struct expr *expr;
-    struct token token; /* the next one */
+    struct token token; /* the current one */
     struct expr_error *err;
     int depth;
-    size_t end;       /* of the token before */
-    bool text_wanted; /* the other side of the comparison is a text */
+    size_t end;       /* end of the previous token */
+    bool text_wanted; /* the other operand is a text */
 };
 
 static int parse_or(struct parser *p, uint16_t *ret);
@@ -55,7 +55,7 @@ static struct expr_node parse_join(struct parser *p, enum expr_op op, uint16_t l
                               .len = b->at + b->len > a->at ? b->at + b->len - a->at : 1};
 }
 
-/* ---- what fits together ---- */
+/* ---- type checks ---- */
 
 static int want_bool(struct parser *p, uint16_t i)
 {
@@ -75,7 +75,7 @@ static int want_number(struct parser *p, uint16_t i)
     return FAIL_AT(p, n, "a number was expected here, this is %s", n->type == VALUE_BOOL ? "true or false" : "a text");
 }
 
-/* A typing error in a word of a fixed set would make a rule that never fires. */
+/* A typo in a word from a fixed set would make a rule that never fires. */
 static int check_word(struct parser *p, const struct expr_node *name, const struct expr_node *literal, bool part)
 {
     char word[64];
@@ -130,7 +130,7 @@ static int check_comparison(struct parser *p, struct expr_node *n)
     return result || a->type != VALUE_TEXT ? result : check_word(p, b, a, false);
 }
 
-/* ---- the smallest parts ---- */
+/* ---- primary expressions ---- */
 
 static int unknown_name(struct parser *p)
 {
@@ -233,7 +233,7 @@ static int parse_primary(struct parser *p, uint16_t *ret)
     return expr_fail(p->text, t.at, t.len, p->err, "a metric, a number or '(' was expected here");
 }
 
-/* ---- operators, from the tightest to the loosest ---- */
+/* ---- operators, from tightest to loosest binding ---- */
 
 static int deeper(struct parser *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Words of the expression language: numbers with units, names, texts, operators.
+ * Tokens of the expression language: numbers with units, names, texts, operators.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static struct str from(struct str text, size_t at)
     return (struct str){text.at + at, text.len - at};
 }
 
-/* Characters before a byte; bytes that are no UTF-8 count as one each. */
+/* Characters before byte `end`; each invalid UTF-8 byte counts as one. */
 static int characters(struct str text, size_t end)
 {
     int count = 0;
@@ -48,7 +48,7 @@ int expr_fail(struct str text, size_t at, size_t len, struct expr_error *err, co
     return -EINVAL;
 }
 
-/* "20GiB", "85 C", "1h30m", "1e3". The unit may stand behind a blank, like people write it. */
+/* "20GiB", "85 C", "1h30m", "1e3". A blank before the unit is allowed. */
 static int token_read_number(struct str text, size_t at, struct token *t, struct expr_error *err)
 {
     double total = 0;
@@ -73,7 +73,7 @@ static int token_read_number(struct str text, size_t at, struct token *t, struct
         for (unit_at = end; unit_at < text.len && text.at[unit_at] == ' ';)
             unit_at++;
         len = unit_parse(from(text, unit_at), &unit);
-        /* "5 and x": a word that only begins like a unit is none. */
+        /* "5 and x": a word that merely begins like a unit isn't one. */
         size_t behind = unit_at + len;
         bool whole = len && (behind >= text.len || !is_letter(text.at[behind]));
         if (whole && behind < text.len && is_digit(text.at[behind]) && !unit_is_time(unit))
@@ -140,7 +140,7 @@ static void read_name(struct str text, size_t at, struct token *t)
 
 static bool read_symbol(struct str rest, struct token *t)
 {
-    /* Longer ones first. */
+    /* Longer operators first. */
     static const struct {
         const char *text;
         enum token_kind kind;
@@ -214,7 +214,7 @@ bool glob_matches(struct str pattern, struct str text)
     return p == pattern.len;
 }
 
-/* At most this much of a line is shown. */
+/* The longest part of a line that is shown. */
 enum { CARET_LINE = 100 };
 
 void expr_caret(struct buf *out, struct str text, const struct expr_error *err, int indent)

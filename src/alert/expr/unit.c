@@ -48,7 +48,7 @@ static const struct unit_spelling written[] = {
     {"V", VOLTS, 1}, {"mV", VOLTS, 1e-3}, {"rpm", TURNS, 1}, {"RPM", TURNS, 1}, {"%", NOTHING, 0.01},
 };
 
-/* Longer endings first where one ends with another. */
+/* A longer ending stands before its own suffix. */
 static const struct unit_spelling endings[] = {
     {"_bytes_per_second", RATE, 1}, {"_mb_per_second", RATE, MIB}, {"_mb", BYTES, MIB}, {"_gb", BYTES, GIB}, {"_bytes", BYTES, 1},
     {"_celsius", DEGREES, 1}, {"_watts", WATTS, 1}, {"_joules", JOULES, 1}, {"_seconds", SECONDS, 1}, {"_mhz", HERTZ, 1e6},
@@ -123,7 +123,7 @@ bool unit_multiply(struct unit a, struct unit b, int sign, struct unit *ret)
             return false;
         u.power[i] = (int8_t)power;
     }
-    /* Half of something in MiB is in MiB. */
+    /* A plain factor keeps the unit: half of some MiB is in MiB. */
     u.factor = sign > 0 ? a.factor * b.factor : a.factor / b.factor;
     if (!(u.factor > 1e-60 && u.factor < 1e60))
         return false;
@@ -147,7 +147,7 @@ const char *unit_kind_name(struct unit u)
     return "a mix of units";
 }
 
-/* Three significant digits are enough for a sentence; whole numbers stay whole. */
+/* Rounds to three significant digits; integers stay exact. */
 static void number_text(struct buf *out, double number, const char *unit)
 {
     double size = fabs(number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From notices to POST /api/v2/alerts.
+ * Converts notices for POST /api/v2/alerts.
  */
 #include "alert/notify/chat.h"
 
@@ -22,7 +22,7 @@ void alertmanager_url(const char *given, char url[NOTIFY_URL_SIZE])
     snprintf(url, NOTIFY_URL_SIZE, STR_FMT "%s%s", STR_ARG(base), rest, query ? query : "");
 }
 
-/* Names of labels there are [a-zA-Z_][a-zA-Z0-9_]*. */
+/* Alertmanager's label names match [a-zA-Z_][a-zA-Z0-9_]*. */
 static void label_name(const char *key, char name[NOTICE_LABEL_KEY_SIZE + 1])
 {
     size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The connection of a target to its MQTT broker: it stays open, so that the broker notices when this host vanishes.
+ * A target's connection to its MQTT broker. It stays open so that the broker notices when this host vanishes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void place_of(const struct notify_target *t, struct home_place *place)
 
 void broker_close(struct notify_target *t)
 {
-    mqtt_close(t->broker, t->visit); /* without a goodbye, the broker says that we are offline */
+    mqtt_close(t->broker, t->visit); /* dropping the connection makes the broker publish "offline" */
     t->broker = NULL;
     t->shown_gpus = 0;
 }
@@ -57,7 +57,7 @@ static int connect_broker(const struct env *env, struct notify_target *t, const 
     return mqtt_open(env, &options, &t->broker, err);
 }
 
-/* A connection that broke while nothing was sent is no failure: it is made anew, once. */
+/* A connection that broke while idle is not a failure: reconnect once. */
 static int publish_or_again(const struct env *env, struct notify_target *t, const struct home_place *place,
                             const struct home_messages *m, const _Atomic bool *cancel, struct error *err)
 {
@@ -89,7 +89,7 @@ void broker_attempt(const struct env *env, struct notify_target *t, const struct
     str_copy(a->error, sizeof a->error, str_from(rc < 0 ? err.text : ""));
 }
 
-/* The GPUs are others than at the last time: Home Assistant is to find them. */
+/* Identifies the set of GPUs: when it changes, Home Assistant needs new configurations. */
 static uint64_t gpus_of(const struct snapshot *s)
 {
     uint64_t sum = 1469598103934665603u; /* FNV-1a */

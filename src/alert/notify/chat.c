@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bodies for webhooks, programs, Slack, Discord and ntfy, and the texts that all messages share.
+ * Message bodies for webhooks, programs, Slack, Discord and ntfy, and the texts that all messages share.
  */
 #include "alert/notify/chat.h"
 
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 
-/* Limits of the services, from their documentation. Bytes are counted where they count characters: never too long. */
+/* Documented limits of the services. We count bytes where they count characters, so no message is too long. */
 enum {
     SLACK_ATTACHMENTS = 20,
     SLACK_TEXT = 2900,
@@ -35,7 +35,7 @@ size_t notify_group_max(enum config_notify_type type)
     switch (type) {
     case CONFIG_NOTIFY_SLACK: return SLACK_ATTACHMENTS;
     case CONFIG_NOTIFY_DISCORD: return DISCORD_EMBEDS;
-    case CONFIG_NOTIFY_PUSHOVER: return 3; /* 1024 characters: more would be cut */
+    case CONFIG_NOTIFY_PUSHOVER: return 3; /* only 1024 characters per message */
     case CONFIG_NOTIFY_TELEGRAM: return 10;
     default: return MANY;
     }
@@ -76,7 +76,7 @@ static void put_title(struct json_writer *j, const char *key, const struct notic
     put_cut(j, key, buf_view(&title), max);
 }
 
-/* "12m 5s", as far as it is known. */
+/* "12m 5s", if the duration is known. */
 static void put_lasted(const struct alert_notice *n, struct buf *out)
 {
     int64_t lasted = n->ended_at.ms - n->started_at.ms;
@@ -85,12 +85,12 @@ static void put_lasted(const struct alert_notice *n, struct buf *out)
         buf_printf(out, ", after %s", words_duration(lasted / MS_PER_S * MS_PER_S, text));
 }
 
-/* The second line: which card, since when, how long. */
+/* The second line: GPU, start and duration. */
 static void put_details(const struct alert_notice *n, struct buf *out)
 {
     char since[WALL_TEXT_SIZE];
     wall_format(n->started_at, since);
-    since[19] = '\0'; /* seconds are fine enough */
+    since[19] = '\0'; /* cut after the seconds */
     since[10] = ' ';
     if (n->gpu_index >= 0)
         buf_printf(out, "GPU %d%s%s, ", n->gpu_index, n->gpu_name[0] ? " " : "", n->gpu_name);
@@ -227,7 +227,7 @@ static void discord_body(const struct notice_group *group, const char *own, stru
     for (size_t i = 0; i < count && !own; i++)
         discord_embed(&j, group->list[i], DISCORD_TOGETHER / count);
     jw_end(&j);
-    /* Names of processes and hosts must not mention users: "@everyone" stays text. */
+    /* Process and host names must not mention users: "@everyone" stays plain text. */
     jw_key_object(&j, "allowed_mentions");
     jw_key_array(&j, "parse");
     jw_end(&j);
@@ -237,7 +237,7 @@ static void discord_body(const struct notice_group *group, const char *own, stru
 
 /* ---- ntfy ---- */
 
-/* https://ntfy.sh/topic?auth=...: the server's root, and the topic. */
+/* Splits https://ntfy.sh/topic?auth=... into the server's root and the topic. */
 static int split_topic(const char *url, char root[NOTIFY_URL_SIZE], char topic[128], struct error *err)
 {
     const char *host = strstr(url, "://"), *query = strchr(url, '?');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Notifications over the session bus, and what a person clicks on them.
+ * Notifications over the session bus, and clicks on them.
  */
 #include "alert/notify/desktop.h"
 
@@ -15,7 +15,7 @@
 #define SERVICE "org.freedesktop.Notifications"
 #define PLACE "/org/freedesktop/Notifications"
 #define CALL_TIMEOUT_US 5000000
-enum { OPEN_MAX = 16 /* the oldest gives way */, LINK_SIZE = 512, ANSWER_MAX = 8192, WHY_TIMEOUT_MS = 10000 };
+enum { OPEN_MAX = 16 /* the oldest is replaced */, LINK_SIZE = 512, ANSWER_MAX = 8192, WHY_TIMEOUT_MS = 10000 };
 
 struct shown {
     uint32_t id; /* 0: free */
@@ -32,10 +32,10 @@ struct desktop {
     size_t next;
 };
 
-/* What the person clicked. */
+/* Handles a click on an action. */
 static int on_action(void *message, void *user, struct bus_error *ignored);
 
-/* A server without buttons shows plain notifications, one without markup would show our escapes. */
+/* Servers without actions get plain notifications; servers without markup would show our escapes. */
 static void ask_capabilities(struct desktop *d)
 {
     void *reply = NULL;
@@ -129,7 +129,7 @@ int desktop_show(struct desktop *d, const struct desktop_note *note, struct erro
     return rc;
 }
 
-/* The command itself is asked, so that the answer is the same everywhere. */
+/* Runs the `why` command, so that the answer is the same as everywhere else. */
 static void show_why(struct desktop *d, const struct shown *s)
 {
     AUTO_BUF struct buf out = BUF(ANSWER_MAX), diag = BUF(ANSWER_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Notifications of Windows: a title and a text, without buttons. What others know as struct desktop is the balloon itself.
+ * Windows notifications: a title and a text without buttons. struct desktop is the notification icon here.
  */
 #include "alert/notify/desktop.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Notices as a mail (RFC 5322): plain text in base64, so that neither long lines nor other alphabets depend on the way it takes.
+ * Notices as mail (RFC 5322): plain text in base64, so that long lines and non-ASCII text survive any relay.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { LINE_BYTES = 57 /* 76 characters */, WORD_BYTES = 42 /* an encoded word has at most 75 characters */, TEXT_MAX = 1 << 20 };
 
-/* Never from a name of the outside: it could end the header. */
+/* Rejects characters that could end a header: the text may come from outside. */
 static bool is_plain(struct str text)
 {
     for (size_t i = 0; i < text.len; i++)
@@ -20,7 +20,7 @@ static bool is_plain(struct str text)
     return true;
 }
 
-/* RFC 2047: pieces of whole characters. */
+/* RFC 2047: encoded words never split a character. */
 static void put_header_text(struct buf *out, struct str text)
 {
     if (is_plain(text) && text.len < 900) {
@@ -49,7 +49,7 @@ static void put_date(struct buf *out, struct wall now)
                t.tm_hour, t.tm_min, t.tm_sec);
 }
 
-/* "GPU host <whirr@example.org>" is fine, too: the server gets what is between < and >. */
+/* Accepts "GPU host <whirr@example.org>", too: the server gets the part between < and >. */
 static void set_sender(const struct notify_address *a, const char *host, struct notify_message *ret, char shown[256])
 {
     if (a->from[0])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Topics and texts for Home Assistant.
+ * MQTT topics and payloads for Home Assistant.
  */
 #include "alert/notify/home_assistant.h"
 
@@ -34,7 +34,7 @@ void home_messages_done(struct home_messages *m)
     buf_done(&m->text);
 }
 
-/* Begins a message; its payload is what is then written to `text`. Without memory it is left out, and the text fails. */
+/* Begins a message; the caller writes the payload to `text`. Out of memory skips the message and fails the buffer. */
 static void home_assistant_begin(struct home_messages *m, bool retain, const char *format, ...)
     __attribute__((format(gnu_printf, 3, 4)));
 static void home_assistant_begin(struct home_messages *m, bool retain, const char *format, ...)
@@ -60,7 +60,7 @@ static void end(struct home_messages *m)
 
 /* ---- places ---- */
 
-/* Letters, digits, _ and - are what Home Assistant allows in its topics. */
+/* Home Assistant allows only letters, digits, _ and - in topics. */
 static void clean_id(char *to, size_t size, const char *text)
 {
     size_t at = 0;
@@ -84,12 +84,12 @@ void home_status(const struct home_place *p, bool online, struct home_messages *
     end(out);
 }
 
-/* ---- what is read of a GPU ---- */
+/* ---- sensors of a GPU ---- */
 
 static const struct home_sensor {
     enum metric metric;
     const char *name, *unit, *device_class, *state_class, *icon; /* NULL: none */
-    double scale;                                                /* to the unit; 0: that of the JSON key */
+    double scale;                                                /* factor to the unit; 0: that of the JSON key */
     const char *key;                                             /* NULL: the JSON key of the metric */
 } sensors[] = {
     {METRIC_util_permille, "Utilization", "%", NULL, "measurement", "mdi:gauge", 0, NULL},
@@ -149,7 +149,7 @@ static void put_device(struct json_writer *j, const struct home_place *p, const 
     jw_end(j);
 }
 
-/* Opens the configuration of one entity and writes what all have; the caller adds its own keys and calls close_entity(). */
+/* Opens an entity's configuration and writes the common keys; the caller adds its own and calls close_entity(). */
 static struct json_writer open_entity(const struct home_place *p, const struct gpu *g, const char *component, const char *object,
                                       const char *name, const char *topic, struct home_messages *out)
 {
@@ -182,7 +182,7 @@ static void close_entity(struct json_writer *j, struct home_messages *out)
     end(out);
 }
 
-/* A state of Home Assistant has at most 255 characters; the whole answer is among the attributes. */
+/* Home Assistant limits states to 255 characters; the attributes hold the whole answer. */
 static void why_entity(const struct home_place *p, const struct gpu *g, const char *topic, struct home_messages *out)
 {
     struct json_writer j = open_entity(p, g, "sensor", "why", "Why", topic, out);
@@ -204,7 +204,7 @@ static void gpu_entities(const struct home_place *p, const struct gpu *g, struct
         AUTO_BUF struct buf value = BUF(256);
         enum reading_state state = g->metric[s->metric].state;
         if (state == READING_UNSUPPORTED || state == READING_DENIED)
-            continue; /* the hardware has none: an entity that never shows anything is of no use */
+            continue; /* unsupported by the hardware: its entity would stay empty */
         struct json_writer j = open_entity(p, g, "sensor", sensor_key(s), s->name, topic, out);
         buf_printf(&value, "{{ value_json.%s }}", sensor_key(s));
         jw_key(&j, "value_template");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages for Telegram, Gotify, Pushover and Matrix, within the limits of their documentation:
+ * Messages for Telegram, Gotify, Pushover and Matrix, within their documented limits:
  *   https://core.telegram.org/bots/api#sendmessage, https://gotify.net/docs/pushmsg, https://pushover.net/api,
  *   https://spec.matrix.org/latest/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid
  */
@@ -16,11 +16,11 @@ enum {
     PUSHOVER_TITLE = 250,
     PUSHOVER_TEXT = 1024,
     PUSHOVER_URL = 512,
-    MATRIX_TEXT = 16000, /* an event has at most 65,536 bytes, and the text is in it twice, escaped */
+    MATRIX_TEXT = 16000, /* an event is limited to 65,536 bytes and contains the text twice, escaped */
     TEXT_MAX = 256 * 1024,
 };
 
-/* The server's address with a path behind it. */
+/* The server's address followed by a path. */
 static void set_url(struct notify_message *m, const char *base, const char *fallback, const char *path)
 {
     struct str at = str_from(base[0] ? base : fallback);
@@ -40,7 +40,7 @@ void notice_group_id(const struct notice_group *group, char id[17])
     hex_encode(digest, 8, id);
 }
 
-/* One text: the title, then what there is to say. */
+/* The title and the text in one. */
 static void whole_text(const struct notice_group *group, const char *own, bool title, bool link, struct buf *out)
 {
     if (own) {
@@ -146,7 +146,7 @@ static void put_html(struct buf *out, struct str text)
         }
 }
 
-/* The same with a title in bold and a link to click. */
+/* The same as HTML, with a bold title and a link. */
 static void matrix_html(const struct notice_group *group, struct buf *html)
 {
     for (size_t i = 0; i < group->count; i++) {

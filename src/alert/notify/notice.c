@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Filling a notice.
+ * Fills in a notice.
  */
 #include "alert/notify/notice.h"
 
@@ -13,7 +13,7 @@ const char *notice_status_name(enum notice_status status)
     return status == NOTICE_RESOLVED ? "resolved" : "firing";
 }
 
-/* One of another version, which is not known here, is a warning. */
+/* An unknown severity, from another version, counts as a warning. */
 enum severity notice_severity(const struct alert_notice *n)
 {
     enum severity severity = SEVERITY_WARNING;
@@ -41,7 +41,7 @@ void notice_set_link(struct alert_notice *n, const char *url)
     char when[WALL_TEXT_SIZE];
     size_t len = strlen(url);
     wall_format(at, when);
-    when[19] = '\0'; /* the dashboard's moments are whole seconds */
+    when[19] = '\0'; /* the dashboard addresses moments in whole seconds */
     while (len && url[len - 1] == '/')
         len--;
     int size = snprintf(n->link, sizeof n->link, "%.*s/?at=%sZ", (int)MIN_OF(len, sizeof n->link), url, when);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The JSON object of a notice, both ways.
+ * Writes and reads the JSON object of a notice.
  */
 #include "alert/notify/notice.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The service: its notifiers, and the way of a notice to them.
+ * The service: owns the notifiers and passes notices to them.
  */
 #include "alert/notify/notify.h"
 
@@ -18,7 +18,7 @@ struct notifier_service {
     char folder[NOTIFIER_PATH_SIZE];
     struct notifier *list[NOTIFIERS_MAX];
     size_t count;
-    struct notifier *leaving[NOTIFIERS_MAX]; /* taken out by a reload; their threads may still be busy */
+    struct notifier *leaving[NOTIFIERS_MAX]; /* removed by a reload; their threads may still be busy */
     size_t leaving_count;
 };
 
@@ -57,7 +57,7 @@ static int notifiers_add(struct notifier_service *s, const struct config_notify 
     return 0;
 }
 
-/* A folder that cannot be made costs the queues their memory, not people their messages. */
+/* Without this directory queues don't survive a restart, but messages are still sent. */
 static void prepare_folder(struct notifier_service *s)
 {
     if (!s->options.folder || s->options.config->notify_count == 0)
@@ -96,7 +96,7 @@ void notifier_service_free(struct notifier_service *s)
 {
     if (!s)
         return;
-    /* All are told first, then waited for: together they take as long as the slowest. */
+    /* Signal all of them before joining: together they take only as long as the slowest. */
     for (size_t i = 0; i < s->count; i++)
         notifier_stop(s->list[i]);
     for (size_t i = 0; i < s->count; i++)
@@ -153,7 +153,7 @@ static bool still_there(const struct config *config, const char *name)
     return false;
 }
 
-/* Those that are gone end in their own time: a reload does not wait for a target that hangs. */
+/* Removed notifiers end in their own time: a reload must not wait for a target that hangs. */
 static void dismiss(struct notifier_service *s, const struct config *config)
 {
     size_t kept = 0;
@@ -227,7 +227,7 @@ void notifier_describe(const struct config_notify *notifier, struct notifier_sta
     notify_target_free(target);
 }
 
-/* What each type cannot do without. */
+/* Settings that a type requires. */
 static int check_account(const struct notify_target *t, size_t recipients, struct error *err)
 {
     static const struct {

@@ -28,7 +28,7 @@ static bool same(const struct alert_notice *a, const struct alert_notice *b)
     return strcmp(a->fingerprint, b->fingerprint) == 0;
 }
 
-/* Appends to a growing array of pointers; false: out of memory. */
+/* Appends to a growing array of pointers; false if out of memory. */
 static bool append(void ***list, size_t *count, size_t *capacity, void *item)
 {
     if (!ROOM_FOR_ONE(*list, *count, *capacity, 16))
@@ -37,7 +37,7 @@ static bool append(void ***list, size_t *count, size_t *capacity, void *item)
     return true;
 }
 
-/* ---- what was heard ---- */
+/* ---- sent alerts ---- */
 
 static size_t heard_at(const struct outbox *o, const struct alert_notice *n)
 {
@@ -81,7 +81,7 @@ static void remove_at(struct outbox *o, size_t at)
     o->changed = true;
 }
 
-/* The newest of this alert in the queue; NULL: none. */
+/* The newest queued notice of this alert, or NULL. */
 static const struct alert_notice *queued(const struct outbox *o, const struct alert_notice *n)
 {
     for (size_t i = o->count; i-- > 0;)
@@ -90,13 +90,13 @@ static const struct alert_notice *queued(const struct outbox *o, const struct al
     return NULL;
 }
 
-/* It was told that this fires, and no less severe. */
+/* Whether it was already sent as firing with at least this severity. */
 static bool is_known(const struct alert_notice *told, const struct alert_notice *n)
 {
     return told->status == NOTICE_FIRING && told->started_at.ms == n->started_at.ms && notice_severity(told) >= notice_severity(n);
 }
 
-/* A firing one that is told again (after a restart of the rules), or a resolved one whose beginning was not heard. */
+/* A firing notice that was sent before (rules were restarted), or a resolved one whose beginning was never sent. */
 static bool superfluous(struct outbox *o, const struct alert_notice *n)
 {
     const struct alert_notice *waits = queued(o, n);
@@ -148,7 +148,7 @@ void outbox_roll_end(struct outbox *o, struct mono now, struct wall today)
         struct alert_notice over = o->heard[i]->notice;
         over.status = NOTICE_RESOLVED;
         over.ended_at = today;
-        outbox_put(o, &over, now, today); /* where the end is not told, it is forgotten there */
+        outbox_put(o, &over, now, today); /* if resolved notices aren't sent, this only forgets the alert */
     }
 }
 
@@ -162,9 +162,9 @@ static struct mono repeat_due(const struct outbox *o)
     return o->rules.repeat_ms && o->heard_count ? o->repeat_at : never;
 }
 
-/* ---- what is held ---- */
+/* ---- held notices ---- */
 
-/* Until when it must not be told; ms 0: it may be. */
+/* Until when to hold it; ms 0: it may be sent. */
 static struct wall held_until(const struct outbox *o, const struct outbox_item *item, struct wall today)
 {
     enum severity severity = notice_severity(&item->notice);
@@ -175,7 +175,7 @@ static struct wall held_until(const struct outbox *o, const struct outbox_item *
     return digest.ms > quiet.ms ? digest : quiet;
 }
 
-/* The same, or an earlier message about the same alert is held: an end is never sent first. */
+/* Also true if an earlier notice of the same alert is held: the end must not overtake the beginning. */
 static bool is_held(const struct outbox *o, size_t at, struct wall today)
 {
     if (!o->rules.quiet.count && !o->rules.digest.count)
@@ -221,7 +221,7 @@ struct mono outbox_due(const struct outbox *o, struct mono now, struct wall toda
 
 /* ---- a batch ---- */
 
-/* A resolved one whose firing was given up in the meantime has nothing to say any more. */
+/* A resolved notice whose firing one was given up in the meantime has nothing to report. */
 static bool is_orphan(const struct outbox *o, const struct alert_notice *n)
 {
     return n->status == NOTICE_RESOLVED && heard_at(o, n) == o->heard_count;
@@ -233,7 +233,7 @@ static int rank(const struct alert_notice *n)
     return n->status == NOTICE_FIRING ? severity + SEVERITY_CRITICAL + 1 : severity;
 }
 
-/* Of one alert only the newest word is told: it knows when the alert began, too. */
+/* Sends only the newest notice of an alert, which includes the time when it began. */
 static void add_newest(const struct outbox *o, struct outbox_batch *batch, const struct alert_notice *n)
 {
     for (size_t i = 0; i < batch->count; i++)
@@ -256,7 +256,7 @@ static void lead_with_worst(struct outbox_batch *batch)
     batch->list[0] = first;
 }
 
-/* One whose beginning was given up, and does not wait before it either. */
+/* Drops resolved notices whose firing one was given up and is not queued either. */
 static void drop_orphans(struct outbox *o)
 {
     for (size_t i = o->count; i-- > 0;) {
@@ -270,7 +270,7 @@ static void drop_orphans(struct outbox *o)
 
 static void take_items(struct outbox *o, struct wall today, struct outbox_batch *batch)
 {
-    bool group = o->rules.group || o->rules.quiet.count || o->rules.digest.count; /* a night is told in one message */
+    bool group = o->rules.group || o->rules.quiet.count || o->rules.digest.count; /* send a whole night in one message */
     size_t most = group ? MIN_OF(o->rules.group_max, (size_t)OUTBOX_GROUP_MAX) : 1;
     for (size_t i = 0; i < o->count && batch->taken < MAX_OF(most, (size_t)1); i++) {
         if (is_held(o, i, today))
@@ -286,7 +286,7 @@ bool outbox_take(struct outbox *o, struct mono now, struct wall today, struct ou
 {
     *batch = (struct outbox_batch){0};
     for (size_t i = 0; i < o->count; i++)
-        o->items[i]->taken = false; /* of an attempt that was cancelled */
+        o->items[i]->taken = false; /* left from a cancelled attempt */
     drop_orphans(o);
     if (outbox_due(o, now, today).ns > now.ns)
         return false;
@@ -324,11 +324,11 @@ static void settle_sent(struct outbox *o, const struct outbox_batch *batch, stru
         o->repeat_at = (struct mono){now.ns + o->rules.repeat_ms * NS_PER_MS};
 }
 
-/* Of what was just tried: refused too often, or tried for too long. */
+/* Gives up notices of this attempt that were refused too often or tried for too long. */
 static size_t give_up_hopeless(struct outbox *o, enum outbox_result result, struct wall today)
 {
     size_t gone = 0;
-    bool holds = o->rules.quiet.count || o->rules.digest.count; /* then what waited did so on purpose */
+    bool holds = o->rules.quiet.count || o->rules.digest.count; /* then old notices waited on purpose */
     for (size_t i = o->count; i-- > 0;) {
         struct outbox_item *item = o->items[i];
         if (!item->taken)
@@ -358,7 +358,7 @@ int64_t outbox_settle(struct outbox *o, const struct outbox_batch *batch, enum o
     o->given_up += gone;
     o->changed = true;
     int64_t pause = retry_failed(&o->retry, now, OUTBOX_PAUSE_MAX_MS, MIN_OF(pause_ms, (int64_t)OUTBOX_RETRY_AFTER_MAX_MS));
-    if (gone) { /* the next one has its own chance */
+    if (gone) { /* the next one gets its own attempts */
         o->retry.failures = 0;
         pause = MAX_OF((int64_t)RETRY_PAUSE_FIRST_MS, pause_ms);
         o->retry.not_before = (struct mono){now.ns + pause * NS_PER_MS};

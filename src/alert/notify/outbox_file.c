@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue of one target as JSON, both ways.
+ * Writes and reads the queue of one target as JSON.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -69,7 +69,7 @@ static bool read_queue(struct outbox *o, const json_t *list, struct wall today)
         item->refusals = (uint32_t)json_integer_value(json_object_get(entry, "refusals"));
         bool holds = o->rules.quiet.count || o->rules.digest.count;
         if (today.ms - item->queued_at.ms > (holds ? OUTBOX_HELD_MAX_MS : OUTBOX_AGE_MAX_MS)) {
-            free(item); /* of a notifier that was away for long: last month's alerts are of no use any more */
+            free(item); /* the notifier was away for long: last month's alerts are useless */
             o->given_up++;
             continue;
         }
@@ -88,7 +88,7 @@ int outbox_read(struct outbox *o, struct str text, struct mono now, struct wall 
     uint64_t seed = o->retry.seed;
     good = good && read_heard(o, json_object_get(root, "heard")) && read_queue(o, json_object_get(root, "queue"), today);
     if (good) {
-        /* The pause between two messages goes on where it was; a clock that was set back does not make it longer. */
+        /* Resumes the pause between two messages; a clock set back must not lengthen it. */
         o->last_sent_at.ms = json_integer_value(json_object_get(root, "last_sent_ms"));
         int64_t ago = today.ms - o->last_sent_at.ms;
         if (o->last_sent_at.ms && ago >= 0 && ago < rules.min_interval_ms)

@@ -82,7 +82,7 @@ static bool read_span(struct str text, bool digest, struct quiet_rule *r)
     if (!memchr(text.at, '-', text.len) || !str_cut(&text, '-', &from) || !quiet_read_time(from, &r->from_min) ||
         !quiet_read_time(text, &r->to_min))
         return false;
-    if (r->to_min == 0 && r->from_min > 0) /* until midnight, as people write it */
+    if (r->to_min == 0 && r->from_min > 0) /* "00:00" as an end means midnight */
         r->to_min = DAY_MIN;
     return r->from_min < DAY_MIN && r->to_min > 0 && r->from_min != r->to_min;
 }
@@ -124,7 +124,7 @@ int quiet_parse(const struct config_list *texts, bool digest, struct quiet *ret,
 
 /* ---- time ---- */
 
-/* Minutes after the midnight that began the day `days` after that of `now`; daylight saving included. */
+/* A time of day on the day `days` after `now`, with daylight saving applied. */
 static struct wall at_minute(const struct tm *now, int days, int minutes)
 {
     struct tm t = *now;
@@ -147,7 +147,7 @@ static bool local(struct wall at, struct tm *ret)
     return localtime_r(&seconds, ret) != NULL;
 }
 
-/* The end of the rule's hours that `at` is in; ms 0: it is in none. */
+/* The end of the period that contains `at`; ms 0: outside of it. */
 static struct wall rule_until(const struct quiet_rule *r, struct wall at)
 {
     struct tm t;
@@ -165,7 +165,7 @@ static struct wall rule_until(const struct quiet_rule *r, struct wall at)
 struct wall quiet_until(const struct quiet *q, enum severity severity, struct wall now)
 {
     struct wall until = now;
-    /* Hours may follow each other: what ends at midnight goes on with the next rule. */
+    /* Periods may adjoin: one that ends at midnight can continue with the next rule. */
     for (int chained = 0; chained < CHAIN_MAX; chained++) {
         struct wall next = {0};
         for (size_t i = 0; i < q->count; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * When people do not want to be told: quiet hours that recur, and digests at certain times, both by severity. Pure functions of the
- * time; the hours are those of the local time zone.
+ * When people do not want messages: recurring quiet hours, and digests at fixed times, both by severity. Pure functions of the
+ * time, in the local time zone.
  *
  *   quiet  = ["22:00-07:00", "sat,sun 00:00-24:00 info", "mon-fri 12:00-13:00 all"]
  *   digest = ["08:00", "hourly info"]
  *
- * Without severities, info and warning are meant: what is critical comes through.
+ * A rule without severities applies to info and warning: critical alerts get through.
  */
 #pragma once
 
@@ -17,9 +17,9 @@
 enum { QUIET_RULES_MAX = 16 };
 
 struct quiet_rule {
-    unsigned days;        /* a bit each, Monday is 1 */
-    int from_min, to_min; /* of the day; a digest has only the first. to_min below from_min: until the next day */
-    unsigned severities;  /* a bit each, by enum severity */
+    unsigned days;        /* one bit per day, Monday is 1 */
+    int from_min, to_min; /* time of day; a digest uses only the first. to_min below from_min: ends the next day */
+    unsigned severities;  /* one bit per enum severity */
     bool hourly;          /* of a digest */
 };
 
@@ -28,10 +28,10 @@ struct quiet {
     size_t count;
 };
 
-/* -EINVAL and a sentence about the first that is wrong. */
+/* -EINVAL and a message about the first mistake. */
 int quiet_parse(const struct config_list *texts, bool digest, struct quiet *ret, struct error *err);
 
-/* Until when nothing of this severity is told; ms 0: it is told now. */
+/* Until when alerts of this severity are held; ms 0: send now. */
 struct wall quiet_until(const struct quiet *q, enum severity severity, struct wall now);
-/* The next digest after `since`; ms 0: this severity is not collected. */
+/* The first digest after `since`; ms 0: this severity isn't collected. */
 struct wall digest_after(const struct quiet *d, enum severity severity, struct wall since);

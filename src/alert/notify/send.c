@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP, mail and programs, and what their answers mean.
+ * Sends over HTTP, by mail and through programs, and interprets the responses.
  */
 #include "alert/notify/send.h"
 
@@ -12,11 +12,11 @@
 #include "net/http.h"
 #include "net/smtp.h"
 
-enum { ANSWER_MAX = 256 * 1024, TRY_AGAIN = 75 /* EX_TEMPFAIL of sysexits.h */ };
+enum { ANSWER_MAX = 256 * 1024, TRY_AGAIN = 75 /* EX_TEMPFAIL in sysexits.h */ };
 
-/* ---- nothing secret is repeated ---- */
+/* ---- hiding secrets ---- */
 
-/* A server's page often repeats the path that was asked for, and with it the token in it. */
+/* A server's error page often repeats the requested path, including a token in it. */
 static void hide(char *text, const char *secret, size_t len)
 {
     if (len < 4)
@@ -45,7 +45,7 @@ static void hide_secrets(char *text, const struct notify_target *t)
     if (at)
         hide(text, host, (size_t)(at - host));
     hide(text, path, strlen(path));
-    /* The parts of the path one by one, too: "Unknown webhook 123/abc". */
+    /* Also hide each part of the path: "Unknown webhook 123/abc". */
     for (const char *part = path; *part;) {
         size_t len = strcspn(part, "/?&=#");
         if (len >= 8)
@@ -58,7 +58,7 @@ static void hide_secrets(char *text, const struct notify_target *t)
         if (last)
             hide(text, last + 1, strlen(last + 1));
     }
-    mask_here(text, strlen(text) + 1); /* and what a program or a server says of its own accord */
+    mask_here(text, strlen(text) + 1); /* also mask secrets that a program or server prints itself */
 }
 
 static void keep_answer(struct notify_attempt *a, const struct notify_target *t, const struct buf *answer)
@@ -71,7 +71,7 @@ static void keep_answer(struct notify_attempt *a, const struct notify_target *t,
 
 /* ---- HTTP ---- */
 
-/* Discord and Telegram say in their body how long to wait, in seconds with a fraction; Matrix in milliseconds. */
+/* Discord and Telegram put the delay in the body, in fractional seconds; Matrix in milliseconds. */
 static int64_t pause_in_body(struct str body)
 {
     static const struct {
@@ -150,7 +150,7 @@ static void post(const struct env *env, const struct notify_target *t, const str
         .timeout_ms = t->timeout_ms,
         .connect_timeout_ms = MIN_OF(t->timeout_ms, (int64_t)5000),
         .secret_url = true,
-        .status_is_enough = true, /* what was taken is not sent again, however it is acknowledged */
+        .status_is_enough = true, /* don't resend an accepted message, even if the response is cut off */
         .retry_after_ms = &pause_ms,
         .cancel = cancel,
     };
@@ -168,7 +168,7 @@ static void post(const struct env *env, const struct notify_target *t, const str
 
 /* ---- mail ---- */
 
-/* 4xx of SMTP is "later", 5xx "never"; a login that is refused will not be accepted later. */
+/* SMTP 4xx means "later", 5xx "never"; a refused login won't succeed later. */
 static void mail(const struct env *env, const struct notify_target *t, const struct notify_message *m, const _Atomic bool *cancel,
                  struct notify_attempt *a)
 {
@@ -258,21 +258,21 @@ static void show_on_desktop(const struct env *env, struct notify_target *t, cons
     if (rc == 0)
         rc = desktop_show(t->desktop, &note, &err);
     if (rc < 0) {
-        desktop_close(t->desktop); /* a session that ended, or began: connect anew */
+        desktop_close(t->desktop); /* the session has ended or restarted: reconnect */
         t->desktop = NULL;
     }
     a->result = rc == 0 ? OUTBOX_SENT : OUTBOX_FAILED;
     str_copy(a->error, sizeof a->error, str_from(rc < 0 ? err.text : ""));
 }
 
-/* There may be memory later; what is wrong with a template stays wrong. */
+/* Memory may be available later; a broken template stays broken. */
 static void not_written(const struct error *why, struct notify_attempt *ret)
 {
     ret->result = why->code == -ENOMEM ? OUTBOX_FAILED : OUTBOX_REFUSED;
     str_copy(ret->error, sizeof ret->error, str_from(why->text));
 }
 
-/* Those that have no body of their own: their text comes from the template, or from the notices. */
+/* Targets without a body of their own: the text comes from the template or the notices. */
 static void attempt_open(const struct env *env, struct notify_target *t, const struct notice_group *group,
                          const _Atomic bool *cancel, struct notify_attempt *ret)
 {

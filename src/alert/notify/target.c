@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a table of the configuration to a target that outlives it.
+ * Turns a configuration table into a target that outlives it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,22 +25,22 @@ const char *notifier_type_known(const char *name)
     return "";
 }
 
-/* The least pause between two messages that a service asks its users for; what comes faster is told together. */
+/* The shortest interval between messages that a service asks for; faster notices are sent together. */
 static int64_t polite_interval_ms(enum config_notify_type type)
 {
     switch (type) {
-    case CONFIG_NOTIFY_SLACK: return 1000;    /* one message a second */
+    case CONFIG_NOTIFY_SLACK: return 1000;    /* one message per second */
     case CONFIG_NOTIFY_DISCORD: return 500;   /* five in two seconds */
-    case CONFIG_NOTIFY_TELEGRAM: return 1000; /* one a second to a chat */
+    case CONFIG_NOTIFY_TELEGRAM: return 1000; /* one per second and chat */
     default: return 0;
     }
 }
 
-/* scheme://host:port/...: path, query, user and password stay out. */
+/* Shows scheme://host:port/... without path, query, user and password. */
 static void show_url(const char *url, char shown[NOTIFIER_TARGET_SIZE])
 {
     AUTO_BUF struct buf masked = BUF(16 * 1024);
-    mask_text(str_from(url), &masked); /* what is left of a password has none of the signs that part a URL */
+    mask_text(str_from(url), &masked); /* masks what remains of a password that contains URL delimiters */
     url = masked.at ? masked.at : "";
     const char *host = strstr(url, "://");
     size_t scheme = host ? (size_t)(host - url) + 3 : 0;
@@ -58,7 +58,7 @@ static bool copy_headers(struct notify_target *t, const struct config_map *map)
         const struct config_pair *pair = &map->pairs[i];
         size_t size = strlen(pair->key) + strlen(pair->value) + 3;
         if (strpbrk(pair->key, "\r\n:") || strpbrk(pair->value, "\r\n"))
-            continue; /* cannot be a header; `whirr config check` says so */
+            continue; /* not a valid header; `whirr config check` reports it */
         if (str_is_any_case(str_from(pair->key), "content-type")) {
             free(t->content_type);
             t->content_type = strdup(pair->value);
@@ -90,7 +90,7 @@ static bool copy_recipients(struct notify_target *t, const struct config_list *l
     return true;
 }
 
-/* What people recognize it by: the server. Recipients are private. */
+/* Shows the server, which people recognize. Recipients are private. */
 static void show_target(struct notify_target *t)
 {
     switch (t->type) {
@@ -110,7 +110,7 @@ static void join_lines(const struct config_list *list, char text[NOTIFIER_HOURS_
     str_copy(text, NOTIFIER_HOURS_SIZE, buf_view(&all));
 }
 
-/* Quiet hours of all are for people: a program that is told has its own, or takes no offense. */
+/* The global quiet hours are for people: programs may set their own. */
 static void set_hours(struct notify_target *t, const struct config_notify *c)
 {
     bool program = t->type == CONFIG_NOTIFY_ALERTMANAGER || t->type == CONFIG_NOTIFY_MQTT;
@@ -132,7 +132,7 @@ struct notify_target *notify_target_new(const struct config_notify *c)
     int64_t interval = MAX_OF(c->min_interval_ms, polite_interval_ms(t->type));
     bool alertmanager = t->type == CONFIG_NOTIFY_ALERTMANAGER;
     t->rules = (struct outbox_rules){
-        .tell_resolved = c->resolved || alertmanager, /* it decides itself whom it tells */
+        .tell_resolved = c->resolved || alertmanager, /* Alertmanager decides itself whom to notify */
         .group = c->group_wait_ms > 0 || interval > 0 || alertmanager,
         .group_max = notify_group_max(t->type),
         .group_wait_ms = c->group_wait_ms,

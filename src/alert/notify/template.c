@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * {{names}} to values.
+ * Replaces {{names}} by values.
  */
 #include "alert/notify/template.h"
 
@@ -15,7 +15,7 @@ enum { VALUE_MAX = 256 * 1024 };
 
 enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_JSON };
 
-/* The names, for messages. labels.KEY comes on top. */
+/* The names, for messages, besides labels.KEY. */
 static const char *const names[] = {"status", "alert", "severity", "gpu_index",  "gpu_name", "gpu_uuid",
                                     "host",   "value", "summary",  "started_at", "ended_at", "fingerprint",
                                     "title",  "count", "labels",   "alerts",     "why",      "link"};
@@ -38,7 +38,7 @@ static bool put_label(struct str key, const struct alert_notice *n, struct buf *
     for (size_t i = 0; i < n->label_count; i++)
         if (str_is(key, n->labels[i].key))
             buf_text(out, n->labels[i].value);
-    return true; /* one that this alert does not have is empty */
+    return true; /* a label that this alert lacks is empty */
 }
 
 static void put_lists(bool labels, const struct notice_group *group, struct buf *out)
@@ -58,7 +58,7 @@ static void put_lists(bool labels, const struct notice_group *group, struct buf 
     jw_end(&j);
 }
 
-/* A number that is not there has no text; as JSON it is null. */
+/* An absent number is empty, or null in JSON. */
 static void put_number(struct buf *out, bool known, double value)
 {
     struct json_writer j = JSON_WRITER(out);
@@ -66,7 +66,7 @@ static void put_number(struct buf *out, bool known, double value)
         jw_number(&j, value);
 }
 
-/* The bare value; false: no such name. */
+/* Writes the bare value; false if there is no such name. */
 static bool put_value(struct str name, const struct notice_group *group, struct buf *out, enum value_kind *kind)
 {
     const struct alert_notice *n = group->list[0];
@@ -152,7 +152,7 @@ static int template_put(struct str inside, bool json, const struct notice_group 
     if (whole)
         buf_str(out, buf_view(&quoted));
     else if (quoted.len >= 2)
-        buf_add(out, quoted.at + 1, quoted.len - 2); /* the template has the quotes */
+        buf_add(out, quoted.at + 1, quoted.len - 2); /* the template provides the quotes */
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread of one notifier: takes messages, keeps its queue on disk, sends what is due.
+ * The thread of one notifier: receives notices, saves its queue to disk, sends what is due.
  */
 #include "alert/notify/thread.h"
 
@@ -17,7 +17,7 @@
 
 enum { MESSAGES_MAX = 256 };
 
-/* What comes in by mail: one of these. */
+/* A message in the mailbox: exactly one of these. */
 enum roll { ROLL_NONE, ROLL_BEGINS, ROLL_ENDS };
 struct notifier_message {
     struct alert_notice *notice;
@@ -33,19 +33,19 @@ struct notifier {
     _Atomic bool stop;
     pthread_t thread;
     bool runs;
-    /* The thread's own */
+    /* Owned by the thread */
     struct notify_target *target;
     struct outbox outbox;
     bool keeping_fails;
     bool rolling;
-    uint64_t lost_before_roll; /* messages that did not fit: a roll call with gaps proves nothing */
+    uint64_t lost_before_roll; /* messages dropped before the roll call; one with gaps proves nothing */
     struct home_view *view;    /* the last one; NULL: none came */
     bool view_is_new, showing_fails;
-    struct mono last_used; /* the connection that stays open */
-    /* Of the thread that tells it */
+    struct mono last_used; /* when the open connection was last used */
+    /* Owned by the calling thread */
     int64_t view_every_ms; /* 0: never */
     struct mono last_view;
-    /* For others to look at */
+    /* Shared, under the lock */
     pthread_mutex_t lock;
     struct notifier_stats stats;
 };
@@ -99,7 +99,7 @@ static void save(struct notifier *n)
     n->keeping_fails = rc < 0;
 }
 
-/* ---- for others to look at ---- */
+/* ---- statistics ---- */
 
 static void publish(struct notifier *n, enum notifier_state state)
 {
@@ -127,7 +127,7 @@ static void publish_attempt(struct notifier *n, const struct notify_attempt *a, 
 {
     pthread_mutex_lock(&n->lock);
     n->stats.attempts_total++;
-    n->stats.queued = n->outbox.count; /* all figures of one look belong together */
+    n->stats.queued = n->outbox.count; /* set together so that readers see consistent figures */
     n->stats.errors_total += a->result != OUTBOX_SENT;
     n->stats.sent_total += a->result == OUTBOX_SENT ? notices : 0;
     str_copy(n->stats.last_error, sizeof n->stats.last_error, str_from(a->error));
@@ -143,7 +143,7 @@ void notifier_get_stats(struct notifier *n, struct notifier_stats *ret)
 
 /* ---- sending ---- */
 
-/* The first failure is told, then silence until something changes: one line an outage, not one an attempt. */
+/* Logs the first failure only: one line per outage, not per attempt. */
 static void tell_outcome(struct notifier *n, const struct notify_attempt *a, uint32_t failures_before, uint64_t given_up_before,
                          int64_t pause_ms)
 {
@@ -160,7 +160,7 @@ static void tell_outcome(struct notifier *n, const struct notify_attempt *a, uin
 
 static void send_due(struct notifier *n)
 {
-    static _Thread_local struct outbox_batch batch; /* large */
+    static _Thread_local struct outbox_batch batch; /* too large for the stack */
     const struct clock *clock = n->setup.env->clock;
     while (!atomic_load(&n->stop) && outbox_take(&n->outbox, clock_mono(clock), clock_wall(clock), &batch)) {
         const struct notice_group group = {batch.list, batch.count};
@@ -173,17 +173,17 @@ static void send_due(struct notifier *n)
             return;
         int64_t pause_ms =
             outbox_settle(&n->outbox, &batch, attempt.result, attempt.pause_ms, clock_mono(clock), clock_wall(clock));
-        save(n); /* before it is shown as sent: who sees that may end us, and it must not be sent again */
+        save(n); /* save before it is shown as sent: a reader may stop us then, and it must not be sent twice */
         publish_attempt(n, &attempt, batch.taken);
         tell_outcome(n, &attempt, failures, given_up, pause_ms);
         n->last_used = clock_mono(clock);
-        n->view_is_new |= n->view != NULL; /* how many alerts fire is part of it */
+        n->view_is_new |= n->view != NULL; /* the view includes the number of firing alerts */
     }
 }
 
-/* ---- what stays open ---- */
+/* ---- open connections ---- */
 
-/* A state that does not arrive is not kept: the next one is newer. The log has one line an outage. */
+/* Don't queue a state that can't be sent: the next one is newer. Logs one line per outage. */
 static void show_view(struct notifier *n)
 {
     struct error err = {0};
@@ -217,11 +217,11 @@ static void keep_alive(struct notifier *n)
     struct error err = {0};
     if (until_ping_ms(n) != 0)
         return;
-    broker_keep_alive(n->target, &err); /* a connection that broke is made anew with the next message */
+    broker_keep_alive(n->target, &err); /* a broken connection is reopened with the next message */
     n->last_used = clock_mono(n->setup.env->clock);
 }
 
-/* The next message; meanwhile the user may click on a notification. */
+/* Waits for the next message, and handles clicks on notifications meanwhile. */
 static struct notifier_message *wait_for_message(struct notifier *n, int64_t wait)
 {
     int64_t ping = until_ping_ms(n);
@@ -230,7 +230,7 @@ static struct notifier_message *wait_for_message(struct notifier *n, int64_t wai
     if (n->target->desktop && wait != 0) {
         struct pollfd fds[] = {{.fd = mailbox_fd(n->mail), .events = POLLIN},
                                {.fd = desktop_fd(n->target->desktop), .events = POLLIN}};
-        int64_t most = mailbox_closed(n->mail) ? 0 : 1000; /* its end is not seen at the descriptor */
+        int64_t most = mailbox_closed(n->mail) ? 0 : 1000; /* closing the mailbox does not wake the descriptor */
         if (poll(fds, 2, (int)(wait < 0 ? most : MIN_OF(wait, most))) > 0 && fds[1].revents)
             desktop_listen(n->target->desktop);
         wait = 0;
@@ -260,7 +260,7 @@ static void open_message(struct notifier *n, struct notifier_message *l)
         notify_target_free(n->target);
         n->target = TAKE(l->target);
         n->outbox.rules = n->target->rules;
-        n->outbox.retry.not_before = (struct mono){0}; /* new settings have a chance at once */
+        n->outbox.retry.not_before = (struct mono){0}; /* try new settings at once */
     }
     drop_message(l);
 }
@@ -287,7 +287,7 @@ static void *thread_main(void *arg)
                                                              : NOTIFIER_IDLE;
         publish(n, state);
         int64_t wait = until_due_ms(n);
-        struct notifier_message *l = wait_for_message(n, wait); /* after its close only what is left, which goes to the disk */
+        struct notifier_message *l = wait_for_message(n, wait); /* once closed, it drains: the rest only goes to disk */
         while (l) {
             open_message(n, l);
             l = mailbox_take(n->mail, 0);
@@ -298,7 +298,7 @@ static void *thread_main(void *arg)
     }
 }
 
-/* ---- from outside ---- */
+/* ---- called by the service ---- */
 
 struct notifier *notifier_new(const struct notifier_setup *setup, const struct config_notify *settings, struct error *err)
 {
@@ -386,7 +386,7 @@ int notifier_change(struct notifier *n, const struct config_notify *settings, st
     if (!target)
         return error_set(err, -ENOMEM, "out of memory");
     n->view_every_ms = settings->type == CONFIG_NOTIFY_MQTT ? settings->state_interval_ms : 0;
-    n->last_view = (struct mono){0}; /* another broker has not seen it yet */
+    n->last_view = (struct mono){0}; /* a new broker has not received it yet */
     post_message(n, (struct notifier_message){.target = target});
     return 0;
 }
