@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks the daemon about alerts, and reads the rules of the configuration.
+ * Queries the daemon about alerts, and reads the rules of the configuration.
  */
 #include "ask/answers.h"
 
@@ -32,11 +32,11 @@ json_t *alert_ask(struct cli *cli, const char *method, const char *path, const c
         json = json_loadb(answer.at, answer.len, 0, NULL);
         if (!json)
             error_set(err, -EPROTO, "cannot understand the daemon's answer");
-        if (acts) /* who did it */
+        if (acts) /* name the daemon that acted */
             json_object_set_new(json, "daemon", json_string(client_place(client)));
     }
     if (!json && cli->host && err->code == -ENOENT)
-        err->code = -EIO; /* there is no sampling here instead */
+        err->code = -EIO; /* don't fall back to sampling on this host */
     client_close(client);
     return json;
 }

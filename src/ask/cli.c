@@ -58,7 +58,7 @@ int cli_unknown(const struct cli *cli, const char *kind, const char *word, const
     return cli_usage(cli, "unknown %s '%s'%s", kind, word, expected);
 }
 
-/* "24" and "70b": small numbers do not mean bytes. A large number is one of bytes, as programs write them. */
+/* "24" and "70b" hardly mean bytes; a large number does, as programs print it. */
 static bool is_too_small(struct str text, bool read, int64_t bytes, bool *billions)
 {
     double number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a command runs with, and how it says that something failed. Which commands there are is not known here.
+ * The context that a command runs in, and how it reports failures. Does not know which commands exist.
  */
 #pragma once
 
@@ -12,11 +12,11 @@ struct command;
 struct config;
 struct options;
 
-/* How answers are found: filled by src/cli from the options of a command, by src/lib from those of a program. */
+/* How to find answers: filled by src/cli from a command's options, by src/lib from those of a program. */
 struct ask_options {
     const char *sources[SOURCES_MAX];
     size_t source_count; /* 0: all that are found */
-    bool direct;         /* sampled here in any case */
+    bool direct;         /* always sample in this process */
     bool show_secrets, idle;
     const char *gpu, *config, *socket, *store;
     const char *price, *currency, *hot; /* of a report; NULL here and above: not given */
@@ -25,40 +25,40 @@ struct ask_options {
 struct cli {
     const struct command *command;
     const char *name;        /* of the command, for messages */
-    struct options *options; /* as they were typed; only src/cli knows what is in it */
+    struct options *options; /* as typed; opaque outside of src/cli */
     struct ask_options ask;
     struct env env;
     struct page page;
-    bool terminal; /* stdout is one that can be drawn on */
+    bool terminal; /* stdout is a terminal that supports drawing */
     bool json;
-    struct config *settings;  /* as every command sees them (settings_open); NULL for those that read none */
-    const char *host;         /* --host: the one that is asked; NULL: this one */
-    const char *const *hosts; /* of a command that shows several at once itself */
+    struct config *settings;  /* common settings (settings_open); NULL for commands that read none */
+    const char *host;         /* --host: the host to query; NULL: this one */
+    const char *const *hosts; /* for a command that shows several hosts itself */
     size_t host_count;
-    bool among_hosts;   /* one of several: nothing may be asked on the terminal */
-    int status;         /* of an answer that was shown: check plugins have their own codes */
-    int failure_status; /* of one that could not be; 0: EXIT_FAILED, or EXIT_USAGE */
+    bool among_hosts;   /* one of several hosts: don't prompt on the terminal */
+    int status;         /* of a printed answer: check plugins have their own codes */
+    int failure_status; /* of a failed one; 0: EXIT_FAILED, or EXIT_USAGE */
 };
 
-/* Messages to stderr, with "whirr: " in front; they return the exit status. */
+/* Print a message to stderr, prefixed with "whirr: ", and return the exit status. */
 int cli_fail(const char *format, ...) __attribute__((format(gnu_printf, 1, 2)));
-/* `cli` may be NULL: no command is known yet. */
+/* `cli` may be NULL if no command is known yet. */
 int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
-/* What err says, as wrong usage (-EINVAL) or as a failure. */
+/* Reports err as a usage error (-EINVAL) or as a failure. */
 int cli_error(const struct cli *cli, const struct error *err);
 
-/* A name that is not among `names`: with the nearest one, or with all of a few. */
+/* Reports an unknown name; suggests the nearest one, or lists all if there are few. */
 int cli_unknown(const struct cli *cli, const char *kind, const char *word, const char *const *names, size_t count);
 
-/* An amount of memory with its unit, above 0, that a person typed for --`option` (NULL: as an argument). EXIT_FINE, or what is
- * wrong with it was said. */
+/* Parses a positive amount of memory with its unit, given for --`option` (NULL: as an argument). EXIT_FINE, or reports the
+ * mistake. */
 int cli_size(const struct cli *cli, const char *option, const char *text, int64_t *ret);
 
-/* Writes text to stdout, whole. A reader that has gone is not a failure. */
+/* Writes the whole text to stdout. A closed pipe is not a failure. */
 int show_text(const struct buf *text);
 
 /* 0, or -errno. */
 int write_stdout(const char *at, size_t len);
 
-/* Waits without losing signals. */
+/* Sleeps for the whole time, even if signals arrive. */
 void pause_ms(int64_t ms);

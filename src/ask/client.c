@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The client's side of the socket.
+ * The client side of the daemon's socket.
  */
 #include "ask/client.h"
 
@@ -25,10 +25,10 @@ enum { INPUT_MAX = 256 * 1024, RECEIVED_MAX = 64 * 1024, ANSWER_MAX = 64 << 20, 
 struct client {
     int fd;
     char path[NET_LOCAL_SIZE];
-    /* Of another host: */
+    /* Another host: */
     const struct env *env;
-    struct host_place host; /* name "": of this one */
-    bool by_network;        /* by HTTP(S); else through the socket at `path` */
+    struct host_place host; /* name "": this host */
+    bool by_network;        /* over HTTP(S); otherwise through the socket at `path` */
     struct tunnel *tunnel;
 };
 
@@ -63,7 +63,7 @@ int client_open(const char *configured, struct client **ret, struct error *err)
     return error_set(err, -ENOENT, "no daemon is running (start one with `whirr serve`)");
 }
 
-/* No daemon listens at the socket of this user. */
+/* Reports that no daemon listens at this user's socket. */
 static int no_daemon_to_act(const char *configured, const char *path, struct error *err)
 {
     char system[PLACE_SIZE];
@@ -97,7 +97,7 @@ const char *client_place(const struct client *c)
     return client_is_remote(c) ? c->host.name : c->path;
 }
 
-/* What sentences call it: "the daemon at /run/whirr/whirr.sock", "gpu2". */
+/* The daemon's name in messages: "the daemon at /run/whirr/whirr.sock", "gpu2". */
 static const char *who(const struct client *c, char text[160])
 {
     snprintf(text, 160, client_is_remote(c) ? "%s" : "the daemon at %s", client_place(c));
@@ -149,10 +149,10 @@ static int send_all(int fd, struct str bytes, struct mono until)
     return 0;
 }
 
-/* More bytes behind what is there: how many, 0 at the end. */
+/* Appends received bytes; returns their number, 0 at the end. */
 static ssize_t receive(int fd, struct buf *to, struct mono until)
 {
-    /* Right into it: so much on the stack would touch each of its pages (-fstack-clash-protection), most of them for nothing. */
+    /* Read directly into the buffer: a large array on the stack would touch all of its pages (-fstack-clash-protection). */
     if (!buf_reserve(to, RECEIVED_MAX))
         return -E2BIG;
     for (;;) {
@@ -172,12 +172,12 @@ static ssize_t receive(int fd, struct buf *to, struct mono until)
     }
 }
 
-/* Where the body of an answer goes: piece by piece, or into `refusal` when the status is not 200. */
+/* Receives the body piece by piece, or in `refusal` if the status is not 200. */
 struct sink {
     client_piece_fn *each;
     void *user;
     struct buf *refusal;
-    int64_t piece_ms; /* a limit on the pause between two pieces instead of one on the whole; 0: none */
+    int64_t piece_ms; /* limits the pause between pieces instead of the whole; 0: no limit */
 };
 
 static int add_piece(void *user, struct str piece)
@@ -199,7 +199,7 @@ static int take_pieces(struct http_body *body, struct str rest, int status, cons
     return got < 0 ? -EPROTO : 0;
 }
 
-/* One request and its answer, whose status is returned, or -errno. */
+/* Sends one request and reads the answer. Returns its status, or -errno. */
 static int exchange(struct client *c, struct str request, const struct sink *sink, struct mono until)
 {
     AUTO_BUF struct buf input = BUF(INPUT_MAX);
@@ -233,9 +233,9 @@ static int exchange(struct client *c, struct str request, const struct sink *sin
     return result < 0 ? result : m.status;
 }
 
-/* ---- another host, by network ---- */
+/* ---- another host, over the network ---- */
 
-/* Where its token and certificate are set. */
+/* Names the setting for its token and certificate. */
 static const char *table_of(const struct client *c, char text[400])
 {
     char address[300];
@@ -247,12 +247,12 @@ static const char *table_of(const struct client *c, char text[400])
     return text;
 }
 
-/* Out of a sentence of libcurl, advice where the cause is a usual one. */
+/* Adds advice to an error message of libcurl if the cause is a common one. */
 static const char *advice(const struct client *c, const char *said, char text[480])
 {
     char table[400];
     text[0] = '\0';
-    /* The last two are of Windows; the very last has other causes, too. */
+    /* The last two come from Windows; the very last has other causes, too. */
     bool plain =
         strstr(said, "wrong version number") || strstr(said, "unexpected TLS packet") || strstr(said, "SEC_E_INVALID_TOKEN");
     bool perhaps = plain || strstr(said, "failed to receive handshake");
@@ -279,7 +279,7 @@ static int call_network(struct client *c, struct http_request *r, const char *ta
     r->url = url;
     r->headers = headers;
     r->ca_file = c->host.ca[0] ? c->host.ca : NULL;
-    r->secret_url = true; /* the host's name is in the sentence already */
+    r->secret_url = true; /* the message already names the host */
     r->connect_timeout_ms = c->host.timeout_ms;
     int status = http_call(c->env, r, answer, &why);
     if (status >= 0)
@@ -288,7 +288,7 @@ static int call_network(struct client *c, struct http_request *r, const char *ta
     return error_set(err, status, "%s: %s%s", c->host.name, why.text, advice(c, why.text, more));
 }
 
-/* What is refused before any route is looked at is about this client, not about its question. */
+/* Errors that precede routing are about this client, not about its query. */
 static int check_welcome(struct client *c, int status, struct buf *answer, size_t before, struct error *err)
 {
     char message[300], table[400];
@@ -329,7 +329,7 @@ static int request_by_socket(struct client *c, const char *method, const char *t
     size_t before = answer->len;
     int result = c->fd < 0 ? -ECONNRESET : exchange(c, buf_view(&request), &sink, until);
     if (result == -ECONNRESET || result == -EPIPE) {
-        /* It went away between two requests, or was restarted: once more on a new connection. */
+        /* The daemon closed the connection or was restarted: retry once on a new one. */
         if (c->fd >= 0)
             net_close(c->fd);
         c->fd = net_local_connect(c->path);
@@ -351,7 +351,7 @@ int client_request(struct client *c, const char *method, const char *target, con
                    int64_t timeout_ms, struct error *err)
 {
     size_t before = answer->len;
-    if (client_is_remote(c)) /* what is set for it; what takes longer than usual may */
+    if (client_is_remote(c)) /* the configured limit, or the caller's if longer */
         timeout_ms = timeout_ms > CLIENT_WITHIN_MS ? MAX_OF(timeout_ms, c->host.timeout_ms) : c->host.timeout_ms;
     int status = (c->by_network ? request_by_network : request_by_socket)(c, method, target, body, answer, timeout_ms, err);
     return check_welcome(c, status, answer, before, err);
@@ -359,7 +359,7 @@ int client_request(struct client *c, const char *method, const char *target, con
 
 /* ---- another host ---- */
 
-/* ssh makes the file of its end before it listens there: until then it refuses. */
+/* ssh creates the socket file before it listens, so early attempts are refused. */
 static int connect_to_tunnel(const struct client *c)
 {
     struct mono until = {clock_mono(&clock_system).ns + c->host.timeout_ms * NS_PER_MS};
@@ -371,7 +371,7 @@ static int connect_to_tunnel(const struct client *c)
     }
 }
 
-/* Behind which of the tunnel's ends a daemon answers. */
+/* Finds the end of the tunnel where a daemon answers. */
 static int find_behind_tunnel(struct client *c, struct error *err)
 {
     struct error last = {0};
@@ -410,7 +410,7 @@ int client_open_host(const struct env *env, const struct host_place *place, bool
     return rc;
 }
 
-/* ---- an answer of any length ---- */
+/* ---- answers of any length ---- */
 
 int client_download(struct client *c, const char *target, client_piece_fn *each, void *user, struct buf *refusal, struct error *err)
 {

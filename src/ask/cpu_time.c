@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples of this host's processes, and the daemon's where it may do more than this command.
+ * Samples this host's processes, through the daemon where it has more permissions than this command.
  */
 #include "ask/cpu_time.h"
 

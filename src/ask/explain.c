@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A short past of this process's own samples, where no daemon has one.
+ * Collects a short history from samples of this process if no daemon has one.
  */
 #include "ask/explain.h"
 
@@ -14,8 +14,8 @@
 
 enum { SAMPLES = 4, PAUSE_MS = 350 };
 
-/* The drivers kept the last seconds themselves: nothing has to be waited for. A warm CPU may be the answer, and what it does is
- * only known by watching. */
+/* The drivers recorded the last seconds, so there is no need to wait. But a warm CPU may be the answer, and only watching shows
+ * what it does. */
 static bool knows_enough(const struct snapshot *now)
 {
     if (cpu_is_warm(&now->host))
@@ -26,13 +26,13 @@ static bool knows_enough(const struct snapshot *now)
     return true;
 }
 
-/* The last of several; "": none was named. */
+/* The last --source; "": none. */
 static const char *source_of(const struct cli *cli)
 {
     return cli->ask.source_count ? cli->ask.sources[cli->ask.source_count - 1] : "";
 }
 
-/* What is around the GPUs: of this host, so not for a recording of another one. */
+/* Audits the environment of the GPUs: only on this host, not for a recording of another one. */
 static int look_around(struct cli *cli, const struct snapshot *now, struct why *why, struct error *err)
 {
     if (!cli->ask.idle && !why_wants_audit(why))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is free, by the drivers, the daemon and the guards in the foreground.
+ * Free memory according to the drivers, the daemon and the guards in the foreground.
  */
 #include "ask/fit.h"
 
@@ -22,13 +22,13 @@ static void add_hold(struct capacity_hold *holds, size_t *count, const struct ca
         holds[(*count)++] = *one;
 }
 
-/* Guards in the foreground tell what a worker holds on all of its GPUs together: known is only who has one. */
+/* Guards in the foreground report a worker's memory as a sum over its GPUs, so only workers on a single GPU count. */
 static void ask_guards(struct cli *cli, struct capacity_hold *holds, size_t *count, bool *known)
 {
     char problem[256];
     size_t asked = 0;
     if (cli->ask.source_count || env_is_recorded(&cli->env))
-        return; /* another machine's GPUs */
+        return; /* GPUs of another host */
     json_t *workers = guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem);
     *known = *known || asked > 0;
     for (size_t i = 0; i < json_array_size(workers); i++) {
@@ -47,7 +47,7 @@ static void ask_guards(struct cli *cli, struct capacity_hold *holds, size_t *cou
     json_decref(workers);
 }
 
-/* What was free before, and what is wrong with a GPU, is the daemon's to know. */
+/* Only the daemon knows the past minimum of free memory, and lasting problems of a GPU. */
 static void take_told(struct capacity *c, const struct capacity *past)
 {
     for (size_t i = 0; i < c->gpu_count; i++)

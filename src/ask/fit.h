@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where commands get the capacity that a model or an amount is placed in.
+ * Where commands get the capacity to place a model or an amount of memory in.
  */
 #pragma once
 
@@ -7,9 +7,9 @@
 #include "insight/fit/model_size.h"
 #include "insight/fit/placement.h"
 
-/* Memory from a sample of this moment; reserve, workers, health and the past from the daemon, where one runs. Without one, health
- * is judged from the sample (GROUP_ALL) and the kernel log. From malloc; NULL: out of memory. */
+/* Memory from a fresh sample; reserve, workers, health and history from the daemon, if one runs. Otherwise, the sample
+ * (GROUP_ALL) and the kernel log decide on health. From malloc; NULL: out of memory. */
 struct capacity *fit_capacity(struct cli *cli, struct session *session, const struct snapshot *s, int64_t reserve_bytes);
 
-/* What the files do not say cannot be promised: then fitting weights are not a fitting model. */
+/* Turns "fits" into "unknown" if the files lack details: fitting weights don't prove that the model fits. */
 void fit_doubt(const struct model_need *need, struct placement *p);

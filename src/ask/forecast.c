@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the history for one forecast, without changing anything in it.
+ * Reads the history for one forecast, read-only.
  */
 #include "ask/answers.h"
 
@@ -10,10 +10,10 @@
 #include "config/places.h"
 #include "store/query.h"
 
-/* So far back a one-shot looks, so many rows it reads at most, and so old the newest may be to belong to now. */
+/* How far back to look, how many rows to read at most, and how old the newest may be to count as current. */
 enum { LOOK_BACK_MS = 3 * 3600 * 1000, ROWS_MAX = 40000, PAGE_ROWS = 10000, FRESH_MS = 60000 };
 
-/* What is read of each row. */
+/* Columns to read. */
 static const char *const wanted[] = {"mem_used_bytes", "mem_free_bytes", "mem_total_bytes", "mem_reserved_bytes",
                                      "temp_mdegc",     "power_mw",       "throttle_bits",   "power_limit_mw"};
 enum { USED, FREE, TOTAL, RESERVED, TEMP, POWER, THROTTLE, LIMIT, WANTED };
@@ -21,11 +21,11 @@ enum { USED, FREE, TOTAL, RESERVED, TEMP, POWER, THROTTLE, LIMIT, WANTED };
 struct stored_course {
     const struct snapshot *now;
     struct forecast_memory *memory;
-    struct snapshot *building; /* rows of one moment */
+    struct snapshot *building; /* collects the rows of one moment */
     int64_t building_ms, first_ms, last_ms, step_ms;
     int64_t cursor;
     size_t rows;
-    int column[WANTED]; /* position among those asked for; -1: this store does not have it */
+    int column[WANTED]; /* position among the queried columns; -1: this database lacks it */
 };
 
 static void flush(struct stored_course *p)
@@ -35,7 +35,7 @@ static void flush(struct stored_course *p)
     struct snapshot *s = p->building;
     s->taken_at.ms = p->building_ms;
     s->taken.ns = p->now->taken.ns - (p->now->taken_at.ms - p->building_ms) * NS_PER_MS;
-    /* A monotonic clock that begins after the row: before the last boot. */
+    /* A monotonic time that is not positive lies before the last boot. */
     if (s->taken.ns > 0 && p->building_ms < p->now->taken_at.ms) {
         forecast_see(p->memory, s);
         if (!p->first_ms || p->building_ms - p->last_ms > FRESH_MS)
@@ -67,7 +67,7 @@ static int forecast_take_row(void *user, const struct store_row *row)
         for (size_t i = 0; i < p->now->gpu_count; i++) {
             p->building->gpus[i].id = p->now->gpus[i].id;
             p->building->gpus[i].index = p->now->gpus[i].index;
-            p->building->gpus[i].state = GPU_ERROR; /* until its row comes */
+            p->building->gpus[i].state = GPU_ERROR; /* until its row arrives */
         }
     }
     for (size_t i = 0; i < p->now->gpu_count; i++) {

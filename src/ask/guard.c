@@ -24,7 +24,7 @@ struct round {
     size_t size;
 };
 
-/* Each worker with the path of the socket behind which it is guarded. */
+/* Adds each worker with the path of its guard's socket. */
 static void add_workers(struct round *r, const json_t *list, const char *place)
 {
     size_t i;
@@ -38,7 +38,7 @@ static void ask_one(struct round *r, struct client *client)
     struct error err = {0};
     AUTO_BUF struct buf answer = BUF(4 << 20);
     int status = client_request(client, r->method, r->path, r->body, &answer, ANSWER_WITHIN_MS, &err);
-    /* One that went away has no worker. One that is slow has, in an unknown state: that is not "no worker". */
+    /* A guard that went away has no worker. One that times out has, in an unknown state, which must not read as "no worker". */
     if (status == -ETIMEDOUT || (status < 0 && client_is_remote(client)))
         str_copy(r->problem, r->size, str_from(err.text));
     if (status < 0)

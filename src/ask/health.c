@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks the daemon first: it knows what lasted, and what came back.
+ * Queries the daemon first: it knows how long a problem lasted, and whether it recurred.
  */
 #include "ask/health.h"
 

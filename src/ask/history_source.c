@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions about the past, put to a daemon or to the history database.
+ * Sends queries about the past to a daemon or to the history database.
  */
 #include "ask/history_source.h"
 
@@ -16,7 +16,7 @@
 enum { ANSWER_MAX = 64 << 20, ANSWER_WITHIN_MS = 60000 };
 
 struct history_source {
-    struct client *client; /* else: */
+    struct client *client; /* or, if NULL: */
     struct store *store;
     char own_host[HOST_NAME_SIZE];
 };
@@ -89,7 +89,7 @@ void history_source_close(struct history_source *h)
     free(h);
 }
 
-/* ---- as a request ---- */
+/* ---- a query as a request ---- */
 
 static void add_encoded(struct buf *out, const char *key, const char *value)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the address of another host.
+ * Parses the address of another host.
  */
 #include "ask/hosts.h"
 
@@ -13,7 +13,7 @@
 
 #define ADDRESS_SYNTAX "NAME[:PORT], https://NAME[:PORT], http://NAME[:PORT], or ssh://[USER@]NAME[:PORT]"
 
-/* What may stand in a host or user name. The first must not be a dash: ssh would take it for an option. */
+/* Characters of a host or user name. It must not begin with a dash: ssh would take it for an option. */
 static bool is_name(struct str text, const char *more)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -42,7 +42,7 @@ static bool read_ssh(struct str rest, struct host_place *p)
     const char *slash = memchr(rest.at, '/', rest.len);
     if (slash) {
         struct str path = {slash, rest.len - (size_t)(slash - rest.at)};
-        if (path.len >= sizeof p->socket || memchr(path.at, ':', path.len)) /* ssh separates with it */
+        if (path.len >= sizeof p->socket || memchr(path.at, ':', path.len)) /* ssh uses it as a separator */
             return false;
         if (path.len > 1)
             str_copy(p->socket, sizeof p->socket, path);
@@ -86,14 +86,14 @@ static bool read_address(const char *text, struct host_place *p)
     return true;
 }
 
-/* A token is as good as a key: as with ssh, a file that others can read is not used. */
+/* A token is as sensitive as a key: like ssh, refuse a file that others can read. */
 static int check_secrecy(const struct config_hosts *h, struct error *err)
 {
     const struct config_origin *origin = config_origin_of(&h->entry, "hosts", "token");
     struct stat info;
     if (!origin || origin->kind != CONFIG_FROM_FILE)
         return 0;
-    /* The system's file is the daemon's, too, which runs as another user and reads it by its group. */
+    /* The daemon reads the system's file, too: as another user, through its group. */
     bool shared = strcmp(origin->where, CONFIG_SYSTEM_FILE) == 0;
     if (stat(origin->where, &info) < 0 || !(info.st_mode & (shared ? 07 : 077)))
         return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Taking a lease.
+ * Acquires a lease.
  */
 #include "ask/lease.h"
 
@@ -19,7 +19,7 @@
 #include "config/config.h"
 #include "format/capacity.h"
 
-/* Programs without a lease come and go unseen between two looks; leases are seen at once. */
+/* Poll for programs without a lease, whose changes send no event; changes of leases do. */
 enum {
     LOOK_MS = 2000,
     LOOK_MOST_MS = 15000,
@@ -62,7 +62,7 @@ static int look_at_gpus(struct lease_taker *t, struct session *session, struct g
     return 0;
 }
 
-/* Those of --gpu, and those that the environment lets the program see. Any: none is listed. */
+/* Collects the GPUs of --gpu that the environment makes visible. An empty list means any. */
 static int find_allowed(struct lease_taker *t, struct session *session, const struct gpus_look *l, struct error *err)
 {
     const struct capacity *c = l->capacity;
@@ -101,7 +101,7 @@ static void judge(struct lease_taker *t, const struct gpus_look *l, struct lease
     room_find(&t->wish, list->at, list->count, l->rooms, l->capacity->gpu_count, now, &t->answer);
 }
 
-/* Who has it locked for longer than a decision takes is said, also where the wait has an end of its own. */
+/* Reports which process holds the lock for longer than a decision takes, even if the wait has a limit. */
 static int lock_leases(struct lease_taker *t, struct error *err)
 {
     int rc = lease_dir_lock(&t->dir, SAY_LOCKED_MS, err);
@@ -111,7 +111,7 @@ static int lock_leases(struct lease_taker *t, struct error *err)
     return lease_dir_lock(&t->dir, LEASE_LOCK_MS, err);
 }
 
-/* With the lock held, which stays so where there is room. */
+/* Called with the lock held; keeps it if there is room. */
 static int decide(struct lease_taker *t, struct gpus_look *l, struct lease_list *list, struct error *err)
 {
     lease_list_done(list);
@@ -156,7 +156,7 @@ static int join_queue(struct lease_taker *t, int64_t ticket, struct error *err)
     return rc;
 }
 
-/* Until none is in front of it. */
+/* Waits until this lease is first in line. */
 static int wait_turn(struct lease_taker *t, struct error *err)
 {
     for (;;) {
@@ -169,7 +169,7 @@ static int wait_turn(struct lease_taker *t, struct error *err)
         before = *found;
         lease_list_done(&list);
 #ifdef __GLIBC__
-        malloc_trim(0); /* hundreds may sleep here */
+        malloc_trim(0); /* hundreds of processes may sleep here */
 #endif
         rc = lease_dir_await(&t->dir, &before);
         if (rc < 0 && rc != -EINTR)
@@ -182,7 +182,7 @@ struct first_in_line {
     struct mono listed_at, said_at;
     int64_t pause_ms;
     char said[ROOM_WORDS];
-    int watch; /* -errno: there are too many */
+    int watch; /* -errno: there are too many watches */
 };
 
 static void say_waiting(struct first_in_line *f, const struct lease_taker *t)
@@ -195,7 +195,7 @@ static void say_waiting(struct first_in_line *f, const struct lease_taker *t)
     snprintf(f->said, sizeof f->said, "%s", t->answer.words);
 }
 
-/* Looks, with what is known of the leases: all of their files are only read again after a change. 1: there is room. */
+/* Checks for room. Caches the list of leases: reads the files again only after a change. 1: there is room. */
 static int first_look(struct first_in_line *f, struct lease_taker *t, struct session *session, struct gpus_look *l,
                       struct error *err)
 {
@@ -221,7 +221,7 @@ static int first_look(struct first_in_line *f, struct lease_taker *t, struct ses
     return rc;
 }
 
-/* Until the next look: a lease that ends makes it at once. */
+/* Sleeps until the next check; the end of a lease wakes it at once. */
 static void first_pause(struct first_in_line *f)
 {
     struct pollfd watch = {.fd = f->watch, .events = POLLIN};
@@ -234,7 +234,7 @@ static void first_pause(struct first_in_line *f)
         }
         if (!lease_dir_changed(f->watch))
             continue;
-        pause_ms(CLOSING_MS); /* the kernel says that a file is closed before it gives up the lock */
+        pause_ms(CLOSING_MS); /* the kernel reports the close before it releases the lock */
         f->listed_at.ns = 0;
         f->pause_ms = LOOK_MS;
         return;
@@ -281,7 +281,7 @@ void lease_taker_leave_queue(struct lease_taker *t)
 {
     if (t->fd < 0)
         return;
-    flock(t->fd, LOCK_UN); /* a child may have it open as well */
+    flock(t->fd, LOCK_UN); /* a child may have inherited it */
     close(t->fd);
     t->fd = -1;
 }
@@ -294,7 +294,7 @@ void lease_taker_done(struct lease_taker *t)
     lease_dir_close(&t->dir);
 }
 
-/* A first try, which also tells what can never be. */
+/* A first attempt, which also finds requests that can never succeed. */
 static int try_once(struct lease_taker *t, struct error *err)
 {
     AUTO_LEASE_LIST struct lease_list list = {0};
@@ -324,7 +324,7 @@ static int try_once(struct lease_taker *t, struct error *err)
 
 int lease_take(struct lease_taker *t, struct error *err)
 {
-    lease_taker_set_timeout(t); /* it holds whatever is waited for: a driver, a daemon, a lock */
+    lease_taker_set_timeout(t); /* covers every kind of wait: a driver, a daemon, a lock */
     int rc = try_once(t, err);
     if (rc != -EINPROGRESS)
         return rc;
@@ -346,7 +346,7 @@ bool lease_environment(const struct lease_taker *t, struct buf *out)
     return placement_program_env(out, t->capacity, &copy);
 }
 
-/* ---- room that is given to a script ---- */
+/* ---- room for a script ---- */
 
 static bool give_room(struct lease_dir *dir, struct lease *wish, const struct snapshot *s, const struct room_gpu *room)
 {
@@ -355,7 +355,7 @@ static bool give_room(struct lease_dir *dir, struct lease *wish, const struct sn
     struct error err;
     if (lease_dir_lock(dir, LEASE_LOCK_MS, &err) < 0 || lease_dir_list(dir, wish->from, &list, &err) < 0 ||
         lease_list_admits(&list, wish, &err) < 0) {
-        fprintf(stderr, "whirr: %s\n", err.text); /* what was promised to others is not known: no room for now */
+        fprintf(stderr, "whirr: %s\n", err.text); /* other leases are unknown, so assume no room */
         return false;
     }
     lease_dir_sweep(dir, &list);
@@ -413,7 +413,7 @@ static int list_from_json(const json_t *root, struct lease_list *ret, struct err
     return 0;
 }
 
-/* -ENOENT: no daemon is running, or it knows no leases. */
+/* -ENOENT: no daemon is running, or it does not know leases. */
 static int ask_daemon(struct cli *cli, struct lease_list *ret, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(64 << 20);

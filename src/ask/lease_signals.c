@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Ending while a lease is waited for: the process goes, and its file with it.
+ * Signals during the wait for a lease: the process ends and removes its file.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void set_timer(int64_t ms)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* What the caller has ignored stays so (nohup). The timeout is our own, whatever the caller does with alarms. */
+/* Keeps signals ignored that the caller ignores (nohup). The timeout's alarm is always ours. */
 static void set_handler(int number, void (*how)(int))
 {
     struct sigaction old, now = {.sa_handler = how, .sa_flags = SA_NODEFER};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where no signal ends a program: a file that no program holds any more is swept by the others. In the place of lease_signals.c.
+ * Replaces lease_signals.c on systems without signals: other processes sweep the files of ended ones.
  */
 #include "ask/lease.h"
 

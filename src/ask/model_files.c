@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From a path to facts. Only regular files are opened, and only their headers are read.
+ * Reads facts about a model. Opens only regular files, and reads only their headers.
  */
 #include "ask/model_files.h"
 
@@ -31,7 +31,7 @@ static ssize_t read_file(void *user, uint64_t at, void *to, size_t size)
     return got < 0 ? -errno : got;
 }
 
-/* A regular file. What is not (a pipe, a device) is not waited for. */
+/* Opens a regular file; never blocks on a pipe or device. */
 static int open_regular(const char *path, uint64_t *ret_size, struct error *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -61,7 +61,7 @@ static int read_header(const char *path, read_header_fn *read, struct model_fact
 
 /* ---- GGUF ---- */
 
-/* "name-00002-of-00005.gguf": where the number begins, and how many there are; 0: no part. */
+/* "name-00002-of-00005.gguf": the position of the number, and the number of parts; 0: not a part. */
 static int parts_of(const char *path, size_t *ret_at)
 {
     size_t len = strlen(path);
@@ -111,7 +111,7 @@ static int read_config(const char *folder, struct model_facts *facts, struct err
     snprintf(path, sizeof path, "%s/config.json", folder);
     int rc = file_read_all(&(struct env){.sysroot = ""}, path, &text);
     if (rc == -ENOENT)
-        return 0; /* the need is then a lower bound, and says so */
+        return 0; /* the result is then a lower bound, and says so */
     if (rc < 0)
         return error_set(err, rc, "cannot read '%s': %s", path, strerror(-rc));
     rc = model_config_read(buf_view(&text), facts, &why);
@@ -134,7 +134,7 @@ static int add_name(struct names *n, const char *name, struct error *err)
     return 0;
 }
 
-/* The index names the files of which the model is made; a folder may hold others beside them. */
+/* The index lists the model's files; the directory may hold others. */
 static int names_of_index(const char *folder, struct names *n, struct error *err)
 {
     char path[PATH_MAX];
@@ -188,7 +188,7 @@ static int model_files_by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* One GGUF model in a folder: a file, or the parts of one. */
+/* A directory with one GGUF model: a single file or its parts. */
 static int read_gguf_folder(const char *folder, struct names *n, struct model_facts *facts, struct error *err)
 {
     size_t at;
@@ -218,7 +218,7 @@ static int read_folder(const char *folder, struct model_facts *facts, struct err
     return rc < 0 ? rc : read_gguf_folder(folder, &n, facts, err);
 }
 
-/* ---- which of them ---- */
+/* ---- choosing files ---- */
 
 static int read_one(const char *path, struct model_facts *facts, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks the daemon, or the history itself.
+ * Queries the daemon, or reads the history itself.
  */
 #include "ask/past_answer.h"
 
@@ -18,14 +18,14 @@
 #include "config/places.h"
 #include "format/table/table.h"
 
-/* A month of many GPUs takes a while on a small machine. */
+/* A month of many GPUs takes a while on a small host. */
 enum { ANSWER_MAX = 64 << 20, DAEMON_WITHIN_MS = 60000 };
 
 /* ---- the daemon ---- */
 
 static void add_parameter(struct buf *out, const char *key, const char *value)
 {
-    if (!value || !value[0]) /* what is not given is the daemon's to know */
+    if (!value || !value[0]) /* the daemon applies its default */
         return;
     buf_printf(out, "%c%s=", memchr(out->at, '?', out->len) ? '&' : '?', key);
     buf_percent(out, value);
@@ -57,7 +57,7 @@ static void write_target(const struct cli *cli, const struct past_question *q, s
     add_parameter(out, "host", q->host);
 }
 
-/* 1: answered; 0: there is no daemon to ask; -errno: it was asked, and this is the answer. */
+/* 1: answered; 0: no daemon to query; -errno: the daemon's refusal. */
 static int ask_daemon(const struct cli *cli, const struct past_question *q, struct buf *answer, struct error *err)
 {
     struct client *client = NULL;
@@ -117,7 +117,7 @@ static int read_here(const struct cli *cli, const struct config *config, struct 
     return rc;
 }
 
-/* The body of the answer, to be given back with json_decref. -ENODEV: there is no such GPU or host. */
+/* The body of the answer; release it with json_decref(). -ENODEV: no such GPU or host. */
 static int past_ask(struct cli *cli, struct past_question *q, json_t **ret, struct error *err)
 {
     AUTO_BUF struct buf answer = BUF(ANSWER_MAX);

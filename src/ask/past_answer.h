@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions about the past for commands: the daemon is asked first; else, or when --direct or --store say so, the history is read
- * here, without changing it.
+ * Queries about the past: commands try the daemon first; otherwise, or with --direct or --store, they read the history here,
+ * without changing it.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "ask/history_source.h"
 #include "past/answer.h"
 
-/* Asks; *ret is the answer, to be given back with json_decref. EXIT_FINE, or a message was printed. */
+/* Queries; release *ret with json_decref(). EXIT_FINE, or an exit status after printing a message. */
 int past_fetch(struct cli *cli, struct past_question *q, json_t **ret);
-/* Asks and prints, as text or JSON; the exit status. Of a report, `by` names the only breakdown; NULL: all. */
+/* Queries and prints text or JSON; returns the exit status. `by` selects one breakdown of a report; NULL: all. */
 int past_show(struct cli *cli, struct past_question *q, const char *by);

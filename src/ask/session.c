@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks the daemon, or samples through the engine.
+ * Queries the daemon, or samples through the engine.
  */
 #include "ask/session.h"
 
@@ -26,17 +26,17 @@
 #include "lease/settings_request.h"
 #include "source/source.h"
 
-/* A driver that hangs is given up by the engine after 5 s, one that starts after 12 s (without persistence mode, and with many
- * GPUs, that takes long); a program that is run in its stead begins only then. The answer names what did not answer. */
+/* The engine gives up a driver that hangs after 5 s, or after 12 s while it starts (slow without persistence mode and with many
+ * GPUs); only then does it run a replacement program. The answer names what did not respond. */
 enum { ANSWER_WITHIN_MS = 30000, MAX_AGE_MS = 5000, PROGRESS_AFTER_MS = 1500 };
 
 struct session {
     struct cli *cli;
-    struct client *client;                 /* NULL: no daemon, or not asked */
-    int64_t max_age_ms;                    /* of its samples */
+    struct client *client;                 /* NULL: no daemon, or not queried */
+    int64_t max_age_ms;                    /* of the daemon's samples */
     struct engine *engine;                 /* NULL while a daemon answers */
-    struct wall first_sample, last_sample; /* of the engine */
-    const struct lease_list *leases;       /* of the caller; NULL: they are read for each sample */
+    struct wall first_sample, last_sample; /* by the engine */
+    const struct lease_list *leases;       /* owned by the caller; NULL: read them for each sample */
     const char *sources[SOURCES_MAX];
     size_t source_count;
     char replay[PATH_SIZE + 32];
@@ -50,7 +50,7 @@ static int open_host(const struct cli *cli, struct client **ret, struct error *e
     return rc < 0 ? rc : client_open_host(&cli->env, &place, !cli->among_hosts && isatty(STDIN_FILENO), ret, err);
 }
 
-/* --socket names one daemon: no other, and no sample of our own, is an answer in its stead. */
+/* --socket names one daemon: neither another one nor our own sample may replace it. */
 static bool is_named(const struct cli *cli)
 {
     const char *socket = cli->ask.socket;
@@ -92,7 +92,7 @@ int act_open(const struct cli *cli, struct client **ret, struct error *err)
     return cli->host ? open_host(cli, ret, err) : client_open_to_act(cli->settings->server.socket, ret, err);
 }
 
-/* A bundle of `whirr doctor` brings what its drivers said as a recording, beside the files for those that are read from files. */
+/* A bundle of `whirr doctor` contains recorded driver data besides the files for sources that read files. */
 static void add_recording_of_bundle(struct session *s)
 {
     const struct env *env = &s->cli->env;
@@ -109,7 +109,7 @@ static bool wants_daemon(const struct session *s)
     return s->cli->settings && !s->source_count && !env_is_recorded(&s->cli->env) && !ask->direct && !ask->show_secrets;
 }
 
-/* Without a daemon, we sample. */
+/* Falls back to sampling without a daemon. */
 static int open_client(struct session *s, struct error *err)
 {
     int rc = open_daemon(s->cli, &s->client, err);
@@ -118,7 +118,7 @@ static int open_client(struct session *s, struct error *err)
     return rc < 0 && is_named(s->cli) ? rc : 0;
 }
 
-/* What a daemon has looked up already. */
+/* Adds what a daemon's snapshot already contains. */
 static void add_leases(void *user, struct snapshot *snapshot)
 {
     const struct session *s = user;
@@ -137,8 +137,8 @@ static void add_leases(void *user, struct snapshot *snapshot)
     lease_programs_done(&programs);
 }
 
-/* Which GPUs this host has, as its daemon knew them: of those that are missing no driver speaks. What the daemon knew of their
- * faults stays its own. */
+/* Loads the list of GPUs that this host's daemon has seen: no driver reports missing ones. Leaves out the faults it has
+ * recorded. */
 static void remember_gpus(struct session *s)
 {
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
@@ -227,14 +227,14 @@ void session_set_max_age(struct session *s, int64_t max_age_ms)
     s->max_age_ms = max_age_ms;
 }
 
-/* The daemon went away, hangs, or speaks another language: from now on we sample ourselves. */
+/* The daemon went away, hangs or has an incompatible version: sample in this process from now on. */
 static void give_up_daemon(struct session *s, const struct error *why)
 {
     log_warn("sampling without the daemon", LOG_TEXT("reason", why->text));
     client_close(TAKE(s->client));
 }
 
-/* A source that ran out of memory may have GPUs: to say that there are none, or only the others', would be wrong. */
+/* A source that ran out of memory may have GPUs: reporting none, or only those of others, would be wrong. */
 static const struct snapshot *whole(const struct snapshot *snapshot, struct error *err)
 {
     for (size_t i = 0; i < snapshot->source_count; i++) {
@@ -253,7 +253,7 @@ void session_show_progress(struct session *s)
     s->shows_progress = isatty(STDERR_FILENO);
 }
 
-/* A first sample can take seconds: who sits at a terminal sees why. */
+/* A first sample can take seconds: show a reason on a terminal. */
 static const struct snapshot *sample_here(struct session *s, unsigned groups)
 {
     bool first = s->shows_progress && !s->first_sample.ms;
@@ -268,7 +268,7 @@ static const struct snapshot *sample_here(struct session *s, unsigned groups)
     return snapshot;
 }
 
-/* Who has just taken a lease, or ended one, sees that: a sample from before is too old. */
+/* Shows a lease that just began or ended: rejects samples from before. */
 static int64_t max_age(const struct session *s)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;

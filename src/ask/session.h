@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a command's answers come from: a running daemon, asked over its Unix socket; else, or when --source, --sysroot or --direct
- * say so, the engine of this process. Commands see snapshots only and need not know the difference.
+ * Where a command's answers come from: a running daemon, queried over its Unix socket; otherwise, or with --source, --sysroot or
+ * --direct, the engine in this process. Commands see snapshots only and need not know the difference.
  */
 #pragma once
 
@@ -12,56 +12,54 @@ struct why;
 
 struct session;
 
-/* "--direct", "--source" or "--sysroot", which are about sampling here; NULL: none of them was given. */
+/* The option that demands sampling here: "--direct", "--source" or "--sysroot"; NULL: none was given. */
 const char *sampling_option(const struct cli *cli);
 
-/* For a command that changes something: the one daemon that it acts on, which it names to the person. --direct, --source and
- * --sysroot are -EINVAL: they are about sampling here. Otherwise like client_open_to_act(). */
+/* For a command that changes something: connects to the one daemon that it acts on and names. -EINVAL with --direct, --source or
+ * --sysroot, which demand sampling here. Otherwise like client_open_to_act(). */
 struct client;
 int act_open(const struct cli *cli, struct client **ret, struct error *err);
 
-/* For a command that looks: the daemon of --host, else of this host. -ENOENT: none is running here. Never -ENOENT with --host:
- * nothing of this host may be shown in its stead. */
+/* For a command that only reads: the daemon of --host, or of this host. -ENOENT: none is running here. Never -ENOENT with
+ * --host: data of this host must not replace it. */
 int ask_open(const struct cli *cli, struct client **ret, struct error *err);
 
-/* 0; or the daemon that --socket names, and which a command is to ask, does not answer: a sentence. */
+/* 0, or an error and a message if the daemon that --socket names does not answer. */
 int ask_check_socket(const struct cli *cli, struct error *err);
 
-/* NULL and a sentence on failure. -EINVAL in err: wrong usage. */
+/* NULL and a message on failure. -EINVAL in err: wrong usage. */
 struct session *session_open(struct cli *cli, struct error *err);
-/* True: a thread that hangs was left behind, and may still use what the session was opened with. NULL is fine. */
+/* True if a hanging thread remains, which may still use what the session was opened with. NULL is fine. */
 bool session_close(struct session *s);
 
-/* A fresh snapshot that has at least `groups`. NULL and a sentence when nothing answered in time. */
+/* A fresh snapshot with at least `groups`. NULL and a message if nothing answered in time. */
 const struct snapshot *session_sample(struct session *s, unsigned groups, struct error *err);
 
-/* A line on a terminal's stderr while the first sample takes long. */
+/* Prints a line to stderr on a terminal while the first sample takes long. */
 void session_show_progress(struct session *s);
 
-/* True: a daemon answers. Its rates and its past are there at once, no second sample is needed for them. */
+/* Whether a daemon answers. It has rates and history at once, so no second sample is needed. */
 bool session_asks_daemon(const struct session *s);
-/* For one that samples again and again: these are the leases, so that hundreds of files are not read for each sample. They stay the
- * caller's. */
+/* For repeated sampling: provides the leases, so that a sample does not read hundreds of files. The caller keeps ownership. */
 struct lease_list;
 void session_set_leases(struct session *s, const struct lease_list *leases);
-/* How old a daemon's sample may be; 5 s unless told otherwise. */
+/* How old a daemon's sample may be; 5 s by default. */
 void session_set_max_age(struct session *s, int64_t max_age_ms);
-/* The explanation of a snapshot that this session gave, with the past that the daemon, else this process, remembers; NULL when
- * there is none. */
-bool session_has_sampled(const struct session *s); /* by itself, and so has a past */
+/* Explains a snapshot of this session, using the history of the daemon or of this process; NULL if there is none. */
+bool session_has_sampled(const struct session *s); /* in this process, and so has a history */
 struct why *session_why(struct session *s, const struct snapshot *snapshot);
 
-/* Health as this process itself judged it with the last sample, the caller's; NULL: a daemon answers, or memory is out. */
+/* Health as this process judged it in the last sample, owned by the caller; NULL: a daemon answers, or out of memory. */
 struct health;
 struct health_basis;
 struct health *session_health(struct session *s, struct health_basis *basis);
 
-/* Asks the daemon for something else: the status of its answer, whose body is appended. -ENOTCONN: no daemon answers here. */
+/* Sends another query to the daemon: appends the body and returns its status. -ENOTCONN: no daemon answers here. */
 int session_get(struct session *s, const char *target, struct buf *answer);
 
-/* The position of the GPU that --gpu names, ALL_GPUS without --gpu; -ENODEV and a sentence when it is not there. */
+/* The position of the GPU that --gpu names, ALL_GPUS without --gpu; -ENODEV and a message if it does not exist. */
 int session_only(struct session *s, const struct snapshot *snapshot, int *ret_only, struct error *err);
 int session_only_of(const struct cli *cli, const struct snapshot *snapshot, int *ret_only, struct error *err);
 
-/* For doctor: what the sources say about themselves. */
+/* For doctor: the sources describe themselves. */
 void session_describe(struct session *s, struct buf *out);

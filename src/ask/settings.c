@@ -14,7 +14,7 @@
 
 enum { FLAGS_MAX = 32 };
 
-/* What only those can judge who use it. */
+/* Checks that only the users of a setting can do. */
 static void settings_judge(const struct cli *cli, const struct config *config, bool check, struct config_problems *problems)
 {
     for (size_t i = 0; i < config->notify_count; i++) {
@@ -24,7 +24,7 @@ static void settings_judge(const struct cli *cli, const struct config *config, b
             config_problem_add(problems, false, &n->entry.at, "notify.%s: %s", n->entry.name, err.text);
     }
     spec_check_config(config, !check, problems);
-    /* The built-in rules are known to be right; a quick command need not read them. */
+    /* The built-in rules are known to be valid; a quick command can skip them. */
     struct alert_rules *rules = NULL;
     if (config->alert_count || config->alerts.disabled.count)
         alert_rules_new(config, &cli->env, problems, &rules);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starts ssh, and ends it.
+ * Starts and ends ssh.
  *
  *   ssh -N -L DIR/0:/run/whirr/whirr.sock -L DIR/1:127.0.0.1:9447 NAME
  *   ssh -N -L 127.0.0.1:PORT:/run/whirr/whirr.sock -L 127.0.0.1:PORT:127.0.0.1:9447 NAME     on Windows
  *
- * The first is the system's daemon there; a user's own has a socket whose path is not known from here, but listens on loopback.
+ * The first end is the remote system's daemon. The socket path of a user's own daemon is unknown here, but it listens on loopback.
  */
 #include "ask/tunnel.h"
 
@@ -39,7 +39,7 @@ struct tunnel {
     char target[TUNNEL_ENDS_MAX][128];
 };
 
-/* ---- what it says ---- */
+/* ---- its messages ---- */
 
 static void listen_to(struct tunnel *t)
 {
@@ -139,7 +139,7 @@ static void nap(void)
 static int wait_for_login(struct tunnel *t, const struct host_place *p, bool may_ask, struct error *err)
 {
     struct mono began = clock_mono(&clock_system);
-    /* Its own limit on connecting comes first; then the login. */
+    /* Longer than ssh's own connect timeout, to leave time for the login. */
     int64_t limit_ms = may_ask ? ASKING_MS : 2 * MAX_OF(p->timeout_ms, MS_PER_S);
     for (;;) {
         int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An ssh of our own that makes the daemon of another host reachable as a Unix socket here. It ends with us.
+ * An ssh process that makes another host's daemon reachable through a local socket. It ends with this process.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 
 struct tunnel;
 
-/* Waits until ssh has logged in. `may_ask`: it may ask on the terminal for a password or about a new host key. What ssh said is
- * the sentence of a failure. */
+/* Waits until ssh has logged in. `may_ask`: it may prompt for a password or a new host key. On failure the message is what ssh
+ * printed. */
 int tunnel_open(const struct host_place *place, bool may_ask, struct tunnel **ret, struct error *err);
 void tunnel_close(struct tunnel *t); /* NULL is fine */
 
-/* For a program that ends at a signal: takes away the files of open tunnels. Safe in a signal handler. */
+/* Removes the files of open tunnels when a signal ends the process. Async-signal-safe. */
 void tunnel_abandon(void);
 
-/* The n-th socket behind which a daemon may be, and what it is there; NULL behind the last. */
+/* The n-th socket that may lead to a daemon, and what it is on the other side; NULL after the last. */
 const char *tunnel_socket(const struct tunnel *t, int n);
 const char *tunnel_target(const struct tunnel *t, int n);
-/* What ssh said so far, its last line; "" nothing. */
+/* The last line that ssh printed; "": none. */
 const char *tunnel_said(struct tunnel *t);

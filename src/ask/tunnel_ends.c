@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Unix sockets in a directory that no other user can look into.
+ * Unix sockets in a directory that other users can't enter.
  */
 #include "ask/tunnel_ends.h"
 
@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "config/places.h"
 
-/* The files of a tunnel that is open, for a signal that ends us; one program has one tunnel. */
+/* Files to remove if a signal ends us; a process has at most one tunnel. */
 static char left_behind[TUNNEL_ENDS_MAX + 1][108];
 
 void tunnel_abandon(void)
@@ -34,7 +34,7 @@ static void on_signal(int number)
     raise(number);
 }
 
-/* A command that ends at a signal in its own way keeps it, and calls tunnel_abandon(). */
+/* A command with its own signal handler keeps it, and calls tunnel_abandon(). */
 static void watch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -48,10 +48,10 @@ static void watch_signals(void)
 static int make_folder(struct tunnel_ends *e, struct error *err)
 {
     char runtime[PLACE_SIZE];
-    bool fits = place_runtime(runtime, NULL) == 0 && strlen(runtime) < 80; /* a socket's path has at most 107 bytes */
+    bool fits = place_runtime(runtime, NULL) == 0 && strlen(runtime) < 80; /* a socket path is limited to 107 bytes */
     const char *base = fits ? runtime : "/tmp";
     snprintf(e->folder, sizeof e->folder, "%s/whirr-ssh-XXXXXX", base);
-    if (mkdtemp(e->folder)) /* 0700: no other user reaches the socket in it */
+    if (mkdtemp(e->folder)) /* 0700: other users can't reach the socket in it */
         return 0;
     int rc = -errno;
     e->folder[0] = '\0';
@@ -72,7 +72,7 @@ int tunnel_ends_make(struct tunnel_ends *e, struct error *err)
     return 0;
 }
 
-/* They appear after the login. */
+/* The sockets appear after the login. */
 bool tunnel_ends_there(const struct tunnel_ends *e, pid_t ssh)
 {
     (void)ssh;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Ports of the loopback, where ssh has no Unix sockets. Nothing is left behind of them; but while ssh runs, other users of this
- * host reach them, too.
+ * Loopback ports, for systems where ssh has no Unix sockets. They leave no files behind, but other users of this host can reach
+ * them while ssh runs.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "host/listens.h"
 
-/* One that is free now; ssh says so if another program is faster. */
+/* A port that is free now; ssh complains if another program takes it first. */
 static int free_port(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -36,8 +36,8 @@ int tunnel_ends_make(struct tunnel_ends *e, struct error *err)
     return 0;
 }
 
-/* It, and not another program that was faster; where the system does not say who listens, whichever does. It is not simply tried:
- * Windows takes two seconds to say that nothing listens. */
+/* Checks that ssh listens, not a program that took the port first; any listener counts where the system does not name the owner.
+ * Does not try to connect: Windows takes two seconds to refuse. */
 bool tunnel_ends_there(const struct tunnel_ends *e, pid_t ssh)
 {
     const char *place = e->place[e->count - 1];
