@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The doctor's report, for people and as data.
+ * The doctor's report as text.
  */
 #include <stdio.h>
 
@@ -146,7 +146,7 @@ static bool same_word(const char *a, const char *b)
     return first_word(a) == first_word(b) && strncmp(a, b, first_word(a)) == 0;
 }
 
-/* Metrics that begin alike are one entry, "ecc_* (12)". Returns how many are not named: those that are like no other. */
+/* Groups metrics with a common first word, "ecc_* (12)". Returns how many it left out: those that share it with no other. */
 static size_t name_absent(struct buf *names, const struct gpu *gpu, enum reading_state why)
 {
     size_t unnamed = 0;
@@ -171,7 +171,7 @@ static size_t name_absent(struct buf *names, const struct gpu *gpu, enum reading
 
 enum { ABSENT_NAMED = 6 };
 
-/* A few by name; many by what they begin with. -v has all names. */
+/* Lists a few metrics by name and many by their first word. -v lists all names. */
 static void text_absent(struct buf *out, const struct page *page, const struct gpu *gpu, enum reading_state why)
 {
     AUTO_BUF struct buf names = BUF(16384);
@@ -192,7 +192,7 @@ static void text_absent(struct buf *out, const struct page *page, const struct g
         pair(out, page, INK_FAINT, reading_state_name(why), names.at);
 }
 
-/* Whether what was said of that one is true of this one, too. */
+/* Whether the text about one GPU applies to the other, too. */
 static bool alike(const struct gpu *a, const struct gpu *b)
 {
     if (a->state != b->state || a->error_message[0] || b->error_message[0] || a->processes_state != b->processes_state ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Makes the bundle: samples while it is noted what is read, takes out what is private, packs the rest.
+ * Makes the bundle: records what a sample reads, removes private data, packs the rest.
  */
 #include "doctor/bundle.h"
 
@@ -27,11 +27,11 @@ enum { SAMPLES = 4, PAUSE_MS = 300, ARCHIVE_MAX = 64 * 1024 * 1024 };
 struct bundle {
     struct cli *cli;
     struct privacy privacy;
-    struct machine_entry *entries; /* what goes in, with nothing private left; paths and bytes are ours */
+    struct machine_entry *entries; /* redacted contents; owns paths and bytes */
     size_t entry_count, entry_capacity;
     struct buf about; /* the doctor's report */
     struct buf out;   /* the archive or the text */
-    struct buf list;  /* names of what is inside, for people */
+    struct buf list;  /* names of the entries, for people */
     size_t files, left_out;
     struct snapshot *samples[SAMPLES];
     size_t sample_count;
@@ -76,10 +76,10 @@ static void bundle_add(struct bundle *b, enum machine_kind kind, const char *pat
 static void bundle_tell(const struct env *env, const char *path)
 {
     AUTO_BUF struct buf ignored = BUF(1024 * 1024);
-    file_read_all(env, path, &ignored); /* the reader that watches env gets it */
+    file_read_all(env, path, &ignored); /* env passes it to the recorder */
 }
 
-/* Sources look at descriptors of every process; only those of devices, of processes on a GPU, belong into the bundle. */
+/* Sources examine the descriptors of every process; the bundle only needs device descriptors of processes on a GPU. */
 static void read_descriptors(const struct env *env, int32_t pid)
 {
     char path[PATH_SIZE];
@@ -142,7 +142,7 @@ static bool on_a_gpu(const struct bundle *b, int32_t pid)
     return false;
 }
 
-/* ---- what goes in ---- */
+/* ---- contents ---- */
 
 static bool wanted(const struct bundle *b, const char *path)
 {
@@ -169,7 +169,7 @@ static void add_caught(struct bundle *b, const struct caught_entry *entries, siz
         const struct caught_entry *e = &entries[i];
         if (!e->path[0] || !e->path[1] || !wanted(b, e->path))
             continue;
-        /* What was read as a link, and has something below it all the same, is a folder. */
+        /* A path that was read as a link but has entries below it is a directory. */
         size_t len = strlen(e->path);
         bool has_below = i + 1 < count && strncmp(entries[i + 1].path, e->path, len) == 0 && entries[i + 1].path[len] == '/';
         if (e->kind == READ_FOLDER) {
@@ -204,7 +204,7 @@ static int take_samples(struct bundle *b, struct session *session, struct error 
     return 0;
 }
 
-/* These are read from the files of the bundle once more when it is replayed. */
+/* A replay reads these again from the bundle's files. */
 static bool read_from_files(const struct gpu *gpu)
 {
     const struct source_ops *ops = source_find(str_from(gpu->source));
@@ -223,7 +223,7 @@ static struct snapshot *without_file_gpus(const struct snapshot *s)
     }
     if (copy)
         copy->gpu_count = kept;
-    while (copy && copy->accelerator_count) /* all of them are read from files */
+    while (copy && copy->accelerator_count) /* accelerators are always read from files */
         gpu_done(&copy->accelerators[--copy->accelerator_count]);
     return copy;
 }
@@ -255,7 +255,7 @@ static int add_recording(struct bundle *b, struct error *err)
     return rc;
 }
 
-/* ---- the report stands in front, as a comment ---- */
+/* ---- the report goes first, as a comment ---- */
 
 static void add_report(struct bundle *b, const struct doctor_facts *facts, const char *described)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What was read, by path.
+ * Recorded reads, by path.
  */
 #include "doctor/files_read.h"
 
@@ -51,7 +51,7 @@ static bool files_read_make_room(struct caught *c)
     return ROOM_FOR_ONE(c->entries, c->count, c->capacity, 256);
 }
 
-/* Samples repeat themselves: an entry of the same path takes the new bytes. The search is a walk; a machine has some hundred. */
+/* Samples repeat reads: replace the bytes of a known path. A linear search is enough for some hundred paths. */
 static void files_read_add(struct caught *c, enum env_read kind, const char *path, struct str bytes)
 {
     struct caught_entry *at = NULL;
@@ -59,7 +59,7 @@ static void files_read_add(struct caught *c, enum env_read kind, const char *pat
         if (strcmp(c->entries[i - 1].path, path) == 0)
             at = &c->entries[i - 1];
     if (at && kind > at->kind)
-        return; /* that it exists is known already, and more */
+        return; /* more than its existence is known already */
     char *copy = malloc(bytes.len + 1), *name = at ? NULL : strdup(path);
     if (!copy || (!at && !name) || c->bytes + bytes.len > CAUGHT_BYTES_MAX ||
         (!at && (c->count == CAUGHT_MAX || !files_read_make_room(c)))) {
@@ -105,7 +105,7 @@ static void go_up(char *path)
         *slash = '\0';
 }
 
-/* Goes down from `at` along `rest`, part by part; links that are met are kept, and followed unless they are the end. */
+/* Walks from `at` along `rest`, part by part; records links and follows them, except the last one. */
 static int resolve(struct caught *links, const struct env *env, char at[PATH_SIZE], const char *rest, int *links_left)
 {
     while (*rest) {
@@ -128,7 +128,7 @@ static int resolve(struct caught *links, const struct env *env, char at[PATH_SIZ
         ssize_t is_link = last ? -1 : file_read_link(env, at, target, sizeof target);
         if (is_link < 0)
             continue;
-        /* A link out of the machine's own tree would lead into another one when it is unpacked. */
+        /* An unpacked link to outside of the recorded tree would lead into another host's. */
         if (target[0] == '/' || --*links_left < 0)
             return -ELOOP;
         files_read_add(links, READ_LINK, at, str_from(target));
@@ -159,8 +159,8 @@ static bool is_folder(const struct env *env, const char *path)
     return env_path(env, whole, "%s", path) == 0 && stat(whole, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Some names say something by being there (drm/renderD128), and nothing below them is read: of /sys the folders in a folder that
- * was listed belong to it. */
+/* Some names matter by existing (drm/renderD128) although nothing reads below them: record the subdirectories of listed
+ * directories in /sys. */
 static void add_folders_in(struct caught *c, const struct env *env, const char *path)
 {
     char whole[PATH_SIZE];
@@ -194,7 +194,7 @@ size_t caught_finish(struct caught *c, struct env *env, const struct caught_entr
         bool folder = e->kind == READ_FOLDER || (e->kind == READ_EXISTS && is_folder(env, at));
         char target[PATH_SIZE];
         if (e->kind != READ_LINK && file_read_link(env, at, target, sizeof target) > 0)
-            continue; /* a folder behind a link, of which nothing was read */
+            continue; /* a directory behind a link, with nothing read below it */
         files_read_add(&resolved,
                        folder                   ? READ_FOLDER
                        : e->kind == READ_EXISTS ? READ_FILE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The doctor's judgement: each rule looks at the facts and says what is wrong and what to do about it.
+ * The doctor's rules: each examines the facts, and says what is wrong and how to fix it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static const struct source_status *driver_source(const struct snapshot *s)
     return NULL;
 }
 
-/* Another source does the work of the one that names the driver. */
+/* Another source replaces the one that names the driver. */
 static bool driver_is_replaced(const struct snapshot *s)
 {
     for (size_t i = 0; i < s->source_count; i++) {
@@ -86,7 +86,7 @@ static const char *nvidia_container_fix(const struct doctor_facts *f)
     return "Start the container with `--gpus all` (docker) and NVIDIA_DRIVER_CAPABILITIES=utility.";
 }
 
-/* The card is driven by nvidia, and still NVML does not work. */
+/* The nvidia driver is bound to the GPU, but NVML does not work. */
 static void nvml_does_not_work(struct patient *p, const struct source_status *nvml)
 {
     const struct doctor_facts *f = p->facts;
@@ -199,7 +199,7 @@ static bool reports_nothing(const struct gpu *gpu)
            gpu->temp_mdegc.state != READING_OK && gpu->power_mw.state != READING_OK;
 }
 
-/* Other commands send people here for what a GPU does not report. */
+/* Other commands refer people here when a GPU reports nothing. */
 static void silent_gpus(struct patient *p)
 {
     size_t unlisted = 0, last = 0;
@@ -266,7 +266,7 @@ static void rights(struct patient *p)
 static void no_gpu(struct patient *p)
 {
     const char *visible = p->facts->visible_devices;
-    bool hidden = visible[0] && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0; /* said already */
+    bool hidden = visible[0] && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0; /* reported already */
     if (p->s->gpu_count || p->facts->card_count || hidden)
         return;
     if (p->facts->bus_error)
@@ -288,7 +288,7 @@ static void no_gpu(struct patient *p)
               "There is no GPU on the PCI bus of this host.");
 }
 
-/* Who is told that no GPU was found is sent here: what is known about the reason is what there is to fix. */
+/* The message "no GPU found" refers people here: report what is known about the cause. */
 static void explain_no_gpu(struct patient *p)
 {
     struct findings *all = p->findings;
@@ -325,7 +325,7 @@ void doctor_judge(const struct doctor_facts *facts, const struct snapshot *s, st
     no_gpu(&p);
     explain_no_gpu(&p);
     guard(&p);
-    /* Within one urgency the order of the rules stays. */
+    /* Stable: rules keep their order within an urgency. */
     struct doctor_finding sorted[DOCTOR_FINDINGS_MAX];
     size_t count = 0;
     for (int urgency = URGENT; urgency <= NOTE; urgency++)

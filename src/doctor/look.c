@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The doctor's eyes: PCI bus, device files, capabilities, namespaces. Reads only, below the sysroot.
+ * Collects the doctor's facts: PCI bus, device files, capabilities, namespaces. Read-only, below the sysroot.
  */
 #include <grp.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { CAP_SYS_PTRACE_BIT = 19 };
 
-/* One line of a small file, trimmed; "" when there is none. */
+/* One line of a small file, trimmed; "" if there is none. */
 static void look_read_line(const struct env *env, char *text, size_t size, const char *path)
 {
     char raw[256];
@@ -96,7 +96,7 @@ static int by_path(const void *a, const void *b)
 
 static void look_at_nodes(const struct env *env, struct doctor_facts *f)
 {
-    /* A recorded machine's device files are not here. */
+    /* A recorded host's device files do not exist here. */
     if (env_is_recorded(env))
         return;
     static const char *const folders[][2] = {{"/dev", "nvidia"}, {"/dev/dri", "renderD"}, {"/dev", "kfd"}};
@@ -113,7 +113,7 @@ static void look_at_nodes(const struct env *env, struct doctor_facts *f)
     qsort(f->nodes, f->node_count, sizeof f->nodes[0], by_path);
 }
 
-/* ---- what we may do ---- */
+/* ---- permissions ---- */
 
 static void look_at_rights(const struct env *env, struct doctor_facts *f)
 {
@@ -133,7 +133,7 @@ static void look_at_rights(const struct env *env, struct doctor_facts *f)
     }
 }
 
-/* "proc /proc proc rw,nosuid,hidepid=2 0 0"; newer kernels write the word. */
+/* "proc /proc proc rw,nosuid,hidepid=2 0 0"; newer kernels print a word instead of the number. */
 static int hidepid_of(struct str options)
 {
     struct str option;
@@ -166,7 +166,7 @@ static void look_at_container(const struct env *env, struct doctor_facts *f)
 {
     char text[64];
     str_copy(f->container, sizeof f->container, str_from(bus_container(env)));
-    /* The first PID namespace of a machine has a fixed number; any other is one of a container. */
+    /* A host's initial PID namespace has a fixed number; any other belongs to a container. */
     ssize_t len = file_read_link(env, "/proc/self/ns/pid", text, sizeof text);
     f->own_pid_namespace = len > 0 && strcmp(text, "pid:[4026531836]") != 0;
     /* Empty means none. */

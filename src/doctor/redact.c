@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Secrets and their stand-ins.
+ * Secrets and their replacements.
  */
 #include "doctor/redact.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { CONTAINER_DIGITS = 12, UUID_DIGITS = 8 }; /* UUID_DIGITS: of its first part */
+enum { CONTAINER_DIGITS = 12, UUID_DIGITS = 8 }; /* UUID_DIGITS: in its first group */
 
 static const char *stand_in_of(const struct privacy *p, const char *secret)
 {
@@ -22,7 +22,7 @@ static const char *stand_in_of(const struct privacy *p, const char *secret)
 
 static void redact_learn(struct privacy *p, const char *secret, const char *stand_in)
 {
-    /* Words so short stand for other things, too; replacing them would spoil the text. */
+    /* Such short words have other meanings, too; replacing them would garble the text. */
     if (strlen(secret) < 2 || strlen(secret) >= SECRET_SIZE || p->count == SECRETS_MAX || stand_in_of(p, secret))
         return;
     str_copy(p->list[p->count].secret, SECRET_SIZE, str_from(secret));
@@ -32,14 +32,14 @@ static void redact_learn(struct privacy *p, const char *secret, const char *stan
 static void learn_user(struct privacy *p, const char *name)
 {
     char stand_in[32];
-    /* A user without a name is shown by number, and numbers stand for other things, too. */
+    /* A user without a name appears as a number, and numbers have other meanings, too. */
     if (!name || !name[0] || strcmp(name, "root") == 0 || strspn(name, "0123456789") == strlen(name) || stand_in_of(p, name))
         return;
     snprintf(stand_in, sizeof stand_in, "user%zu", ++p->users);
     redact_learn(p, name, stand_in);
 }
 
-/* The same shape, all digits zero but the last three, which count. */
+/* Keeps the shape: all digits become zero except the last three, which count. */
 static void learn_id(struct privacy *p, const char *id, size_t *counter)
 {
     char stand_in[SECRET_SIZE], number[8];
@@ -140,7 +140,7 @@ static bool path_ends(const char *path, const char *end)
     return str_ends(str_from(path), end);
 }
 
-/* The same number has the same stand-in in every file, and two never share one: GPUs and containers are told apart by it. */
+/* A number gets the same replacement in every file, and no two share one: they tell GPUs and containers apart. */
 static uint64_t number_for(struct privacy *p, uint64_t number)
 {
     for (size_t i = 0; i < p->number_count; i++)
@@ -162,7 +162,7 @@ static void write_unique_id(struct privacy *p, struct str bytes, struct buf *out
         buf_text(out, bytes.len ? "0\n" : "");
 }
 
-/* Lines of "name number" of the KFD topology. */
+/* "name number" lines of the KFD topology. */
 static void write_kfd_properties(struct privacy *p, struct str bytes, struct buf *out)
 {
     struct str line, name, number;
@@ -184,7 +184,7 @@ static bool is_hex(struct str word)
     return word.len > 0;
 }
 
-/* Ids of containers and pods: 64 hexadecimal digits, known by the first 12, or a UUID with dashes or underscores. */
+/* IDs of containers and pods: 64 hex digits, identified by the first 12, or a UUID with dashes or underscores. */
 static void write_cgroup(struct privacy *p, struct str bytes, struct buf *out)
 {
     AUTO_BUF struct buf text = BUF(65536);
@@ -218,7 +218,7 @@ static void write_cgroup(struct privacy *p, struct str bytes, struct buf *out)
     privacy_text(p, out, buf_view(&text));
 }
 
-/* The program's name stays, its arguments do not. */
+/* Keeps the program's name, drops its arguments. */
 static void write_program(const struct privacy *p, struct str bytes, struct buf *out)
 {
     size_t len = strnlen(bytes.at, bytes.len);
@@ -228,7 +228,7 @@ static void write_program(const struct privacy *p, struct str bytes, struct buf 
     buf_char(out, '\0');
 }
 
-/* Files that are private as a whole get their stand-in here; the rest is gone through word by word. */
+/* Replaces files that are private as a whole; redacts the rest word by word. */
 void privacy_file(struct privacy *p, const char *path, struct str bytes, struct buf *out)
 {
     bool of_process = strncmp(path, "/proc/", 6) == 0 && isdigit((unsigned char)path[6]);
@@ -268,7 +268,7 @@ static void clean_process(const struct privacy *p, struct process *process)
     clean(p, process->parent_name, sizeof process->parent_name);
     clean(p, process->user, sizeof process->user);
     clean(p, process->container, sizeof process->container);
-    /* What a program was told to do is not needed to see what the GPU did. */
+    /* Diagnosing a GPU does not need a program's arguments. */
     str_copy(process->command, sizeof process->command, str_from(process->name));
     process->model[0] = process->title[0] = process->container_name[0] = process->job[0] = '\0';
 }
