@@ -21,7 +21,7 @@ enum { FRESH_MS = 500 };
 
 /* ---- resources ---- */
 
-/* The CPU is measured from call to call: no call waits for it. */
+/* Measures the CPU between calls, so that no call waits for it. */
 static int answer_gather(struct whirr *w, const struct snapshot **ret, struct host *host)
 {
     struct error err = {0};
@@ -72,7 +72,7 @@ static void words_of(const json_t *o, const char *key, char *to, size_t size)
     str_copy(to, size, str_from(text ? text : ""));
 }
 
-/* The JSON body says which GPU is best and how everything is scaled: it is read back, so that both are the same. */
+/* Parses the JSON body instead of computing the best GPU and the scaling again, so that both always agree. */
 int whirr_resources(struct whirr *w, struct whirr_resources *ret)
 {
     AUTO_BUF struct buf out = BUF(1 << 20);
@@ -151,7 +151,7 @@ int whirr_why_json(struct whirr *w, char **ret)
 struct fit_question {
     struct placement_request request;
     struct model_options options;
-    struct model_facts *facts; /* NULL: an amount was asked for */
+    struct model_facts *facts; /* NULL: the request is an amount of memory */
     struct model_need *need;
 };
 

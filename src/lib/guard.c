@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Giving way: the guard's own judgement and policy, with the caller's functions as the only method. And the other side: asking for
+ * Giving way: the guard's own judgement and policy, with the caller's functions as the only method. And the other side: requesting
  * room.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@ struct whirr_guard {
     struct claim_baseline baseline;
     struct claim_limits limits;
     struct guard_policy policy;
-    enum step_result step; /* of what the caller was asked to do last */
+    enum step_result step; /* result of the last request to the caller */
     int64_t held_bytes;    /* before it was asked to leave */
 };
 
@@ -86,7 +86,7 @@ static bool is_mine(const struct whirr_guard *g, int32_t pid)
     return false;
 }
 
-/* This process, and those on the GPUs that descend from it. Parents come first after a few rounds. */
+/* This process and its descendants on the GPUs. Repeats because parents may be listed after their children. */
 static void find_family(struct whirr_guard *g, const struct snapshot *s)
 {
     struct process self = {.pid = (int32_t)getpid()};
@@ -109,7 +109,7 @@ static void find_family(struct whirr_guard *g, const struct snapshot *s)
     }
 }
 
-/* Not bound to any GPU: those whose memory counts. */
+/* Unbound guards count every GPU whose memory counts. */
 static bool is_bound(const struct whirr_guard *g, const struct snapshot *s, const struct gpu *gpu)
 {
     bool any = false;
@@ -142,9 +142,9 @@ static struct guard_facts guard_look(struct whirr_guard *g, const struct snapsho
     return (struct guard_facts){
         .claim = claim->verdict,
         .worker = WORKER_ALIVE,
-        .drained = true, /* should_evict returns when it is */
+        .drained = true, /* should_evict returns only then */
         .step = g->step,
-        /* Its word: a driver context stays, and is small. */
+        /* Trust the caller: a driver context remains, but it is small. */
         .memory_freed = g->policy.state == GUARD_VERIFYING,
         .memory_enough = enough_is_free(g, s),
         .cool = true,
@@ -153,7 +153,7 @@ static struct guard_facts guard_look(struct whirr_guard *g, const struct snapsho
 
 /* ---- acting ---- */
 
-/* The result comes with the facts of the next step, which is taken at once. */
+/* The next step takes the result with its facts; it runs at once. */
 static bool act(struct whirr_guard *g, enum guard_action action, const struct claim *claim)
 {
     if (action == GUARD_DO_EVICT)
@@ -186,7 +186,7 @@ int whirr_guard_step(struct whirr_guard *g)
     return LOOK_EVERY_MS;
 }
 
-/* ---- asking for room ---- */
+/* ---- requesting room ---- */
 
 static bool is_out_of_the_way(const json_t *worker)
 {
@@ -203,7 +203,7 @@ static size_t announce(struct whirr *w, const char *path, char *problem, size_t 
     return asked;
 }
 
-/* 1: all are out of the way; 0: some are not. */
+/* 1: all have given way; 0: some have not. */
 static int look_at_workers(struct whirr *w)
 {
     char problem[256];
@@ -224,7 +224,7 @@ int whirr_room_ask(struct whirr *w, int64_t wait_ms)
     if (use)
         return use;
     size_t guards = announce(w, "/api/guard/announce", problem, sizeof problem);
-    if (!guards && !look_at_workers(w)) { /* there are some, and none was told */
+    if (!guards && !look_at_workers(w)) { /* workers exist, but no guard got the request */
         error_set(&err, -EPERM, "%s", problem);
         return handle_fail(w, &err);
     }

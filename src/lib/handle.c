@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Opening and closing. The library says nothing by itself: no log, no stderr, no signal handlers.
+ * Opening and closing. The library is silent: no log, no stderr, no signal handlers.
  */
 #include "lib/handle.h"
 
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/os/library.h"
 
-static _Thread_local struct error open_error; /* of what has no handle to keep it */
+static _Thread_local struct error open_error; /* for errors without a handle */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct whirr *open_handles;
 
@@ -24,7 +24,7 @@ const char *whirr_version(void)
 
 /* ---- which handles are open ---- */
 
-/* Where the list points to it, and NULL if it is not in there: the handle itself may be gone, and is not touched. */
+/* The link that points to the handle, or NULL. Does not dereference the handle: it may be freed already. */
 static struct whirr **place_of(const struct whirr *w)
 {
     struct whirr **at = &open_handles;
@@ -49,7 +49,7 @@ static void remember(struct whirr *w)
     pthread_mutex_unlock(&open_lock);
 }
 
-/* Whether it was open: of two that close it, one does. */
+/* Whether it was open: if two threads close it, only one succeeds. */
 static bool forget(struct whirr *w)
 {
     pthread_mutex_lock(&open_lock);
@@ -93,7 +93,7 @@ int handle_text(struct whirr *w, struct buf *text, char **ret)
     return 0;
 }
 
-/* A copy that lives as long as the handle; it stays empty for what is not given. */
+/* A copy that lives as long as the handle; stays empty if the option is not given. */
 static int handle_keep(const char *name, const char *value, char *copy, size_t size, struct error *err)
 {
     if (value && strlen(value) >= size)
@@ -102,7 +102,7 @@ static int handle_keep(const char *name, const char *value, char *copy, size_t s
     return 0;
 }
 
-/* Fields behind the caller's size are those of a later version. */
+/* Fields beyond the caller's size belong to later versions. */
 static int take_options(struct whirr *w, const struct whirr_options *given, struct error *err)
 {
     struct whirr_options o = {0};
@@ -128,7 +128,7 @@ static int open_all(struct whirr *w, const struct whirr_options *options, struct
     env_init_system(&w->cli.env);
     w->cli.env.sysroot = w->sysroot;
     w->cli.name = "libwhirr";
-    /* A mistake in the configuration costs what it is about, and not the program that links this. */
+    /* A mistake in the configuration only loses the wrong setting: it must not stop the program that links this. */
     AUTO_FREE struct config_problems *problems = calloc(1, sizeof *problems); /* large */
     rc = problems ? settings_quietly(&w->cli, problems) : -ENOMEM;
     if (rc)
@@ -143,7 +143,7 @@ static void discard(struct whirr *w)
     machine_free(w->machine);
     if (w->timer >= 0)
         close(w->timer);
-    if (left_behind) { /* a thread in a driver that hangs: what it may use stays, and so does the code that it returns to */
+    if (left_behind) { /* a thread hangs in a driver: keep the memory it may use, and the code it returns to */
         library_stay((const void *)whirr_close);
         return;
     }
@@ -173,7 +173,7 @@ int whirr_open(const struct whirr_options *options, struct whirr **ret)
 
 void whirr_close(struct whirr *w)
 {
-    if (!is_open(w)) /* and what failed before stays what failed last */
+    if (!is_open(w)) /* and keep the previous error */
         return;
     whirr_room_done(w);
     if (forget(w))

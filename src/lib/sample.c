@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A snapshot, read by the names that its JSON has.
+ * Reads a snapshot by the names of its JSON keys.
  */
 #include <errno.h>
 #include <stdlib.h>

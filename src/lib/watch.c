@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Samples in the rhythm of a timer that is waited for here.
+ * Delivers samples at the pace of a timer, which it waits for.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A timer that a program's own loop waits for.
+ * A timer for the program's own event loop.
  */
 #include <errno.h>
 #include <sys/timerfd.h>
@@ -24,7 +24,7 @@ int whirr_watch_fd(struct whirr *w, int64_t interval_ms)
     if (w->timer < 0)
         w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     const struct timespec every = {interval_ms / MS_PER_S, interval_ms % MS_PER_S * (NS_PER_MS)};
-    /* The first one is due at once. */
+    /* The first sample is due at once. */
     const struct itimerspec rhythm = {.it_interval = every, .it_value = {.tv_nsec = 1}};
     if (w->timer < 0 || timerfd_settime(w->timer, 0, &rhythm, NULL))
         return handle_fail_at(w, -errno, "cannot start a timer");

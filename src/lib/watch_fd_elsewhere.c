@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where no descriptor is a timer: in the place of watch_fd.c.
+ * Replaces watch_fd.c on systems where no descriptor is a timer.
  */
 #include <errno.h>
 
