@@ -229,6 +229,15 @@ def test_after_kill_9_of_the_helper_its_unit_or_its_next_start_puts_back(host):
         (host.folder / "sock").unlink(missing_ok=True)
 
 
+def test_a_helper_that_ends_well_leaves_what_a_running_program_of_root_holds(host):
+    program = host.start("--source", "nvml", "limit", "330W", "--", "sleep", "60")
+    eventually(lambda: host.value() == 330000)
+    host.restore(SERVICE_RESULT="success", EXIT_STATUS="0")
+    assert host.value() == 330000 and len(host.files()) == 1 and program.poll() is None
+    host.restore(SERVICE_RESULT="core-dump")
+    assert host.value() == 450000 and not host.files()
+
+
 def test_after_kill_9_of_the_helper_its_watchdog_puts_back(host):
     helper = host.helper()
     assert host("limit", "330W", "--for", "1h").returncode == 0

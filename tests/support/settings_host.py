@@ -38,8 +38,8 @@ class SettingsHost:
         self.started.append(subprocess.Popen([program, *map(str, args)], env=self.env(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True))
         return self.started[-1]
 
-    def restore(self):
-        done = subprocess.run([CONTROL, "--restore"], env=self.env(), capture_output=True, text=True, timeout=60)
+    def restore(self, **more):
+        done = subprocess.run([CONTROL, "--restore"], env=self.env(**more), capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
 
     def value(self, key="power_limit", otherwise=450000):
