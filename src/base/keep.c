@@ -42,10 +42,10 @@ static int write_all(int fd, struct str text)
     return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int write_new(const char *path, struct str text, mode_t mode)
+static int set_mode(void *user, int fd, const char *fresh, struct error *err)
 {
-    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd < 0 || (mode != 0600 && fchmod(fd, mode) < 0) ? -errno : write_all(fd, text);
+    const mode_t *mode = user;
+    return fchmod(fd, *mode) == 0 ? 0 : error_set(err, -errno, "cannot write '%s': %s", fresh, strerror(errno));
 }
 
 static int sync_folder(const char *path)
@@ -59,23 +59,37 @@ static int sync_folder(const char *path)
     return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-int keep_write_as(const char *path, struct str text, mode_t mode, struct error *err)
+int keep_write_ready(const char *path, struct str text, keep_ready_fn *ready, void *user, struct error *err)
 {
     char fresh[KEPT_PATH_SIZE];
-    int len = snprintf(fresh, sizeof fresh, "%s.new", path);
-    int rc = len < 0 || (size_t)len >= sizeof fresh ? -ENAMETOOLONG : write_new(fresh, text, mode);
+    int len = snprintf(fresh, sizeof fresh, "%s.new", path), rc = 0;
+    bool fits = len >= 0 && (size_t)len < sizeof fresh;
+    AUTO_CLOSE int fd = fits ? open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    if (fd < 0)
+        rc = fits ? -errno : -ENAMETOOLONG;
+    else
+        rc = write_all(fd, text);
+    if (rc == 0 && ready && (rc = ready(user, fd, fresh, err)) < 0) {
+        unlink(fresh);
+        return rc;
+    }
     if (rc == 0 && rename(fresh, path) < 0)
         rc = -errno;
     if (rc == 0)
         rc = sync_folder(path);
-    else if (rc != -ENAMETOOLONG)
+    else if (fd >= 0)
         unlink(fresh);
     return rc == 0 ? 0 : error_set(err, rc, "cannot write '%s': %s", path, strerror(-rc));
 }
 
+int keep_write_as(const char *path, struct str text, mode_t mode, struct error *err)
+{
+    return keep_write_ready(path, text, set_mode, &mode, err);
+}
+
 int keep_write(const char *path, struct str text, struct error *err)
 {
-    return keep_write_as(path, text, 0600, err);
+    return keep_write_ready(path, text, NULL, NULL, err);
 }
 
 int keep_read(const char *path, struct buf *text, struct error *err)

@@ -14,6 +14,9 @@
 void keep_path(const char *folder, const char *name, const char *ending, char *path, size_t size);
 /* Into a new file beside it, to the disk, then over the old one. */
 int keep_write(const char *path, struct str text, struct error *err);
+/* Prepares the new file before it replaces the old one: its owner, a check of what it says. */
+typedef int keep_ready_fn(void *user, int fd, const char *fresh, struct error *err);
+int keep_write_ready(const char *path, struct str text, keep_ready_fn *ready, void *user, struct error *err);
 /* The same for a file that others may read. */
 int keep_write_as(const char *path, struct str text, mode_t mode, struct error *err);
 /* Appends the file. -ENOENT: there is none; -EFBIG: longer than `text` may become. */

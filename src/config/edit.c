@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/keep.h"
 #include "base/os/place.h"
 #include "base/os/shared.h"
 
@@ -306,28 +307,22 @@ static int check(const struct env *env, const char *path, struct error *err)
     return rc;
 }
 
+struct edited {
+    const struct env *env;
+    const char *path;
+};
+
+/* What is written becomes the configuration only if it is one. */
+static int make_ready(void *user, int fd, const char *fresh, struct error *err)
+{
+    struct edited *edited = user;
+    set_access(fd, edited->path);
+    return check(edited->env, fresh, err);
+}
+
 int edit_write(const struct env *env, const char *path, struct str text, struct error *err)
 {
-    char fresh[PLACE_SIZE + 16];
+    struct edited edited = {env, path};
     int rc = make_parent(path, err);
-    if (rc < 0)
-        return rc;
-    snprintf(fresh, sizeof fresh, "%s.new", path);
-    AUTO_CLOSE int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return error_set(err, -errno, "cannot write '%s': %s", fresh, strerror(errno));
-    for (size_t done = 0; rc == 0 && done < text.len;) {
-        ssize_t wrote = write(fd, text.at + done, text.len - done);
-        if (wrote < 0 && errno != EINTR)
-            rc = error_set(err, -errno, "cannot write '%s': %s", fresh, strerror(errno));
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    set_access(fd, path);
-    if (rc == 0)
-        rc = check(env, fresh, err);
-    if (rc == 0 && (fsync(fd) < 0 || rename(fresh, path) < 0))
-        rc = error_set(err, -errno, "cannot write '%s': %s", path, strerror(errno));
-    if (rc < 0)
-        unlink(fresh);
-    return rc;
+    return rc < 0 ? rc : keep_write_ready(path, text, make_ready, &edited, err);
 }

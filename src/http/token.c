@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/keep.h"
 #include "base/os/words.h"
 
 enum { TOKEN_BYTES = 32, FILE_MAX = 64 * 1024 };
@@ -130,7 +131,22 @@ const struct access_token *token_file_check(const struct token_file *f, struct s
     return token_file_find(f, digest);
 }
 
-/* Written beside the file and renamed over it: a crash leaves the old file or the new one. */
+/* Run by root for a daemon with a user of its own: the file belongs to whom the old one, or its directory, belongs. */
+static int give_to_owner(void *user, int fd, const char *fresh, struct error *err)
+{
+    const char *path = user;
+    struct stat old;
+    bool known = stat(path, &old) == 0;
+    if (!known && strrchr(path, '/')) {
+        char folder[4096];
+        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+        known = stat(folder, &old) == 0;
+    }
+    if (known && geteuid() == 0 && fchown(fd, old.st_uid, old.st_gid))
+        return error_set(err, -errno, "cannot give '%s' to its owner: %s", fresh, strerror(errno));
+    return 0;
+}
+
 static int save(struct token_file *f, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(FILE_MAX);
@@ -144,29 +160,8 @@ static int save(struct token_file *f, struct error *err)
             buf_printf(&text, " until %s", day);
         buf_char(&text, '\n');
     }
-    char beside[4096];
-    if ((size_t)snprintf(beside, sizeof beside, "%s.new", f->path) >= sizeof beside)
-        return error_set(err, -ENAMETOOLONG, "the path '%s' is too long", f->path);
-    struct stat old;
-    AUTO_CLOSE int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return error_set(err, -errno, "cannot write '%s': %s", beside, strerror(errno));
-    /* Run by root for a daemon with a user of its own: the file belongs to whom the old one, or its folder, belongs. */
-    bool known = stat(f->path, &old) == 0;
-    if (!known && strrchr(f->path, '/')) {
-        char folder[4096];
-        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(f->path, '/') - f->path), f->path);
-        known = stat(folder, &old) == 0;
-    }
-    if (known && geteuid() == 0 && fchown(fd, old.st_uid, old.st_gid))
-        return error_set(err, -errno, "cannot give '%s' to its owner: %s", beside, strerror(errno));
-    struct str content = buf_view(&text);
-    if (write(fd, content.at, content.len) != (ssize_t)content.len || fsync(fd) || rename(beside, f->path)) {
-        int error = errno;
-        unlink(beside);
-        return error_set(err, -error, "cannot write '%s': %s", f->path, strerror(error));
-    }
-    return 0;
+    return text.failed ? error_set(err, -ENOMEM, "out of memory")
+                       : keep_write_ready(f->path, buf_view(&text), give_to_owner, (void *)f->path, err);
 }
 
 int token_file_add(struct token_file *f, const char *name, const struct token_grant *grant, char text[TOKEN_TEXT_SIZE],

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/keep.h"
 #include "base/os/shared.h"
 #include "base/toml.h"
 #include "base/words.h"
@@ -139,7 +140,7 @@ void prefs_load(const char *path, struct top_settings *settings)
 int prefs_save(const char *path, const struct top_settings *settings, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(65536);
-    char folder[4096], beside[4096 + 8];
+    char folder[4096];
     str_copy(folder, sizeof folder, str_from(path));
     char *slash = strrchr(folder, '/');
     if (!path[0] || !slash)
@@ -147,9 +148,5 @@ int prefs_save(const char *path, const struct top_settings *settings, struct err
     *slash = '\0';
     (void)shared_dir_make(folder, 0700, NULL); /* ~/.config itself may be missing, too; what is wrong is told by the writing */
     prefs_write(settings, &text);
-    snprintf(beside, sizeof beside, "%s.new", path);
-    AUTO_CLOSE int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || text.failed || write(fd, text.at, text.len) != (ssize_t)text.len || rename(beside, path) < 0)
-        return error_set(err, errno ? -errno : -EIO, "cannot save the settings to '%s': %s", path, strerror(errno));
-    return 0;
+    return text.failed ? error_set(err, -ENOMEM, "out of memory") : keep_write(path, buf_view(&text), err);
 }
