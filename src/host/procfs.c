@@ -71,7 +71,7 @@ static void kib_of_line(struct str line, int64_t *bytes)
 
 void proc_status_parse(struct str text, struct proc_status *ret)
 {
-    *ret = (struct proc_status){.uid = -1, .vm_rss_bytes = -1, .vm_swap_bytes = -1};
+    *ret = (struct proc_status){.uid = -1, .vm_rss_bytes = -1, .vm_swap_bytes = -1, .rss_file_bytes = -1};
     struct str line, word;
     while (str_cut(&text, '\n', &line)) {
         if (str_starts(line, "Uid:")) {
@@ -83,6 +83,8 @@ void proc_status_parse(struct str text, struct proc_status *ret)
                     ret->uid = uid;
         } else if (str_starts(line, "VmRSS:")) {
             kib_of_line(line, &ret->vm_rss_bytes);
+        } else if (str_starts(line, "RssFile:")) {
+            kib_of_line(line, &ret->rss_file_bytes);
         } else if (str_starts(line, "VmSwap:")) {
             kib_of_line(line, &ret->vm_swap_bytes);
         } else if (str_starts(line, "Cpus_allowed_list:")) {

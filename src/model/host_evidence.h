@@ -15,7 +15,7 @@ enum evidence {
     EVIDENCE_COUNT
 };
 
-enum { EVIDENCE_NAME_SIZE = 32, EVIDENCE_PATH_SIZE = 128 };
+enum { EVIDENCE_NAME_SIZE = 32, EVIDENCE_PATH_SIZE = 128, EVIDENCE_PEER_SIZE = 96 };
 
 struct host_evidence {
     enum reading_state state; /* READING_OK: read; else why it could not be read */
@@ -31,8 +31,10 @@ struct host_evidence {
     };
     char busiest_thread[EVIDENCE_NAME_SIZE]; /* "pt_autograd_0"; "" unknown */
     char busiest_child[EVIDENCE_NAME_SIZE];  /* "pt_data_worker"; "" none */
-    char compiler[EVIDENCE_NAME_SIZE];       /* "ptxas", or "libnvrtc" while it is mapped and a CPU is busy; "" none */
-    char mount[EVIDENCE_PATH_SIZE];          /* where the network file system that it waits for is mounted; "" unknown */
+    char compiler[EVIDENCE_NAME_SIZE];       /* "ptxas", "inductor": a child that makes code for GPUs; "" none */
+    char code[EVIDENCE_NAME_SIZE];           /* "libtorch_cpu": the file, other than Python, whose code runs longest; "" unknown */
+    char peer[EVIDENCE_PEER_SIZE];  /* "10.0.0.7:5432", "127.0.0.1:6379 (redis, PID 812)", "feeder (PID 813)"; "" unknown */
+    char mount[EVIDENCE_PATH_SIZE]; /* where the network file system that it waits for is mounted; "" unknown */
 };
 
 struct evidence_meta {

@@ -3,7 +3,12 @@
 import pytest
 
 WAITS = {
-    "one-thread": ("host_cpu", "prepares its data in one Python thread", "DataLoader(num_workers="),
+    "one-thread": ("host_cpu", "computes in Python while the GPU waits (81% of its CPU time)", "DataLoader(num_workers="),
+    "busy-thread": ("host_cpu", "keeps one thread busy 99% while the GPU waits", "If it prepares data there"),
+    "cpu-optimizer": ("cpu_work", "computes on the CPU in 8 threads (libtorch_cpu) while the GPU waits", "Move what it computes there"),
+    "allocating": ("allocation", "in the driver and the kernel, as allocating memory in every step does", "empty_cache"),
+    "slow-service": ("peer", "waits for 127.0.0.1:6379 (redis.service, PID 812)", "ps -o pid,stat,%cpu,args -p 812"),
+    "partly-on-cpu": ("partly_on_cpu", "on the CPU, about ", "smaller quantization"),
     "slow-loaders": ("loaders", "waits for its 2 loader processes, which can't keep up", "format"),
     "waiting-loaders": ("loaders", "waits for its 2 loader processes, which wait themselves", "prefetch_factor"),
     "slow-disk": ("disk", "reads from disk (1.2 GB/s)", "Read ahead"),
@@ -35,8 +40,8 @@ def test_a_program_that_keeps_its_gpu_waiting_is_explained(whirr, scenario):
 
 def test_a_gpu_that_waits_is_said_to_wait(whirr):
     text = " ".join(whirr("why", "--source", "sim:scenario=one-thread", "--direct").out.split())
-    assert "GPU 0 is mostly waiting: train.py (alice, train-llama) prepares its data in one Python thread." in text
-    assert "Do Let loader processes prepare the data: DataLoader(num_workers=" in text
+    assert "GPU 0 is mostly waiting: train.py (alice, train-llama) computes in Python while the GPU waits" in text
+    assert "let loader processes do that: DataLoader(num_workers=" in text
     text = " ".join(whirr("why", "--source", "sim:scenario=waiting-kernel", "--direct").out.split())
     assert "GPU 0 is busy, but not at work: train.py (alice, train-llama) waits inside a kernel." in text and "% busy, 1% at work" in text
 

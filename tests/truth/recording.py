@@ -124,7 +124,7 @@ def evidence(out, now, old):
     signed(out, now["looks"] - old.get("looks", 0))
     signed(out, now["over_ms"] - old.get("over_ms", 0))
     readings(out, EVIDENCE, now["metrics"], old.get("metrics", {}))
-    words = lambda e: [e.get(key, "") for key in ("busiest_thread", "busiest_child", "compiler", "mount")]
+    words = lambda e: [e.get(key, "") for key in ("busiest_thread", "busiest_child", "compiler", "mount", "code", "peer")]
     texts(out, words(now), words(old))
 
 

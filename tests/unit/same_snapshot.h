@@ -40,8 +40,10 @@ static inline void assert_same_process(const struct process *a, const struct pro
     assert_int_equal(!a->host, !b->host);
     for (size_t i = 0; a->host && i < EVIDENCE_COUNT; i++)
         assert_same_reading(a->host->metric[i], b->host->metric[i], evidence_table[i].field);
-    if (a->host)
+    if (a->host) {
         assert_string_equal(a->host->busiest_child, b->host->busiest_child);
+        assert_string_equal(a->host->peer, b->host->peer);
+    }
 }
 
 static inline void assert_same_gpu(const struct gpu *a, const struct gpu *b)

@@ -42,6 +42,8 @@ static void host_keys(struct json_writer *j, const struct host_evidence *h)
     json_words(j, "busiest_child", h->busiest_child);
     json_words(j, "compiler", h->compiler);
     json_words(j, "mount", h->mount);
+    json_words(j, "code", h->code);
+    json_words(j, "peer", h->peer);
     jw_end(j);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * `whirr why PID`: what limits a process, for people.
  *
- *   train.py (pid 4242, alice) on GPU 0 prepares its data in one Python thread.
+ *   train.py (pid 4242, alice) on GPU 0 computes in Python while the GPU waits.
  *     Limit    the host's CPU, 100% of the last 10s (very likely)
  *     Evidence the GPU was busy 19% of the time, its multiprocessors 18%
  *     Do       Let loader processes prepare the data: DataLoader(num_workers=8, pin_memory=True)

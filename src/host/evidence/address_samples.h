@@ -37,6 +37,14 @@ struct address_samples {
  */
 void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret);
 
+/* The same between two looks. 0, or -errno: it is not permitted, or there is no such thread. */
+struct address_sampler;
+int address_sampler_new(struct address_sampler **ret, const struct env *env, int32_t pid, const int32_t *tids, size_t count,
+                        int frequency);
+void address_sampler_free(struct address_sampler *s);
+void address_sampler_read(struct address_sampler *s, struct address_samples *ret); /* since it was made, or started anew */
+void address_sampler_restart(struct address_sampler *s);
+
 /* "81% of its CPU time is Python code, 14% waits in libcuda", or why that is not known. */
 const char *address_samples_words(const struct address_samples *s, char out[ADDRESS_WORDS]);
 

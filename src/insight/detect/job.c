@@ -32,6 +32,8 @@ static bool gpu_waits(const struct gpu *gpu)
     if (gpu->state != GPU_OK || !reading_get(gpu->util_permille, &util) || util < BUSY_LEAST ||
         reading_or(gpu->graphics_active_permille, 1000) <= COPIES_ENGINE)
         return false;
+    if (counters_lag(gpu))
+        return false;
     bool saves = reading_get(power_share_permille(gpu), &power) && power <= POWER_WAITS;
     if (!reading_get(gpu->sm_active_permille, &sm))
         return saves && (power <= POWER_OF_NO_WORK_PERMILLE || reading_or(gpu->mem_util_permille, 0) <= DRAM_WAITS);

@@ -98,14 +98,14 @@ void limit_facts_collect(struct limit_facts *f, const struct gpu *card, const st
     *f = (struct limit_facts){.gpu = gpu, .process = p, .others = share_of_others(card, p)};
     bool known = reading_get(p->util_permille, &own);
     own = MIN_OF(MAX_OF(own, 0), 1000);
-    f->counted = gpu->sm_active_permille.state == READING_OK;
+    f->counted = gpu->sm_active_permille.state == READING_OK && !counters_lag(gpu);
     f->alone = f->others < SHARE_LEAST && (known || is_only_candidate(card, p));
     struct reading util = gpu->util_permille.state == READING_OK ? gpu->util_permille : gpu->graphics_active_permille;
     f->util = f->alone ? util : known ? p->util_permille : reading_absent(READING_UNSUPPORTED);
     if (f->alone && !reading_get(util, &whole))
         f->util = p->util_permille;
     int64_t all = f->alone ? 0 : own + f->others;
-    f->engine = part_of(gpu->graphics_active_permille, own, all);
+    f->engine = f->counted ? part_of(gpu->graphics_active_permille, own, all) : reading_absent(READING_PENDING);
     f->sm = part_of(gpu->sm_active_permille, own, all);
     f->dram = part_of(gpu->dram_active_permille, own, all);
     f->tensor = reading_or(part_of(gpu->tensor_active_permille, own, all), 0);

@@ -24,8 +24,12 @@ enum {
     SMALL_ENGINE = 50,   /* the engine was in use for long enough to compare it with the multiprocessors */
     CORE_FULL = 850,     /* of a thread that has no time left */
     LOADERS_BUSY = 1500, /* of all loaders together */
+    CORES_MANY = 1500,   /* of all threads: Python's lock lets one of them compute at a time, so the others are native code */
+    CODE_MOST = 600,     /* of the CPU time */
+    CODE_PART = 300,
+    CODE_LITTLE = 150,
 };
-enum { DISK_BYTES = 20000000, DISK_BYTES_MANY = 100000000 };
+enum { DISK_BYTES = 20000000, DISK_BYTES_MANY = 100000000, FAULTS_MANY = 20000 };
 
 static struct limit_look look(enum limit code, double confidence)
 {
@@ -64,6 +68,15 @@ static bool kernels_are_tiny(const struct limit_facts *f)
            of(f->dram) * 2 < of(f->engine);
 }
 
+/* More of a model is in its mapped file than the GPU has of it, and those pages are in memory. */
+static bool is_partly_on_cpu(const struct limit_facts *f, const struct host_evidence *h)
+{
+    const int64_t least = 512LL << 20;
+    int64_t model = of(h->model_bytes), vram;
+    return model >= least && reading_get(f->process->mem_bytes, &vram) && vram < model / 100 * 95 &&
+           of(h->file_rss_bytes) >= (model - vram) / 2;
+}
+
 /* ---- what a program waits for ---- */
 
 static struct limit_look limit_of_files(const struct host_evidence *h)
@@ -94,18 +107,45 @@ static struct limit_look limit_of_machine(const struct host_evidence *h)
     return look(LIMIT_UNJUDGED, 0);
 }
 
+static bool compiles(const struct host_evidence *h, bool runs)
+{
+    return (h->compiler[0] && (runs || of(h->child_busiest_permille) >= LOADER_BUSY)) || of(h->code_compiler_permille) >= CODE_PART;
+}
+
+/* What the code says that its threads run. A thread that waits for its GPU is in the driver for as long as the GPU is busy; what is
+ * beyond that are calls, and of those the ones that end in the kernel allocate or map memory. */
+static struct limit_look limit_of_code(const struct limit_facts *f, const struct host_evidence *h)
+{
+    int64_t driver = of(h->code_driver_permille), native = of(h->code_native_permille), python = of(h->code_python_permille);
+    int64_t kernel = of(h->code_kernel_permille), busy = MAX_OF(of(f->engine), of(f->util));
+    bool moves = of(h->read_bytes_per_s) + of(h->write_bytes_per_s) >= DISK_BYTES || of(h->minor_faults_per_s) >= FAULTS_MANY;
+    if (kernel >= CODE_PART && driver + kernel >= CODE_MOST && driver >= MAX_OF(python, (int64_t)CODE_LITTLE / 2) && !moves)
+        return look(LIMIT_ALLOCATION, 0.7);
+    if (driver >= busy + CODE_LITTLE && driver < CODE_MOST && native >= CODE_PART && driver + native >= CODE_MOST)
+        return look(LIMIT_LAUNCH, 0.65);
+    return native >= CODE_MOST && driver < CODE_LITTLE ? look(LIMIT_CPU_WORK, 0.7) : look(LIMIT_UNJUDGED, 0);
+}
+
 /* A program that runs, on one thread or several. */
 static struct limit_look limit_of_threads(const struct limit_facts *f, const struct host_evidence *h)
 {
-    int64_t busiest = MAX_OF(of(h->busiest_thread_permille), of(h->main_cpu_permille));
-    bool runs = busiest >= CORE_BUSY || of(h->main_running_permille) >= WAITS_MOST + 100;
-    if (h->compiler[0] && (runs || of(h->child_busiest_permille) >= LOADER_BUSY))
+    int64_t busiest = MAX_OF(of(h->busiest_thread_permille), of(h->main_cpu_permille)), all = MAX_OF(of(h->cpu_permille), busiest);
+    bool runs = busiest >= CORE_BUSY || of(h->main_running_permille) >= WAITS_MOST + 100 || all >= CORE_FULL;
+    bool known = h->code_native_permille.state == READING_OK;
+    if (compiles(h, runs))
         return look(LIMIT_COMPILE, 0.85);
     if (of(h->runqueue_permille) >= QUEUED)
         return look(LIMIT_HOST_CPU, 0.75);
     if (!runs)
         return look(LIMIT_UNJUDGED, 0);
-    return kernels_are_tiny(f) ? look(LIMIT_LAUNCH, 0.8) : look(LIMIT_HOST_CPU, f->counted ? 0.85 : 0.6);
+    if (is_partly_on_cpu(f, h))
+        return look(LIMIT_PARTLY_ON_CPU, 0.8);
+    if (all >= CORES_MANY && (!known || of(h->code_native_permille) >= CODE_PART))
+        return look(LIMIT_CPU_WORK, known ? 0.8 : 0.65);
+    if (kernels_are_tiny(f))
+        return look(LIMIT_LAUNCH, 0.8);
+    struct limit_look found = known ? limit_of_code(f, h) : look(LIMIT_UNJUDGED, 0);
+    return found.code ? found : look(LIMIT_HOST_CPU, f->counted ? 0.85 : 0.6);
 }
 
 /* Loaders that are busy feed a program that has time left: more of them would feed it faster. */
@@ -115,21 +155,33 @@ static bool is_fed_too_slowly(const struct host_evidence *h)
     return is_loader(h->busiest_child) && of(h->child_cpu_permille) >= LOADERS_BUSY && busiest < CORE_FULL;
 }
 
-/* A program whose main thread waits for its children: what they do is what it does. */
+/* A program whose main thread waits for its children: what they do is what it does. Only a loader is called one. */
 static struct limit_look limit_of_children(const struct limit_facts *f, const struct host_evidence *h)
 {
     bool waits = waits_for_others(h) >= WAITS_MOST && of(h->main_running_permille) < WAITS_MOST;
     if (!of(h->child_count) || !(waits || is_fed_too_slowly(h)))
         return look(LIMIT_UNJUDGED, 0);
     bool busy = of(h->child_busiest_permille) >= LOADER_BUSY;
-    if (busy && h->compiler[0] && strcmp(h->busiest_child, h->compiler) == 0)
+    if (busy && h->compiler[0])
         return look(LIMIT_COMPILE, 0.85);
-    if (busy)
-        return look(LIMIT_LOADERS, is_loader(h->busiest_child) ? 0.9 : 0.7);
-    /* They wait themselves, for a network or on purpose. */
-    if (is_loader(h->busiest_child))
-        return look(LIMIT_LOADERS, gave_work(f) ? 0.75 : 0.65);
-    return look(LIMIT_UNJUDGED, 0);
+    if (is_loader(h->busiest_child)) /* some wait themselves, for a network or on purpose */
+        return look(LIMIT_LOADERS, busy ? 0.9 : gave_work(f) ? 0.75 : 0.65);
+    return busy && !of(h->listens) ? look(LIMIT_PEER, 0.7) : look(LIMIT_UNJUDGED, 0);
+}
+
+/* A program that works in steps and waits between them for another process or host. A server waits for those that ask it; at a lock
+ * it waits for another process only where one of the same program computes at the other end of a connection, as a late rank does.
+ */
+static struct limit_look limit_of_peer(const struct limit_facts *f, const struct host_evidence *h)
+{
+    int64_t direct = of(h->main_pipe_permille), lock = of(h->main_lock_permille), all = direct + lock + of(h->main_poll_permille);
+    bool rank = of(f->process->world_size) > 1, at_lock = lock * 2 > all;
+    bool serves = (of(h->listens) || f->process->tokens_milli.state == READING_OK) && !rank && !(at_lock && h->peer[0]);
+    if (!gave_work(f) || serves || all < WAITS_MOST)
+        return look(LIMIT_UNJUDGED, 0);
+    if (h->peer[0] && (!at_lock || of(h->peer_cpu_permille) >= LOADER_BUSY))
+        return look(LIMIT_PEER, direct >= WAITS_MOST ? 0.85 : 0.7);
+    return direct >= WAITS_MOST ? look(LIMIT_PEER, 0.7) : rank ? look(LIMIT_PEER, 0.6) : look(LIMIT_UNJUDGED, 0);
 }
 
 /* Nothing is asked of the GPU. */
@@ -148,7 +200,7 @@ static struct limit_look limit_of_rest(const struct limit_facts *f, const struct
         return look(LIMIT_NO_REQUESTS, gave_work(f) ? 0.6 : 0.8);
     if (cpu > CORE_HALF)
         return look(LIMIT_HOST_CPU, 0.5);
-    return look(LIMIT_NONE, of(h->main_sleep_permille) >= WAITS_MOST || !gave_work(f) ? 0.85 : 0.5);
+    return of(h->main_sleep_permille) >= WAITS_MOST || !gave_work(f) ? look(LIMIT_NONE, 0.85) : look(LIMIT_CANNOT_TELL, 0.3);
 }
 
 /* A host under pressure makes its programs wait, seen or not; how much of it hits this one is not known. */
@@ -193,6 +245,8 @@ struct limit_look limit_of_host(const struct limit_facts *f)
         found = limit_of_children(f, h);
     if (!found.code)
         found = limit_of_threads(f, h);
+    if (!found.code)
+        found = limit_of_peer(f, h);
     if (!found.code)
         found = limit_of_rest(f, h);
     return found;

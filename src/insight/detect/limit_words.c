@@ -10,11 +10,6 @@
 #include "base/cleanup.h"
 #include "insight/detect/detect.h"
 
-static bool is_python(const struct process *p)
-{
-    return strncmp(p->name, "python", 6) == 0;
-}
-
 static int64_t of_host(const struct process *p, enum evidence what)
 {
     return p->host && p->host->state == READING_OK ? reading_or(p->host->metric[what], 0) : 0;
@@ -35,11 +30,95 @@ static const char *rate(int64_t bytes_per_s, char out[SHORT_WORDS])
 
 /* ---- what it does ---- */
 
+static int64_t busiest_of(const struct process *p)
+{
+    int64_t busiest = MAX_OF(of_host(p, EVIDENCE_busiest_thread_permille), of_host(p, EVIDENCE_main_cpu_permille));
+    return busiest ? busiest : of_host(p, EVIDENCE_main_running_permille);
+}
+
+/* What a thread does is known where the code that it runs is. */
 static bool say_thread(struct text *s, const struct process *p)
 {
+    int64_t python = of_host(p, EVIDENCE_code_python_permille), threads = of_host(p, EVIDENCE_busy_threads);
     if (of_host(p, EVIDENCE_runqueue_permille) >= 400)
         return text_append(s, "waits for a free CPU core");
-    return text_append(s, is_python(p) ? "prepares its data in one Python thread" : "is busy in one CPU thread");
+    if (python >= 500)
+        return text_append(s, "computes in Python while the GPU waits (%lld%% of its CPU time)", percent(python));
+    if (threads > 1)
+        return text_append(s, "keeps %lld threads busy while the GPU waits", (long long)threads);
+    return busiest_of(p) ? text_append(s, "keeps one thread busy %lld%% while the GPU waits", percent(MIN_OF(busiest_of(p), 1000)))
+                         : text_append(s, "uses the CPU while the GPU waits");
+}
+
+static bool say_cpu_work(struct text *s, const struct process *p)
+{
+    int64_t threads = of_host(p, EVIDENCE_busy_threads);
+    const char *code = p->host && of_host(p, EVIDENCE_code_native_permille) >= 300 ? p->host->code : "";
+    text_append(s, "computes on the CPU");
+    if (threads > 1)
+        text_append(s, " in %lld threads", (long long)threads);
+    if (code[0])
+        text_append(s, threads > 1 ? " (%s)" : " in %s", code);
+    return text_append(s, " while the GPU waits");
+}
+
+static bool say_launch(struct text *s, const struct gpu *gpu, const struct process *p)
+{
+    int64_t engine, sm, driver = of_host(p, EVIDENCE_code_driver_permille);
+    bool tiny = reading_get(gpu->graphics_active_permille, &engine) && reading_get(gpu->sm_active_permille, &sm) && sm * 2 < engine;
+    if (tiny || !driver)
+        return text_append(s, "launches kernels that are far too small for the GPU");
+    return text_append(s, "spends its CPU time on launching kernels (%lld%% in the driver)", percent(driver));
+}
+
+static int64_t works_permille(const struct gpu *gpu, const struct process *p)
+{
+    return reading_or(p->util_permille, reading_or(gpu->util_permille, 0));
+}
+
+/* The other end, as far as it is known; a child that is busy meanwhile. */
+static bool say_peer(struct text *s, const struct process *p)
+{
+    const struct host_evidence *h = p->host;
+    int64_t cpu = of_host(p, EVIDENCE_peer_cpu_permille), children = of_host(p, EVIDENCE_child_count);
+    int64_t child = of_host(p, EVIDENCE_child_busiest_permille);
+    bool rank = reading_or(p->world_size, 0) > 1;
+    if (h && h->peer[0]) {
+        text_append(s, "waits for %s%s", rank ? "another rank: " : "", h->peer);
+        return cpu < 300 || text_append(s, ", which is busy %lld%%", percent(cpu));
+    }
+    if (rank)
+        return text_append(s, "waits for another rank of its job");
+    if (h && children && child >= 300)
+        return children == 1 ? text_append(s, "waits while its child process %s is busy %lld%%", h->busiest_child, percent(child))
+                             : text_append(s, "waits while its %lld child processes are busy", (long long)children);
+    return text_append(s, "waits for another program, over a pipe or socket");
+}
+
+/* Without a reading of the link between CPU and memory: about an eighth of what a GPU reads in the same time. */
+static bool say_partly(struct text *s, const struct gpu *gpu, const struct process *p)
+{
+    enum { SLOWER = 8 };
+    int64_t model = of_host(p, EVIDENCE_model_bytes), lacks = model - reading_or(p->mem_bytes, model);
+    double share = model > 0 ? (double)lacks / (double)model : 0;
+    char amount[SHORT_WORDS];
+    return text_append(s, "runs %.0f%% of %s on the CPU, about %.0fx slower: %s are missing on GPU %d", share * 100,
+                       p->model[0] ? p->model : "its model", MAX_OF(1 + share * (SLOWER - 1), 2.0), words_bytes(lacks, amount),
+                       gpu->index);
+}
+
+/* "does nothing" is said of what was looked at, and neither worked nor computed. */
+static bool say_rest(struct text *s, const struct gpu *gpu, const struct process *p)
+{
+    char bytes[SHORT_WORDS];
+    bool sleeps = of_host(p, EVIDENCE_main_sleep_permille) >= 500, works = works_permille(gpu, p) >= 5;
+    if (works)
+        return sleeps ? text_append(s, "sleeps between its steps, %lld%% of the time",
+                                    percent(of_host(p, EVIDENCE_main_sleep_permille)))
+                      : text_append(s, "uses little of the GPU");
+    const char *does = p->host && p->host->state == READING_OK ? "does nothing" : "was not seen at work";
+    return p->mem_bytes.state == READING_OK ? text_append(s, "holds %s and %s", words_bytes(p->mem_bytes.value, bytes), does)
+                                            : text_append(s, "%s on the GPU", does);
 }
 
 static bool say_loaders(struct text *s, const struct process *p)
@@ -102,12 +181,17 @@ static bool say_of_gpu(struct text *s, const struct gpu *gpu, const struct proce
 
 bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
 {
-    char bytes[SHORT_WORDS];
     const struct host_evidence *h = p->host;
     if (process_stands_stopped(p))
         return text_append(s, "is stopped and uses nothing of the GPU but its memory");
     switch (p->limit.code) {
     case LIMIT_HOST_CPU: return say_thread(s, p);
+    case LIMIT_CPU_WORK: return say_cpu_work(s, p);
+    case LIMIT_PARTLY_ON_CPU: return say_partly(s, gpu, p);
+    case LIMIT_PEER: return say_peer(s, p);
+    case LIMIT_ALLOCATION:
+        return text_append(s, "spends %lld%% of its CPU time in the driver and the kernel, as allocating memory in every step does",
+                           percent(of_host(p, EVIDENCE_code_driver_permille) + of_host(p, EVIDENCE_code_kernel_permille)));
     case LIMIT_LOADERS: return say_loaders(s, p);
     case LIMIT_DISK: return say_disk(s, p);
     case LIMIT_CPU_QUOTA: return say_quota(s, p);
@@ -115,10 +199,11 @@ bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
         return h && h->mount[0] ? text_append(s, "waits for %s, a network file system", h->mount)
                                 : text_append(s, "waits for a network file system");
     case LIMIT_MEMORY_PRESSURE: return text_append(s, "waits for memory of the host");
-    case LIMIT_LAUNCH: return text_append(s, "launches kernels that are far too small for the GPU");
-    case LIMIT_COMPILE:
-        return text_append(s, "compiles kernels%s%s%s", h && h->compiler[0] ? " (" : "", h ? h->compiler : "",
-                           h && h->compiler[0] ? ")" : "");
+    case LIMIT_LAUNCH: return say_launch(s, gpu, p);
+    case LIMIT_COMPILE: {
+        const char *by = !h ? "" : h->compiler[0] ? h->compiler : h->code;
+        return text_append(s, "compiles kernels%s%s%s", by[0] ? " (" : "", by, by[0] ? ")" : "");
+    }
     case LIMIT_NUMA: return text_append(s, "copies through a NUMA node that the GPU is not connected to");
     case LIMIT_PCIE_IN:
     case LIMIT_PCIE_OUT: return say_copies(s, gpu, p->limit.code);
@@ -128,10 +213,7 @@ bool limit_say(struct text *s, const struct gpu *gpu, const struct process *p)
     case LIMIT_STRAGGLER_WAIT: return text_append(s, "waits for another rank of its job");
     case LIMIT_OTHERS: return text_append(s, "shares the GPU with other programs");
     case LIMIT_NO_REQUESTS: return text_append(s, "waits for requests");
-    case LIMIT_NONE:
-        return p->mem_bytes.state == READING_OK
-                   ? text_append(s, "holds %s and does nothing", words_bytes(p->mem_bytes.value, bytes))
-                   : text_append(s, "does nothing on the GPU");
+    case LIMIT_NONE: return say_rest(s, gpu, p);
     case LIMIT_CANNOT_TELL: return text_append(s, "is not limited by the GPU; nothing shows what limits it");
     default: return say_of_gpu(s, gpu, p);
     }
@@ -207,6 +289,25 @@ static void wait_line(struct evidence_lines *l, const struct process *p)
         line(l, "its main thread: %s of the time", text);
 }
 
+static void code_line(struct evidence_lines *l, const struct process *p)
+{
+    static const struct {
+        enum evidence what;
+        const char *words;
+    } parts[] = {
+        {EVIDENCE_code_python_permille, "in Python"},           {EVIDENCE_code_native_permille, "in native code"},
+        {EVIDENCE_code_driver_permille, "in the GPU's driver"}, {EVIDENCE_code_compiler_permille, "in a compiler"},
+        {EVIDENCE_code_kernel_permille, "in the kernel"},
+    };
+    char text[WHY_LINE_SIZE] = "";
+    struct text s = TEXT(text);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (of_host(p, parts[i].what) >= 50)
+            text_append(&s, "%s%lld%% %s", s.len ? ", " : "", percent(of_host(p, parts[i].what)), parts[i].words);
+    if (s.len)
+        line(l, "its CPU time: %s%s%s%s", text, p->host->code[0] ? " (" : "", p->host->code, p->host->code[0] ? ")" : "");
+}
+
 static void host_lines(struct evidence_lines *l, const struct process *p)
 {
     const struct host_evidence *h = p->host;
@@ -217,6 +318,12 @@ static void host_lines(struct evidence_lines *l, const struct process *p)
     wait_line(l, p);
     if (reading_get(h->busiest_thread_permille, &value))
         line(l, "its busiest thread%s%s used %lld%% of a core", h->busiest_thread[0] ? " " : "", h->busiest_thread, percent(value));
+    code_line(l, p);
+    if (h->peer[0] && p->limit.code == LIMIT_PEER)
+        line(l, "at the other end: %s", h->peer);
+    if (p->limit.code == LIMIT_PARTLY_ON_CPU)
+        line(l, "the model files that it has mapped have %s, it holds %s on the GPU",
+             words_bytes(of_host(p, EVIDENCE_model_bytes), amount), words_bytes(reading_or(p->mem_bytes, 0), other));
     if (of_host(p, EVIDENCE_child_count))
         line(l, "%lld children used %lld%% of a core, the busiest%s%s %lld%%", (long long)of_host(p, EVIDENCE_child_count),
              percent(of_host(p, EVIDENCE_child_cpu_permille)), h->busiest_child[0] ? " " : "", h->busiest_child,
@@ -245,7 +352,11 @@ size_t limit_evidence(const struct gpu *gpu, const struct process *p, char lines
 bool limit_finding(enum limit limit, enum finding_code *ret)
 {
     switch (limit) {
-    case LIMIT_HOST_CPU: *ret = FINDING_WAITS_FOR_HOST; return true;
+    case LIMIT_HOST_CPU:
+    case LIMIT_CPU_WORK:
+    case LIMIT_ALLOCATION: *ret = FINDING_WAITS_FOR_HOST; return true;
+    case LIMIT_PARTLY_ON_CPU: *ret = FINDING_PARTLY_ON_CPU; return true;
+    case LIMIT_PEER: *ret = FINDING_WAITS_FOR_PEER; return true;
     case LIMIT_LOADERS: *ret = FINDING_WAITS_FOR_LOADERS; return true;
     case LIMIT_CPU_QUOTA: *ret = FINDING_CPU_QUOTA; return true;
     case LIMIT_DISK: *ret = FINDING_WAITS_FOR_DISK; return true;

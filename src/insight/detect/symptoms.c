@@ -53,7 +53,7 @@ void detect_symptoms(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     const struct activity *a = &f->activity;
-    char number[SHORT_WORDS];
+    char number[SHORT_WORDS], holders[HOLDER_WORDS];
     /* The bit of the hardware is set for heat, too. */
     int64_t slowed = a->throttled_by & (THROTTLE_POWER_BRAKE | (a->throttled_by & THROTTLE_HOT ? 0 : THROTTLE_HW_SLOWDOWN));
     if (gpu->state == GPU_LOST)
@@ -81,7 +81,8 @@ void detect_symptoms(const struct facts *f, struct collection *c)
         collect(c, gpu, FINDING_HOT, cooling_is_shared(gpu) && f->load == LOAD_BUSY ? SEVERITY_NOTICE : SEVERITY_WARNING, 0.95, 0,
                 "GPU %d %s hot%s", gpu->index, is(f), heat_words(gpu, number));
     if (a->symptoms & 1u << SYMPTOM_MEMORY_FULL)
-        collect(c, gpu, FINDING_VRAM_FULL, SEVERITY_NOTICE, 0.95, 0, "GPU %d's memory %s full", gpu->index, is(f));
+        collect(c, gpu, FINDING_VRAM_FULL, SEVERITY_NOTICE, 0.95, 0, "GPU %d's memory %s full%s", gpu->index, is(f),
+                f->over ? "" : words_holders(gpu, holders));
     if (power_is_unexplained(gpu))
         collect(c, gpu, FINDING_POWER_UNEXPLAINED, SEVERITY_NOTICE, 0.6, 0,
                 "GPU %d %s %lld W while idle: work that just ended, or can't be seen", gpu->index, f->over ? "drew" : "draws",

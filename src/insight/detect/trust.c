@@ -35,7 +35,8 @@ void detect_trust(const struct facts *f, struct collection *c)
     if (!reading_get(gpu->util_permille, &util) || util < BUSY_FROM || f->video_permille >= VIDEO_LEAST)
         return;
     if (reading_get(gpu->sm_active_permille, &active)) {
-        detect_waiting(f, c, util, active);
+        if (!counters_lag(gpu))
+            detect_waiting(f, c, util, active);
         return;
     }
     /* Power is averaged by many drivers: it must have had time to follow. */

@@ -93,7 +93,7 @@ void answer_gpu(const struct facts *f, struct why_part *part)
     }
     const struct why_cause *first = &part->causes[0];
     bool broken = f->activity.code == ACTIVITY_FAILING;
-    char name[SHORT_WORDS];
+    char name[SHORT_WORDS], holders[HOLDER_WORDS];
     if (broken)
         say_failure(&s, f, words_gpu(f->gpu, true, name));
     bool limited = !broken && answer_limit(&s, f, part);
@@ -104,7 +104,7 @@ void answer_gpu(const struct facts *f, struct why_part *part)
          i < part->cause_count && more < 2; i++)
         more += say_also(&s, f, part, &part->causes[i]);
     if (has_symptom(f, SYMPTOM_MEMORY_FULL))
-        text_append(&s, " Its memory %s full.", is(f));
+        text_append(&s, " Its memory %s full%s.", is(f), f->over ? "" : words_holders(f->gpu, holders));
     if (!limited)
         answer_brief(f, part);
     if (broken) {

@@ -63,6 +63,6 @@ void suggest_add(struct why_part *part, const char *format, ...) __attribute__((
 
 /* ---- what limits its programs ---- */
 
-/* "GPU 0 is mostly waiting: train.py (alice) prepares its data in one Python thread. 19%, 216 W"; false: nothing to say. */
+/* "GPU 0 is mostly waiting: train.py (alice) computes in Python while the GPU waits. 19%, 216 W"; false: nothing to say. */
 bool answer_limit(struct text *s, const struct facts *f, struct why_part *part);
 void suggest_limits(const struct facts *f, struct why_part *part);

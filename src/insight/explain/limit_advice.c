@@ -45,9 +45,41 @@ static void advise_thread(struct advice *a)
     if (of_host(a, EVIDENCE_runqueue_permille) >= 400)
         advise(a, "Give it more CPU cores: other programs, or its own threads, use all of them.");
     else if (a->python)
-        advise(a, "Let loader processes prepare the data: DataLoader(num_workers=%lld, pin_memory=True)", (long long)workers(a));
+        advise(a, "If it prepares data there, let loader processes do that: DataLoader(num_workers=%lld, pin_memory=True)",
+               (long long)workers(a));
     else
         advise(a, "Move work off the thread that feeds the GPU, or give the GPU more at a time.");
+}
+
+/* What is given to the CPU by an optimizer, a tokenizer or a decoder is known to the program alone. */
+static void advise_cpu_work(struct advice *a)
+{
+    advise(a, a->python
+                  ? "Move what it computes there to the GPU (an optimizer, a decoder), or into processes that run beside the steps."
+                  : "Move what it computes there to the GPU, or let it run beside the steps.");
+}
+
+static void advise_partly(struct advice *a)
+{
+    char lacks[SHORT_WORDS];
+    int64_t missing = of_host(a, EVIDENCE_model_bytes) - reading_or(a->process->mem_bytes, 0), others = 0;
+    for (size_t i = 0; i < a->gpu->process_count; i++)
+        if (a->gpu->processes[i].pid != a->process->pid)
+            others = MAX_OF(others, reading_or(a->gpu->processes[i].mem_bytes, 0));
+    if (others >= missing / 4 && others > 0)
+        advise(a, "Free memory of the GPU: who holds it: whirr ps --gpu %d", a->gpu->index);
+    advise(a, "Use a smaller quantization or a shorter context, so that %s more fit on the GPU.", words_bytes(missing, lacks));
+}
+
+static void advise_peer(struct advice *a)
+{
+    int64_t pid = of_host(a, EVIDENCE_peer_pid);
+    if (pid)
+        advise(a, "Look at what it waits for: ps -o pid,stat,%%cpu,args -p %lld", (long long)pid);
+    else if (a->process->host && a->process->host->peer[0])
+        advise(a, "Ask for the next answer before it is needed, or look at what is slow at the other end.");
+    else
+        advise(a, "See what it waits for: sudo ls -l /proc/%d/fd", (int)a->process->pid);
 }
 
 static void advise_loaders(struct advice *a)
@@ -116,6 +148,14 @@ size_t limit_advice(const struct snapshot *now, const struct gpu *gpu, const str
     struct advice a = {now, gpu, p, strncmp(p->name, "python", 6) == 0, reading_or(now->host.cpu_count, 0), 0, lines};
     switch (p->limit.code) {
     case LIMIT_HOST_CPU: advise_thread(&a); break;
+    case LIMIT_CPU_WORK: advise_cpu_work(&a); break;
+    case LIMIT_PARTLY_ON_CPU: advise_partly(&a); break;
+    case LIMIT_PEER: advise_peer(&a); break;
+    case LIMIT_ALLOCATION:
+        advise(&a, a.python ? "Keep memory between steps: no torch.cuda.empty_cache() in the loop; reuse tensors, or set "
+                              "PYTORCH_ALLOC_CONF=expandable_segments:True"
+                            : "Allocate once and reuse: memory pools (cudaMallocAsync), or buffers that stay.");
+        break;
     case LIMIT_LOADERS: advise_loaders(&a); break;
     case LIMIT_DISK: advise_disk(&a); break;
     case LIMIT_PCIE_IN:

@@ -136,6 +136,14 @@ bool power_contradicts_load(const struct gpu *gpu)
            !by_state;
 }
 
+bool counters_lag(const struct gpu *gpu)
+{
+    enum { AT_REST = 30 };
+    int64_t sm, share;
+    return reading_get(gpu->sm_active_permille, &sm) && sm <= AT_REST && reading_or(gpu->dram_active_permille, 0) <= AT_REST &&
+           reading_get(power_share_permille(gpu), &share) && share >= POWER_UNEXPLAINED_PERMILLE;
+}
+
 /* A GPU in GFXOFF still shows its last clock: 2605 MHz at 3 W on an RX 6600. Nothing runs at such clocks for so little power. */
 static bool clock_is_left_over(const struct gpu *gpu)
 {

@@ -82,6 +82,8 @@ enum power_level power_level(const struct gpu *gpu);
 bool power_is_unexplained(const struct gpu *gpu);
 /* Busy all the time at high clocks, and it draws as little as at rest: some kernel is there and hardly does anything. */
 bool power_contradicts_load(const struct gpu *gpu);
+/* Counters of the units that show nothing while the GPU draws what only work draws: they are of the time before. */
+bool counters_lag(const struct gpu *gpu);
 /* Draw against the limit; absent without one. */
 struct reading power_share_permille(const struct gpu *gpu);
 /* The busiest of the pipes that compute; 0 also where none is known. */

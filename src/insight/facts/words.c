@@ -113,6 +113,29 @@ const char *words_miner(const struct process *p)
     return by_pool ? "the mining pool in its command line" : NULL;
 }
 
+const char *words_holders(const struct gpu *gpu, char out[HOLDER_WORDS])
+{
+    const struct process *first = NULL, *second = NULL;
+    char who[PROCESS_WORDS], amount[SHORT_WORDS];
+    struct text s = {.at = out, .size = HOLDER_WORDS};
+    out[0] = '\0';
+    for (size_t i = 0; i < gpu->process_count; i++) {
+        const struct process *p = &gpu->processes[i];
+        int64_t bytes = reading_or(p->mem_bytes, 0);
+        if (bytes > (first ? first->mem_bytes.value : 0)) {
+            second = first;
+            first = p;
+        } else if (bytes > (second ? second->mem_bytes.value : 0)) {
+            second = p;
+        }
+    }
+    if (first)
+        text_append(&s, ": %s holds %s", process_words(first, WITH_OWNER, who), words_bytes(first->mem_bytes.value, amount));
+    if (second && second->mem_bytes.value >= first->mem_bytes.value / 8)
+        text_append(&s, ", %s %s", process_words(second, WITH_OWNER, who), words_bytes(second->mem_bytes.value, amount));
+    return out;
+}
+
 const char *words_absent(enum reading_state state)
 {
     switch (state) {

@@ -36,6 +36,10 @@ const char *words_miner(const struct process *p);
 /* Whom a process that works for others stands for: clients of MPS, virtual machines; NULL: it works for itself. */
 const char *words_stands_for(const struct process *p);
 
+/* ": train.py holds 18.2 GiB, ollama 4.1 GiB": the two that hold most; "" where that is not known. */
+enum { HOLDER_WORDS = 192 };
+const char *words_holders(const struct gpu *gpu, char out[HOLDER_WORDS]);
+
 const char *words_absent(enum reading_state state); /* "not reported by this GPU or driver" */
 
 /* One question, two tenses: what is and what was. */

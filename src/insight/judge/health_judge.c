@@ -123,8 +123,10 @@ static void find_xid(struct health_verdict *v, const struct health_fault *fault,
     if (fault->times > 1)
         snprintf(often, sizeof often, ", %u times", (unsigned)fault->times);
     const char *again_text = worse ? ", and again after a reset" : "";
-    const char *what =
-        info ? info->what : "an error that whirr does not know; the catalog of XIDs of the driver's maker may describe it";
+    const char *what = info ? info->what
+                       : fault->code > XID_CATALOG_LAST
+                           ? "an error that is newer than this catalog (" XID_CATALOG "); the driver's maker may describe it"
+                           : "an error that whirr does not know; the catalog of XIDs of the driver's maker may describe it";
     if (ago < MS_PER_S)
         set_reason(f, "XID %d just now%s%s: %s.", (int)fault->code, often, again_text, what);
     else

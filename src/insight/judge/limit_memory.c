@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "insight/detect/limit.h"
 
-/* A change shows once it has lasted for half of the window. */
-enum { WINDOW_MS = 10000, MOMENTS = 32, SECOND_LEAST = 100 };
+/* What comes and goes has a share of the window. What was not there before and stays is a change: the window begins with it. */
+enum { WINDOW_MS = 10000, MOMENTS = 32, SECOND_LEAST = 100, CHANGE_MS = 1500, CHANGE_LOOKS = 2, KNOWN_MS = 20000 };
 
 struct moment {
     int64_t at_ms, lasts_ms;
@@ -23,6 +23,7 @@ struct limit_course {
     uint64_t seen;
     size_t count; /* moments, oldest first */
     struct moment moments[MOMENTS];
+    int64_t seen_ms[LIMIT_COUNT]; /* when each was seen last; of the newest, before it began */
 };
 
 struct limit_memory {
@@ -84,6 +85,21 @@ static void note(struct limit_course *c, int64_t now_ms, int64_t interval_ms, st
     c->moments[c->count++] = (struct moment){now_ms, lasts, look};
 }
 
+/* A program that has begun to do something else leaves what it did before. */
+static void begin_anew(struct limit_course *c)
+{
+    const struct moment *newest = &c->moments[c->count - 1];
+    size_t first = c->count - 1;
+    while (first > 0 && c->moments[first - 1].look.code == newest->look.code)
+        first--;
+    if (first > 0)
+        c->seen_ms[c->moments[first - 1].look.code] = c->moments[first - 1].at_ms;
+    int64_t began_ms = c->moments[first].at_ms - c->moments[first].lasts_ms, seen_ms = c->seen_ms[newest->look.code];
+    if (first > 0 && c->count - first >= CHANGE_LOOKS && newest->at_ms - began_ms >= CHANGE_MS &&
+        (!seen_ms || began_ms - seen_ms > KNOWN_MS))
+        drop_oldest(c, first);
+}
+
 /* ---- the answer ---- */
 
 struct limit_tally {
@@ -137,6 +153,7 @@ static void judge_process(struct limit_memory *m, const struct snapshot *s, cons
         return;
     if (c->seen != m->turn) /* one process may be listed twice: in two instances */
         note(c, s->taken_at.ms, (int64_t)(s->interval_s * MS_PER_S), limit_detect(gpu, p, &s->host));
+    begin_anew(c);
     c->seen = m->turn;
     p->limit = conclude(c);
 }

@@ -20,6 +20,9 @@ struct fault_info {
 };
 
 /* NULL: not in the table. */
+/* The driver's own list of XIDs that xid.def was held against, and the last code that it has. */
+#define XID_CATALOG "of driver 595.45, March 2026"
+enum { XID_CATALOG_LAST = 176 };
 const struct fault_info *xid_find(int64_t code);
 const struct fault_info *driver_fault_find(int64_t code);
 const struct fault_info *xid_at(size_t position); /* NULL behind the last; for lists and docs */

@@ -86,7 +86,7 @@ static bool evidence_same(const struct process *one, const struct process *other
     return !one->host == !other->host && a->state == b->state && a->looks == b->looks && a->over_ms == b->over_ms &&
            readings_same(a->metric, b->metric, EVIDENCE_COUNT) && strcmp(a->busiest_thread, b->busiest_thread) == 0 &&
            strcmp(a->busiest_child, b->busiest_child) == 0 && strcmp(a->compiler, b->compiler) == 0 &&
-           strcmp(a->mount, b->mount) == 0;
+           strcmp(a->mount, b->mount) == 0 && strcmp(a->code, b->code) == 0 && strcmp(a->peer, b->peer) == 0;
 }
 
 static void code_evidence(struct coder *c, struct process *p, const struct process *before)
@@ -106,9 +106,11 @@ static void code_evidence(struct coder *c, struct process *p, const struct proce
     h->looks = code_i64(c, h->looks, old->looks);
     h->over_ms = code_i64(c, h->over_ms, old->over_ms);
     code_readings(c, h->metric, old->metric, EVIDENCE_COUNT, c->schema ? &c->schema->evidence : NULL);
-    char *const now[] = {h->busiest_thread, h->busiest_child, h->compiler, h->mount};
-    const char *const was[] = {old->busiest_thread, old->busiest_child, old->compiler, old->mount};
-    const size_t sizes[] = {sizeof h->busiest_thread, sizeof h->busiest_child, sizeof h->compiler, sizeof h->mount};
+    /* Later versions put theirs behind. */
+    char *const now[] = {h->busiest_thread, h->busiest_child, h->compiler, h->mount, h->code, h->peer};
+    const char *const was[] = {old->busiest_thread, old->busiest_child, old->compiler, old->mount, old->code, old->peer};
+    const size_t sizes[] = {sizeof h->busiest_thread, sizeof h->busiest_child, sizeof h->compiler,
+                            sizeof h->mount,          sizeof h->code,          sizeof h->peer};
     code_texts(c, now, was, sizes, ARRAY_LEN(now));
 }
 

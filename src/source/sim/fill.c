@@ -291,6 +291,8 @@ static void fill_host_side(const struct fill *f, struct process *p, const char *
     str_copy(p->host->busiest_child, sizeof p->host->busiest_child, str_from(s->child ? s->child : ""));
     str_copy(p->host->compiler, sizeof p->host->compiler, str_from(s->compiler ? s->compiler : ""));
     str_copy(p->host->mount, sizeof p->host->mount, str_from(s->mount ? s->mount : ""));
+    str_copy(p->host->code, sizeof p->host->code, str_from(s->code ? s->code : ""));
+    str_copy(p->host->peer, sizeof p->host->peer, str_from(s->peer ? s->peer : ""));
 }
 
 static void fill_process(const struct fill *f, struct gpu *g, const struct sim_share *share)

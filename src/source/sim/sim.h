@@ -39,13 +39,14 @@ struct sim_scenario {
     size_t other_count;
     const struct sim_evidence *evidence; /* what the program on GPU 0 does on its host */
     size_t evidence_count;
-    const char *child, *compiler, *mount; /* of the same: busiest child, compiler, file system; NULL: none */
-    const char *fan_control;              /* of GPU 0; NULL: as the card has it */
-    const char *reserved_for;             /* a user: all of its GPUs are; NULL: there is no lease */
-    bool hides;                           /* no process is listed on GPU 0 */
-    enum limit limit;                     /* of the process on GPU 0; LIMIT_UNJUDGED: not in the answer key */
-    enum finding_code finding;            /* what whirr must find first when it has watched, on the host or on GPU 0 */
-    double shows_after_s;                 /* for so long; 0: two minutes */
+    const char *child, *compiler, *mount, *code, *peer; /* of the same: busiest child, compiler, file system, file whose code
+                                                         * it runs, whom it waits for; NULL: none */
+    const char *fan_control;                            /* of GPU 0; NULL: as the card has it */
+    const char *reserved_for;                           /* a user: all of its GPUs are; NULL: there is no lease */
+    bool hides;                                         /* no process is listed on GPU 0 */
+    enum limit limit;                                   /* of the process on GPU 0; LIMIT_UNJUDGED: not in the answer key */
+    enum finding_code finding; /* what whirr must find first when it has watched, on the host or on GPU 0 */
+    double shows_after_s;      /* for so long; 0: two minutes */
 };
 
 /* The id of the lease of a scenario, which is in no directory. */

@@ -180,6 +180,7 @@ static void any_process(struct process *p)
     for (size_t i = 0; i < EVIDENCE_COUNT; i++)
         h->metric[i] = any_reading();
     any_text(h->busiest_child, sizeof h->busiest_child);
+    any_text(h->peer, sizeof h->peer);
 }
 
 static void any_gpu(struct gpu *g, int index)

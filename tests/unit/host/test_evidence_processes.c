@@ -305,6 +305,187 @@ static void a_child_of_another_thread_is_found(void **state)
     SEEN(&s, strcmp(s.e.compiler, "cicc") == 0);
 }
 
+static void workers_of_torch_compile_are_compilers(void **state)
+{
+    (void)state;
+    if (access("/usr/bin/python3", X_OK) < 0)
+        SKIP("no /usr/bin/python3");
+    AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0) {
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            execl("/usr/bin/python3", "python3", "-c", "while True: pass", "torch/_inductor/compile_worker/__main__.py", NULL);
+            _exit(127);
+        }
+        waitpid(-1, NULL, 0);
+        _exit(0);
+    }
+    SEEN(&s, strcmp(s.e.compiler, "inductor") == 0);
+}
+
+/* ---- whose code it runs ---- */
+
+static bool is_sampled(struct scene *s)
+{
+    scene_look(s);
+    return s->e.code_native_permille.state == READING_OK || s->e.code_native_permille.state == READING_DENIED;
+}
+
+static void a_loop_of_its_own_is_native_code(void **state)
+{
+    (void)state;
+    AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0)
+        spin();
+    assert_true(EVENTUALLY(is_sampled(&s)));
+    if (s.e.code_native_permille.state == READING_DENIED)
+        SKIP_SCENE(&s, "perf_event_open is not permitted here");
+    SEEN(&s, reading_or(s.e.code_native_permille, 0) > 600);
+    assert_true(reading_or(s.e.code_python_permille, 1000) < 100);
+    assert_string_equal(s.e.code, "test_evidence_processes");
+}
+
+static void a_loop_in_python_is_python_code(void **state)
+{
+    (void)state;
+    if (access("/usr/bin/python3", X_OK) < 0)
+        SKIP("no /usr/bin/python3");
+    AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0) {
+        execl("/usr/bin/python3", "python3", "-c", "while True: pass", NULL);
+        _exit(127);
+    }
+    assert_true(EVENTUALLY(is_sampled(&s)));
+    if (s.e.code_native_permille.state == READING_DENIED)
+        SKIP_SCENE(&s, "perf_event_open is not permitted here");
+    SEEN(&s, reading_or(s.e.code_python_permille, 0) > 600);
+    assert_string_equal(s.e.compiler, "");
+}
+
+static void calls_into_the_kernel_are_told_from_code(void **state)
+{
+    (void)state;
+    AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0)
+        for (;;) { /* allocates and frees, again and again */
+            char *memory = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+            munmap(memory, 16 << 20);
+        }
+    assert_true(EVENTUALLY(is_sampled(&s)));
+    if (s.e.code_native_permille.state == READING_DENIED)
+        SKIP_SCENE(&s, "perf_event_open is not permitted here");
+    SEEN(&s, reading_or(s.e.code_kernel_permille, 0) > 600);
+}
+
+static void a_model_that_is_mapped_has_a_size(void **state)
+{
+    (void)state;
+    char folder[64], path[128];
+    make_folder_here(folder);
+    snprintf(path, sizeof path, "%s/llama.gguf", folder);
+    AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(ftruncate(fd, 1LL << 30), 0);
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0) {
+        if (mmap(NULL, 1 << 30, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED || write(ready[1], "", 1) != 1)
+            _exit(1);
+        spin();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    SEEN(&s, reading_or(s.e.model_bytes, 0) == 1 << 30);
+    remove_all(folder);
+}
+
+/* ---- whom it waits for ---- */
+
+static int listen_here(struct sockaddr_in *address)
+{
+    int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t len = sizeof *address;
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(bind(server, (struct sockaddr *)address, sizeof *address), 0);
+    assert_int_equal(listen(server, 4), 0);
+    assert_int_equal(getsockname(server, (struct sockaddr *)address, &len), 0);
+    return server;
+}
+
+static void a_service_that_is_waited_for_is_named(void **state)
+{
+    (void)state;
+    for (int polls = 0; polls < 2; polls++) {
+        struct sockaddr_in address;
+        char expected[96];
+        AUTO_CLOSE int server = listen_here(&address);
+        AUTO_SCENE struct scene s;
+        if (scene_fork(&s) == 0) {
+            char byte;
+            close(server);
+            int client = socket(AF_INET, SOCK_STREAM, 0);
+            if (connect(client, (struct sockaddr *)&address, sizeof address) == 0 && polls)
+                poll(&(struct pollfd){.fd = client, .events = POLLIN}, 1, -1);
+            (void)!read(client, &byte, 1);
+            _exit(0);
+        }
+        AUTO_CLOSE int client = accept(server, NULL, NULL);
+        assert_true(client >= 0);
+        snprintf(expected, sizeof expected, "127.0.0.1:%d (", ntohs(address.sin_port));
+        SEEN(&s, s.e.peer[0]);
+        assert_int_equal(strncmp(s.e.peer, expected, strlen(expected)), 0);
+        assert_int_equal(reading_or(s.e.peer_pid, 0), getpid());
+    }
+}
+
+static void of_several_connections_none_is_named(void **state)
+{
+    (void)state;
+    struct sockaddr_in first, second;
+    AUTO_CLOSE int server = listen_here(&first), other = listen_here(&second);
+    AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0) {
+        int a = socket(AF_INET, SOCK_STREAM, 0), b = socket(AF_INET, SOCK_STREAM, 0);
+        if (connect(a, (struct sockaddr *)&first, sizeof first) == 0 && connect(b, (struct sockaddr *)&second, sizeof second) == 0)
+            poll((struct pollfd[]){{.fd = a, .events = POLLIN}, {.fd = b, .events = POLLIN}}, 2, -1);
+        _exit(0);
+    }
+    AUTO_CLOSE int one = accept(server, NULL, NULL), two = accept(other, NULL, NULL);
+    assert_true(one >= 0 && two >= 0);
+    SEEN(&s, most_of(&s, s.e.main_poll_permille) && s.e.looks >= 4);
+    assert_string_equal(s.e.peer, "");
+    close(other);
+}
+
+static void the_writer_of_a_pipe_is_named(void **state)
+{
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        char folder[64], path[128], expected[64];
+        make_folder_here(folder);
+        snprintf(path, sizeof path, "%s/fifo", folder);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        int ends[2] = {-1, -1};
+        assert_int_equal(pipe(ends), 0);
+        AUTO_SCENE struct scene s;
+        if (scene_fork(&s) == 0) {
+            char byte;
+            close(ends[1]);
+            (void)!read(named ? open(path, O_RDONLY) : ends[0], &byte, 1);
+            _exit(0);
+        }
+        close(ends[0]);
+        AUTO_CLOSE int writer = named ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+        snprintf(expected, sizeof expected, "(PID %d)", (int)getpid());
+        SEEN(&s, s.e.peer[0]);
+        assert_non_null(strstr(s.e.peer, expected));
+        close(ends[1]);
+        remove_all(folder);
+    }
+}
+
 /* ---- what holds it back ---- */
 
 static void write_in(const char *folder, const char *file, bool *fine, const char *format, ...)
@@ -613,6 +794,14 @@ int main(void)
         TEST(busy_loaders_are_counted_and_named),
         TEST(a_compiler_below_it_is_named),
         TEST(a_child_of_another_thread_is_found),
+        TEST(workers_of_torch_compile_are_compilers),
+        TEST(a_loop_of_its_own_is_native_code),
+        TEST(a_loop_in_python_is_python_code),
+        TEST(calls_into_the_kernel_are_told_from_code),
+        TEST(a_model_that_is_mapped_has_a_size),
+        TEST(a_service_that_is_waited_for_is_named),
+        TEST(of_several_connections_none_is_named),
+        TEST(the_writer_of_a_pipe_is_named),
         TEST(a_quota_of_the_cpu_is_seen_with_its_throttling),
         TEST(a_reader_of_a_disk_waits_for_it),
         TEST(a_file_system_that_does_not_answer_is_waited_for),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sampler. Each thread has a counter of its own with a page for its samples, which has room for a second; the busiest threads
- * are chosen, because the kernel lets a user lock half a megabyte for it.
+ * The sampler. Each thread has a counter of its own with a page for its samples, which has room for a second; for a person the
+ * busiest threads are chosen, because the kernel lets a user lock half a megabyte for it.
  */
 #include "host/evidence/address_samples.h"
 
@@ -24,9 +24,33 @@ enum { FREQUENCY = 199, SAMPLED_THREADS_MAX = 60, LISTED_MAX = 2048, MAPS_MAX = 
 
 struct sampled_thread {
     int32_t tid;
-    int64_t run_ns; /* when sampling began */
+    int64_t run_ns; /* when it was started */
     int fd;
     void *ring; /* a page of its own and one of samples; NULL none */
+};
+
+struct object_count {
+    struct str path;
+    enum address_group group;
+    int64_t samples;
+};
+
+struct address_sampler {
+    const struct env *env;
+    int32_t pid;
+    int frequency;
+    struct mono since; /* it was started */
+    struct sampled_thread *threads;
+    size_t count;
+
+    struct buf maps;
+    struct mono maps_at;     /* ns 0: not read */
+    char program[PATH_SIZE]; /* its own file; "" unknown */
+    struct address_map *list;
+    size_t map_count, map_capacity;
+    struct object_count objects[OBJECTS_MAX];
+    size_t object_count;
+    int64_t samples;
 };
 
 static int64_t run_ns_of(const struct env *env, int32_t pid, int32_t tid)
@@ -38,43 +62,18 @@ static int64_t run_ns_of(const struct env *env, int32_t pid, int32_t tid)
     return n > 0 && proc_schedstat_parse((struct str){text, (size_t)n}, &sched) ? sched.run_ns : -1;
 }
 
-static int by_run(const void *a, const void *b)
-{
-    int64_t x = ((const struct sampled_thread *)a)->run_ns, y = ((const struct sampled_thread *)b)->run_ns;
-    return x > y ? -1 : x < y;
-}
-
-/* The busiest so far first. */
-static size_t list_threads(const struct env *env, int32_t pid, struct sampled_thread *list)
-{
-    char path[64];
-    size_t count = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    AUTO_DIR DIR *dir = dir_open(env, path);
-    const struct dirent *e;
-    while (dir && count < LISTED_MAX && (e = readdir(dir))) {
-        int64_t tid;
-        if (e->d_name[0] == '.' || !str_to_i64(str_from(e->d_name), &tid) || tid <= 0 || tid > INT32_MAX)
-            continue;
-        list[count] = (struct sampled_thread){.tid = (int32_t)tid, .run_ns = run_ns_of(env, pid, (int32_t)tid), .fd = -1};
-        count += list[count].run_ns >= 0;
-    }
-    qsort(list, count, sizeof list[0], by_run);
-    return MIN_OF(count, (size_t)SAMPLED_THREADS_MAX);
-}
-
 static size_t page_size(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* 0, or -errno. */
-static int thread_open(struct sampled_thread *t)
+static int thread_open(struct sampled_thread *t, int frequency)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
                                    .size = sizeof attr,
                                    .config = PERF_COUNT_SW_TASK_CLOCK,
-                                   .sample_freq = FREQUENCY,
+                                   .sample_freq = (uint64_t)frequency,
                                    .freq = 1,
                                    .sample_type = PERF_SAMPLE_IP,
                                    .exclude_kernel = 1,
@@ -95,100 +94,79 @@ static void thread_close(struct sampled_thread *t)
         munmap(t->ring, 2 * page_size());
     if (t->fd >= 0)
         close(t->fd);
-    t->ring = NULL;
-    t->fd = -1;
 }
 
 /* ---- by object file ---- */
 
-struct object_count {
-    struct str path;
-    enum address_group group;
-    int64_t samples;
-};
-
-struct address_counts {
-    struct buf maps;
-    char program[PATH_SIZE]; /* its own file; "" unknown */
-    struct address_map *list;
-    size_t map_count, map_capacity;
-    struct object_count objects[OBJECTS_MAX];
-    size_t object_count;
-    int64_t samples;
-};
-
-static void counts_free(struct address_counts *c)
-{
-    if (!c)
-        return;
-    buf_done(&c->maps);
-    free(c->list);
-    free(c);
-}
-
-static void read_maps(const struct env *env, int32_t pid, struct address_counts *c)
+static void read_maps(struct address_sampler *s)
 {
     char path[64];
     struct str rest, line;
     struct address_map map;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    if (file_read_link(env, path, c->program, sizeof c->program) <= 0)
-        c->program[0] = '\0';
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    c->maps = BUF(MAPS_MAX);
-    file_read_all(env, path, &c->maps);
-    rest = buf_view(&c->maps);
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)s->pid);
+    if (file_read_link(s->env, path, s->program, sizeof s->program) <= 0)
+        s->program[0] = '\0';
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)s->pid);
+    buf_done(&s->maps);
+    s->maps = BUF(MAPS_MAX);
+    s->map_count = 0;
+    file_read_all(s->env, path, &s->maps);
+    rest = buf_view(&s->maps);
     while (str_cut(&rest, '\n', &line))
-        if (address_map_parse(line, &map) && ROOM_FOR_ONE(c->list, c->map_count, c->map_capacity, 256))
-            c->list[c->map_count++] = map;
+        if (address_map_parse(line, &map) && ROOM_FOR_ONE(s->list, s->map_count, s->map_capacity, 256))
+            s->list[s->map_count++] = map;
+    s->maps_at = clock_mono(s->env->clock);
 }
 
-static struct str path_at(const struct address_counts *c, uint64_t address)
+static struct str path_at(const struct address_sampler *s, uint64_t address)
 {
-    size_t low = 0, high = c->map_count; /* the kernel lists them by address */
+    size_t low = 0, high = s->map_count; /* the kernel lists them by address */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (address >= c->list[middle].to)
+        if (address >= s->list[middle].to)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < c->map_count && address >= c->list[low].from ? c->list[low].path : (struct str){"", 0};
+    return low < s->map_count && address >= s->list[low].from ? s->list[low].path : (struct str){"", 0};
 }
 
-static void count_address(struct address_counts *c, uint64_t address)
+static void count_address(struct address_sampler *s, uint64_t address)
 {
-    struct str path = path_at(c, address);
-    c->samples++;
-    for (size_t i = 0; i < c->object_count; i++)
-        if (str_equal(c->objects[i].path, path)) {
-            c->objects[i].samples++;
+    struct str path = path_at(s, address);
+    s->samples++;
+    for (size_t i = 0; i < s->object_count; i++)
+        if (str_equal(s->objects[i].path, path)) {
+            s->objects[i].samples++;
             return;
         }
-    if (c->object_count < OBJECTS_MAX)
-        c->objects[c->object_count++] =
-            (struct object_count){path, address_group_of(path, c->program[0] && str_is(path, c->program)), 1};
+    if (s->object_count < OBJECTS_MAX)
+        s->objects[s->object_count++] =
+            (struct object_count){path, address_group_of(path, s->program[0] && str_is(path, s->program)), 1};
 }
 
-/* What lies in the page, from its beginning: it was never full, or the newest are lost. */
-static void count_ring(struct address_counts *c, const struct sampled_thread *t)
+/* What has come since; while the page is full, the newest are lost. */
+static void count_ring(struct address_sampler *s, const struct sampled_thread *t)
 {
     struct sample {
         struct perf_event_header header;
         uint64_t address;
     };
-    const struct perf_event_mmap_page *head = t->ring;
+    struct perf_event_mmap_page *head = t->ring;
     const char *data = (const char *)t->ring + page_size();
-    uint64_t end = __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE);
-    for (uint64_t at = 0; at + sizeof(struct perf_event_header) <= end && at + sizeof(struct sample) <= page_size();) {
-        struct sample s;
-        memcpy(&s, data + at, sizeof s);
-        if (s.header.type == PERF_RECORD_SAMPLE && s.header.size == sizeof s)
-            count_address(c, s.address);
-        if (s.header.size < sizeof s.header)
-            return;
-        at += s.header.size;
+    uint64_t end = __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE), at = head->data_tail;
+    while (at + sizeof(struct perf_event_header) <= end) {
+        struct sample one = {0};
+        size_t place = at % page_size(), first = MIN_OF(sizeof one, page_size() - place);
+        memcpy(&one, data + place, first);
+        memcpy((char *)&one + first, data, sizeof one - first);
+        if (one.header.type == PERF_RECORD_SAMPLE && one.header.size == sizeof one)
+            count_address(s, one.address);
+        if (one.header.size < sizeof one.header)
+            break;
+        at += one.header.size;
     }
+    __atomic_store_n(&head->data_tail, end, __ATOMIC_RELEASE);
 }
 
 /* ---- what is told ---- */
@@ -200,24 +178,120 @@ static int by_samples(const void *a, const void *b)
 }
 
 /* Time in the kernel has no samples: it is what is missing of the time that the threads ran. */
-static void tell(struct address_counts *c, int64_t run_ns, struct address_samples *ret)
+static void tell(struct address_sampler *s, int64_t run_ns, struct address_samples *ret)
 {
-    int64_t expected = run_ns * FREQUENCY / NS_PER_S, all = MAX_OF(expected, c->samples);
-    ret->samples = c->samples;
+    int64_t expected = (int64_t)((double)run_ns * s->frequency / NS_PER_S), all = MAX_OF(expected, s->samples);
+    ret->samples = s->samples;
+    ret->threads = (int64_t)s->count;
     ret->cpu_permille = ret->over_ms > 0 ? run_ns / NS_PER_MS * 1000 / ret->over_ms : 0;
-    qsort(c->objects, c->object_count, sizeof c->objects[0], by_samples);
-    for (size_t i = 0; i < c->object_count && all; i++) {
-        ret->permille[c->objects[i].group] += c->objects[i].samples * 1000 / all;
+    qsort(s->objects, s->object_count, sizeof s->objects[0], by_samples);
+    for (size_t i = 0; i < s->object_count && all; i++) {
+        ret->permille[s->objects[i].group] += s->objects[i].samples * 1000 / all;
         if (i >= ADDRESS_OBJECTS)
             continue;
-        str_copy_clean(ret->objects[i].name, sizeof ret->objects[i].name, address_file_name(c->objects[i].path));
-        ret->objects[i].permille = c->objects[i].samples * 1000 / all;
+        str_copy_clean(ret->objects[i].name, sizeof ret->objects[i].name, address_file_name(s->objects[i].path));
+        ret->objects[i].permille = s->objects[i].samples * 1000 / all;
     }
     if (all)
-        ret->permille[ADDRESS_KERNEL] += (all - c->samples) * 1000 / all;
+        ret->permille[ADDRESS_KERNEL] += (all - s->samples) * 1000 / all;
 }
 
-static bool address_samples_fail(struct address_samples *ret, int rc, const struct env *env)
+/* ---- the sampler ---- */
+
+void address_sampler_free(struct address_sampler *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        thread_close(&s->threads[i]);
+    buf_done(&s->maps);
+    free(s->threads);
+    free(s->list);
+    free(s);
+}
+
+/* As many as may be opened, the first ones first. */
+static int open_threads(struct address_sampler *s, const int32_t *tids, size_t count)
+{
+    int rc = count ? 0 : -ESRCH;
+    for (size_t i = 0; i < count; i++) {
+        struct sampled_thread t = {.tid = tids[i], .fd = -1};
+        int one = thread_open(&t, s->frequency);
+        t.run_ns = one == 0 ? run_ns_of(s->env, s->pid, t.tid) : -1;
+        if (t.run_ns >= 0)
+            s->threads[s->count++] = t;
+        else
+            thread_close(&t);
+        if (one == -EPERM && s->count > 0)
+            break; /* no more memory may be locked */
+        rc = rc == 0 && one != -ESRCH ? one : rc;
+    }
+    return s->count > 0 ? 0 : rc < 0 ? rc : -ESRCH;
+}
+
+int address_sampler_new(struct address_sampler **ret, const struct env *env, int32_t pid, const int32_t *tids, size_t count,
+                        int frequency)
+{
+    struct address_sampler *s = calloc(1, sizeof *s);
+    if (s)
+        s->threads = calloc(count + 1, sizeof *s->threads);
+    if (!s || !s->threads) {
+        free(s);
+        return -ENOMEM;
+    }
+    s->env = env;
+    s->pid = pid;
+    s->frequency = frequency;
+    s->maps = BUF(MAPS_MAX);
+    s->since = clock_mono(env->clock);
+    int rc = env_is_recorded(env) ? -ENOENT : open_threads(s, tids, count);
+    if (rc < 0)
+        address_sampler_free(s);
+    else
+        *ret = s;
+    return rc;
+}
+
+/* Libraries that were loaded since are looked up again, but not all the time: code that no file holds stays unknown. */
+static bool maps_are_due(const struct address_sampler *s)
+{
+    enum { AGAIN_MS = 30 * 1000 };
+    return !s->maps_at.ns || mono_since_ms(clock_mono(s->env->clock), s->maps_at) >= AGAIN_MS;
+}
+
+void address_sampler_restart(struct address_sampler *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        struct perf_event_mmap_page *head = s->threads[i].ring;
+        __atomic_store_n(&head->data_tail, __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+        s->threads[i].run_ns = run_ns_of(s->env, s->pid, s->threads[i].tid);
+    }
+    s->since = clock_mono(s->env->clock);
+    s->object_count = 0;
+    s->samples = 0;
+    if (maps_are_due(s))
+        s->maps_at.ns = 0;
+}
+
+void address_sampler_read(struct address_sampler *s, struct address_samples *ret)
+{
+    int64_t run_ns = 0;
+    *ret = (struct address_samples){.state = READING_OK};
+    for (size_t i = 0; i < s->count; i++) {
+        int64_t now_ns = run_ns_of(s->env, s->pid, s->threads[i].tid);
+        run_ns += s->threads[i].run_ns >= 0 && now_ns > s->threads[i].run_ns ? now_ns - s->threads[i].run_ns : 0;
+    }
+    ret->over_ms = MAX_OF(mono_since_ms(clock_mono(s->env->clock), s->since), (int64_t)1);
+    if (!s->maps_at.ns && run_ns * s->frequency >= NS_PER_S)
+        read_maps(s);
+    for (size_t i = 0; i < s->count && s->maps_at.ns; i++)
+        count_ring(s, &s->threads[i]);
+    tell(s, run_ns, ret);
+}
+
+/* ---- once, for a person who asks ---- */
+
+static void address_samples_fail(struct address_samples *ret, int rc, const struct env *env)
 {
     int64_t paranoid = -1;
     file_read_i64(env, "/proc/sys/kernel/perf_event_paranoid", &paranoid);
@@ -235,20 +309,41 @@ static bool address_samples_fail(struct address_samples *ret, int rc, const stru
                  "Root may, and the daemon may (CAP_PERFMON)");
     else
         snprintf(ret->why, sizeof ret->why, "where it spends its CPU time can't be sampled: %s", strerror(-rc));
-    return false;
 }
 
-static bool open_all(struct sampled_thread *list, size_t count, struct address_samples *ret, const struct env *env)
+struct listed_thread {
+    int32_t tid;
+    int64_t run_ns;
+};
+
+static int by_run(const void *a, const void *b)
 {
-    int rc = count ? 0 : -ESRCH;
-    for (size_t i = 0; i < count; i++) {
-        int one = thread_open(&list[i]);
-        ret->threads += one == 0;
-        if (one == -EPERM && ret->threads > 0)
-            break; /* no more memory may be locked: the busiest are open */
-        rc = rc == 0 && one != -ESRCH ? one : rc;
+    int64_t x = ((const struct listed_thread *)a)->run_ns, y = ((const struct listed_thread *)b)->run_ns;
+    return x > y ? -1 : x < y;
+}
+
+/* The busiest so far first. */
+static size_t list_threads(const struct env *env, int32_t pid, int32_t tids[SAMPLED_THREADS_MAX])
+{
+    char path[64];
+    size_t count = 0;
+    AUTO_FREE struct listed_thread *list = calloc(LISTED_MAX, sizeof *list);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    AUTO_DIR DIR *dir = dir_open(env, path);
+    const struct dirent *e;
+    while (list && dir && count < LISTED_MAX && (e = readdir(dir))) {
+        int64_t tid;
+        if (e->d_name[0] == '.' || !str_to_i64(str_from(e->d_name), &tid) || tid <= 0 || tid > INT32_MAX)
+            continue;
+        list[count] = (struct listed_thread){(int32_t)tid, run_ns_of(env, pid, (int32_t)tid)};
+        count += list[count].run_ns >= 0;
     }
-    return ret->threads > 0 || address_samples_fail(ret, rc < 0 ? rc : -ESRCH, env);
+    if (count)
+        qsort(list, count, sizeof list[0], by_run);
+    count = MIN_OF(count, (size_t)SAMPLED_THREADS_MAX);
+    for (size_t i = 0; i < count; i++)
+        tids[i] = list[i].tid;
+    return count;
 }
 
 static void sleep_ms(int64_t ms)
@@ -258,42 +353,18 @@ static void sleep_ms(int64_t ms)
         ;
 }
 
-static void sample_threads(const struct env *env, int32_t pid, int64_t ms, struct sampled_thread *list, size_t count,
-                           struct address_counts *c, struct address_samples *ret)
-{
-    struct mono start = clock_mono(env->clock);
-    int64_t run_ns = 0;
-    for (size_t i = 0; i < count; i++)
-        list[i].run_ns = run_ns_of(env, pid, list[i].tid);
-    sleep_ms(ms);
-    for (size_t i = 0; i < count; i++) {
-        int64_t now_ns = list[i].ring ? run_ns_of(env, pid, list[i].tid) : -1;
-        if (list[i].ring)
-            ioctl(list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-        run_ns += now_ns > 0 && list[i].run_ns >= 0 ? now_ns - list[i].run_ns : 0;
-    }
-    ret->over_ms = MAX_OF(mono_since_ms(clock_mono(env->clock), start), (int64_t)1);
-    read_maps(env, pid, c);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].ring)
-            count_ring(c, &list[i]);
-    tell(c, run_ns, ret);
-}
-
 void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret)
 {
     *ret = (struct address_samples){.state = READING_OK};
-    struct sampled_thread *list = calloc(LISTED_MAX, sizeof *list);
-    struct address_counts *c = calloc(1, sizeof *c);
-    size_t count = 0;
-    if (!list || !c)
-        address_samples_fail(ret, -ENOMEM, env);
-    else if (env_is_recorded(env))
-        address_samples_fail(ret, -ENOENT, env);
-    else if (count = list_threads(env, pid, list), open_all(list, count, ret, env))
-        sample_threads(env, pid, MIN_OF(ms, (int64_t)SAMPLE_MS_MAX), list, count, c, ret);
-    for (size_t i = 0; i < count; i++)
-        thread_close(&list[i]);
-    free(list);
-    counts_free(c);
+    int32_t tids[SAMPLED_THREADS_MAX];
+    struct address_sampler *s = NULL;
+    size_t count = env_is_recorded(env) ? 0 : list_threads(env, pid, tids);
+    int rc = address_sampler_new(&s, env, pid, tids, count, FREQUENCY);
+    if (rc < 0) {
+        address_samples_fail(ret, rc, env);
+        return;
+    }
+    sleep_ms(MIN_OF(ms, (int64_t)SAMPLE_MS_MAX));
+    address_sampler_read(s, ret);
+    address_sampler_free(s);
 }

@@ -146,6 +146,7 @@ static void compare_cpu(struct child_memory *m, const struct child_list *l, int6
         sum_ns += used_ns;
         if (used_ns > most_ns) {
             most_ns = used_ns;
+            m->busiest_pid = c->pid;
             str_copy(m->busiest_name, sizeof m->busiest_name, str_from(c->name));
         }
     }
@@ -198,12 +199,31 @@ static int list_children(struct evidence_reader *r, struct evidence_memory *w, b
     return 0;
 }
 
-static void find_compiler(struct child_memory *m)
+/* Workers of torch.compile are Python programs like any other: their command line tells. One is asked once. */
+static bool is_compile_worker(struct evidence_reader *r, struct child_memory *m)
 {
+    char name[40], text[1024];
+    if (m->busiest_pid == m->asked_pid)
+        return m->asked_compiles;
+    snprintf(name, sizeof name, "%d/cmdline", (int)m->busiest_pid);
+    ssize_t n = budget_read(r, r->proc, name, text, sizeof text);
+    m->asked_pid = m->busiest_pid;
+    for (ssize_t i = 0; i < n; i++)
+        text[i] = text[i] ? text[i] : ' ';
+    m->asked_compiles = n > 0 && str_contains((struct str){text, (size_t)n}, "compile_worker");
+    return m->asked_compiles;
+}
+
+static void find_compiler(struct evidence_reader *r, struct child_memory *m)
+{
+    enum { BUSY = 100 };
     m->compiler[0] = '\0';
     for (size_t i = 0; i < m->count && !m->compiler[0]; i++)
         if (is_compiler(m->list[i].name))
             str_copy(m->compiler, sizeof m->compiler, str_from(m->list[i].name));
+    if (!m->compiler[0] && m->count && reading_or(m->busiest, 0) >= BUSY && str_starts(str_from(m->busiest_name), "python") &&
+        is_compile_worker(r, m))
+        str_copy(m->compiler, sizeof m->compiler, STR("inductor"));
 }
 
 void children_look(struct evidence_reader *r, struct evidence_memory *w, bool full)
@@ -236,7 +256,7 @@ void children_look(struct evidence_reader *r, struct evidence_memory *w, bool fu
     m->by_thread = r->quick;
     m->at = r->now;
     m->is_known = true;
-    find_compiler(m);
+    find_compiler(r, m);
 }
 
 static int64_t count_waiting(const struct child_memory *m, enum wait_kind a, enum wait_kind b)

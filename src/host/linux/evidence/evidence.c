@@ -53,6 +53,7 @@ static void memory_done(struct watched_process *watched, void *reader)
     struct evidence_memory *w = (struct evidence_memory *)watched;
     struct evidence_reader *r = reader;
     close_files(w);
+    code_done(r, &w->code);
     r->keeping -= w->keeps;
 }
 
@@ -264,9 +265,9 @@ static void write_cpu(const struct evidence_reader *r, const struct evidence_mem
 
 static void write_rates(const struct evidence_reader *r, const struct evidence_memory *w, size_t first, struct host_evidence *ret)
 {
-    static const enum evidence rates[] = {EVIDENCE_main_cpu_permille, EVIDENCE_runqueue_permille, EVIDENCE_cpu_permille,
-                                          EVIDENCE_system_permille,   EVIDENCE_read_bytes_per_s,  EVIDENCE_write_bytes_per_s,
-                                          EVIDENCE_major_faults_per_s};
+    static const enum evidence rates[] = {EVIDENCE_main_cpu_permille,  EVIDENCE_runqueue_permille, EVIDENCE_cpu_permille,
+                                          EVIDENCE_system_permille,    EVIDENCE_read_bytes_per_s,  EVIDENCE_write_bytes_per_s,
+                                          EVIDENCE_minor_faults_per_s, EVIDENCE_major_faults_per_s};
     const struct main_look *from = &w->looks[first], *to = &w->looks[w->look_count - 1];
     int64_t elapsed_ns = to->at.ns - from->at.ns;
     for (size_t i = 0; i < ARRAY_LEN(rates); i++)
@@ -275,6 +276,7 @@ static void write_rates(const struct evidence_reader *r, const struct evidence_m
         return;
     write_cpu(r, w, from, to, ret);
     write_io(from, to, &w->children, elapsed_ns, ret);
+    ret->minor_faults_per_s = per_second(to->stat.minor_faults - from->stat.minor_faults, elapsed_ns);
     ret->major_faults_per_s = per_second(to->stat.major_faults - from->stat.major_faults, elapsed_ns);
 }
 
@@ -287,7 +289,9 @@ static void evidence_write(const struct evidence_reader *r, const struct evidenc
     write_main(w, first, ret);
     write_rates(r, w, first, ret);
     threads_write(&w->threads, ret);
+    code_write(&w->code, ret);
     children_write(&w->children, ret);
+    peer_write(w, ret);
     cgroup_write(&w->cgroup, ret);
     numa_write(&w->numa, ret);
     files_write(&w->files, ret);
@@ -335,8 +339,10 @@ static void look_at_rest(struct evidence_reader *r, struct evidence_memory *w)
     bool full = !w->full_at.ns || mono_since_ms(r->now, w->full_at) >= again_ms;
     if (full)
         look_at_threads(r, w);
+    code_look(r, w, full);
     if (full || w->children.count <= FEW_CHILDREN)
         children_look(r, w, full);
+    peer_look(r, w, window_start(r, w));
     if (!full)
         return;
     char text[4096];
@@ -344,6 +350,7 @@ static void look_at_rest(struct evidence_reader *r, struct evidence_memory *w)
     ssize_t n = budget_read(r, w->directory, "status", text, sizeof text);
     proc_status_parse((struct str){text, n > 0 ? (size_t)n : 0}, &status);
     w->files.swap_bytes = status.vm_swap_bytes >= 0 ? reading_ok(status.vm_swap_bytes) : reading_absent(READING_UNSUPPORTED);
+    w->files.rss_bytes = status.rss_file_bytes >= 0 ? reading_ok(status.rss_file_bytes) : reading_absent(READING_UNSUPPORTED);
     cgroup_look(r, &w->cgroup, w->directory);
     numa_look(r, w, &status);
     files_look(r, w, reading_or(w->threads.busiest, 0) >= BUSY_PERMILLE, waits_for_files(w));

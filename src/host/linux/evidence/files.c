@@ -104,6 +104,7 @@ void files_write(const struct file_memory *m, struct host_evidence *ret)
 {
     ret->listens = m->listens;
     ret->swap_bytes = m->swap_bytes;
+    ret->file_rss_bytes = m->rss_bytes;
     str_copy(ret->mount, sizeof ret->mount, str_from(m->mount));
     if (!m->is_network || ret->main_disk_permille.state != READING_OK)
         return;

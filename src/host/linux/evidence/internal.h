@@ -3,7 +3,8 @@
  *
  *   evidence.c  the reader, its budget, its open files, the main thread, the window of the last looks
  *   candidates.c  whose evidence will be asked for
- *   threads.c, children.c, cgroup.c, numa.c, files.c  one part of the evidence each: X_look() reads, X_write() tells
+ *   threads.c, code.c, children.c, peer.c, cgroup.c, numa.c, files.c  one part of the evidence each: X_look() reads, X_write()
+ * tells
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "host/evidence/address_samples.h"
 #include "host/evidence/watched.h"
 #include "host/linux/evidence/texts.h"
 #include "host/listens.h"
@@ -28,7 +30,7 @@ enum {
 
 struct thread_count {
     int32_t tid;
-    int64_t run_ns;
+    int64_t run_ns, used_ns; /* in all, and since the look before; of the first look in all */
 };
 
 struct thread_memory {
@@ -38,7 +40,29 @@ struct thread_memory {
     bool is_whole;               /* none was left out */
     size_t next_parent;          /* whose children are asked for next */
     struct reading busiest, all; /* permille of a core */
+    struct reading busy;         /* how many use half of one */
     char busiest_name[EVIDENCE_NAME_SIZE];
+};
+
+enum { CODE_THREADS = 4 };
+struct code_memory {
+    struct address_sampler *sampler; /* NULL: not sampled */
+    bool is_refused;
+    int32_t tids[CODE_THREADS];
+    size_t count;
+    struct reading shares[ADDRESS_GROUPS]; /* permille of the CPU time */
+    char object[EVIDENCE_NAME_SIZE];
+    struct mono maps_at;
+    struct reading model_bytes;
+};
+
+struct peer_memory {
+    struct mono at, cpu_at;
+    uint64_t inode; /* that is waited at */
+    int32_t pid;    /* at the other end; 0 unknown */
+    int64_t start_ticks, cpu_ticks;
+    struct reading cpu;
+    char text[EVIDENCE_PEER_SIZE];
 };
 
 struct child_process {
@@ -58,6 +82,8 @@ struct child_memory {
     size_t count;
     bool is_whole; /* none was left out */
     struct reading cpu, busiest, read_bytes, write_bytes;
+    int32_t busiest_pid, asked_pid; /* asked: whose command line was looked at last */
+    bool asked_compiles;
     char busiest_name[EVIDENCE_NAME_SIZE], compiler[EVIDENCE_NAME_SIZE];
 };
 
@@ -80,7 +106,7 @@ struct numa_memory {
 struct file_memory {
     struct mono mount_at, listens_at;
     bool is_network;
-    struct reading listens, swap_bytes;
+    struct reading listens, swap_bytes, rss_bytes;
     char mount[EVIDENCE_PATH_SIZE];
 };
 
@@ -109,7 +135,9 @@ struct evidence_memory {
     struct main_look looks[LOOKS_MAX]; /* newest last */
     size_t look_count;
     struct thread_memory threads;
+    struct code_memory code;
     struct child_memory children;
+    struct peer_memory peer;
     struct cgroup_memory cgroup;
     struct numa_memory numa;
     struct file_memory files;
@@ -138,7 +166,8 @@ struct evidence_reader {
     struct numa_nodes nodes;
     struct listeners listeners;
     struct watch_list watched;
-    size_t keeping; /* so many of them keep their files open */
+    size_t keeping;  /* so many of them keep their files open */
+    size_t sampling; /* and of so many the code is sampled */
 };
 
 static inline bool budget_take(struct evidence_reader *r)
@@ -176,8 +205,19 @@ void threads_look(struct evidence_reader *r, struct thread_memory *m, int proces
 /* Instead, where the main thread is the busiest: its share of a core, and that of all. */
 void threads_by_main(struct thread_memory *m, const char *name, int64_t main_permille, int64_t all_permille);
 void threads_write(const struct thread_memory *m, struct host_evidence *ret);
+/* The main thread, then those that used most. */
+size_t threads_hottest(const struct thread_memory *m, int32_t pid, int32_t *tids, size_t max);
 /* Whose children are asked for in this look, beside those of the main thread. */
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max);
+
+/* Of a process that keeps a CPU busy, or may. */
+void code_look(struct evidence_reader *r, struct evidence_memory *w, bool full);
+void code_write(const struct code_memory *m, struct host_evidence *ret);
+void code_done(struct evidence_reader *r, struct code_memory *m);
+
+/* Of a process whose main thread waits. */
+void peer_look(struct evidence_reader *r, struct evidence_memory *w, size_t first);
+void peer_write(const struct evidence_memory *w, struct host_evidence *ret);
 
 /* `full`: also the children of other threads, and what all of them read and wrote. */
 void children_look(struct evidence_reader *r, struct evidence_memory *w, bool full);

@@ -28,7 +28,7 @@ static bool read_thread(struct evidence_reader *r, int tasks, struct thread_coun
     ssize_t n = budget_read(r, tasks, name, text, sizeof text);
     if (n <= 0 || !proc_schedstat_parse((struct str){text, (size_t)n}, &sched))
         return false;
-    t->run_ns = sched.run_ns;
+    t->run_ns = t->used_ns = sched.run_ns;
     return true;
 }
 
@@ -54,18 +54,21 @@ static bool list_threads(struct evidence_reader *r, int tasks, struct thread_cou
     return true;
 }
 
-static void compare(struct thread_memory *m, const struct thread_count *list, size_t count, int64_t elapsed_ns, int32_t *busiest)
+static void compare(struct thread_memory *m, struct thread_count *list, size_t count, int64_t elapsed_ns, int32_t *busiest)
 {
-    int64_t most_ns = 0, sum_ns = 0;
+    int64_t most_ns = 0, sum_ns = 0, busy = 0;
     *busiest = 0;
     for (size_t i = 0; i < count; i++) {
         /* One that began since the last look has run all of its time in between. */
         const struct thread_count *before = thread_find(m, list[i].tid);
+        list[i].used_ns = 0;
         if (!before && !m->is_whole)
             continue;
         int64_t used_ns = list[i].run_ns - (before && before->run_ns <= list[i].run_ns ? before->run_ns : 0);
         used_ns = MIN_OF(used_ns, elapsed_ns);
+        list[i].used_ns = used_ns;
         sum_ns += used_ns;
+        busy += used_ns * 2 >= elapsed_ns;
         if (used_ns > most_ns) {
             most_ns = used_ns;
             *busiest = list[i].tid;
@@ -73,6 +76,7 @@ static void compare(struct thread_memory *m, const struct thread_count *list, si
     }
     m->busiest = reading_ok(core_permille(most_ns, elapsed_ns));
     m->all = reading_ok(core_permille(sum_ns, elapsed_ns));
+    m->busy = reading_ok(busy);
 }
 
 static void name_busiest(struct evidence_reader *r, struct thread_memory *m, int tasks, int32_t tid)
@@ -94,14 +98,14 @@ void threads_look(struct evidence_reader *r, struct thread_memory *m, int proces
     int32_t busiest;
     AUTO_CLOSE int tasks = dir_fd_open_at(process, "task");
     if (tasks < 0 || !list_threads(r, tasks, list, &count) || count == 0) {
-        m->busiest = m->all = reading_absent(tasks == -EACCES ? READING_DENIED : READING_UNSUPPORTED);
+        m->busiest = m->all = m->busy = reading_absent(tasks == -EACCES ? READING_DENIED : READING_UNSUPPORTED);
         return;
     }
     if (m->count) {
         compare(m, list, count, r->now.ns - m->at.ns, &busiest);
         name_busiest(r, m, tasks, busiest);
     } else {
-        m->busiest = m->all = reading_absent(READING_PENDING);
+        m->busiest = m->all = m->busy = reading_absent(READING_PENDING);
     }
     memcpy(m->list, list, count * sizeof list[0]);
     m->count = count;
@@ -113,7 +117,28 @@ void threads_by_main(struct thread_memory *m, const char *name, int64_t main_per
 {
     m->busiest = reading_ok(main_permille);
     m->all = reading_ok(all_permille);
+    m->busy = reading_ok(main_permille >= 500);
     str_copy(m->busiest_name, sizeof m->busiest_name, str_from(name));
+}
+
+size_t threads_hottest(const struct thread_memory *m, int32_t pid, int32_t *tids, size_t max)
+{
+    size_t count = 0;
+    tids[count++] = pid;
+    while (count < max) {
+        const struct thread_count *best = NULL;
+        for (size_t i = 0; i < m->count; i++) {
+            bool taken = false;
+            for (size_t k = 0; k < count; k++)
+                taken |= tids[k] == m->list[i].tid;
+            if (!taken && m->list[i].used_ns > 0 && (!best || m->list[i].used_ns > best->used_ns))
+                best = &m->list[i];
+        }
+        if (!best)
+            break;
+        tids[count++] = best->tid;
+    }
+    return count;
 }
 
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max)
@@ -128,5 +153,6 @@ size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max)
 void threads_write(const struct thread_memory *m, struct host_evidence *ret)
 {
     ret->busiest_thread_permille = m->busiest;
+    ret->busy_threads = m->busy;
     str_copy(ret->busiest_thread, sizeof ret->busiest_thread, str_from(m->busiest_name));
 }

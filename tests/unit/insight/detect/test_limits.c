@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "insight/detect/limit_words.h"
 #include "test.h"
 
 /* Percent, as the readings were noted; PCIe in GB/s, power in W. */
@@ -396,6 +397,209 @@ static void the_host_names_what_the_program_waits_for(void **state)
     assert_int_equal(limit_on_host(server_at_work).code, LIMIT_CANNOT_TELL);
 }
 
+/* ---- what is claimed ---- */
+
+static void of_one_thread(struct process *p, struct host_evidence *h)
+{
+    (void)p;
+    h->code_native_permille = reading_ok(30);
+    h->code_python_permille = h->code_driver_permille = h->code_compiler_permille = h->code_kernel_permille = reading_ok(0);
+}
+
+static void python_code(struct process *p, struct host_evidence *h)
+{
+    of_one_thread(p, h);
+    h->code_python_permille = reading_ok(810);
+    h->code_driver_permille = reading_ok(170);
+}
+
+static void optimizer_on_cpu(struct process *p, struct host_evidence *h)
+{
+    of_one_thread(p, h);
+    h->cpu_permille = reading_ok(7600);
+    h->busy_threads = reading_ok(8);
+    h->code_native_permille = reading_ok(920);
+    str_copy(h->code, sizeof h->code, STR("libtorch_cpu"));
+}
+
+/* Where the kernel may not be asked, more than one core of Python is native code all the same. */
+static void optimizer_unseen(struct process *p, struct host_evidence *h)
+{
+    (void)p;
+    h->cpu_permille = reading_ok(7600);
+    h->busy_threads = reading_ok(8);
+}
+
+static void one_native_thread(struct process *p, struct host_evidence *h)
+{
+    of_one_thread(p, h);
+    h->code_native_permille = reading_ok(950);
+    str_copy(h->code, sizeof h->code, STR("libz"));
+}
+
+static void allocates(struct process *p, struct host_evidence *h)
+{
+    of_one_thread(p, h);
+    h->code_kernel_permille = reading_ok(580);
+    h->code_driver_permille = reading_ok(270);
+    h->code_native_permille = reading_ok(90);
+}
+
+/* The kernel clears pages of the host: no word of the GPU's memory. */
+static void faults(struct process *p, struct host_evidence *h)
+{
+    allocates(p, h);
+    h->minor_faults_per_s = reading_ok(300000);
+}
+
+static void launches(struct process *p, struct host_evidence *h)
+{
+    of_one_thread(p, h);
+    h->code_driver_permille = reading_ok(390);
+    h->code_native_permille = reading_ok(520);
+    h->code_python_permille = reading_ok(80);
+}
+
+static void runtime_compiler(struct process *p, struct host_evidence *h)
+{
+    of_one_thread(p, h);
+    h->code_compiler_permille = reading_ok(620);
+    str_copy(h->code, sizeof h->code, STR("libnvrtc"));
+}
+
+static void main_waits(struct host_evidence *h, struct reading *at)
+{
+    h->main_running_permille = reading_ok(70);
+    h->main_cpu_permille = h->cpu_permille = h->busiest_thread_permille = reading_ok(60);
+    *at = reading_ok(930);
+}
+
+static void service(struct process *p, struct host_evidence *h)
+{
+    (void)p;
+    main_waits(h, &h->main_pipe_permille);
+    str_copy(h->peer, sizeof h->peer, STR("10.0.0.7:5432"));
+}
+
+static void service_by_poll(struct process *p, struct host_evidence *h)
+{
+    service(p, h);
+    h->main_pipe_permille = reading_ok(0);
+    h->main_poll_permille = reading_ok(930);
+}
+
+static void socket_unseen(struct process *p, struct host_evidence *h)
+{
+    service(p, h);
+    h->peer[0] = '\0';
+}
+
+static void poll_unseen(struct process *p, struct host_evidence *h)
+{
+    service_by_poll(p, h);
+    h->peer[0] = '\0';
+}
+
+static void late_rank(struct process *p, struct host_evidence *h)
+{
+    (void)p;
+    main_waits(h, &h->main_lock_permille);
+    h->listens = reading_ok(1); /* as the ranks of gloo do for each other */
+    h->peer_pid = reading_ok(812);
+    h->peer_cpu_permille = reading_ok(990);
+    str_copy(h->peer, sizeof h->peer, STR("python3 (PID 812)"));
+}
+
+static void busy_child(struct process *p, struct host_evidence *h)
+{
+    (void)p;
+    main_waits(h, &h->main_pipe_permille);
+    h->child_count = reading_ok(1);
+    h->child_cpu_permille = h->child_busiest_permille = reading_ok(970);
+    str_copy(h->busiest_child, sizeof h->busiest_child, STR("python3"));
+}
+
+static void compile_workers(struct process *p, struct host_evidence *h)
+{
+    busy_child(p, h);
+    h->child_count = reading_ok(18);
+    str_copy(h->compiler, sizeof h->compiler, STR("inductor"));
+}
+
+static void sleeps_between(struct process *p, struct host_evidence *h)
+{
+    (void)p;
+    main_waits(h, &h->main_sleep_permille);
+}
+
+static void partly(struct process *p, struct host_evidence *h)
+{
+    optimizer_unseen(p, h);
+    p->mem_bytes = reading_ok(5LL << 30);
+    h->model_bytes = reading_ok(7LL << 30);
+    h->file_rss_bytes = reading_ok(6LL << 30);
+    str_copy(p->model, sizeof p->model, STR("llama3"));
+}
+
+static void sentences_claim_what_the_evidence_shows(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*change)(struct process *, struct host_evidence *);
+        enum limit limit;
+        const char *says;
+    } cases[] = {
+        {of_one_thread, LIMIT_HOST_CPU, "keeps one thread busy 100% while the GPU waits"},
+        {python_code, LIMIT_HOST_CPU, "computes in Python while the GPU waits (81% of its CPU time)"},
+        {optimizer_on_cpu, LIMIT_CPU_WORK, "computes on the CPU in 8 threads (libtorch_cpu) while the GPU waits"},
+        {optimizer_unseen, LIMIT_CPU_WORK, "computes on the CPU in 8 threads while the GPU waits"},
+        {one_native_thread, LIMIT_CPU_WORK, "computes on the CPU in libz while the GPU waits"},
+        {allocates, LIMIT_ALLOCATION,
+         "spends 85% of its CPU time in the driver and the kernel, as allocating memory in every step does"},
+        {faults, LIMIT_HOST_CPU, "keeps one thread busy 100% while the GPU waits"},
+        {launches, LIMIT_LAUNCH, "spends its CPU time on launching kernels (39% in the driver)"},
+        {runtime_compiler, LIMIT_COMPILE, "compiles kernels (libnvrtc)"},
+        {compile_workers, LIMIT_COMPILE, "compiles kernels (inductor)"},
+        {service, LIMIT_PEER, "waits for 10.0.0.7:5432"},
+        {service_by_poll, LIMIT_PEER, "waits for 10.0.0.7:5432"},
+        {socket_unseen, LIMIT_PEER, "waits for another program, over a pipe or socket"},
+        {poll_unseen, LIMIT_CANNOT_TELL, "is not limited by the GPU; nothing shows what limits it"},
+        {late_rank, LIMIT_PEER, "waits for python3 (PID 812), which is busy 99%"},
+        {busy_child, LIMIT_PEER, "waits while its child process python3 is busy 97%"},
+        {sleeps_between, LIMIT_NONE, "sleeps between its steps, 93% of the time"},
+        {partly, LIMIT_PARTLY_ON_CPU, "runs 29% of llama3 on the CPU, about 3x slower: 2.0 GiB are missing on GPU 0"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct gpu gpu;
+        char text[WHY_LINE_SIZE] = "";
+        struct text s = TEXT(text);
+        struct process *p = fill_gpu(&gpu, &program("Python between the steps")->gpu);
+        fill_host(p, &spins);
+        cases[i].change(p, p->host);
+        struct limit_look found = limit_detect(&gpu, p, NULL);
+        p->limit = (struct process_limit){.code = found.code, .confidence = found.confidence, .share_permille = 1000};
+        limit_say(&s, &gpu, p);
+        if (found.code != cases[i].limit || strcmp(text, cases[i].says) != 0)
+            fail_msg("case %zu: %s: \"%s\", not \"%s\"", i, limit_name(found.code), text, cases[i].says);
+        gpu_done(&gpu);
+    }
+}
+
+/* A second after its start: 99% and 630 W are new, the counters are from before. */
+static void counters_that_lag_behind_are_not_believed(void **state)
+{
+    (void)state;
+    static const struct gpu_numbers start = {99, 0, 0, 0, 0, 0, 0, 0, 0, 630};
+    struct gpu gpu;
+    struct process *p = fill_gpu(&gpu, &start);
+    fill_host(p, &spins);
+    expect("a second after its start", &gpu, p, LIMIT_COMPUTE);
+    gpu.power_mw = reading_ok(125000);
+    gpu.pcie_rx_bytes_per_s = reading_ok(30000000000);
+    expect("copies", &gpu, p, LIMIT_PCIE_IN);
+    gpu_done(&gpu);
+}
+
 static void links_and_video_engines_are_limits_of_their_own(void **state)
 {
     (void)state;
@@ -428,6 +632,8 @@ int main(void)
         TEST(a_host_under_pressure_counts_where_the_program_cannot_be_looked_at),
         TEST(each_of_several_is_judged_by_its_own_share),
         TEST(the_host_names_what_the_program_waits_for),
+        TEST(sentences_claim_what_the_evidence_shows),
+        TEST(counters_that_lag_behind_are_not_believed),
         TEST(links_and_video_engines_are_limits_of_their_own),
     };
     return RUN_TESTS(tests);

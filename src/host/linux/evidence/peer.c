@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whom a process waits for: the other end of the pipe or connection at which its main thread waits. Which file that is, the kernel
+ * says (/proc/PID/syscall); where it may not be asked, or where several are waited for at once, it is only known if there is just
+ * one.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "host/linux/evidence/internal.h"
+
+enum {
+    AGAIN_MS = 10 * 1000,
+    EXPENSIVE = 32, /* counts as so many files */
+    TABLE_BYTES = 4 << 20,
+    FILES_OF_ONE = 256,
+    FILES_OF_ALL = 16384,
+    POLLED_MAX = 64,
+    ESTABLISHED = 1,
+    CPU_LEAST_MS = 300,
+};
+
+/* ---- which of its files ---- */
+
+enum end_kind { END_NONE, END_PIPE, END_SOCKET, END_NAMED };
+
+struct end {
+    enum end_kind kind;
+    uint64_t inode;
+    char path[96]; /* of a named one: a FIFO */
+};
+
+static struct end end_of(const struct env *env, int32_t pid, const char *fd)
+{
+    char path[64], target[PATH_SIZE];
+    struct end e = {0};
+    snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)pid, fd);
+    ssize_t n = file_read_link(env, path, target, sizeof target);
+    struct str link = {target, n > 0 ? (size_t)n : 0};
+    size_t skip = str_starts(link, "socket:[") ? 8 : str_starts(link, "pipe:[") ? 6 : 0;
+    if (skip && str_ends(link, "]") && str_to_u64((struct str){link.at + skip, link.len - skip - 1}, &e.inode))
+        e.kind = skip == 8 ? END_SOCKET : END_PIPE;
+    if (str_starts(link, "/") && link.len < sizeof e.path) {
+        e.kind = END_NAMED;
+        str_copy(e.path, sizeof e.path, link);
+    }
+    return e;
+}
+
+static bool end_same(const struct end *a, const struct end *b)
+{
+    return a->kind != END_NONE && a->kind == b->kind && a->inode == b->inode && strcmp(a->path, b->path) == 0;
+}
+
+struct waited {
+    bool is_one, writes; /* a read or write of this file */
+    bool is_lock;        /* no file at all */
+    int64_t fd;          /* also of an epoll */
+    size_t polled;       /* of an epoll: its files */
+    int64_t fds[POLLED_MAX];
+};
+
+static void read_epoll(struct evidence_reader *r, const struct evidence_memory *w, struct waited *ret)
+{
+    char name[48], text[4096];
+    struct str line, word;
+    snprintf(name, sizeof name, "fdinfo/%d", (int)ret->fd);
+    ssize_t n = budget_read(r, w->directory, name, text, sizeof text);
+    struct str rest = {text, n > 0 ? (size_t)n : 0};
+    while (ret->polled < POLLED_MAX && str_cut(&rest, '\n', &line))
+        if (str_starts(line, "tfd:") && str_word(&line, &word) && str_word(&line, &word) &&
+            str_to_i64(word, &ret->fds[ret->polled]))
+            ret->polled++;
+}
+
+/* "45 0x5 0x7ffd... ": false: it runs right now. */
+static bool read_syscall(struct evidence_reader *r, const struct evidence_memory *w, struct waited *ret)
+{
+    static const long reads[] = {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg};
+    static const long writes[] = {SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg};
+    char text[256];
+    struct str number, argument;
+    int64_t call;
+    *ret = (struct waited){.fd = -1};
+    ssize_t n = budget_read(r, w->directory, "syscall", text, sizeof text);
+    struct str rest = {text, n > 0 ? (size_t)n : 0};
+    if (n <= 0)
+        return n != 0; /* not permitted: the kind of its wait is known all the same */
+    if (!str_word(&rest, &number) || !str_to_i64(number, &call) || !str_word(&rest, &argument))
+        return false;
+    if (str_starts(argument, "0x"))
+        argument = (struct str){argument.at + 2, argument.len - 2};
+    for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
+        ret->writes |= call == writes[i];
+        ret->is_one |= call == reads[i] || call == writes[i];
+    }
+    ret->is_lock = call == SYS_futex;
+    bool epoll = call == SYS_epoll_pwait;
+#ifdef SYS_epoll_wait
+    epoll |= call == SYS_epoll_wait;
+#endif
+    if ((ret->is_one || epoll) && !str_to_cursor(argument, &ret->fd))
+        return false;
+    if (epoll)
+        read_epoll(r, w, ret);
+    return true;
+}
+
+/* ---- connections ---- */
+
+struct connection {
+    char local[40], remote[40]; /* as the kernel writes them: "0100007F:1F90" */
+    uint64_t inode;
+};
+
+static bool read_connection(struct str line, struct connection *ret)
+{
+    struct str word[10];
+    int64_t state;
+    for (size_t i = 0; i < ARRAY_LEN(word); i++)
+        if (!str_word(&line, &word[i]))
+            return false;
+    str_copy(ret->local, sizeof ret->local, word[1]);
+    str_copy(ret->remote, sizeof ret->remote, word[2]);
+    return str_to_cursor(word[3], &state) && state == ESTABLISHED && str_to_u64(word[9], &ret->inode);
+}
+
+/* "127.0.0.1:8080", "[::1]:8080"; a mapped address of version 4 as one. */
+static void write_endpoint(const char *text, char *to, size_t size)
+{
+    struct str rest = str_from(text), address;
+    uint32_t words[4] = {0};
+    char name[INET6_ADDRSTRLEN] = "?";
+    int64_t port = 0, word;
+    if (!str_cut(&rest, ':', &address) || !str_to_cursor(rest, &port))
+        return;
+    for (size_t i = 0; i < 4 && address.len >= 8 * (i + 1); i++)
+        if (str_to_cursor((struct str){address.at + 8 * i, 8}, &word))
+            words[i] = (uint32_t)word;
+    bool six = address.len == 32, mapped = six && !words[0] && !words[1] && words[2] == htonl(0xffff);
+    inet_ntop(six && !mapped ? AF_INET6 : AF_INET, mapped ? &words[3] : words, name, sizeof name);
+    snprintf(to, size, six && !mapped ? "[%s]:%d" : "%s:%d", name, (int)port);
+}
+
+struct table {
+    char *text;
+    size_t len;
+};
+
+static struct table read_table(const struct evidence_reader *r, const struct evidence_memory *w, const char *name)
+{
+    char path[64];
+    struct env quiet = *r->env;
+    struct table t = {.text = malloc(TABLE_BYTES)};
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/net/%s", (int)w->watched.target.pid, name);
+    ssize_t n = t.text ? file_read_head(&quiet, path, t.text, TABLE_BYTES) : 0;
+    t.len = n > 0 ? (size_t)n : 0;
+    return t;
+}
+
+/* The other end of a connection within this host: local and remote change places. */
+static uint64_t other_inode(const struct table *t, const struct connection *c)
+{
+    struct connection other;
+    for (struct str rest = {t->text, t->len}, line; str_cut(&rest, '\n', &line);)
+        if (read_connection(line, &other) && strcmp(other.local, c->remote) == 0 && strcmp(other.remote, c->local) == 0)
+            return other.inode;
+    return 0;
+}
+
+/* ---- who has the other end ---- */
+
+static bool holds(const struct evidence_reader *r, int32_t pid, const struct end *end, bool writes, int *left)
+{
+    char path[64], text[256];
+    struct env quiet = *r->env;
+    quiet.on_read = NULL;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    AUTO_DIR DIR *dir = dir_open(&quiet, path);
+    const struct dirent *e;
+    for (int i = 0; dir && i<FILES_OF_ONE && * left> 0 && (e = readdir(dir)); i++, --*left) {
+        struct end its = e->d_name[0] == '.' ? (struct end){0} : end_of(&quiet, pid, e->d_name);
+        if (!end_same(&its, end))
+            continue;
+        if (its.kind == END_SOCKET)
+            return true;
+        snprintf(path, sizeof path, "/proc/%d/fdinfo/%.16s", (int)pid, e->d_name);
+        ssize_t n = file_read_head(&quiet, path, text, sizeof text);
+        struct str rest = {text, n > 0 ? (size_t)n : 0}, line, word, flags = {"", 0};
+        while (str_cut(&rest, '\n', &line))
+            if (str_starts(line, "flags:") && str_word(&line, &word))
+                str_word(&line, &flags);
+        char access = flags.len ? flags.at[flags.len - 1] : '?'; /* an octal digit: 0 is to read, 1 to write, 2 both */
+        if (access == '2' || access == (writes ? '1' : '0'))
+            return true;
+    }
+    return false;
+}
+
+/* Its children and its parent are the likely ones, then all others. 0: none that may be looked at. */
+static int32_t holder_of(const struct evidence_reader *r, const struct evidence_memory *w, const struct end *end, bool writes)
+{
+    int left = FILES_OF_ALL;
+    int32_t own = w->watched.target.pid;
+    for (size_t i = 0; i < w->children.count; i++)
+        if (holds(r, w->children.list[i].pid, end, writes, &left))
+            return w->children.list[i].pid;
+    int64_t parent = w->looks[w->look_count - 1].stat.parent;
+    if (parent > 1 && holds(r, (int32_t)parent, end, writes, &left))
+        return (int32_t)parent;
+    AUTO_DIR DIR *dir = dir_open(r->env, "/proc");
+    const struct dirent *e;
+    while (dir && left > 0 && (e = readdir(dir))) {
+        int64_t pid;
+        if (str_to_i64(str_from(e->d_name), &pid) && pid > 1 && pid <= INT32_MAX && pid != own &&
+            holds(r, (int32_t)pid, end, writes, &left))
+            return (int32_t)pid;
+    }
+    return 0;
+}
+
+static bool read_peer_stat(struct evidence_reader *r, int32_t pid, char *name, size_t size, struct proc_stat *stat)
+{
+    char file[32], text[1024];
+    snprintf(file, sizeof file, "%d/stat", (int)pid);
+    ssize_t n = budget_read(r, r->proc, file, text, sizeof text);
+    if (n <= 0 || !proc_stat_parse((struct str){text, (size_t)n}, stat))
+        return false;
+    if (name)
+        str_copy_clean(name, size, stat->comm);
+    stat->comm = (struct str){0};
+    return true;
+}
+
+/* "redis.service", or else the name of the process. */
+static void name_peer(struct evidence_reader *r, int32_t pid, char *name, size_t size)
+{
+    char file[32], text[512];
+    struct str path, unit;
+    snprintf(file, sizeof file, "%d/cgroup", (int)pid);
+    ssize_t n = budget_read(r, r->proc, file, text, sizeof text);
+    if (n <= 0 || !cgroup_path((struct str){text, (size_t)n}, NULL, &path))
+        return;
+    unit = address_file_name(path);
+    if (str_ends(unit, ".service") && unit.len < size && !str_starts(unit, "user@"))
+        str_copy_clean(name, size, unit);
+}
+
+/* ---- a look ---- */
+
+static void take(struct evidence_reader *r, struct peer_memory *m, int32_t pid, const char *place)
+{
+    char name[EVIDENCE_NAME_SIZE] = "";
+    struct proc_stat stat;
+    m->pid = 0;
+    m->cpu_at.ns = 0;
+    m->cpu = reading_absent(READING_PENDING);
+    str_copy(m->text, sizeof m->text, str_from(place));
+    if (!pid || !read_peer_stat(r, pid, name, sizeof name, &stat))
+        return;
+    name_peer(r, pid, name, sizeof name);
+    m->pid = pid;
+    m->start_ticks = stat.start_ticks;
+    if (place[0])
+        snprintf(m->text, sizeof m->text, "%s (%s, PID %d)", place, name, (int)pid);
+    else
+        snprintf(m->text, sizeof m->text, "%s (PID %d)", name, (int)pid);
+}
+
+static bool is_polled(const struct waited *by, int64_t fd)
+{
+    for (size_t i = 0; i < by->polled; i++)
+        if (by->fds[i] == fd)
+            return true;
+    return !by->polled;
+}
+
+/* The files that may be meant; one that is read or written is the only one. */
+static size_t list_ends(const struct evidence_reader *r, const struct evidence_memory *w, const struct waited *by, struct end *ends)
+{
+    char path[64];
+    int64_t fd;
+    size_t count = 0;
+    struct env quiet = *r->env;
+    quiet.on_read = NULL;
+    if (by->is_one) {
+        snprintf(path, sizeof path, "%d", (int)by->fd);
+        ends[0] = end_of(&quiet, w->watched.target.pid, path);
+        bool named = ends[0].kind == END_NAMED && w->looks[w->look_count - 1].kind != WAIT_PIPE; /* a file on a disk */
+        return ends[0].kind != END_NONE && !named;
+    }
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)w->watched.target.pid);
+    AUTO_DIR DIR *dir = dir_open(&quiet, path);
+    const struct dirent *e;
+    for (int i = 0; dir && i < FILES_OF_ONE && count < POLLED_MAX && (e = readdir(dir)); i++) {
+        if (!str_to_i64(str_from(e->d_name), &fd) || !is_polled(by, fd))
+            continue;
+        ends[count] = end_of(&quiet, w->watched.target.pid, e->d_name);
+        count += ends[count].kind == END_SOCKET;
+    }
+    return count;
+}
+
+static bool is_among(const struct end *ends, size_t count, uint64_t inode)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ends[i].kind == END_SOCKET && ends[i].inode == inode)
+            return true;
+    return false;
+}
+
+/* Of several connections none is known to be the one, unless they have the same other end. A lock may be anyone's: then only a
+ * process of the same program counts, as a rank is. */
+static void find_connection(struct evidence_reader *r, struct evidence_memory *w, const struct end *ends, size_t count, bool lock)
+{
+    struct peer_memory *m = &w->peer;
+    struct connection found = {0}, c;
+    uint64_t other = 0;
+    bool several = false;
+    for (int v = 0; v < 2 && !several; v++) {
+        struct table t = read_table(r, w, v ? "tcp6" : "tcp");
+        for (struct str rest = {t.text, t.len}, line; !several && str_cut(&rest, '\n', &line);) {
+            if (!read_connection(line, &c) || !is_among(ends, count, c.inode))
+                continue;
+            several = found.remote[0] && strcmp(found.remote, c.remote) != 0 && !lock;
+            if (found.remote[0])
+                continue;
+            found = c;
+            other = other_inode(&t, &c);
+        }
+        free(t.text);
+    }
+    if (several || !found.remote[0])
+        return;
+    char place[64] = "", name[EVIDENCE_NAME_SIZE] = "";
+    struct proc_stat stat;
+    int32_t pid = other ? holder_of(r, w, &(struct end){.kind = END_SOCKET, .inode = other}, false) : 0;
+    if (lock && (!pid || !read_peer_stat(r, pid, name, sizeof name, &stat) || strcmp(name, w->name) != 0))
+        return;
+    write_endpoint(found.remote, place, sizeof place);
+    take(r, m, pid, lock ? "" : place);
+}
+
+static void find_peer(struct evidence_reader *r, struct evidence_memory *w, const struct waited *by)
+{
+    struct end ends[POLLED_MAX];
+    size_t count = list_ends(r, w, by, ends);
+    w->peer.text[0] = '\0';
+    w->peer.pid = 0;
+    if (count && ends[0].kind != END_SOCKET)
+        take(r, &w->peer, holder_of(r, w, &ends[0], !by->writes), "");
+    else if (count)
+        find_connection(r, w, ends, count, by->is_lock);
+}
+
+static void look_at_cpu(struct evidence_reader *r, struct peer_memory *m)
+{
+    struct proc_stat stat;
+    int64_t elapsed_ns = r->now.ns - m->cpu_at.ns;
+    if (m->cpu_at.ns && elapsed_ns < CPU_LEAST_MS * (int64_t)NS_PER_MS)
+        return;
+    if (!read_peer_stat(r, m->pid, NULL, 0, &stat) || stat.start_ticks != m->start_ticks) {
+        m->pid = 0;
+        m->at.ns = 0;
+        return;
+    }
+    if (m->cpu_at.ns)
+        m->cpu = reading_ok(core_permille((stat.cpu_ticks - m->cpu_ticks) * (NS_PER_S / r->ticks_per_s), elapsed_ns));
+    m->cpu_at = r->now;
+    m->cpu_ticks = stat.cpu_ticks;
+}
+
+void peer_look(struct evidence_reader *r, struct evidence_memory *w, size_t first)
+{
+    struct peer_memory *m = &w->peer;
+    size_t waits = 0;
+    enum wait_kind now = w->looks[w->look_count - 1].kind;
+    for (size_t i = first; i < w->look_count; i++) {
+        enum wait_kind kind = w->looks[i].kind;
+        waits += kind == WAIT_PIPE || kind == WAIT_SOCKET || kind == WAIT_POLL || kind == WAIT_LOCK;
+    }
+    if (waits * 2 < w->look_count - first) {
+        *m = (struct peer_memory){0};
+        return;
+    }
+    if (m->pid)
+        look_at_cpu(r, m);
+    struct waited by;
+    bool at_it = now == WAIT_PIPE || now == WAIT_SOCKET || now == WAIT_POLL || now == WAIT_LOCK;
+    if (waits < 2 || !at_it || (m->at.ns && mono_since_ms(r->now, m->at) < AGAIN_MS) || r->share_left < EXPENSIVE ||
+        !read_syscall(r, w, &by))
+        return;
+    r->share_left -= EXPENSIVE;
+    m->at = r->now;
+    find_peer(r, w, &by);
+}
+
+void peer_write(const struct evidence_memory *w, struct host_evidence *ret)
+{
+    const struct peer_memory *m = &w->peer;
+    if (!m->text[0])
+        return;
+    str_copy(ret->peer, sizeof ret->peer, str_from(m->text));
+    if (m->pid) {
+        ret->peer_pid = reading_ok(m->pid);
+        ret->peer_cpu_permille = m->cpu;
+    }
+}
