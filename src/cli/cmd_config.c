@@ -23,7 +23,7 @@ static void say_files(const struct config *config, struct buf *out)
         buf_printf(out, "%s: fine\n", config->files[i]);
 }
 
-/* Another store.url begins a new history. */
+/* Warns that another store.url begins a new history. */
 static void say_history(const struct config *config, struct buf *out)
 {
     struct history_memory memory;

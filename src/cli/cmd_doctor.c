@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr doctor: what whirr can see, what it cannot, why, and what to fix.
+ * whirr doctor: what whirr can see, what it can't, why, and what to fix.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int doctor_render(struct cli *cli, struct session *session, struct buf *o
     AUTO_SNAPSHOT const struct snapshot *s = session_sample(session, GROUP_ALL, err);
     if (!s)
         return err->code;
-    if (s->gpu_count) { /* rates are there with the second sample */
+    if (s->gpu_count) { /* rates need a second sample */
         pause_ms(RATE_MS);
         snapshot_unref(s);
         s = session_sample(session, GROUP_ALL, err);
@@ -58,7 +58,7 @@ static int doctor_run(struct cli *cli)
         return bundle_unpack(unpack, cli->options->arguments[0]);
     if (cli->options->argument_count)
         return cli_usage(cli, "unexpected argument '%s'; only --unpack takes a directory", cli->options->arguments[0]);
-    cli->ask.direct = true; /* what this user may see is the question, not what the daemon sees */
+    cli->ask.direct = true; /* the report is about this user's permissions, not the daemon's */
     return bundle ? bundle_write(cli, bundle, with_private) : show(cli, doctor_render);
 }
 

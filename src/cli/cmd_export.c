@@ -17,7 +17,7 @@
 
 enum { EXPORT_PATH_MAX = 4096 };
 
-/* Beside the file, then over it: a reader sees the old one or the new one. Readable by other users, whose collectors read it. */
+/* Writes a temporary file and renames it, so that readers see the old or the new one. Readable for collectors of other users. */
 static int write_file(const char *path, struct str text, struct error *err)
 {
     char fresh[EXPORT_PATH_MAX + 16];
@@ -44,7 +44,7 @@ static int write_file(const char *path, struct str text, struct error *err)
     return 0;
 }
 
-/* A daemon knows more (health, alerts, the guard), but only its own sets. */
+/* A daemon knows more (health, alerts, the guard), but exports only its own sets. */
 static int from_daemon(struct session *session, struct buf *text, struct error *err)
 {
     int status = session_get(session, "/metrics", text);
@@ -85,7 +85,7 @@ static int export(struct cli *cli, struct session *session, struct buf *out, str
     return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-/* The hosts of the configuration, as Prometheus finds its targets. Those behind ssh have no port that it could scrape. */
+/* The configured hosts as targets for Prometheus, without those behind ssh, which have no port to scrape. */
 static int targets(struct cli *cli, struct buf *out, struct error *err)
 {
     const struct config *c = cli->settings;

@@ -15,11 +15,11 @@
 #include "format/capacity.h"
 #include "format/json/json.h"
 
-enum { FRESH_MS = 500 }; /* an answer about memory that was free some seconds ago is of no use */
+enum { FRESH_MS = 500 }; /* memory that was free some seconds ago is no answer */
 
-/* Everything that one answer needs. */
+/* The state of one query. */
 struct fit {
-    const char *what; /* NULL: only the capacity is asked for */
+    const char *what; /* NULL: show only the capacity */
     struct placement_request request;
     struct model_options model_options;
     bool is_model;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr forecast: when is the memory full, when does heat slow the card down, when is the store full?
+ * whirr forecast: when memory is full, when heat throttles the GPU, when the history database is full.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/show.h"
 #include "format/forecast.h"
 
-/* Without a daemon and a fresh history it looks for itself. */
+/* Without a daemon and a recent history, the command watches the GPUs itself. */
 enum { WATCH_DEFAULT_MS = 20000, WATCH_MAX_MS = 3600000, STEP_MIN_MS = 100, STEP_MAX_MS = 1000, STEPS = 40 };
 
 static void cleanup_forecast(struct forecast **f)
@@ -35,7 +35,7 @@ static void announce(const struct cli *cli, int64_t watch_ms)
                 (long long)(watch_ms / MS_PER_S));
 }
 
-/* Watches until the time is over; *last is the newest sample. */
+/* Samples until the time is over; *last is the newest sample. */
 static int watch(struct session *session, int64_t watch_ms, struct forecast_memory *memory, const struct snapshot **last,
                  struct error *err)
 {
@@ -55,10 +55,10 @@ static int watch(struct session *session, int64_t watch_ms, struct forecast_memo
     return 0;
 }
 
-/* What this process has seen, without a daemon; with --watch it grows from frame to frame. */
+/* What this process has seen without a daemon; with --watch it grows with every frame. */
 struct own_look {
     struct forecast_memory *memory; /* NULL before the first frame */
-    double seen_s;                  /* before `since`, in the stored history */
+    double seen_s;                  /* seconds of stored history before `since` */
     struct mono since;
 };
 static struct own_look own;
@@ -69,7 +69,7 @@ static void forecast_forget(void)
     own = (struct own_look){0};
 }
 
-/* The first frame takes its time, those after it only add to what was seen. */
+/* Only the first frame takes long; later ones add to its data. */
 static int first_look(struct cli *cli, struct session *session, const struct snapshot **now, struct error *err)
 {
     int64_t watch_ms = WATCH_DEFAULT_MS;
@@ -79,7 +79,7 @@ static int first_look(struct cli *cli, struct session *session, const struct sna
     if (options_seconds(cli->options, "watch-for", &watch_ms, err) < 0)
         return err->code;
     own.since = (*now)->taken;
-    /* A simulated or recorded machine has no history of its own. */
+    /* Simulated and recorded hosts have no history here. */
     bool named = options_has(cli->options, "store");
     struct error problem = {0};
     if (named || (!cli->host && !options_has(cli->options, "source") && !env_is_recorded(&cli->env)))
@@ -122,7 +122,7 @@ static int forecast_render(struct cli *cli, struct session *session, struct buf 
     AUTO_BUF struct buf answer = BUF(4 << 20);
     struct forecast_basis basis = {0};
     __attribute__((cleanup(cleanup_forecast))) struct forecast *f = NULL;
-    /* A daemon knows its own history only. */
+    /* A daemon knows only its own history. */
     if (!options_has(cli->options, "store") && session_get(session, "/api/forecast", &answer) == 200)
         f = forecast_from_json(buf_view(&answer), &basis);
     if (!f || f->count != s->gpu_count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr health: are the GPUs well, and what is to be done if not.
+ * whirr health: are the GPUs healthy, and what to do if not.
  */
 #include "ask/health.h"
 #include "cli/show.h"
@@ -24,7 +24,7 @@ static void write_answer(struct cli *cli, const struct health *health, const str
     cli->status = health_status(health, only);
 }
 
-/* The index of the GPU that --gpu names; HEALTH_ALL without. */
+/* The index of the GPU that --gpu names; HEALTH_ALL without it. */
 static int which(struct session *session, const struct snapshot *s, int *only, struct error *err)
 {
     int at = ALL_GPUS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr ps: who is on the GPUs.
+ * whirr ps: processes on the GPUs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "fleet/fleet.h"
 #include "format/table/table.h"
 
-/* On some cards the load of a process, or the power, is a rate: measured between two samples. */
+/* Some GPUs report power, or the load of a process, as a counter: a rate needs two samples. */
 enum { RATE_MS = 300 };
 
 #define USUAL_FIELDS "gpu_index,pid,user,display_name,model,container_name,memory_mb,utilization_percent,power_watts,simulated"
@@ -28,7 +28,7 @@ static bool needs_second_look(const struct snapshot *s)
     return false;
 }
 
-/* Added up as those of a fleet are, of which this is one host. */
+/* Sums up processes like a fleet with this single host. */
 static int render_sums(struct cli *cli, const struct snapshot *s, const struct process_rows *rows, struct buf *out,
                        struct error *err)
 {
@@ -106,7 +106,7 @@ static int ps_render(struct cli *cli, struct session *session, struct buf *out, 
     }
     struct page page = cli->page;
     if (!cli->terminal)
-        page.width = 0; /* on a pipe commands are whole, for grep */
+        page.width = 0; /* don't cut commands in a pipe, for grep */
     if (!rows.count && (filter.user || filter.name)) {
         const char *what = filter.name ? filter.name : filter.user;
         buf_printf(out,

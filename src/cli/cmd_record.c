@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr record: keeps what the GPUs say over time in a file that `--source replay:FILE` plays.
+ * whirr record: saves samples of the GPUs to a file that `--source replay:FILE` plays.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 enum { INTERVAL_DEFAULT_MS = 1000 };
 
-/* Waits until `until`, or for a signal to end: true. The signals are blocked, so none is lost in between. */
+/* Waits until `until`; true if a signal asks to end. The signals are blocked, so none is lost in between. */
 static bool told_to_end(struct mono until)
 {
     sigset_t ends;
@@ -65,8 +65,8 @@ static int record_run(struct cli *cli)
     if (options_seconds(cli->options, "interval", &every_ms, &err) < 0 ||
         options_seconds(cli->options, "duration", &duration_ms, &err) < 0)
         return cli_usage(cli, "%s", err.text);
-    cli->ask.direct = true;        /* every sample is a new one */
-    told_to_end((struct mono){0}); /* blocks the signals before threads are started, which inherit it */
+    cli->ask.direct = true;        /* every sample must be new */
+    told_to_end((struct mono){0}); /* block signals before threads start and inherit the mask */
     struct session *session = session_open(cli, &err);
     if (!session)
         return cli_error(cli, &err);

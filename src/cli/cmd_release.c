@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr release: the daemon lets go of the driver for a while, so that it can be upgraded or a GPU reset.
+ * whirr release: makes the daemon release the driver for a while, to upgrade it or reset a GPU.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -15,7 +15,7 @@
 
 enum { DEFAULT_MS = 5 * 60 * 1000 };
 
-/* A driver that no daemon holds need not be released: a script may go on. */
+/* If no daemon holds the driver, there is nothing to release: a script may continue. */
 static int release_not_held(const struct cli *cli, const struct error *err)
 {
     AUTO_BUF struct buf out = BUF(4096);
@@ -32,7 +32,7 @@ static int release_not_held(const struct cli *cli, const struct error *err)
     return show_text(&out);
 }
 
-/* The daemon's answer with its name. */
+/* The daemon's answer, with its name added. */
 static int print_json(const struct buf *answer, const char *place)
 {
     AUTO_BUF struct buf out = BUF(65536);

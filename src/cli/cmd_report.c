@@ -23,7 +23,7 @@ static const char *fields_of(const char *by)
     return strcmp(by, "limit") == 0 ? LIMIT_FIELDS : strcmp(by, "model") == 0 ? MODEL_FIELDS : OWNER_FIELDS;
 }
 
-/* For scripts: a row for each GPU, or for each user, container, pod, job, command, model or limit. */
+/* Prints rows for scripts: one per GPU, or per user, container, pod, job, command, model or limit. */
 static int print_fields(struct cli *cli, struct past_question *q, const char *by)
 {
     char rows[32] = "gpus";

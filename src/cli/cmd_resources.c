@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr resources: CPU, memory, network and the best GPU of this machine in one flat object.
+ * whirr resources: CPU, memory, network and the best GPU of this host in one flat object.
  */
 #include <stdlib.h>
 
@@ -8,9 +8,8 @@
 #include "format/table/table.h"
 #include "host/machine.h"
 
-/* The CPU is looked at before and after the GPUs are read, at least so far apart. Programs get their answer within 50 ms, for
- * people a little more time makes it less coarse. The kernel counts in ticks, some virtual machines late: where none was counted
- * yet, a few more are waited for. */
+/* Minimum time between the two CPU readings, before and after the GPUs are read. Programs get their answer within 50 ms; people
+ * can wait for a finer one. Some virtual machines count ticks late: wait for a few more if there are none yet. */
 enum { WINDOW_PROGRAMS_MS = 30, WINDOW_PEOPLE_MS = 250, TICK_MS = 10, TICKS_MAX = 5 };
 
 static struct machine *machine;
@@ -29,7 +28,7 @@ static void resources_measure(struct host *host)
 static int resources_render(struct cli *cli, struct session *session, struct buf *out, struct error *err)
 {
     struct host host = {0};
-    bool alone = !session_asks_daemon(session); /* a daemon measures all the time */
+    bool alone = !session_asks_daemon(session); /* a daemon measures continuously */
     if (alone && !machine && (machine = machine_new(&cli->env)) != NULL) {
         machine_set_window(machine, cli->json ? WINDOW_PROGRAMS_MS : WINDOW_PEOPLE_MS);
         machine_sample(machine, &host);

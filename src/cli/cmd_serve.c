@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr serve: from options and settings to a running daemon.
+ * whirr serve: turns options and settings into a running daemon.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct serve {
     size_t listen_count;
 };
 
-/* Options that are settings in another dress. */
+/* Options that are aliases of settings. */
 static const struct {
     const char *option, *key, *flag;
 } same[] = {
@@ -48,7 +48,7 @@ static int serve_gather(struct serve *s)
             continue;
         if (s->listen_count++ == LISTEN_OPTIONS_MAX)
             return cli_usage(s->cli, "more than %d times '--listen'", LISTEN_OPTIONS_MAX);
-        add_flag(s, "server.listen", o->given[i].value, "--listen"); /* several make a list */
+        add_flag(s, "server.listen", o->given[i].value, "--listen"); /* repeated options make a list */
     }
     for (size_t i = 0; i < ARRAY_LEN(same); i++)
         if (options_has(o, same[i].option))
@@ -66,7 +66,7 @@ static int serve_load(void *user, struct config **ret, struct config_problems *p
     return settings_read(s->cli, s->flags, s->flag_count, ret, problems);
 }
 
-/* systemd says which file the journal is; a shell below it may have sent stderr elsewhere. */
+/* systemd names the journal's file, but a shell in between may have redirected stderr. */
 static bool stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");

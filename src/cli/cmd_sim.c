@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr sim: what the simulated machine can play.
+ * whirr sim: what the simulated host can play.
  */
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 #include "cli/sim_day.h"
 #include "source/sim/sim.h"
 
-/* NULL: what is found depends on the scenario. */
+/* NULL: the finding depends on the scenario. */
 static const char *fault_finding(const struct sim_fault *f)
 {
     return f->finding == SIM_ANY_FINDING ? NULL : finding_code_name(f->finding);
@@ -55,7 +55,7 @@ static void list_json(struct buf *out, const struct sim_scenario *scenarios, siz
     buf_char(out, '\n');
 }
 
-/* What a scenario shows and when, for people. */
+/* Describes what a scenario shows, and when. */
 static void course_words(const struct sim_scenario *s, char *text, size_t size)
 {
     snprintf(text, size, "%s; %s%s%s", s->timeline, finding_code_name(s->finding), s->limit ? ", limited by " : "",

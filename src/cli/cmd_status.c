@@ -8,7 +8,7 @@
 #include "format/table/bar.h"
 #include "format/table/table.h"
 
-/* Rates (PCIe traffic, profiling counters) are taken between two samples. */
+/* Rates (PCIe traffic, profiling counters) need two samples. */
 enum { RATE_MS = 1000 };
 
 #define USUAL_FIELDS \
@@ -22,7 +22,7 @@ static int status_render(struct cli *cli, struct session *session, struct buf *o
     if (!s)
         return err->code;
     if (full && !options_has(cli->options, "watch") && !session_asks_daemon(session)) {
-        if (!env_is_recorded(&cli->env)) /* the files of a recorded machine stand still */
+        if (!env_is_recorded(&cli->env)) /* the files of a recorded host don't change */
             pause_ms(RATE_MS);
         snapshot_unref(s);
         s = session_sample(session, groups, err);

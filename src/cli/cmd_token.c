@@ -16,7 +16,7 @@
 #include "format/json/json.h"
 #include "http/token.h"
 
-/* Which daemon it concerns: the one that uses the folder of the file. */
+/* Names the daemon that the change affects: the one that uses the file's directory. */
 static void say_place(const char *path, const char *done)
 {
     char lock[PLACE_SIZE];
@@ -28,7 +28,7 @@ static void say_place(const char *path, const char *done)
         fprintf(stderr, "%s %s; no daemon is using it now.\n", done, path);
 }
 
-/* What --role and --for say. EXIT_FINE, or the status after a sentence. */
+/* Parses --role and --for. EXIT_FINE, or the exit status after a message. */
 static int read_grant(struct cli *cli, struct token_grant *ret)
 {
     struct error err = {0};

@@ -39,22 +39,21 @@ static bool read_size(const char *text, struct live_options *o)
     return true;
 }
 
-/* A terminal that says so in COLORTERM has 16 million colors, where its description knows 256. */
+/* COLORTERM announces 16 million colors where the terminal's description knows only 256. */
 static bool has_direct_color(void)
 {
     const char *term = getenv("TERM"), *colors = getenv("COLORTERM");
     return term && colors && strncmp(term, "xterm", 5) == 0 && (strcmp(colors, "truecolor") == 0 || strcmp(colors, "24bit") == 0);
 }
 
-/* All hosts of a database, as a view of their own. Its metrics come every 15 s or so, and nothing is gained by asking every second.
- */
+/* A view of all hosts in a database. Their metrics arrive about every 15 s, so asking every second gains nothing. */
 static int choose_fleet(struct cli *cli, struct live_options *live)
 {
     enum { FLEET_INTERVAL_MS = 5000 };
     const struct options *o = cli->options;
     live->fleet_first = options_has(o, "fleet");
     live->fleet_interval_ms = FLEET_INTERVAL_MS;
-    if (!live->fleet_first) { /* where one is configured, its view waits until it is opened */
+    if (!live->fleet_first) { /* a configured fleet connects only when its view is opened */
         bool own = !cli->host && !options_has(o, "source") && !live->record && cli->settings && cli->settings->fleet.url[0];
         live->fleet = own ? cli->settings->fleet.url : NULL;
         return EXIT_FINE;
@@ -125,7 +124,7 @@ static const struct option_spec options[] = {
     {.name = "size", .argument = "WxH", .help = "With --once: the size of the frame (default: the terminal's width, 24 lines)"},
 };
 
-/* The list that ? shows. */
+/* The list that the key ? shows. */
 static void top_manual(struct buf *out)
 {
     enum { ABOUT = 9 };

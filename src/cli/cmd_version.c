@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr version: which whirr this is, and what this build can do on this host.
+ * whirr version: the version, and what this build can do on this host.
  */
 #include "base/cleanup.h"
 #include "base/json_writer.h"
@@ -9,7 +9,7 @@
 #include "serve/api/assets.h"
 #include "source/source.h"
 
-/* A feature is built in (an asset), or comes with a library that is loaded when it is first needed. */
+/* A feature is built in (an asset), or needs a library that is loaded on first use. */
 static const struct feature {
     const char *name;
     const char *asset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr wait: until a condition of the alert language holds, or a GPU has room. For batch scripts.
+ * whirr wait: waits until a condition of the alert language holds, or a GPU has room. For batch scripts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,15 +16,15 @@ enum { INTERVAL_MS = 1000 };
 
 struct room_wait {
     struct cli *cli;
-    struct expr *until;         /* NULL: room alone */
+    struct expr *until;         /* NULL: only wait for room */
     int64_t hold_ms;            /* how long it must hold */
-    int64_t free_bytes;         /* 0: not asked for */
+    int64_t free_bytes;         /* 0: not requested */
     bool named;                 /* --gpu */
     bool any;                   /* one GPU is enough */
-    struct mono since[GPU_MAX]; /* since when it holds, by index; ns 0: it does not */
+    struct mono since[GPU_MAX]; /* when it began to hold, by index; ns 0: it does not */
 };
 
-/* "CONDITION for 5m" -> the condition; the duration is *hold_ms. */
+/* Splits "CONDITION for 5m": returns the condition, sets *hold_ms. */
 static struct str cut_hold(struct str text, int64_t *hold_ms)
 {
     static const char mark[] = " for ";
@@ -66,12 +66,12 @@ static struct reading free_of(struct reading free_bytes, struct reading total, s
 static bool has_room(const struct room_wait *w, const struct gpu *gpu)
 {
     struct reading room = gpu->mem_free_bytes;
-    if (!gpu_shares_memory(gpu)) /* what the host's programs hold is no part of what is used */
+    if (!gpu_shares_memory(gpu)) /* used memory excludes what programs of the host hold */
         room = free_of(room, gpu->mem_total_bytes, gpu->mem_used_bytes);
     return !w->free_bytes || (room.state == READING_OK && room.value >= w->free_bytes);
 }
 
-/* Whether work may be placed there, by the same judgement as `whirr fit`, and no lease has the room. */
+/* Whether the GPU accepts work, by the same rules as `whirr fit`, and no lease has claimed the room. */
 static bool may_have(const struct room_wait *w, const struct capacity *c, const struct gpu *card, const struct snapshot *s)
 {
     for (size_t i = 0; i < c->gpu_count; i++) {
@@ -87,7 +87,7 @@ static bool may_have(const struct room_wait *w, const struct capacity *c, const 
     return false;
 }
 
-/* The first GPU of these that room is given on; -1: none. Looked at again, with all that tells whether a GPU is well. */
+/* The first of these GPUs that grants room; -1: none. Samples again with everything that health depends on. */
 static int take_room(const struct room_wait *w, struct session *session, const bool held[GPU_MAX])
 {
     struct error err;
@@ -101,7 +101,7 @@ static int take_room(const struct room_wait *w, struct session *session, const b
     return -1;
 }
 
-/* Of a divided GPU, the largest of its instances. */
+/* Of a partitioned GPU, its largest instance. */
 static struct reading largest_piece(const struct gpu *gpu)
 {
     struct reading most = gpu->mem_total_bytes;
@@ -112,8 +112,7 @@ static struct reading largest_piece(const struct gpu *gpu)
     return most;
 }
 
-/* The GPU with the most memory, where that is less than what is waited for: then no time is long enough. NULL: it could come, as
- * far as is known. */
+/* The largest GPU, if even that is too small, so that waiting is futile. NULL: it may succeed, as far as known. */
 static const struct gpu *too_small(const struct room_wait *w, const struct snapshot *s, int only)
 {
     const struct gpu *largest = NULL;
@@ -141,7 +140,7 @@ static int say_too_small(const struct room_wait *w, const struct gpu *largest, b
     return cli_fail("no GPU can have %s free: the largest, GPU %d, has %s", wanted, largest->index, total);
 }
 
-/* Whether it has held long enough for this GPU. What is not known does not hold. */
+/* Whether the condition has held long enough on this GPU. Unknown counts as false. */
 static bool holds(struct room_wait *w, const struct snapshot *s, const struct gpu *gpu, struct mono now)
 {
     struct subject subject = {.snapshot = s, .gpu = gpu};
@@ -154,7 +153,7 @@ static bool holds(struct room_wait *w, const struct snapshot *s, const struct gp
     return true_now && mono_since_ms(now, *since) >= w->hold_ms;
 }
 
-/* The index of the GPU for which it holds; all of them: that of the first. -1: not yet. */
+/* The index of the GPU where it holds, or of the first if all must. -1: not yet. */
 static int wait_look(struct room_wait *w, struct session *session, const struct snapshot *s, int only)
 {
     struct mono now = clock_mono(&clock_system);
@@ -174,7 +173,7 @@ static int wait_look(struct room_wait *w, struct session *session, const struct 
     return w->any || all ? first : -1;
 }
 
-/* The answer alone goes to stdout, for scripts; that it is about no real GPU is for people. */
+/* Only the answer goes to stdout, for scripts; people read on stderr that the GPU is simulated. */
 static int wait_tell(const struct room_wait *w, const struct snapshot *s, int index)
 {
     AUTO_BUF struct buf out = BUF(256);

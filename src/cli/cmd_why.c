@@ -24,7 +24,7 @@ static void cleanup_why(struct why **why)
     why_free(*why);
 }
 
-/* With -v, for a second: where the programs that use a CPU spend its time. */
+/* With -v: samples for a second where programs spend their CPU time. */
 static void add_cpu_time(struct cli *cli, struct session *session, const struct snapshot *now, int only, struct buf *out)
 {
     const struct process *list[CPU_TIME_PROCESSES];

@@ -13,16 +13,16 @@ struct example {
     const char *what; /* what it does */
 };
 
-/* What a person wants when they reach for it; --help lists the commands in this order. */
+/* Purposes of commands; --help lists the commands in this order. */
 enum help_group { HELP_LOOK, HELP_EXPLAIN, HELP_PAST, HELP_ACT, HELP_RUN, HELP_SETUP, HELP_COUNT };
 
 enum { EXAMPLES = 3, OFFERS = 4 };
 
-/* What a shell offers for an argument, beside the words that `arguments` has for the first one. */
+/* Completions for an argument, besides those in `arguments` for the first one. */
 struct offer {
-    const char *behind;     /* if this is the first argument; NULL: whatever it is */
-    size_t place;           /* arguments in front of it */
-    bool repeated;          /* and of all that follow */
+    const char *behind;     /* if the first argument is this; NULL: whatever it is */
+    size_t place;           /* number of arguments before it */
+    bool repeated;          /* also for all arguments after it */
     enum complete complete; /* or: */
     const char *words;      /* "a|b" */
 };
@@ -33,7 +33,7 @@ struct command {
     const char *summary;   /* one line that starts with a verb, no period */
     const char *details;   /* paragraphs for `help -v` and the man page; NULL: the summary says it all */
     const char *exits;     /* what its exit status means; NULL: COMMAND_EXITS */
-    int failure_status;    /* where there is no answer, whatever the reason; 0: 1 it failed, 2 wrong usage or configuration */
+    int failure_status;    /* if there is no answer, for any reason; 0: 1 on failure, 2 on wrong usage or configuration */
     const char *arguments; /* "FILE", "[COMMAND]"; NULL: none */
     size_t arguments_min, arguments_max;
     struct offer offers[OFFERS];
@@ -41,17 +41,17 @@ struct command {
     size_t option_count; /* both: OPTIONS(table) */
     struct example examples[EXAMPLES];
     bool hidden;
-    const char *lacks;               /* options of all commands that say nothing to this one: "json gpu"; NULL: none */
-    bool remote;                     /* can ask another host (--host) */
-    bool any_socket;                 /* --socket need not answer: the command makes it, or says what it finds there */
-    bool alone;                      /* needs no settings, or reads them in its own way */
+    const char *lacks;               /* common options that make no sense here: "json gpu"; NULL: none */
+    bool remote;                     /* can query another host (--host) */
+    bool any_socket;                 /* --socket need not answer: the command creates it, or reports what it finds there */
+    bool alone;                      /* needs no settings, or reads them itself */
     void (*manual)(struct buf *out); /* more sections of its man page; NULL: none */
     int (*run)(struct cli *cli);     /* returns the exit status */
 };
 
 #define OPTIONS(table) .options = (table), .option_count = ARRAY_LEN(table)
 
-#define COMMAND_UNNAMED "status" /* the one that needs no name */
+#define COMMAND_UNNAMED "status" /* the default command */
 enum { COMMANDS_MAX = 64 };
 
 #define COMMAND_EXITS "0 fine, even without a GPU; 1 it failed; 2 wrong usage or configuration."
@@ -59,10 +59,10 @@ enum { COMMANDS_MAX = 64 };
 extern const struct command *const command_table[];
 extern const size_t command_count;
 extern const struct option_table global_options;
-/* --host in front of the command, where a command has one of its own. */
+/* --host before the command, if the command has one of its own. */
 extern const struct option_table host_option;
 
-/* Options of several commands. */
+/* Options that several commands share. */
 #define OPTION_WATCH                                                                                                          \
     {                                                                                                                         \
         .name = "watch", .letter = 'w', .argument = "SECONDS", .optional = true, .help = "Refresh every SECONDS (default: 2)" \
@@ -83,25 +83,25 @@ extern const struct option_table host_option;
         .name = "host", .argument = "NAME", .help = "Show this host, if the history has several" \
     }
 
-/* The position of the first word that is neither an option nor the value of one; count when there is none. */
+/* The position of the first word that is neither an option nor an option's value; count if there is none. */
 size_t command_word(const char *const *words, size_t count);
 const struct command *command_find(const char *name); /* NULL: unknown */
-/* One of the words in `lacks`. */
+/* Whether `lacks` contains the option. */
 bool command_lacks(const struct command *command, const char *option);
-int command_unknown(const char *name); /* says so; the exit status */
+int command_unknown(const char *name); /* prints a message; returns the exit status */
 
 extern const char *const command_groups[HELP_COUNT];
 
-/* --help of one command (one screen; `full` adds its details), of the program, and of the options that all commands accept. */
+/* --help of one command (one screen; `full` adds its details), of the program, and of the common options. */
 void help_command(struct buf *out, const struct page *page, const struct command *command, bool full);
 void help_overview(struct buf *out, const struct page *page);
 void help_options(struct buf *out, const struct page *page);
 
-/* ---- Man pages from the command table, as source for scdoc(5), and the list of metrics from the metric table. ---- */
+/* ---- Man pages from the command table, as input for scdoc(5), and the list of metrics from the metric table. ---- */
 
 void manual_overview(struct buf *out);
 void manual_command(struct buf *out, const struct command *command);
-/* Text that scdoc gives no meaning to; an item of a list on a man page. */
+/* Writes text with scdoc's markup escaped; writes a list item of a man page. */
 void manual_text(struct buf *out, const char *text);
 void manual_item(struct buf *out, const char *name, const char *text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of commands, in the order in which --help lists them within their groups, and the options that all of them understand.
+ * The table of commands, in the order of --help within their groups, and the options that all commands accept.
  */
 #include "base/cleanup.h"
 #include "cli/command.h"
@@ -105,8 +105,8 @@ static const struct option_spec globals[] = {
 
 const struct option_table global_options = {globals, ARRAY_LEN(globals)};
 
-/* What an option is before the command is known: one that all have, one of `status`, which needs no name, or else the first of that
- * name. */
+/* The meaning of an option before the command is known: a common one, one of `status`, which needs no name, or else the first
+ * with that name. */
 size_t command_word(const char *const *words, size_t count)
 {
     struct option_table tables[2 + COMMANDS_MAX] = {global_options, {NULL, 0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Commands and parts of them that a system lacks say so in one sentence: in the place of the files that are left out there.
+ * Replaces commands and parts that a system lacks: each says so in one sentence.
  */
 #include <errno.h>
 #include <stdio.h>

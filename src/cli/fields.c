@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows of an answer as chosen fields: separated by tabs, as CSV, or in a line of one's own. Fields are the keys of the JSON answer,
- * so that there is one name for one thing.
+ * Prints chosen fields of an answer's rows: tab-separated, as CSV, or by a template. Fields are the keys of the JSON answer, so
+ * everything has one name.
  */
 #include "cli/fields.h"
 
@@ -17,7 +17,7 @@ enum { FIELDS_MAX = 128, CELL_MAX = 1 << 20, DIGITS = 10 };
 
 struct fields {
     struct cli *cli;
-    char *text; /* a copy that is cut at the commas */
+    char *text; /* a copy that is split at the commas */
     const char *names[FIELDS_MAX];
     size_t count;
     bool csv;
@@ -30,7 +30,7 @@ bool fields_wanted(const struct cli *cli)
     return options_has(o, "fields") || options_has(o, "csv") || options_has(o, "template");
 }
 
-/* "{index}", as other programs write it, where "{{index}}" was meant. */
+/* Detects "{index}", as other programs write it, instead of "{{index}}". */
 static bool lacks_braces(const char *template)
 {
     const char *open = strchr(template, '{');
@@ -53,7 +53,7 @@ int fields_check(const struct cli *cli)
     return EXIT_FINE;
 }
 
-/* "activity.code" is the key code of the object activity. */
+/* "activity.code" is the key "code" in the object "activity". */
 static const json_t *value_at(const json_t *row, const char *name)
 {
     struct str rest = str_from(name), part;
@@ -82,7 +82,7 @@ static int unknown(struct fields *f, const json_t *row, const char *name, struct
                      strcmp(f->cli->name, "history") == 0 ? "--jsonl" : "--json");
 }
 
-/* A value as a person would type it; a list has semicolons, what is not known is empty. */
+/* Writes a value as a person would type it: lists with semicolons, unknown values empty. */
 static void put_value(struct buf *out, const json_t *value)
 {
     size_t i;
@@ -164,7 +164,7 @@ static bool names_any(const char *fields, const char *wanted)
     return false;
 }
 
-/* `times`: the fields that say when. A table that is kept is of no use without. */
+/* `times`: the timestamp fields. A CSV file that is kept is useless without them. */
 static int read_names(struct fields *f, const char *times, const char *usual, struct error *err)
 {
     const char *asked = options_value(f->cli->options, "fields", usual);
@@ -173,7 +173,7 @@ static int read_names(struct fields *f, const char *times, const char *usual, st
         f->text = NULL;
         return error_set(err, -ENOMEM, "out of memory");
     }
-    if (f->cli->among_hosts) /* of several hosts, each row says whose it is */
+    if (f->cli->among_hosts) /* rows of several hosts name their host */
         f->names[f->count++] = "host";
     for (char *at = f->text, *next; at; at = next) {
         next = strchr(at, ',');
@@ -212,13 +212,13 @@ struct fields *fields_open(struct cli *cli, const char *times, const char *usual
 
 static void put_title(struct fields *f, struct buf *out)
 {
-    static bool titled; /* one header, however often it is shown */
+    static bool titled; /* print only one header with --watch */
     for (size_t k = 0; f->csv && !titled && k < f->count; k++)
         buf_printf(out, "%s%s%s", k ? "," : "", f->names[k], k + 1 == f->count ? "\n" : "");
     titled = true;
 }
 
-/* Once, and on stderr: the fields that were asked for are for a program, that they are of no real GPU is for people. */
+/* Warns once on stderr that the GPU is simulated: the chosen fields are for a program. */
 static void tell_simulated(const struct fields *f, const json_t *row)
 {
     static bool told;

@@ -21,16 +21,15 @@
     }
 
 bool fields_wanted(const struct cli *cli);
-/* EXIT_FINE, or the options do not go together and a message was printed. */
+/* EXIT_FINE, or prints that the options conflict. */
 int fields_check(const struct cli *cli);
-/* The array `rows` of the JSON text `body`, which is of the moment `at`; `usual`: the fields without --fields. -EINVAL: an unknown
- * field. */
+/* Writes the array `rows` of the JSON text `body`, taken at `at`; `usual`: the default of --fields. -EINVAL: an unknown field. */
 int fields_write(struct cli *cli, struct buf *out, struct str body, const char *rows, const char *usual, struct wall at,
                  struct error *err);
 
-/* The same for rows that come one after the other. */
+/* The same for rows that arrive one by one. */
 struct fields;
-/* times: the fields that say when, which every CSV has. NULL and a sentence when it fails. */
+/* times: the timestamp fields that every CSV has. NULL and a message on failure. */
 struct fields *fields_open(struct cli *cli, const char *times, const char *usual, struct error *err);
 int fields_row(struct fields *f, struct buf *out, json_t *row, struct error *err);
 void fields_close(struct fields *f); /* NULL is fine */

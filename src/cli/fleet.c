@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asks the database, and shows the answer in the form of the command.
+ * Queries the database, and shows the answer in the format of the command.
  */
 #include "cli/fleet.h"
 
@@ -62,7 +62,7 @@ static int render_bill(struct cli *cli, const struct fleet_place *place, struct 
     return out->failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-/* JSON has all of a GPU. */
+/* JSON contains everything about a GPU. */
 static unsigned wants(const struct cli *cli)
 {
     if (asked == FLEET_PS)
@@ -99,7 +99,7 @@ enum fleet_by fleet_by(const char *key)
     return FLEET_BY_NONE;
 }
 
-/* "-7d", or "7d": a span that ends now. */
+/* Accepts "-7d" or "7d": a span that ends now. */
 static int read_bill(struct cli *cli)
 {
     const struct options *o = cli->options;
@@ -123,7 +123,7 @@ static int read_bill(struct cli *cli)
     return EXIT_FINE;
 }
 
-/* As a word it is the one of the settings: a password in it is in no command line then. */
+/* "fleet.url" stands for the setting, which keeps a password out of the command line. */
 const char *fleet_url(const struct cli *cli)
 {
     const char *given = options_value(cli->options, "fleet", "");

@@ -8,16 +8,16 @@
 
 enum fleet_what { FLEET_STATUS, FLEET_PS, FLEET_WHY, FLEET_JOB, FLEET_FIT, FLEET_REPORT };
 
-extern const char *const fleet_keys[]; /* of --by, in the order of enum fleet_by */
+extern const char *const fleet_keys[]; /* keys of --by, in the order of enum fleet_by */
 
-/* FLEET_BY_NONE: there is no such key. */
+/* FLEET_BY_NONE: no such key. */
 enum fleet_by fleet_by(const char *key);
 
-/* Of --fleet, or of the settings where that is "fleet.url"; "": there is none. */
+/* The URL of --fleet, or of the settings if that is "fleet.url"; "": none. */
 const char *fleet_url(const struct cli *cli);
-/* EXIT_FINE, or the status after a sentence about what --fleet takes. */
+/* EXIT_FINE, or the exit status after explaining what --fleet accepts. */
 int fleet_check_url(struct cli *cli);
-/* The exit status. */
+/* Returns the exit status. */
 int fleet_run(struct cli *cli, enum fleet_what what);
 
 #define FLEET_OPTION                                                                            \

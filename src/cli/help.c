@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * --help, on one screen: usage, three examples, the command's own options. The options of all commands have a page of their own.
+ * --help, on one screen: usage, three examples, the command's own options. The common options have a page of their own.
  */
 #include <stdio.h>
 
@@ -94,7 +94,7 @@ void help_overview(struct buf *out, const struct page *page)
     paragraph(out, page, "More: `whirr COMMAND --help`, `whirr help options`");
 }
 
-/* "--json is not for run, record, ..." */
+/* Lists the commands without an option: "--json is not for run, record, ..." */
 static void list_without(struct buf *out, const struct page *page, const char *option)
 {
     char line[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The program's entry: finds the command, reads its options, sets up what all commands share, and runs it.
+ * The program's entry: finds the command, parses its options, sets up what all commands share, and runs it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ static void setup_page(struct cli *cli)
         cli->page.whole = !tty;
 }
 
-/* What is asked below the commands is asked without their options. */
+/* Translates the options for lower layers, which don't know them. */
 static int read_options(struct cli *cli)
 {
     const struct options *o = cli->options;
@@ -129,8 +129,8 @@ static int run_command_line(struct cli *cli, bool named)
     return status;
 }
 
-/* The libraries of drivers, and the drivers' programs, are loaded from where the host has them: whirr can't vouch for all they do
- * with privileges that its caller lacks. */
+/* whirr loads driver libraries and runs driver programs of the host: it can't vouch for what they do with privileges that the
+ * caller lacks. */
 static int refuse_gained(const char *by)
 {
     bool file = strcmp(by, "file capabilities") == 0;
@@ -143,24 +143,24 @@ int main(int argc, char **argv)
 {
     static struct options options;
     static struct cli cli = {
-        .options = &options}; /* static: a thread that hangs in a driver is left behind, and uses its environment until the end */
+        .options = &options}; /* static: a thread that hangs in a driver stays behind and uses its environment until the end */
     struct error err = {0};
     const char *gained = env_gained();
     if (gained)
         return refuse_gained(gained);
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as EPIPE */
     int word = 1 + (int)command_word((const char *const *)argv + 1, (size_t)argc - 1);
     bool named = word < argc;
     cli.command = command_find(named ? argv[word] : COMMAND_UNNAMED);
     cli.name = cli.command ? cli.command->name : NULL;
-    if (!cli.command) { /* or the word is the value of an option that there is not */
+    if (!cli.command) { /* or the word is the value of an unknown option */
         struct option_table known[] = {
             host_option, {command_find(COMMAND_UNNAMED)->options, command_find(COMMAND_UNNAMED)->option_count}, global_options};
         return options_parse(cli.options, known, ARRAY_LEN(known), word, argv, &err) < 0 ? cli_usage(NULL, "%s", err.text)
                                                                                          : command_unknown(argv[word]);
     }
     cli.failure_status = cli.command->failure_status;
-    /* In front of the command --host is the one to ask; behind it a command may have one of its own. */
+    /* Before the command, --host selects the host to query; after it, a command may have its own --host. */
     struct option_table tables[] = {host_option, {cli.command->options, cli.command->option_count}, global_options};
     int result = options_parse(cli.options, tables, ARRAY_LEN(tables), word, argv, &err);
     if (result == 0 && named) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The man pages. What the table knows is not written a second time.
+ * The man pages, generated from the tables instead of written twice.
  */
 #include "cli/command.h"
 

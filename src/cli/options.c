@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parsing of options with getopt_long() behind our own table, so that wrong usage gets a helpful sentence.
+ * Parses options with getopt_long(), driven by our own tables, so that wrong usage gets a helpful message.
  */
 #include "cli/options.h"
 
@@ -27,7 +27,7 @@ struct known_options {
 static void options_learn(struct known_options *k, const struct option_table *tables, size_t table_count)
 {
     size_t used = 0;
-    k->letters[used++] = ':'; /* tells a missing argument from an unknown option */
+    k->letters[used++] = ':'; /* makes getopt tell a missing argument from an unknown option */
     for (size_t t = 0; t < table_count; t++) {
         for (size_t i = 0; i < tables[t].count && k->count < OPTIONS_MAX; i++) {
             const struct option_spec *spec = &tables[t].specs[i];
@@ -44,7 +44,7 @@ static void options_learn(struct known_options *k, const struct option_table *ta
     k->letters[used] = '\0';
 }
 
-/* "2", "0.5", "2s": what a value that may be left out looks like. */
+/* What an optional value looks like: "2", "0.5", "2s". */
 static bool is_number(const char *word)
 {
     return word && (isdigit((unsigned char)word[0]) || (word[0] == '.' && isdigit((unsigned char)word[1])));
@@ -59,7 +59,7 @@ static const struct option_spec *by_letter(const struct option_table *tables, si
     return NULL;
 }
 
-/* As getopt_long() has it: whole, or begun. */
+/* Like getopt_long(): matches a whole name or a prefix. */
 static const struct option_spec *options_by_name(const struct option_table *tables, size_t table_count, const char *name)
 {
     const struct option_spec *begun = NULL;
@@ -171,7 +171,7 @@ int options_parse(struct options *o, const struct option_table *tables, size_t t
         }
         const char *word = argv[optind - 1];
         const struct option_spec *asked = found(&known, optopt);
-        if (value == ':' && asked && asked->argument) /* some also say so of a value that is too many */
+        if (value == ':' && asked && asked->argument) /* some implementations also report an unexpected value this way */
             return error_set(err, -EINVAL, "option '--%s' needs a value: %s", asked->name, asked->argument);
         if (optopt && optopt < FIRST_VALUE) {
             char letter[3] = {'-', (char)optopt, '\0'};

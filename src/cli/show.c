@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames to stdout.
+ * Writes frames to stdout.
  */
 #include "cli/show.h"
 
@@ -19,7 +19,7 @@ enum { WATCH_DEFAULT_MS = 2000 };
 
 static volatile sig_atomic_t cursor_hidden;
 
-/* ^C is how a watch ends; nothing is left behind that needs more than the cursor. */
+/* Ctrl-C ends a watch: only the cursor needs restoring. */
 static void on_signal(int signal)
 {
     (void)signal;
@@ -56,7 +56,7 @@ static void measure_terminal(struct cli *cli, int *rows)
         *rows = 0;
 }
 
-/* The frame with each line cleared to its end, drawn over the previous one; what does not fit on the screen is left out. */
+/* Draws the frame over the previous one, clearing each line to its end; omits what does not fit on the screen. */
 static int draw_over(const struct buf *frame, int rows, int *lines_drawn)
 {
     AUTO_BUF struct buf out = BUF(FRAME_MAX);
@@ -81,7 +81,7 @@ bool show_is_line(const struct cli *cli)
     return options_has(cli->options, "line") || options_has(cli->options, "format");
 }
 
-/* Read by a program, not by a person. */
+/* Whether a program reads the output. */
 static bool for_programs(const struct cli *cli)
 {
     return cli->json || show_is_line(cli) || fields_wanted(cli);
@@ -94,7 +94,7 @@ static int put_frame(struct cli *cli, const struct buf *frame, bool in_place, in
     if (in_place)
         return draw_over(frame, rows, lines_drawn);
     int rc = write_stdout(frame->at ? frame->at : "", frame->len);
-    /* An empty line between answers for people; programs get lines alone. */
+    /* An empty line separates answers for people only. */
     if (rc == 0 && !for_programs(cli))
         rc = write_stdout("\n", 1);
     return rc;
@@ -132,19 +132,19 @@ static int watch(struct cli *cli, struct session *session, render_fn *render, in
         if (left_ms > 0)
             pause_ms(left_ms);
         else
-            next = clock_mono(&clock_system); /* too slow for this interval: no attempt to catch up */
+            next = clock_mono(&clock_system); /* too slow for this interval: don't try to catch up */
     }
 }
 
-/* The one-shot is over when its text is out. Closing the driver properly would take 4 ms more, and the kernel does it anyway. */
+/* A one-shot ends when its text is printed. Closing the driver properly would cost another 4 ms, and the kernel does it anyway. */
 static int leave(const struct cli *cli, struct session *session, int status)
 {
-    if (cli->host) { /* a tunnel is taken down */
+    if (cli->host) { /* close the tunnel */
         session_close(session);
         return status;
     }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    session_close(session); /* whatever is not freed is to be found */
+    session_close(session); /* free everything for leak checkers */
     return status;
 #else
     (void)session;
@@ -158,7 +158,7 @@ static int failed(const struct cli *cli, int status)
     return status == EXIT_FAILED && cli->failure_status ? cli->failure_status : status;
 }
 
-/* Once, or with --watch until the end. `session` is closed or left to the kernel. */
+/* Shows once, or with --watch until the end. Closes `session` or leaves it to the kernel. */
 static int show_with(struct cli *cli, struct session *session, render_fn *render, bool again, int64_t every_ms)
 {
     struct error err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Showing an answer once, or again and again with --watch: drawn in place on a terminal, appended on a pipe.
+ * Shows an answer once, or repeatedly with --watch: redrawn in place on a terminal, appended in a pipe.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 
 enum { FRAME_MAX = 512 * 1024 * 1024 };
 
-/* Writes one answer into `out`; is called again for each frame. JSON need not end its line. Returns 0 or -errno with a sentence. */
+/* Writes one answer into `out`; called for each frame. JSON need not end with a newline. Returns 0 or -errno with a message. */
 typedef int render_fn(struct cli *cli, struct session *session, struct buf *out, struct error *err);
 
 /* Opens a session, shows what `render` writes, and returns the exit status. */
 int show(struct cli *cli, render_fn *render);
 
-/* The same without a session: `render` gets none. */
+/* The same without a session: `render` gets NULL. */
 int show_without_session(struct cli *cli, render_fn *render);
 
-/* Pretty for one answer, one line for each with --watch. */
-/* `status` in one line: --line, or --format, which is one of it. */
+/* Pretty-printed for one answer, one line per answer with --watch. */
+/* Whether `status` prints one line: --line, or --format, which implies it. */
 bool show_is_line(const struct cli *cli);
 struct json_writer show_json(const struct cli *cli, struct buf *out);

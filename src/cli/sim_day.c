@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr sim day: a day of a simulated machine as a history, for `history`, `report`, `why --at` and the page to have something to
- * show at once.
+ * whirr sim day: writes a day of a simulated host as a history, so that `history`, `report`, `why --at` and the dashboard have data
+ * at once.
  */
 #include "cli/sim_day.h"
 
@@ -22,7 +22,7 @@ struct sim_day {
     struct judge *judge;
     const struct snapshot *batch[BATCH];
     size_t count, written;
-    struct reading idle_mw[GPU_MAX]; /* the least that each has drawn */
+    struct reading idle_mw[GPU_MAX]; /* the lowest power of each */
     struct error err;
 };
 
@@ -58,7 +58,7 @@ int sim_day(struct cli *cli, const char *path)
     d.judge = judge_new();
     struct clock_manual clock;
     struct env env = cli->env;
-    /* The command has the name of its source. */
+    /* The command and its default source share a name. */
     const char *source = cli->ask.source_count ? cli->ask.sources[0] : cli->name;
     if (!course_plays(source))
         return cli_usage(cli, "'%s' can't be played; try --source sim:scenario=NAME", source);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A day of a simulated machine as a history in a file.
+ * A day of a simulated host as a history in a file.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr alert: what fires, the rules, silences; whether rules are right, and what they would have done.
+ * whirr alert: active alerts, rules, silences; checking rules, and what they would have done.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum { ANSWER_MAX = 64 << 20 };
 
 /* ---- list and rules ---- */
 
-/* Without a daemon nothing is remembered: one sample, looked at as if it were the first. */
+/* Without a daemon there is no memory: evaluate one sample as if it were the first. */
 static json_t *look_once(struct cli *cli, struct error *err)
 {
     struct config *config = NULL;
@@ -47,7 +47,7 @@ static json_t *look_once(struct cli *cli, struct error *err)
     return json;
 }
 
-/* --gpu: leaves only what is about it. */
+/* Drops alerts that are not about --gpu. */
 static int only_gpu(struct cli *cli, json_t *body, struct error *err)
 {
     static const char *const states[] = {"pending", "firing", "resolved"};
@@ -85,7 +85,7 @@ static int list(struct cli *cli)
         body = look_once(cli, &err);
     }
     if (!body)
-        return err.text[0] ? cli_fail("%s", err.text) : EXIT_USAGE; /* the configuration: said already */
+        return err.text[0] ? cli_fail("%s", err.text) : EXIT_USAGE; /* mistakes in the configuration were printed already */
     int result;
     if (options_has(cli->options, "gpu") && only_gpu(cli, body, &err)) {
         result = cli_fail("%s", err.text);

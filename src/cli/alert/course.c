@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plays simulated machines and recordings, and puts rows of the history together to snapshots.
+ * Plays simulated hosts and recordings, and assembles rows of the history into snapshots.
  */
 #include "cli/alert/alert.h"
 
@@ -17,7 +17,7 @@ bool course_plays(const char *source)
     return ops && (ops->simulated || ops->recorded);
 }
 
-/* ---- a simulated machine ---- */
+/* ---- a simulated host ---- */
 
 static struct snapshot *sample(struct source *source, const struct clock *clock, double interval_s)
 {
@@ -60,7 +60,7 @@ static int play_sim(const struct env *env, const struct source_ops *ops, const c
     if (str_contains(str_from(params), "fault=hang"))
         return error_set(err, -EINVAL, "a driver that hangs takes real time: try it with `whirr serve`");
     clock_manual_init(&clock, clock_wall(env->clock));
-    clock_manual_advance_ms(&clock, MS_PER_S); /* a monotonic time of 0 would mean that there is none */
+    clock_manual_advance_ms(&clock, MS_PER_S); /* a monotonic time of 0 would mean "none" */
     own.clock = &clock.clock;
     int result = ops->open(&own, params, &source, err);
     for (int64_t at = 0; result == 0 && at <= duration_ms; at += interval_ms) {
@@ -109,7 +109,7 @@ int course_play(const struct env *env, const char *source, int64_t duration_ms, 
 struct replayed_rows {
     const size_t *columns;
     size_t count;
-    struct snapshot *now; /* rows of one moment; used again for the next */
+    struct snapshot *now; /* the rows of one moment; reused for the next */
     course_fn *each;
     void *user;
     int64_t cursor;

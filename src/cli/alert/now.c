@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One sample, every rule: does it hold, and what is missing where that is not known?
+ * Applies every rule to one sample: does it hold, and which inputs are missing if that is unknown?
  */
 #include "cli/alert/alert.h"
 
@@ -13,12 +13,12 @@ struct rule_look {
     struct buf *out;
     struct json_writer *json;
     const struct alert_rule *rule;
-    bool single; /* say also what does not hold */
-    int only;    /* position of the GPU that was asked for, or ALL_GPUS */
+    bool single; /* also report what does not hold */
+    int only;    /* position of the GPU of --gpu, or ALL_GPUS */
     size_t holds, unknown;
 };
 
-/* Names whose value is not known, or what could not be looked at: the reason why nothing can be said. */
+/* Names without a known value, or inputs that were not read: the reason for "unknown". */
 static void list_unknown(struct buf *out, const struct alert_rule *rule, const struct subject *s)
 {
     const struct alert_name *name;
@@ -160,7 +160,7 @@ static void judge_all(struct rule_look *l, const struct alert_rules *rules, cons
         }
         judge_rule(l, s);
         if (!l->cli->json && !l->single && !l->holds)
-            l->out->len = before; /* only those that hold are of interest */
+            l->out->len = before; /* list only those that hold */
         held += l->holds > 0;
         unknown += !l->holds && l->unknown > 0;
     }

@@ -38,7 +38,7 @@ static int say_end(struct cli *cli, struct json_writer *j)
     return EXIT_FINE;
 }
 
-/* A slip in a name would keep nothing quiet. */
+/* A typo in a name would silence nothing. */
 static int check_rule(struct cli *cli, const json_t *rules, const char *name)
 {
     struct nearest n;
@@ -70,7 +70,7 @@ static int check_severity(struct cli *cli, const char *severity)
     return cli_unknown(cli, "severity", severity, severities, ARRAY_LEN(severities));
 }
 
-/* Names that must be known: of the rule and of the severity. Those with wildcards are about many, also about what comes later. */
+/* Names of rules and severities must exist. Names with wildcards may match rules that are added later. */
 static int check_names(struct cli *cli, const char *const *matchers, size_t count)
 {
     struct error err = {0};
@@ -113,7 +113,7 @@ static int add_silence(struct cli *cli, const char *const *matchers, size_t coun
     jw_key_text(&j, "comment", options_value(cli->options, "comment", ""));
     jw_key_text(&j, "created_by", user ? user : "");
     jw_end(&j);
-    status = sampling_option(cli) ? EXIT_FINE : check_names(cli, matchers, count); /* who samples here is told below */
+    status = sampling_option(cli) ? EXIT_FINE : check_names(cli, matchers, count); /* sampling options are rejected below */
     if (status != EXIT_FINE)
         return status;
     json_t *answer = alert_ask(cli, "POST", "/api/alerts/silence", body.at, &err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Chooses what is tried on what: a rule or a condition, now, on a simulated machine, a recording or the history.
+ * Chooses a rule or condition, and what to try it on: the present, a simulated host, a recording or the history.
  */
 #include "cli/alert/alert.h"
 
@@ -22,7 +22,7 @@
 
 enum { DURATION_MS = 10 * 60 * 1000, INTERVAL_MS = 5000, OUT_MAX = 64 << 20 };
 
-/* ---- which rules ---- */
+/* ---- choosing rules ---- */
 
 static int read_condition(const char *text, struct alert_rule *rule)
 {
@@ -70,7 +70,7 @@ static bool is_meant(const struct alert_rule *rule, const char *name)
     return strcmp(rule->name, name) == 0 || (rule_is_finding(rule) && config_names_finding(name, rule->finding));
 }
 
-/* Leaves only the rules of this name in the list, an older name may stand for several; the others are freed. */
+/* Keeps only the rules with this name and frees the others; an older name may stand for several. */
 static void keep_named(struct alert_rules *rules, const char *name)
 {
     size_t kept = 0;
@@ -115,7 +115,7 @@ static int choose(struct cli *cli, struct alert_rules *rules, const char *what)
     return EXIT_FINE;
 }
 
-/* ---- what it is tried on ---- */
+/* ---- choosing data ---- */
 
 static const char *only_source(const struct cli *cli)
 {
@@ -133,7 +133,7 @@ static int play(struct cli *cli, struct trial *t, struct error *err)
     return course_play(&cli->env, only_source(cli), duration_ms, MAX_OF(interval_ms, 1), trial_see, t, err);
 }
 
-/* The column behind a name; -1: the history does not keep it. */
+/* The column for a name; -1: the history does not store it. */
 static int column_of(const struct alert_name *name)
 {
     if (strcmp(name->text, "memory_used_percent") == 0)
@@ -143,7 +143,7 @@ static int column_of(const struct alert_name *name)
     return name->kind == NAME_GPU_METRIC ? series_find(SERIES_GPU, name->text) : -1;
 }
 
-/* Each once; a negative one is none. */
+/* Adds a column once; ignores a negative one. */
 static size_t add_column(int column, size_t *columns, size_t count, size_t max)
 {
     for (size_t k = 0; k < count; k++)
@@ -162,7 +162,7 @@ static size_t add_columns(const struct expr *e, size_t *columns, size_t count, s
     return count;
 }
 
-/* The stored columns that the rules ask for. A rule about something else cannot be tried on the past. */
+/* Collects the stored columns that the rules use. A rule about anything else can't be tried on the past. */
 static int columns_of(const struct alert_rules *rules, size_t *columns, size_t max, struct error *err)
 {
     size_t count = 0;
@@ -178,7 +178,7 @@ static int columns_of(const struct alert_rules *rules, size_t *columns, size_t m
     return (int)count;
 }
 
-/* What a judgement needs, whatever the rule says: all that is kept, as far as there is room. */
+/* A verdict may need any stored column, whatever the rule says: add as many as fit. */
 static size_t add_common(size_t *columns, size_t count, size_t max)
 {
     for (size_t i = 0; i < series_count(SERIES_GPU) && count < max; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What fires, in a few lines each; rules and silences as tables.
+ * Active alerts in a few lines each; rules and silences as tables.
  */
 #include "cli/alert/alert.h"
 

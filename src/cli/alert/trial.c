@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rules on a course of samples, each judged as the daemon would.
+ * Applies rules to a course of samples, as the daemon would.
  */
 #include "cli/alert/alert.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr completion: scripts for shells, which ask the program itself what fits: its commands, values, and names of the
- * configuration.
+ * whirr completion: scripts for shells. They ask the program itself for completions: commands, values and configured names.
  */
 #include "base/cleanup.h"
 #include "cli/completion/offer.h"
 #include "cli/show.h"
 
-/* bash ends words at = and : as well, and wants only what is behind them. */
+/* bash also splits words at = and :, and expects only the part after them. */
 static const char bash[] =
     "# bash completion of whirr: source <(whirr completion bash)\n"
     "_whirr() {\n"
@@ -105,7 +104,7 @@ const struct command command_completion = {
     .summary = "Print the completion script for bash, zsh or fish",
     .arguments = "bash|zsh|fish",
     .arguments_min = 1,
-    .arguments_max = ARGUMENTS_MAX, /* `offer -- WORD...`, which the scripts ask */
+    .arguments_max = ARGUMENTS_MAX, /* the scripts call `offer -- WORD...` */
     .examples = {{"source <(whirr completion bash)", "for this bash session"},
                  {"whirr completion zsh > \"${fpath[1]}/_whirr\"", "for zsh, permanently"},
                  {"whirr completion fish > ~/.config/fish/completions/whirr.fish", "for fish, permanently"}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Offers for a command line that is being typed, from the tables that also read it. Must not know how a shell shows them.
+ * Completions for a command line, from the tables that also parse it. Does not know how a shell shows them.
  */
 #include "cli/completion/offer.h"
 
@@ -15,8 +15,8 @@
 struct offers {
     struct cli *cli;
     struct buf *out;
-    struct str before; /* what stays in front of an offer: "--source=" or "sim:gpus=2," */
-    struct str typed;  /* the part behind it */
+    struct str before; /* kept before a completion: "--source=" or "sim:gpus=2," */
+    struct str typed;  /* the part to complete */
 };
 
 static void add(const struct offers *o, const char *word, const char *what)
@@ -30,7 +30,7 @@ static void add(const struct offers *o, const char *word, const char *what)
     buf_char(o->out, '\n');
 }
 
-/* Moves what is typed up to and including the last of these characters to what stays. */
+/* Moves everything up to the last of these characters into `before`. */
 static void keep_until(struct offers *o, const char *ends)
 {
     for (size_t i = o->typed.len; i > 0; i--)
@@ -133,7 +133,7 @@ static void add_kind(struct offers *o, enum complete kind)
         add_configured(o, kind);
 }
 
-/* "a|b", "[a|b X] [Y]", "a | b FILE": the first word of each part, if it is one to be typed as it is. */
+/* "a|b", "[a|b X] [Y]", "a | b FILE": adds the first word of each alternative if it is literal. */
 static void add_alternatives(const struct offers *o, const char *text)
 {
     while (text && *text) {
@@ -152,7 +152,7 @@ static void add_alternatives(const struct offers *o, const char *text)
     }
 }
 
-/* ---- where in the line ---- */
+/* ---- position in the line ---- */
 
 static void add_values(struct offers *o, const struct option_spec *spec)
 {
@@ -172,7 +172,7 @@ static void add_options(const struct offers *o, const struct option_table *table
             const struct option_spec *spec = &tables[t].specs[i];
             char name[64];
             snprintf(name, sizeof name, "--%s", spec->name);
-            bool before = false; /* a command's own stands for the one of all commands */
+            bool before = false; /* a command's own option replaces the common one */
             for (size_t k = 0; t > 0 && k < tables[0].count; k++)
                 before |= strcmp(tables[0].specs[k].name, spec->name) == 0;
             if (!spec->hidden && !before)
@@ -198,7 +198,7 @@ static void add_arguments(struct offers *o, const struct command *command, const
     const char *first = "";
     size_t before = 0;
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i], "--") == 0) { /* a program of the host, and its arguments */
+        if (strcmp(words[i], "--") == 0) { /* a program of the host and its arguments follow */
             add_kind(o, COMPLETE_FILE);
             return;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Plans changes, shows them, and chooses who makes them: the helper, or root right here.
+ * Plans and shows changes, and chooses who makes them: the helper, or this process as root.
  */
 #include "cli/control/change.h"
 
@@ -149,11 +149,11 @@ static int show_made(struct cli *cli, const struct change_list *l, const struct 
     return show_text(&out);
 }
 
-/* ---- making ---- */
+/* ---- applying ---- */
 
 struct times {
-    struct wall until;  /* ms 0: open */
-    int64_t confirm_ms; /* 0: not asked for */
+    struct wall until;  /* ms 0: no end */
+    int64_t confirm_ms; /* 0: not requested */
 };
 
 static int read_times(struct cli *cli, bool command, struct times *ret)
@@ -183,7 +183,7 @@ static void fill_request(const struct change_list *l, struct request *r)
         r->settings[i] = l->at[i].setting;
 }
 
-/* Confirmed, or undone. */
+/* Keeps the change if confirmed, or undoes it. */
 static int confirm_there(struct cli *cli, int fd, const struct lease *l, const struct times *t)
 {
     struct request *r = calloc(1, sizeof *r);
@@ -266,8 +266,7 @@ static bool all_stock(const struct change_list *l)
     return true;
 }
 
-/* A fan is given back before anyone is asked: neither a helper nor a lock can be in the way. False: there is more to do than that.
- */
+/* Returns fans to automatic control directly, so that neither a helper nor a lock can get in the way. False: more is left to do. */
 static bool give_fans_back(const struct change_list *l)
 {
     bool all = l->count > 0;
@@ -277,7 +276,7 @@ static bool give_fans_back(const struct change_list *l)
     return all;
 }
 
-/* Back to what the GPU came with: no lease, nothing to put back. */
+/* Restores factory settings: needs no lease because there is nothing to undo. */
 static int make_stock(struct cli *cli, const struct change_list *l, int fd)
 {
     AUTO_FREE struct request *r = calloc(1, sizeof *r);
@@ -313,7 +312,7 @@ int change_make(struct cli *cli, struct change_list *l, const char *const *comma
     bool denied = false;
     for (size_t i = 0; i < l->count; i++)
         denied |= l->at[i].denied;
-    /* Who may, and stays anyway, needs no helper. */
+    /* A process that has permission and keeps running needs no helper. */
     bool stays = command || t.confirm_ms;
     AUTO_CLOSE int fd = denied || !stays ? helper_connect() : -1;
     if (fd < 0 && denied)

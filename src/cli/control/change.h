@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What `quiet`, `limit`, `clocks`, `fan` and `tune` share: from what was typed to settings of GPUs, shown (--dry-run) or changed
- * with a way back.
+ * Shared by `quiet`, `limit`, `clocks`, `fan` and `tune`: turns arguments into GPU settings, shows them (--dry-run) or applies
+ * them, reversibly.
  */
 #pragma once
 
@@ -9,11 +9,11 @@
 #include "cli/show.h"
 #include "lease/settings_plan.h"
 
-/* Which values: `text` for one kind of setting of the GPU of --gpu (or of the only one); NULL: quiet, of all GPUs or that of --gpu.
- * EXIT_FINE, or what is wrong was said. */
+/* Plans `text` for one kind of setting of the GPU of --gpu (or the only one); NULL: quiet, for all GPUs or that of --gpu.
+ * EXIT_FINE, or prints what is wrong. */
 int change_plan(struct cli *cli, enum control_kind kind, const char *text, struct change_list *ret);
 
-/* Makes them, as --dry-run, --for, --until and --confirm say; with a command (NULL: none) as long as it runs. The exit status. */
+/* Applies them as --dry-run, --for, --until and --confirm say; while the command runs, if any (NULL). Returns the exit status. */
 int change_make(struct cli *cli, struct change_list *l, const char *const *command);
 
 #define CHANGE_NEEDS_ROOT                                                                                         \
@@ -21,22 +21,22 @@ int change_make(struct cli *cli, struct change_list *l, const char *const *comma
     "Run it with sudo, or let members of a group do it: [control] allow = true, and sudo systemctl enable --now " \
     "whirr-control.socket"
 
-/* Ends a lease of settings: through the helper, else here. The exit status. */
+/* Ends a lease of settings, through the helper or in this process. Returns the exit status. */
 int change_end(struct cli *cli, const char *id);
 
-/* ---- hold.c: what this process itself keeps ---- */
+/* ---- hold.c: changes that this process keeps ---- */
 
-/* As long as the command runs, until `until` or, without either, until Ctrl-C. */
+/* Keeps them while the command runs, until `until` or, without either, until Ctrl-C. */
 int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, const char *const *command, int64_t confirm_ms);
 /* The same through the helper's connection. */
 int hold_there(struct cli *cli, int fd, const struct lease *l, const char *const *command);
-/* Asks on the terminal whether to keep it. */
+/* Prompts on the terminal whether to keep the change. */
 bool hold_confirmed(int64_t within_ms);
-/* Blocks the signals that would end this process without putting back; they are asked for instead. */
+/* Blocks signals that would end this process before it restores the settings; it waits for them instead. */
 void hold_signals(sigset_t *set, sigset_t *before);
-/* Starts it with these signals, and with `out` for its output (-1: ours). 0, or an errno that was said. */
+/* Starts the command with this signal mask and `out` as its output (-1: ours). 0, or an errno after printing a message. */
 int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t *ret);
-/* Runs it to its end; calls `look` every two seconds (NULL: never). The exit status. */
+/* Runs the command to its end; calls `look` every two seconds (NULL: never). Returns the exit status. */
 int hold_command(const char *const *command, void (*look)(void *user), void *user);
 
 #define OPTIONS_OF_CHANGES                                                                                          \

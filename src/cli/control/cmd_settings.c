@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr quiet, limit, clocks, fan: settings of a GPU, changed with a way back.
+ * whirr quiet, limit, clocks, fan: reversible changes of GPU settings.
  */
 #include "base/cleanup.h"
 #include "cli/control/change.h"
@@ -117,7 +117,7 @@ const struct command command_fan = {
     .run = fan_run,
 };
 
-/* The watchdog of a command that keeps settings: control/watchdog.h. */
+/* The watchdog of a command that holds settings: see control/watchdog.h. */
 static int recover_run(struct cli *cli)
 {
     return watchdog_run(&cli->env, cli->settings->lease.dir) < 0 ? EXIT_FAILED : EXIT_FINE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr tune: which power limit costs little speed.
+ * whirr tune: finds the power limit that costs little speed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int show_steps(const struct tune_plan *p)
     return show_text(&out);
 }
 
-/* EXIT_FINE, or what is wrong was said. */
+/* EXIT_FINE, or prints what is wrong. */
 static int read_span(const struct cli *cli, const char *name, int64_t *ms)
 {
     const char *text = options_value(cli->options, name, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keeping a change as long as a command runs, or as this one does. A process beside it puts everything back should it be killed.
+ * Keeps a change while a command or this process runs. A watchdog process restores everything if this one is killed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ static int64_t ms_until(struct wall until)
     return until.ms ? until.ms - clock_wall(&clock_system).ms : INT64_MAX;
 }
 
-/* The next signal; 0: none for so long. */
+/* The next signal; 0: none within that time. */
 static int next_signal(const sigset_t *set, int64_t ms)
 {
     struct timespec wait = {.tv_sec = ms / MS_PER_S, .tv_nsec = ms % MS_PER_S * NS_PER_MS};
@@ -51,8 +51,7 @@ int hold_start(const char *const *command, const sigset_t *mask, int out, pid_t 
         posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
     posix_spawnattr_init(&attributes);
     sigfillset(&defaults);
-    /* The program can be ended as if it had been started by hand, also where the mask is one that we blocked before; and nohup
-     * stays nohup. */
+    /* Unblock for the program what we blocked, so that signals end it as usual; keep ignored ones ignored (nohup). */
     for (size_t i = 0; i < ARRAY_LEN(awaited); i++) {
         struct sigaction now;
         sigdelset(&unblocked, awaited[i]);
@@ -81,7 +80,7 @@ int hold_command(const char *const *command, void (*look)(void *user), void *use
         return rc == ENOENT ? 127 : 126;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         int number = next_signal(&set, HOLDER_LOOK_MS);
-        /* The program has the terminal: what is typed reaches it without us. */
+        /* The program owns the terminal: keyboard signals reach it directly. */
         if (number == SIGTERM || number == SIGHUP)
             kill(pid, number);
         else if (number == 0 && look)
@@ -102,7 +101,7 @@ bool hold_confirmed(int64_t within_ms)
     return kept;
 }
 
-/* ---- here ---- */
+/* ---- in this process ---- */
 
 static void say_ended(void *user, const struct lease *l, const char *why)
 {
@@ -115,7 +114,7 @@ static void look_after(void *user)
     holder_look(user, say_ended, NULL);
 }
 
-/* Until its time is over, it is taken, or a signal comes. */
+/* Waits until the time is over, another process takes the setting, or a signal arrives. */
 static int stay(struct settings_holder *k, struct wall until)
 {
     sigset_t set, before;
@@ -158,7 +157,7 @@ int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, 
     if (command)
         str_copy_clean(plan->command, sizeof plan->command, str_from(command[0]));
     int status = EXIT_FINE;
-    /* Signals that come between the change and the waiting must not end this process without putting back. */
+    /* A signal between the change and the wait must not end this process before it restores the settings. */
     sigset_t set, before;
     hold_signals(&set, &before);
     int rc = begin_here(cli, &k, plan, l, &err);
@@ -173,7 +172,7 @@ int hold_here(struct cli *cli, struct lease *plan, const struct change_list *l, 
     return status;
 }
 
-/* ---- there ---- */
+/* ---- through the helper ---- */
 
 static void look_at_helper(void *user)
 {
@@ -191,5 +190,5 @@ static void look_at_helper(void *user)
 int hold_there(struct cli *cli, int fd, const struct lease *l, const char *const *command)
 {
     (void)cli, (void)l;
-    return hold_command(command, look_at_helper, &fd); /* the end of the connection ends the lease */
+    return hold_command(command, look_at_helper, &fd); /* closing the connection ends the lease */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The knee of a curve of power limits, as a table with bars and as JSON.
+ * The knee in a series of power limits, as a table with bars and as JSON.
  */
 #include "cli/control/tune.h"
 
@@ -56,7 +56,7 @@ static bool is_number(char c)
     return (c >= '0' && c <= '9') || c == '.';
 }
 
-/* The number that ends before `end`, or the one that begins behind `from`. */
+/* The number that ends before `end`, or that begins after `from`. */
 static bool number_before(struct str line, size_t end, double *ret)
 {
     while (end > 0 && line.at[end - 1] == ' ')
@@ -77,7 +77,7 @@ static bool number_behind(struct str line, size_t from, double *ret)
     return end > from && str_to_double((struct str){line.at + from, end - from}, ret);
 }
 
-/* "tokens/s: 88" has its number behind it, whatever stands before. */
+/* In "tokens/s: 88" the number follows, whatever precedes the text. */
 static bool has_sign(struct str line, size_t at)
 {
     while (at < line.len && line.at[at] == ' ')

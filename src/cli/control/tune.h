@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a GPU does at several power limits under one load, and where less power costs little speed.
+ * Performance of a GPU at several power limits under one load, and where less power costs little speed.
  */
 #pragma once
 
@@ -8,12 +8,12 @@
 
 enum { TUNE_POINTS_MAX = 32 };
 
-/* What is taken for work, from best to worst. */
+/* Measures of work, from best to worst. */
 enum tune_work {
     TUNE_RATE,   /* the number that the program prints */
     TUNE_TOKENS, /* tokens per second of a model server */
-    TUNE_SM,     /* how many multiprocessors had work, times their clock */
-    TUNE_LOAD,   /* share of time with work, times the clock */
+    TUNE_SM,     /* share of active multiprocessors times their clock */
+    TUNE_LOAD,   /* share of busy time times the clock */
     TUNE_WORKS
 };
 
@@ -21,40 +21,40 @@ struct tune_point {
     int64_t limit_mw;
     double work, watts; /* means */
     struct reading clock_khz;
-    bool hot; /* heat slowed it: not the limit's doing */
+    bool hot; /* throttled by heat, not by the limit */
 };
 
 struct tune_result {
     int gpu_index;
     char gpu[GPU_UUID_SIZE];
     enum tune_work kind;
-    const char *rate; /* of TUNE_RATE: the text beside the number */
+    const char *rate; /* TUNE_RATE: the text beside the number */
     size_t planned, count;
-    struct tune_point points[TUNE_POINTS_MAX]; /* from the highest limit to the lowest */
-    double again;                              /* work at the first limit once more, at the end; 0: not measured */
+    struct tune_point points[TUNE_POINTS_MAX]; /* from the highest to the lowest limit */
+    double again;                              /* the first limit measured again at the end; 0: not measured */
 };
 
 struct tune_plan {
     struct cli *cli;
-    const struct request_setting *setting; /* of which GPU */
-    bool denied;                           /* this process may not: the helper does it */
-    const char *server;                    /* what runs already; NULL: a command is run */
-    const char *rate;                      /* the text beside the number that the command prints; NULL: it is not read */
+    const struct request_setting *setting; /* the limit's GPU */
+    bool denied;                           /* this process lacks permission: use the helper */
+    const char *server;                    /* what is already running; NULL: run a command */
+    const char *rate;                      /* the text beside the number that the command prints; NULL: don't read it */
     int64_t warmup_ms, settle_ms, measure_ms;
     size_t count;
     int64_t limits[TUNE_POINTS_MAX];
 };
 
-/* Measures all of them. The program is stopped, and the old limit is back. */
+/* Measures all limits, then stops the program and restores the old limit. */
 int tune_measure(const struct tune_plan *plan, const char *const *command, struct tune_result *ret, struct error *err);
 
-/* Limits from the present one down to the lowest, whole 5 W; how many. */
+/* Limits from the present one down to the lowest, in multiples of 5 W; returns how many. */
 size_t tune_limits(int64_t now_mw, int64_t least_mw, size_t steps, int64_t limits[TUNE_POINTS_MAX]);
-/* The lowest limit that keeps so much of the speed of the first; -1: none below it does, or heat makes the first no measure. */
+/* The lowest limit that keeps this share of the first one's speed; -1: none does, or heat spoiled the first measurement. */
 int tune_knee(const struct tune_result *r, double keep);
-/* Energy for the same work, as a share of that at the first limit. */
+/* Energy for the same work, relative to the first limit. */
 double tune_energy_share(const struct tune_result *r, size_t at);
-/* The number beside `text` in a line: "12.5 it/s", "tokens/s: 88". The last one, if there are several. */
+/* The number beside `text` in a line: "12.5 it/s", "tokens/s: 88". The last one if there are several. */
 bool tune_rate(struct str line, const char *text, double *ret);
 
 enum { TUNE_WORDS = 192 };

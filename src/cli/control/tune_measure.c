@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One load at several power limits. Each limit is a lease of its own; the old one is back at its end, however it comes.
+ * Measures one load at several power limits. Each limit is a lease of its own, so the old limit returns however the run ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@ struct tune {
     struct tune_result *result;
     bool kind_known;
     /* The program */
-    pid_t pid; /* 0: none, or it has ended */
-    int out;   /* what it prints; -1: not read */
+    pid_t pid; /* 0: none, or ended */
+    int out;   /* its output; -1: not read */
     size_t line_len;
     char line[LINE_MAX_BYTES];
     sigset_t signals, before;
@@ -34,7 +34,7 @@ struct tune {
     struct settings_holder holder;
     char lease[LEASE_ID_SIZE];
     bool taken; /* another program has changed it */
-    /* What is being measured */
+    /* The current measurement */
     double work, watts;
     size_t works, powers;
     struct reading clock_khz;
@@ -83,7 +83,7 @@ static int end_limit(struct tune *t, struct error *err)
     if (!t->through_helper)
         return t->holder.count ? holder_end(&t->holder, t->lease, words, err) : 0;
     AUTO_FREE struct request *r = t->helper >= 0 ? calloc(1, sizeof *r) : NULL;
-    if (r) { /* said, not only hung up: the next limit must not come before the end of this one */
+    if (r) { /* end the lease explicitly instead of just hanging up: the next limit must not begin before */
         r->op = REQUEST_END;
         memcpy(r->id, t->lease, sizeof r->id);
         rc = helper_ask(t->helper, r, NULL, words, err);
@@ -108,7 +108,7 @@ static void look_after(struct tune *t)
         t->taken = true;
 }
 
-/* ---- what the program prints ---- */
+/* ---- the program's output ---- */
 
 static void take_line(struct tune *t)
 {
@@ -120,7 +120,7 @@ static void take_line(struct tune *t)
     t->line_len = 0;
 }
 
-/* Passed on to stderr: stdout is the result's. Progress bars end their lines with \r. */
+/* Forwards the output to stderr: stdout is for the result. Progress bars end lines with \r. */
 static void read_output(struct tune *t, int within_ms)
 {
     struct pollfd ready = {.fd = t->out, .events = POLLIN};
@@ -159,7 +159,7 @@ static struct reading tokens_of(const struct tune *t, const struct gpu *gpu)
     return sum;
 }
 
-/* The best that this GPU and program tell; the same for all limits. */
+/* Picks the best measure that this GPU and program offer; the same for all limits. */
 static void choose_work(struct tune *t, const struct gpu *gpu)
 {
     if (t->kind_known)
@@ -211,7 +211,7 @@ static int take_sample(struct tune *t, struct error *err)
 
 /* ---- time ---- */
 
-/* -EINTR: a signal came. -ECHILD: the program has ended. -EBUSY: another program has changed the limit. */
+/* -EINTR: a signal arrived. -ECHILD: the program has ended. -EBUSY: another program changed the limit. */
 static int look_around(struct tune *t, struct error *err)
 {
     const struct timespec none = {0};
@@ -277,7 +277,7 @@ static int measure_at(struct tune *t, int64_t mw, struct tune_point *ret, struct
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static int run_load(struct tune *t, const char *const *command, struct error *err)
 {

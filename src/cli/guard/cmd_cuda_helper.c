@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr cuda-helper: one call into the CUDA driver, made by a process that can be killed. Started by the guard, not by people.
+ * whirr cuda-helper: makes one call into the CUDA driver in a process that can be killed. The guard starts it, not people.
  */
 #include "cli/command.h"
 #include "guard/cuda.h"

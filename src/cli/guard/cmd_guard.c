@@ -30,7 +30,7 @@ static int print_workers(const struct cli *cli, const json_t *workers)
     return show_text(&out);
 }
 
-/* Which of the workers are meant. */
+/* Filters the workers by name. */
 static json_t *only(json_t *workers, const char *name)
 {
     json_t *kept = json_array(), *worker;
@@ -45,7 +45,7 @@ static json_t *only(json_t *workers, const char *name)
     return kept;
 }
 
-/* NULL: any. */
+/* `name` NULL: any worker. */
 static bool has_worker(json_t *workers, const char *name)
 {
     json_t *kept = only(json_incref(workers), name);
@@ -54,7 +54,7 @@ static bool has_worker(json_t *workers, const char *name)
     return has;
 }
 
-/* Says so, with the one that was meant. */
+/* Reports an unknown name and suggests the nearest one. */
 static int unknown_worker(const json_t *workers, const char *name)
 {
     struct nearest n;
@@ -88,7 +88,7 @@ static int status(struct cli *cli, const char *name)
     return result;
 }
 
-/* ---- evict, hold, resume: waits until it is done ---- */
+/* ---- evict, hold, resume: wait for the result ---- */
 
 enum outcome { OUTCOME_PENDING, OUTCOME_DONE, OUTCOME_FAILED };
 
@@ -126,7 +126,7 @@ static enum outcome outcome_of(const json_t *worker, bool off, int64_t failures_
     return strcmp(state, "running") == 0 || waits ? OUTCOME_DONE : OUTCOME_PENDING;
 }
 
-/* The workers as they are when all have done it or cannot, or the time is over. */
+/* Waits until all workers are done or can't be, or the time is over; returns their final state. */
 static json_t *wait_done(struct cli *cli, const char *name, bool off, const json_t *before, int64_t wait_ms, bool *failed)
 {
     struct mono begin = clock_mono(&clock_system);
@@ -135,7 +135,7 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
         size_t asked, i;
         int64_t waited_ms = mono_since_ms(clock_mono(&clock_system), begin);
         json_t *worker, *workers = only(guard_ask(cli, "GET", "/api/guard", NULL, &asked, problem, sizeof problem), name);
-        bool pending = problem[0] != '\0'; /* one did not answer in time: its outcome is not known yet */
+        bool pending = problem[0] != '\0'; /* a guard did not answer in time: its outcome is unknown */
         *failed = false;
         json_array_foreach(workers, i, worker)
         {
@@ -153,7 +153,7 @@ static json_t *wait_done(struct cli *cli, const char *name, bool off, const json
     }
 }
 
-/* Who was told: each once. */
+/* Names each guard that got the request, once. */
 static void say_guards(const json_t *workers)
 {
     for (size_t i = 0; i < json_array_size(workers); i++) {
@@ -168,7 +168,7 @@ static void say_guards(const json_t *workers)
     }
 }
 
-/* False: only a daemon that is not ours is running, and that is what is to be said. */
+/* False if only a daemon of another user is running, which needs an explanation. */
 static bool may_act(const struct cli *cli)
 {
     struct client *client = NULL;

@@ -22,13 +22,13 @@
 #include "source/source.h"
 
 enum { FLAGS_MAX = 8, STATE_DIR_SIZE = 480 };
-enum { DESCRIPTORS_WANTED = 8448 }; /* both sides of 4,096 clients at the gate, and what the guard opens itself */
+enum { DESCRIPTORS_WANTED = 8448 }; /* both sides of 4,096 clients at the gate, and the guard's own files */
 
 struct front {
     struct guard_sampler sampler;
     struct guard *guard;
     struct guard_socket *socket;
-    _Atomic bool ended, left; /* left: the worker could not be set right at the end */
+    _Atomic bool ended, left; /* left: the worker could not be restored at the end */
     _Atomic int status;
     bool has_child, by_pid;
     pthread_t main;
@@ -81,7 +81,7 @@ static int add_options(struct cli *cli, const struct config *config, struct guar
         rc = spec_set_url(spec, url, err);
     if (gate) {
         str_copy(spec->gate.listen, sizeof spec->gate.listen, str_from(gate));
-        spec->limits.hot_pauses = config->worker.overheat == CONFIG_OVERHEAT_PAUSE; /* with a gate it can be throttled */
+        spec->limits.hot_pauses = config->worker.overheat == CONFIG_OVERHEAT_PAUSE; /* a gate can throttle it instead */
     }
     const char *gpu = options_value(o, "gpu", NULL);
     if (gpu)
@@ -111,7 +111,7 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A pid, a URL, or a unit. */
+/* Accepts a PID, a URL or a unit. */
 static int parse_target(struct guard_spec *spec, const char *what, struct error *err)
 {
     int64_t pid;
@@ -149,7 +149,7 @@ struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, c
     int rc = parse_target(spec, what, err);
     if (rc == 0)
         rc = add_options(cli, config, spec, err);
-    /* Without any other word, the one method that works for any CUDA process. */
+    /* By default, use the one method that works for any CUDA process. */
     if (rc == 0 && spec->method_count == 0)
         rc = spec_add_method(spec, config, "checkpoint", err);
     if (rc == 0)
@@ -165,7 +165,7 @@ struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, c
 static void on_event(void *user, const struct guard_event *event)
 {
     struct front *f = user;
-    /* A process that ended never comes back under its number: there is nothing left to guard. */
+    /* A PID that ended never comes back: there is nothing left to guard. */
     if (event->kind == GUARD_EVENT_LEFT)
         f->left = true;
     bool gone = f->by_pid && event->kind == GUARD_EVENT_STATE && event->state == GUARD_ABSENT;
@@ -173,7 +173,7 @@ static void on_event(void *user, const struct guard_event *event)
         return;
     f->status = event->exit_status;
     f->ended = true;
-    pthread_kill(f->main, SIGTERM); /* wakes the waiting main thread */
+    pthread_kill(f->main, SIGTERM); /* wake the main thread */
 }
 
 static void block_signals(sigset_t *set)
@@ -193,7 +193,7 @@ static int wait_for_end(struct front *f, const sigset_t *set)
         if (f->ended)
             return f->status;
         if (signal == SIGCHLD && f->has_child)
-            guard_poke(f->guard); /* else it was a helper, and nothing is to be looked at */
+            guard_poke(f->guard); /* without a child it was a helper, which needs no check */
         else if (signal == SIGCHLD)
             continue;
         else if (signal > 0)
@@ -210,7 +210,7 @@ static int open_state(char path[STATE_DIR_SIZE], struct error *err)
     return rc;
 }
 
-/* Profile "desktop" is of no use where other users' processes cannot be seen. */
+/* Profile "desktop" is useless if other users' processes are invisible. */
 static bool sees_enough(struct front *f, const struct guard_spec *spec, struct error *err)
 {
     AUTO_SNAPSHOT const struct snapshot *s = spec->lists_processes ? guard_sampler_sample(&f->sampler, -1) : NULL;
@@ -221,7 +221,7 @@ static bool sees_enough(struct front *f, const struct guard_spec *spec, struct e
     return false;
 }
 
-/* Takes the spec over. */
+/* Takes ownership of the spec. */
 static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const *command)
 {
     struct front f = {.main = pthread_self(),
@@ -232,7 +232,7 @@ static int guard_one(struct cli *cli, struct guard_spec *spec, const char *const
     sigset_t set;
     f.by_pid = !command && spec->match.leader.pid;
     descriptors_raise(DESCRIPTORS_WANTED);
-    block_signals(&set); /* before threads are started, which inherit it */
+    block_signals(&set); /* before threads start and inherit the mask */
     str_copy(name, sizeof name, str_from(spec->name));
     const char *label = name;
     int rc = open_state(state, &err);
@@ -293,7 +293,7 @@ int guard_front_run(struct cli *cli, const char *const *command)
     return cli_usage(cli, "%s", err.text);
 }
 
-/* Whatever it says, and if it hangs up: a server is there. */
+/* Any response, even a hangup, proves that a server is there. */
 static bool answers(struct cli *cli, const char *url, struct error *err)
 {
     const struct http_request request = {.method = "GET", .url = url, .status_is_enough = true};
@@ -301,7 +301,7 @@ static bool answers(struct cli *cli, const char *url, struct error *err)
     return rc >= 0 || (rc != -ECONNREFUSED && rc != -EHOSTUNREACH);
 }
 
-/* The terminal is taken from here on. */
+/* Explains that the command stays in the foreground. */
 static void say_attached(const struct cli *cli, const struct guard_spec *spec, const char *what)
 {
     if (strcmp(options_value(cli->options, "log-format", "text"), "text") != 0)

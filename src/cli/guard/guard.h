@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What `whirr guard` is made of.
+ * The parts of `whirr guard`.
  */
 #pragma once
 
@@ -18,17 +18,17 @@ int guard_front_run(struct cli *cli, const char *const *command);
 int guard_front_attach(struct cli *cli, const char *what);
 
 struct engine *guard_open_engine(struct cli *cli, struct error *err);
-/* A worker from a pid, a unit, a URL, or the name of a [guard.worker.NAME]; NULL and a sentence. From malloc. */
+/* Builds a worker from a PID, a unit, a URL or the name of a [guard.worker.NAME], with malloc; NULL and a message. */
 struct guard_spec *guard_spec_of(struct cli *cli, const struct config *config, const char *what, struct error *err);
-/* The options of `whirr guard` that are settings of [worker]. */
+/* Applies the options of `whirr guard` that are settings of [worker]. */
 struct config;
 int guard_load_config(struct cli *cli, struct config **ret);
 
-/* ---- The control socket of a guard in the foreground: `whirr guard status`, `hold`, ... reach it as they reach the daemon. */
+/* ---- The control socket of a guard in the foreground: `whirr guard status`, `hold`, ... reach it like the daemon. ---- */
 
 struct guard_socket;
 
-/* -EADDRINUSE: a guard of that name runs already. The guard must outlive it. */
+/* -EADDRINUSE: a guard with that name is already running. The guard must outlive the socket. */
 int guard_socket_open(struct guard *g, const char *name, struct guard_socket **ret, struct error *err);
 void guard_socket_close(struct guard_socket *s); /* NULL is fine */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One round trip of a worker, with what it took.
+ * One round trip of a worker, with timings.
  */
 #include "cli/guard/guard.h"
 
@@ -27,7 +27,7 @@ static int print_json(const struct probe_result *r)
     struct json_writer j = JSON_WRITER_PRETTY(&out);
     jw_object(&j);
     jw_key_text(&j, "method", r->method);
-    jw_key_text(&j, "way", r->method); /* until 0.3 */
+    jw_key_text(&j, "way", r->method); /* key of versions up to 0.3 */
     jw_key_int(&j, "pid", r->pid);
     jw_key_int(&j, "bytes", r->bytes);
     jw_key(&j, "bytes_left");
@@ -57,7 +57,7 @@ static int report(const struct cli *cli, const struct probe_result *r)
     return EXIT_FINE;
 }
 
-/* Two at the same worker would undo each other's steps. */
+/* Two guards of one worker would undo each other's steps. */
 static bool is_guarded(struct cli *cli, int32_t pid, char name[SPEC_NAME_SIZE])
 {
     char problem[512];
@@ -76,7 +76,7 @@ static bool is_guarded(struct cli *cli, int32_t pid, char name[SPEC_NAME_SIZE])
     return found;
 }
 
-/* A user who ends the probe in the middle gets the worker back first. */
+/* Delays signals: a user who ends the probe midway gets the worker back first. */
 static void hold_signals(int how)
 {
     sigset_t set;
@@ -124,7 +124,7 @@ int guard_probe_command(struct cli *cli, const char *what)
     if (!spec)
         return cli_usage(cli, "%s", err.text);
     char name[SPEC_NAME_SIZE];
-    hold_signals(SIG_BLOCK); /* threads inherit it */
+    hold_signals(SIG_BLOCK); /* threads inherit the mask */
     if (is_guarded(cli, spec->match.leader.pid, name))
         status = cli_fail("that process is under guard as '%s': try `whirr guard evict %s` and `whirr guard resume %s`", name, name,
                           name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A small HTTP answerer on a Unix socket, one request at a time, for this user and root only.
+ * A small HTTP server on a Unix socket, one request at a time, for this user and root only.
  */
 #include "cli/guard/guard.h"
 
@@ -38,7 +38,7 @@ static bool may_ask(int fd)
     return net_peer_user(fd, &user) && (user == 0 || user == geteuid());
 }
 
-/* 0 while the request is not whole; its length, or the negative status to answer with. */
+/* 0: the request is incomplete; otherwise its length, or the negative status to answer with. */
 static ssize_t read_request(struct buf *in, struct http_message *request, struct str *body)
 {
     ssize_t head = http_parse_request(buf_view(in), request);
@@ -58,7 +58,7 @@ static void send_answer(int fd, int status, const struct buf *body)
     while (left.len) {
         ssize_t n = send(fd, left.at, left.len, MSG_NOSIGNAL);
         if (n <= 0)
-            return; /* it went away */
+            return; /* the client went away */
         left = (struct str){left.at + n, left.len - (size_t)n};
     }
 }
@@ -71,7 +71,7 @@ static void serve_one(struct guard_socket *s, int fd)
     struct http_message request;
     struct str body = {0};
     ssize_t there;
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* one that does not read is not waited for */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); /* don't wait for a client that doesn't read */
     do {
         char piece[4096];
         struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -109,7 +109,7 @@ static void *guard_socket_run(void *argument)
         if (!p[0].revents)
             continue;
         AUTO_CLOSE int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0) /* out of descriptors: the client that waits keeps the socket ready */
+        if (fd < 0) /* out of descriptors: the waiting client would keep poll() busy */
             poll(&p[1], 1, PAUSE_MS);
         else if (may_ask(fd))
             serve_one(s, fd);
@@ -121,7 +121,7 @@ static int listen_at(struct guard_socket *s, struct error *err)
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s->fd < 0)
         return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-    /* A socket that answers is another guard's. One that does not is the leftover of a guard that was killed. */
+    /* A socket that answers belongs to another guard. One that doesn't was left by a guard that was killed. */
     if (connect(s->fd, (struct sockaddr *)&s->address, sizeof s->address) == 0)
         return error_set(err, -EADDRINUSE, "a guard of that name runs already; choose another one with --name");
     close(s->fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One paragraph a worker: its state, why, and what is wrong.
+ * One paragraph per worker: its state, the reason, and problems.
  */
 #include "cli/guard/guard.h"
 

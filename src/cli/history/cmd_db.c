@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr db: the store's own affairs.
+ * whirr db: maintains the history database.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,16 +18,16 @@
 #include "config/places.h"
 #include "store/admin.h"
 
-/* What a verb works with. */
+/* The context of a subcommand. */
 struct db_job {
     struct cli *cli;
     const struct config *config;
     struct db_choice choice;
     const char *url;
-    char place[STORE_PLACE_SIZE]; /* the same to be shown */
+    char place[STORE_PLACE_SIZE]; /* the same, for display */
 };
 
-/* What an error means here, and what can be done. */
+/* Explains an error and how to solve it. */
 static int failed(const struct db_job *job, int rc, const struct error *err)
 {
     bool file = strncmp(job->url, "sqlite:", 7) == 0;
@@ -81,7 +81,7 @@ static int migrate(struct db_job *job)
         return cli_fail("nothing is stored there yet; `whirr serve` creates the tables automatically");
     if (version == known)
         return say_migrated(job, version, known);
-    /* Opening to write migrates. */
+    /* Opening for writing migrates. */
     const struct store_options options = {
         .env = &job->cli->env, .url = job->url, .host = job->config->store.host, .limits = store_default_limits};
     struct store *s = NULL;
@@ -155,7 +155,7 @@ static bool parameter(void *user, const char *key, char *value, size_t size)
     return true;
 }
 
-/* A file is complete, or not there at all. */
+/* Leaves a complete file, or none. */
 static int export_to_file(const struct db_job *job, struct history_source *source, const struct history_question *q,
                           const char *path, struct error *err)
 {

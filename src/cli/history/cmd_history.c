@@ -22,7 +22,7 @@ struct asked {
     size_t points;
 };
 
-/* --csv alone prints all columns as they are stored. */
+/* --csv alone prints all columns as stored. */
 static bool chooses_fields(const struct options *o)
 {
     return options_has(o, "fields") || options_has(o, "template");
@@ -65,14 +65,14 @@ static int number_option(const struct cli *cli, const char *name, int64_t least,
     return 0;
 }
 
-/* How many rows of the terminal a plot may take so that all fit; without one, a usual height. */
+/* The height of a plot such that all fit on the terminal; a default without one. */
 static int height_for(const struct cli *cli, size_t plots)
 {
     int columns = 0, all = 0;
     if (!cli->terminal || !console_size(&columns, &all) || all == 0)
         return HEIGHT_USUAL;
     int rows = (all - 6) / (int)MAX_OF(plots, (size_t)1) - 3;
-    return MIN_OF(MAX_OF((rows - 1) | 1, 5), (int)HEIGHT_MAX); /* odd: halves and quarters of the axis have rows of their own */
+    return MIN_OF(MAX_OF((rows - 1) | 1, 5), (int)HEIGHT_MAX); /* odd, so that halves and quarters of the axis fall on rows */
 }
 
 static enum plot_style style_of(const struct cli *cli)
@@ -83,7 +83,7 @@ static enum plot_style style_of(const struct cli *cli)
     return strcmp(style, "ascii") == 0 || !cli->page.utf8 ? PLOT_ASCII : PLOT_BRAILLE;
 }
 
-/* What happened meanwhile; without it, the plots stand alone. */
+/* Adds the events of the period; if that fails, the plots stand alone. */
 static void ask_events(struct history_source *source, const struct history_question *q, struct buf *out)
 {
     struct history_question *events = malloc(sizeof *events);
@@ -118,11 +118,11 @@ static int show_answer(const struct cli *cli, struct history_source *source, con
     return rc < 0 ? rc : show_text(&out) == EXIT_FINE ? 0 : -EIO;
 }
 
-/* ---- chosen fields: each line of the download is a row ---- */
+/* ---- chosen fields: each line of the download is one row ---- */
 
 struct row_reader {
     struct fields *fields;
-    struct buf line; /* what has no end yet */
+    struct buf line; /* an incomplete line */
     struct error err;
 };
 
@@ -209,7 +209,7 @@ static int history_run(struct cli *cli)
         return status;
     if (options_has(o, "jsonl") && chooses_fields(o))
         return cli_usage(cli, "--jsonl can't be combined with --fields or --template");
-    /* One point a column of dots. */
+    /* One point per column of dots. */
     asked.points = cli->json ? QUESTION_POINTS_DEFAULT : (size_t)MAX_OF(2 * (look.width - 6), 20);
     if (history_question_read(q, kind, parameter, &asked, clock_wall(cli->env.clock), MOMENT_LOCAL, &err) < 0)
         return cli_usage(cli, "%s", err.text);
@@ -218,7 +218,7 @@ static int history_run(struct cli *cli)
     if (!look.height)
         look.height = height_for(cli, q->metric_count);
     int rc = answer_history(cli, q, &look, &err);
-    if (cli->failure_status == EXIT_USAGE) /* a field that is not there */
+    if (cli->failure_status == EXIT_USAGE) /* an unknown field */
         return cli_usage(cli, "%s", err.text);
     if (rc < 0 && rc != -EPIPE)
         return cli_fail("%s", err.text[0] ? err.text : "cannot show the answer: it is too large, or out of memory");

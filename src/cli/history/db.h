@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * `whirr db`: which database is meant, and what is in it.
+ * `whirr db`: which database it uses, and what is in it.
  */
 #pragma once
 
@@ -9,17 +9,17 @@
 
 struct json_t;
 
-/* The database that --store names; else the one that the daemon writes into; else that of the settings. */
+/* The database of --store, or the one that the daemon writes, or that of the settings. */
 struct db_choice {
     char url[STORE_PLACE_SIZE];
     const char *by; /* "option", "daemon", "settings", "default" */
-    /* Of the daemon that was asked; "": none is running. */
+    /* The daemon that answered; "": none is running. */
     char daemon[PLACE_SIZE];
     char daemon_place[STORE_PLACE_SIZE];
-    struct json_t *health; /* what it says of its store; NULL: nothing */
+    struct json_t *health; /* the daemon's report on its database; NULL: none */
 };
 
-/* To act, only the daemon of this user is asked: another's database is never changed unless it was named. */
+/* For changes, only this user's daemon counts: never change another user's database unless it is named. */
 int db_choose(const struct cli *cli, bool to_act, struct db_choice *ret, struct error *err);
 void db_choice_done(struct db_choice *c);
 /* "the daemon's at /run/whirr/whirr.sock", "named by --store", ... */

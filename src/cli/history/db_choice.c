@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which database `whirr db` is about. The daemon knows best where it writes; it tells without the password.
+ * Chooses the database for `whirr db`. The daemon knows best where it writes; it reports that without the password.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -27,14 +27,14 @@ static void ask_daemon(const struct cli *cli, bool to_act, struct db_choice *c)
     json_decref(doc);
 }
 
-/* The daemon's database, if it can be reached from here. */
+/* The daemon's database, if it is accessible from here. */
 static int take_daemons(const struct cli *cli, struct db_choice *c, struct error *err)
 {
     char own[STORE_PLACE_SIZE], shown[STORE_PLACE_SIZE];
     c->by = "daemon";
     if (!strstr(c->daemon_place, "://"))
         return store_place(c->daemon_place, c->url, err);
-    /* A server: the settings have its password. */
+    /* On a server: the settings have the password. */
     if (store_place(cli->settings->store.url, own, err) == 0) {
         store_place_text(own, shown, sizeof shown);
         if (strcmp(shown, c->daemon_place) == 0) {

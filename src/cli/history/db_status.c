@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is in the store, what the daemon says about it, and what is cleaned up next.
+ * The database's contents, the daemon's report on it, and what will be cleaned up next.
  */
 #include "cli/history/db.h"
 
@@ -23,14 +23,14 @@ struct status {
     const struct db_choice *choice;
     char place[1024];
     struct store_survey survey;
-    bool counted; /* an older version is not looked into */
+    bool counted; /* false for an older version, whose tables aren't read */
     struct store_limits limits;
     struct wall now;
-    /* What the daemon says. */
+    /* Reported by the daemon. */
     bool daemon;
     char state[32], message[256];
     int64_t waiting;
-    int64_t queue_bytes; /* of the file in which samples wait for a server; -1: none */
+    int64_t queue_bytes; /* of the file that queues samples for a server; -1: none */
 };
 
 static void take_health(const json_t *store, struct status *s)
@@ -54,7 +54,7 @@ static int64_t queue_size(const char *url)
     return stat(path, &info) == 0 ? (int64_t)info.st_size : -1;
 }
 
-/* How long rows of a table are kept. */
+/* How long the rows of a table are kept. */
 static int64_t kept_ms(const struct store_limits *l, const char *table)
 {
     if (strstr(table, "samples"))

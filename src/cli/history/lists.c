@@ -88,7 +88,7 @@ void history_marks_read(struct history_marks *marks, struct str answer)
         const char *text = json_string_value(json_object_get(events[i].json, "text"));
         marks->list[i] = (struct plot_mark){.at = events[i].at, .ink = inks[events[i].grade], .sign = (char)('a' + i)};
         char who[24] = "";
-        if (json_is_integer(gpu) && !(text && strncmp(text, "GPU ", 4) == 0)) /* findings name it themselves */
+        if (json_is_integer(gpu) && !(text && strncmp(text, "GPU ", 4) == 0)) /* findings name the GPU themselves */
             snprintf(who, sizeof who, "GPU %d: ", (int)json_integer_value(gpu));
         snprintf(marks->texts[i], sizeof marks->texts[i], "%s%s", who, text ? text : "");
     }
@@ -121,7 +121,7 @@ static void lists_add_number(struct grid *g, const struct page *page, const json
     grid_add(g, INK_PLAIN, json_is_number(value) ? text : page_dash(page));
 }
 
-/* The same in the words that fit its size. */
+/* The same in the unit that fits its size. */
 static void add_reading(struct grid *g, const struct page *page, const json_t *row, const char *key, double scale,
                         void (*show)(char text[NUMBER_SIZE], const struct page *page, struct reading reading))
 {
@@ -146,7 +146,7 @@ static void add_text(struct grid *g, const struct page *page, enum ink ink, cons
     grid_add(g, ink, text[0] ? text : page_dash(page));
 }
 
-/* What limited it for the longest, of several also for which share. */
+/* The limit that applied longest; with its share if there were several. */
 static void add_limit(struct grid *g, const struct page *page, const json_t *row)
 {
     const json_t *limits = json_object_get(row, "limits"), *first = json_array_get(limits, 0);
@@ -176,7 +176,7 @@ static void lists_add_process(struct grid *g, const struct page *page, const jso
     add_text(g, page, INK_PLAIN, json_text(row, "command"));
 }
 
-/* What the GPU used and no process explains, so that the column adds up. */
+/* Usage that no process explains, so that the column adds up. */
 static void add_remainder(struct grid *g, const struct page *page, const json_t *row)
 {
     lists_add_number(g, page, row, "gpu_index");
@@ -190,7 +190,7 @@ static void add_remainder(struct grid *g, const struct page *page, const json_t 
         add_text(g, page, INK_PLAIN, "");
 }
 
-/* When it was over; only what was found lasts. */
+/* When it ended; only findings last. */
 static void add_end(struct grid *g, const struct page *page, const json_t *row, struct wall now)
 {
     const json_t *data = json_object_get(row, "data"), *lasted = json_object_get(data, "duration_seconds");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the documents of the API to plots with marks and a legend.
+ * Turns the API's documents into plots with marks and a legend.
  */
 #include "cli/history/show.h"
 
@@ -20,7 +20,7 @@ enum { PLOTS_MAX = 256 };
 struct curve {
     char label[128], title[64], unit[16];
     size_t series;
-    double *numbers; /* times, mean, min, max: count of each */
+    double *numbers; /* times, mean, min, max: `count` of each */
     size_t count;
 };
 
@@ -128,7 +128,7 @@ static struct plot plot_of(const struct scene *s, const struct curve *c)
                          .mark_count = s->marks.count};
 }
 
-/* Plots of one metric are joined to lines of one plot where colours tell them apart. */
+/* Draws the curves of one metric in a single plot if colors can tell them apart. */
 static size_t plots_gather(const struct scene *s, struct plot *plots, const char **headings)
 {
     bool together = !s->look->each && s->page->color && s->series_count > 1 && s->look->style == PLOT_BRAILLE;
@@ -169,7 +169,7 @@ static void write_range(struct buf *out, const struct scene *s, const json_t *do
     buf_char(out, '\n');
 }
 
-/* Returns the width of the axis on their left. */
+/* Returns the width of the axis on the left. */
 static int write_plots(struct buf *out, const struct scene *s, struct plot *plots, const char *const *headings, size_t count)
 {
     int margin = 0;
@@ -190,9 +190,9 @@ static int write_plots(struct buf *out, const struct scene *s, struct plot *plot
     return margin;
 }
 
-/* ---- what limited a process ---- */
+/* ---- limits of a process ---- */
 
-/* What it was limited by at a moment; LIMIT_UNJUDGED: nothing is known. */
+/* The limit at a moment; LIMIT_UNJUDGED: unknown. */
 static enum limit limit_at(const json_t *series, double at, double step)
 {
     const json_t *times = json_object_get(series, "times"), *limits = json_object_get(series, "limits");
@@ -206,7 +206,7 @@ static enum limit limit_at(const json_t *series, double at, double step)
     return limit;
 }
 
-/* Below the plots: a letter for each column, and which limit it stands for. */
+/* A band below the plots: a letter per column, and a legend of the limits. */
 static void write_limits(struct buf *out, const struct scene *s, const json_t *series, double step, int margin)
 {
     char letters[LIMIT_COUNT] = {0}, next = 'A';
@@ -226,7 +226,7 @@ static void write_limits(struct buf *out, const struct scene *s, const json_t *s
     buf_printf(out, "\n%*s%s\n", margin, "", buf_view(&band).at);
 }
 
-/* Of all that ever was, the plot begins where something is. */
+/* Without --since, the plot begins with the first data. */
 static void choose_range(struct scene *s)
 {
     s->since = s->look->since;

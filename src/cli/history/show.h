@@ -8,7 +8,7 @@
 
 struct history_look {
     int width, height;
-    bool each; /* a plot for each GPU */
+    bool each; /* one plot per GPU */
     enum plot_style style;
     double since, until;
 };
@@ -16,10 +16,10 @@ struct history_look {
 /* `events` may be empty. */
 int history_show_plots(struct buf *out, const struct page *page, const struct history_look *look, struct str answer,
                        struct str events, struct error *err);
-/* Events, or processes. */
+/* Lists events or processes. */
 int history_show_list(struct buf *out, const struct page *page, bool events, struct str answer, struct error *err);
 
-/* ---- Parts of what `whirr history` shows: titles, marks for events, lists. ---- */
+/* ---- Parts of the output of `whirr history`: titles, marks for events, lists. ---- */
 
 enum { MARK_TEXT_SIZE = 256 };
 
@@ -29,9 +29,9 @@ struct history_marks {
     size_t count, left_out;
 };
 
-/* "memory_used_mb" is "memory used": the unit stands beside it. */
+/* "memory_used_mb" becomes "memory used": the unit is shown beside it. */
 void history_title(const char *metric, char *text, size_t size);
 
-/* The gravest events of an answer of /api/history/events, in the order of time. */
+/* The most severe events in an answer of /api/history/events, in order of time. */
 void history_marks_read(struct history_marks *marks, struct str answer);
 void history_marks_legend(struct buf *out, const struct page *page, const struct history_marks *marks, int width, double until);

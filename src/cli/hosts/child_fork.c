@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The child that asks one host is a copy of this process, and ends with it.
+ * The child that queries one host is a copy of this process, and ends with it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ static void __attribute__((noreturn)) run_child(struct cli *cli, const char *hos
     signal(SIGHUP, SIG_DFL);
     dup2(out, STDOUT_FILENO);
     dup2(problem, STDERR_FILENO);
-    options_drop(cli->options, "watch"); /* the parent asks again */
+    options_drop(cli->options, "watch"); /* the parent repeats the command */
     cli->host = host;
     cli->among_hosts = true;
     cli->terminal = false;
@@ -40,5 +40,5 @@ int host_child_start(struct cli *cli, const char *host, int out, int problem, pi
 
 bool host_child_is_one(void)
 {
-    return false; /* it never comes back to where that is asked */
+    return false; /* the child never gets back to this question */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a process can't copy itself, the child that asks one host is this program, started with the same options. What the terminal
- * is like it can't see for itself.
+ * Where a process can't fork, the child that queries one host is this program, started with the same options. It can't examine the
+ * terminal itself.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -42,12 +42,12 @@ static void write_words(const struct cli *cli, const char *host, struct words *w
 {
     const struct options *o = cli->options;
     add_word(w, cli->env.self_program);
-    add_option(w, "host", host); /* in front: behind it, a command may have one of its own */
+    add_option(w, "host", host); /* before the command, which may have a --host of its own */
     add_word(w, cli->command->name);
     for (size_t i = 0; i < o->given_count; i++) {
         const struct option_spec *spec = o->given[i].spec;
         bool asked = spec->known_as && strcmp(spec->known_as, "asked-host") == 0;
-        if (!asked && strcmp(spec->name, "watch") != 0 && strcmp(spec->name, "color") != 0) /* the parent asks again */
+        if (!asked && strcmp(spec->name, "watch") != 0 && strcmp(spec->name, "color") != 0) /* the parent repeats the command */
             add_option(w, spec->name, o->given[i].value);
     }
     add_option(w, "color", cli->page.color ? "always" : "never");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Each host of several is asked by a child that runs the command as if it were the only one; the answers are put below each other.
+ * Queries several hosts: a child per host runs the command as if it were the only one; the answers are joined.
  */
 #include "cli/hosts/multi_host.h"
 
@@ -26,7 +26,7 @@ struct host_reply {
     pid_t pid;
     int out_fd, problem_fd;
     struct buf out, problem;
-    int status; /* of the command there */
+    int status; /* the command's exit status there */
     bool late;
 };
 
@@ -83,14 +83,14 @@ static void multi_host_take(int *fd, struct buf *to)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n > 0) {
-        buf_add(to, piece, (size_t)n); /* beyond its limit: marked as failed, and the rest is read and dropped */
+        buf_add(to, piece, (size_t)n); /* too long: marked as failed; read and drop the rest */
         return;
     }
     close(*fd);
     *fd = -1;
 }
 
-/* Until all have said everything, or the time is over. */
+/* Reads until all have finished, or the time is over. */
 static void listen_to_all(struct host_reply *replies, size_t count)
 {
     struct mono began = clock_mono(&clock_system);
@@ -135,7 +135,7 @@ static void multi_host_finish(struct host_reply *r)
 
 /* ---- the answers ---- */
 
-/* What stderr said, without the name of the program. */
+/* The message from stderr, without the program's name. */
 static void put_problem(struct buf *out, const struct host_reply *r)
 {
     struct str rest = str_trim(buf_view(&r->problem));
@@ -173,7 +173,7 @@ static int put_json(struct buf *out, const struct host_reply *replies, size_t co
     return 0;
 }
 
-/* Lines for programs: all answers below each other, the first line of columns once; what failed goes to stderr. */
+/* For programs: joins all answers, prints the header once, and sends failures to stderr. */
 static void put_lines(struct buf *out, const struct cli *cli, const struct host_reply *replies, size_t count)
 {
     bool titled = false;
@@ -213,7 +213,7 @@ static void put_blocks(struct buf *out, const struct cli *cli, const struct host
     }
 }
 
-/* Where no answer has a status of its own, it is worse than a good one, and hides no bad one. */
+/* If "no answer" has a status of its own, it outweighs success but does not hide a failure. */
 static int worse_of(const struct cli *cli, int a, int b)
 {
     int none = cli->failure_status;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A command asked of another host, or of several at once.
+ * Runs a command for another host, or for several at once.
  */
 #pragma once
 
 #include "cli/command.h"
 
-/* Runs cli->command with the hosts of --host. Of several, each is asked by a process of its own at the same time; one that cannot
- * be reached is a line among the answers of the others, and makes the exit status 1. */
+/* Runs cli->command for the hosts of --host. Several hosts are queried at the same time, each by its own process; an unreachable
+ * one becomes a line among the other answers, and makes the exit status 1. */
 int run_elsewhere(struct cli *cli);
 
-/* ---- For the systems alone. ---- */
+/* ---- Differs by system. ---- */
 
-/* A process that runs the command for one host, and writes to these two descriptors. 0 or -errno. */
+/* Starts a process that runs the command for one host and writes to these descriptors. 0 or -errno. */
 int host_child_start(struct cli *cli, const char *host, int out, int problem, pid_t *ret);
-/* We are such a process, started anew: one of several. */
+/* Whether this process is such a child, started for one of several hosts. */
 bool host_child_is_one(void);

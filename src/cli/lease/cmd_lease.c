@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr lease: which leases there are, one of them, and the end of one.
+ * whirr lease: lists leases, shows one, ends one.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "format/lease.h"
 #include "format/table/table.h"
 
-/* EXIT_FINE, or what is wrong was said. Without a directory there are none. */
+/* EXIT_FINE, or prints what is wrong. Without a directory there are no leases. */
 static int read_list(struct cli *cli, struct lease_list *list)
 {
     struct error err = {0};
@@ -41,7 +41,7 @@ static int list_leases(struct cli *cli)
     return show_text(&out);
 }
 
-/* NULL: it was said that there is none. */
+/* NULL after printing that it does not exist. */
 static struct lease *find_lease(const struct lease_list *list, const char *id)
 {
     struct lease *l = lease_list_find(list, id);
@@ -67,7 +67,7 @@ static int show_lease(struct cli *cli, const char *id)
     return show_text(&out);
 }
 
-/* A program has what it has until it ends: to take the lease from under it would promise its room to another. */
+/* A program keeps its memory until it ends: ending only the lease would promise its room to another. */
 static int end_program(const struct cli *cli, const struct lease *l)
 {
     char who[LEASE_WORDS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr reserve: GPUs for a user, from one moment to another.
+ * whirr reserve: reserves GPUs for a user, for a period of time.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr run: takes a lease on GPUs where they are asked for, announces a program that needs the GPU, waits until the workers under
- * guard have made room, runs it, and gives back what it had.
+ * whirr run: takes a lease on GPUs if requested, announces a program that needs the GPU, waits until guarded workers have made
+ * room, runs it, and gives everything back.
  */
 #include <errno.h>
 #include <signal.h>
@@ -82,7 +82,7 @@ static void wait_for_room(struct cli *cli, int64_t wait_ms)
 
 /* ---- the program ---- */
 
-/* Steam's "stop" and a closing session end the program, not only the one that waits for it. */
+/* Steam's "stop" and a closing session must end the program, not only the process that waits for it. */
 static volatile sig_atomic_t program;
 
 static void pass_on(int number)
@@ -93,7 +93,7 @@ static void pass_on(int number)
 
 static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-/* What the caller has ignored stays so (nohup). */
+/* Signals that the caller ignores stay ignored (nohup). */
 static void handle(int number, void (*how)(int))
 {
     struct sigaction old;
@@ -102,7 +102,7 @@ static void handle(int number, void (*how)(int))
         sigaction(number, &now, NULL);
 }
 
-/* What a shell says of such a program. */
+/* The exit status of a shell for such a program. */
 static int cannot_start(const char *name, int rc)
 {
     cli_fail("cannot start '%s': %s", name, strerror(-rc));
@@ -115,7 +115,7 @@ static int run_program(struct held_program *p, const char *name)
     program = p->pid;
     for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
         handle(passed_on[i], pass_on);
-    /* The program has the terminal: what is typed is meant for it, and we only wait. */
+    /* The program owns the terminal: keyboard signals are meant for it. */
     handle(SIGINT, SIG_IGN);
     handle(SIGQUIT, SIG_IGN);
     int rc = held_program_begin(p);
@@ -124,18 +124,18 @@ static int run_program(struct held_program *p, const char *name)
     return held_program_wait(p);
 }
 
-/* With every guard of this user told of it. */
+/* Announces the program to every guard of this user. */
 static int run_announced(struct cli *cli, struct held_program *p, const char *name, int64_t wait_ms)
 {
     size_t guards = announce(cli, "announce", NULL);
-    wait_for_room(cli, wait_ms); /* also where none has answered: one may be slow, and has heard of it */
+    wait_for_room(cli, wait_ms); /* even if no guard answered: a slow one may have received it */
     int status = run_program(p, name);
     if (guards)
         announce(cli, "unannounce", NULL);
     return status;
 }
 
-/* It never began. */
+/* Drops a program that never began. */
 static int give_up(struct held_program *p, const char *why)
 {
     if (p->pid > 0)
@@ -145,7 +145,7 @@ static int give_up(struct held_program *p, const char *why)
 
 /* ---- the lease ---- */
 
-/* Inside of the program of another lease there is nothing more to take. */
+/* A program inside another lease has nothing more to take. */
 static bool has_lease_already(struct cli *cli)
 {
     const char *id = env_variable("WHIRR_LEASE");
@@ -180,7 +180,7 @@ static void set_variables(const struct lease_taker *t)
     setenv("WHIRR_LEASE", t->wish.id, 1);
 }
 
-/* Writes the lease with the number of the program, and lets others decide again. */
+/* Writes the lease with the program's PID, and releases the lock. */
 static int write_lease(struct lease_taker *t, struct held_program *p, const char *const *argv, struct error *err)
 {
     int fd = -1, rc = lease_dir_begin(&t->dir, t->wish.id, &fd, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What `whirr run` and `whirr reserve` can be asked for.
+ * What `whirr run` and `whirr reserve` can request.
  */
 #pragma once
 
@@ -24,9 +24,9 @@
         .help = "Give up after waiting so long in the queue, with status 1; 0: don't wait" \
     }
 
-/* Whether GPUs are asked for at all. */
+/* Whether the options request GPUs at all. */
 bool wish_given(const struct cli *cli);
-/* Into the wish; EXIT_FINE, or what is wrong was said. */
+/* Fills in the request; EXIT_FINE, or prints what is wrong. */
 int wish_read(struct cli *cli, struct lease_taker *t);
-/* The value of an option that is a duration; EXIT_FINE, or what is wrong was said. *ret_ms stays where it was not given. */
+/* The value of an option that is a duration; EXIT_FINE, or prints what is wrong. *ret_ms is unchanged if not given. */
 int wish_duration(const struct cli *cli, const char *name, int64_t *ret_ms);

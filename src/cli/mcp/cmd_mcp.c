@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr mcp: an assistant asks.
+ * whirr mcp: answers an assistant.
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages over stdin and stdout, one a line. Each call is answered by a child that runs the command a person would type, with
- * --json: so the answers are the same, several are found at a time, and one that is cancelled, or hangs in a driver, is killed.
+ * Messages over stdin and stdout, one per line. A child answers each call by running the command that a person would type, with
+ * --json: so the answers are the same, several run at a time, and one that is cancelled or hangs in a driver can be killed.
  *
  *   stdin ──line──▶ mcp_read ──▶ conversation ──child each──▶ mcp_answer ──all there──▶ stdout
  */
@@ -20,11 +20,11 @@
 #include "mcp/mcp.h"
 
 enum {
-    CHILDREN_MAX = 8,         /* at a time; the others wait */
-    CONVERSATIONS_MAX = 64,   /* that wait for answers; more calls are refused */
+    CHILDREN_MAX = 8,         /* at a time; more have to wait */
+    CONVERSATIONS_MAX = 64,   /* waiting for answers; more calls are refused */
     LINE_MAX_BYTES = 1 << 20, /* of a message; the rest of a longer line is skipped */
     CHILD_WITHIN_MS = 120000,
-    WATCH_MS = 1000, /* how often children are looked at that say nothing, and those that end */
+    WATCH_MS = 1000, /* how often to check silent and ending children */
     ENDING_MS = 10,
     PROBLEM_MAX = 16384,
     WORDS_MAX = 64,
@@ -41,7 +41,7 @@ struct asked_command {
     int out_fd, problem_fd;
     struct buf out, problem;
     struct mono began;
-    struct mcp_request *request; /* NULL: it has said what it had to say, and ends */
+    struct mcp_request *request; /* NULL: it has answered, and is ending */
 };
 
 struct stdio_talk {
@@ -49,9 +49,9 @@ struct stdio_talk {
     enum mcp_version spoken;
     int in_fd;
     struct buf input;
-    bool skipping; /* the rest of a line that is too long */
-    bool ended;    /* the client says nothing more */
-    bool broken;   /* the client has gone */
+    bool skipping; /* inside a line that is too long */
+    bool ended;    /* the client closed its end */
+    bool broken;   /* the client is gone */
     struct conversation *first;
     struct asked_command children[CHILDREN_MAX];
 };
@@ -64,7 +64,7 @@ static void on_stop(int number)
     stopped = 1;
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static void stdio_say(struct stdio_talk *t, const struct mcp_messages *m)
 {
@@ -83,7 +83,7 @@ static bool is_open(const struct mcp_messages *m)
     return open;
 }
 
-/* Says and forgets what has all its answers. */
+/* Writes and frees conversations whose answers are complete. */
 static void settle(struct stdio_talk *t)
 {
     for (struct conversation **at = &t->first; *at;) {
@@ -101,7 +101,7 @@ static void settle(struct stdio_talk *t)
 
 /* ---- children ---- */
 
-/* What the command was given itself goes to all of them: which host, which source, which configuration. */
+/* Children inherit the options of this command: host, source, configuration. */
 static size_t own_words(const struct cli *cli, struct buf *texts, size_t starts[WORDS_MAX])
 {
     const struct ask_options *ask = &cli->ask;
@@ -152,7 +152,7 @@ static int start_child(struct stdio_talk *t, struct asked_command *c, struct mcp
     return rc;
 }
 
-/* True: it is gone, and its place is free. One that sits in a driver goes when the driver lets it. */
+/* True if it is gone and its slot is free. One that hangs in a driver goes when the driver returns. */
 static bool reap(struct asked_command *c)
 {
     if (c->pid > 0 && waitpid(c->pid, NULL, WNOHANG) == 0)
@@ -176,7 +176,7 @@ static void end_child(struct asked_command *c, bool killed)
     reap(c);
 }
 
-/* Some commands say no with their status and still have an answer: JSON is one. */
+/* Some commands exit with a failure and still print an answer: JSON counts as one. */
 static void take_answer(struct asked_command *c)
 {
     bool found = !c->out.failed && c->out.len && c->out.at[0] == '{';
@@ -207,7 +207,7 @@ static void start_children(struct stdio_talk *t)
         }
 }
 
-/* ---- what is heard ---- */
+/* ---- input ---- */
 
 static void cancel(struct stdio_talk *t, const json_t *id)
 {
@@ -219,7 +219,7 @@ static void cancel(struct stdio_talk *t, const json_t *id)
             for (size_t k = 0; k < CHILDREN_MAX; k++)
                 if (t->children[k].request == r)
                     end_child(&t->children[k], true);
-            r->tool = NULL; /* nothing will be answered */
+            r->tool = NULL; /* cancelled: nothing to answer */
         }
 }
 
@@ -249,7 +249,7 @@ static void hear(struct stdio_talk *t, struct str line)
 
 static void hear_more(struct stdio_talk *t)
 {
-    if (!buf_reserve(&t->input, 65536)) { /* a line that is too long */
+    if (!buf_reserve(&t->input, 65536)) { /* the line is too long */
         if (!t->skipping)
             hear(t, STR("…"));
         t->skipping = true;

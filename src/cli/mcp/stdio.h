@@ -5,5 +5,5 @@
 
 #include "ask/cli.h"
 
-/* Until the client ends it. Returns the exit status. */
+/* Runs until the client ends it. Returns the exit status. */
 int mcp_stdio_run(const struct cli *cli);

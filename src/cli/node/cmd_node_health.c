@@ -76,7 +76,7 @@ static void write_json(const struct node_request *r, const struct node_verdict *
     buf_char(out, '\n');
 }
 
-/* ---- one look ---- */
+/* ---- one check ---- */
 
 static int judge_node(struct node_request *r, struct node_verdict *v, bool *simulated, struct error *err)
 {
@@ -103,8 +103,8 @@ static int tell(struct node_request *r, const struct node_verdict *v, struct nod
     return r->slurm ? node_tell_slurm(&r->cli->env, &r->telling, v, steps, err) : 0;
 }
 
-/* What there is to say: its answer into `out`, what failed into `err`, and into `mark` what makes it differ from the one before:
- * numbers and ages in its words do not. */
+/* Checks once: the answer goes to `out`, a failure to `err`, and `mark` gets what identifies a changed answer, without the
+ * numbers and ages in its text. */
 static int look_once(struct node_request *r, struct buf *out, struct buf *mark, struct error *err)
 {
     struct node_verdict v = {.well_for_ms = -1};
@@ -113,7 +113,7 @@ static int look_once(struct node_request *r, struct buf *out, struct buf *mark, 
     int rc = judge_node(r, &v, &simulated, err);
     if (rc == -EINVAL)
         return EXIT_USAGE;
-    if (rc < 0) /* told as well: what can't be judged is not well */
+    if (rc < 0) /* report failures, too: a node that can't be judged is not healthy */
         snprintf(v.message, sizeof v.message, "%s", err->text);
     struct error untold = {0};
     int told = tell(r, &v, &steps, &untold);
@@ -129,14 +129,14 @@ static int look_once(struct node_request *r, struct buf *out, struct buf *mark, 
     return v.fitness == NODE_UNFIT ? EXIT_UNFIT : v.fitness == NODE_UNKNOWN || told < 0 || rc < 0 ? EXIT_UNTOLD : EXIT_FINE;
 }
 
-/* A container's first process is not ended by a signal that it does not catch. */
+/* Signals that the first process of a container does not catch don't end it. */
 static void on_signal(int signal)
 {
     (void)signal;
     _exit(EXIT_FINE);
 }
 
-/* Says what is new. */
+/* Prints only changes. */
 static int look_again(struct node_request *r)
 {
     AUTO_BUF struct buf before = BUF(4096);
@@ -161,7 +161,7 @@ static int look_again(struct node_request *r)
     }
 }
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 static int read_span(struct node_request *r, const char *name, int64_t *ret_ms)
 {
@@ -191,7 +191,7 @@ static int read_rules(struct node_request *r)
     return status;
 }
 
-/* The address that the kubelet gives each container. */
+/* The kubelet gives each container the API server's address. */
 static int read_api(struct node_request *r)
 {
     const struct options *o = r->cli->options;
@@ -226,7 +226,7 @@ static int read_node_name(struct node_request *r)
     else if (r->kubernetes)
         return cli_usage(r->cli, "the name of this node is not known: set NODE_NAME (spec.nodeName), or pass --node NAME");
     else if (gethostname(r->node, sizeof r->node - 1) == 0)
-        r->node[strcspn(r->node, ".")] = '\0'; /* as Slurm calls it */
+        r->node[strcspn(r->node, ".")] = '\0'; /* Slurm uses the short name */
     r->telling.node = r->node;
     return EXIT_FINE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the health of the GPUs and the findings to one answer for a scheduler. Knows no scheduler, no threshold and no clock.
+ * Turns the health of the GPUs and the findings into one answer for a scheduler. Knows no scheduler, threshold or clock.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -11,8 +11,7 @@
 #include "model/finding.h"
 #include "model/snapshot.h"
 
-/* A finding that forbids to place work there, as for `whirr fit`, once it has held for its time: a node is not drained for a
- * moment. */
+/* A finding that forbids placing work, as for `whirr fit`, after its hold time: don't drain a node for a brief problem. */
 static const struct finding *forbidding(const struct snapshot *s, int gpu_index, const struct finding_settings *settings)
 {
     const struct verdict *v = s->verdict;
@@ -46,7 +45,7 @@ static void say_unfit(struct node_verdict *ret, const char *code, size_t bad, si
         snprintf(ret->message, sizeof ret->message, "%s", clean);
 }
 
-/* What makes this GPU bad enough, once it has lasted as long as the finding of that name must; NULL: nothing. */
+/* The problem that makes this GPU bad enough, once it has lasted for the hold time of the finding of that name, or NULL. */
 static const struct health_finding *bad_finding(const struct health_verdict *v, const struct snapshot *s,
                                                 const struct node_rules *rules)
 {
@@ -57,7 +56,7 @@ static const struct health_finding *bad_finding(const struct health_verdict *v, 
         const struct health_finding *f = &v->findings[i];
         enum finding_code code;
         bool named = finding_code_from_name(health_check_name(f->check), &code);
-        /* A driver that did not start has no moment of weakness to wait for. */
+        /* A driver that did not start is not a brief problem: don't wait. */
         bool lasts = !named || gone || s->taken_at.ms - f->since.ms >= finding_hold_ms(rules->settings, code);
         if (f->state >= rules->least && lasts)
             return f;
@@ -65,7 +64,7 @@ static const struct health_finding *bad_finding(const struct health_verdict *v, 
     return NULL;
 }
 
-/* The worst GPU names the reason. */
+/* The worst GPU provides the reason. */
 static void judge_gpus(const struct health *health, const struct snapshot *s, const struct node_rules *rules,
                        struct node_verdict *ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Talks to the API server of Kubernetes as the pod's own service account: one node is read, and patched where it has to be. Bounded
- * in time; what fails for a moment is tried again, what is refused is not.
+ * Talks to the Kubernetes API server as the pod's service account: reads one node, and patches it if needed. Bounded in time;
+ * retries temporary failures, but not refusals.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -19,7 +19,7 @@ enum { ANSWER_MAX = 4 << 20, TOKEN_MAX = 16384, CALL_MS = 10000, PAUSE_FIRST_MS 
 struct api {
     const struct env *env;
     const struct node_telling *t;
-    char token[TOKEN_MAX + 32]; /* as a header; "" none */
+    char token[TOKEN_MAX + 32]; /* as a header; "": none */
     char url[1024];
 };
 
@@ -28,13 +28,13 @@ int64_t node_time_left(const struct node_telling *t)
     return MAX_OF(mono_since_ms(t->deadline, clock_mono(&clock_system)), (int64_t)1);
 }
 
-/* The token is read each time: the kubelet replaces it long before it expires. */
+/* Reads the token each time: the kubelet replaces it long before it expires. */
 static int read_token(struct api *a, struct error *err)
 {
     char text[TOKEN_MAX];
     const struct env here = {.sysroot = ""};
     if (strncmp(a->t->api, "http://", 7) == 0)
-        return 0; /* kubectl proxy on this host, which has its own */
+        return 0; /* kubectl proxy on this host has its own */
     ssize_t got = file_read(&here, a->t->token_file, text, sizeof text);
     if (got < 0)
         return error_set(
@@ -50,7 +50,7 @@ static int read_token(struct api *a, struct error *err)
     return 0;
 }
 
-/* What the server says of itself in a Status object; "" nothing. */
+/* The server's message in a Status object; "": none. */
 static void said(const struct buf *answer, char out[256])
 {
     json_t *body = json_loadb(answer->at ? answer->at : "", answer->len, 0, NULL);
@@ -81,7 +81,7 @@ static int explain_status(const struct api *a, const char *what, int status, con
     }
 }
 
-/* 0, or -errno; -EAGAIN: worth another try. */
+/* 0, or -errno; -EAGAIN: worth a retry. */
 static int call(const struct api *a, const char *method, const char *part, const char *type, const struct buf *body,
                 const char *what, struct buf *answer, struct error *err)
 {
@@ -137,8 +137,8 @@ static void add_steps(struct node_steps *to, const struct node_steps *from)
         node_step(to, "%s", from->list[i]);
 }
 
-/* Read, judge what differs, patch. The taint first: its patch holds the version that was read, and a patch of the status changes
- * it. */
+/* Reads, compares, patches. The taint goes first: its patch contains the version that was read, which a patch of the status
+ * changes. */
 static int tell_once(const struct api *a, const struct node_verdict *v, struct node_steps *steps, struct error *err)
 {
     AUTO_BUF struct buf taint = BUF(ANSWER_MAX), condition = BUF(65536);
@@ -157,7 +157,7 @@ static int tell_once(const struct api *a, const struct node_verdict *v, struct n
     if (rc == -EAGAIN)
         return error_set(err, rc, "%s", refused.text);
     int second = patch(a, "/status", "application/strategic-merge-patch+json", &condition, "patch nodes/status", err);
-    if (rc == 0) /* what was not done is not said */
+    if (rc == 0) /* report only completed steps */
         add_steps(steps, &taint_steps);
     if (second == 0)
         add_steps(steps, &condition_steps);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What has to be changed on a Node: one condition, which kubelet and others leave alone, and one taint. Whatever else is there
- * stays. Taints are one list for the API, so the whole list is sent, with the version of the node that it was made from.
+ * Computes the changes to a Node: one condition, which kubelet and others leave alone, and one taint. Everything else stays. The
+ * API treats taints as one list, so we send the whole list with the version of the node that it was made from.
  */
 #include <ctype.h>
 #include <jansson.h>
@@ -43,7 +43,7 @@ static void taint_words(const char *value, const char *effect, char out[NODE_COD
     snprintf(out, (size_t)NODE_CODE_SIZE * 2, "%.63s:%.30s", value, effect);
 }
 
-/* Whether it is the one that the annotation names. */
+/* Whether the annotation names this taint. */
 static bool is_ours(const json_t *taint, const char *set)
 {
     char words[NODE_CODE_SIZE * 2];
@@ -51,7 +51,7 @@ static bool is_ours(const json_t *taint, const char *set)
     return has_our_key(taint) && set[0] && strcmp(words, set) == 0;
 }
 
-/* How long it has been well: as the judge remembers, or as the condition on the node does. */
+/* How long the node has been healthy: as the judge remembers, or as its condition says. */
 static int64_t well_for(const void *node, const struct node_verdict *v, struct wall now)
 {
     const json_t *condition = find_condition(node);
@@ -74,7 +74,7 @@ static void write_patch(const void *node, const char *ours, json_t *taints, stru
     json_decref(body);
 }
 
-/* All but ours. *strange: one has our key and another's value; *had: ours was there. */
+/* All taints except ours. *strange: one has our key but another value; *had: ours was there. */
 static json_t *others(const void *node, const char *set, bool *had, bool *strange)
 {
     const json_t *list = list_of(node, "spec", "taints");
@@ -91,7 +91,7 @@ static json_t *others(const void *node, const char *set, bool *had, bool *strang
     return rest;
 }
 
-/* Whether the one that is ours may go: only one that was well for long enough. */
+/* Whether our taint may go: only after the node was healthy for long enough. */
 static bool may_go(const void *node, const struct node_telling *t, const struct node_verdict *v, struct wall now,
                    struct node_steps *steps)
 {
@@ -130,7 +130,7 @@ void node_taint_patch(const void *node, const struct node_telling *t, const stru
 
 /* ---- the condition ---- */
 
-/* "fan_stopped" -> "FanStopped", as reasons are written. */
+/* "fan_stopped" -> "FanStopped", the style of reasons. */
 static void reason_words(const char *code, char out[NODE_CODE_SIZE])
 {
     size_t len = 0;
@@ -143,7 +143,7 @@ static void reason_words(const char *code, char out[NODE_CODE_SIZE])
     out[len] = '\0';
 }
 
-/* Times of Kubernetes have no fractions. */
+/* Kubernetes' timestamps have no fractions. */
 static void key_time(struct json_writer *j, const char *key, struct wall at)
 {
     char text[WALL_TEXT_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Drains a node of Slurm by scontrol, with a reason that begins with our name; and resumes one with such a reason, never another.
+ * Drains a Slurm node through scontrol, with a reason that begins with our name; resumes only nodes with such a reason.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int run(const struct env *env, const struct node_telling *t, const char *
     return error_set(err, -EIO, "'%s %s %s' ended with %d%s%s", argv[0], argv[1], argv[2], status, words[0] ? ": " : "", words);
 }
 
-/* What stands behind "Key=" in a line of `scontrol show -o`, to its end. */
+/* The rest of the line after "Key=" in the output of `scontrol show -o`. */
 static struct str behind(struct str line, const char *key)
 {
     size_t len = strlen(key);
@@ -38,7 +38,7 @@ static struct str behind(struct str line, const char *key)
 
 struct slurm_node {
     bool drains, down;
-    bool ours, same; /* the reason is of our making; and of this very finding */
+    bool ours, same; /* the reason is one of ours; and about the same finding */
 };
 
 static int look(const struct env *env, const struct node_telling *t, const struct node_verdict *v, struct slurm_node *ret,

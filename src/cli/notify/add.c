@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr notify add, remove: a table of the configuration, made from answers. Secrets come from the terminal without an echo, or
- * from a file; never from the command line, where all users see them.
+ * whirr notify add, remove: builds a configuration table from answers. Reads secrets from the terminal without echo or from a file;
+ * never from the command line, which all users can see.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -89,7 +89,7 @@ static int read_secret(const char *path, char *to, size_t size)
     return EXIT_FINE;
 }
 
-/* One value that is still missing. */
+/* Asks for one missing value. */
 static bool want(const char *question, const char *option, bool secret, char *to, size_t size, struct buf *missing)
 {
     if (!question || to[0])
@@ -188,7 +188,7 @@ static int load_trial(const struct env *env, const char *path, struct str text, 
     return rc;
 }
 
-/* alerts.notify with this name more, or less. */
+/* Adds the name to alerts.notify, or removes it. */
 static void set_notified(struct buf *text, const struct config_list *old, const char *name, bool with)
 {
     const char *list[256];
@@ -234,13 +234,13 @@ const char *notify_reload_command(void)
     return geteuid() == 0 ? WORD_RELOAD_SYSTEM : WORD_RELOAD_USER;
 }
 
-/* What was given is wrong, or the configuration that it would be added to; anything else is a failure. */
+/* Mistakes in the arguments or the existing configuration are usage errors; all else is a failure. */
 static int add_refuse(const struct cli *cli, const struct error *err)
 {
     return err->code == -EINVAL ? cli_usage(cli, "nothing was added: %s", err->text) : cli_fail("nothing was added: %s", err->text);
 }
 
-/* One message, before anything is written for good. */
+/* Sends a test message before the configuration is replaced. */
 static int try_it(struct cli *cli, const struct config *config, const char *name)
 {
     const struct config_notify *c = find_configured(config, name);
@@ -284,7 +284,7 @@ static bool valid_name(const char *name)
     return len > 0 && len < 60;
 }
 
-/* EXIT_FINE, or it was said why there is none. */
+/* EXIT_FINE, or prints why no file can be used. */
 static int choose_file(const struct cli *cli, char path[PLACE_SIZE])
 {
     const char *named = cli->ask.config;

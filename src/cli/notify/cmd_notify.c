@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr notify: who hears of alerts, whether a message arrives; who is added and removed is in add.c.
+ * whirr notify: lists notifiers and tests whether a message arrives; add.c adds and removes them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 /* ---- list ---- */
 
-/* What a running daemon says of its notifiers; 0 and `running` false without one. */
+/* A running daemon's statistics on its notifiers; 0 and `running` false without one. */
 static size_t ask_daemon(const struct cli *cli, struct notifier_stats *list, bool *running, struct error *err)
 {
     struct client *client = NULL;
@@ -35,7 +35,7 @@ static size_t ask_daemon(const struct cli *cli, struct notifier_stats *list, boo
     return *running ? notifiers_from_json(buf_view(&answer), list, NOTIFIERS_MAX) : 0;
 }
 
-/* Those of the configuration that are not listed: all without a daemon, else what it has not read yet. */
+/* Adds configured notifiers that are not listed: all of them without a daemon, otherwise those it has not loaded yet. */
 static size_t add_configured(const struct config *config, struct notifier_stats *list, size_t count, bool running)
 {
     for (size_t i = 0; i < config->notify_count && count < NOTIFIERS_MAX; i++) {
@@ -64,7 +64,7 @@ static int list_them(struct cli *cli, struct config *config)
     cli->settings = config;
     size_t count = cli->ask.direct ? 0 : ask_daemon(cli, list, &running, &err);
     cli->settings = NULL;
-    if (err.code == -ENXIO) /* the one that --socket names */
+    if (err.code == -ENXIO) /* --socket names a daemon that does not answer */
         return cli_fail("%s", err.text);
     count = add_configured(config, list, count, running);
     if (cli->json) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Questions to the person at the terminal. Without a terminal there is no person to ask: callers look with person_is_there() first.
+ * Prompts for the person at the terminal. Callers check person_is_there() first.
  */
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 bool person_is_there(void);
-/* What was typed, without blanks around it; nothing: the fallback. False: the terminal was closed. */
+/* The typed line, trimmed; an empty one gives the fallback. False: the terminal was closed. */
 bool person_line(const char *question, const char *fallback, char *to, size_t size);
-/* The same without showing it. */
+/* The same without echo. */
 bool person_secret(const char *question, char *to, size_t size);
 bool person_agrees(const char *question, bool fallback);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr setup: five questions, what follows from the answers, and the way back.
+ * whirr setup: asks five questions, applies the answers, and can undo that.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,17 +23,17 @@
 
 enum { ANSWER_SIZE = 512, QUESTION_SIZE = 256, TRIES = 5 };
 
-/* What a person answers, as text; each has been checked. */
+/* A person's answers as text, already checked. */
 struct answers {
     char service[ANSWER_SIZE]; /* "system", "user", "no" */
-    char price[ANSWER_SIZE];   /* "0.30 EUR"; "" none */
+    char price[ANSWER_SIZE];   /* "0.30 EUR"; "": none */
     char access[ANSWER_SIZE];  /* "host", "network" */
     char guard[ANSWER_SIZE];   /* "ollama", "ollama=URL,..."; "none" */
     char notify[ANSWER_SIZE];  /* "none", "desktop", "ntfy=URL" */
     struct notify_settings settings;
 };
 
-/* ---- are answers answers? ---- */
+/* ---- checking answers ---- */
 
 static const struct setup_kinds *setup_kinds(void)
 {
@@ -115,7 +115,7 @@ static bool good_notify(const char *text, struct error *err)
 struct question {
     const char *option, *text;
     bool (*good)(const char *text, struct error *err);
-    size_t at; /* in struct answers */
+    size_t at; /* offset in struct answers */
 };
 
 static const struct question questions[] = {
@@ -129,7 +129,7 @@ static const struct question questions[] = {
      offsetof(struct answers, notify)},
 };
 
-/* The answer of an option, of the person, or the default; EXIT_FINE, or the exit status. */
+/* Takes the answer from an option, the person, or the default; EXIT_FINE, or the exit status. */
 static int setup_answer(struct cli *cli, const struct question *q, int number, bool ask, struct answers *a)
 {
     char *to = (char *)a + q->at;
@@ -154,7 +154,7 @@ static int setup_answer(struct cli *cli, const struct question *q, int number, b
     return ask ? cli_fail("nothing was changed") : EXIT_FINE;
 }
 
-/* One more line of the last question. A slip in an address does not cost the other answers. */
+/* Asks for one more detail. A typo in an address must not lose the other answers. */
 static bool ask_more(const char *wanted, bool secret, bool url, char *to, size_t size)
 {
     char question[256];
@@ -169,7 +169,7 @@ static bool ask_more(const char *wanted, bool secret, bool url, char *to, size_t
     return false;
 }
 
-/* What the chosen notifier needs beyond its type. */
+/* Asks for what the chosen notifier needs besides its type. */
 static int complete_notify(struct cli *cli, bool ask, struct answers *a)
 {
     char *url = strchr(a->notify, '=');
@@ -249,7 +249,7 @@ static void set_guard(struct buf *text, const struct answers *a)
             continue;
         snprintf(key, sizeof key, "guard.worker." STR_FMT, STR_ARG(method));
         if (edit_has(text, key))
-            continue; /* a person has seen to it */
+            continue; /* configured by a person already */
         str_copy(address, sizeof address, url.len ? url : str_from(usual));
         AUTO_BUF struct buf table = BUF(2048);
         buf_printf(&table, "[%s]\nmethods = [\"" STR_FMT "\"]\nurl = ", key, STR_ARG(method));

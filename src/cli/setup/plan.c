@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Showing, doing and undoing a plan.
+ * Shows, applies and undoes a plan.
  */
 #include "cli/setup/plan.h"
 
@@ -33,7 +33,7 @@ void plan_done(struct plan *p)
     *p = (struct plan){0};
 }
 
-/* ---- making it ---- */
+/* ---- building ---- */
 
 static int read_file(const char *path, char **ret, struct error *err)
 {
@@ -85,7 +85,7 @@ bool plan_is_empty(const struct plan *p)
     return p->file_count == 0 && p->command_count == 0;
 }
 
-/* ---- showing it ---- */
+/* ---- showing ---- */
 
 static bool is_secret(struct str line)
 {
@@ -104,7 +104,7 @@ static bool has_line(const char *text, struct str wanted)
     return false;
 }
 
-/* Lines of `text` that the other one does not have. */
+/* Prints the lines of `text` that `other` lacks. */
 static void put_lines(struct buf *out, char mark, const char *text, const char *other)
 {
     struct str rest = str_from(text ? text : ""), line, key;
@@ -183,7 +183,7 @@ static int record_path(char path[PLACE_SIZE + 16], struct error *err)
     return rc;
 }
 
-/* NULL: there is none, or *rc says why it cannot be read. */
+/* NULL: there is none, or *rc says why it can't be read. */
 static json_t *read_record(const char *path, int *rc, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(RECORD_MAX);
@@ -205,7 +205,7 @@ static void plan_hash(const char *text, char hex[HEX_SIZE(SHA256_SIZE)])
     hex_encode(digest, SHA256_SIZE, hex);
 }
 
-/* Of a file that an earlier setup changed, what was there before that one. */
+/* The original text of a file that an earlier setup changed. */
 static const json_t *earlier(const json_t *record, const char *path)
 {
     size_t i;
@@ -264,7 +264,7 @@ static int write_record(const struct plan *p, struct error *err)
         return rc;
     json_t *old = read_record(path, &rc, err);
     if (rc < 0)
-        return rc; /* what it says of earlier changes must not be lost */
+        return rc; /* a record of earlier changes must not get lost */
     json_t *record = make_record(p, old);
     char *text = json_dumps(record, JSON_INDENT(1));
     rc = text ? keep_write(path, str_from(text), err) : error_set(err, -ENOMEM, "out of memory");
@@ -274,7 +274,7 @@ static int write_record(const struct plan *p, struct error *err)
     return rc;
 }
 
-/* ---- doing it ---- */
+/* ---- applying ---- */
 
 static int write_plain(const char *path, const char *text, struct error *err)
 {
@@ -301,7 +301,7 @@ static int run_command(const struct env *env, const struct plan_command *c, stru
     int status = env->launch(env, &(struct launch){.argv = argv, .timeout_ms = COMMAND_MS, .out = &out, .err = &diag}, &why);
     if (status == 0) {
         if (out.len)
-            fwrite(out.at, 1, out.len, stdout); /* a new token is shown once */
+            fwrite(out.at, 1, out.len, stdout); /* a new token is printed only once */
         return 0;
     }
     struct str said = str_trim(buf_view(&diag));
@@ -321,9 +321,9 @@ int plan_do(const struct env *env, const struct plan *p, struct error *err)
     return rc;
 }
 
-/* ---- undoing it ---- */
+/* ---- undoing ---- */
 
-/* False: it failed, and may be tried again. */
+/* False if it failed and may be retried. */
 static bool undo_file(const struct env *env, const json_t *file, bool dry_run, struct buf *out)
 {
     const char *path = json_string_value(json_object_get(file, "path"));
@@ -368,7 +368,7 @@ static void undo_command(const struct env *env, const json_t *words, bool dry_ru
     buf_printf(out, "%s%s\n", done ? "" : ": ", done ? "" : err.text);
 }
 
-/* Files that could not be taken back stay in the record, with the text that they had: there is no other copy of it. */
+/* Keeps files that could not be restored in the record, with their original text: there is no other copy. */
 static int keep_failed(const char *path, json_t *failed, struct error *err)
 {
     if (!json_array_size(failed))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What `whirr setup` is about to do, as data: files with their text before and after, and commands with those that take them back.
- * It can be shown, done, and undone: what was done is kept in setup.json in the state directory.
+ * The plan of `whirr setup` as data: files with their text before and after, and commands with their inverses. A plan can be shown,
+ * applied and undone: setup.json in the state directory records what was done.
  */
 #pragma once
 
@@ -13,8 +13,8 @@ enum { PLAN_FILES_MAX = 4, PLAN_COMMANDS_MAX = 8, PLAN_WORDS_MAX = 8, PLAN_WORD_
 
 struct plan_file {
     char path[PLACE_SIZE];
-    char *before, *after; /* NULL: there is none */
-    bool config;          /* is read before it takes the place of the old one */
+    char *before, *after; /* NULL: no such file */
+    bool config;          /* validate it before replacing the old one */
 };
 
 struct plan_command {
@@ -30,17 +30,16 @@ struct plan {
 };
 
 void plan_done(struct plan *p);
-/* A file that is to have this text; one that has it already is left out. */
+/* Adds a file with its new text; skips one that has it already. */
 int plan_add_file(struct plan *p, const char *path, struct str after, bool config, struct error *err);
-/* argv ends with NULL; `undo` may be NULL. */
+/* argv is NULL-terminated; `undo` may be NULL. */
 void plan_add_command(struct plan *p, const char *const *argv, const char *const *undo);
 
 bool plan_is_empty(const struct plan *p);
-/* For people: what is added and removed in each file, without secrets, and the commands. */
+/* For people: added and removed lines of each file, without secrets, and the commands. */
 void plan_show(const struct plan *p, struct buf *out);
 void plan_json(const struct plan *p, bool done, struct buf *out);
-/* Writes the files, then runs the commands; stops at the first that fails. What was done is recorded first. */
+/* Records the plan, writes the files, then runs the commands; stops at the first failure. */
 int plan_do(const struct env *env, const struct plan *p, struct error *err);
-/* Takes back what the record says. -ENOENT: nothing was set up. `out` gets a line for each step. dry_run: only these lines,
- * of what would be done. */
+/* Undoes the recorded steps. -ENOENT: nothing was set up. `out` gets a line per step. dry_run: only prints these lines. */
 int plan_undo(const struct env *env, bool dry_run, struct buf *out, struct error *err);

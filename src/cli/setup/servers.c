@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which processes are model servers, by their names; and the ports that their command lines name.
+ * Recognizes model servers by their process names, and reads ports from their command lines.
  */
 #include "cli/setup/servers.h"
 
@@ -16,7 +16,7 @@ enum { CMDLINE_SIZE = 16 * 1024 };
 
 static const struct server_kind {
     const char *method, *url;
-    const char *names[4]; /* beginnings of the names that people see, in any case */
+    const char *names[4]; /* prefixes of process names, in any case */
 } kinds[] = {
     {"ollama", "http://127.0.0.1:11434", {"ollama"}},
     {"llamacpp", "http://127.0.0.1:8080", {"llama-server"}},
@@ -60,7 +60,7 @@ static int64_t port_named(const struct str *args, size_t count)
     return port;
 }
 
-/* The process is one of them: -1 for its usual port, or the one named. */
+/* Checks one process: sets the port of its kind to the one named, or -1 for the default. */
 static void look_at(const struct env *env, const char *pid, int64_t ports[ARRAY_LEN(kinds)])
 {
     char path[64], text[CMDLINE_SIZE], directory[256], title[PROCESS_TITLE_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Model servers that setup offers to guard, and which of them run on this host.
+ * Model servers that setup offers to guard, and which of them are running on this host.
  */
 #pragma once
 
@@ -7,9 +7,9 @@
 #include "base/env.h"
 #include "base/str.h"
 
-/* Where the server of this guard method usually answers; NULL: no such method is offered. */
+/* The default URL of this guard method's server; NULL: not offered. */
 const char *setup_server_url(struct str method);
 
-/* "ollama,vllm=http://127.0.0.1:9000": those that run, by their command lines. Nothing is asked: what answers on a usual port may
- * be something else. */
+/* "ollama,vllm=http://127.0.0.1:9000": running servers, by their command lines. Probes no port: another program may answer
+ * there. */
 void setup_find_servers(const struct env *env, struct buf *found);

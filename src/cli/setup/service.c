@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The service that `whirr setup` makes: its unit, and the systemctl commands that start it and take it back.
+ * The systemd service that `whirr setup` creates: its unit, and the systemctl commands that start and remove it.
  */
 #include "cli/setup/service.h"
 
@@ -30,7 +30,7 @@ static const char system_unit[] =
     "CAP_PERFMON CAP_SYSLOG\nNoNewPrivileges=yes\nSystemCallFilter=~process_vm_writev process_madvise pidfd_getfd\n"
     "SystemCallErrorNumber=EPERM\nSystemCallArchitectures=native\nProtectSystem=strict\nProtectHome=read-only\nPrivateTmp=yes\n";
 
-/* A unit of a package is there already: then none is written. */
+/* Whether a package has installed a unit, so that we need not write one. */
 static bool unit_is_there(const char *root, bool user)
 {
     static const char *const places[] = {"/etc", "/usr/lib", "/lib", "/usr/local/lib"};
@@ -43,7 +43,7 @@ static bool unit_is_there(const char *root, bool user)
     return false;
 }
 
-/* As systemd reads the first word of a command line: a space ends it, and % begins a specifier. */
+/* Quotes a program for systemd, where a space ends a word and % begins a specifier. */
 static void put_program(struct buf *out, const char *path)
 {
     bool quoted = strpbrk(path, " ;$#") != NULL;
@@ -58,7 +58,7 @@ static void put_program(struct buf *out, const char *path)
         buf_char(out, '"');
 }
 
-/* What systemd refuses in the path of a program, however it is quoted. */
+/* False for characters that systemd refuses in a program's path, however quoted. */
 static bool is_startable(const char *path)
 {
     for (const char *c = path; *c; c++)
@@ -94,7 +94,7 @@ static int add_unit(struct plan *p, const char *root, bool user, struct error *e
     return plan_add_file(p, path, buf_view(&text), false, err);
 }
 
-/* systemctl of the session, of the system, or of a system that does not run (WHIRR_SYSTEM_ROOT). */
+/* Adds systemctl for the session, the system, or a system that is not running (WHIRR_SYSTEM_ROOT). */
 static void add_systemctl(struct plan *p, bool user, const char *root, const char *verb, const char *undo)
 {
     char offline[PLACE_SIZE];
@@ -127,7 +127,7 @@ int plan_add_service(struct plan *p, const char *kind, struct error *err)
     int rc = add_unit(p, root, user, err);
     if (rc < 0)
         return rc;
-    bool runs = user || !root[0]; /* else it is a system that is only on disk */
+    bool runs = user || !root[0]; /* otherwise the system only exists on disk */
     if (p->file_count > files && runs)
         add_systemctl(p, user, root, "daemon-reload", NULL);
     add_systemctl(p, user, root, "enable", "disable");

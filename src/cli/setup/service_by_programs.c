@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where programs make a service, or none is made: there are no steps besides.
+ * For systems where programs set up the service, or there is none: no steps besides.
  */
 #include "cli/setup/service.h"
 

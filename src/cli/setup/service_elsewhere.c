@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where setup makes no service, and says what does: on macOS.
+ * For systems where setup creates no service (macOS): says what does instead.
  */
 #include <errno.h>
 #include <string.h>

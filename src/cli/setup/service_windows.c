@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The service of Windows that `whirr setup` makes. Its steps are calls of the system, not programs.
+ * The Windows service that `whirr setup` creates, by system calls instead of programs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ int setup_service_step(const struct plan_command *c, struct error *err)
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         if (c->count > 2 && strcmp(c->words[0], steps[i].words[0]) == 0 && strcmp(c->words[2], "service") == 0) {
             int rc = steps[i].act(err);
-            return rc == -ENOENT && steps[i].act == service_remove ? 0 : rc; /* it was removed by hand */
+            return rc == -ENOENT && steps[i].act == service_remove ? 0 : rc; /* removed by hand already */
         }
     return 1;
 }

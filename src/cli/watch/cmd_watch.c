@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr watch: runs a program, and says at its end what it did with the GPUs.
+ * whirr watch: runs a program, and reports at its end how it used the GPUs.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,9 +16,9 @@
 
 enum { INTERVAL_MS = 1000, FIRST_MS = 200, CANNOT_RUN = 126, NOT_FOUND = 127 };
 
-/* ---- looking ---- */
+/* ---- sampling ---- */
 
-/* Samples of where the program spends its CPU time are taken beside the looks: its end is noticed at once. */
+/* A thread samples where the program spends its CPU time, so that its end is noticed at once. */
 struct cpu_sampler {
     pthread_t thread;
     bool running, known;
@@ -31,7 +31,7 @@ struct cpu_sampler {
 
 struct looker {
     struct cli *cli;
-    struct session *session; /* NULL: nothing can be sampled */
+    struct session *session; /* NULL: sampling is not possible */
     struct watched *w;
     struct process_tree tree;
     struct cpu_sampler sampler;
@@ -46,7 +46,7 @@ static void *take_cpu_samples(void *user)
     return NULL;
 }
 
-/* What came of it, unless less is known than before. */
+/* Takes the result, unless it is worse than the previous one. */
 static void end_cpu_samples(struct looker *l)
 {
     struct cpu_sampler *c = &l->sampler;
@@ -59,7 +59,7 @@ static void end_cpu_samples(struct looker *l)
     c->known |= c->found.state == READING_OK;
 }
 
-/* The process of the program that its own side limits; 0: there is none. */
+/* A process of the program that is limited by its host side; 0: none. */
 static int32_t limited_by_host(const struct looker *l, const struct snapshot *s)
 {
     for (size_t g = 0; g < s->gpu_count; g++)
@@ -88,7 +88,7 @@ static void sample_cpu(struct looker *l, const struct snapshot *s)
     c->running = pthread_create(&c->thread, NULL, take_cpu_samples, c) == 0;
 }
 
-/* A sample that fails is left out: the program goes on. */
+/* Skips a sample that fails: the program continues. */
 static void watch_look(struct looker *l)
 {
     struct error err = {0};
@@ -103,7 +103,7 @@ static void watch_look(struct looker *l)
     sample_cpu(l, s);
 }
 
-/* The first look, before the program is there. -EINVAL: wrong usage. */
+/* Samples before the program starts. -EINVAL: wrong usage. */
 static int watch_begin(struct looker *l, struct error *err)
 {
     struct error why = {0};
@@ -125,7 +125,7 @@ static int watch_begin(struct looker *l, struct error *err)
 static void follow(struct looker *l, struct program *p)
 {
     struct mono began = clock_mono(&clock_system), next = began;
-    int64_t step_ms = MIN_OF(l->w->interval_ms, FIRST_MS); /* a short program is seen, too */
+    int64_t step_ms = MIN_OF(l->w->interval_ms, FIRST_MS); /* begin fast, to catch a short program */
     if (l->session)
         tree_look(&l->tree, &l->cli->env, &(struct tree_use){0});
     while (!program_has_ended(p)) {
@@ -176,7 +176,7 @@ static int write_report(struct cli *cli, const struct watched *w)
     return fine ? EXIT_FINE : cli_fail("cannot write the report: %s", strerror(errno));
 }
 
-/* Its exit status when it could not be started, else 0. */
+/* 0, or the exit status if it could not be started. */
 static int start(struct program *p, const char *const *argv)
 {
     int rc = program_start(p, argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What was seen, for people and for programs.
+ * The results, for people and for programs.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "train.py" for `python3 train.py`: the first argument that is a file with a name of its own, else the program. */
+/* "train.py" for `python3 train.py`: the first argument of an interpreter that is a file, otherwise the program. */
 static void title_of(const struct watched *w, char title[TITLE_SIZE])
 {
     const char *program = last_name(w->argv[0]), *name = program;

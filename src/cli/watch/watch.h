@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What `whirr watch` is made of.
+ * The parts of `whirr watch`.
  */
 #pragma once
 
@@ -13,16 +13,16 @@
 struct watched {
     const char *const *argv;
     size_t argc;
-    int status; /* as waitpid() gives it */
+    int status; /* from waitpid() */
     struct wall started_at;
     double seconds, cpu_s;
     int64_t interval_ms;
     struct run_usage usage;
-    double price_per_kwh; /* 0: not known */
+    double price_per_kwh; /* 0: unknown */
     const char *currency;
-    bool blind; /* nothing could be sampled; `problem` says why */
+    bool blind; /* sampling was not possible; see `problem` */
     char problem[512];
-    char cpu_time[ADDRESS_WORDS]; /* where it spent its CPU time while its own side limited it; "" that was not so */
+    char cpu_time[ADDRESS_WORDS]; /* where it spent its CPU time while its host side limited it; "": it did not */
 };
 
 void watch_text(struct buf *out, const struct page *page, const struct watched *w);
