@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The local place of systems without Unix sockets: a port of the loopback interface, in a file (base/os/windows/local.h). Who comes
+ * The local place of systems without Unix sockets: a port of the loopback interface, in a file (port/windows/local.h). Who comes
  * says one line first: the key of that place, or that it does not know it.
  */
 #include <errno.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/os/windows/local.h"
 #include "base/str.h"
 #include "http/listener.h"
+#include "port/windows/local.h"
 
 enum { INTRODUCTION_MAX = 64, INTRODUCTION_MS = 5000 };
 

@@ -3,10 +3,10 @@
  */
 #pragma once
 
-#include "model/severity.h"
 #include "model/gpu.h"
 #include "model/host.h"
 #include "model/limit.h"
+#include "model/severity.h"
 #include "store/store.h"
 
 enum {

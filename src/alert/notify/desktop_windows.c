@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "base/os/windows/balloon.h"
+#include "port/windows/balloon.h"
 
 int desktop_open(const struct env *env, struct desktop **ret, struct error *err)
 {

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
-#include "model/severity.h"
 #include "model/gpu.h"
 #include "model/host.h"
+#include "model/severity.h"
 
 enum {
     NOTICE_ALERT_SIZE = 96,

@@ -10,9 +10,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "model/severity.h"
 #include "model/process.h"
 #include "model/reading.h"
+#include "model/severity.h"
 
 struct page {
     int width; /* columns; 0: as wide as it takes */

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/os/console.h"
-#include "base/os/windows/screen.h"
+#include "port/windows/screen.h"
 #include "tui/terminal/paint.h"
 #include "tui/theme.h"
 #include "tui/top.h"

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/os/console.h"
-#include "base/os/windows/screen.h"
+#include "port/windows/screen.h"
 #include "tui/terminal/screen.h"
 #include "tui/top.h"
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * GNU's functions of strings and memory.
+ */
+#pragma once
+
+#include_next <string.h>
+#include <strings.h>
+
+#include "port/gnu/text.h"
+#include "port/gnu/versions.h"
+
+#define memrchr gnu_memrchr
+#define mempcpy gnu_mempcpy
+#define strchrnul gnu_strchrnul /* macOS has it since 15.4 */
+#define strverscmp gnu_strverscmp

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The console window. Text goes to it in UTF-16, whatever its code page; sequences are taken from Windows 10 on. Pipes and files
+ * get UTF-8 where the code page is that, or LC_ALL or LANG say so.
+ */
+#include "base/os/console.h"
+
+#include <errno.h>
+#include <io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "port/windows/internal.h"
+#include "port/windows/screen.h"
+
+enum { UNITS_MAX = 8192, LINE_UNITS = 2048 };
+
+static HANDLE output(void)
+{
+    return GetStdHandle(STD_OUTPUT_HANDLE);
+}
+
+static bool is_console(HANDLE handle)
+{
+    DWORD mode;
+    return GetConsoleMode(handle, &mode);
+}
+
+int posix_isatty(int fd)
+{
+    return is_console((HANDLE)_get_osfhandle(fd));
+}
+
+bool console_size(int *columns, int *rows)
+{
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    if (!GetConsoleScreenBufferInfo(output(), &info))
+        return false;
+    *columns = info.srWindow.Right - info.srWindow.Left + 1;
+    *rows = info.srWindow.Bottom - info.srWindow.Top + 1;
+    return true;
+}
+
+/* Messages go to the console in UTF-8, and the code page is again what it was when the program ends. */
+static UINT page_before;
+
+void console_lend(void)
+{
+    if (page_before && page_before != CP_UTF8)
+        SetConsoleOutputCP(page_before);
+}
+
+void console_start(void)
+{
+    page_before = GetConsoleOutputCP();
+    if (page_before && page_before != CP_UTF8 && is_console(GetStdHandle(STD_ERROR_HANDLE)) && SetConsoleOutputCP(CP_UTF8))
+        atexit(console_lend);
+}
+
+void posix_exit_now(int code)
+{
+    console_lend();
+#undef _exit
+    _exit(code);
+}
+
+bool console_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return is_console(output()) || page_before == CP_UTF8;
+}
+
+bool console_takes_sequences(void)
+{
+    DWORD mode;
+    return GetConsoleMode(output(), &mode) &&
+           (mode & ENABLE_VIRTUAL_TERMINAL_PROCESSING || SetConsoleMode(output(), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING));
+}
+
+/* The end of the last whole character within `len` bytes. */
+static size_t whole(const char *text, size_t len, size_t most)
+{
+    if (len <= most)
+        return len;
+    while (most > 1 && (text[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
+static void write_to(HANDLE console, const char *text, size_t len)
+{
+    wchar_t units[UNITS_MAX]; /* a byte of UTF-8 is at most one of them */
+    while (len) {
+        size_t part = whole(text, len, UNITS_MAX);
+        int count = MultiByteToWideChar(CP_UTF8, 0, text, (int)part, units, UNITS_MAX);
+        DWORD written;
+        for (int at = 0; at < count; at += (int)written)
+            if (!WriteConsoleW(console, units + at, (DWORD)(count - at), &written, NULL) || !written)
+                return; /* the window has gone */
+        text += part;
+        len -= part;
+    }
+}
+
+void console_write(const char *text, size_t len)
+{
+    write_to(output(), text, len);
+}
+
+bool console_message(const char *text, size_t len)
+{
+    HANDLE console = GetStdHandle(STD_ERROR_HANDLE);
+    if (!is_console(console))
+        return false;
+    write_to(console, text, len);
+    return true;
+}
+
+ssize_t console_out(const char *text, size_t len)
+{
+    if (!is_console(output())) {
+        int put = write(STDOUT_FILENO, text, len < INT_MAX ? (unsigned)len : INT_MAX);
+        if (put < 0 && errno == EINVAL) /* what the C library says of a pipe without a reader */
+            errno = EPIPE;
+        return put;
+    }
+    console_write(text, len);
+    return (ssize_t)len;
+}
+
+bool console_line(char *line, size_t size)
+{
+    HANDLE input = GetStdHandle(STD_INPUT_HANDLE);
+    wchar_t units[LINE_UNITS];
+    DWORD read = 0;
+    if (!is_console(input))
+        return fgets(line, (int)size, stdin);
+    if (!ReadConsoleW(input, units, LINE_UNITS - 1, &read, NULL) || !read || units[0] == 0x1a) /* Ctrl+Z ends it */
+        return false;
+    units[read] = L'\0';
+    return utf8_from(units, line, size);
+}
+
+bool console_secret(char *line, size_t size)
+{
+    HANDLE input = GetStdHandle(STD_INPUT_HANDLE);
+    DWORD mode;
+    bool changed = GetConsoleMode(input, &mode) && SetConsoleMode(input, mode & ~(DWORD)ENABLE_ECHO_INPUT);
+    bool read = console_line(line, size);
+    if (changed)
+        SetConsoleMode(input, mode);
+    return read;
+}

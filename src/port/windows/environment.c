@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The environment in UTF-8, and where this program is. getenv() stands in for that of the C library, whose texts are in the code
+ * page of the system.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/os/place.h"
+#include "port/windows/rights.h"
+
+enum { VARIABLES_MAX = 1024, VARIABLE_SIZE = 32768 };
+
+static char **posix_environ;
+static pthread_once_t read_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
+
+/* What is changed later is left behind: others may hold it. */
+static char *variables[VARIABLES_MAX + 1];
+
+/* Windows does not tell upper from lower case in names. */
+static size_t find_named(const char *name, size_t len)
+{
+    size_t i = 0;
+    for (; variables[i]; i++)
+        if (_strnicmp(variables[i], name, len) == 0 && variables[i][len] == '=')
+            break;
+    return i;
+}
+
+static size_t find_variable(const char *name)
+{
+    return find_named(name, strlen(name));
+}
+
+static void forget_variable(size_t at)
+{
+    for (; variables[at]; at++)
+        variables[at] = variables[at + 1];
+}
+
+/* "NAME=VALUE" of the system, where it is new or another than before. */
+static void take_variable(const wchar_t *wide)
+{
+    static char text[VARIABLE_SIZE * 3];
+    if (wide[0] == L'=' || !wcschr(wide, L'=') || !utf8_from(wide, text, sizeof text))
+        return;
+    size_t at = find_named(text, (size_t)(strchr(text, '=') - text));
+    if (at == VARIABLES_MAX || (variables[at] && strcmp(variables[at], text) == 0))
+        return;
+    char *copy = _strdup(text);
+    if (copy)
+        variables[at] = copy;
+}
+
+static void take_all(void)
+{
+    wchar_t *block = GetEnvironmentStringsW();
+    for (const wchar_t *at = block; at && *at; at += wcslen(at) + 1)
+        take_variable(at);
+    if (block)
+        FreeEnvironmentStringsW(block);
+}
+
+/* Where a user's things are, by the names that the rest of the program knows, unless they are set. What belongs to all users
+ * is below ProgramData, and so is what an administrator does. */
+static const struct {
+    const char *name, *from, *below;
+    bool users; /* not of an administrator */
+} places[] = {
+    {"HOME", "USERPROFILE", "", false},
+    {"XDG_CONFIG_HOME", "APPDATA", "", false},
+    {"XDG_STATE_HOME", "LOCALAPPDATA", "", true},
+    {"XDG_CACHE_HOME", "LOCALAPPDATA", "", false},
+    {"XDG_RUNTIME_DIR", "LOCALAPPDATA", "/whirr", true},
+    {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr", false},
+};
+
+/* As the system has it, not a caller: a service of the system trusts what lies there. */
+static void take_program_data(void)
+{
+    wchar_t text[1024] = L"PROGRAMDATA=";
+    const size_t len = wcslen(text);
+    DWORD size = sizeof text - (DWORD)(len * sizeof *text);
+    if (RegGetValueW(HKEY_LOCAL_MACHINE, L"SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\ProfileList", L"ProgramData",
+                     RRF_RT_REG_SZ, NULL, text + len, &size) == ERROR_SUCCESS)
+        take_variable(text);
+}
+
+static void add_places(void)
+{
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const char *from = variables[find_variable(places[i].from)];
+        size_t size = VARIABLE_SIZE, at = find_variable(places[i].name);
+        bool wanted = from && !variables[at] && at < VARIABLES_MAX && !(places[i].users && user_is_administrator());
+        char *text = wanted ? malloc(size) : NULL;
+        if (!text)
+            continue;
+        snprintf(text, size, "%s=%s%s", places[i].name, strchr(from, '=') + 1, places[i].below);
+        for (char *c = text; *c; c++)
+            if (*c == '\\')
+                *c = '/';
+        variables[at] = text;
+    }
+}
+
+static void read_variables(void)
+{
+    take_all();
+    take_program_data();
+    add_places();
+    posix_environ = variables;
+}
+
+/* Whether the system has it, or it is one of the places. */
+static bool is_there(const char *variable)
+{
+    char name[1024];
+    wchar_t wide[1024];
+    snprintf(name, sizeof name, "%.*s", (int)(strchr(variable, '=') - variable), variable);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (_stricmp(places[i].name, name) == 0)
+            return true;
+    return !wide_from(name, wide, sizeof wide / sizeof wide[0]) || GetEnvironmentVariableW(wide, NULL, 0) > 0;
+}
+
+/* A program that has this in a library may have changed its environment since. */
+static void read_again(void)
+{
+    posix_variables();
+    pthread_mutex_lock(&change);
+    for (size_t i = 0; variables[i];)
+        if (is_there(variables[i]))
+            i++;
+        else
+            forget_variable(i);
+    take_all();
+    pthread_mutex_unlock(&change);
+}
+
+char **posix_variables(void)
+{
+    pthread_once(&read_once, read_variables);
+    return posix_environ;
+}
+
+char *getenv(const char *name)
+{
+    posix_variables();
+    const char *found = variables[find_variable(name)];
+    return found ? (char *)found + strlen(name) + 1 : NULL;
+}
+
+int setenv(const char *name, const char *value, int overwrite)
+{
+    wchar_t wide_name[1024], *wide = malloc(VARIABLE_SIZE * sizeof *wide);
+    size_t size = strlen(name) + strlen(value) + 2;
+    char *text = malloc(size);
+    posix_variables();
+    pthread_mutex_lock(&change);
+    size_t at = find_variable(name);
+    bool good = wide && text && at < VARIABLES_MAX && wide_from(name, wide_name, 1024) && wide_from(value, wide, VARIABLE_SIZE);
+    if (good && (overwrite || !variables[at])) {
+        snprintf(text, size, "%s=%s", name, value);
+        variables[at] = text;
+        text = NULL;
+        SetEnvironmentVariableW(wide_name, wide);
+    }
+    pthread_mutex_unlock(&change);
+    free(wide);
+    free(text);
+    return good ? 0 : (errno = ENOMEM, -1);
+}
+
+int unsetenv(const char *name)
+{
+    wchar_t wide_name[1024];
+    posix_variables();
+    pthread_mutex_lock(&change);
+    forget_variable(find_variable(name));
+    pthread_mutex_unlock(&change);
+    if (wide_from(name, wide_name, 1024))
+        SetEnvironmentVariableW(wide_name, NULL);
+    return 0;
+}
+
+/* ---- what programs of Windows have, and have not ---- */
+
+bool place_is_trusted(void)
+{
+    return true;
+}
+
+const char *env_gained(void)
+{
+    return NULL;
+}
+
+int env_handed_over(const char *name)
+{
+    (void)name;
+    return -1;
+}
+
+void place_fill(struct env *env)
+{
+    static char self[WIDE_PATH];
+    wchar_t wide[WIDE_PATH];
+    read_again();
+    DWORD len = GetModuleFileNameW(NULL, wide, WIDE_PATH);
+    if (len == 0 || len == WIDE_PATH || !utf8_from(wide, self, sizeof self))
+        self[0] = '\0';
+    env->nvml_library = "nvml.dll";
+    env->cuda_library = "nvcuda.dll";
+    env->self_program = self;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sockets of Windows. A handle of the system has 32 significant bits, so that an int holds one; its errors become those of errno.
+ */
+#include "base/os/net.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "port/windows/internal.h"
+#include "port/windows/local.h"
+
+enum { PARTS_AT_ONCE = 16, LOCAL_WITHIN_MS = 2000 };
+
+static const struct {
+    int windows, posix;
+} codes[] = {
+    {WSAEWOULDBLOCK, EAGAIN},
+    {WSAEINTR, EINTR},
+    {WSAEINPROGRESS, EINPROGRESS},
+    {WSAEALREADY, EALREADY},
+    {WSAEADDRINUSE, EADDRINUSE},
+    {WSAEACCES, EACCES},
+    {WSAEADDRNOTAVAIL, EADDRNOTAVAIL},
+    {WSAECONNREFUSED, ECONNREFUSED},
+    {WSAECONNRESET, ECONNRESET},
+    {WSAECONNABORTED, ECONNABORTED},
+    {WSAENETUNREACH, ENETUNREACH},
+    {WSAEHOSTUNREACH, EHOSTUNREACH},
+    {WSAETIMEDOUT, ETIMEDOUT},
+    {WSAENOBUFS, ENOBUFS},
+    {WSAEMFILE, EMFILE},
+    {WSAEISCONN, EISCONN},
+    {WSAENOTCONN, ENOTCONN},
+    {WSAESHUTDOWN, EPIPE},
+    {WSAEAFNOSUPPORT, EAFNOSUPPORT},
+    {WSAEINVAL, EINVAL},
+    {WSAENOTSOCK, EBADF},
+    {WSAEFAULT, EFAULT},
+};
+
+static int errno_of(int code)
+{
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (codes[i].windows == code)
+            return codes[i].posix;
+    return code ? EIO : 0;
+}
+
+/* The result of a call: what is below 0 has its errno. */
+static int told(int result)
+{
+    if (result < 0)
+        errno = errno_of(WSAGetLastError());
+    return result;
+}
+
+static int start_result;
+
+static void start_once(void)
+{
+    WSADATA about;
+    start_result = -errno_of(WSAStartup(MAKEWORD(2, 2), &about));
+}
+
+int net_start(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_once);
+    return start_result;
+}
+
+SOCKET make_socket(int family, int type)
+{
+    return WSASocketW(family, type, 0, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+}
+
+/* One that was accepted can be inherited, whatever the listener is. */
+static int adopt(SOCKET made)
+{
+    unsigned long on = 1;
+    if (made == INVALID_SOCKET)
+        return told(-1);
+    SetHandleInformation((HANDLE)made, HANDLE_FLAG_INHERIT, 0);
+    if (ioctlsocket(made, FIONBIO, &on) == 0)
+        return (int)made;
+    told(-1);
+    closesocket(made);
+    return -1;
+}
+
+int net_socket(int family, int type)
+{
+    if (net_start() < 0) {
+        errno = -start_result;
+        return -1;
+    }
+    return adopt(make_socket(family, type));
+}
+
+int net_accept(int listener, struct sockaddr *from, socklen_t *len)
+{
+    int fd = adopt(accept(listener, from, len));
+    if (fd >= 0) /* is not inherited from the listener by every version */
+        net_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    return fd;
+}
+
+int net_connect(int fd, const struct sockaddr *to, socklen_t len)
+{
+    int result = told(connect(fd, to, len));
+    if (result < 0 && errno == EAGAIN)
+        errno = EINPROGRESS;
+    return result;
+}
+
+int net_bind(int fd, const struct sockaddr *to, socklen_t len)
+{
+    int result = told(bind(fd, to, len));
+    if (result < 0 && errno == EACCES) /* another program has the address for itself */
+        errno = EADDRINUSE;
+    return result;
+}
+
+int net_listen(int fd, int backlog)
+{
+    return told(listen(fd, backlog));
+}
+
+ssize_t net_send(int fd, const void *bytes, size_t len)
+{
+    return told(send(fd, bytes, (int)(len > INT_MAX ? INT_MAX : len), 0));
+}
+
+ssize_t net_send_parts(int fd, const struct iovec *parts, size_t count)
+{
+    WSABUF pieces[PARTS_AT_ONCE];
+    DWORD sent = 0, used = 0;
+    for (; used < count && used < PARTS_AT_ONCE; used++)
+        pieces[used] = (WSABUF){.len = (ULONG)parts[used].iov_len, .buf = parts[used].iov_base};
+    return told(WSASend(fd, pieces, used, &sent, 0, NULL, NULL)) < 0 ? -1 : (ssize_t)sent;
+}
+
+ssize_t net_recv(int fd, void *to, size_t len)
+{
+    return told(recv(fd, to, (int)(len > INT_MAX ? INT_MAX : len), 0));
+}
+
+int net_set_option(int fd, int level, int name, int value)
+{
+    return told(setsockopt(fd, level, name, (const char *)&value, sizeof value));
+}
+
+/* SO_REUSEADDR would let any program take the address over. */
+int net_own_address(int fd)
+{
+    return net_set_option(fd, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, 1);
+}
+
+int net_failure(int fd)
+{
+    int error = 0, size = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, (char *)&error, &size) < 0 ? errno_of(WSAGetLastError()) : errno_of(error);
+}
+
+void net_close(int fd)
+{
+    closesocket(fd);
+}
+
+/* ---- local places ---- */
+
+static bool is_ready(int fd, short what)
+{
+    struct pollfd p = {.fd = (SOCKET)fd, .events = what};
+    return poll(&p, 1, LOCAL_WITHIN_MS) > 0;
+}
+
+/* Says who comes, and hears whether the daemon of that file is there. */
+static bool introduce(int fd, const struct local_door *door)
+{
+    char line[LOCAL_WORD_SIZE + 16], heard[LOCAL_WORD_SIZE] = "";
+    int len = snprintf(line, sizeof line, "whirr %s\n", door->key);
+    if (net_send(fd, line, (size_t)len) != len)
+        return false;
+    for (size_t got = 0; got < sizeof heard;) {
+        ssize_t n = is_ready(fd, POLLIN) ? net_recv(fd, heard + got, sizeof heard - got) : 0;
+        if (n <= 0)
+            return false;
+        got += (size_t)n;
+    }
+    return memcmp(heard, door->answer, sizeof heard - 1) == 0 && heard[sizeof heard - 1] == '\n';
+}
+
+#define LOOPBACK "127.0.0.1:"
+
+/* What is no path, as no file has a colon there, is a port of this host: that of an ssh, which takes no introduction. */
+static bool is_port(const char *path, struct local_door *ret)
+{
+    size_t len = strlen(LOOPBACK);
+    int64_t port;
+    if (strncmp(path, LOOPBACK, len) != 0 || !str_to_i64(str_from(path + len), &port) || port < 1 || port > UINT16_MAX)
+        return false;
+    *ret = (struct local_door){.port = (uint16_t)port};
+    return true;
+}
+
+int net_local_connect(const char *path)
+{
+    struct local_door door;
+    bool plain = is_port(path, &door);
+    int rc = plain ? 0 : local_door_read(path, &door);
+    if (rc < 0)
+        return rc;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(door.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = net_socket(AF_INET, SOCK_STREAM);
+    if (fd < 0)
+        return -errno;
+    net_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    bool there = net_connect(fd, (struct sockaddr *)&to, sizeof to) == 0 ||
+                 (errno == EINPROGRESS && is_ready(fd, POLLOUT) && net_failure(fd) == 0);
+    if (there && (plain || introduce(fd, &door)))
+        return fd;
+    net_close(fd);
+    return -ECONNREFUSED;
+}
+
+/* Who knows the key of a place has shown it (http/listener_local.c). */
+bool net_peer_user(int fd, uid_t *user)
+{
+    (void)fd, (void)user;
+    return false;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Making processes: their command lines, the handles that they get, which are three and no more, and a job that ends them with us;
+ * and those that run beside us, by the POSIX names launch_spawn() and waitpid().
+ */
+#include <errno.h>
+#include <io.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <wchar.h>
+
+#include "base/cleanup.h"
+#include "base/env.h"
+#include "base/os/place.h"
+#include "base/os/process.h"
+#include "port/windows/internal.h"
+
+enum { LINE_MAX_WIDE = 32767, CHILDREN_MAX = 128, CODE_MAX = 255 };
+
+/* ---- the command line ---- */
+
+/* As the C library of the program takes it apart: backslashes count where a quotation mark follows. */
+static void add_quoted(struct buf *line, const char *argument)
+{
+    bool quoted = !argument[0] || strpbrk(argument, " \t\"");
+    size_t slashes = 0;
+    if (quoted)
+        buf_char(line, '"');
+    for (const char *c = argument; *c; c++) {
+        slashes = *c == '\\' ? slashes + 1 : *c == '"' ? slashes : 0;
+        for (; *c == '"' && slashes; slashes--)
+            buf_char(line, '\\');
+        if (*c == '"')
+            buf_char(line, '\\');
+        buf_char(line, *c);
+    }
+    for (; quoted && slashes; slashes--)
+        buf_char(line, '\\');
+    if (quoted)
+        buf_char(line, '"');
+}
+
+/* A file without an ending is none that Windows runs, though it may lie beside one: npm, a script of a shell, beside npm.cmd. */
+static bool is_there(struct str folder, const char *program, wchar_t whole[WIDE_PATH])
+{
+    static const char *const endings[] = {"", ".exe", ".com", ".cmd", ".bat"};
+    const char *slash = path_last_slash(program);
+    bool ends = strchr(slash ? slash + 1 : program, '.');
+    for (size_t i = ends ? 0 : 1; i < ARRAY_LEN(endings); i++) {
+        char path[WIDE_PATH];
+        int size = snprintf(path, sizeof path, "%.*s%s%s%s", (int)folder.len, folder.len ? folder.at : "", folder.len ? "\\" : "",
+                            program, endings[i]);
+        DWORD attributes = INVALID_FILE_ATTRIBUTES;
+        if (size < (int)sizeof path && wide_path(path, whole))
+            attributes = GetFileAttributesW(whole);
+        if (attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY))
+            return true;
+    }
+    return false;
+}
+
+/* One that cmd.exe runs. Windows does not see dots and blanks at the end of a name. */
+static bool is_script(const wchar_t *program)
+{
+    size_t len = wcslen(program);
+    while (len && (program[len - 1] == L'.' || program[len - 1] == L' '))
+        len--;
+    return len >= 4 && (_wcsnicmp(program + len - 4, L".bat", 4) == 0 || _wcsnicmp(program + len - 4, L".cmd", 4) == 0);
+}
+
+/* cmd.exe takes a line apart in its own way, in which no quoting is safe. */
+static bool is_safe(const char *script, const char *const *argv)
+{
+    if (strpbrk(script, "%!"))
+        return false;
+    for (size_t i = 1; argv[i]; i++)
+        if (strpbrk(argv[i], "\"%!^&|<>()\r\n"))
+            return false;
+    return true;
+}
+
+/* cmd.exe goes by the line alone, and would look in the folder that is worked in first. */
+static bool name_script(const wchar_t *program, char script[WIDE_PATH])
+{
+    wchar_t whole[WIDE_PATH];
+    DWORD len = GetFullPathNameW(program, WIDE_PATH, whole, NULL);
+    if (!len || len >= WIDE_PATH || !utf8_from(whole, script, WIDE_PATH))
+        return false;
+    path_make_plain(script);
+    return true;
+}
+
+/* Never in the folder that is worked in, where others may have put something. */
+static bool find_program(const char *program, wchar_t whole[WIDE_PATH])
+{
+    const char *path = env_variable("PATH");
+    struct str rest = str_from(path ? path : ""), folder;
+    if (strpbrk(program, "/\\:"))
+        return is_there((struct str){0}, program, whole);
+    while (path_next(&rest, &folder))
+        if (is_there(folder, program, whole))
+            return true;
+    return false;
+}
+
+int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size)
+{
+    AUTO_BUF struct buf text = BUF(4 * size);
+    char script[WIDE_PATH];
+    if (!find_program(argv[0], program))
+        return -ENOENT;
+    if (!is_script(program)) {
+        add_quoted(&text, argv[0]);
+    } else if (name_script(program, script) && is_safe(script, argv)) {
+        buf_printf(&text, "\"%s\"", script);
+    } else {
+        return -EINVAL;
+    }
+    for (size_t i = 1; argv[i]; i++) {
+        buf_char(&text, ' ');
+        add_quoted(&text, argv[i]);
+    }
+    return text.failed || !wide_from(text.at, line, size) ? -E2BIG : 0;
+}
+
+/* ---- a process ---- */
+
+HANDLE make_job(void)
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limit = {.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE};
+    HANDLE job = CreateJobObjectW(NULL, NULL);
+    if (job)
+        SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limit, sizeof limit);
+    return job;
+}
+
+HANDLE join_job(HANDLE job, HANDLE process)
+{
+    if (!job || AssignProcessToJobObject(job, process))
+        return job;
+    CloseHandle(job);
+    return NULL;
+}
+
+bool end_process(HANDLE process, HANDLE job, UINT code)
+{
+    return job ? TerminateJobObject(job, code) : TerminateProcess(process, code);
+}
+
+void leave_job(HANDLE job)
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION none = {0};
+    if (job)
+        SetInformationJobObject(job, JobObjectExtendedLimitInformation, &none, sizeof none);
+}
+
+/* A copy that can be inherited; of nothing, one that reads and writes nothing. */
+static HANDLE inheritable(HANDLE file)
+{
+    SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
+    HANDLE self = GetCurrentProcess(), copy = NULL;
+    if (!file)
+        return CreateFileW(L"NUL", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, &inherited, OPEN_EXISTING, 0,
+                           NULL);
+    return DuplicateHandle(self, file, self, &copy, 0, TRUE, DUPLICATE_SAME_ACCESS) ? copy : INVALID_HANDLE_VALUE;
+}
+
+/* With these handles and no other, whatever else can be inherited at this moment. */
+static bool make_process(const wchar_t *program, wchar_t *line, HANDLE given[3], DWORD flags, PROCESS_INFORMATION *ret)
+{
+    union {
+        char bytes[256];
+        void *aligned;
+    } room;
+    SIZE_T size = sizeof room;
+    STARTUPINFOEXW how = {.StartupInfo = {.cb = sizeof how,
+                                          .dwFlags = STARTF_USESTDHANDLES,
+                                          .hStdInput = given[0],
+                                          .hStdOutput = given[1],
+                                          .hStdError = given[2]},
+                          .lpAttributeList = (void *)&room};
+    if (!InitializeProcThreadAttributeList(how.lpAttributeList, 1, 0, &size))
+        return false;
+    bool good = UpdateProcThreadAttribute(how.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, given, 3 * sizeof *given, NULL,
+                                          NULL) &&
+                CreateProcessW(program, line, NULL, NULL, TRUE, flags | CREATE_SUSPENDED | EXTENDED_STARTUPINFO_PRESENT, NULL, NULL,
+                               &how.StartupInfo, ret);
+    DWORD error = GetLastError();
+    DeleteProcThreadAttributeList(how.lpAttributeList);
+    SetLastError(error);
+    return good;
+}
+
+int start_process(const char *const *argv, HANDLE const files[3], DWORD flags, HANDLE *process, HANDLE *job)
+{
+    wchar_t program[WIDE_PATH];
+    AUTO_FREE wchar_t *line = malloc(LINE_MAX_WIDE * sizeof *line);
+    HANDLE given[3];
+    PROCESS_INFORMATION made;
+    int rc = line ? launch_line(argv, program, line, LINE_MAX_WIDE) : -ENOMEM;
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < ARRAY_LEN(given); i++)
+        given[i] = inheritable(files[i]);
+    if (!make_process(program, line, given, flags, &made)) {
+        fail_with(GetLastError());
+        rc = -errno;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(given); i++)
+        if (given[i] != INVALID_HANDLE_VALUE)
+            CloseHandle(given[i]);
+    if (rc < 0)
+        return rc;
+    *process = made.hProcess;
+    *job = join_job(make_job(), made.hProcess);
+    ResumeThread(made.hThread);
+    CloseHandle(made.hThread);
+    return 0;
+}
+
+int start_suspended(const char *const *argv, PROCESS_INFORMATION *ret)
+{
+    wchar_t program[WIDE_PATH];
+    AUTO_FREE wchar_t *line = malloc(LINE_MAX_WIDE * sizeof *line);
+    STARTUPINFOW how = {.cb = sizeof how};
+    int rc = line ? launch_line(argv, program, line, LINE_MAX_WIDE) : -ENOMEM;
+    if (rc == 0 && !CreateProcessW(program, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &how, ret)) {
+        fail_with(GetLastError());
+        rc = -errno;
+    }
+    return rc;
+}
+
+/* A code that no program returns is that of a crash. */
+int status_of_code(DWORD code)
+{
+    return code <= CODE_MAX                  ? (int)code << 8
+           : code == STATUS_CONTROL_C_EXIT   ? SIGINT
+           : code == STATUS_ACCESS_VIOLATION ? SIGSEGV
+                                             : SIGABRT;
+}
+
+/* ---- those that run beside us ---- */
+
+static struct child_here {
+    pid_t pid;           /* 0: free */
+    HANDLE process, job; /* NULL: it could not be put into one */
+} children[CHILDREN_MAX];
+
+static pthread_mutex_t children_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct child_here *find_child(pid_t pid)
+{
+    for (size_t i = 0; i < CHILDREN_MAX; i++)
+        if (children[i].pid == pid)
+            return &children[i];
+    return NULL;
+}
+
+static int keep_child(HANDLE process, HANDLE job, pid_t *ret)
+{
+    pid_t pid = (pid_t)GetProcessId(process);
+    pthread_mutex_lock(&children_lock);
+    struct child_here *place = find_child(0);
+    if (place)
+        *place = (struct child_here){pid, process, job};
+    pthread_mutex_unlock(&children_lock);
+    if (!place) {
+        end_process(process, job, 1);
+        if (job)
+            CloseHandle(job);
+        CloseHandle(process);
+        return -EAGAIN;
+    }
+    *ret = pid;
+    return 0;
+}
+
+static int spawn(const char *const *argv, int const fds[3], DWORD flags, pid_t *ret)
+{
+    HANDLE files[3], process, job;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        files[i] = fds[i] >= 0 ? (HANDLE)_get_osfhandle(fds[i]) : NULL;
+    int rc = start_process(argv, files, flags, &process, &job);
+    return rc < 0 ? rc : keep_child(process, job, ret);
+}
+
+int launch_spawn(const char *const *argv, int in, int out, int diag, pid_t *ret)
+{
+    return spawn(argv, (int[]){in, out, diag}, CREATE_NO_WINDOW, ret);
+}
+
+int launch_companion(const char *const *argv, int diag, pid_t *ret)
+{
+    return spawn(argv, (int[]){-1, -1, diag}, 0, ret);
+}
+
+pid_t waitpid(pid_t pid, int *status, int flags)
+{
+    pthread_mutex_lock(&children_lock);
+    struct child_here *place = pid > 0 ? find_child(pid) : NULL, child = place ? *place : (struct child_here){0};
+    pthread_mutex_unlock(&children_lock);
+    DWORD code = 0;
+    if (!child.pid) {
+        errno = ECHILD;
+        return -1;
+    }
+    if (WaitForSingleObject(child.process, flags & WNOHANG ? 0 : INFINITE) != WAIT_OBJECT_0)
+        return 0;
+    GetExitCodeProcess(child.process, &code);
+    if (status)
+        *status = status_of_code(code);
+    pthread_mutex_lock(&children_lock);
+    place->pid = 0;
+    pthread_mutex_unlock(&children_lock);
+    leave_job(child.job);
+    if (child.job)
+        CloseHandle(child.job);
+    CloseHandle(child.process);
+    return pid;
+}
+
+bool end_child(pid_t pid, UINT code)
+{
+    pthread_mutex_lock(&children_lock);
+    const struct child_here *place = find_child(pid);
+    bool good = place && end_process(place->process, place->job, code);
+    pthread_mutex_unlock(&children_lock);
+    return good;
+}
