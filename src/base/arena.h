@@ -19,7 +19,7 @@ struct arena {
 
 void arena_done(struct arena *a);
 
-/* Zeroed and aligned for any type; NULL when memory or the maximum is out. */
+/* Zeroed, aligned for any type; NULL when out of memory or beyond the maximum. */
 void *arena_alloc(struct arena *a, size_t size);
 /* A terminated copy; NULL like arena_alloc. */
 char *arena_copy(struct arena *a, struct str s);

@@ -38,7 +38,7 @@ bool buf_grow(struct buf *b, size_t more)
     return true;
 }
 
-/* Into the room that there is; what does not fit is printed again when there is enough. */
+/* Print into the free space first; reserve and print again only if it didn't fit. */
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
     size_t room = b->failed ? 0 : b->capacity - b->len;

@@ -12,12 +12,12 @@
 #include "base/str.h"
 
 struct buf {
-    char *at; /* always terminated once something was added */
+    char *at; /* NUL-terminated after the first write */
     size_t len;
-    size_t capacity; /* of which one byte is for the end of the text; never more than max and that byte */
+    size_t capacity; /* includes the terminating NUL; at most max + 1 */
     size_t max;
     bool failed;
-    bool no_memory; /* that is why it failed */
+    bool no_memory; /* the reason for failed */
 };
 
 #define BUF(maximum) ((struct buf){.max = (maximum)})
@@ -27,7 +27,7 @@ void buf_done(struct buf *b);
 
 bool buf_grow(struct buf *b, size_t more);
 
-/* Room for so many more bytes: adding them will not fail. Inline as far as there is room: texts are made of many short pieces. */
+/* Reserve space for `more` bytes, so that adding them can't fail. The fast path is inline: texts consist of many short pieces. */
 static inline bool buf_reserve(struct buf *b, size_t more)
 {
     return (!b->failed && more < b->capacity - b->len) || buf_grow(b, more);
@@ -59,16 +59,16 @@ static inline void buf_char(struct buf *b, char c)
 }
 
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
-/* For a URL: everything but letters, digits and -._~ with percent signs. */
+/* Percent-encode for a URL: all but letters, digits and -._~. */
 void buf_percent(struct buf *b, const char *text);
-/* One cell of CSV (RFC 4180). `text`: what others may have chosen; a spreadsheet takes one that begins with = + - @ for a formula
- * and would run it, so a ' comes in front, unless it is a number. */
+/* One CSV cell (RFC 4180). `text` marks untrusted input: a spreadsheet would run a cell that begins with = + - @ as a formula,
+ * so it gets a leading ' unless it is a number. */
 void buf_csv(struct buf *b, struct str cell, bool text);
-/* For Pango, Slack and the like, which take &, < and > for their own marks. */
+/* Escape &, < and > for Pango, Slack and the like. */
 void buf_markup(struct buf *b, struct str text);
 void buf_vprintf(struct buf *b, const char *format, va_list args) __attribute__((format(gnu_printf, 2, 0)));
 
-/* 0, or why it failed: -ENOMEM "out of memory", or -EFBIG with these words. */
+/* 0, or the failure: -ENOMEM "out of memory", or -EFBIG with this message. */
 int buf_check(const struct buf *b, struct error *err, const char *too_long, ...) __attribute__((format(gnu_printf, 3, 4)));
 
 static inline struct str buf_view(const struct buf *b)
@@ -76,5 +76,5 @@ static inline struct str buf_view(const struct buf *b)
     return (struct str){b->at ? b->at : "", b->len};
 }
 
-/* The text as a heap string that the caller frees, or NULL if anything failed on the way. The buffer is empty afterwards. */
+/* Returns the text as a heap string (the caller frees it), or NULL if any write failed. Leaves the buffer empty. */
 char *buf_take(struct buf *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Scope-bound cleanup: AUTO_* variables release what they own when they leave scope; TAKE() hands it on. And what every file uses
- * of lists.
+ * Scope-bound cleanup: AUTO_* variables release what they own when they leave scope; TAKE() transfers ownership. Plus array
+ * helpers that every file uses.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ static inline void cleanup_file(FILE **f)
 #define AUTO_CLOSE CLEANUP(cleanup_close)
 #define AUTO_FCLOSE CLEANUP(cleanup_file)
 
-/* Moves a pointer out of its AUTO_ variable, which then owns nothing. */
+/* Moves a pointer out of its AUTO_ variable, leaving NULL. */
 #define TAKE(p)                 \
     ({                          \
         typeof(p) taken_ = (p); \
@@ -39,7 +39,7 @@ static inline void cleanup_file(FILE **f)
         taken_;                 \
     })
 
-/* Whether a list on the heap has room for one more: a full one becomes twice as long. False: out of memory; it stays as it was. */
+/* Makes room for one more item in a heap array, doubling it when full. False: out of memory, array unchanged. */
 #define ROOM_FOR_ONE(list, count, capacity, first)                         \
     ({                                                                     \
         bool room_ = (count) < (capacity);                                 \

@@ -69,7 +69,7 @@ void wall_format(struct wall w, char text[WALL_TEXT_SIZE])
              tm.tm_min, tm.tm_sec, (int)rest);
 }
 
-/* Exactly `digits` digits at the front of *s, removed from it. */
+/* Removes exactly `digits` digits from the front of *s. */
 static bool take_number(struct str *s, size_t digits, int *ret)
 {
     if (s->len < digits)
@@ -141,7 +141,7 @@ bool wall_parse(struct str text, struct wall *ret)
     int month = tm.tm_mon, day = tm.tm_mday;
     bool leap_second = tm.tm_sec == 60;
     time_t seconds = timegm(&tm);
-    if (!leap_second && (tm.tm_mon != month || tm.tm_mday != day)) /* there is no 30th of February: it became March */
+    if (!leap_second && (tm.tm_mon != month || tm.tm_mday != day)) /* timegm() turned February 30 into March */
         return false;
     ret->ms = (int64_t)seconds * MS_PER_S + ms + offset_ms;
     return true;

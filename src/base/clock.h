@@ -12,7 +12,7 @@ struct mono {
 };
 
 struct wall {
-    int64_t ms; /* since 1970, UTC; 0 means "not known" */
+    int64_t ms; /* since 1970, UTC; 0: unknown */
 };
 
 enum { NS_PER_MS = 1000000, MS_PER_S = 1000 };
@@ -22,7 +22,7 @@ enum { NS_PER_MS = 1000000, MS_PER_S = 1000 };
 struct clock {
     struct mono (*mono)(const struct clock *);
     struct wall (*wall)(const struct clock *);
-    struct mono (*boot)(const struct clock *); /* counts on while the host is suspended; NULL: as mono */
+    struct mono (*boot)(const struct clock *); /* keeps counting during suspend; NULL: same as mono */
 };
 
 extern const struct clock clock_system;
@@ -47,7 +47,7 @@ static inline int64_t mono_since_ms(struct mono later, struct mono earlier)
     return (later.ns - earlier.ns) / NS_PER_MS;
 }
 
-/* A clock that stands still until it is moved; the first member makes it usable as a struct clock. */
+/* A clock that moves only when told to. `clock` comes first, so that it can be passed as a struct clock. */
 struct clock_manual {
     struct clock clock;
     struct mono now;
@@ -59,5 +59,5 @@ void clock_manual_advance_ms(struct clock_manual *c, int64_t ms);
 enum { WALL_TEXT_SIZE = 32 };
 /* "2026-11-15T01:02:03.456Z" */
 void wall_format(struct wall w, char text[WALL_TEXT_SIZE]);
-/* Reads what wall_format writes, also without fraction, with "+HH:MM", or a date alone. */
+/* Reads wall_format's output, also without a fraction, with "+HH:MM", or a date alone. */
 bool wall_parse(struct str text, struct wall *ret);

@@ -28,7 +28,7 @@ static void store_big_endian(uint32_t value, uint8_t *at)
         at[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* Both digests cut and pad a message the same way and differ only in what they do with a block. */
+/* Both digests split and pad a message the same way and differ only in the block function. */
 static void each_block(struct str message, uint32_t *state, void (*block)(uint32_t *state, const uint8_t *at))
 {
     const uint8_t *at = (const uint8_t *)message.at;

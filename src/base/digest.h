@@ -18,12 +18,12 @@ void sha256(struct str message, uint8_t digest[SHA256_SIZE]);
 #define BASE64_SIZE(bytes) (((bytes) + 2) / 3 * 4 + 1)
 #define HEX_SIZE(bytes) ((bytes)*2 + 1)
 
-/* `text` has room for BASE64_SIZE(len), respectively HEX_SIZE(len); both are terminated. */
+/* `text` needs BASE64_SIZE(len) or HEX_SIZE(len) bytes; both are NUL-terminated. */
 void base64_encode(const uint8_t *bytes, size_t len, char *text);
 void hex_encode(const uint8_t *bytes, size_t len, char *text);
-int hex_digit(char c); /* 0 to 15 of either case; -1: none */
-/* Exactly `len` bytes from 2 * len digits of either case. */
+int hex_digit(char c); /* 0 to 15, either case; -1: not a digit */
+/* Decodes exactly `len` bytes from 2 * len digits of either case. */
 bool hex_decode(struct str text, uint8_t *bytes, size_t len);
 
-/* Equality in a time that does not tell where the first difference is. */
+/* Constant-time comparison: timing doesn't reveal the first difference. */
 bool digest_equal(const uint8_t *a, const uint8_t *b, size_t len);

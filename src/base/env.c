@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The real outside world. The only place that knows getenv(); what only one system has is in base/os.
+ * The real outside world. The only place that calls getenv(); system-specific parts are in base/os.
  */
 #include "base/env.h"
 
@@ -11,14 +11,14 @@
 #include "base/os/library.h"
 #include "base/os/place.h"
 
-/* ---- whose environment it is ---- */
+/* ---- environment variables and the host name ---- */
 
 const char *env_variable(const char *name)
 {
     return place_is_trusted() ? getenv(name) : NULL;
 }
 
-static char given_name[128]; /* by the settings, before any thread */
+static char given_name[128]; /* set from the configuration before any thread starts */
 
 void env_give_host_name(const char *name)
 {
@@ -62,7 +62,7 @@ int library_symbols(void *library, const struct library_symbol *symbols, size_t 
         void *symbol = library_symbol(library, symbols[i].name);
         if (!symbol && !symbols[i].optional)
             return error_set(err, -ENOSYS, "the one found has no %s", symbols[i].name);
-        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C does not turn void * into a function */
+        memcpy(symbols[i].to, &symbol, sizeof symbol); /* ISO C doesn't convert void * to a function pointer */
     }
     return 0;
 }

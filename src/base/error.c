@@ -17,7 +17,7 @@ int error_set(struct error *err, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    if (strstr(err->text, "://")) /* sentences go to logs, pages and other users */
+    if (strstr(err->text, "://")) /* sentences reach logs, pages and other users: mask secrets in URLs */
         mask_here(err->text, sizeof err->text);
     err->code = code;
     return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads files below the sysroot; writes only settings of the kernel that are there.
+ * Reads files below the sysroot; writes only existing kernel settings.
  */
 #include "base/file.h"
 
@@ -15,7 +15,7 @@ static int call_openat(int dir, const char *path, int flags)
     return openat(dir, path, flags);
 }
 
-/* Of other types on some systems. */
+/* Parameter types differ between systems. */
 static ssize_t call_read(int fd, void *to, size_t size)
 {
     return read(fd, to, size);
@@ -104,7 +104,7 @@ int file_write(const struct env *env, const char *path, struct str text)
     while (sent < 0 && errno == EINTR);
     if (sent < 0 || (size_t)sent != text.len)
         return sent < 0 ? -errno : -EIO;
-    if (env_is_recorded(env)) /* a copy of such a file keeps what was longer before */
+    if (env_is_recorded(env)) /* a recorded file, unlike the kernel's, would keep the rest of a longer old value */
         (void)!ftruncate(fd, sent);
     return 0;
 }
@@ -160,7 +160,7 @@ int file_read_all(const struct env *env, const char *path, struct buf *out)
     AUTO_CLOSE int fd = open_read(env, path);
     if (fd < 0)
         return fd;
-    char chunk[4096]; /* a page: most files are smaller, and a large one is rarely read */
+    char chunk[4096]; /* one page: most files are smaller, and large ones are rarely read */
     size_t before = out->len;
     for (;;) {
         ssize_t got = calls->read(fd, chunk, sizeof chunk);

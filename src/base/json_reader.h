@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Members of a JSON object whose sender may be another version, or another program: what is missing, or of another type, is empty.
+ * Members of a JSON object from another program or another version of whirr: a member that is missing or has another type reads as
+ * empty.
  */
 #pragma once
 
@@ -8,20 +9,20 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-/* "": there is none. */
+/* "" if missing. */
 static inline const char *json_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
 }
 
-/* Cut to the size, without control characters. */
+/* Truncates to `size` and removes control characters. */
 static inline void json_copy_text(const json_t *object, const char *key, char *to, size_t size)
 {
     str_copy_clean(to, size, str_from(json_text(object, key)));
 }
 
-/* ms 0: there is none. */
+/* ms 0 if missing. */
 static inline struct wall json_moment(const json_t *object, const char *key)
 {
     struct wall at = {0};

@@ -15,7 +15,7 @@ static void new_line(struct json_writer *j)
         buf_text(j->out, "  ");
 }
 
-/* Whatever must stand between the previous value and the next one. */
+/* Writes the separator between the previous value and the next. */
 static void before_value(struct json_writer *j)
 {
     if (j->after_key) {
@@ -80,7 +80,7 @@ static void quoted(struct buf *out, struct str s)
 {
     buf_char(out, '"');
     while (s.len) {
-        /* The common case: a run of plain characters, copied at once. */
+        /* Fast path: copy a run of plain characters at once. */
         size_t run = 0;
         while (run < s.len && (unsigned char)s.at[run] >= 0x20 && (unsigned char)s.at[run] < 0x7f && s.at[run] != '"' &&
                s.at[run] != '\\')
@@ -151,12 +151,12 @@ void jw_number(struct json_writer *j, double value)
         return;
     }
     char text[40];
-    bool plain = fabs(value) >= 1e-3 && fabs(value) < 1e16; /* beyond, digits after the point mean nothing and do not fit */
+    bool plain = fabs(value) >= 1e-3 && fabs(value) < 1e16; /* larger values have no meaningful decimals and don't fit */
     int len = plain ? snprintf(text, sizeof text, "%.6f", value) : snprintf(text, sizeof text, "%.6g", value);
     if (!memchr(text, 'e', (size_t)len)) {
         while (len > 0 && text[len - 1] == '0')
             len--;
-        if (len > 0 && text[len - 1] == '.') /* 70.9999999 was rounded to 71.000000 */
+        if (len > 0 && text[len - 1] == '.') /* 70.9999999 rounds to 71.000000: drop the bare point */
             len--;
     }
     jw_raw(j, (struct str){text, (size_t)len});

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON writer into a bounded buffer. Commas, quotes and nesting are its business; misuse fails sticky like the buffer.
- * Reading is left to jansson.
+ * JSON writer into a bounded buffer. It handles commas, quotes and nesting; misuse fails sticky like the buffer. Reading is left
+ * to jansson.
  */
 #pragma once
 
@@ -27,13 +27,13 @@ void jw_object(struct json_writer *j);
 void jw_array(struct json_writer *j);
 void jw_end(struct json_writer *j); /* closes the innermost object or array */
 void jw_key(struct json_writer *j, const char *key);
-void jw_text(struct json_writer *j, const char *text); /* NULL writes null; bytes that are not UTF-8 become U+FFFD */
+void jw_text(struct json_writer *j, const char *text); /* NULL writes null; invalid UTF-8 becomes U+FFFD */
 void jw_str(struct json_writer *j, struct str s);
 void jw_int(struct json_writer *j, int64_t value);
 void jw_number(struct json_writer *j, double value); /* shortest form with at most 6 significant decimals; NaN writes null */
 void jw_bool(struct json_writer *j, bool value);
 void jw_null(struct json_writer *j);
-/* Text that is JSON already. */
+/* Writes text that already is JSON. */
 void jw_raw(struct json_writer *j, struct str s);
 
 static inline void jw_key_text(struct json_writer *j, const char *key, const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Write, fsync, rename, fsync the folder: after a power cut there is the old file or the new one.
+ * Write, fsync, rename, fsync the directory: after a power cut, either the old file or the new one exists.
  */
 #include "base/keep.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * flock() on a file with the holder's PID in it. Not fcntl(): such a lock goes when any descriptor of the file is closed.
+ * flock() on a file that contains the holder's PID. Not fcntl(), which drops the lock when any descriptor of the file is closed.
  */
 #include "base/lock.h"
 
@@ -35,7 +35,7 @@ int lock_take(const char *path, int *ret, pid_t *holder, struct error *err)
     }
     char text[PID_TEXT];
     int len = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    /* The PID is for people; the lock holds without it. */
+    /* The PID is informational; the lock works without it. */
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, text, (size_t)len, 0);
     *ret = fd;

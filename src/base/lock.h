@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A file that says "this is in use": held as long as a process lives, whatever becomes of it. A file that was left behind keeps
- * no process waiting.
+ * A lock file: held as long as the process lives, however it ends. A stale file doesn't block anything.
  */
 #pragma once
 
@@ -9,9 +8,9 @@
 
 #include "base/error.h"
 
-/* Makes the file and holds it until the descriptor in *ret is closed. -EBUSY: another process does, *holder is its PID (0: not
- * known). Other errors: the file cannot be made, or the file system has no locks. */
+/* Creates and locks the file until *ret is closed. -EBUSY: another process holds it, *holder is its PID (0: unknown). Other
+ * errors: the file can't be created, or the file system has no locks. */
 int lock_take(const char *path, int *ret, pid_t *holder, struct error *err);
 
-/* Who holds it now: true, and the PID (0: not known). */
+/* Whether a process holds it, and its PID (0: unknown). */
 bool lock_held(const char *path, pid_t *holder);

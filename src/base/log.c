@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes log lines. One write(2) a line, so that lines of several threads do not mix.
+ * Writes log lines, each with one write(2), so that threads don't mix their lines.
  */
 #include "base/log.h"
 
@@ -20,7 +20,7 @@ static enum log_format line_format = LOG_FORMAT_TEXT;
 static FILE *output;
 
 static const char *const level_names[] = {"debug", "info", "warning", "error"};
-/* What sd_journald reads in front of a line on stderr: syslog priorities. */
+/* sd_journald's line prefixes on stderr: syslog priorities. */
 static const char *const journal_prefix[] = {"<7>", "<6>", "<4>", "<3>"};
 
 void log_setup(enum log_level least, enum log_format format, FILE *to)
@@ -105,7 +105,7 @@ static void write_text(struct buf *line, enum log_level level, const char *messa
     }
 }
 
-/* Piece by piece: the reason why something ends must be heard of when memory is what is missing. */
+/* Formats without allocating: the reason for an exit must get out even when memory is exhausted. */
 static void put_without_memory(FILE *to, enum log_level level, const char *message, const struct log_field *fields)
 {
     fprintf(to, "%s: %s", level_names[level], message);
@@ -128,24 +128,24 @@ static void write_line(enum log_level level, const char *message, const struct l
     else
         write_text(&line, level, message, fields);
     FILE *to = output ? output : stderr;
-    if (!buf_reserve(&line, 1)) { /* for the end of the line */
+    if (!buf_reserve(&line, 1)) { /* for the newline */
         put_without_memory(to, level, message, fields);
         return;
     }
-    /* A text line stays one line whatever a driver's message holds. */
+    /* Keep it one line, whatever a driver's message contains. */
     for (size_t i = 0; i < line.len; i++)
         if (line.at[i] == '\n' || line.at[i] == '\r')
             line.at[i] = ' ';
     if (line_format == LOG_FORMAT_JOURNAL && log_journal(level, line.at, message, fields))
         return;
-    if (line_format == LOG_FORMAT_JOURNAL) /* it reads priorities in front of lines, too */
+    if (line_format == LOG_FORMAT_JOURNAL) /* journald parses priority prefixes on stderr, too */
         fputs(journal_prefix[level], to);
     buf_char(&line, '\n');
     fwrite(line.at, 1, line.len, to);
     fflush(to);
 }
 
-/* A text without what looks like a secret; on the heap where there is a difference. */
+/* The text with secrets masked; allocates only if something was masked. */
 static const char *masked(const char *text, char **ret_heap)
 {
     AUTO_BUF struct buf out = BUF(16384);
@@ -157,14 +157,14 @@ static const char *masked(const char *text, char **ret_heap)
     return *ret_heap = buf_take(&out);
 }
 
-/* ---- lines that repeat ---- */
+/* ---- rate limits for repeated lines ---- */
 
-/* The same line, and lines that differ only in their fields: so many at once, then one each time so much time has passed. */
+/* Identical lines, and lines that differ only in fields: a burst, then one per interval. */
 enum { SAME_AT_ONCE = 10, SAME_EVERY_S = 10, LIKE_AT_ONCE = 100, LIKE_EVERY_S = 1, REPEATS_MAX = 128, FIELDS_MAX = 24 };
 
 struct repeat {
     uint64_t hash; /* 0: free */
-    int64_t left;  /* how many more may be written */
+    int64_t left;  /* how many more may pass */
     struct mono at, seen;
     int64_t left_out;
 };
@@ -186,7 +186,7 @@ static uint64_t hash_fields(uint64_t hash, const struct log_field *fields)
     return hash;
 }
 
-/* The one that was not asked about for longest makes room. */
+/* Evicts the least recently used entry. */
 static struct repeat *find_repeat(struct repeat repeats[REPEATS_MAX], uint64_t hash, int64_t at_once, struct mono now)
 {
     struct repeat *place = &repeats[0];
@@ -216,8 +216,7 @@ static int64_t write_off(struct repeat *r)
     return left_out;
 }
 
-/* Whether the line goes out, and how many like it did not since the last one. Debug lines, which find faults, all go out.
- */
+/* Whether the line may pass, and how many like it were dropped since the last one. Debug lines always pass. */
 static bool passes(enum log_level level, const char *message, const struct log_field *fields, int64_t *left_out)
 {
     uint64_t like = hash_text(14695981039346656037u, message);

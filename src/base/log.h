@@ -9,12 +9,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_NONE /* as the least one: nothing is written */ };
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_NONE /* only as a threshold: log nothing */ };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_JOURNAL };
 
 struct log_field {
     const char *key;  /* NULL ends the list */
-    const char *text; /* NULL: the number counts */
+    const char *text; /* NULL: use the number */
     int64_t number;
 };
 
@@ -26,14 +26,13 @@ void log_setup(enum log_level least, enum log_format format, FILE *to);
 void log_set_level(enum log_level least);
 bool log_format_from_name(const char *name, enum log_format *ret);
 
-/* Libraries do not log: they pass messages to a function of their caller. `say` may be NULL. */
+/* Libraries don't log: they pass messages to a callback. `say` may be NULL. */
 typedef void log_fn(void *user, enum log_level level, const char *message);
-/* One that writes to this log; `user` is not used. */
+/* A log_fn that writes to this log; ignores `user`. */
 log_fn log_plainly;
 void log_through(log_fn *say, void *user, enum log_level level, const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));
 
-/* A line that repeats is written a few times and then now and then, with how many were left out (left_out); not so those for
- * finding faults. */
+/* Rate-limits repeated lines and adds how many were dropped (left_out); debug lines always pass. */
 void log_write(enum log_level level, const char *message, const struct log_field *fields);
 
 #define LOG_AT_(level, message, ...) log_write(level, message, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){0}})
@@ -42,11 +41,11 @@ void log_write(enum log_level level, const char *message, const struct log_field
 #define log_warn(message, ...) LOG_AT_(LOG_WARNING, message, __VA_ARGS__)
 #define log_error(message, ...) LOG_AT_(LOG_ERROR, message, __VA_ARGS__)
 
-/* ---- Log entries for the journal in its own protocol, so that their fields can be searched: `journalctl WHIRR_GPU=0`. */
+/* ---- Journal entries in the native protocol, so that fields are searchable: `journalctl WHIRR_GPU=0`. */
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
-/* Another socket than the usual one, for tests. NULL: the usual one. */
+/* Overrides the journal socket, for tests. NULL: the default. */
 void log_journal_socket(const char *path);
-/* False: the journal cannot be reached; the entry has to go elsewhere. `text` is the message with its fields, for people. */
+/* False: the journal is unreachable and the caller must log elsewhere. `text` is the message with its fields, for people. */
 bool log_journal(enum log_level level, const char *text, const char *message, const struct log_field *fields);

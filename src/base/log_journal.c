@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One datagram an entry: lines of NAME=value.
+ * Sends one datagram per entry: lines of NAME=value.
  */
 #include "base/log.h"
 
@@ -22,7 +22,7 @@ void log_journal_socket(const char *path)
 static void add_value(struct buf *entry, const char *value)
 {
     for (const char *c = value; *c; c++)
-        buf_char(entry, *c == '\n' || *c == '\r' ? ' ' : *c); /* a line end would begin another field */
+        buf_char(entry, *c == '\n' || *c == '\r' ? ' ' : *c); /* a newline would start another field */
     buf_char(entry, '\n');
 }
 

@@ -15,17 +15,17 @@
 struct mailbox;
 
 struct mailbox *mailbox_new(size_t capacity, void (*drop)(void *item)); /* NULL: out of memory or descriptors */
-void mailbox_free(struct mailbox *m);                                   /* drops what is left */
+void mailbox_free(struct mailbox *m);                                   /* drops remaining items */
 
 void mailbox_put(struct mailbox *m, void *item);
-/* Like mailbox_put, but refuses (false, the item stays the caller's) when the mailbox is more than half full or closed: for what
- * many may send, where room must be left for what must not be lost. */
+/* Like mailbox_put, but returns false (the caller keeps the item) if the mailbox is closed or over half full: bulk senders must
+ * leave room for items that must not be lost. */
 bool mailbox_offer(struct mailbox *m, void *item);
-/* The oldest item, or NULL when none came within timeout_ms (0: do not wait, negative: wait for ever) or after mailbox_close(). */
+/* The oldest item, or NULL after timeout_ms (0: don't wait, negative: wait forever) or mailbox_close(). */
 void *mailbox_take(struct mailbox *m, int64_t timeout_ms);
-/* Wakes every reader; later puts are dropped. */
+/* Wakes all readers and drops later puts. */
 void mailbox_close(struct mailbox *m);
 bool mailbox_closed(struct mailbox *m);
 
-int mailbox_fd(struct mailbox *m); /* readable while something is inside */
+int mailbox_fd(struct mailbox *m); /* readable while items are queued */
 uint64_t mailbox_dropped(struct mailbox *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads and writes moments. Calendar arithmetic is the C library's: it knows the zone and its changes over the year.
+ * Reads and writes moments. The C library does the calendar arithmetic: it knows time zones and daylight saving.
  */
 #include "base/moment.h"
 
@@ -47,7 +47,7 @@ static bool take_word(struct str *s, const char *word)
     return true;
 }
 
-/* "am" or "pm" at the end, which is taken off; -1: neither. */
+/* Removes a trailing "am" or "pm"; -1: neither. */
 static int take_half_of_day(struct str *s)
 {
     if (s->len < 3 || (s->at[s->len - 1] | 0x20) != 'm' || !strchr("aApP", s->at[s->len - 2]))
@@ -111,7 +111,7 @@ static bool day_parse(struct str s, struct wall now, enum moment_zone zone, stru
     return true;
 }
 
-/* "last month", "this week": where it began. */
+/* "last month", "this week": the start of it. */
 static bool period_parse(struct str s, struct wall now, enum moment_zone zone, struct wall *ret)
 {
     bool last = take_word(&s, "last");
@@ -120,7 +120,7 @@ static bool period_parse(struct str s, struct wall now, enum moment_zone zone, s
     struct tm tm = to_calendar(now, zone);
     tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
     if (str_is_any_case(s, "week")) {
-        tm.tm_mday -= (tm.tm_wday + 6) % 7 + 7 * last; /* from Monday on */
+        tm.tm_mday -= (tm.tm_wday + 6) % 7 + 7 * last; /* weeks start on Monday */
     } else if (str_is_any_case(s, "month")) {
         tm.tm_mday = 1;
         tm.tm_mon -= last;
@@ -130,7 +130,7 @@ static bool period_parse(struct str s, struct wall now, enum moment_zone zone, s
     return true;
 }
 
-/* When the clock showed it on that day: twice when summer time ends, and where it begins an hour is only as good as shown. */
+/* The moments at which the clock showed this time that day: two when daylight saving ends; a skipped hour gets mktime()'s guess. */
 static size_t times_of_day(struct tm tm, enum moment_zone zone, struct wall ret[2])
 {
     size_t count = 0;
@@ -147,7 +147,7 @@ static size_t times_of_day(struct tm tm, enum moment_zone zone, struct wall ret[
     return count;
 }
 
-/* A time of day alone: the last one up to `from`, or with `later` the first one after it. */
+/* A bare time of day: the last one up to `from`, or with `later` the first one after it. */
 static bool clock_parse(struct str s, struct wall from, enum moment_zone zone, bool later, struct wall *ret)
 {
     struct tm tm = to_calendar(from, zone);
@@ -169,7 +169,7 @@ static bool clock_parse(struct str s, struct wall from, enum moment_zone zone, b
     return found;
 }
 
-/* "2h ago", "-2h", and "2h" alone: everything that asks for a moment asks about the past. */
+/* "2h ago", "-2h", and bare "2h": all callers ask about the past. */
 static bool ago_parse(struct str s, struct wall now, struct wall *ret)
 {
     int64_t ago;
@@ -178,7 +178,7 @@ static bool ago_parse(struct str s, struct wall now, struct wall *ret)
         s = (struct str){s.at + 1, len - 1};
     else if (len > 4 && strncasecmp(s.at + len - 4, " ago", 4) == 0)
         s = (struct str){s.at, len - 4};
-    else if (str_is(s, "0")) /* a number without a unit is a mistake, not now */
+    else if (str_is(s, "0")) /* duration_parse accepts a bare 0; as a moment it is a mistake */
         return false;
     if (!duration_parse(s, &ago))
         return false;
@@ -186,7 +186,7 @@ static bool ago_parse(struct str s, struct wall now, struct wall *ret)
     return true;
 }
 
-/* The date has two dashes; a third, a plus or a Z behind it belongs to a zone. */
+/* A date has two dashes; a third one, a plus or a Z after it belongs to a zone. */
 static bool names_zone(struct str s)
 {
     for (size_t i = 10; i < s.len; i++)
@@ -242,7 +242,7 @@ bool moment_parse_ahead(struct str text, struct wall start, struct wall now, enu
 
 enum moment_detail { MOMENT_TIME, MOMENT_DAY, MOMENT_YEAR };
 
-/* What must be said of it beside the time, for someone who thinks of that moment. */
+/* How much of the date to show for a reader who has the moment `other` in mind. */
 static enum moment_detail detail_beside(struct wall at, struct wall other)
 {
     struct tm a = to_calendar(at, MOMENT_LOCAL), b = to_calendar(other, MOMENT_LOCAL);

@@ -96,7 +96,7 @@ bool str_word(struct str *rest, struct str *word)
     return true;
 }
 
-/* Numbers are short; a longer text is not one. */
+/* Numbers are short; a longer text isn't one. */
 static bool to_c_string(struct str s, char *text, size_t size)
 {
     s = str_trim(s);
@@ -107,7 +107,7 @@ static bool to_c_string(struct str s, char *text, size_t size)
     return true;
 }
 
-/* ":80", or nothing. */
+/* ":80" or empty. */
 static bool read_port(struct str s, int *ret)
 {
     *ret = -1;
@@ -151,7 +151,7 @@ bool str_to_place(struct str s, struct str_place *ret)
     size_t used = place.host.len + (end ? 2 : 0);
     if (!read_port((struct str){s.at + used, s.len - used}, &place.port))
         return false;
-    /* fe80::1%eth0: the link that it is on */
+    /* fe80::1%eth0: strip the interface */
     struct str link = place.host, address = place.host;
     if (end && memchr(link.at, '%', link.len) && str_cut(&link, '%', &address) && !is_host_name(link))
         return false;
@@ -339,9 +339,9 @@ void str_copy(char *to, size_t size, struct str s)
     to[len] = '\0';
 }
 
-/* Characters that are obeyed instead of shown, or not seen at all: those of Unicode's general categories Cc, Cf, Zl and Zp (control
- * characters, also U+009B, which begins a sequence for xterm; what turns the direction of a text around; tags), letters and
- * selectors without a shape, what is for private use and what is no character. */
+/* Characters that terminals obey instead of showing, or that are invisible: Unicode categories Cc, Cf, Zl and Zp (control
+ * characters, including U+009B, which starts a sequence on xterm; direction overrides; tags), letters and selectors without a
+ * shape, private use and noncharacters. */
 static const struct {
     uint32_t first, last;
 } unseen[] = {
@@ -350,7 +350,7 @@ static const struct {
     {0x180b, 0x180f},   {0x200b, 0x200f},    {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},   {0xd800, 0xf8ff},
     {0xfdd0, 0xfdef},   {0xfe00, 0xfe0f},    {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},
     {0x110bd, 0x110bd}, {0x110cd, 0x110cd},  {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0x1fffe, 0x1ffff},
-    {0x2fffe, 0x2ffff}, {0x3fffe, 0x10ffff}, /* from plane 4 on there is nothing but tags, selectors and private use */
+    {0x2fffe, 0x2ffff}, {0x3fffe, 0x10ffff}, /* planes 4 and up have only tags, selectors and private use */
 };
 
 static uint32_t character_of(const unsigned char *b, size_t len)
@@ -382,7 +382,7 @@ void str_copy_clean(char *to, size_t size, struct str s)
 {
     size_t used = 0;
     while (s.len) {
-        if (s.at[0] >= ' ' && s.at[0] <= '~') { /* nearly all of it */
+        if (s.at[0] >= ' ' && s.at[0] <= '~') { /* the common case */
             if (used + 1 >= size)
                 break;
             to[used++] = s.at[0];

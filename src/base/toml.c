@@ -82,7 +82,7 @@ static struct toml_value *toml_find(struct toml_document *doc, const struct toml
     return NULL;
 }
 
-/* A new last member of a table (with its key) or of an array. */
+/* Appends a member to a table (with its key) or an array. */
 static int add_child(struct toml_reader *r, struct toml_value *parent, struct str key, const char *at, struct toml_value **ret)
 {
     if (parent->depth + 1 > TOML_DEPTH_MAX)
@@ -142,7 +142,7 @@ static int skip_comment(struct toml_reader *r)
     return 0;
 }
 
-/* Consumes a line's end; true also at the end of the text. */
+/* Consumes a newline; true also at the end of the text. */
 static bool skip_line_end(struct toml_reader *r)
 {
     if (toml_looking_at(r, "\r\n"))
@@ -164,7 +164,7 @@ static int end_of_line(struct toml_reader *r, const char *behind)
     return skip_line_end(r) ? 0 : toml_fail(r, at, "nothing may follow behind %s on the same line", behind);
 }
 
-/* Blanks, comments and line ends inside an array. */
+/* Skips blanks, comments and newlines inside an array. */
 static int skip_space(struct toml_reader *r)
 {
     for (;;) {
@@ -198,7 +198,7 @@ static int read_key(struct toml_reader *r, struct key *key)
 
 static int read_value(struct toml_reader *r, struct toml_value *value);
 
-/* key = value, into `table`; dotted keys make the tables in between. */
+/* key = value, into `table`; dotted keys create the tables in between. */
 static int read_pair(struct toml_reader *r, struct toml_value *table)
 {
     struct key key;
@@ -296,7 +296,7 @@ static int read_value(struct toml_reader *r, struct toml_value *value)
     }
 }
 
-/* The table that a header's last part goes into. */
+/* The table that the header's last part belongs to. */
 static int walk_header(struct toml_reader *r, const struct key *key, struct toml_value **table)
 {
     for (size_t i = 0; i + 1 < key->count; i++) {
@@ -411,7 +411,7 @@ int toml_parse(struct str text, struct toml_document **ret, struct toml_error *e
     doc->root.origin = ORIGIN_HEADER;
     doc->root.at = (struct toml_position){1, 1};
     r.doc = doc;
-    if (toml_looking_at(&r, "\xef\xbb\xbf")) /* editors of other systems begin files with it */
+    if (toml_looking_at(&r, "\xef\xbb\xbf")) /* a byte order mark, which editors on other systems write */
         r.begin = r.at += 3;
     int rc = check_encoding(&r);
     if (rc == 0)

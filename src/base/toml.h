@@ -15,7 +15,7 @@
 enum {
     TOML_SIZE_MAX = 1 << 20,   /* bytes of a document */
     TOML_VALUES_MAX = 1 << 16, /* tables, arrays and values in it */
-    TOML_DEPTH_MAX = 64,       /* tables and arrays inside each other */
+    TOML_DEPTH_MAX = 64,       /* nesting of tables and arrays */
 };
 
 enum toml_type {
@@ -44,13 +44,13 @@ struct toml_value {
     enum toml_type type;
     struct toml_position at;
     struct toml_position key_at;
-    struct str key; /* its name in the table around it; empty for members of arrays */
+    struct str key; /* its name in the parent table; empty in arrays */
     union {
         struct {
-            struct toml_value *first, *last; /* members of a table or an array, in the order of the text */
+            struct toml_value *first, *last; /* members of a table or an array, in document order */
             size_t count;
         };
-        struct str text; /* terminated, but may hold NULs inside */
+        struct str text; /* NUL-terminated, but may contain NULs */
         int64_t integer;
         double number;
         bool boolean;
@@ -58,7 +58,7 @@ struct toml_value {
     };
     struct toml_value *next; /* in the table or array around it */
 
-    /* The reader's own: how the table came to be, its place in the index of keys. */
+    /* Private to the reader: how the table was created, and its place in the key index. */
     unsigned char origin, depth;
     struct toml_value *parent, *next_in_bucket;
 };
@@ -70,7 +70,7 @@ struct toml_error {
 
 struct toml_document;
 
-/* The text need not outlive the call. -EINVAL: not TOML; -E2BIG: beyond the limits above; -ENOMEM. */
+/* `text` need not outlive the call. -EINVAL: not TOML; -E2BIG: beyond the limits above; -ENOMEM. */
 int toml_parse(struct str text, struct toml_document **ret, struct toml_error *err);
 void toml_free(struct toml_document *doc);
 static inline void cleanup_toml(struct toml_document **doc)
@@ -80,5 +80,5 @@ static inline void cleanup_toml(struct toml_document **doc)
 #define AUTO_TOML __attribute__((cleanup(cleanup_toml)))
 
 const struct toml_value *toml_root(const struct toml_document *doc); /* always a table */
-/* NULL when the table has no such key. */
+/* NULL if the table lacks the key. */
 const struct toml_value *toml_get(const struct toml_value *table, const char *key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * TOML's values that are one word: booleans, integers, numbers with a fraction, dates and times.
+ * TOML values of one word: booleans, integers, floats, dates and times.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static bool is_word(char c)
            c == ':' || (unsigned char)c >= 0x80;
 }
 
-/* Copies digits without their underscores. False when one does not stand between two digits, or it does not fit. */
+/* Copies digits without underscores. False if an underscore isn't between two digits, or the result doesn't fit. */
 static bool strip_underscores(struct str s, char out[NUMBER_LENGTH_MAX])
 {
     size_t used = 0;
@@ -42,7 +42,7 @@ static bool all_of(const char *text, const char *allowed)
     return text[0] && strspn(text, allowed) == strlen(text);
 }
 
-/* 0x, 0o and 0b: no sign, leading zeros allowed. -ERANGE: more than 64 bits hold. */
+/* 0x, 0o and 0b: no sign, leading zeros allowed. -ERANGE: doesn't fit 64 bits. */
 static int read_based(struct str digits, int base, int64_t *ret)
 {
     const char *allowed = base == 16 ? "0123456789abcdefABCDEF" : base == 8 ? "01234567" : "01";
@@ -57,7 +57,7 @@ static int read_based(struct str digits, int base, int64_t *ret)
     return 0;
 }
 
-/* An underscore must have digits on both sides, which strip_underscores alone cannot see around '.', 'e' and signs. */
+/* Underscores need digits on both sides; strip_underscores alone can't check that around '.', 'e' and signs. */
 static bool underscores_between_digits(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -133,7 +133,7 @@ static int toml_scalar_read_number(struct str word, struct toml_value *value)
     return errno ? -ERANGE : 0;
 }
 
-/* Exactly `digits` digits, removed from the front. */
+/* Removes exactly `digits` digits from the front. */
 static bool take_digits(struct str *s, size_t digits, int *ret)
 {
     int value = 0;
@@ -224,7 +224,7 @@ static bool toml_scalar_read_time(struct str word, struct toml_value *value)
     return true;
 }
 
-/* A word that begins like a date (1234-) or a time (12:). */
+/* Whether a word starts like a date (1234-) or a time (12:). */
 static bool looks_like_time(struct str word)
 {
     return (word.len > 4 && is_digit(word.at[0]) && is_digit(word.at[1]) && is_digit(word.at[2]) && is_digit(word.at[3]) &&
@@ -246,7 +246,7 @@ int toml_read_scalar(struct toml_reader *r, struct toml_value *value)
         return 0;
     }
     if (looks_like_time(word)) {
-        /* A date and a time may have a space between them. */
+        /* A space may separate date and time. */
         if (word.len == 10 && r->end - r->at > 1 && *r->at == ' ' && is_digit(r->at[1])) {
             r->at++;
             while (r->at < r->end && is_word(*r->at))
@@ -262,7 +262,7 @@ int toml_read_scalar(struct toml_reader *r, struct toml_value *value)
         return toml_fail(r, begin, "this number does not fit into 64 bits");
     if (rc < 0) {
         bool numeric = is_digit(word.at[0]) || strchr("+-.", word.at[0]);
-        /* Without its text: it may be a password whose quotes were forgotten. */
+        /* Don't quote the text: it may be a password without its quotes. */
         return toml_fail(r, begin, "this is not a %s; text is written in quotes", numeric ? "number" : "value");
     }
     return 0;

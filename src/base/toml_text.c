@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * TOML's four kinds of text, and the parts of keys.
+ * TOML's four kinds of strings, and the parts of keys.
  */
 
 #include "base/digest.h"
@@ -11,7 +11,7 @@ bool toml_is_control(char c)
     return (b < 0x20 && b != '\t') || b == 0x7f;
 }
 
-/* The cursor stands behind "\u" or "\U"; `escape` on the backslash. */
+/* The cursor is after "\u" or "\U", `escape` on the backslash. */
 static int read_code_point(struct toml_reader *r, const char *escape, int digits, char **to)
 {
     uint32_t value = 0;
@@ -28,7 +28,7 @@ static int read_code_point(struct toml_reader *r, const char *escape, int digits
     return 0;
 }
 
-/* A backslash at the end of a line swallows the line's end and all blanks in front of the next text. */
+/* A backslash at the end of a line swallows the newline and all following blanks. */
 static bool skip_line_continuation(struct toml_reader *r)
 {
     const char *p = r->at;
@@ -44,7 +44,7 @@ static bool skip_line_continuation(struct toml_reader *r)
     return true;
 }
 
-/* The cursor stands on the backslash. What an escape stands for is never longer than the escape. */
+/* The cursor is on the backslash. The result is never longer than the escape. */
 static int read_escape(struct toml_reader *r, bool multi_line, char **to)
 {
     static const char letters[] = "btnfr\"\\", meaning[] = "\b\t\n\f\r\"\\";
@@ -63,7 +63,7 @@ static int read_escape(struct toml_reader *r, bool multi_line, char **to)
     return 0;
 }
 
-/* An upper bound for the bytes that the text needs: up to the first closing quotes that are not escaped. */
+/* Upper bound for the decoded length: up to the first unescaped closing quotes. */
 static size_t raw_length(const struct toml_reader *r, char quote, bool multi_line)
 {
     const char *p = r->at;
@@ -78,11 +78,11 @@ static size_t raw_length(const struct toml_reader *r, char quote, bool multi_lin
         if (p < r->end)
             p++;
     }
-    /* Up to two quotes may stand directly in front of the closing three. */
+    /* Up to two quotes may directly precede the closing three. */
     return (size_t)(p - r->at) + 2;
 }
 
-/* True when the text ends here; the cursor is then behind the closing quotes. */
+/* True at the end of the text; the cursor is then after the closing quotes. */
 static bool read_closing(struct toml_reader *r, char quote, bool multi_line, char **to)
 {
     if (*r->at != quote)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lengths of time and sizes of memory, each written once. 64 bits wide: a product such as 90 * DAY_MS does not fit into an int.
+ * Time and size constants. 64 bits wide: a product such as 90 * DAY_MS doesn't fit an int.
  */
 #pragma once
 

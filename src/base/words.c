@@ -14,7 +14,7 @@ struct size_unit {
     int64_t size;
 };
 
-/* From large to small; the second name of a size is only read. */
+/* From large to small; the second name of a unit is only parsed. */
 static const struct size_unit duration_units[] = {
     {"w", 7 * 86400000LL}, {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"min", 60000}, {"s", 1000}, {"ms", 1},
 };
@@ -32,7 +32,7 @@ static const struct size_unit *find_unit(const struct size_unit *units, size_t c
     return NULL;
 }
 
-/* "1.5h30m" -> 1.5, "h"; the rest stays. */
+/* "1.5h30m" -> 1.5, "h"; keeps the rest. */
 static bool take_amount(struct str *s, double *number, struct str *unit)
 {
     size_t digits = 0;
@@ -86,7 +86,7 @@ bool duration_parse(struct str text, int64_t *ret_ms)
 void duration_exact(int64_t ms, char text[WORDS_SIZE])
 {
     for (size_t i = 0; i < ARRAY_LEN(duration_units) && ms > 0; i++) {
-        /* Weeks read worse than "90d". */
+        /* Skip weeks: "90d" reads better. */
         if (i > 0 && ms % duration_units[i].size == 0) {
             snprintf(text, WORDS_SIZE, "%lld%s", (long long)(ms / duration_units[i].size), duration_units[i].name);
             return;
@@ -144,7 +144,7 @@ bool price_parse(struct str text, double *ret, char currency[CURRENCY_SIZE])
     char *comma = strchr(number, ',');
     if (comma)
         *comma = '.';
-    for (size_t i = 0; i < named.len; i++) /* a minus is no currency */
+    for (size_t i = 0; i < named.len; i++) /* a minus isn't a currency */
         if (!((named.at[i] | 0x20) >= 'a' && (named.at[i] | 0x20) <= 'z') && named.at[i] != '$' && !(named.at[i] & 0x80))
             return false;
     if (!str_to_double(str_from(number), ret))
@@ -158,7 +158,7 @@ long long words_whole(int64_t value, int64_t unit)
     return (value + (value < 0 ? -unit : unit) / 2) / unit;
 }
 
-/* The two largest units; the second only while the first is a small number. Cut, not rounded: nothing is older than it is. */
+/* The two largest units; the second only if the first is a small number. Truncated, not rounded: never overstate an age. */
 const char *words_duration(int64_t ms, char out[WORDS_SIZE])
 {
     static const struct {
@@ -191,13 +191,13 @@ static const char *bytes_words(int64_t bytes, const char *behind, char out[WORDS
     static const char *const names[] = {"KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes / 1024;
     size_t unit = 0;
-    /* 1000 MiB are 1.0 GiB: four digits say no more than two. */
+    /* 1000 MiB become 1.0 GiB: four digits say no more than two. */
     while ((fabs(value) >= 999.5 || (bytes == 0 && unit == 0)) && unit + 1 < ARRAY_LEN(names)) {
         value /= 1024;
         unit++;
     }
     bool tenths = unit >= 2 || (unit == 1 && fabs(value) < 9.95 && fabs(value - round(value)) >= 0.05);
-    if (unit == 0) /* what is there is not 0 */
+    if (unit == 0) /* never show something as 0 */
         value = value < 0 ? floor(value) : ceil(value);
     snprintf(out, WORDS_SIZE, "%.*f %s%s", tenths ? 1 : 0, value, names[unit], behind);
     return out;
@@ -249,8 +249,8 @@ void nearest_init(struct nearest *n, const char *wanted)
     *n = (struct nearest){.wanted = wanted, .distance = SIZE_MAX};
 }
 
-/* A third of the letters may be wrong, and of a short word one: "foo" is not a slip of the finger for "pod". In halves, so that a
- * name that holds what was typed comes after all that are only slips away, and before all others. */
+/* A third of the letters may be wrong, or one in a short word: "foo" isn't a typo of "pod". Counted in halves, so that a name
+ * that contains the typed text ranks after all typos and before all others. */
 static size_t farthest(const char *wanted)
 {
     size_t len = strlen(wanted);
@@ -269,14 +269,14 @@ static size_t distance(const char *wanted, const char *candidate)
 {
     size_t len = strlen(wanted), typed = slips(wanted, candidate);
     const char *dot = strchr(candidate, '.');
-    if (len >= 2 && strncmp(wanted, candidate, len) == 0) /* what was typed so far */
+    if (len >= 2 && strncmp(wanted, candidate, len) == 0) /* a prefix of the name */
         return MIN_OF(typed, (size_t)2);
-    if (dot) /* "host." is missing */
+    if (dot) /* "host." may be omitted */
         typed = MIN_OF(typed, slips(wanted, dot + 1) + 1);
     return len >= 3 && strstr(candidate, wanted) ? MIN_OF(typed, farthest(wanted)) : typed;
 }
 
-/* "temperature" of "temperature_celsius": as many of its words as were typed; "" where that is all of it. */
+/* The first words of `candidate`, as many as `wanted` has: "temperature" of "temperature_celsius"; "" if that is all of it. */
 static void first_words(const char *wanted, const char *candidate, char first[NEAREST_SIZE])
 {
     const char *end = candidate + strcspn(candidate, "_");
@@ -291,9 +291,9 @@ void nearest_try(struct nearest *n, const char *candidate)
     size_t d = distance(n->wanted, candidate);
     first_words(n->wanted, candidate, first);
     if (first[0])
-        d = MIN_OF(d, slips(n->wanted, first) + 1); /* behind whole names that are as near */
+        d = MIN_OF(d, slips(n->wanted, first) + 1); /* rank after equally near whole names */
     bool shorter = d == n->distance && str_starts(str_from(candidate), n->wanted) && strlen(candidate) < strlen(n->best);
-    if (d < n->distance || shorter) { /* of two that go on as it was begun */
+    if (d < n->distance || shorter) { /* of two completions, prefer the shorter */
         n->distance = d;
         snprintf(n->best, sizeof n->best, "%s", candidate);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Numbers and names as people write them: the one reader and the one formatter for each kind of number, and the name that was
- * probably meant. What is not known is none of its business: see format/table/page.h for readings.
+ * Numbers and names as people write them: the one parser and the one formatter for each kind of number, and the name that was
+ * probably meant. Doesn't handle absent readings: see format/table/page.h.
  */
 #pragma once
 
@@ -14,9 +14,9 @@ enum { WORDS_SIZE = 32 };
 #define DURATION_SYNTAX "a duration like \"250ms\", \"30s\", \"5m\", \"1h30m\" or \"7d\""
 #define BYTES_SYNTAX "an amount like \"512MiB\" or \"20GiB\""
 
-/* ms, s, m (or min), h, d, w, each at most once and from large to small; 0 needs no unit. Not negative. */
+/* ms, s, m (or min), h, d, w, each at most once, from large to small; 0 needs no unit. Not negative. */
 bool duration_parse(struct str text, int64_t *ret_ms);
-/* For settings: the shortest text that duration_parse reads back to the same. */
+/* For settings: the shortest text that duration_parse reads back to the same value. */
 void duration_exact(int64_t ms, char text[WORDS_SIZE]);
 
 /* KiB, MiB, GiB, TiB; K, M, G, T for short; kB, MB, GB, TB are powers of ten. Not negative. */
@@ -24,7 +24,7 @@ bool bytes_parse(struct str text, int64_t *ret);
 /* For settings: in the largest unit that divides it, "20GiB", "1500B". */
 void bytes_exact(int64_t bytes, char text[WORDS_SIZE]);
 
-/* "0.30", "0,30", "0.30 EUR", "0.30EUR", "€0.30": not negative. `currency` is "" where none is named. */
+/* "0.30", "0,30", "0.30 EUR", "0.30EUR", "€0.30": not negative. `currency` is "" if none is named. */
 enum { CURRENCY_SIZE = 16 };
 bool price_parse(struct str text, double *ret, char currency[CURRENCY_SIZE]);
 
@@ -33,14 +33,14 @@ const char *words_duration(int64_t ms, char out[WORDS_SIZE]); /* "300ms", "1.5s"
 const char *words_bytes(int64_t bytes, char out[WORDS_SIZE]); /* "512 KiB", "3.5 MiB", "340 MiB", "5.5 GiB", "1.2 TiB" */
 const char *words_rate(int64_t bytes_per_s, char out[WORDS_SIZE]);  /* "3.5 MiB/s" */
 const char *words_percent(int64_t permille, char out[WORDS_SIZE]);  /* "35%", "<1%" */
-const char *words_temperature(int64_t mdegc, char out[WORDS_SIZE]); /* "71 °C"; a terminal without UTF-8 shows "71 C" */
+const char *words_temperature(int64_t mdegc, char out[WORDS_SIZE]); /* "71 °C"; "71 C" on a terminal without UTF-8 */
 const char *words_power(int64_t mw, char out[WORDS_SIZE]);          /* "3.7 W", "134 W" */
 const char *words_energy(int64_t mj, char out[WORDS_SIZE]);         /* "0.86 kWh"; below 0.01 kWh "21.4 kJ" */
 
 /* Whole numbers, rounded: permille to %, mdegC to degrees, mW to W, kHz to MHz. */
 long long words_whole(int64_t value, int64_t unit);
 
-/* The name that was probably meant by `wanted`: try every name, then ask which was found. */
+/* Finds the name that `wanted` probably means: try every name, then ask for the result. */
 enum { NEAREST_SIZE = 160 };
 struct nearest {
     const char *wanted;
@@ -49,7 +49,7 @@ struct nearest {
 };
 void nearest_init(struct nearest *n, const char *wanted);
 void nearest_try(struct nearest *n, const char *candidate);
-/* NULL when none is near enough to be meant. */
+/* NULL if none is near enough. */
 const char *nearest_found(const struct nearest *n);
 /* ", did you mean 'x'?" or "". */
 const char *nearest_text(const struct nearest *n, char *text, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where there is no journal of systemd, and no process confines itself: what takes the place of log_journal.c and launch/outside.c.
+ * Replaces log_journal.c and launch/outside.c on systems without a systemd journal, where processes don't confine themselves.
  */
 #include <errno.h>
 
@@ -33,7 +33,7 @@ void outside_stop(struct outside *o)
     (void)o;
 }
 
-/* There is none to ask: programs are started by this process itself. */
+/* No helper: this process starts programs itself. */
 int outside_find(const struct outside *o, const char *const *argv)
 {
     (void)o;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The real launcher: a process group of its own, output read through bounded buffers, killed whole at the deadline.
+ * The real launcher: runs the program in its own process group, reads output through bounded buffers, kills the whole group at the
+ * deadline.
  */
 #include "base/env.h"
 
@@ -23,17 +24,17 @@ enum { KILLED_WITHIN_MS = 2000 };
 
 struct pipe_end {
     int fd;
-    struct buf *to; /* NULL: read and forget */
-    int error;      /* why the rest could not be read; 0: all was */
+    struct buf *to; /* NULL: discard */
+    int error;      /* why reading stopped early; 0: it didn't */
 };
 
-/* What is still to be written to the program. */
+/* Input not yet written to the program. */
 struct pipe_in {
-    int fd; /* -1: nothing, or all written */
+    int fd; /* -1: no input, or all written */
     struct str rest;
 };
 
-/* Reads what is there; closes the end at end of file. A full buffer fails sticky and the rest is thrown away. */
+/* Reads available bytes; closes the pipe at end of file. A full buffer fails sticky and discards the rest. */
 static void drain(struct pipe_end *end)
 {
     char chunk[8192];
@@ -50,7 +51,7 @@ static void drain(struct pipe_end *end)
     end->fd = -1;
 }
 
-/* A program that does not want its input closes it: that is its right, and no error. */
+/* A program may close its input unread: not an error. */
 static void feed(struct pipe_in *in)
 {
     ssize_t sent = in->rest.len ? write(in->fd, in->rest.at, in->rest.len) : 0;
@@ -64,7 +65,7 @@ static void feed(struct pipe_in *in)
     in->fd = -1;
 }
 
-/* Where a program is that has no path of its own. Looking first spares a process for each program that is not installed. */
+/* Searches PATH before forking, to avoid a process for each program that isn't installed. */
 static bool find_program(const char *program, char whole[PATH_MAX])
 {
     const char *path = env_variable("PATH");
@@ -108,10 +109,10 @@ int launch_spawn(const char *const *argv, int in, int out, int diag, pid_t *ret)
     return -rc;
 }
 
-/* Where it runs: a child of ours, or of the helper outside. */
+/* A running program: our own child, or a child of the helper outside. */
 struct started {
     pid_t pid;
-    int control; /* -1: a child of ours */
+    int control; /* -1: our own child */
 };
 
 static int launch_start(const struct env *env, const struct launch *launch, int in, int out, int diag, struct started *ret)
@@ -124,7 +125,7 @@ static int launch_start(const struct env *env, const struct launch *launch, int 
     return MIN_OF(ret->control, 0);
 }
 
-/* 1: it has ended, 0: not yet, or -errno. */
+/* 1: ended, 0: still running, or -errno. */
 static int has_ended(const struct started *r, int *status)
 {
     if (r->control >= 0)
@@ -146,14 +147,14 @@ static bool cancelled(const struct launch *launch)
     return launch->cancel && *launch->cancel;
 }
 
-/* Until when a poll may sleep: to the deadline, and not long where the caller may cancel. */
+/* Poll timeout: until the deadline, but short if the caller may cancel. */
 static int64_t patience(const struct launch *launch, struct mono deadline)
 {
     int64_t left = mono_since_ms(deadline, clock_mono(&clock_system));
     return cancelled(launch) ? 0 : MIN_OF(left, launch->cancel ? 100 : 1000);
 }
 
-/* Serves the pipes until those of the output close or the deadline passes; false on the deadline. */
+/* Moves data until both output pipes close; false when the deadline passes first. */
 static bool talk(const struct launch *launch, struct pipe_in *in, struct pipe_end ends[2], struct mono deadline)
 {
     while (ends[0].fd >= 0 || ends[1].fd >= 0) {
@@ -171,7 +172,7 @@ static bool talk(const struct launch *launch, struct pipe_in *in, struct pipe_en
     return true;
 }
 
-/* A program may close its output and live on: wait for it, but not beyond the deadline. */
+/* A program may close its output and keep running: wait for it until the deadline. */
 static bool reap(const struct launch *launch, const struct started *r, struct mono deadline, int *status)
 {
     for (;;) {
@@ -191,7 +192,7 @@ static void close_pair(const int pair[2])
             close(pair[i]);
 }
 
-/* Pipes for output and diagnosis, and one for the input where there is some: non-blocking, because the program need not read it. */
+/* Pipes for stdout, stderr, and stdin if there is input: non-blocking, because the program may never read it. */
 static int make_pipes(const struct launch *launch, int in[2], int out[2], int diag[2])
 {
     bool good = pipe2(out, O_CLOEXEC) == 0 && pipe2(diag, O_CLOEXEC) == 0;
@@ -200,7 +201,7 @@ static int make_pipes(const struct launch *launch, int in[2], int out[2], int di
     return good ? 0 : -errno;
 }
 
-/* Writing to a program that is gone must not end this one. */
+/* Writing to a program that exited must not kill this process. */
 static void block_pipe_signal(sigset_t *before)
 {
     sigset_t set;
@@ -233,7 +234,7 @@ static int converse(const struct launch *launch, const struct started *r, struct
     bool left = !finished && launch->spared && cancelled(launch);
     if (!finished && !left) {
         end(r);
-        /* One that sits inside a driver dies only when the driver lets it: it is left behind rather than waited for. */
+        /* A process stuck in a driver can't be killed until the driver returns: abandon it instead of waiting. */
         const struct launch patient = {0};
         reap(&patient, r, (struct mono){clock_mono(&clock_system).ns + KILLED_WITHIN_MS * NS_PER_MS}, &status);
     }

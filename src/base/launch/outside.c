@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The helper takes requests from one socket: the number of a command, the program's descriptors, and one end of a pair of sockets
- * for this run alone. A child of the helper attends to each program: it says how the start went, kills it when asked, and tells its
- * status at the end.
+ * The helper receives requests on one socket: the index of a command, the program's descriptors, and one end of a socket pair for
+ * this run. A child of the helper watches each program: it reports whether it started, kills it on request, and sends its exit
+ * status.
  */
 #include "base/launch/outside.h"
 
@@ -33,7 +33,7 @@ static void outside_tell(int control, int value)
     send(control, &value, sizeof value, MSG_NOSIGNAL);
 }
 
-/* Until the program ends, or the other end is closed: then it is left alone. */
+/* Runs until the program ends, or until the other side closes the socket and abandons it. */
 static void attend(pid_t pid, int control, const sigset_t *unblocked)
 {
     int status;
@@ -41,7 +41,7 @@ static void attend(pid_t pid, int control, const sigset_t *unblocked)
     struct pollfd wait = {control, POLLIN, 0};
     while (waitpid(pid, &status, WNOHANG) == 0) {
         if (ppoll(&wait, 1, NULL, unblocked) <= 0)
-            continue; /* SIGCHLD */
+            continue; /* interrupted by SIGCHLD */
         if (recv(control, &word, 1, 0) <= 0)
             return;
         kill(-pid, SIGKILL);
@@ -61,7 +61,7 @@ static void run_one(const char *const *argv, const int fds[FDS_MAX])
     int rc = launch_spawn(argv, fds[IN], fds[OUT], fds[DIAG], &pid);
     for (int i = OUT; i < FDS_MAX; i++)
         if (fds[i] >= 0)
-            close(fds[i]); /* else its output would never end */
+            close(fds[i]); /* an open copy would keep the output from reaching end of file */
     outside_tell(fds[CONTROL], rc);
     sigdelset(&before, SIGCHLD);
     if (rc == 0)
@@ -69,7 +69,7 @@ static void run_one(const char *const *argv, const int fds[FDS_MAX])
     _exit(0);
 }
 
-/* One request. false: the confined process is gone. */
+/* Receives one request; false: the confined process is gone. */
 static bool take_request(uint32_t *which, int fds[FDS_MAX])
 {
     union {
@@ -94,12 +94,12 @@ static bool take_request(uint32_t *which, int fds[FDS_MAX])
 
 __attribute__((noreturn)) static void serve(const struct outside *o)
 {
-    /* The end of the confined process ends this one; what a service manager or a terminal sends to all is not for it. */
+    /* The helper ends with the confined process; signals sent to the whole group aren't meant for it. */
     static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGCHLD};
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         signal(ignored[i], SIG_IGN);
     prctl(PR_SET_NAME, "whirr-programs");
-    prctl(PR_SET_DUMPABLE, 0); /* nothing without CAP_SYS_PTRACE changes it from outside */
+    prctl(PR_SET_DUMPABLE, 0); /* only CAP_SYS_PTRACE may tamper with it */
     uint32_t which;
     int fds[FDS_MAX];
     while (take_request(&which, fds)) {
@@ -126,7 +126,7 @@ int outside_start(struct outside *o, const char *const *const *commands, size_t 
         return -errno;
     o->helper = fork();
     if (o->helper == 0) {
-        /* Nothing that this process has open is for programs. */
+        /* Programs must not inherit descriptors of this process. */
         if (pair[1] != CHANNEL && dup2(pair[1], CHANNEL) < 0)
             _exit(1);
         descriptors_close_from(CHANNEL + 1);

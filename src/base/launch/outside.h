@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Programs for a process that confines itself: a helper that was made before runs them, and is not confined. It runs the command
- * lines that it was made with and no others, so that one who takes over the confined process gains nothing but their input.
+ * Runs programs for a process that confines itself: a helper, forked before and not confined, runs them. It runs only the command
+ * lines fixed at its start, so an attacker in the confined process controls nothing but their input.
  */
 #pragma once
 
@@ -8,21 +8,21 @@
 #include <sys/types.h>
 
 struct outside {
-    int channel; /* to the helper */
+    int channel; /* socket to the helper */
     pid_t helper;
-    const char *const *const *commands; /* each ends with NULL; borrowed until the end */
+    const char *const *const *commands; /* each NULL-terminated; borrowed until outside_stop */
     size_t count;
 };
 
-/* Before any thread is started. 0 or -errno. */
+/* Call before any thread starts. 0 or -errno. */
 int outside_start(struct outside *o, const char *const *const *commands, size_t count);
-/* Ends the helper; programs that still run are left to themselves. */
+/* Ends the helper and abandons running programs. */
 void outside_stop(struct outside *o);
 
-/* Which of its commands this is; -1: none. */
+/* Index of the command; -1: not one of them. */
 int outside_find(const struct outside *o, const char *const *argv);
-/* Starts it with these descriptors; `in` -1: nothing to read. Its control, to be closed, or -errno. */
+/* Starts a command with these descriptors; `in` -1: no input. Returns its control socket, which the caller closes, or -errno. */
 int outside_run(const struct outside *o, int which, int in, int out, int diag);
-/* 1: it has ended, with this status; 0: not yet; -errno: the helper is gone. */
+/* 1: ended with *status; 0: still running; -errno: the helper is gone. */
 int outside_ended(int control, int *status);
-void outside_kill(int control); /* with its children */
+void outside_kill(int control); /* kills its children, too */

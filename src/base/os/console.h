@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The terminal that the output goes to, and a person at it.
+ * The terminal at the standard output, and the person in front of it.
  */
 #pragma once
 
@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* How many columns and rows it has; false: it is none, or they are not known. */
+/* Terminal size; false if not a terminal or unknown. */
 bool console_size(int *columns, int *rows);
-/* Whether signs beyond ASCII arrive as they are. */
+/* Whether characters beyond ASCII display correctly. */
 bool console_is_utf8(void);
-/* Whether the standard output is a terminal that takes sequences: colors, and a cursor that moves. */
+/* Whether stdout is a terminal that understands escape sequences: colors, cursor movement. */
 bool console_takes_sequences(void);
-/* To the standard output, as write() does. */
+/* Like write() to stdout. */
 ssize_t console_out(const char *text, size_t len);
-/* A line that is typed, with its end; false: there is none. The second is not shown while it is typed. */
+/* Read a typed line, including its newline; false at end of input. The second doesn't echo. */
 bool console_line(char *line, size_t size);
 bool console_secret(char *line, size_t size);

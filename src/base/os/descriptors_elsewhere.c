@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What only Linux can do with descriptors.
+ * Descriptor functions that only Linux has.
  */
 #include <errno.h>
 
 #include "base/file.h"
 
-/* Only a process itself can: programs that are started keep the higher one. */
+/* Only a process itself can lower its limit: child processes keep the raised one. */
 void descriptors_lower_of(int32_t pid)
 {
     (void)pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program that is made now and begins later, so that what it is to hold can be written down with its number: of `whirr run`.
+ * A program forked now and started later, so that its PID can be recorded before it runs: for `whirr run`.
  */
 #pragma once
 
@@ -7,15 +7,16 @@
 #include <sys/types.h>
 
 struct held_program {
-    pid_t pid;           /* -1: none was made */
-    intptr_t go, failed; /* the system's own */
+    pid_t pid;           /* -1: none */
+    intptr_t go, failed; /* private to each system */
 };
 
-/* It has our terminal and files, and keeps `kept_fd` open, or where a system can't pass it on, ends with us. 0 or -errno. */
+/* Forks it with our terminal and files. It keeps `kept_fd` open, or ends with us on systems that can't pass a descriptor on. 0
+ * or -errno. */
 int held_program_make(struct held_program *p, const char *const *argv, int kept_fd);
-/* 0, or -errno: it could not be started. */
+/* 0, or -errno if the program can't be executed. */
 int held_program_begin(struct held_program *p);
-/* Until its end. Its exit status; 128 and the number of the signal that ended it. */
+/* Waits for the end. Returns its exit status, or 128 + signal. */
 int held_program_wait(struct held_program *p);
-/* One that is not to begin. */
+/* Drops a program that won't be started. */
 void held_program_drop(struct held_program *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where files have flock() alone. In the place of linux/hold.c.
+ * Replaces linux/hold.c on systems that have only flock().
  */
 #include <errno.h>
 #include <sys/file.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Libraries that are loaded late: what only the loader of a system can do. The rest is in base/env.h.
+ * Lazily loaded libraries: the loader functions of each system. The rest is in base/env.h.
  */
 #pragma once
 
-/* NULL: it has none of that name. */
+/* NULL: no such symbol. */
 void *library_symbol(void *library, const char *name);
 
-/* What it is called here, and what it comes with: those who load one know it by its name on Linux. */
+/* The name of a library on this system, and the package that has it. Callers use the Linux name. */
 #ifdef __linux__
 static inline const char *library_name(const char *name)
 {
@@ -22,7 +22,7 @@ const char *library_name(const char *name);
 const char *library_package(const char *name, const char *of_debian);
 #endif
 
-/* Its large tables are filled at once by this program, which ends soon: asks for memory that is cheap to fill. */
+/* Requests huge pages for the library's large tables: a short-lived program fills them all at once. */
 void library_fill_faster(void *library);
-/* The library that this is a part of is not unloaded before the program ends. */
+/* Keeps the library that contains `part` loaded until the program ends. */
 void library_stay(const void *part);

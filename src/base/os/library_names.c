@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Looks names of libraries up.
+ * Looks up library names.
  */
 #include "base/os/library_names.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets, as far as systems differ in them. A socket is an int and -1 is none, but it is not everywhere a descriptor: what is made
- * here is closed by net_close(). All of them are non-blocking, are not inherited by programs that are started, and raise no signal.
- * Each call fails with errno set: EAGAIN where it would wait, EINPROGRESS for a connection that is being made.
+ * Sockets, where systems differ. A socket is an int, -1 is none, but not everywhere a descriptor: close it with net_close(). All
+ * sockets are non-blocking, not inherited by child processes, and raise no signal. Each call fails with errno: EAGAIN if it would
+ * block, EINPROGRESS for a pending connection.
  */
 #pragma once
 
@@ -14,9 +14,9 @@
 #ifdef __linux__
 #include "base/os/linux/net_calls.h"
 #else
-int net_start(void); /* before the first socket of a library; 0, or -errno */
+int net_start(void); /* before a library opens its first socket; 0 or -errno */
 int net_socket(int family, int type);
-int net_accept(int listener, struct sockaddr *from, socklen_t *len); /* from NULL: who it is does not matter */
+int net_accept(int listener, struct sockaddr *from, socklen_t *len); /* from may be NULL */
 int net_connect(int fd, const struct sockaddr *to, socklen_t len);
 int net_bind(int fd, const struct sockaddr *to, socklen_t len);
 int net_listen(int fd, int backlog);
@@ -24,19 +24,19 @@ ssize_t net_send(int fd, const void *bytes, size_t len);
 ssize_t net_send_parts(int fd, const struct iovec *parts, size_t count);
 ssize_t net_recv(int fd, void *to, size_t len);
 int net_set_option(int fd, int level, int name, int value);
-int net_own_address(int fd); /* no other program listens there, but one that ended is not waited for */
-int net_failure(int fd);     /* errno of a connection that was being made; 0: none */
+int net_own_address(int fd); /* exclusive use of an address, without waiting for TIME_WAIT */
+int net_failure(int fd);     /* errno of a failed connect; 0: none */
 void net_close(int fd);
 #endif
 
-/* A local place: a path that programs of this host connect to; on Windows also "127.0.0.1:PORT". The socket, or -errno. */
+/* Connects to a local socket by path; on Windows also "127.0.0.1:PORT". Returns the socket or -errno. */
 #ifdef _WIN32
 enum { NET_LOCAL_SIZE = 512 };
 #else
-enum { NET_LOCAL_SIZE = 108 }; /* of a path, as the kernel has it */
+enum { NET_LOCAL_SIZE = 108 }; /* the kernel's limit */
 #endif
 int net_local_connect(const char *path);
-/* Who is at the other end of one. */
+/* The user at the other end of a local socket. */
 bool net_peer_user(int fd, uid_t *user);
 
 static inline void cleanup_net(const int *fd)

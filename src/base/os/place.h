@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a system keeps things, and whom its environment can be believed of.
+ * Where a system keeps its files, and whether to trust the environment.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 
 #include "base/env.h"
 
-/* false: this program may have rights that its caller lacks, so that paths from the environment are not to be believed. */
+/* False if this process may have privileges its caller lacks: don't trust paths from the environment then. */
 bool place_is_trusted(void);
-/* From the root of a file system, and not from the folder that is worked in. */
+/* Absolute path. */
 static inline bool path_is_whole(const char *path)
 {
 #ifdef _WIN32
@@ -20,7 +20,7 @@ static inline bool path_is_whole(const char *path)
     return path[0] == '/';
 #endif
 }
-/* What parts the last name from its folder; NULL: it has none. */
+/* The last path separator; NULL: none. */
 static inline const char *path_last_slash(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -30,7 +30,7 @@ static inline const char *path_last_slash(const char *path)
 #endif
     return slash;
 }
-/* What people type, as the rest of the program takes paths apart: at slashes alone. */
+/* Converts a typed path to forward slashes, which the rest of the program expects. */
 static inline void path_normalise(char *path)
 {
 #ifdef _WIN32
@@ -38,10 +38,10 @@ static inline void path_normalise(char *path)
         if (*path == '\\')
             *path = '/';
 #else
-    (void)path; /* a backslash is a letter as any other */
+    (void)path; /* a backslash is an ordinary character here */
 #endif
 }
-/* How much of such a path is the root: what is above all folders. */
+/* Length of the root of an absolute path. */
 static inline size_t path_root(const char *path)
 {
 #ifdef _WIN32
@@ -51,10 +51,10 @@ static inline size_t path_root(const char *path)
     return 1;
 #endif
 }
-/* What belongs to the whole system, below WHIRR_SYSTEM_ROOT (%ProgramData%\whirr on Windows). */
+/* System-wide paths, below WHIRR_SYSTEM_ROOT (%ProgramData%\whirr on Windows). */
 #ifdef _WIN32
 #define PLACE_SYSTEM_CONFIG "/whirr.toml"
-#define PLACE_CONFIG_NAME "%ProgramData%\\whirr\\whirr.toml" /* for people */
+#define PLACE_CONFIG_NAME "%ProgramData%\\whirr\\whirr.toml" /* shown to people */
 #define PLACE_SYSTEM_STATE "/state"
 #define PLACE_SYSTEM_RUNTIME ""
 #define PLACE_SYSTEM_LEASES "/leases"
@@ -71,5 +71,5 @@ static inline size_t path_root(const char *path)
 #define PLACE_SYSTEM_SETTINGS "/var/lib/whirr-control"
 #define PLACE_SHOWN_SETTINGS "/run/whirr-control"
 #endif
-/* Names of libraries, this program, and how devices are asked, as far as the system has them. */
+/* Fills in library names, the path of this program, and device access if the system has it. */
 void place_fill(struct env *env);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A daemon that the system starts and stops, where a program has to take part in that: a service of Windows. Elsewhere signals and
- * sd_notify do.
+ * A daemon under a service manager that the program must cooperate with: a Windows service. Other systems use signals and
+ * sd_notify.
  */
 #pragma once
 
@@ -9,21 +9,21 @@
 typedef int service_body(void *user); /* returns an exit status */
 
 #ifdef _WIN32
-/* As the service that the system has started this program as; right here, where it was started otherwise. The exit status. */
+/* Runs `body` as a service if the service manager started this program, else directly. Returns the exit status. */
 int service_run(service_body *body, void *user);
-/* Of the service that runs: it answers; it is about to end. Nothing happens outside of one. */
+/* Report that the service is ready, or about to end. No-ops outside a service. */
 void service_is_ready(void);
 void service_is_stopping(void);
-/* Now and then: what it has said must not fill the disk. */
+/* Call now and then: rotates the log so that it can't fill the disk. */
 void service_tend(void);
 
-/* For an administrator, with the program's own path. An older one of that name is changed. */
+/* Installs the service with this program's path, or updates an existing one. Needs an administrator. */
 int service_create(struct error *err);
-/* Starts it, anew if it runs, and waits until it answers. */
+/* Starts or restarts it, and waits until it is ready. */
 int service_start(struct error *err);
-/* Stops it and takes it away; its files stay. -ENOENT: there is none. */
+/* Stops and removes it but keeps its files. -ENOENT: not installed. */
 int service_remove(struct error *err);
-/* Whether the folder of the service's files is one that only administrators write. One that is not there is fine. */
+/* Whether only administrators can write the service's directory. A missing one is fine. */
 int service_check_folder(struct error *err);
 #else
 static inline int service_run(service_body *body, void *user)

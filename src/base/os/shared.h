@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What more than one user of a host can reach: opened first, looked at through the descriptor, and only then changed through it. A
- * name says nothing: a user who may write the directory can put another file or a link there between two calls.
+ * Paths that several users can reach: open first, check through the descriptor, and only then change through it. A path proves
+ * nothing: a user who may write the directory can swap in another file or link between two calls.
  */
 #pragma once
 
@@ -10,31 +10,31 @@
 
 #include "base/error.h"
 
-/* Root's or this user's own; in a container that maps only some users, also files from outside of it. */
+/* Owned by root or this user; in a user namespace that maps only some users, also files from outside. */
 bool shared_owner_trusted(uid_t owner);
 
-/* A directory, opened for reading; of links only root's and this user's own are followed. -EPERM, and whose it is: another user
- * made it, or the directory that it is in. `make`: the mode of one that is missing, which is made with those above it; 0: -ENOENT.
- * One that is there keeps its mode. */
+/* Opens a directory for reading, following only links of root and this user. -EPERM, naming the owner, if another user made it
+ * or its parent. `make`: the mode to create missing directories with, parents included; 0: -ENOENT. Existing ones keep their
+ * mode. */
 int shared_dir_open(const char *path, mode_t make, struct error *err);
-/* The same of one that root may have given to the user of a service: any owner is fine where only root can have put it. */
+/* The same for a directory that root may have given to a service's user: any owner is fine if only root can have put it there. */
 int shared_dir_open_given(const char *path, struct error *err);
-/* Makes one where it is missing; one that is there may be anyone's, as the state of a service is for root. */
+/* Creates it if missing; an existing one may have any owner, as a service's state does for root. */
 int shared_dir_make(const char *path, mode_t mode, struct error *err);
 
-/* A plain file below an open directory, or -errno: neither a link nor a pipe, a device or a directory is opened. */
+/* Opens a regular file below an open directory, or -errno: never a link, pipe, device or directory. */
 int shared_file_open(int dir, const char *name, int flags, mode_t mode, struct stat *ret);
-/* Takes rights from a file of this user's own. Locks of this process on it stay. */
+/* Removes permissions from a file of this user. Keeps this process's locks on it. */
 void shared_file_limit(const char *path, mode_t most);
 
-/* Binds a Unix socket whose file has this mode from its first moment on. 0 or -errno. */
+/* Binds a Unix socket whose file has this mode from the start. 0 or -errno. */
 int shared_socket_bind(int fd, const char *path, mode_t mode);
 
-/* ---- a file that is open somewhere ---- */
+/* ---- files marked as in use ---- */
 
-/* Marks an open file, for as long as any process has this descriptor or one inherited from it. Only who may write the file can. */
+/* Marks an open file as in use, for as long as any process has this descriptor or inherited it. Needs write access to the file. */
 int file_hold(int fd);
-/* Whether one does. */
+/* Whether a process does. */
 bool file_is_held(int fd);
-/* The process that has flock()ed the file, as the kernel tells it; 0: not known. */
+/* PID of the process that holds a flock() on the file, from the kernel; 0: unknown. */
 int32_t file_locker(int fd);

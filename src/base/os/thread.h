@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting for other threads until a moment of the monotonic clock: what a clock of the wall does must not end or prolong it.
+ * Condition waits with a monotonic deadline: setting the wall clock must not end or prolong them.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-/* For condition_wait_until. */
+/* Required for condition_wait_until. */
 void condition_init(pthread_cond_t *condition);
-/* false: the moment has come. */
+/* False: deadline passed. */
 bool condition_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, struct mono until);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A descriptor that becomes readable when one thread wants another's event loop to look: an eventfd, or a pair of sockets where
- * there is none.
+ * A descriptor that one thread makes readable to wake another's event loop: an eventfd, or a socket pair where there is none.
  */
 #pragma once
 
 #include <stdbool.h>
 
 struct wake {
-    int in, out; /* what is waited for, and what is written to; -1: none */
+    int in, out; /* read and write ends; -1: none */
     bool set;
 };
 
@@ -15,5 +14,5 @@ int wake_open(struct wake *w); /* 0 or -errno */
 void wake_close(struct wake *w);
 void wake_set(struct wake *w);
 void wake_clear(struct wake *w);
-/* For the loop; a socket on Windows. -1: there is none. Not while another thread sets or clears it. */
+/* For the event loop; a socket on Windows. -1: none. Not while another thread sets or clears it. */
 int wake_fd(struct wake *w);

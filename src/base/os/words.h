@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Words for people that differ between systems: who may do everything, and how one becomes that; what a system calls its things.
+ * Words for people that differ between systems: the privileged user and how to become it, names of system components.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 #define WORD_ADMINISTRATOR "an administrator"
 #define WORD_AS_ADMINISTRATOR "in a terminal as administrator"
 #define WORD_LOCAL_SOCKET "whirr.sock"
-/* Commands that keep others from writing a file, or from reading it, too. */
+/* Commands that revoke others' write, or also read, access to a file. */
 #define WORD_HIDE(path) "icacls " path " /inheritance:r /grant:r \"%%USERNAME%%:F\" SYSTEM:F Administrators:F"
 #define WORD_CLOSE(path) WORD_HIDE(path)
 #define WORD_SHARE(path, group) "icacls " path " /grant:r " group ":R; icacls " path " /remove Users"
@@ -25,7 +25,7 @@ enum { WORDS_HAVE_SUDO = 0 };
 #define WORD_LOCAL_SOCKET "the Unix socket"
 #define WORD_HIDE(path) "chmod 600 " path
 #define WORD_CLOSE(path) "chmod go-w " path
-/* For its owner and a daemon of another user. The path is there twice. */
+/* For the owner and another user's daemon. Uses the path twice. */
 #define WORD_SHARE(path, group) "chgrp " group " " path " && chmod 640 " path
 #define WORD_WITH_RIGHTS(command) "sudo " command
 #define WORD_SERVE_ENDS "SIGHUP reloads the configuration; SIGTERM stops it within two seconds."
@@ -44,7 +44,7 @@ enum { WORDS_HAVE_SUDO = 0 };
 enum { WORDS_HAVE_SUDO = 1 };
 #endif
 
-/* Whether whirr takes programs off a GPU here. */
+/* Whether whirr can end programs on a GPU here. */
 #ifdef __linux__
 enum { WORDS_HAVE_GUARD = 1 };
 #else

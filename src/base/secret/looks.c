@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What secrets are called and what they look like: tables, and the texture of random texts.
+ * Names and looks of secrets: tables, and the texture of random text.
  */
 #include "base/secret/internal.h"
 
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 
 /* clang-format off */
-/* Words that make the name of an option or variable that of a secret: the whole name, or its last words. */
+/* Names of options and variables that hold a secret: the whole name, or its last words. */
 static const char *const secret_names[] = {
     "pass", "pwd", "pw", "passcode", "pin-code", "secrets", "api-key", "api-keys", "apikeys", "auth-tokens", "access-key",
     "access-keys", "access-key-id", "secret-key", "secret-id", "private-key", "auth-key", "account-key", "license-key",
@@ -22,13 +22,13 @@ static const char *const secret_names[] = {
     "auth-string", "rcon-pass", "smtp-pass", "bindpw", "rootpw", "pat",
 };
 
-/* A name whose last word ends with one of these is that of a secret: tlspassword, authtoken, PGPASSWORD. */
+/* A name whose last word ends like this holds a secret: tlspassword, authtoken, PGPASSWORD. */
 static const char *const secret_endings[] = {
     "password", "passwd", "passphrase", "secret", "token", "apikey", "authkey", "credential", "credentials", "accesskey",
     "secretkey", "privatekey", "passwort",
 };
 
-/* Words before "token" that make it one of language models, and whole names that only sound secret. */
+/* Words before "token" that refer to language models, and whole names that only sound secret. */
 static const char *const harmless_names[] = {
     "pad-token", "eos-token", "bos-token", "unk-token", "sep-token", "cls-token", "mask-token", "image-token",
     "audio-token", "video-token", "start-token", "stop-token", "end-token", "max-token", "special-token", "per-token",
@@ -37,24 +37,24 @@ static const char *const harmless_names[] = {
     "tiktoken", "first-token", "last-token", "prompt-token", "no-cookie", "no-cookies", "no-password", "use-token",
 };
 
-/* Parameters of URLs that hold secrets under names that are harmless elsewhere. */
+/* URL parameters that hold secrets, under names that are harmless elsewhere. */
 static const char *const query_names[] = {
     "key", "sig", "signature", "amz-signature", "amz-credential", "goog-signature", "goog-credential", "code", "auth", "streamid",
     "sid", "session", "sessionid", "k", "hmac", "ticket", "invite", "nonce", "assertion",
 };
 
-/* Values that are never secrets, whatever the name in front of them. */
+/* Values that are never secret, whatever their name. */
 static const char *const harmless_values[] = {
     "true", "false", "none", "null", "yes", "no", "auto", "on", "off", "env", "stdin", "prompt", "disabled", "enabled",
     "***", "-", "fd:0",
 };
 
-/* Beginnings of values that say where the secret is instead of having it. */
+/* Prefixes of values that refer to a secret instead of containing it. */
 static const char *const harmless_beginnings[] = {
     "file:", "env:", "fd:", "keyring:", "op://", "vault:", "ref+", "<(", "@/", "@-", "@./",
 };
 
-/* Beginnings of tokens that say what they are, and how long the rest must be at least. */
+/* Prefixes of recognizable tokens, and the minimum length of the rest. */
 static const struct {
     const char *prefix;
     size_t rest;
@@ -73,13 +73,13 @@ static const struct {
     {"tk_", 29}, {"live_", 20}, {"fo1_", 20}, {"fm2_", 20}, {"key-", 32},
 };
 
-/* Names in front of a long random text that is an identifier, not a secret. */
+/* Names of long random values that are identifiers, not secrets. */
 static const char *const identifier_names[] = {
     "revision", "commit", "sha", "sha1", "sha256", "md5", "digest", "hash", "checksum", "rev", "ref", "tag", "uuid", "id",
     "branch", "version", "image", "etag", "gpu", "gpus", "device", "devices", "fingerprint", "guid", "job", "run", "trace",
 };
 
-/* Directories, in the path of a URL, of files that are called by their hash. */
+/* Directories in URL paths whose files are named by their hash. */
 static const char *const hash_directories[] = {
     "commit", "commits", "resolve", "blob", "blobs", "tree", "raw", "snapshots", "archive", "sha256", "sha512", "sha1", "md5",
     "objects", "layers", "manifests", "revision", "revisions", "rev", "cid", "ipfs", "packages", "releases", "builds", "artifacts",
@@ -95,7 +95,7 @@ static bool in_list(struct str s, const char *const *list, size_t count)
     return false;
 }
 
-/* "--HF_Token" -> "hf-token", "environ['TOKEN" -> "environ--token", into the caller's room. */
+/* "--HF_Token" -> "hf-token", "environ['TOKEN" -> "environ--token", in the caller's buffer. */
 struct str secret_normal_name(struct str name, char room[SECRET_NAME_SIZE])
 {
     while (name.len && !isalnum((unsigned char)name.at[0]))
@@ -103,7 +103,7 @@ struct str secret_normal_name(struct str name, char room[SECRET_NAME_SIZE])
     size_t len = 0;
     for (size_t i = 0; i < name.len && len < SECRET_NAME_SIZE; i++) {
         char c = name.at[i];
-        /* camelCase, as Java and JSON have it */
+        /* camelCase, as in Java and JSON */
         if (isupper((unsigned char)c) && i && islower((unsigned char)name.at[i - 1]) && len < SECRET_NAME_SIZE - 1)
             room[len++] = '-';
         room[len++] = (unsigned char)c < 0x80 && !isalnum((unsigned char)c) ? '-' : (char)tolower((unsigned char)c);
@@ -111,7 +111,7 @@ struct str secret_normal_name(struct str name, char room[SECRET_NAME_SIZE])
     return (struct str){room, len};
 }
 
-/* True when `name` is one of the list or ends with "-" and one of it. */
+/* True if `name` is in the list or ends with "-" and an entry. */
 static bool ends_in_list(struct str name, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -122,7 +122,7 @@ static bool ends_in_list(struct str name, const char *const *list, size_t count)
     return false;
 }
 
-/* True when the last word of `name` ends with one of the secret endings. */
+/* True if the last word of `name` ends with a secret ending. */
 static bool ends_like_secret(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(secret_endings); i++)
@@ -172,7 +172,6 @@ static bool is_path(struct str s)
     return s.len && (s.at[0] == '/' || s.at[0] == '~' || str_starts(s, "./") || str_starts(s, "../"));
 }
 
-/* Whether the value of a secret name hides something. */
 bool secret_worth_masking(struct str name, struct str value)
 {
     if (value.len == 0 || in_list(value, harmless_values, ARRAY_LEN(harmless_values)))
@@ -234,7 +233,7 @@ static struct texture texture_of(struct str s)
     return t;
 }
 
-/* Long and without the rhythm of words: letters of both cases and digits in turn, or many hexadecimal digits. */
+/* Long and unlike words: mixed letters of both cases and digits, or many hexadecimal digits. */
 bool secret_is_random(struct str run, bool may_be_hash)
 {
     struct texture t = texture_of(run);
@@ -250,7 +249,7 @@ static bool is_run_char(char c)
     return isalnum((unsigned char)c) || c == '+';
 }
 
-/* Whether a random run hides somewhere in the text. */
+/* Whether the text contains a random run. */
 static bool has_random_run(struct str s, bool may_be_hash)
 {
     if (is_path(s))

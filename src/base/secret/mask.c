@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds secrets in command lines by what they are called (--api-key X, PASSWORD=X), by where they stand (user:X@host) and by how
- * they look (hf_..., JWTs, long random texts). In doubt a text is masked; paths, UUIDs and names of models are not in doubt.
+ * Finds secrets in command lines by name (--api-key X, PASSWORD=X), by position (user:X@host) and by looks (hf_..., JWTs, long
+ * random texts). Masks when in doubt; paths, UUIDs and model names are never in doubt.
  */
 #include "base/secret/mask.h"
 
@@ -11,7 +11,7 @@
 
 enum { COMMAND_MAX = 64 * 1024 };
 
-/* Outside the programs we know, -pX and -p X hide something only if X is neither a number, a path nor a word of several. */
+/* For unknown programs, -pX and -p X are secret only if X is not a number, a path or several words. */
 static bool may_be_password(struct str value, bool attached)
 {
     if (value.len == 0 || secret_is_number(value) || memchr(value.at, '/', value.len) || value.at[0] == '-' ||
@@ -29,7 +29,7 @@ static void write_meant(struct masker *m, enum expectation means, struct str val
 {
     if (means == EXPECT_USER)
         mask_user(m, value);
-    else if (means == EXPECT_COOKIE && !memchr(value.at, '=', value.len)) /* the name of a file */
+    else if (means == EXPECT_COOKIE && !memchr(value.at, '=', value.len)) /* a file name */
         mask_parts(m, value);
     else
         mask_secret(m, STR("password"), value);
@@ -42,7 +42,7 @@ static void expect_behind(struct masker *m, const struct program_option *o)
     m->left = o->count;
 }
 
-/* `in_script`: a word of a whole command line in one argument, where only programs that we know are trusted to mean it. */
+/* `in_script`: the word is part of a command line inside one argument, where only options of known programs count. */
 static bool write_program_option(struct masker *m, struct str word, struct str next, bool in_script)
 {
     struct str value;
@@ -51,7 +51,7 @@ static bool write_program_option(struct masker *m, struct str word, struct str n
         return false;
     bool known = o->programs[0];
     if (value.len == 0) {
-        bool script = str_is(word, "-c") && memchr(next.at ? next.at : "", ' ', next.len); /* of a shell or interpreter */
+        bool script = str_is(word, "-c") && memchr(next.at ? next.at : "", ' ', next.len); /* a shell's or interpreter's */
         if (strchr(o->form, 'a') && (known || (o->means == EXPECT_USER && !script) || may_be_password(next, false)))
             expect_behind(m, o);
         buf_str(m->out, word);
@@ -64,7 +64,7 @@ static bool write_program_option(struct masker *m, struct str word, struct str n
     return true;
 }
 
-/* Options without "=": they speak about the next word. */
+/* Options without "=": the next word is their value. */
 static bool write_long_option(struct masker *m, struct str word)
 {
     if (word.len < 3 || word.at[0] != '-' || memchr(word.at, '=', word.len))
@@ -81,7 +81,7 @@ static bool write_long_option(struct masker *m, struct str word)
     return true;
 }
 
-/* A word where the program has no option in front of its secrets: those before it are left alone, several may be hidden. */
+/* A positional secret: skip the words before it; several may follow. */
 static bool write_positional(struct masker *m, struct str word)
 {
     if (word.at[0] == '-' && word.len > 1)
@@ -97,7 +97,7 @@ static bool write_positional(struct masker *m, struct str word)
     return true;
 }
 
-/* NAME=SECRET, for every name. */
+/* NAME=SECRET, whatever the name. */
 static bool write_assignment(struct masker *m, struct str word)
 {
     const char *equal = memchr(word.at, '=', word.len);
@@ -109,7 +109,7 @@ static bool write_assignment(struct masker *m, struct str word)
     return true;
 }
 
-/* Between a name and its secret in a script: password = SECRET, PASSWORD 'SECRET', IDENTIFIED BY 'SECRET'. */
+/* The link between a name and its secret in a script: password = SECRET, PASSWORD 'SECRET', IDENTIFIED BY 'SECRET'. */
 static bool write_linked(struct masker *m, enum expectation what, struct str word)
 {
     bool link = what == EXPECT_BY ? str_is_any_case(word, "by") : str_is(word, "=") || str_is(word, ":") || str_is(word, ":=");
@@ -125,7 +125,7 @@ static bool write_linked(struct masker *m, enum expectation what, struct str wor
     return false;
 }
 
-/* Returns whether the word was what was expected. */
+/* Returns whether the word matched the expectation. */
 static bool write_expected(struct masker *m, struct str word)
 {
     enum expectation what = m->expect;
@@ -143,7 +143,7 @@ static bool write_expected(struct masker *m, struct str word)
     if (what == EXPECT_EQUAL || what == EXPECT_BY)
         return write_linked(m, what, word);
     if (str_starts(word, "--") && what != EXPECT_SCHEME)
-        return false; /* the option had no value */
+        return false; /* the option has no value */
     switch (what) {
     case EXPECT_SECRET: mask_secret(m, str_from(m->name), word); return true;
     case EXPECT_USER:
@@ -177,11 +177,11 @@ static void begin_program(struct masker *m, struct str word)
     const struct program_option *o = program_option_find(m->program, STR(""), NULL, 0, &nothing);
     if (o)
         expect_behind(m, o);
-    else if (m->left || m->expect == EXPECT_VALUES) /* those of another program */
+    else if (m->left || m->expect == EXPECT_VALUES) /* left over from the program before */
         mask_expect(m, EXPECT_NOTHING, STR(""));
 }
 
-/* sudo, env and the like: the program comes behind them. */
+/* sudo, env and the like: the real program follows. */
 static bool is_in_front(struct str word)
 {
     static const char *const in_front[] = {"sudo", "exec", "env",     "nohup",  "time",   "nice",   "then",    "do",
@@ -192,7 +192,7 @@ static bool is_in_front(struct str word)
     return false;
 }
 
-/* sh -c "mysql -pSECRET": the words of a script have programs of their own. True: this word is one. */
+/* sh -c "mysql -pSECRET": a script runs programs of its own. True: this word is one. */
 static bool note_program(struct masker *m, bool *at_command, struct str word)
 {
     static const char *const between[] = {"&&", "||", "|", "&", ";"};
@@ -201,7 +201,7 @@ static bool note_program(struct masker *m, bool *at_command, struct str word)
             *at_command = true;
             return false;
         }
-    bool shell = str_ends(m->program, "sh") || str_is(m->program, "su"); /* sh -c "mysql -pSECRET" inside of another script */
+    bool shell = str_ends(m->program, "sh") || str_is(m->program, "su"); /* sh -c "mysql -pSECRET" inside another script */
     if ((shell && str_is(word, "-c")) || str_is(word, "--"))
         *at_command = true;
     bool skipped = memchr(word.at, '=', word.len) || word.at[0] == '-' || is_in_front(word) || secret_is_number(word);
@@ -218,7 +218,7 @@ static bool note_program(struct masker *m, bool *at_command, struct str word)
     return begins;
 }
 
-/* In a script a word may announce what follows: Bearer SECRET, IDENTIFIED BY 'SECRET', password = SECRET. */
+/* In a script, a word may announce the secret: Bearer SECRET, IDENTIFIED BY 'SECRET', password = SECRET. */
 static void note_announcement(struct masker *m, struct str word)
 {
     size_t cut;
@@ -253,7 +253,7 @@ static void remember_word(struct masker *m, struct str word)
         m->words[m->word_count++] = word;
 }
 
-/* echo SECRET | sudo -S: what reads a secret from its standard input, in a script. */
+/* echo SECRET | sudo -S: a script's program that reads a secret from stdin. */
 static bool reads_secret(struct str script)
 {
     static const char *const readers[] = {"sudo -S",      "-stdin",     "--stdin",       "chpasswd",      "kinit",
@@ -294,7 +294,7 @@ static bool has_space(struct str s)
     return false;
 }
 
-/* An argument with blanks in it: a script, a document, a sentence. */
+/* An argument with spaces: a script, a document, a sentence. */
 static void write_script(struct masker *m, struct str arg, struct str next)
 {
     struct str program = m->program;
@@ -319,7 +319,7 @@ static void write_script(struct masker *m, struct str arg, struct str next)
 static void write_argument(struct masker *m, struct str arg, struct str next)
 {
     bool script = has_space(arg);
-    bool passphrase = m->expect == EXPECT_SECRET && !m->skip && script && arg.at[0] != '-'; /* one argument with blanks */
+    bool passphrase = m->expect == EXPECT_SECRET && !m->skip && script && arg.at[0] != '-'; /* an argument with spaces */
     if (passphrase || str_contains(arg, "-----BEGIN")) {
         if (!m->left || --m->left == 0)
             m->expect = EXPECT_NOTHING;
@@ -365,7 +365,7 @@ void mask_arguments(const struct str *args, size_t count, char *to, size_t size)
     AUTO_BUF struct buf out = BUF(COMMAND_MAX);
     struct masker m = {.out = &out, .one_line = true};
     write_arguments(&m, args, count, ' ');
-    /* Out of room or memory: what is there was masked already. */
+    /* Out of space or memory: the part so far is already masked. */
     str_copy_clean(to, size, buf_view(&out));
 }
 
@@ -392,7 +392,7 @@ void mask_text(struct str text, struct buf *out)
 
 void mask_here(char *text, size_t size)
 {
-    /* Every secret stands behind a mark, has a prefix of its own or is long; a plain sentence is none of that. */
+    /* Every secret follows a mark, has its own prefix or is long; a plain sentence has none of these. */
     if (!strpbrk(text, "=:@") && strlen(text) < 20)
         return;
     AUTO_BUF struct buf out = BUF(COMMAND_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Secrets inside of one word: name=SECRET, "name":"SECRET", user:SECRET@host, login("SECRET"), and what looks like one.
+ * Secrets inside one word: name=SECRET, "name":"SECRET", user:SECRET@host, login("SECRET"), and texts that look like one.
  */
 #include <ctype.h>
 
@@ -67,7 +67,7 @@ void mask_secret(struct masker *m, struct str name, struct str value)
     buf_add(m->out, value.at + end, value.len - end);
     char quote = front ? value.at[front - 1] : '\0';
     if ((quote == '"' || quote == '\'') && !memchr(value.at + front, quote, value.len - front))
-        m->open_quote = quote; /* "two words", or with a comma in it */
+        m->open_quote = quote; /* "two words", or text with a comma */
 }
 
 void mask_skip_quoted(struct masker *m, struct str *s)
@@ -137,7 +137,7 @@ void mask_user(struct masker *m, struct str word)
     buf_add(m->out, word.at + end, word.len - end);
 }
 
-/* Where the '@' of "user:SECRET@host" is, without a scheme in front; NULL: it is something else. */
+/* The '@' of "user:SECRET@host" without a scheme; NULL: something else. */
 static const char *account_host(struct str s)
 {
     static const char *const no_users[] = {"mailto", "npm", "pkg", "sip", "docker", "oci", "acct", "image"};
@@ -156,7 +156,7 @@ static const char *account_host(struct str s)
     return secret_is_number(secret) || memchr(secret.at, '/', secret.len) ? NULL : at;
 }
 
-/* A text that stands alone in quotes and may be anything: no path, no file, no words. */
+/* A quoted text that could be anything: not a path, a file or words. */
 static bool is_bare_text(struct str quoted)
 {
     const char *end = quoted.len > 1 ? memchr(quoted.at + 1, quoted.at[0], quoted.len - 1) : NULL;
@@ -167,8 +167,8 @@ static bool is_bare_text(struct str quoted)
     return len >= 4 && !secret_is_number((struct str){quoted.at + 1, len});
 }
 
-/* login("SECRET"), db.auth("user","SECRET"): where the arguments begin; 0: no such call. What a function of any other name gets may
- * be a secret as well, unless it is known to take names. */
+/* login("SECRET"), db.auth("user","SECRET"): where the arguments start; 0: no such call. Arguments of any other function may be
+ * secret as well, unless it is known to take names. */
 static size_t secret_call(struct str part)
 {
     static const char *const calls[] = {"login", "auth", "authenticate", "setPassword", "set_password", "changeUserPassword"};
@@ -189,7 +189,7 @@ static size_t secret_call(struct str part)
     return hides ? end + 1 : 0;
 }
 
-/* One part of a word between ? & ; and the like: "name=value", "name:value" or anything. */
+/* One part of a word, split at ? & ; and the like: "name=value", "name:value" or anything. */
 static void write_part(struct masker *m, struct str s);
 
 static void write_pair(struct masker *m, struct str s, size_t cut, struct str name, struct str value)
@@ -198,7 +198,7 @@ static void write_pair(struct masker *m, struct str s, size_t cut, struct str na
     struct str nested = mask_name_of(value, &inner);
     /* --header=Authorization: ..., --config={"password":...}, {"db":{"password":...}} */
     bool holds_pairs = value.len && inner < value.len && (strchr("{[\"'", value.at[0]) || secret_name(nested));
-    bool padding = value.len == 0 || str_is(value, "="); /* the end of a base64 text */
+    bool padding = value.len == 0 || str_is(value, "="); /* padding of base64 */
     if (holds_pairs) {
         mask_by_looks(m, (struct str){s.at, cut}, true);
         buf_char(m->out, s.at[cut]);
@@ -220,7 +220,7 @@ static void write_part(struct masker *m, struct str s)
 {
     if (m->open_quote)
         mask_skip_quoted(m, &s);
-    if (str_starts(s, "-H") && s.len > 2) { /* curl's header, attached */
+    if (str_starts(s, "-H") && s.len > 2) { /* curl's joined header option */
         buf_add(m->out, s.at, 2);
         s = (struct str){s.at + 2, s.len - 2};
     }
@@ -248,7 +248,7 @@ static void write_part(struct masker *m, struct str s)
     }
 }
 
-/* putenv("TOKEN", : the next argument of the call is the secret. */
+/* putenv("TOKEN", : the call's next argument is the secret. */
 static bool calls_with_secret_name(struct str part)
 {
     const char *bracket = part.len ? memrchr(part.at, '(', part.len) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How programs take secrets: short options mean what the program wants (-p is a password for mysql, a port for ssh, a prompt for
- * llama-cli), and some take them without any option. The first row that fits counts.
+ * How programs take secrets: the meaning of short options depends on the program (-p is a password for mysql, a port for ssh, a
+ * prompt for llama-cli), and some programs take secrets without an option. The first matching row wins.
  */
 
 #include "base/cleanup.h"
@@ -109,7 +109,7 @@ static const struct program_option options[] = {
     {"gh$", "--body", "a", EXPECT_SECRET, "secret", 0, 0},
     {"gh$", "-b", "aj", EXPECT_SECRET, "secret", 0, 0},
     {"xdotool|ydotool|wtype", "type", "a", EXPECT_SECRET, NULL, 0, 9},
-    {"send$", "", "a", EXPECT_SECRET, NULL, 0, 1}, /* of expect -c */
+    {"send$", "", "a", EXPECT_SECRET, NULL, 0, 1}, /* in expect -c */
     {"gunicorn|hypercorn|celery|git$", "-c", "", EXPECT_NOTHING, NULL, 0, 0}, /* a module or a setting */
     /* any program */
     {"", "-u", "a", EXPECT_USER, NULL, 0, 0},
@@ -140,7 +140,7 @@ static bool was_seen(const struct str *words, size_t count, const char *word)
     return false;
 }
 
-/* Options are told apart by their case, words are not: redis-cli AUTH. */
+/* Options are case-sensitive, words aren't: redis-cli AUTH. */
 static bool same_word(struct str word, const char *known, size_t len)
 {
     struct str front = {word.at, len};

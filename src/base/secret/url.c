@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Secrets in URLs: the password in front of the host, parameters, the keys of streams and webhooks in the path.
+ * Secrets in URLs: the password before the host, parameters, and keys of streams and webhooks in the path.
  */
 #include <ctype.h>
 
 #include "base/cleanup.h"
 #include "base/secret/internal.h"
 
-/* Behind these the rest of the path is the secret: knowing it is all that it takes to post there. */
+/* The rest of the path after these is a secret: knowing it suffices to post there. */
 static const char *const secret_places[] = {"hooks.slack.com/services/",
                                             "hooks.slack.com/workflows/",
                                             "hooks.slack.com/triggers/",
@@ -28,12 +28,12 @@ static const char *const secret_places[] = {"hooks.slack.com/services/",
                                             "uptime.betterstack.com/api/v1/heartbeat/",
                                             "events.pagerduty.com/integration/"};
 
-/* Directories of a path behind which the rest is secret, on any host. */
+/* Path components after which the rest is secret, on any host. */
 static const char *const secret_directories[] = {"webhook", "webhooks", "webhookb2", "hook", "hooks", "key", "token", "apikey"};
 
 struct url {
     struct str scheme, user, password, place; /* place: host and port */
-    struct str path, query;                   /* with the '/', '?' or '#' in front */
+    struct str path, query;                   /* including the leading '/', '?' or '#' */
     bool has_user, has_password;
 };
 
@@ -50,13 +50,13 @@ static size_t span_until(struct str s, const char *stops)
     return len;
 }
 
-/* "host:PORT", "host:${PORT}": words that stand for a port. */
+/* "host:PORT", "host:${PORT}": placeholders for a port. */
 static bool is_port(struct str s)
 {
     return s.len == 0 || secret_is_number(s) || strchr("$<{%", s.at[0]) || str_is(s, "PORT") || str_is(s, "*");
 }
 
-/* The end of the part in front of the path: a password may have '/', '?' or '#' in it, not encoded. */
+/* The end of the authority: a password may contain '/', '?' or '#' unencoded. */
 static const char *end_of_authority(struct str rest, const char **ret_at)
 {
     size_t len = span_until(rest, "/?#");
@@ -84,7 +84,7 @@ static struct url split(struct str scheme, struct str rest)
     return u;
 }
 
-/* The whole user is a token where no password follows: https://TOKEN@github.com. Accounts of other machines have names alone. */
+/* Without a password, the user itself may be a token: https://TOKEN@github.com. Login names on other hosts aren't. */
 static bool user_is_secret(const struct url *u)
 {
     bool web = str_is_any_case(u->scheme, "http") || str_is_any_case(u->scheme, "https");
@@ -105,7 +105,7 @@ static void write_authority(struct masker *m, const struct url *u)
             buf_text(m->out, ":" MASK);
         buf_char(m->out, '@');
     }
-    /* Cut off before its '@', or no URL at all: better hidden. */
+    /* Truncated before its '@', or not a URL at all: mask it to be safe. */
     const char *colon = u->place.len && u->place.at[0] != '[' ? memchr(u->place.at, ':', u->place.len) : NULL;
     if (colon && memchr(u->place.at, ',', u->place.len) == NULL && !is_port(between(colon + 1, u->place.at + u->place.len))) {
         buf_str(m->out, between(u->place.at, colon + 1));
@@ -115,7 +115,7 @@ static void write_authority(struct masker *m, const struct url *u)
     }
 }
 
-/* How much of host and path together is shown; (size_t)-1: all. */
+/* How much of host and path to show; (size_t)-1: all. */
 static size_t shown_of_path(const struct url *u)
 {
     struct str all = between(u->place.at, u->path.at + u->path.len);
@@ -184,7 +184,8 @@ static void write_query(struct masker *m, struct str query)
     }
 }
 
-/* A URL ends where scripts and documents go on: a comma or bracket counts behind the host alone, passwords have them, too. */
+/* Where the URL ends inside a script or document. Commas and brackets end it only after the host, because passwords contain
+ * them, too. */
 static size_t length_of(struct str rest)
 {
     size_t whole = span_until(rest, "\"'<>`"), at_path;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The same answers as GNU's.
+ * Compatible with GNU's functions.
  */
 #include "port/gnu/text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GNU's functions of strings and memory, for systems whose C library has none.
+ * GNU's string and memory functions, for C libraries that lack them.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * strverscmp() for systems whose C library has none: the same answers as GNU's.
+ * strverscmp() for C libraries that lack it, compatible with GNU's.
  */
 #include "port/gnu/versions.h"
 
@@ -9,7 +9,7 @@
 
 enum version_state { OUTSIDE, WHOLE, FRACTION, ZEROS };
 
-/* What the digits before this place are part of. */
+/* What the digits before this position belong to. */
 static enum version_state state_at(const char *text, size_t at)
 {
     size_t from = at;
@@ -24,7 +24,7 @@ static enum version_state state_at(const char *text, size_t at)
     return from < at ? FRACTION : ZEROS;
 }
 
-/* Digits count as numbers; those that begin with 0 as what is behind a point: the longer row of zeros is the smaller. */
+/* Digits compare as numbers, but with a leading 0 as a fraction: the longer run of zeros is smaller. */
 int gnu_strverscmp(const char *a, const char *b)
 {
     size_t at = 0, in_a = 0, in_b = 0;

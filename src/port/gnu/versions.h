@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names with versions in them, in the order that people expect: "v9" before "v10".
+ * Orders names with versions as people expect: "v9" before "v10".
  */
 #pragma once
 

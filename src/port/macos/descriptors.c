@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Limits of descriptors.
+ * Descriptor limits.
  */
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 size_t descriptors_raise(size_t wanted)
 {
-    enum { MOST = 10240 }; /* OPEN_MAX: a higher one is refused */
+    enum { MOST = 10240 }; /* OPEN_MAX; macOS refuses more */
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
         return 0;

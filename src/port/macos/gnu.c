@@ -40,7 +40,7 @@ ssize_t getrandom(void *to, size_t len, unsigned flags)
     return (ssize_t)len;
 }
 
-/* What a descriptor is to do, set after it was made. */
+/* Without accept4() and the like, flags are set after the descriptor exists. */
 static void set_flags(int fd, bool closed_on_exec, bool never_waits)
 {
     if (closed_on_exec)
@@ -84,7 +84,7 @@ int accept4(int listener, struct sockaddr *from, socklen_t *len, int flags)
     return prepared_socket(accept(listener, from, len), flags);
 }
 
-/* ---- waiting in small pieces, where macOS only waits without an end ---- */
+/* ---- timed waits by polling, because macOS lacks them ---- */
 
 enum { PIECE_NS = 2000000, NS_IN_S = 1000000000 };
 
@@ -122,7 +122,7 @@ int sigwaitinfo(const sigset_t *set, siginfo_t *info)
     return -1;
 }
 
-/* A thread that has ended takes no signal. */
+/* pthread_kill fails once the thread has ended. */
 int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
 {
     while (pthread_kill(thread, 0) == 0) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Libraries through dlopen(). Those that are part of every Mac have other names there; others are looked for where Homebrew has
- * them.
+ * Libraries through dlopen(). System libraries have other names on macOS; all others come from Homebrew.
  */
 #include "base/os/library.h"
 
@@ -27,8 +26,7 @@ const struct library_name library_names[] = {
     {NULL, NULL, NULL},
 };
 
-/* Where Homebrew has libraries; those that are not linked there, as macOS has a part of them itself, are in a folder of their own.
- */
+/* Homebrew's library directories. Keg-only packages, which macOS partly provides itself, have their own. */
 static void *load_brewed(const char *name)
 {
     static const char *const folders[] = {"/opt/homebrew/lib", "/opt/homebrew/opt/openssl@3/lib", "/opt/homebrew/opt/libpq/lib",
@@ -45,7 +43,7 @@ static void *load_brewed(const char *name)
 void *library_load(const char *name, struct error *err)
 {
     const struct library_name *k = library_find(name);
-    if (k && k->own[0] != '/') { /* by name alone it might come from the folder that is worked in */
+    if (k && k->own[0] != '/') { /* a bare name could load from the working directory */
         void *brewed = load_brewed(k->own);
         if (!brewed)
             error_set(err, -ENOENT, "there is no %s where Homebrew has libraries", k->own);

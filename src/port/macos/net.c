@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets, which are made as Linux makes them (include/sys/socket.h) and raise no signal.
+ * Sockets with Linux's semantics (include/sys/socket.h) that raise no SIGPIPE.
  */
 #include "base/os/net.h"
 

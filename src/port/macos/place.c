@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * macOS: who gained rights, and where this program is.
+ * macOS: privileges beyond the caller's, and the path of this program.
  */
 #include "base/os/place.h"
 
@@ -30,7 +30,7 @@ void place_fill(struct env *env)
     uint32_t size = sizeof self;
     if (_NSGetExecutablePath(self, &size) != 0)
         self[0] = '\0';
-    env->nvml_library = "libnvidia-ml.dylib"; /* no Mac has one; tests bring their own */
+    env->nvml_library = "libnvidia-ml.dylib"; /* no Mac has it; tests provide their own */
     env->cuda_library = "libcuda.dylib";
     env->self_program = self;
 }

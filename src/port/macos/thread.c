@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Conditions that wait for a length of time, not until a moment: no clock is asked but the monotonic one.
+ * Condition waits with a relative timeout, so that only the monotonic clock matters.
  */
 #include "base/os/thread.h"
 

@@ -22,7 +22,7 @@ void wake_close(struct wake *w)
     close(w->out);
 }
 
-/* A full pipe wakes as well. */
+/* A full pipe is readable already. */
 void wake_set(struct wake *w)
 {
     (void)!write(w->out, "", 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names below an open folder: by the path that the folder has now.
+ * The *at() calls: they join the directory's current path and the name.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -81,7 +81,7 @@ int symlinkat(const char *target, int dir, const char *name)
     return symlink(target, name);
 }
 
-/* Takes the descriptor over. */
+/* Takes ownership of the descriptor. */
 struct posix_dir *fdopendir(int fd)
 {
     char path[AT_PATH];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Shell_NotifyIcon: no registration, no shortcut and no package is needed, unlike for toasts. The icon belongs to a window that
- * only gets messages, so that no broadcast waits for it.
+ * Shell_NotifyIcon: unlike toasts, it needs no registration, shortcut or package. The icon belongs to a message-only window, so
+ * that broadcasts don't wait for it.
  */
 #undef NOUSER
 #undef NOGDI
@@ -49,7 +49,7 @@ void balloon_free(struct balloon *b)
     free(b);
 }
 
-/* At most `size` units, a character is never cut in two. */
+/* At most `size` UTF-16 units, never splitting a character. */
 static void put_text(wchar_t *to, int size, const char *text)
 {
     int len = (int)strlen(text), units;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Notifications of the taskbar: an icon of the program's own, whose text the shell shows as a notification.
+ * Taskbar notifications: the program's own icon, whose text the shell shows as a notification.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 struct balloon;
 
-struct balloon *balloon_new(void); /* NULL: no desktop can be reached from this session, or out of memory */
+struct balloon *balloon_new(void); /* NULL: this session has no desktop, or out of memory */
 void balloon_free(struct balloon *b);
-/* false: the desktop has gone. Text is cut to what the shell takes. */
+/* False: the desktop is gone. Truncates text to the shell's limits. */
 bool balloon_show(struct balloon *b, const char *title, const char *body, bool urgent);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The console window. Text goes to it in UTF-16, whatever its code page; sequences are taken from Windows 10 on. Pipes and files
- * get UTF-8 where the code page is that, or LC_ALL or LANG say so.
+ * The console window. It gets UTF-16, whatever its code page, and understands escape sequences from Windows 10 on. Pipes and files
+ * get UTF-8 if the code page, LC_ALL or LANG says so.
  */
 #include "base/os/console.h"
 
@@ -42,7 +42,7 @@ bool console_size(int *columns, int *rows)
     return true;
 }
 
-/* Messages go to the console in UTF-8, and the code page is again what it was when the program ends. */
+/* Messages are UTF-8; restore the code page at exit. */
 static UINT page_before;
 
 void console_lend(void)
@@ -83,7 +83,7 @@ bool console_takes_sequences(void)
            (mode & ENABLE_VIRTUAL_TERMINAL_PROCESSING || SetConsoleMode(output(), mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING));
 }
 
-/* The end of the last whole character within `len` bytes. */
+/* The last character boundary within `most` bytes. */
 static size_t whole(const char *text, size_t len, size_t most)
 {
     if (len <= most)
@@ -95,14 +95,14 @@ static size_t whole(const char *text, size_t len, size_t most)
 
 static void write_to(HANDLE console, const char *text, size_t len)
 {
-    wchar_t units[UNITS_MAX]; /* a byte of UTF-8 is at most one of them */
+    wchar_t units[UNITS_MAX]; /* each UTF-8 byte yields at most one unit */
     while (len) {
         size_t part = whole(text, len, UNITS_MAX);
         int count = MultiByteToWideChar(CP_UTF8, 0, text, (int)part, units, UNITS_MAX);
         DWORD written;
         for (int at = 0; at < count; at += (int)written)
             if (!WriteConsoleW(console, units + at, (DWORD)(count - at), &written, NULL) || !written)
-                return; /* the window has gone */
+                return; /* the window is gone */
         text += part;
         len -= part;
     }
@@ -126,7 +126,7 @@ ssize_t console_out(const char *text, size_t len)
 {
     if (!is_console(output())) {
         int put = write(STDOUT_FILENO, text, len < INT_MAX ? (unsigned)len : INT_MAX);
-        if (put < 0 && errno == EINVAL) /* what the C library says of a pipe without a reader */
+        if (put < 0 && errno == EINVAL) /* the C library's error for a pipe without a reader */
             errno = EPIPE;
         return put;
     }
@@ -141,7 +141,7 @@ bool console_line(char *line, size_t size)
     DWORD read = 0;
     if (!is_console(input))
         return fgets(line, (int)size, stdin);
-    if (!ReadConsoleW(input, units, LINE_UNITS - 1, &read, NULL) || !read || units[0] == 0x1a) /* Ctrl+Z ends it */
+    if (!ReadConsoleW(input, units, LINE_UNITS - 1, &read, NULL) || !read || units[0] == 0x1a) /* Ctrl+Z: end of input */
         return false;
     units[read] = L'\0';
     return utf8_from(units, line, size);

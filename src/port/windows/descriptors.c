@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Limits of descriptors: the C library has one for files. Sockets are none of those, and have none.
+ * Descriptor limits: the C library limits files; sockets aren't among them and have no limit.
  */
 #include <stdio.h>
 
 #include "base/file.h"
 
-enum { MOST = 2048 }; /* more is refused */
+enum { MOST = 2048 }; /* Windows refuses more */
 
 size_t descriptors_raise(size_t wanted)
 {

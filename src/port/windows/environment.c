@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The environment in UTF-8, and where this program is. getenv() stands in for that of the C library, whose texts are in the code
- * page of the system.
+ * The environment in UTF-8, and the path of this program. getenv() replaces the C library's, which uses the system's code page.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,10 +17,10 @@ static char **posix_environ;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t change = PTHREAD_MUTEX_INITIALIZER;
 
-/* What is changed later is left behind: others may hold it. */
+/* Replaced values are leaked: callers may still hold them. */
 static char *variables[VARIABLES_MAX + 1];
 
-/* Windows does not tell upper from lower case in names. */
+/* Windows ignores case in variable names. */
 static size_t find_named(const char *name, size_t len)
 {
     size_t i = 0;
@@ -42,7 +41,7 @@ static void forget_variable(size_t at)
         variables[at] = variables[at + 1];
 }
 
-/* "NAME=VALUE" of the system, where it is new or another than before. */
+/* Adds the system's "NAME=VALUE" if it is new or changed. */
 static void take_variable(const wchar_t *wide)
 {
     static char text[VARIABLE_SIZE * 3];
@@ -65,11 +64,10 @@ static void take_all(void)
         FreeEnvironmentStringsW(block);
 }
 
-/* Where a user's things are, by the names that the rest of the program knows, unless they are set. What belongs to all users
- * is below ProgramData, and so is what an administrator does. */
+/* POSIX variables for a user's directories, unless set. System-wide files and those of administrators are below ProgramData. */
 static const struct {
     const char *name, *from, *below;
-    bool users; /* not of an administrator */
+    bool users; /* not set for administrators */
 } places[] = {
     {"HOME", "USERPROFILE", "", false},
     {"XDG_CONFIG_HOME", "APPDATA", "", false},
@@ -79,7 +77,7 @@ static const struct {
     {"WHIRR_SYSTEM_ROOT", "PROGRAMDATA", "/whirr", false},
 };
 
-/* As the system has it, not a caller: a service of the system trusts what lies there. */
+/* From the registry, not the caller's environment: a system service trusts this directory. */
 static void take_program_data(void)
 {
     wchar_t text[1024] = L"PROGRAMDATA=";
@@ -115,7 +113,7 @@ static void read_variables(void)
     posix_environ = variables;
 }
 
-/* Whether the system has it, or it is one of the places. */
+/* Whether the system has the variable, or it is one of `places`. */
 static bool is_there(const char *variable)
 {
     char name[1024];
@@ -127,7 +125,7 @@ static bool is_there(const char *variable)
     return !wide_from(name, wide, sizeof wide / sizeof wide[0]) || GetEnvironmentVariableW(wide, NULL, 0) > 0;
 }
 
-/* A program that has this in a library may have changed its environment since. */
+/* A program that embeds this library may have changed its environment since. */
 static void read_again(void)
 {
     posix_variables();
@@ -187,7 +185,7 @@ int unsetenv(const char *name)
     return 0;
 }
 
-/* ---- what programs of Windows have, and have not ---- */
+/* ---- POSIX functions about the program itself ---- */
 
 bool place_is_trusted(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files by UTF-8 names and POSIX rules: never text mode, renaming replaces, removing works while others read. open(), fopen(),
- * rename(), remove(), unlink(), rmdir() and access() stand in for those of the C library, which have the same types.
+ * Files with UTF-8 names and POSIX semantics: never text mode, rename replaces, removing works while others read. open(), fopen(),
+ * rename(), remove(), unlink(), rmdir() and access() replace the C library's, with the same types.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ static DWORD disposition(int flags)
     return flags & O_TRUNC ? TRUNCATE_EXISTING : OPEN_EXISTING;
 }
 
-/* A file that is deduplicated, compressed or in a cloud is marked, too, and is no link. */
+/* Deduplicated, compressed and cloud files are reparse points, too, but not links. */
 static bool is_link(const wchar_t *path)
 {
     FILE_ATTRIBUTE_TAG_INFO mark = {.ReparseTag = IO_REPARSE_TAG_SYMLINK};
@@ -47,7 +47,7 @@ static bool is_link(const wchar_t *path)
     return mark.ReparseTag == IO_REPARSE_TAG_SYMLINK || mark.ReparseTag == IO_REPARSE_TAG_MOUNT_POINT;
 }
 
-/* Others may read, write and remove it meanwhile, as everywhere but here. */
+/* Share everything, as POSIX does: others may read, write and remove the file meanwhile. */
 static int open_wide(const wchar_t *path, int flags, mode_t mode)
 {
     DWORD access = flags & O_RDWR ? GENERIC_READ | GENERIC_WRITE : flags & O_WRONLY ? GENERIC_WRITE : GENERIC_READ;
@@ -93,7 +93,7 @@ FILE *fopen(const char *path, const char *mode)
     return file;
 }
 
-/* Never blocks, passes on to no program: nothing is left to be said by it. */
+/* Files never block and are never inherited: nothing to set. */
 int fcntl(int fd, int command, ...)
 {
     (void)fd;
@@ -102,7 +102,7 @@ int fcntl(int fd, int command, ...)
 
 /* ---- names ---- */
 
-/* Another program that has the target open for a moment is waited for. */
+/* Retries while another program briefly has the target open. */
 int rename(const char *from, const char *to)
 {
     wchar_t old[WIDE_PATH], fresh[WIDE_PATH];
@@ -151,7 +151,7 @@ int chmod(const char *path, int mode)
     return wide_path(path, wide) ? rights_set(wide, (mode_t)mode) : -1;
 }
 
-/* By its name: a file that was opened to be written may not be given other rights. */
+/* By name: a handle opened for writing may not change permissions. */
 int fchmod(int fd, mode_t mode)
 {
     wchar_t wide[WIDE_PATH];
@@ -219,7 +219,7 @@ int symlink(const char *target, const char *path)
     return -1;
 }
 
-/* The last six letters of a name that no file has yet. */
+/* Replaces the six letters with an unused name. */
 static bool name_anew(char *pattern)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
@@ -253,13 +253,13 @@ int mkostemp(char *pattern, int flags)
     return -1;
 }
 
-/* In place of that of the C library, whose files no other call can open. */
+/* Replaces the C library's, whose files no other call can open. */
 int mkstemp(char *pattern)
 {
     return mkostemp(pattern, 0);
 }
 
-/* ---- what is known of a file ---- */
+/* ---- file attributes ---- */
 
 static struct timespec time_from(FILETIME t)
 {
@@ -309,7 +309,7 @@ int posix_stat(const char *path, struct posix_stat *ret)
     wchar_t wide[WIDE_PATH];
     if (!wide_path(path, wide))
         return -1;
-    /* A file that does not say who may read it says the rest all the same. */
+    /* A file that hides its permissions still reveals the rest. */
     HANDLE file = open_to_look(wide, FILE_READ_ATTRIBUTES | READ_CONTROL);
     if (file == INVALID_HANDLE_VALUE && GetLastError() == ERROR_ACCESS_DENIED)
         file = open_to_look(wide, FILE_READ_ATTRIBUTES);
@@ -360,7 +360,7 @@ ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
     return WriteFile((HANDLE)_get_osfhandle(fd), from, (DWORD)size, &sent, &place) ? (ssize_t)sent : fail_with(GetLastError());
 }
 
-/* A folder needs none: renaming is written through. */
+/* A directory needs none: renames are written through. */
 int fsync(int fd)
 {
     struct posix_stat st;
@@ -374,7 +374,7 @@ int fdatasync(int fd)
     return fsync(fd);
 }
 
-/* One byte far behind the end stands for the whole file, so that what it holds can still be read. */
+/* Locks one byte far beyond the end instead of the file, so that others can still read the contents. */
 int flock(int fd, int how)
 {
     HANDLE file = (HANDLE)_get_osfhandle(fd);
@@ -397,7 +397,7 @@ int pipe2(int ends[2], int flags)
     return _pipe(ends, 65536, _O_BINARY | _O_NOINHERIT);
 }
 
-/* For reading alone: a temporary file that goes when it is closed. */
+/* Read-only: a temporary file, deleted on close. */
 FILE *fmemopen(void *bytes, size_t size, const char *mode)
 {
     wchar_t folder[MAX_PATH], path[MAX_PATH];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Folders and their entries, by UTF-8 names.
+ * Directories and their entries, with UTF-8 names.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "port/windows/internal.h"
 
 struct posix_dir {
-    HANDLE search; /* INVALID_HANDLE_VALUE: not begun */
+    HANDLE search; /* INVALID_HANDLE_VALUE: not started */
     WIN32_FIND_DATAW found;
     struct posix_dirent entry;
     wchar_t pattern[WIDE_PATH];
-    int fd; /* of dirfd(); -1: none yet */
+    int fd; /* from dirfd(); -1: not asked yet */
     char path[WIDE_PATH];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A process whose first thread is suspended, in a job that ends with us: a lock on a file is not passed on.
+ * A process created suspended, in a job that ends with us: file locks can't be passed on.
  */
 #include "base/os/held_program.h"
 
@@ -15,7 +15,7 @@ int held_program_make(struct held_program *p, const char *const *argv, int kept_
     int rc = start_suspended(argv, &made);
     if (rc < 0)
         return rc;
-    (void)join_job(make_job(), made.hProcess); /* which is closed with this process */
+    (void)join_job(make_job(), made.hProcess); /* the job closes with this process */
     *p = (struct held_program){.pid = (pid_t)made.dwProcessId, .go = (intptr_t)made.hThread, .failed = (intptr_t)made.hProcess};
     return 0;
 }

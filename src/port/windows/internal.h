@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of this folder share: paths as Windows has them, and its errors as codes of POSIX.
+ * Shared by the files of this directory: Windows paths, and Windows errors as POSIX codes.
  */
 #pragma once
 
@@ -14,39 +14,39 @@
 
 enum { WIDE_PATH = 4096 };
 
-/* UTF-8 to UTF-16. false: it does not fit, or is no UTF-8. */
+/* UTF-8 to UTF-16. False: too long or invalid UTF-8. */
 bool wide_from(const char *text, wchar_t *to, size_t size);
 /* The reverse. */
 bool utf8_from(const wchar_t *wide, char *to, size_t size);
-/* A path to open. false, and errno: it cannot be one, or is one of Linux: Wine would open those of its host. */
+/* A path to open. False with errno: invalid, or a Linux path, which Wine would open on its host. */
 bool wide_path(const char *path, wchar_t to[WIDE_PATH]);
-/* Windows gives long names of open files, "\\?\", which not everything takes: the plain one. */
+/* Strips the "\\?\" that Windows puts before names of open files: not every function accepts it. */
 void path_make_plain(char *path);
-/* The next folder of PATH, without quotation marks: only those from a root on, as another would be another one tomorrow. */
+/* The next directory of PATH, without quotes. Skips relative ones, whose meaning changes with the working directory. */
 bool path_next(struct str *rest, struct str *folder);
 /* Sets errno; returns -1. */
 int fail_with(DWORD error);
-/* The file that a command line names, in PATH or by a path, and the line that Windows takes. 0 or -errno. */
+/* Finds the program of a command line, in PATH or by path, and builds the line for Windows. 0 or -errno. */
 int launch_line(const char *const *argv, wchar_t program[WIDE_PATH], wchar_t *line, size_t size);
-/* A process in a job that ends it and its children when it is closed, with these files: NULL is none, and so is a job that the
- * system does not let it into. */
+/* Starts a process with these files (NULL: none), in a job that ends it and its children when closed. The job is NULL if the
+ * system doesn't allow one. */
 int start_process(const char *const *argv, HANDLE const files[3], DWORD flags, HANDLE *process, HANDLE *job);
-/* One that has our console and files, and does not run yet. */
+/* Creates a process with our console and files, suspended. */
 int start_suspended(const char *const *argv, PROCESS_INFORMATION *ret);
-HANDLE make_job(void);                       /* all that is started in it ends with it; NULL: there is none */
-HANDLE join_job(HANDLE job, HANDLE process); /* the job, or NULL, and it is closed: the system does not let the process in */
-void leave_job(HANDLE job);                  /* closing it ends nothing any more */
-/* With its children where it has a job. */
+HANDLE make_job(void);                       /* a job ends all its processes when it is closed; NULL: failed */
+HANDLE join_job(HANDLE job, HANDLE process); /* the job, or NULL (and closed) if the system keeps the process out */
+void leave_job(HANDLE job);                  /* from now on closing it ends nothing */
+/* Ends it, with its children if it has a job. */
 bool end_process(HANDLE process, HANDLE job, UINT code);
-int status_of_code(DWORD code);       /* as waitpid() has it */
-bool end_child(pid_t pid, UINT code); /* with its children; false: it is none of ours */
-unsigned signals_handled(void);       /* so far */
-/* That no program inherits; winsock is started. */
+int status_of_code(DWORD code);       /* as a waitpid() status */
+bool end_child(pid_t pid, UINT code); /* ends it with its children; false: not our child */
+unsigned signals_handled(void);       /* number of signals so far */
+/* Not inherited; winsock must be started. */
 SOCKET make_socket(int family, int type);
-/* To its handler, or to who waits for it; false: it has none. */
+/* Calls the handler or wakes a waiting thread; false: neither exists. */
 bool signal_arrives(int number);
-/* First of all: what is written to the console is UTF-8. */
+/* Called first of all: sets the console to UTF-8. */
 void console_start(void);
-void console_lend(void); /* to another program, with the code page that it had */
-/* To the standard error; false: that is no console. */
+void console_lend(void); /* restores the code page for another program */
+/* To stderr; false: not a console. */
 bool console_message(const char *text, size_t len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The launcher of Windows: output read through bounded buffers, the program and its children ended whole at the deadline.
+ * The launcher on Windows: reads output through bounded buffers, ends the program and its children at the deadline.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,12 +15,12 @@ struct started_program {
     HANDLE in, out, diag; /* our ends; NULL: closed */
 };
 
-/* Both ends are ours: what the program is given is a copy. */
+/* Both ends are ours: the program gets a duplicate. */
 static bool make_pipe(HANDLE *ours, HANDLE *theirs, bool we_write)
 {
     if (!CreatePipe(we_write ? theirs : ours, we_write ? ours : theirs, NULL, PIPE_BYTES))
         return false;
-    /* The program need not read it. */
+    /* Non-blocking: the program may never read it. */
     return !we_write || SetNamedPipeHandleState(*ours, &(DWORD){PIPE_NOWAIT}, NULL, NULL);
 }
 
@@ -43,9 +43,9 @@ static int launch_start(const struct launch *launch, struct started_program *r)
     return rc;
 }
 
-/* ---- while it runs ---- */
+/* ---- while the program runs ---- */
 
-/* What is there; closes the end at end of file. */
+/* Reads available bytes; closes the handle at end of file. */
 static bool drain(HANDLE *end, struct buf *to)
 {
     char chunk[CHUNK];
@@ -79,7 +79,7 @@ static bool cancelled(const struct launch *launch)
     return launch->cancel && *launch->cancel;
 }
 
-/* true: it has ended, and all that it wrote is read. */
+/* True: the program ended and all its output is read. */
 static bool attend(const struct launch *launch, struct started_program *r)
 {
     struct mono deadline = {clock_mono(&clock_system).ns + launch->timeout_ms * NS_PER_MS};
@@ -111,7 +111,7 @@ int launch_program(const struct env *env, const struct launch *launch, struct er
         WaitForSingleObject(r.process, KILLED_WITHIN_MS);
     }
     if (finished || left)
-        leave_job(r.job); /* what it started in the background goes on */
+        leave_job(r.job); /* its background processes keep running */
     if (finished)
         GetExitCodeProcess(r.process, &code);
     HANDLE *const all[] = {&r.in, &r.out, &r.diag, &r.process, &r.job};

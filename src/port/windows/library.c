@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * DLLs. By name alone they come from the folder of the program or of the system, never from the folder that is worked in; those
- * that people install themselves from a folder of PATH, too.
+ * DLLs. Bare names load from the directory of the program or the system, never from the working directory; user-installed ones
+ * also from PATH.
  */
 #include "base/os/library.h"
 
@@ -30,7 +30,7 @@ static void turn_slashes(wchar_t *path)
             *c = L'\\';
 }
 
-/* From this folder, with what it needs. */
+/* Loads from this directory, dependencies included. */
 static HMODULE load_from(struct str folder, const char *name, DWORD *error)
 {
     enum { FLAGS = LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32 };
@@ -66,11 +66,11 @@ static HMODULE load_from_path(const char *name, DWORD *error)
     return library;
 }
 
-/* One that people install. */
+/* Loads a library that users install. */
 static void *load_installed(const char *name, struct error *err)
 {
     wchar_t wide[64];
-    DWORD error = 0; /* of one that was there */
+    DWORD error = 0; /* from a file that exists but didn't load */
     HMODULE library = load_beside_program(name, &error);
     if (!library && wide_from(name, wide, sizeof wide / sizeof wide[0]))
         library = LoadLibraryExW(wide, NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
@@ -113,7 +113,7 @@ void *library_load(const char *name, struct error *err)
 
 const char *library_path(void *library)
 {
-    static char path[WIDE_PATH]; /* of the one library that says where it is */
+    static char path[WIDE_PATH]; /* of the only library whose path is asked for */
     wchar_t wide[WIDE_PATH];
     DWORD len = GetModuleFileNameW(library, wide, WIDE_PATH);
     return len > 0 && len < WIDE_PATH && utf8_from(wide, path, sizeof path) ? path : "";
@@ -124,7 +124,7 @@ void *library_symbol(void *library, const char *name)
     return linked_is(library) ? linked_symbol(library, name) : (void *)GetProcAddress(library, name);
 }
 
-/* Windows fills tables in pages of one size. */
+/* Windows has no huge pages for library data. */
 void library_fill_faster(void *library)
 {
     (void)library;

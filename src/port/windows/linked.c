@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The functions of libraries that are part of the program. Only their names are known here: what they take is the business of those
- * who call them.
+ * The functions of statically linked libraries. Only their names matter here; callers know their types.
  */
 #include "port/windows/linked.h"
 
@@ -30,7 +29,7 @@ ZLIB_NAMES(DECLARE)
 SQLITE_NAMES(DECLARE)
 #undef DECLARE
 
-/* Of the system's own errors, which are others. */
+/* Returns Windows error codes, which need translation. */
 int sqlite3_system_errno(void *db);
 
 static int posix_sqlite_errno(void *db)
@@ -54,7 +53,7 @@ static const struct linked_function sqlite_functions[] = {SQLITE_NAMES(ENTRY){"s
 
 static const struct linked_set {
     const char *name;
-    const struct linked_function *functions; /* up to one without a name */
+    const struct linked_function *functions; /* a NULL name ends it */
 } sets[] = {
     {"libcurl.so.4", curl_functions},
     {"libz.so.1", zlib_functions},

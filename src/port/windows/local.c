@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The files of a local place.
+ * The files of a local socket.
  */
 #include "port/windows/local.h"
 
@@ -67,7 +67,7 @@ int local_door_open(const char *path, uint16_t port, struct local_door *ret, str
     }
     *f = (struct local_files){INVALID_HANDLE_VALUE, INVALID_HANDLE_VALUE};
     snprintf(text, sizeof text, "%u %s\n", port, ret->answer);
-    int rc = make_file(beside, 0600, ret->key, &f->key); /* first: who finds the place finds its key */
+    int rc = make_file(beside, 0600, ret->key, &f->key); /* first: a client that sees the socket's file can read the key */
     rc = rc < 0 ? rc : make_file(path, 0644, text, &f->place);
     if (rc < 0)
         local_door_close(f);
@@ -114,7 +114,7 @@ int local_door_read(const char *path, struct local_door *ret)
     if (rc < 0)
         return rc;
     if (sscanf(text, "%u %32s", &port, ret->answer) != 2 || port == 0 || port > UINT16_MAX)
-        return -ECONNREFUSED; /* a file that is none of these, or one that is being written */
+        return -ECONNREFUSED; /* not a socket file, or one being written */
     ret->port = (uint16_t)port;
     if (key_path(path, beside) && read_file(beside, text) == 0 && strlen(text) == LOCAL_WORD_SIZE - 1)
         memcpy(ret->key, text, LOCAL_WORD_SIZE);

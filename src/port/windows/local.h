@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a Unix socket is elsewhere: a file that says on which port of the loopback interface a daemon listens, and what it answers,
- * so that no other program is taken for it. A second file beside it has a key that its owner alone can read: who knows it is the
- * owner. Both vanish with the process that made them, however that ends.
+ * Stands in for Unix sockets: a file names the loopback port on which a daemon listens and the answer it gives, so that no other
+ * program can pose as it. A second file holds a key that only its owner can read: a peer that knows it is the owner. Both vanish
+ * with the process that made them, however it ends.
  */
 #pragma once
 
@@ -13,13 +13,13 @@ enum { LOCAL_WORD_SIZE = 33 };
 struct local_door {
     uint16_t port;
     char answer[LOCAL_WORD_SIZE];
-    char key[LOCAL_WORD_SIZE]; /* "-": it is not ours to know */
+    char key[LOCAL_WORD_SIZE]; /* "-": not readable by us */
 };
 
 struct local_files;
 
-/* With random words. 0 or -errno; -EADDRINUSE: a process that lives has one there. */
+/* Creates both with random words. 0 or -errno; -EADDRINUSE: a live process has one there. */
 int local_door_open(const char *path, uint16_t port, struct local_door *ret, struct local_files **files);
-void local_door_close(struct local_files *files); /* NULL is fine */
-/* -ENOENT: there is none. */
+void local_door_close(struct local_files *files); /* accepts NULL */
+/* -ENOENT: missing. */
 int local_door_read(const char *path, struct local_door *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets of Windows. A handle of the system has 32 significant bits, so that an int holds one; its errors become those of errno.
+ * Windows sockets. Handles have 32 significant bits, so that an int holds one; errors are translated to errno.
  */
 #include "base/os/net.h"
 
@@ -50,7 +50,7 @@ static int errno_of(int code)
     return code ? EIO : 0;
 }
 
-/* The result of a call: what is below 0 has its errno. */
+/* Sets errno if the call failed. */
 static int told(int result)
 {
     if (result < 0)
@@ -78,7 +78,7 @@ SOCKET make_socket(int family, int type)
     return WSASocketW(family, type, 0, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
 }
 
-/* One that was accepted can be inherited, whatever the listener is. */
+/* Accepted sockets are inheritable, whatever the listener is. */
 static int adopt(SOCKET made)
 {
     unsigned long on = 1;
@@ -104,7 +104,7 @@ int net_socket(int family, int type)
 int net_accept(int listener, struct sockaddr *from, socklen_t *len)
 {
     int fd = adopt(accept(listener, from, len));
-    if (fd >= 0) /* is not inherited from the listener by every version */
+    if (fd >= 0) /* not every version inherits it from the listener */
         net_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     return fd;
 }
@@ -120,7 +120,7 @@ int net_connect(int fd, const struct sockaddr *to, socklen_t len)
 int net_bind(int fd, const struct sockaddr *to, socklen_t len)
 {
     int result = told(bind(fd, to, len));
-    if (result < 0 && errno == EACCES) /* another program has the address for itself */
+    if (result < 0 && errno == EACCES) /* another program uses the address exclusively */
         errno = EADDRINUSE;
     return result;
 }
@@ -154,7 +154,7 @@ int net_set_option(int fd, int level, int name, int value)
     return told(setsockopt(fd, level, name, (const char *)&value, sizeof value));
 }
 
-/* SO_REUSEADDR would let any program take the address over. */
+/* On Windows, SO_REUSEADDR would let any program take over the address. */
 int net_own_address(int fd)
 {
     return net_set_option(fd, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, 1);
@@ -171,7 +171,7 @@ void net_close(int fd)
     closesocket(fd);
 }
 
-/* ---- local places ---- */
+/* ---- local sockets ---- */
 
 static bool is_ready(int fd, short what)
 {
@@ -179,7 +179,7 @@ static bool is_ready(int fd, short what)
     return poll(&p, 1, LOCAL_WITHIN_MS) > 0;
 }
 
-/* Says who comes, and hears whether the daemon of that file is there. */
+/* Sends our key and checks the answer of the file's daemon. */
 static bool introduce(int fd, const struct local_door *door)
 {
     char line[LOCAL_WORD_SIZE + 16], heard[LOCAL_WORD_SIZE] = "";
@@ -197,7 +197,7 @@ static bool introduce(int fd, const struct local_door *door)
 
 #define LOOPBACK "127.0.0.1:"
 
-/* What is no path, as no file has a colon there, is a port of this host: that of an ssh, which takes no introduction. */
+/* "127.0.0.1:PORT" can't be a path (no file has a colon there): a port forwarded by ssh, without the key exchange. */
 static bool is_port(const char *path, struct local_door *ret)
 {
     size_t len = strlen(LOOPBACK);
@@ -228,7 +228,7 @@ int net_local_connect(const char *path)
     return -ECONNREFUSED;
 }
 
-/* Who knows the key of a place has shown it (http/listener_local.c). */
+/* The key already proved who the peer is (http/listener_local.c). */
 bool net_peer_user(int fd, uid_t *user)
 {
     (void)fd, (void)user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Paths and errors between the program, which knows UTF-8 and errno, and Windows.
+ * Converts paths and errors between the program (UTF-8, errno) and Windows.
  */
 #include "port/windows/internal.h"
 
@@ -17,7 +17,7 @@ bool utf8_from(const wchar_t *wide, char *to, size_t size)
     return WideCharToMultiByte(CP_UTF8, 0, wide, -1, to, (int)size, NULL, NULL) > 0;
 }
 
-/* Windows has no such folders, and what reads them on Linux must find nothing. */
+/* Windows lacks these directories, and code that reads them on Linux must find nothing. */
 static bool is_of_linux(const char *path)
 {
     static const char *const roots[] = {"/proc", "/sys", "/etc", "/dev", "/run", "/var", "/usr"};
@@ -29,10 +29,10 @@ static bool is_of_linux(const char *path)
     return false;
 }
 
-/* What is longer than a plain name may be, from the folder that is worked in or from a root, gets a long one. */
+/* Gives paths beyond the classic limit the "\\?\" prefix. */
 static bool lengthen(wchar_t path[WIDE_PATH])
 {
-    enum { PLAIN_MOST = 240, PREFIX_MOST = 8 }; /* that of a folder; a file may have twelve more */
+    enum { PLAIN_MOST = 240, PREFIX_MOST = 8 }; /* the limit for directories; files may have twelve more */
     wchar_t whole[WIDE_PATH];
     DWORD len = GetFullPathNameW(path, WIDE_PATH, whole, NULL);
     if (len < PLAIN_MOST || wcsncmp(whole, L"\\\\?\\", 4) == 0 || wcsncmp(whole, L"\\\\.\\", 4) == 0)

@@ -10,7 +10,7 @@
 
 #include "port/windows/internal.h"
 
-/* Entries below zero are left out, as POSIX has it: WSAPoll takes them for broken. */
+/* Skips negative entries as POSIX does: WSAPoll fails on them. */
 int poll(struct pollfd *sockets, nfds_t count, int timeout_ms)
 {
     enum { MOST = 64 };
@@ -35,7 +35,7 @@ int poll(struct pollfd *sockets, nfds_t count, int timeout_ms)
 
 /* ---- pipes ---- */
 
-/* What has ended is ready, too: it is read once more. */
+/* A closed pipe is ready, too: the next read returns end of file. */
 static bool has_bytes(int fd)
 {
     DWORD there = 0;
@@ -54,7 +54,7 @@ static void *pass_input(void *from)
     return NULL;
 }
 
-/* It may be a console, a file, a socket, or in Wine a pipe that can't be looked into: a thread makes a pipe of ours of it. */
+/* Stdin may be a console, a file, a socket, or on Wine a pipe that can't be peeked: a thread copies it into our own pipe. */
 int pipe_input(void)
 {
     HANDLE ours;
@@ -69,7 +69,7 @@ int pipe_input(void)
     return _open_osfhandle((intptr_t)ours, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
 }
 
-/* No handle of a pipe can be waited for: it is looked at, more and more seldom while nothing comes. */
+/* Pipe handles aren't waitable: poll with backoff. */
 int pipe_poll(struct pollfd *pipes, nfds_t count, int timeout_ms)
 {
     enum { SELDOM_MS = 32 };

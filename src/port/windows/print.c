@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages in one piece: the C library here writes to an unbuffered stream byte by byte, and a console would show the bytes of a
- * character beyond ASCII each for itself.
+ * Prints a message in one piece: the C library writes to an unbuffered stream byte by byte, and a console would show each byte of
+ * a non-ASCII character separately.
  */
 #include <stdarg.h>
 #include <stdio.h>

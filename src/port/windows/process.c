@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a program asks of the system about itself and others, by POSIX names.
+ * What a program asks the system about itself and others, by POSIX names.
  */
 #include <errno.h>
 #include <grp.h>
@@ -102,7 +102,7 @@ int uname(struct utsname *ret)
 {
     *ret = (struct utsname){.sysname = "Windows", .machine = "x86_64"};
     OSVERSIONINFOW version = {.dwOSVersionInfoSize = sizeof version};
-    /* GetVersionEx() says 6.2 to every program that does not name the later ones. */
+    /* GetVersionEx() reports 6.2 to programs whose manifest doesn't name later versions. */
     LONG(WINAPI * read_version)(OSVERSIONINFOW *) = (void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlGetVersion");
     if (read_version && read_version(&version) == 0)
         snprintf(ret->release, sizeof ret->release, "%lu.%lu.%lu", version.dwMajorVersion, version.dwMinorVersion,
@@ -129,7 +129,7 @@ int getrusage(int who, struct rusage *ret)
     return 0;
 }
 
-/* 0 asks whether it lives; what ends a process ends it at once. Below zero: with its children, if it is one of ours. */
+/* Signal 0 checks for existence; all others end the process at once. Negative: with its children, if it is our child. */
 int kill(pid_t pid, int number)
 {
     DWORD code = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A process in a job, which counts the time of all its children. Ctrl+C reaches it by itself, as it has our console.
+ * A process in a job, which counts the CPU time of all its children. Ctrl+C reaches it directly, as it shares our console.
  */
 #include "base/os/program.h"
 

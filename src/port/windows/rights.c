@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Between modes of POSIX and lists of rights.
+ * Converts between POSIX modes and access control lists.
  */
 #include "port/windows/rights.h"
 
@@ -18,7 +18,7 @@ static union {
     TOKEN_USER user;
     char bytes[TOKEN_SIZE];
 } token;
-static wchar_t user_text[192] = L"OW"; /* the owner, where it is not known who that is */
+static wchar_t user_text[192] = L"OW"; /* SDDL's "owner", until the user is known */
 
 static void ask(void)
 {
@@ -52,9 +52,9 @@ uid_t user_number(void)
     return user_is_administrator() ? 0 : USER;
 }
 
-/* ---- from a mode ---- */
+/* ---- mode to list ---- */
 
-/* What lies in a folder of one's own is one's own, too. An administrator's file is not for the same person without those rights. */
+/* Files inherit from a private directory. An administrator's files exclude the same person without elevation. */
 static void *descriptor_of(mode_t mode, bool folder)
 {
     wchar_t text[TEXT_SIZE];
@@ -106,9 +106,9 @@ int rights_set(const wchar_t *path, mode_t mode)
     return set ? 0 : fail_with(GetLastError());
 }
 
-/* ---- to a mode ---- */
+/* ---- list to mode ---- */
 
-/* The system, its administrators, and what installs its files. */
+/* The system, its administrators, and TrustedInstaller. */
 static bool is_of_system(PSID sid)
 {
     static const DWORD installer[] = {80, 956008885, 3418522649, 1831038044, 1853292631, 2271478464};
@@ -131,24 +131,23 @@ static uid_t number_of(PSID owner)
     return is_of_system(owner) ? 0 : OTHER_USERS + (uid_t)*GetSidSubAuthority(owner, *GetSidSubAuthorityCount(owner) - 1U);
 }
 
-/* Wine says the same of /tmp, where users take away only files of their own, as of a folder that is open to all; and who runs it
- * owns everything there. */
+/* Wine reports /tmp (sticky bit) like a world-writable directory, and its user owns everything there. */
 static bool is_wine(void)
 {
     return GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version");
 }
 
-/* Not a person who has the rights of an administrator now and is without them a moment later. */
+/* Excludes a person who is elevated only at this moment. */
 static bool is_always_of_system(PSID sid)
 {
     return is_of_system(sid) || (is_wine() && is_own(sid));
 }
 
-/* Rights of all but the owner (with NULL, of the owner as well), the system and its administrators. What is only passed on says
- * nothing of the file itself. */
+/* Access of everyone but the owner (NULL: of the owner, too), the system and administrators. Inherit-only entries don't apply to
+ * the file itself. */
 static ACCESS_MASK rights_of_others(ACL *list, PSID owner)
 {
-    ACCESS_MASK all = list ? 0 : GENERIC_ALL; /* no list at all: anything goes */
+    ACCESS_MASK all = list ? 0 : GENERIC_ALL; /* no list grants everything */
     void *entry;
     for (DWORD i = 0; list && i < list->AceCount; i++) {
         if (!GetAce(list, i, &entry))
@@ -185,8 +184,8 @@ bool rights_are_of_system(const wchar_t *path)
     if (wcslen(path) >= WIDE_PATH)
         return false;
     wcscpy(at, path);
-    /* Into a folder, or beside a file, nothing is put; the folders above may get others, but the way is not turned to another
-     * place. */
+    /* Others must not add files to the directory itself, or beside the file; in the directories above they may, as long as they
+     * can't replace part of the path. */
     int closed = GetFileAttributesW(path) & FILE_ATTRIBUTE_DIRECTORY ? 1 : 2;
     for (int depth = 0;; depth++) {
         if (!is_of_system_alone(at, depth < closed ? RIGHTS_WRITING : is_wine() ? 0 : RIGHTS_TAKING))
@@ -194,7 +193,7 @@ bool rights_are_of_system(const wchar_t *path)
         wchar_t *slash = wcsrchr(at, L'\\');
         if (!slash || slash[1] == L'\0' || slash == at)
             return true;
-        slash[at + 2 == slash ? 1 : 0] = L'\0'; /* "C:\" is a folder, "C:" none */
+        slash[at + 2 == slash ? 1 : 0] = L'\0'; /* "C:\" is a directory, "C:" isn't */
     }
 }
 
@@ -220,7 +219,7 @@ void rights_read(HANDLE file, struct posix_stat *ret)
     bool folder = S_ISDIR(ret->st_mode);
     if (!GetKernelObjectSecurity(file, wanted, held, sizeof held, &size) || !GetSecurityDescriptorOwner(held, &owner, &usual) ||
         !GetSecurityDescriptorDacl(held, &there, &list, &usual) || !owner)
-        return; /* a file system without owners, or a file that tells nothing */
+        return; /* a file system without owners, or a file that hides them */
     ACCESS_MASK others = rights_of_others(there ? list : NULL, owner);
     ret->st_uid = ret->st_gid = number_of(owner);
     if (others & (FILE_READ_DATA | GENERIC_READ | GENERIC_ALL))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A console as a screen. From Windows 10 on it takes sequences; to others go cells, on a screen of their own. Keys come as records.
+ * A console as a screen. From Windows 10 on it understands escape sequences; older ones get character cells in a screen buffer of
+ * their own. Keys arrive as records.
  */
 #include "port/windows/screen.h"
 
@@ -12,7 +13,7 @@
 enum { SOCKETS_MAX = MAXIMUM_WAIT_OBJECTS - 1, KEY_ALT = 0x12 };
 
 static HANDLE input, output;
-static HANDLE cells; /* the screen of a console that takes no sequences, else NULL */
+static HANDLE cells; /* the screen buffer of a console without sequences, else NULL */
 static WORD own_colors;
 static DWORD input_before, output_before;
 static volatile bool is_open;
@@ -32,7 +33,7 @@ static COORD cursor(void)
     return info.dwCursorPosition;
 }
 
-/* Some consoles say so and print them: what means something moves nothing. */
+/* Some consoles accept the mode but print the sequences: one without effect must not move the cursor. */
 static bool takes_sequences(void)
 {
     static const char nothing[] = "\033[m", wiped[] = "\r   \r";
@@ -69,7 +70,7 @@ static bool begin_cells(void)
         return false;
     }
     SetConsoleCursorInfo(screen, &no_cursor);
-    SetStdHandle(STD_OUTPUT_HANDLE, screen); /* its size is the window's from now on */
+    SetStdHandle(STD_OUTPUT_HANDLE, screen); /* it follows the window's size from now on */
     cells = screen;
     return true;
 }
@@ -78,7 +79,7 @@ int console_begin(bool mouse, const char *restore)
 {
     input = GetStdHandle(STD_INPUT_HANDLE);
     output = GetStdHandle(STD_OUTPUT_HANDLE);
-    /* Ctrl+C is a key here, and a selection by the mouse would hold the output. */
+    /* Read Ctrl+C as a key, and no mouse selection, which would block output. */
     DWORD in = ENABLE_WINDOW_INPUT | ENABLE_EXTENDED_FLAGS | (mouse ? ENABLE_MOUSE_INPUT : ENABLE_QUICK_EDIT_MODE);
     if (!GetConsoleMode(input, &input_before) || !GetConsoleMode(output, &output_before) || !SetConsoleMode(input, in))
         return -ENOTTY;
@@ -111,7 +112,7 @@ void console_end(void)
 
 /* ---- cells ---- */
 
-/* Terminals count red, green, blue from the lowest bit on, consoles the other way round. */
+/* Terminals order red, green, blue from the lowest bit, consoles from the highest. */
 static WORD look_of(const struct console_cell *c)
 {
     enum { FOREGROUND = 0x0f, BACKGROUND = 0xf0, BACKGROUND_SHIFT = 4 };
@@ -153,7 +154,7 @@ void console_show(const struct console_cell *shown, int width, int height)
 
 /* ---- input ---- */
 
-/* Windows tells of sockets by events. What is readable already is told at once. */
+/* Windows signals sockets by events. Reports already readable ones at once. */
 static DWORD watch_sockets(const int *sockets, size_t count, HANDLE *handles)
 {
     DWORD used = 0;
@@ -188,7 +189,7 @@ size_t console_pending(void)
 
 static struct console_event key_event(const KEY_EVENT_RECORD *r)
 {
-    /* A character that was composed with Alt and digits comes when Alt goes up. */
+    /* A character typed as Alt+digits arrives when Alt is released. */
     if (!r->bKeyDown && !(r->wVirtualKeyCode == KEY_ALT && r->uChar.UnicodeChar))
         return (struct console_event){0};
     return (struct console_event){.kind = CONSOLE_KEY,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A console as a screen: what is typed and clicked, in plain numbers, and text in UTF-8. Knows no meaning of keys. A test may stand
- * in for it on any system.
+ * A console as a screen: keys and clicks as plain numbers, text in UTF-8. It assigns no meaning to keys. Tests can replace it on
+ * any system.
  */
 #pragma once
 
@@ -11,32 +11,32 @@ enum console_event_kind { CONSOLE_NOTHING, CONSOLE_KEY, CONSOLE_MOUSE, CONSOLE_R
 
 struct console_event {
     enum console_event_kind kind;
-    unsigned key;  /* virtual-key code of a key that went down */
-    unsigned unit; /* the unit of UTF-16 that it types; 0: none */
+    unsigned key;  /* virtual-key code of a pressed key */
+    unsigned unit; /* the UTF-16 unit it types; 0: none */
     bool shift;
     bool pressed, moved; /* of the left button */
-    int wheel;           /* away from the user: positive */
-    int x, y;            /* in the window */
+    int wheel;           /* positive: away from the user */
+    int x, y;            /* relative to the window */
 };
 
-/* A place of a console that takes no sequences. */
+/* One cell of a console without escape sequences. */
 struct console_cell {
-    unsigned glyph; /* 0: the right half of the one before, which is wide */
-    int color;      /* 0 to 15, as terminals count them; -1: the console's own */
+    unsigned glyph; /* 0: right half of the wide character before */
+    int color;      /* 0 to 15 in terminal order; -1: the console's default */
     bool reverse;
 };
 
-enum console_kind { CONSOLE_SEQUENCES, CONSOLE_CELLS /* before Windows 10, the "legacy console", Wine */ };
+enum console_kind { CONSOLE_SEQUENCES, CONSOLE_CELLS /* before Windows 10, "legacy console", Wine */ };
 
-/* A console_kind, or -ENOTTY: input and output are no console. Whatever ends the program, console_end() is done. */
+/* A console_kind, or -ENOTTY if not a console. console_end() runs however the program ends. */
 int console_begin(bool mouse, const char *restore);
-/* Writes `restore`, and sets all as it was. */
+/* Writes `restore` and restores the console's modes. */
 void console_end(void);
 void console_write(const char *text, size_t len);
-/* All of the window, on a console of cells. */
+/* Draws the whole window, in cell mode. */
 void console_show(const struct console_cell *cells, int width, int height);
-/* Until there is input, or one of these sockets (-1: none) is readable. false: the console has gone. */
+/* Waits for input or a readable socket (-1: none). False: the console is gone. */
 bool console_wait(const int *sockets, size_t count, int timeout_ms);
-/* The next one that is there; never waits. */
+/* The next pending event; never blocks. */
 struct console_event console_next(void);
-size_t console_pending(void); /* how many are there */
+size_t console_pending(void); /* number of pending events */

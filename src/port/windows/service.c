@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Talks to the service control manager. What a service says on its standard error goes to whirr.log in %ProgramData%\whirr; that it
- * failed is in the event log, too.
+ * Talks to the service control manager. The service's stderr goes to whirr.log in %ProgramData%\whirr; failures also go to the
+ * event log.
  */
 #include "base/os/service.h"
 
@@ -26,7 +26,7 @@ static struct {
     void *user;
     int status;
     bool logs;
-    pthread_mutex_t lock; /* of what follows: several threads report */
+    pthread_mutex_t lock; /* guards the fields below: several threads report */
     SERVICE_STATUS_HANDLE handle;
     SERVICE_STATUS now;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -59,7 +59,7 @@ void service_is_stopping(void)
     report(SERVICE_STOP_PENDING, STOP_MS);
 }
 
-/* As Ctrl+C ends a daemon in a console, and SIGHUP makes it read its configuration. */
+/* Like Ctrl+C for a daemon in a console, and SIGHUP to reload. */
 static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *user)
 {
     (void)type, (void)data, (void)user;
@@ -75,7 +75,7 @@ static DWORD WINAPI on_control(DWORD control, DWORD type, void *data, void *user
     }
 }
 
-/* ---- what it says ---- */
+/* ---- its log ---- */
 
 static void tell_event_log(const char *text)
 {
@@ -94,7 +94,7 @@ static bool log_path(char path[LOG_PATH], const char *ending)
     return root && snprintf(path, LOG_PATH, "%s/whirr.log%s", root, ending) < LOG_PATH;
 }
 
-/* A service has no standard error, and one that is not there can't be opened anew: it becomes another stream. */
+/* A service has no stderr, and a missing stream can't be reopened: overwrite it with another. */
 static void open_log(void)
 {
     char path[LOG_PATH];
@@ -125,7 +125,7 @@ void service_tend(void)
         open_log();
 }
 
-/* ---- its life ---- */
+/* ---- life cycle ---- */
 
 static int run_body(void)
 {
@@ -156,7 +156,7 @@ static void WINAPI service_main(DWORD count, wchar_t **words)
     report(SERVICE_STOPPED, 0);
 }
 
-/* Outside of a service the manager is better not asked: some systems take 10 s to say no. */
+/* Ask the manager only inside a service: elsewhere some systems take 10 s to refuse. */
 static bool manager_started_this(void)
 {
     PROCESSENTRY32W e = {.dwSize = sizeof e};

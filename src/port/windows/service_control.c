@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Makes, starts and removes the service, for `whirr setup`.
+ * Installs, starts and removes the service, for `whirr setup`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void access_close(struct access *a)
     *a = (struct access){0};
 }
 
-/* The sentence of the system, on one line. */
+/* The system's error message, on one line. */
 static int fail(struct error *err, const char *what)
 {
     DWORD error = GetLastError();
@@ -58,9 +58,9 @@ static int open_manager(struct access *a, struct error *err)
     return a->manager ? 0 : fail(err, "cannot reach the services of Windows");
 }
 
-/* ---- making it ---- */
+/* ---- installing ---- */
 
-/* In quotes, as a space would end the path; a path has no quotes of its own. */
+/* Quoted, because a space would end the path; paths contain no quotes. */
 static bool command_line(wchar_t line[LINE_UNITS])
 {
     wchar_t program[WIDE_PATH];
@@ -68,11 +68,11 @@ static bool command_line(wchar_t line[LINE_UNITS])
     return len > 0 && len < WIDE_PATH && _snwprintf(line, LINE_UNITS, L"\"%ls\" serve", program) > 0;
 }
 
-/* What an old system does not know is left out. */
+/* Older systems ignore options they don't know. */
 static void describe(SC_HANDLE service)
 {
     static wchar_t text[] = L"Watches GPUs: page, API, metrics, history and alerts. Removed by: whirr setup --undo";
-    /* It reads other processes and counters, and needs nothing else of what the system may. */
+    /* Only the privileges it needs: to read other processes and counters. */
     static wchar_t rights[] = L"SeChangeNotifyPrivilege\0SeCreateGlobalPrivilege\0SeDebugPrivilege\0SeSystemProfilePrivilege\0";
     SC_ACTION again[] = {{SC_ACTION_RESTART, RESTART_MS}, {SC_ACTION_RESTART, RESTART_MS}, {SC_ACTION_RESTART, RESTART_LATER_MS}};
     SERVICE_DESCRIPTIONW description = {text};
@@ -87,7 +87,7 @@ static void describe(SC_HANDLE service)
     ChangeServiceConfig2W(service, SERVICE_CONFIG_REQUIRED_PRIVILEGES_INFO, &privileges);
 }
 
-/* It runs with all rights: so would have who could change the program. */
+/* The service has full privileges, and so would a user who can change the program. */
 static int check_program(struct error *err)
 {
     wchar_t wide[WIDE_PATH];
@@ -136,7 +136,7 @@ int service_create(struct error *err)
         rc = error_set(err, -ENAMETOOLONG, "the path of this program is too long");
     if (rc == 0) {
         if (wide_path(root, folder))
-            rights_give_to_system(folder); /* a policy may have made it a person's; where it can't, the service says so */
+            rights_give_to_system(folder); /* a policy may have made a person its owner; if this fails, the service reports it */
         a.service = CreateServiceW(a.manager, service_name, L"whirr GPU monitor", SERVICE_ALL_ACCESS, SERVICE_WIN32_OWN_PROCESS,
                                    SERVICE_AUTO_START, SERVICE_ERROR_NORMAL, line, NULL, NULL, NULL, NULL, NULL);
         if (!a.service && GetLastError() == ERROR_SERVICE_EXISTS) {
@@ -169,7 +169,7 @@ static int open_service(struct access *a, struct error *err)
     return fail(err, "cannot open the service whirr");
 }
 
-/* Until it is in this state, or stopped; false: that takes too long. */
+/* Waits for this state or for stopped; false: timeout. */
 static bool wait_for_state(SC_HANDLE service, DWORD wanted, SERVICE_STATUS *now)
 {
     ULONGLONG until = GetTickCount64() + WAIT_MS;
@@ -186,14 +186,14 @@ static bool wait_for_state(SC_HANDLE service, DWORD wanted, SERVICE_STATUS *now)
 static int stop(SC_HANDLE service, struct error *err)
 {
     SERVICE_STATUS now = {0};
-    wait_for_state(service, SERVICE_RUNNING, &now); /* one that is being started takes no orders */
+    wait_for_state(service, SERVICE_RUNNING, &now); /* a starting service accepts no controls */
     if (now.dwCurrentState == SERVICE_RUNNING && !ControlService(service, SERVICE_CONTROL_STOP, &now) &&
         GetLastError() != ERROR_SERVICE_NOT_ACTIVE)
         return fail(err, "cannot stop the service whirr");
     return wait_for_state(service, SERVICE_STOPPED, &now) ? 0 : error_set(err, -ETIMEDOUT, "the service whirr does not stop");
 }
 
-/* While another service is made or changed, none is started. */
+/* Retries while the service database is locked by another change. */
 static bool start(SC_HANDLE service)
 {
     ULONGLONG until = GetTickCount64() + WAIT_MS;

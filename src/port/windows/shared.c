@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Directories and files of several users: by name, and what was opened is looked at. Rights are given when something is made.
+ * Directories and files of several users: opened by name, then checked. Permissions are set on creation.
  */
 #include "base/os/shared.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Signals, as far as a console has them: Ctrl+C and the end of the session reach the handlers of SIGINT and SIGTERM, in a thread of
- * the system's. signal() stands in for that of the C library.
+ * Signals, as far as a console has them: Ctrl+C and the end of the session reach the handlers of SIGINT and SIGTERM, in a system
+ * thread. signal() replaces the C library's.
  */
 #include <errno.h>
 #include <signal.h>
@@ -11,9 +11,9 @@
 enum { SIGNALS_MAX = 32 };
 
 static void (*volatile handlers[SIGNALS_MAX])(int);
-static _Atomic unsigned blocked, pending; /* signals that are waited for instead of handled */
+static _Atomic unsigned blocked, pending; /* signals that a thread waits for instead of handling */
 static _Atomic unsigned handled;
-static HANDLE came; /* once one of them did */
+static HANDLE came; /* set when one arrived */
 
 bool signal_arrives(int number)
 {
@@ -31,15 +31,15 @@ bool signal_arrives(int number)
     return true;
 }
 
-/* Services are in a session of their own, and hear of the end of any other. */
+/* Services run in session 0 and are notified when any session ends. */
 static bool is_in_session_of_services(void)
 {
     DWORD session;
     return ProcessIdToSessionId(GetCurrentProcessId(), &session) && session == 0;
 }
 
-/* What is not handled ends the program. When the window or the session ends, the return from here ends it: not before it has had
- * the time that Windows gives. */
+/* Unhandled events end the program. When the window or session closes, returning ends it: sleep to use all the time that Windows
+ * grants. */
 static BOOL WINAPI on_event(DWORD event)
 {
     enum { TO_END_MS = 30000 };
@@ -67,7 +67,7 @@ void (*signal(int number, void (*handler)(int)))(int)
     void (*before)(int) = handlers[number];
     handlers[number] = handler;
     if (number == SIGINT || number == SIGTERM)
-        SetConsoleCtrlHandler(on_event, TRUE); /* once more changes nothing that matters: the first to say TRUE is the last asked */
+        SetConsoleCtrlHandler(on_event, TRUE); /* registering twice is harmless: the first TRUE ends the chain */
     return before;
 }
 
@@ -113,7 +113,7 @@ int sigismember(const sigset_t *set, int number)
     return *set >> number & 1U;
 }
 
-/* Of all threads: signals come in one of the system's own. */
+/* Applies to all threads: signals arrive in a system thread. */
 int posix_sigmask(int how, const sigset_t *now, sigset_t *before)
 {
     if (before)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sorting that keeps the order of equals, as glibc's does: the same rows in the same order on every system. qsort() stands in for
- * the one of the system, which does not.
+ * Stable sorting like glibc's, for the same order of rows on every system. qsort() replaces the system's, which isn't stable.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Making processes: their command lines, the handles that they get, which are three and no more, and a job that ends them with us;
- * and those that run beside us, by the POSIX names launch_spawn() and waitpid().
+ * Creates processes: their command lines, exactly three inherited handles, and a job that ends them with us; and background
+ * children by their POSIX names launch_spawn() and waitpid().
  */
 #include <errno.h>
 #include <io.h>
@@ -21,7 +21,7 @@ enum { LINE_MAX_WIDE = 32767, CHILDREN_MAX = 128, CODE_MAX = 255 };
 
 /* ---- the command line ---- */
 
-/* As the C library of the program takes it apart: backslashes count where a quotation mark follows. */
+/* Quotes for the C library's parser: backslashes are special only before a quotation mark. */
 static void add_quoted(struct buf *line, const char *argument)
 {
     bool quoted = !argument[0] || strpbrk(argument, " \t\"");
@@ -42,7 +42,7 @@ static void add_quoted(struct buf *line, const char *argument)
         buf_char(line, '"');
 }
 
-/* A file without an ending is none that Windows runs, though it may lie beside one: npm, a script of a shell, beside npm.cmd. */
+/* Windows doesn't run files without an extension, though one may lie beside a real program: npm, a shell script, beside npm.cmd. */
 static bool is_there(struct str folder, const char *program, wchar_t whole[WIDE_PATH])
 {
     static const char *const endings[] = {"", ".exe", ".com", ".cmd", ".bat"};
@@ -61,7 +61,7 @@ static bool is_there(struct str folder, const char *program, wchar_t whole[WIDE_
     return false;
 }
 
-/* One that cmd.exe runs. Windows does not see dots and blanks at the end of a name. */
+/* Whether cmd.exe runs it. Windows ignores trailing dots and spaces in names. */
 static bool is_script(const wchar_t *program)
 {
     size_t len = wcslen(program);
@@ -70,7 +70,7 @@ static bool is_script(const wchar_t *program)
     return len >= 4 && (_wcsnicmp(program + len - 4, L".bat", 4) == 0 || _wcsnicmp(program + len - 4, L".cmd", 4) == 0);
 }
 
-/* cmd.exe takes a line apart in its own way, in which no quoting is safe. */
+/* cmd.exe has its own parser, for which no quoting is safe. */
 static bool is_safe(const char *script, const char *const *argv)
 {
     if (strpbrk(script, "%!"))
@@ -81,7 +81,7 @@ static bool is_safe(const char *script, const char *const *argv)
     return true;
 }
 
-/* cmd.exe goes by the line alone, and would look in the folder that is worked in first. */
+/* cmd.exe parses the line itself and would search the working directory first: use the full path. */
 static bool name_script(const wchar_t *program, char script[WIDE_PATH])
 {
     wchar_t whole[WIDE_PATH];
@@ -92,7 +92,7 @@ static bool name_script(const wchar_t *program, char script[WIDE_PATH])
     return true;
 }
 
-/* Never in the folder that is worked in, where others may have put something. */
+/* Never searches the working directory, where others may have planted files. */
 static bool find_program(const char *program, wchar_t whole[WIDE_PATH])
 {
     const char *path = env_variable("PATH");
@@ -156,7 +156,7 @@ void leave_job(HANDLE job)
         SetInformationJobObject(job, JobObjectExtendedLimitInformation, &none, sizeof none);
 }
 
-/* A copy that can be inherited; of nothing, one that reads and writes nothing. */
+/* An inheritable duplicate; of NULL, a handle to NUL. */
 static HANDLE inheritable(HANDLE file)
 {
     SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
@@ -167,7 +167,7 @@ static HANDLE inheritable(HANDLE file)
     return DuplicateHandle(self, file, self, &copy, 0, TRUE, DUPLICATE_SAME_ACCESS) ? copy : INVALID_HANDLE_VALUE;
 }
 
-/* With these handles and no other, whatever else can be inherited at this moment. */
+/* Inherits exactly these handles, whatever else is inheritable at this moment. */
 static bool make_process(const wchar_t *program, wchar_t *line, HANDLE given[3], DWORD flags, PROCESS_INFORMATION *ret)
 {
     union {
@@ -233,7 +233,7 @@ int start_suspended(const char *const *argv, PROCESS_INFORMATION *ret)
     return rc;
 }
 
-/* A code that no program returns is that of a crash. */
+/* Codes that no program returns mean a crash. */
 int status_of_code(DWORD code)
 {
     return code <= CODE_MAX                  ? (int)code << 8
@@ -242,11 +242,11 @@ int status_of_code(DWORD code)
                                              : SIGABRT;
 }
 
-/* ---- those that run beside us ---- */
+/* ---- background children ---- */
 
 static struct child_here {
     pid_t pid;           /* 0: free */
-    HANDLE process, job; /* NULL: it could not be put into one */
+    HANDLE process, job; /* job NULL: the system didn't allow one */
 } children[CHILDREN_MAX];
 
 static pthread_mutex_t children_lock = PTHREAD_MUTEX_INITIALIZER;

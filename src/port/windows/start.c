@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where the program begins: arguments become UTF-8, and what is read and written stays as it is, without other line ends.
+ * The entry point: converts arguments to UTF-8 and sets streams to binary, without newline translation.
  */
 #include <fcntl.h>
 #include <io.h>
@@ -13,7 +13,7 @@ int wmain(int argc, wchar_t **argv);
 int wmain(int argc, wchar_t **argv)
 {
     char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-    /* No library comes from the current directory, nor from one of PATH unless it was asked for. */
+    /* Never load libraries from the current directory, nor from PATH unless asked to. */
     SetDllDirectoryW(L"");
     SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
     console_start();

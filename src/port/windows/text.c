@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GNU's functions of strings that Windows lacks.
+ * GNU's string functions that Windows lacks.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -99,7 +99,7 @@ int fnmatch(const char *pattern, const char *name, int flags)
 
 /* ---- errors ---- */
 
-/* In place of that of the C library, which has no words for sockets, and not those of other systems. */
+/* Replaces the C library's, which lacks socket errors, and whose texts differ from other systems'. */
 char *strerror(int code)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting with the clock that winpthreads has for conditions: that of the wall. It is waited for in pieces, so that a clock that is
- * set prolongs nothing by more than one.
+ * Condition waits with winpthreads' only clock, the wall clock. They wait in slices, so that setting the clock delays them by one
+ * slice at most.
  */
 #include "base/os/thread.h"
 
@@ -32,7 +32,7 @@ bool condition_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, stru
     }
 }
 
-/* winpthreads can try, and nothing else. */
+/* winpthreads only has a non-blocking join: poll it. */
 int pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *until)
 {
     for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Times as text and back: what the C library of Windows lacks, or does otherwise. It knows nothing before 1970 and changes clocks
- * in all years, and in every zone that TZ names, as the United States do now. Here the zone is that of the system, by the rules of
- * each year; only TZ=UTC is another one.
+ * Time conversions that the C library of Windows lacks or does differently. It knows nothing before 1970, and applies today's
+ * daylight saving rules of the United States to all years and every zone in TZ. Here the zone is the system's, with the rules of
+ * each year; TZ=UTC is the only other one.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #include "port/windows/internal.h"
 
-static const int64_t SECONDS_BEFORE_1970 = 11644473600, TICKS_PER_S = 10000000; /* the system counts from 1601 on */
+static const int64_t SECONDS_BEFORE_1970 = 11644473600, TICKS_PER_S = 10000000; /* the system counts from 1601 */
 
 static int days_before_month(int month, int64_t year)
 {
@@ -46,7 +46,7 @@ static void to_calendar(const SYSTEMTIME *at, bool summer, struct tm *ret)
                        .tm_isdst = summer};
 }
 
-/* As if it were in UTC; months, days and hours beyond their range count on. */
+/* As if in UTC; months, days and hours out of range carry over. */
 static int64_t count_seconds(const struct tm *tm)
 {
     int64_t months = (int64_t)(tm->tm_year + 1900 - 1601) * 12 + tm->tm_mon, years = months / 12;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Two sockets of the loopback interface, made when an event loop first asks: most mailboxes have none.
+ * A pair of loopback sockets, created when an event loop first asks: most mailboxes never need them.
  */
 #include "base/os/wake.h"
 
@@ -36,7 +36,7 @@ void wake_clear(struct wake *w)
     w->set = false;
 }
 
-/* `in` accepts only who comes from the port of `out`: another process may find the listening one first. */
+/* `in` accepts only the port of `out`: another process may reach the listener first. */
 static bool connect_pair(SOCKET listener, SOCKET *in, SOCKET *out)
 {
     struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, own = {0}, peer = {0};

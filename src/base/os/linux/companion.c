@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A child that the kernel ends with its parent.
+ * A child that the kernel kills along with its parent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,10 @@
 
 #include "base/os/process.h"
 
-/* In the child: only what is allowed between fork and exec. */
+/* Runs in the child: only async-signal-safe calls between fork and exec. */
 __attribute__((noreturn)) static void become_companion(const char *const *argv, int diag, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* also when we are killed */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* even if we are killed */
     if (getppid() != parent)
         _exit(127);
     int null = open("/dev/null", O_RDWR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Limits of descriptors, and system calls that glibc has no function for everywhere.
+ * Descriptor limits, and system calls that not every glibc wraps.
  */
 #include <sys/resource.h>
 #include <sys/syscall.h>

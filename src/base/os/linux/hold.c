@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A write lock of the open file: other than flock(), the kernel gives it only to who has opened the file for writing, so that users
- * who may read it can neither have it nor keep it.
+ * An open file description lock for writing: unlike flock(), the kernel grants it only on a file opened for writing, so users with
+ * read access can neither take nor block it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 int file_hold(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    /* Also that of earlier versions, which look for it. */
+    /* Also take the flock() that earlier versions check. */
     return flock(fd, LOCK_EX | LOCK_NB) < 0 || fcntl(fd, F_OFD_SETLK, &whole) < 0 ? -errno : 0;
 }
 
@@ -24,7 +24,7 @@ bool file_is_held(int fd)
     return fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type == F_WRLCK;
 }
 
-/* "12: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF"; those who wait for it follow as "12: -> FLOCK ...". */
+/* "12: FLOCK  ADVISORY  WRITE 4711 00:2d:1234 0 EOF"; waiters follow as "12: -> FLOCK ...". */
 int32_t file_locker(int fd)
 {
     struct stat file;

@@ -29,7 +29,7 @@ const char *library_path(void *library)
     return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name ? map->l_name : "";
 }
 
-/* Memory of the library that its file has no bytes for. */
+/* Covers the zero-filled part of each segment (.bss). */
 static int ask_for_huge_pages(struct dl_phdr_info *object, size_t size, void *library)
 {
     const struct link_map *map = library;
@@ -40,7 +40,7 @@ static int ask_for_huge_pages(struct dl_phdr_info *object, size_t size, void *li
         uintptr_t from = (object->dlpi_addr + p->p_vaddr + p->p_filesz + page - 1) / page * page;
         uintptr_t to = (object->dlpi_addr + p->p_vaddr + p->p_memsz) / page * page;
         if (p->p_type == PT_LOAD && to >= from + HUGE_PAGE)
-            madvise((void *)from, to - from, MADV_HUGEPAGE); /* a kernel without them does what it did before */
+            madvise((void *)from, to - from, MADV_HUGEPAGE); /* best effort: a kernel without huge pages ignores it */
     }
     return object->dlpi_addr == map->l_addr;
 }

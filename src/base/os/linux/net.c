@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Unix sockets. The kernel says who is at the other end.
+ * Unix sockets. The kernel knows the peer's user.
  */
 #include "base/os/net.h"
 

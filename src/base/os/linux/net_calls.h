@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The calls of net.h, which are Linux's own.
+ * The calls of net.h, which map directly to Linux's.
  */
 #pragma once
 

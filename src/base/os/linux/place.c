@@ -18,7 +18,7 @@ bool place_is_trusted(void)
     return getauxval(AT_SECURE) == 0;
 }
 
-/* Capabilities that were not inherited by way of the ambient set: a file gave them. */
+/* Permitted capabilities outside the ambient set came from the file. */
 static bool has_file_capabilities(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -37,7 +37,7 @@ const char *env_gained(void)
         return "setuid";
     if (getgid() != getegid())
         return "setgid";
-    /* A change of the security module's domain sets AT_SECURE, too, and gives nothing. */
+    /* A domain change by a security module also sets AT_SECURE, but grants nothing. */
     return !place_is_trusted() && getuid() != 0 && has_file_capabilities() ? "file capabilities" : NULL;
 }
 
@@ -61,7 +61,7 @@ int env_handed_over(const char *name)
     return -1;
 }
 
-/* A recorded machine has files, but no devices. */
+/* A recorded host has files, but no devices. */
 static int device_open(const struct env *env, const char *path)
 {
     if (env_is_recorded(env))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * By posix_spawn and pidfds.
+ * Uses posix_spawn and pidfds.
  */
 #include "base/os/program.h"
 
@@ -17,8 +17,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* A closing session ends the program, not only the one that waits for it. */
-static volatile sig_atomic_t program, early; /* early: a signal that came before there was a program to pass it to */
+/* SIGTERM and SIGHUP of a closing session go to the program, not only to us. */
+static volatile sig_atomic_t program, early; /* early: a signal that arrived before the program started */
 
 static void pass_on(int number)
 {
@@ -28,8 +28,8 @@ static void pass_on(int number)
         early = number;
 }
 
-/* Set before it starts, for all threads: a ^C may come with its first line. In `defaults` what the program itself must not ignore
- * because of us. */
+/* Install before the program starts and for all threads: ^C may arrive with its first line. `defaults` lists signals whose
+ * handling the program must not inherit from us. */
 static void take_signals(sigset_t *defaults)
 {
     const struct sigaction passing = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
@@ -43,13 +43,13 @@ static void take_signals(sigset_t *defaults)
     sigaction(SIGHUP, &passing, NULL);
 }
 
-/* It keeps the terminal, its files and its place in the process group. */
+/* The program keeps the terminal, its files and the process group. */
 int program_start(struct program *p, const char *const *argv)
 {
     posix_spawnattr_t attributes;
     sigset_t defaults;
     pid_t pid = -1;
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* children that it leaves behind are counted, too */
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* count the CPU time of orphaned children, too */
     take_signals(&defaults);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
@@ -65,7 +65,7 @@ int program_start(struct program *p, const char *const *argv)
     return 0;
 }
 
-/* Children that it left behind come to us; they are only cleared away. */
+/* Orphaned children are reparented to us; reap them. */
 bool program_has_ended(struct program *p)
 {
     int other;
@@ -82,7 +82,7 @@ bool program_has_ended(struct program *p)
 void program_wait(const struct program *p, int64_t ms)
 {
     struct pollfd end = {.fd = (int)p->handle, .events = POLLIN};
-    poll(&end, 1, (int)(p->handle < 0 ? MIN_OF(ms, 50) : ms)); /* negative: a kernel without pidfds */
+    poll(&end, 1, (int)(p->handle < 0 ? MIN_OF(ms, 50) : ms)); /* negative handle: no pidfd in this kernel, so poll */
 }
 
 double program_cpu_seconds(const struct program *p)
@@ -109,7 +109,7 @@ int program_end_like(const struct program *p)
     int number = WTERMSIG(p->status);
     const struct rlimit none = {0};
     fflush(NULL);
-    setrlimit(RLIMIT_CORE, &none); /* its own core file is the one that counts */
+    setrlimit(RLIMIT_CORE, &none); /* the program wrote its own core file; don't overwrite it */
     signal(number, SIG_DFL);
     sigset_t only;
     sigemptyset(&only);

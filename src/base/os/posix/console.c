@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The terminal at the standard input and output.
+ * The terminal at stdin and stdout.
  */
 #include "base/os/console.h"
 
@@ -22,7 +22,7 @@ bool console_size(int *columns, int *rows)
     return true;
 }
 
-/* Asking setlocale() would load the locale, and say "no" where the terminal is UTF-8 but the locale is not installed. */
+/* Avoid setlocale(): it loads the locale, and says no on a UTF-8 terminal whose locale isn't installed. */
 bool console_is_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -56,7 +56,7 @@ bool console_secret(char *line, size_t size)
     bool changed = tcgetattr(STDIN_FILENO, &before) == 0;
     hidden = before;
     hidden.c_lflag &= ~(tcflag_t)ECHO;
-    changed = changed && tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden) == 0; // what was typed at the question stays
+    changed = changed && tcsetattr(STDIN_FILENO, TCSADRAIN, &hidden) == 0; // DRAIN, not FLUSH: keep what was typed ahead
     bool read = console_line(line, size);
     if (changed)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &before);

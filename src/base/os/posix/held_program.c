@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A child that reads one byte before it becomes the program.
+ * A child that waits for one byte before it executes the program.
  */
 #include "base/os/held_program.h"
 
@@ -12,7 +12,7 @@
 
 enum { KEPT_FROM = 100 };
 
-/* In the new process. What it keeps is out of the way of the numbers that programs use. */
+/* Runs in the child. Moves the kept descriptor away from the low numbers that programs use. */
 static void __attribute__((noreturn)) become(const char *const *argv, int go, int failed, int kept_fd)
 {
     char byte;

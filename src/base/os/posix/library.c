@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is the same of dlopen() everywhere.
+ * The part of dlopen() that is the same everywhere.
  */
 #include "base/os/library.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Local places are Unix sockets.
+ * Local sockets are Unix sockets.
  */
 #include "base/os/net.h"
 
@@ -16,7 +16,7 @@ int net_local_connect(const char *path)
     int fd = net_socket(AF_UNIX, SOCK_STREAM);
     if (fd < 0)
         return -errno;
-    /* EAGAIN: its queue is full. It will not be quicker than doing without it. */
+    /* EAGAIN means that the queue is full: fail, because falling back is faster than waiting. */
     if (net_connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
     int error = errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One name after the other, each below the descriptor of the one before.
+ * Resolves a path name by name, each relative to the descriptor of its parent.
  */
 #include "base/os/shared.h"
 
@@ -16,13 +16,13 @@
 #include "base/str.h"
 
 #ifndef O_PATH
-#define O_PATH 0 /* then a directory above must be readable */
+#define O_PATH 0 /* parent directories must be readable then */
 #endif
 
 enum { UNMAPPED = 65534, NAME_SIZE = 256, WHOLE_MAP = -1 };
 
-/* Where only some users exist, files of all others have this owner: those of the host's root, for one. Who made the container put
- * them there. */
+/* In a user namespace that maps only some users, files of all others (the host's root, for one) have this owner. The container's
+ * creator put them there. */
 static bool is_of_outside(uid_t owner)
 {
     char map[64] = "";
@@ -41,13 +41,13 @@ static int say_owner(const char *path, uid_t owner, const char *what, struct err
 {
     struct passwd one, *who = NULL;
     char room[1024], number[16];
-    if (getpwuid_r(owner, &one, room, sizeof room, &who) != 0) /* several threads may find such a directory */
+    if (getpwuid_r(owner, &one, room, sizeof room, &who) != 0) /* reentrant: several threads may get here */
         who = NULL;
     snprintf(number, sizeof number, "%u", (unsigned)owner);
     return error_set(err, -EPERM, "%s'%s' belongs to another user, %s", what, path, who ? who->pw_name : number);
 }
 
-/* The next name of a path; false behind the last. */
+/* The next component of a path; false at the end. */
 static bool next_name(const char **rest, char name[NAME_SIZE])
 {
     *rest += strspn(*rest, "/");
@@ -61,7 +61,7 @@ static bool next_name(const char **rest, char name[NAME_SIZE])
     return true;
 }
 
-/* A link in the way is followed if no other user can have put it there. */
+/* Follows a symlink only if no other user can have created it. */
 static int open_name(int at, const char *name, bool last)
 {
     struct stat link;
@@ -75,14 +75,14 @@ static int open_name(int at, const char *name, bool last)
     return -1;
 }
 
-/* What was made here is what is open now, and gets its mode whatever the umask is. */
+/* Sets the exact mode regardless of the umask, on the open directory that we created. */
 static int set_mode(int fd, mode_t mode)
 {
     struct stat made;
     return fstat(fd, &made) < 0 || made.st_uid != geteuid() || fchmod(fd, mode) < 0 ? -1 : 0;
 }
 
-/* Opens it; `above` becomes the directory that it is in. */
+/* Opens the directory; `above` receives its parent. */
 static int walk(const char *path, mode_t make, struct stat *above, struct error *err)
 {
     const char *rest = path;
@@ -99,7 +99,7 @@ static int walk(const char *path, mode_t make, struct stat *above, struct error 
                 return error_set(err, -errno, "cannot create the directory '%s': %s", path, strerror(errno));
             next = open_name(at, name, last);
         }
-        if (next >= 0 && made && !last) { /* one above: who may reach the last comes through it */
+        if (next >= 0 && made && !last) { /* a parent: users of the last directory must be able to traverse it */
             AUTO_CLOSE int full = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
             (void)!set_mode(full, make & 0755);
         } else if (next >= 0 && made && set_mode(next, make) < 0) {
@@ -119,7 +119,7 @@ static int walk(const char *path, mode_t make, struct stat *above, struct error 
     return fd;
 }
 
-/* A user who may write the directory above could put another one in its place. */
+/* A user with write access to the parent could replace the directory. */
 static bool others_write(const struct stat *dir)
 {
     bool group = (dir->st_mode & S_IWGRP) && dir->st_gid != 0 && dir->st_gid != getegid();
@@ -182,7 +182,7 @@ void shared_file_limit(const char *path, mode_t most)
     char opened[32];
     if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_uid != geteuid() || !(file.st_mode & 0777 & ~most))
         return;
-    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd); /* a descriptor without rights takes no fchmod() */
+    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd); /* fchmod() fails on an O_PATH descriptor */
     (void)!(O_PATH ? chmod(opened, file.st_mode & most) : fchmod(fd, file.st_mode & most));
 }
 

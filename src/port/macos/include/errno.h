@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Errors of Linux that macOS lacks, as numbers that it does not use.
+ * Linux error codes that macOS lacks, as numbers that it doesn't use.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Giving memory back that is free; how it is kept is the system's own choice.
+ * Returning free memory to the system; macOS decides itself how to keep it.
  */
 #pragma once
 

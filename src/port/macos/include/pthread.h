@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Waiting for the end of a thread no longer than until a moment of the wall's clock.
+ * Joining a thread with a wall-clock deadline.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What sorts with an argument: that of macOS has the two last ones the other way round.
+ * qsort_r(): macOS swaps the last two parameters.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GNU's functions of strings and memory.
+ * GNU's string and memory functions.
  */
 #pragma once
 
@@ -11,5 +11,5 @@
 
 #define memrchr gnu_memrchr
 #define mempcpy gnu_mempcpy
-#define strchrnul gnu_strchrnul /* macOS has it since 15.4 */
+#define strchrnul gnu_strchrnul /* macOS has it from 15.4 on */
 #define strverscmp gnu_strverscmp

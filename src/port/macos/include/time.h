@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The clock that goes on while the Mac sleeps: its monotonic one does.
+ * A clock that keeps counting during sleep: macOS's CLOCK_MONOTONIC does.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pipes that programs started from here do not inherit, and the environment, which libraries of macOS ask for by a function.
+ * Pipes that child processes don't inherit, and environ, which macOS libraries must obtain through a function.
  */
 #pragma once
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Folders by UTF-8 names.
+ * Directories with UTF-8 names.
  */
 #pragma once
 
 #include_next <dirent.h>
 #include <stdint.h>
 
-/* The one of the system knows names in the code page of the system alone. */
+/* The system's own uses names in its code page only. */
 struct posix_dirent {
     uint64_t d_ino;
     unsigned char d_type;

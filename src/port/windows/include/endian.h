@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Order of bytes; all Windows is little-endian.
+ * Byte order; Windows is always little-endian.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Codes that Linux has and Windows lacks; they never leave the program.
+ * Error codes of Linux that Windows lacks; they never leave the program.
  */
 #pragma once
 

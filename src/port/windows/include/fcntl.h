@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Flags of open(). Descriptors are never text, and programs that are started inherit none.
+ * Flags of open(). Descriptors are always binary and never inherited.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Patterns of names.
+ * File name patterns.
  */
 #pragma once
 

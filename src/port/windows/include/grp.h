@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Groups by number: there are none.
+ * Groups by number: Windows has none.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Without tell(), which is a plain word.
+ * Hides tell(), which is too common a name.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Paths may be longer than the 260 signs that names of old functions of Windows had.
+ * Paths may exceed the 260 characters of old Windows functions.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Without names of its ancient ways to wait.
+ * Hides its obsolete wait functions.
  */
 #pragma once
 

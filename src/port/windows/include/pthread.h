@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Threads, and waiting for the end of one until a moment.
+ * Threads, and joining one with a deadline.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Users by number: there are none.
+ * Users by number: Windows has none.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Signals: those of a console. The rest is declared for code that does not run here.
+ * Signals: those of a console work; the rest is declared only so that shared code compiles.
  */
 #pragma once
 
@@ -36,10 +36,10 @@ int sigaddset(sigset_t *set, int number);
 int sigdelset(sigset_t *set, int number);
 int sigismember(const sigset_t *set, int number);
 int posix_sigmask(int how, const sigset_t *now, sigset_t *before);
-#undef pthread_sigmask /* which does nothing there */
+#undef pthread_sigmask /* winpthreads' does nothing */
 #define pthread_sigmask posix_sigmask
 #define sigprocmask posix_sigmask
-/* 0 asks whether it lives; SIGTERM and SIGKILL end it. */
+/* Signal 0 checks for existence; SIGTERM and SIGKILL end the process. */
 int kill(pid_t pid, int number);
 struct timespec;
 int sigtimedwait(const sigset_t *set, void *info, const struct timespec *timeout);

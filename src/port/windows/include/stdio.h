@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Files by UTF-8 names; renaming replaces what is there.
+ * Files with UTF-8 names; rename replaces.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 ssize_t getline(char **line, size_t *size, FILE *from);
 int dprintf(int fd, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 FILE *fmemopen(void *bytes, size_t size, const char *mode);
-/* In one piece, also to a stream without a buffer. */
+/* One write, even to an unbuffered stream. */
 int posix_vfprintf(FILE *to, const char *format, va_list args) __attribute__((format(gnu_printf, 2, 0)));
 int posix_fprintf(FILE *to, const char *format, ...) __attribute__((format(gnu_printf, 2, 3)));
 #define vfprintf posix_vfprintf

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What sorts with an argument, variables, random files.
+ * qsort_r(), environment variables, temporary files.
  */
 #pragma once
 

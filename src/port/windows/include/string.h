@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GNU's functions of strings and memory.
+ * GNU's string and memory functions.
  */
 #pragma once
 

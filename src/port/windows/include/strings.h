@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Comparing without regard to case.
+ * Case-insensitive comparison.
  */
 #pragma once
 

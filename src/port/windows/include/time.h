@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Clocks that POSIX names, and time zones.
+ * POSIX clocks and time zones.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <pthread_time.h>
 #include_next <time.h>
 
-/* The counter that CLOCK_MONOTONIC is made of goes on while the machine sleeps. */
+/* CLOCK_MONOTONIC's counter keeps counting during sleep. */
 #define CLOCK_BOOTTIME CLOCK_MONOTONIC
 
 time_t timegm(struct tm *tm);
@@ -19,6 +19,6 @@ struct tm *posix_localtime_r(const time_t *at, struct tm *ret);
 #define mktime posix_mktime
 #define gmtime_r posix_gmtime_r
 #define localtime_r posix_localtime_r
-/* English whatever the system speaks, and with %e, %F and %-d. */
+/* English whatever the system's language, and with %e, %F and %-d. */
 size_t posix_strftime(char *to, size_t size, const char *format, const struct tm *tm) __attribute__((format(gnu_strftime, 3, 0)));
 #define strftime posix_strftime

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What programs ask of the system by POSIX names.
+ * System calls by their POSIX names.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ enum { _SC_PAGESIZE, _SC_NPROCESSORS_ONLN, _SC_NPROCESSORS_CONF, _SC_CLK_TCK, _S
 #define STDOUT_FILENO 1
 #define STDERR_FILENO 2
 
-/* One user: who runs the program. Rights are the system's business. */
+/* There is one user: the one who runs the program. Windows checks permissions. */
 uid_t getuid(void);
 uid_t geteuid(void);
 gid_t getgid(void);
@@ -30,13 +30,13 @@ int faccessat(int dir, const char *name, int mode, int flags);
 int fsync(int fd);
 int fdatasync(int fd);
 int fchown(int fd, uid_t user, gid_t group);
-/* Does nothing: for code that does not run here. */
+/* Does nothing: its callers don't run here. */
 unsigned alarm(unsigned seconds);
 int pipe2(int ends[2], int flags);
 #define gethostname posix_gethostname
-int posix_isatty(int fd); /* NUL is none */
+int posix_isatty(int fd); /* false for NUL */
 #define isatty posix_isatty
-/* At once, but with the console as it was. */
+/* Exits at once, but restores the console. */
 void posix_exit_now(int code) __attribute__((noreturn));
 #define _exit posix_exit_now
 int symlinkat(const char *target, int dir, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The system's sockets, without the names that its headers take from others.
+ * The system's sockets, without the common names that its headers define.
  */
 #pragma once
 

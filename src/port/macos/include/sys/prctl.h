@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Wishes about a process that macOS does not know: its programs end by themselves when their pipes are closed.
+ * Process options that macOS lacks: its child processes end when their pipes close.
  */
 #pragma once
 

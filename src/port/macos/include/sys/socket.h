@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets that programs started from here do not inherit: macOS has no flag for it.
+ * Sockets that child processes don't inherit: macOS has no flag for it.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #define SOCK_CLOEXEC 0x10000000
 #define SOCK_NONBLOCK 0x20000000
 #ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* sockets are made so that they raise none */
+#define MSG_NOSIGNAL 0 /* our sockets set SO_NOSIGPIPE instead */
 #endif
 int gnu_socket(int family, int type, int protocol);
 #define socket(family, type, protocol) gnu_socket(family, type, protocol)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * POSIX's names of the times of a file.
+ * POSIX names for a file's timestamps.
  */
 #pragma once
 

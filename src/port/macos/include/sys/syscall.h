@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Calls of Linux that have no function: there are none.
+ * Linux system calls without a wrapper: none here.
  */
 #pragma once
 
 #include <errno.h>
-#include <unistd.h> /* which declares one */
+#include <unistd.h> /* declares syscall() */
 
 enum { SYS_pidfd_open = 434 };
 #define syscall(...) (errno = ENOSYS, -1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Addresses, from the system's sockets; without the words that its headers make macros.
+ * Addresses from the system's socket headers, without their macros of common words.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Locks of whole files.
+ * Locks on whole files.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random bytes of the system.
+ * Random bytes from the system.
  */
 #pragma once
 

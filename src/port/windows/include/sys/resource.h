@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a process has used.
+ * Resource usage of a process.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is known of a file, with the fields that POSIX has.
+ * File attributes, with POSIX's fields.
  */
 #pragma once
 

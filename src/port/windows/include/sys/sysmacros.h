@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Numbers of device files, of which there are none.
+ * Device numbers: Windows has none.
  */
 #pragma once
 

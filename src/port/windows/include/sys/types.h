@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kinds of numbers.
+ * POSIX integer types.
  */
 #pragma once
 

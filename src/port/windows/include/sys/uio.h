@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pieces that are written together.
+ * Buffers that are written together.
  */
 #pragma once
 

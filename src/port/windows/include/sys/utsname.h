@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the system calls itself.
+ * Name and version of the system.
  */
 #pragma once
 
