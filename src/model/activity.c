@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The words of activity and their order.
+ * Names of activities, and their order.
  */
 #include "model/activity.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* The trapezoid between two power readings; with one of them, that one. */
+/* The trapezoid between two power readings, or the only one of them. */
 static int64_t integrate(struct reading before, struct reading after, int64_t ms)
 {
     int64_t a, b;
@@ -16,8 +16,8 @@ static int64_t integrate(struct reading before, struct reading after, int64_t ms
     return (int64_t)(mw * (double)ms / MS_PER_S + 0.5);
 }
 
-/* The clock of this boot stands still while the machine sleeps or a virtual one is paused; the time of day does not. What one power
- * reading says of the time up to one that is missing is a guess, too. */
+/* The monotonic clock stops while the host sleeps or a VM is paused; the wall clock doesn't. A step with a missing power reading
+ * counts as unobserved, too. */
 static bool was_away(const struct energy_meter *m, const struct energy_sample *now, int64_t ms, int64_t gap_ms)
 {
     bool both = m->last.wall.ms && now->wall.ms;
@@ -33,7 +33,7 @@ static void note_unwatched(struct energy_meter *m, const struct energy_sample *n
     m->unwatched = true;
 }
 
-/* What the counter says beyond what was integrated. */
+/* Assigns the counter's excess over the integral. */
 static void put_right(const struct energy_meter *m, int64_t more_mj, struct energy_used *used)
 {
     if (m->unwatched && more_mj > 0) {
@@ -54,7 +54,7 @@ struct energy_used energy_step(struct energy_meter *m, const struct energy_sampl
     bool away = used.ms > 0 && was_away(m, now, used.ms, gap_ms);
     if (away)
         note_unwatched(m, now);
-    /* Where there is a counter, it knows better than a guess. */
+    /* Prefer a counter to a guess. */
     bool counts = m->counter_mj.state == READING_OK || now->counter_mj.state == READING_OK;
     if (used.ms > 0 && used.ms <= gap_ms && !(away && counts)) {
         used.mj = integrate(m->last.power_mw, now->power_mw, used.ms);
@@ -62,7 +62,7 @@ struct energy_used energy_step(struct energy_meter *m, const struct energy_sampl
     }
     if (m->started && moved)
         put_right(m, after - before - m->uncounted_mj, &used);
-    /* A counter that went back was reset: count from there. */
+    /* A counter that decreased was reset: restart from its value. */
     bool fresh =
         now->counter_mj.state == READING_OK && (m->counter_mj.state != READING_OK || now->counter_mj.value != m->counter_mj.value);
     if (fresh) {

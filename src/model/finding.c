@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The kinds of findings, their one ranking, and questions to a verdict.
+ * Kinds of findings, their one ranking, and queries on a verdict.
  */
 #include "model/finding.h"
 
@@ -75,7 +75,7 @@ int64_t finding_hold_ms(const struct finding_settings *settings, enum finding_co
 
 enum likelihood { CANT_TELL, POSSIBLE, LIKELY, VERY_LIKELY };
 
-/* From worst to best: the words, and the least confidence that they are used for. */
+/* From worst to best: the words and their minimum confidence. */
 static const struct {
     const char *words;
     double least;
@@ -121,8 +121,8 @@ int finding_compare(const struct finding *a, const struct finding *b)
     enum likelihood x = likelihood_of(a->confidence), y = likelihood_of(b->confidence);
     if (a->severity > SEVERITY_INFO && x != y)
         return x > y ? -1 : 1;
-    /* Among findings that are no trouble, anything matters more than rest; then the GPU that draws most before the kind of its
-     * work: some draw more at rest than others at work. */
+    /* Among info findings, anything outranks idle GPUs; then power draw decides before the kind of work: some GPUs draw more
+     * idle than others at work. */
     bool a_rests = is_rest(a->code), b_rests = is_rest(b->code);
     if (a->severity == SEVERITY_INFO && a_rests != b_rests)
         return b_rests ? -1 : 1;
@@ -189,7 +189,7 @@ bool finding_causes(enum finding_code cause, enum finding_code effect)
     return false;
 }
 
-/* A guess, which is only information, explains nothing that is worse. */
+/* An info finding is a guess and can't explain anything worse. */
 static bool brings_about(const struct finding *cause, const struct finding *effect)
 {
     return cause->gpu_index == effect->gpu_index && cause->severity > SEVERITY_INFO && finding_causes(cause->code, effect->code);
@@ -205,7 +205,7 @@ void verdict_mark_effects(struct verdict *v)
 
 void verdict_link(struct verdict *v)
 {
-    /* Severities travel up chains: an effect of an effect counts for the root, too. */
+    /* Severities propagate up chains: an effect of an effect counts for the root, too. */
     enum { CHAIN_MAX = 4 };
     for (int round = 0; round < CHAIN_MAX; round++)
         for (size_t i = 0; i < v->count; i++)

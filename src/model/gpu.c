@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lists inside a GPU, and absence of a whole card.
+ * Lists inside a GPU, and marking a whole GPU absent.
  */
 #include "model/gpu.h"
 
@@ -154,8 +154,8 @@ void gpu_set_property(struct gpu *gpu, enum property property, const char *text)
     p->state = p->value[0] ? READING_OK : READING_UNSUPPORTED;
 }
 
-/* A share counts from a tenth of the GPU on: a desktop that draws a little is not what matters beside a program with most of the
- * memory. One that is not known counts as none. */
+/* Ignores shares below a tenth of the GPU: a desktop that draws a little matters less than a program with most of the memory. An
+ * unknown share counts as none. */
 static int64_t share_that_counts(const struct process *p)
 {
     enum { SHARE_COUNTS = 100 };
@@ -229,7 +229,7 @@ static bool has_lower(const char *word)
 
 const char *gpu_short_name(const struct gpu *gpu)
 {
-    enum { FAMILY_LEAST = 4 }; /* letters of a family that goes without saying: not "Arc" */
+    enum { FAMILY_LEAST = 4 }; /* minimum length of a family name to omit: keeps "Arc" */
     const char *name = gpu->id.name;
     size_t maker = strlen(gpu->id.vendor);
     if (!name[0])
@@ -240,7 +240,8 @@ const char *gpu_short_name(const struct gpu *gpu)
         if (rest[0] == ' ' && rest[1])
             name = rest + 1;
     }
-    /* The model behind it has capitals, and its first word a letter: "RTX 4090", "780M", not the "31" of "Navi 31". */
+    /* Drop the family only before a model in capitals whose first word has a letter: "RTX 4090", "780M", not the "31" of "Navi
+     * 31". */
     const char *space = strchr(name, ' ');
     if (!space || space - name < FAMILY_LEAST || !has_lower(name) || has_lower(space + 1))
         return name;
@@ -260,5 +261,5 @@ struct reading gpu_effective_load(const struct gpu *gpu)
     if (!reading_get(gpu->power_limit_mw, &limit) || limit <= 0)
         return reading_absent(gpu->power_limit_mw.state == READING_OK ? READING_UNSUPPORTED : gpu->power_limit_mw.state);
     int64_t load = (util * power + limit / 2) / limit;
-    return reading_ok(load < util ? load : util); /* above its limit for a moment: no more than it worked */
+    return reading_ok(load < util ? load : util); /* power briefly above the limit: cap at the utilization */
 }

@@ -14,7 +14,7 @@
 
 enum {
     GPU_MAX = 256,
-    GPU_PROCESSES_MAX = 1024, /* per GPU; further ones are counted in processes_left_out */
+    GPU_PROCESSES_MAX = 1024, /* per GPU; processes_left_out counts the rest */
     GPU_INSTANCES_MAX = 64,
     GPU_NAME_SIZE = 96,
     GPU_UUID_SIZE = 96,
@@ -23,13 +23,13 @@ enum {
     GPU_ERROR_SIZE = 192,
     SOURCE_NAME_SIZE = 16,
 };
-/* Tachometers of resting fans show a little: 5 on a Vega 56, 29 on an RX 5700 XT. */
+/* Tachometers of stopped fans show a few rpm: 5 on a Vega 56, 29 on an RX 5700 XT. */
 enum { FAN_TURNS_FROM_RPM = 100 };
 
-/* What is no GPU is listed apart from them and counts in no sum of them. */
+/* Devices that aren't GPUs are listed separately and count in no sum. */
 enum device_kind { DEVICE_GPU, DEVICE_NPU, DEVICE_ACCELERATOR };
 
-/* What a GPU keeps while the program runs. */
+/* Identity: constant while the program runs. */
 struct gpu_id {
     char uuid[GPU_UUID_SIZE];       /* "" unknown */
     char pci_address[GPU_PCI_SIZE]; /* "" unknown */
@@ -45,7 +45,7 @@ struct property_text {
     char value[GPU_TEXT_SIZE];
 };
 
-/* A moment that the driver kept by itself. */
+/* A past sample that the driver kept. */
 struct gpu_moment {
     struct wall at;
     struct reading util_permille, power_mw;
@@ -53,12 +53,12 @@ struct gpu_moment {
 
 /* A lease on a GPU. */
 struct gpu_lease {
-    char id[LEASE_ID_SIZE]; /* "": there is none */
+    char id[LEASE_ID_SIZE]; /* "": none */
     char user[PROCESS_USER_SIZE];
-    char holder[GPU_TEXT_SIZE];  /* for sentences: "alice (train.py)" */
-    char changes[GPU_TEXT_SIZE]; /* of settings: "power limit 330 W" */
-    bool reserved;               /* for whatever its user runs; else for one program */
-    struct wall until;           /* ms 0: its end is open */
+    char holder[GPU_TEXT_SIZE];  /* for messages: "alice (train.py)" */
+    char changes[GPU_TEXT_SIZE]; /* changed settings: "power limit 330 W" */
+    bool reserved;               /* for anything its user runs, not for one program */
+    struct wall until;           /* ms 0: open-ended */
 };
 
 struct gpu {
@@ -67,9 +67,9 @@ struct gpu {
     char source[SOURCE_NAME_SIZE];
     bool simulated;
     enum gpu_state state;
-    bool released;                      /* cannot be read because its source was released on request: nothing is wrong with it */
-    char error_message[GPU_ERROR_SIZE]; /* the driver's words; "" none */
-    char profile[GPU_TEXT_SIZE];        /* of an instance: "1g.18gb"; "" for a whole card */
+    bool released;                      /* unreadable because its source was released on request: not a fault */
+    char error_message[GPU_ERROR_SIZE]; /* the driver's message; "" none */
+    char profile[GPU_TEXT_SIZE];        /* of an instance: "1g.18gb"; "" for a whole GPU */
 
     union {
         struct {
@@ -88,70 +88,67 @@ struct gpu {
         struct property_text property[PROPERTY_COUNT];
     };
 
-    /* Bytes counted while the program watches, none left out in between. For databases that want counters: the history and people
-     * have the rates. */
+    /* Bytes counted continuously while the program runs. For databases that want counters; the history and people get rates. */
     struct reading pcie_rx_bytes, pcie_tx_bytes;
 
     enum reading_state processes_state; /* READING_OK: the list is known (it may be empty) */
     struct process *processes;
     size_t process_count, process_capacity;
-    size_t processes_left_out; /* over GPU_PROCESSES_MAX */
-    struct reading idle_mw;    /* what it draws when nothing runs, as far as it has been seen */
-    size_t processes_hidden;   /* exist, but privileges to see them are missing */
+    size_t processes_left_out; /* beyond GPU_PROCESSES_MAX */
+    struct reading idle_mw;    /* idle power draw, as observed so far */
+    size_t processes_hidden;   /* exist, but we lack the privileges to see them */
 
     struct gpu *instances;
     size_t instance_count;
 
-    struct gpu_moment *before; /* GROUP_PAST: the last seconds, oldest first; not copied */
+    struct gpu_moment *before; /* GROUP_PAST: the last seconds, oldest first; gpu_copy skips it */
     size_t before_count;
 
-    struct gpu_lease lease;    /* the one that keeps others off it */
+    struct gpu_lease lease;    /* the one that reserves it */
     struct gpu_lease settings; /* the first that changes its settings, with the changes of all */
     struct activity activity;  /* judged when the snapshot is built */
 };
 
-/* Frees what the GPU owns, not the struct. */
+/* Frees what the GPU owns, but not the struct. */
 void gpu_done(struct gpu *gpu);
-/* A zeroed process at the end of the list (unsorted); NULL when the list is full or memory is out. */
+/* Appends a zeroed process (unsorted); NULL if the list is full or memory is exhausted. */
 struct process *gpu_add_process(struct gpu *gpu, int32_t pid);
-/* Leaves the first `count` processes. */
+/* Keeps the first `count` processes. */
 void gpu_cut_processes(struct gpu *gpu, size_t count);
 struct process *gpu_find_process(const struct gpu *gpu, int32_t pid);
-/* A zeroed instance; NULL when full. Pointers to earlier instances do not survive. */
+/* A zeroed instance; NULL when full. Invalidates pointers to earlier instances. */
 struct gpu *gpu_add_instance(struct gpu *gpu);
 /* Deep copy; `to` owns its lists. 0 or -ENOMEM. */
 int gpu_copy(struct gpu *to, const struct gpu *from);
 
-/* Sets every metric of the groups that is still UNREAD to `why`. */
+/* Sets every UNREAD metric of the groups to `why`. */
 void gpu_mark_absent(struct gpu *gpu, unsigned groups, enum reading_state why);
 /* The same for the readings of its processes. */
 void gpu_mark_shares_absent(struct gpu *gpu, enum reading_state why);
-/* The whole card cannot be read: state, message, and every metric absent for that reason. */
+/* The whole GPU is unreadable: sets state and message, and marks every metric absent for that reason. */
 void gpu_mark_state(struct gpu *gpu, enum gpu_state state, const char *message);
-/* It fails, and none of its readings is there: no row is stored or sent of it. */
+/* It fails and has no readings: no row of it is stored or sent. */
 bool gpu_is_unread(const struct gpu *gpu);
 
-/* Its memory is the host's. */
+/* Uses the host's memory. */
 bool gpu_shares_memory(const struct gpu *gpu);
 
 void gpu_set_property(struct gpu *gpu, enum property property, const char *text);
 
-/* Which of two processes on one GPU matters more to a person: the one with a larger share of the GPU, then the one with more
- * memory. Negative: `a` does. */
+/* Which of two processes on a GPU matters more to people: the larger GPU share, then more memory. Negative: `a`. */
 int gpu_process_order(const struct process *a, const struct process *b);
-/* The one that matters most; NULL without processes. */
+/* The most important one; NULL without processes. */
 const struct process *gpu_top_process(const struct gpu *gpu);
 
-/* Utilization is the share of time in which anything ran, however little: weighted by power it says how much. Absent where the GPU
- * counts what its units do, which is better. */
+/* Utilization is the share of time in which anything ran, however little; weighted by power it says how much. Absent if the GPU
+ * has SM activity counters, which are better. */
 struct reading gpu_effective_load(const struct gpu *gpu);
 
 const char *gpu_state_name(enum gpu_state state);
-/* "leased to alice until 18:00", "reserved for bob", "power limit 330 W until 08:00"; "": there is none. */
+/* "leased to alice until 18:00", "reserved for bob", "power limit 330 W until 08:00"; "": none. */
 enum { GPU_LEASE_WORDS = 192 };
 const char *gpu_lease_words(const struct gpu_lease *l, struct wall now, char out[GPU_LEASE_WORDS]);
 const char *device_kind_name(enum device_kind kind); /* "gpu", "npu", "accelerator" */
-/* "RTX 4090" is as clear as "NVIDIA GeForce RTX 4090": without its maker, and without a family before a model. Points into the
- * name. */
+/* "RTX 4090" of "NVIDIA GeForce RTX 4090": omits the vendor, and the family before a model. Points into the name. */
 const char *gpu_short_name(const struct gpu *gpu);
-bool gpu_same(const struct gpu_id *a, const struct gpu_id *b); /* the same card: UUID, else PCI address, else name */
+bool gpu_same(const struct gpu_id *a, const struct gpu_id *b); /* the same GPU by UUID, else PCI address, else name */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The machine around the GPUs at one moment; what each reading means stands in host_metrics.def. Rates and shares of CPU time are
- * PENDING on the first sample.
+ * The host around the GPUs at one moment; host_metrics.def explains each reading. Rates and CPU shares are PENDING on the first
+ * sample.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of what is read of a program on its host.
+ * The table of evidence about a program on its host.
  */
 #include "model/host_evidence.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a program on a GPU was doing on its host over the last looks: threads, children, files, control group. Read by host/evidence
- * for programs that their GPU does not limit; zeroed: nothing is known.
+ * What a GPU program was recently doing on its host: threads, children, files, control group. host/evidence reads it for programs
+ * that their GPU doesn't limit; zeroed: unknown.
  */
 #pragma once
 
@@ -18,9 +18,9 @@ enum evidence {
 enum { EVIDENCE_NAME_SIZE = 32, EVIDENCE_PATH_SIZE = 128, EVIDENCE_PEER_SIZE = 96 };
 
 struct host_evidence {
-    enum reading_state state; /* READING_OK: read; else why it could not be read */
-    int64_t looks;            /* at its threads: so many make up the shares */
-    int64_t over_ms;          /* the time between the first and the last of them; 0: one look, without rates */
+    enum reading_state state; /* READING_OK, or why it couldn't be read */
+    int64_t looks;            /* number of looks at its threads: 100 % of the shares */
+    int64_t over_ms;          /* from the first to the last look; 0: a single one, no rates */
     union {
         struct {
 #define EVIDENCE(field, ...) struct reading field;
@@ -34,7 +34,7 @@ struct host_evidence {
     char compiler[EVIDENCE_NAME_SIZE];       /* "ptxas", "inductor": a child that makes code for GPUs; "" none */
     char code[EVIDENCE_NAME_SIZE];           /* "libtorch_cpu": the file, other than Python, whose code runs longest; "" unknown */
     char peer[EVIDENCE_PEER_SIZE];  /* "10.0.0.7:5432", "127.0.0.1:6379 (redis, PID 812)", "feeder (PID 813)"; "" unknown */
-    char mount[EVIDENCE_PATH_SIZE]; /* where the network file system that it waits for is mounted; "" unknown */
+    char mount[EVIDENCE_PATH_SIZE]; /* mount point of the network file system that it waits for; "" unknown */
 };
 
 struct evidence_meta {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Processes of a snapshot by job.
+ * Groups the processes of a snapshot into jobs.
  */
 #include "model/job.h"
 
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* Systems and applications that come in a container of a kind are not what a person calls a job. */
+/* A container that holds a whole system or a desktop application isn't a job to people. */
 static bool is_no_job(const char *container)
 {
     static const char *const kinds[] = {"lxc:", "nspawn:", "machine:", "flatpak:", "snap:", "buildkit:"};
@@ -28,7 +28,7 @@ void process_job_id(const struct process *p, char *to, size_t size)
     str_copy(to, size, str_from(p->job[0] ? p->job : pod[0] ? pod : container));
 }
 
-/* ---- those of one launcher ---- */
+/* ---- processes of one launcher ---- */
 
 static bool has_sister(const struct snapshot *s, const struct process *p)
 {

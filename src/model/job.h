@@ -10,13 +10,13 @@ struct job_member {
     const struct process *process;
 };
 
-/* At least two processes on GPUs, or one that says that there are others elsewhere. */
+/* At least two processes on GPUs, or one that reports others elsewhere. */
 struct job {
-    char id[PROCESS_CONTAINER_NAME_SIZE]; /* of its launcher or scheduler; "NAMESPACE/POD"; a container */
-    struct job_member *members;           /* by rank, then by GPU: one for each process and GPU */
+    char id[PROCESS_CONTAINER_NAME_SIZE]; /* from its launcher or scheduler; "NAMESPACE/POD"; a container */
+    struct job_member *members;           /* by rank, then by GPU: one per process and GPU */
     size_t count;
-    size_t processes;          /* different ones */
-    struct reading world_size; /* how many there are, here and elsewhere, as they say */
+    size_t processes;          /* distinct processes */
+    struct reading world_size; /* processes here and elsewhere, as they report it */
 };
 
 struct jobs {
@@ -25,17 +25,16 @@ struct jobs {
     struct job_member *members;
 };
 
-/* Processes of one launcher that do not know the name of their job get that of the launcher, if there are two of them. For a
- * snapshot that is not published yet. */
+/* Names processes of one launcher after it if they don't know their job and there are at least two. Only before the snapshot is
+ * published. */
 void jobs_assign(struct snapshot *s);
 
-/* What a job of this process is called; "" if it has none of its own. A desktop's sandbox or a whole system in a container is not
- * a job. */
+/* The job of this process; "": none. A desktop sandbox or a whole system in a container isn't a job. */
 void process_job_id(const struct process *p, char *to, size_t size);
 
 /* 0 or -ENOMEM. The members point into the snapshot. */
 int jobs_find(struct jobs *ret, const struct snapshot *s);
 void jobs_done(struct jobs *jobs);
 #define AUTO_JOBS __attribute__((cleanup(jobs_done)))
-/* NULL: there is none of that name. */
+/* NULL: no such job. */
 const struct job *jobs_get(const struct jobs *jobs, const char *id);

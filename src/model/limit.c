@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The names and words of limits.
+ * Names of limits.
  */
 #include "model/limit.h"
 

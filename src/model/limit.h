@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What limits a program on a GPU, as plain data. The judgement is in insight/detect, its share of time in insight/judge; the limits
- * themselves are the rows of limits.def.
+ * What limits a program on a GPU, as plain data. The judgement is in insight/detect, its share of time in insight/judge; the
+ * limits are the rows of limits.def.
  */
 #pragma once
 
@@ -17,22 +17,22 @@ enum limit {
     LIMIT_COUNT
 };
 
-/* Where the limit is: behind the first three, more of the same GPU is not what would help. */
+/* Where the limit is: after the first three, more of the same GPU wouldn't help. */
 enum limit_side { LIMIT_SIDE_NOTHING, LIMIT_SIDE_GPU, LIMIT_SIDE_LINK, LIMIT_SIDE_HOST, LIMIT_SIDE_OTHERS };
 
-/* Of one process on one GPU; zeroed: not judged. */
+/* For one process on one GPU; zeroed: not judged. */
 struct process_limit {
-    enum limit code;        /* what limits it for most of the time */
-    int64_t share_permille; /* of the time that was looked at */
-    int64_t over_ms;        /* so long; 0: one look */
+    enum limit code;        /* the limit for most of the time */
+    int64_t share_permille; /* of the observed time */
+    int64_t over_ms;        /* observed time; 0: a single look */
     double confidence;      /* 0 to 1 */
-    enum limit second;      /* what limits it for most of the rest; LIMIT_UNJUDGED: nothing else */
+    enum limit second;      /* the limit for most of the rest; LIMIT_UNJUDGED: none */
     int64_t second_permille;
 };
 
-const char *limit_name(enum limit limit);                /* "memory_bandwidth": the API's; NULL for one that was not judged */
-bool limit_from_name(const char *name, enum limit *ret); /* false: there is none of this name */
-const char *limit_words(enum limit limit);               /* "memory bandwidth", behind "limited by" */
-const char *limit_doing(enum limit limit);               /* "waits for disk", in a row of a table */
+const char *limit_name(enum limit limit);                /* "memory_bandwidth", for the API; NULL if not judged */
+bool limit_from_name(const char *name, enum limit *ret); /* false: no such name */
+const char *limit_words(enum limit limit);               /* "memory bandwidth", after "limited by" */
+const char *limit_doing(enum limit limit);               /* "waits for disk", in a table row */
 enum limit_side limit_side(enum limit limit);
 const char *limit_side_name(enum limit_side side); /* "host" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tables that metrics.def and its siblings expand to, and the words for coded values.
+ * The tables that metrics.def and its siblings expand to, and names of coded values.
  */
 #include "model/metric.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The metric table as data: what metrics.def, properties.def, process_metrics.def and host_metrics.def declare, for code that walks
- * over all of them.
+ * The metric table as data: metrics.def, properties.def, process_metrics.def and host_metrics.def, for code that iterates over
+ * them.
  */
 #pragma once
 
@@ -12,17 +12,17 @@
 
 /* How often a metric is read. */
 enum metric_group {
-    GROUP_STATIC = 1 << 0,  /* once, and after a change */
+    GROUP_STATIC = 1 << 0,  /* once, and after changes */
     GROUP_FAST = 1 << 1,    /* every sample */
-    GROUP_PROCESS = 1 << 2, /* every sample: who is on the card */
+    GROUP_PROCESS = 1 << 2, /* every sample: processes */
     GROUP_SLOW = 1 << 3,    /* every 10 s */
-    GROUP_RARE = 1 << 4, /* every 30 s: what is expensive to ask and changes slowly: the energy counter, modes, pending repairs */
-    GROUP_LEAN = 1 << 5, /* no metric's own: of the fast and slow ones, only what decisions need: memory, heat, ECC, ... */
-    GROUP_PAST = 1 << 6, /* no metric's own: one look that is to be judged at once: what the driver itself kept of the last seconds,
-                          * and nothing that only watching or a full list needs */
-    GROUP_UNSEEN = 1 << 7, /* no metric's own: no reader just now; what the driver averages itself may be asked for less often */
-    GROUP_GLANCE = 1 << 8, /* no metric's own: a live view that shows neither the host nor the units inside a GPU; what was known of
-                            * them some seconds ago will do */
+    GROUP_RARE = 1 << 4,    /* every 30 s: expensive to query and slow to change: energy counter, modes, pending repairs */
+    GROUP_LEAN = 1 << 5,    /* modifier, not a metric's group: of FAST and SLOW, only what decisions need: memory, heat, ECC, ... */
+    GROUP_PAST = 1 << 6,    /* modifier: a single look to be judged at once: adds the driver's own record of the last seconds, and
+                             * skips what only monitoring or a full list needs */
+    GROUP_UNSEEN = 1 << 7,  /* modifier: nothing reads the result just now; query less often what the driver averages itself */
+    GROUP_GLANCE = 1 << 8,  /* modifier: a live view that shows neither the host nor GPU units; their values may be some seconds
+                             * old */
     GROUP_QUICK = GROUP_FAST | GROUP_PROCESS,
     GROUP_ALL = GROUP_STATIC | GROUP_FAST | GROUP_PROCESS | GROUP_SLOW | GROUP_RARE,
 };
@@ -86,13 +86,13 @@ extern const struct property_info property_table[PROPERTY_COUNT];
 extern const struct metric_info process_metric_table[PROCESS_METRIC_COUNT];
 extern const struct metric_info host_metric_table[HOST_METRIC_COUNT];
 
-/* Whether a reading of this metric can be true. */
+/* Whether the value is in the metric's range. */
 bool metric_is_plausible(const struct metric_info *info, int64_t value);
 
-/* By JSON key; METRIC_COUNT when there is none. */
+/* By JSON key; METRIC_COUNT: none. */
 enum metric metric_from_json(const char *key);
 
-/* Reasons for lowered clocks, the same bits for every vendor; the words are those of the API. */
+/* Reasons for reduced clocks, the same bits for every vendor; the API uses the same words. */
 enum throttle {
     THROTTLE_IDLE = 1 << 0,
     THROTTLE_APP_CLOCKS = 1 << 1,
@@ -104,14 +104,14 @@ enum throttle {
     THROTTLE_POWER_BRAKE = 1 << 7,
     THROTTLE_DISPLAY = 1 << 8,
     THROTTLE_CURRENT = 1 << 9,     /* electrical current limit */
-    THROTTLE_VR_THERMAL = 1 << 10, /* voltage regulator hot */
+    THROTTLE_VR_THERMAL = 1 << 10, /* voltage regulator overheated */
     THROTTLE_MEM_THERMAL = 1 << 11,
     THROTTLE_RELIABILITY = 1 << 12,
     THROTTLE_OTHER = 1 << 13,
 };
 enum { THROTTLE_COUNT = 14 };
 
-/* Those that mean "the card would run faster but may not": neither idleness nor a chosen clock. */
+/* Reasons that mean "could run faster but may not": neither idle nor a chosen clock. */
 #define THROTTLE_SLOWED                                                                                             \
     (THROTTLE_POWER_CAP | THROTTLE_HW_SLOWDOWN | THROTTLE_SW_THERMAL | THROTTLE_HW_THERMAL | THROTTLE_POWER_BRAKE | \
      THROTTLE_CURRENT | THROTTLE_VR_THERMAL | THROTTLE_MEM_THERMAL | THROTTLE_RELIABILITY | THROTTLE_OTHER)

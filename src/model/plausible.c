@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One walk over the tables, and the few readings that bound each other.
+ * One pass over the tables, and the few readings that bound each other.
  */
 #include "model/plausible.h"
 
@@ -17,13 +17,13 @@ static unsigned drop_all(struct reading *readings, const struct metric_info *tab
     for (size_t i = 0; i < count; i++) {
         if (readings[i].state == READING_OK && !metric_is_plausible(&table[i], readings[i].value))
             dropped += drop(&readings[i]);
-        else if (readings[i].state == READING_IMPLAUSIBLE) /* a source saw that itself: a number that it could not even hold */
+        else if (readings[i].state == READING_IMPLAUSIBLE) /* the source itself noticed: the number didn't even fit */
             dropped++;
     }
     return dropped;
 }
 
-/* Drivers round, and count at different moments: a sixteenth more than all is still believed. */
+/* Drivers round, and sample at different moments: tolerate a sixteenth more than the whole. */
 static bool exceeds(struct reading part, struct reading whole)
 {
     return part.state == READING_OK && whole.state == READING_OK && whole.value > 0 && part.value > whole.value + whole.value / 16;
@@ -51,7 +51,7 @@ unsigned process_drop_implausible(struct process *process)
     return drop_all(process->metric, process_metric_table, PROCESS_METRIC_COUNT);
 }
 
-/* A process holds no more than the GPU can reach: its own memory and what it may use of the host's. */
+/* A process can't hold more than the GPU can reach: its own memory and its share of the host's. */
 static unsigned drop_of_processes(struct gpu *gpu)
 {
     struct reading reach = gpu->mem_total_bytes;

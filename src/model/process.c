@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a process is called, in one way for all who name it: commands, the API, alerts, the page.
+ * The name of a process, the same for commands, the API, alerts and the page.
  */
 #include "model/process.h"
 
@@ -42,7 +42,7 @@ void process_pod(const struct process *p, char *to, size_t size)
 
 bool process_draws_desktop(const char *name)
 {
-    /* Of Linux, then of Windows and macOS. */
+    /* Linux first, then Windows and macOS. */
     static const char *const desktops[] = {
         "Xorg",
         "X",
@@ -99,7 +99,7 @@ const char *power_basis_name(enum power_basis basis)
     return NULL;
 }
 
-/* Names can be long; a line has room for their beginning. */
+/* Names can be long; a line has room for the start. */
 static void add_name(struct buf *out, const char *text, size_t most)
 {
     static const char ellipsis[] = "…";
@@ -125,7 +125,7 @@ static void add_part(struct buf *out, const char **lead, const char *before, con
     *lead = ", ";
 }
 
-/* The pod, the container as its runtime calls it, else its ID; the job. */
+/* The pod, the container's name or ID, and the job. */
 static void add_place(struct buf *out, const char **lead, const struct process *p)
 {
     char pod[PROCESS_CONTAINER_NAME_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One process on one GPU. A source fills what the driver knows (pid, type, readings); the engine adds who it is.
+ * One process on one GPU. A source fills in what the driver knows (pid, type, readings); the engine identifies it.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ enum {
     LEASE_ID_SIZE = 16,
 };
 
-/* Times that a model server adds up since it was started: the seconds of all, and of how many. */
+/* Times that a model server accumulates since its start: total seconds and their number. */
 enum serving_time { SERVING_FIRST_TOKEN, SERVING_PER_TOKEN, SERVING_REQUEST, SERVING_TIMES };
 struct serving_sum {
     bool known;
@@ -40,30 +40,31 @@ struct serving_sum {
 struct process {
     int32_t pid;
     enum process_type type;
-    int32_t instance;                   /* index into the GPU's instances, -1: the whole card */
-    bool visible;                       /* found in this PID namespace; else only the number is known */
+    int32_t instance;                   /* index into the GPU's instances, -1: the whole GPU */
+    bool visible;                       /* found in this PID namespace; if not, only its number is known */
     int32_t parent;                     /* the process that started it; 0 unknown */
-    int64_t start_key;                  /* with pid the identity of the process: its start in clock ticks since boot, 0 unknown */
+    int64_t start_key;                  /* identifies the process together with pid: start in clock ticks since boot, 0 unknown */
     struct wall started_at;             /* ms 0: unknown */
     char name[PROCESS_NAME_SIZE];       /* "" unknown */
     char user[PROCESS_USER_SIZE];       /* "" unknown */
     char command[PROCESS_COMMAND_SIZE]; /* secrets masked; "" unknown */
     char container[PROCESS_CONTAINER_SIZE]; /* "" none or unknown */
-    char model[PROCESS_MODEL_SIZE];         /* model that the command line names; "" none */
-    char title[PROCESS_TITLE_SIZE];         /* what people call it: script, module, game or application; "": its name says it */
-    char container_name[PROCESS_CONTAINER_NAME_SIZE]; /* as its runtime calls it, "NAMESPACE/POD/CONTAINER"; "" none or unknown */
-    enum reading_state container_name_state;          /* why the name of a container is not known */
+    char model[PROCESS_MODEL_SIZE];         /* from the command line; "" none */
+    char title[PROCESS_TITLE_SIZE];         /* what people call it: script, module, game or application; "": use its name */
+    char container_name[PROCESS_CONTAINER_NAME_SIZE]; /* from its runtime, "NAMESPACE/POD/CONTAINER"; "" none or unknown */
+    enum reading_state container_name_state;          /* why container_name is unknown */
     char parent_name[PROCESS_NAME_SIZE];              /* "" unknown */
-    char job[PROCESS_JOB_SIZE];      /* "4711" of Slurm, "llama-ft" as torchrun was told, "torchrun:4242"; "" none or unknown */
-    char launcher[PROCESS_JOB_SIZE]; /* what started it and may have started others of its job: "torchrun:4242"; "" none */
-    struct reading silent_rank;      /* of its job: the first that does not answer the others; absent: not asked, or all answer */
-    struct reading rank, world_size; /* its number among the processes of its job, and how many they are */
-    char lease[LEASE_ID_SIZE];       /* under which it runs; "" none or unknown */
-    bool without_lease;              /* that it runs under none is known */
+    char job[PROCESS_JOB_SIZE];      /* "4711" (Slurm), "llama-ft" (given to torchrun), "torchrun:4242"; "" none or unknown */
+    char launcher[PROCESS_JOB_SIZE]; /* its launcher, maybe shared with others of its job: "torchrun:4242"; "" none */
+    struct reading silent_rank;      /* the first rank of its job that doesn't answer the others; absent: not asked, or all
+                                      * answer */
+    struct reading rank, world_size; /* its rank in the job, and the number of ranks */
+    char lease[LEASE_ID_SIZE];       /* the lease it runs under; "" none or unknown */
+    bool without_lease;              /* known to run without a lease */
     enum power_basis power_basis;
     enum process_activity activity;
     struct process_limit limit; /* what limits it; judged when the snapshot is built */
-    char server_kind[16];       /* "vllm"; "" it is no model server that was asked */
+    char server_kind[16];       /* "vllm"; "" not a model server that was asked */
     struct serving_sum served[SERVING_TIMES];
     struct host_evidence *host; /* what it was doing on the host; NULL: not read. Owned: process_copy, process_done */
     union {
@@ -76,49 +77,49 @@ struct process {
     };
 };
 
-/* Frees what the process owns, not the struct. */
+/* Frees what the process owns, but not the struct. */
 void process_done(struct process *p);
-/* Deep copy over a process that owns nothing. Without memory the copy goes without what the process owns. */
+/* Deep copy onto a process that owns nothing. Out of memory, the copy lacks the owned parts. */
 void process_copy(struct process *to, const struct process *from);
-/* Room for what was read of it on the host, zeroed if it was not there; NULL: out of memory. */
+/* Its host evidence, allocated and zeroed on first use; NULL: out of memory. */
 struct host_evidence *process_evidence(struct process *p);
 
-/* What people call the program; "" when nothing is known. */
+/* What people call the program; "": unknown. */
 static inline const char *process_title(const struct process *p)
 {
     return p->title[0] ? p->title : p->name;
 }
 
-/* By Ctrl-Z, a debugger or a freezer. */
+/* Stopped by Ctrl-Z, a debugger or a freezer. */
 static inline bool process_stands_stopped(const struct process *p)
 {
     return p->host && reading_or(p->host->stopped, 0);
 }
 
-/* "waits for disk", "stopped"; "" where nothing is known. */
+/* "waits for disk", "stopped"; "": unknown. */
 static inline const char *process_doing(const struct process *p)
 {
     return process_stands_stopped(p) ? "stopped" : p->limit.code == LIMIT_UNJUDGED ? "" : limit_doing(p->limit.code);
 }
 
-/* Draws the desktop: a compositor or a shell, which is always there. */
+/* Draws the desktop: a compositor or shell, which always runs. */
 bool process_draws_desktop(const char *name);
 
-/* The container as its runtime calls it, else by its ID; "" outside of containers. */
+/* The container's name, else its ID; "" outside containers. */
 static inline const char *process_container(const struct process *p)
 {
     return p->container_name[0] ? p->container_name : p->container;
 }
 
-/* "NAMESPACE/POD"; "" outside of Kubernetes, or where the name is not known. */
+/* "NAMESPACE/POD"; "" outside Kubernetes, or if unknown. */
 void process_pod(const struct process *p, char *to, size_t size);
 
 /* The model without its owner: "Llama-3.1-8B" of "meta-llama/Llama-3.1-8B"; "" none. */
 const char *process_model(const struct process *p);
 
-/* The one name of a process: the script or program, and what is asked for of its model, PID, user and place (container, pod or
- * job). SHORT_NAME "train.py · Llama-3.1-8B", LONG_NAME "train.py · Llama-3.1-8B (alice, train-llama)", EXACT_NAME
- * "train.py (pid 4242, alice, train-llama)"; "process 4242" of one of which only the number is known. */
+/* The one name of a process: the script or program, plus the requested parts: model, PID, user and place (container, pod or
+ * job). SHORT_NAME "train.py · Llama-3.1-8B", LONG_NAME "train.py · Llama-3.1-8B (alice, train-llama)", EXACT_NAME "train.py
+ * (pid 4242, alice, train-llama)"; "process 4242" if only its number is known. */
 enum process_part {
     WITH_MODEL = 1,
     WITH_PID = 2,
@@ -132,7 +133,7 @@ enum process_part {
 enum { PROCESS_WORDS = 224 };
 const char *process_words(const struct process *p, unsigned with, char out[PROCESS_WORDS]);
 
-/* "3/8": its rank of so many; "" where none is known. */
+/* "3/8": rank and world size; "": unknown. */
 enum { RANK_WORDS = 32 };
 const char *process_rank_words(const struct process *p, char out[RANK_WORDS]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of the reasons for absence.
+ * Names of reading states.
  */
 #include "model/reading.h"
 

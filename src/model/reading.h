@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 enum reading_state {
-    READING_UNREAD, /* not asked for */
+    READING_UNREAD, /* not requested */
     READING_OK,
-    READING_UNSUPPORTED, /* this card, driver or kernel does not have it */
+    READING_UNSUPPORTED, /* this GPU, driver or kernel lacks it */
     READING_DENIED,      /* needs privileges */
-    READING_ASLEEP,      /* reading would wake the card */
+    READING_ASLEEP,      /* reading would wake the GPU */
     READING_FAILED,
     READING_PENDING,     /* a rate: needs a second sample */
-    READING_IMPLAUSIBLE, /* the source gave a value that cannot be true (ranges.def) */
+    READING_IMPLAUSIBLE, /* the source returned an impossible value (ranges.def) */
     READING_LAST = READING_IMPLAUSIBLE,
 };
 
@@ -46,9 +46,9 @@ static inline int64_t reading_or(struct reading r, int64_t fallback)
     return r.state == READING_OK ? r.value : fallback;
 }
 
-/* "unread", "unsupported", ...: the words of the API. */
+/* "unread", "unsupported", ...: the API's words. */
 const char *reading_state_name(enum reading_state state);
 bool reading_state_from_name(const char *name, enum reading_state *ret);
 
-/* 0 or -errno from a kernel file to the reason that people understand. */
+/* From 0 or -errno of a kernel file to a state. */
 enum reading_state reading_state_from_errno(int error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keeps the recent past: thins its points so that RECENT_POINTS always reach back at least ten minutes.
+ * Keeps the recent past: thins its points so that RECENT_POINTS always cover at least ten minutes.
  */
 #include "model/recent.h"
 
@@ -25,7 +25,7 @@ static bool recent_make_room(struct recent *r, size_t gpu_count)
     return true;
 }
 
-/* The driver's own memory: of a card that was not watched so far. */
+/* Points from the driver's own buffer, for a GPU not watched before. */
 static void add_before(struct recent_gpu *past, const struct gpu *gpu)
 {
     size_t first = gpu->before_count > RECENT_POINTS / 2 ? gpu->before_count - RECENT_POINTS / 2 : 0;
@@ -38,7 +38,7 @@ static void add_before(struct recent_gpu *past, const struct gpu *gpu)
 static void add_point(struct recent_gpu *past, const struct gpu *gpu, struct wall at)
 {
     if (past->count == RECENT_POINTS) {
-        /* Keep every second point of the older half; the newer half stays as it is. */
+        /* Keep every second point of the older half, and all of the newer half. */
         size_t quarter = RECENT_POINTS / 4;
         for (size_t i = 0; i < quarter; i++)
             past->points[i] = past->points[2 * i];
@@ -66,7 +66,7 @@ const struct recent_share *recent_share_of(const struct recent_gpu *past, const 
     return NULL;
 }
 
-/* A share that is not known may be anything. */
+/* An unknown share may be anything. */
 static bool may_work(const struct process *p)
 {
     int64_t share;
@@ -105,7 +105,7 @@ static struct recent_share *begin_share(struct recent_gpu *past, const struct pr
     if (past->share_count == RECENT_SHARES)
         return NULL;
     struct recent_share *share = &past->shares[past->share_count++];
-    /* One that came while the GPU was watched began with nothing. */
+    /* A process that appeared while we watched started from zero. */
     struct recent_mark mark = {.at = at, .mem_bytes = past->watched ? 0 : reading_or(p->mem_bytes, 0)};
     *share = (struct recent_share){.pid = p->pid, .start_key = p->start_key, .first_seen = at, .older = mark, .newer = mark};
     return share;
@@ -119,7 +119,7 @@ static void follow_counter(struct reading *last, struct reading now, int64_t *su
     if (!reading_get(now, &count))
         return;
     if (reading_get(*last, &before)) {
-        *sum += count >= before ? count - before : count; /* lower: begun anew */
+        *sum += count >= before ? count - before : count; /* lower: the counter restarted */
         *known = true;
     }
     *last = now;
@@ -130,9 +130,9 @@ static void follow_serving(struct recent_share *share, const struct process *p, 
     int64_t passed_ms = share->followed.ms ? at.ms - share->followed.ms : 0, value;
     struct recent_serving *s = &share->current;
     if (share->generated.state == READING_OK && p->generated_tokens.state != READING_OK && passed_ms <= RECENT_SERVING_GAP_MS)
-        return; /* what it counts meanwhile is in the next answer */
+        return; /* the next answer includes what it counts meanwhile */
     share->followed = at;
-    if (passed_ms < 0 || passed_ms > RECENT_SERVING_GAP_MS) { /* what was between is not known */
+    if (passed_ms < 0 || passed_ms > RECENT_SERVING_GAP_MS) { /* the time in between is unknown */
         share->before = share->current = (struct recent_serving){0};
         share->generated = share->prompt = reading_absent(READING_UNREAD);
         passed_ms = 0;
@@ -213,7 +213,7 @@ void recent_settings_of(const struct gpu *gpu, struct recent_settings *ret)
         memcpy(ret->fan_control, gpu->fan_control.value, sizeof ret->fan_control);
 }
 
-/* Settings of before the suspend; of the first one, where several come soon after each other. */
+/* Settings before the suspend; before the first one if several follow quickly. */
 static void add_resume(struct recent *r, const struct snapshot *previous, const struct snapshot *now)
 {
     for (size_t i = 0; i < previous->gpu_count && i < now->gpu_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How bad a finding is, and how long its headline: all that most readers of findings need to know.
+ * The severity of a finding, and the size of its headline: all that most users of findings need.
  */
 #pragma once
 

@@ -41,7 +41,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
     struct snapshot *to = snapshot_new(from->gpu_count);
     if (!to)
         return NULL;
-    /* All in front of the GPUs, but the count of references. */
+    /* Everything before the GPUs, except the reference count. */
     memcpy((char *)to + sizeof to->refs, (const char *)from + sizeof from->refs, sizeof *from - sizeof from->refs);
     to->verdict = NULL;
     to->gpu_count = 0;
@@ -64,7 +64,7 @@ struct snapshot *snapshot_copy(const struct snapshot *from)
 
 const struct snapshot *snapshot_ref(const struct snapshot *s)
 {
-    /* The count is the one part of a published snapshot that changes. */
+    /* The reference count is the only part of a published snapshot that changes. */
     atomic_fetch_add_explicit((_Atomic uint32_t *)&s->refs, 1, memory_order_relaxed);
     return s;
 }
@@ -96,7 +96,7 @@ static bool pci_matches(const char *pci, const char *which)
 {
     if (!pci[0])
         return false;
-    /* "01:00.0", "0000:01:00.0" and nvidia-smi's "00000000:01:00.0" name the same card. */
+    /* "01:00.0", "0000:01:00.0" and nvidia-smi's "00000000:01:00.0" name the same GPU. */
     size_t len = strlen(pci), asked = strlen(which);
     const char *tail = asked > len ? which + (asked - len) : which;
     return strcasecmp(pci, tail) == 0 || (asked == 7 && len >= 7 && strcasecmp(pci + len - 7, which) == 0);
@@ -161,7 +161,7 @@ bool snapshot_none_readable(const struct snapshot *s)
             return false;
     bool any = s->gpu_count > 0;
     for (size_t i = 0; i < s->source_count && i < SOURCES_MAX; i++)
-        any |= s->sources[i].state == SOURCE_HUNG; /* it may have some */
+        any |= s->sources[i].state == SOURCE_HUNG; /* it may have GPUs */
     return any;
 }
 
