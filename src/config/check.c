@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What must hold between settings: profiles, required ones, names that must exist.
+ * Constraints between settings: profiles, required settings, references to names.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { PROXY_SECRET_MIN = 16 };
 
-/* What a profile sets. A mandatory one cannot be set otherwise; the others can, with a warning. */
+/* Values that a profile implies. Overriding a mandatory one is an error, any other a warning. */
 static const struct {
     enum config_profile profile;
     const char *key;
@@ -40,7 +40,7 @@ void profile_apply(struct config_entry *entry, const struct section *section, st
         bool *value = setting_at(entry, s);
         struct config_origin *origin = (struct config_origin *)&entry->origins[s - section->settings];
         if (origin->kind == CONFIG_FROM_DEFAULT) {
-            /* An inherited value has been through this in its own section: a person's word there counts here, too. */
+            /* Inherited values were checked in their own section: an explicit value there counts here, too. */
             if (*value != implications[i].value &&
                 !(s->fallback[0] == '=' && !entry->origins[profile_setting - section->settings].line)) {
                 *value = implications[i].value;
@@ -100,7 +100,7 @@ static void check_notify(const struct config *config, struct config_problems *pr
         bool command = n->type == CONFIG_NOTIFY_COMMAND;
         if (command && n->command.count == 0)
             problem_add(problems, false, &n->entry.at, "notify.%s.command is missing: type is \"command\"", n->entry.name);
-        bool known = n->type == CONFIG_NOTIFY_TELEGRAM || n->type == CONFIG_NOTIFY_PUSHOVER || /* one server for all */
+        bool known = n->type == CONFIG_NOTIFY_TELEGRAM || n->type == CONFIG_NOTIFY_PUSHOVER || /* one fixed server */
                      n->type == CONFIG_NOTIFY_DESKTOP;
         if (!command && !known && !n->url[0])
             problem_add(problems, false, &n->entry.at, "notify.%s.url is missing", n->entry.name);
@@ -129,7 +129,7 @@ static void check_findings(const struct config *config, struct config_problems *
     }
 }
 
-/* What a hook may wait for: a finding, an alert of the configuration, or a severity. */
+/* A hook may name a finding, a configured alert, or a severity. */
 static void check_hook_name(const struct config *config, const struct config_hook *h, const char *name,
                             struct config_problems *problems)
 {
@@ -162,12 +162,12 @@ static void check_hooks(const struct config *config, struct config_problems *pro
     }
 }
 
-/* A worker that is let go above the limit would be caught again at once. 0 is five degrees below. */
+/* A worker released above the limit would be evicted again at once. 0 means five degrees below. */
 static void check_release(const struct config_entry *entry, const char *section, double threshold, double release,
                           struct config_problems *problems)
 {
     const struct config_origin *origin = config_origin_of(entry, section, "temperature_release_celsius");
-    if (origin->kind == CONFIG_FROM_DEFAULT) /* taken from [worker]: then the limit was lowered here */
+    if (origin->kind == CONFIG_FROM_DEFAULT) /* inherited from [worker]: the limit was lowered here */
         origin = config_origin_of(entry, section, "temperature_threshold_celsius");
     if (release > threshold)
         problem_add(problems, false, origin, "%s%s%s.temperature_release_celsius (%g) is above temperature_threshold_celsius (%g)",
@@ -183,7 +183,7 @@ static void check_releases(const struct config *config, struct config_problems *
         const struct config_guard_worker *w = &config->guard_worker[i];
         bool inherited = wrong && w->temperature_release_celsius == shared->temperature_release_celsius &&
                          w->temperature_threshold_celsius == shared->temperature_threshold_celsius;
-        if (!inherited) /* said once */
+        if (!inherited) /* report it once */
             check_release(&w->entry, "guard.worker", w->temperature_threshold_celsius, w->temperature_release_celsius, problems);
     }
 }
@@ -193,7 +193,7 @@ static bool is_address(const struct str_place *place)
     return place->bracketed || (place->host.len && strspn(place->host.at, "0123456789.") >= place->host.len);
 }
 
-/* Whether what is sent there may reach the gate: a name may be any address of this host. */
+/* Whether requests to `place` may reach the gate: a name may resolve to any address of this host. */
 static bool may_be_gate(const char *listen, const struct str_place *place)
 {
     struct str_place gate;
@@ -202,7 +202,7 @@ static bool may_be_gate(const char *listen, const struct str_place *place)
             (!is_address(place) && !str_is_loopback(place->host)));
 }
 
-/* A request at a gate brings an evicted worker back. */
+/* Polling a gate would bring an evicted worker back. */
 static void check_serving_gates(const struct config *config, const struct config_serving *s, const struct str_place *place,
                                 struct config_problems *problems)
 {
@@ -247,12 +247,13 @@ static void check_serving(const struct config *config, struct config_problems *p
 {
     for (size_t i = 0; i < config->serving_count; i++) {
         const struct config_serving *s = &config->serving[i];
-        if (!s->url[0] && !s->process[0] && !s->kind && !problems->errors) /* a wrong one has been reported */
+        if (!s->url[0] && !s->process[0] && !s->kind && !problems->errors) /* if there are errors, an invalid one was reported
+                                                                            * already */
             problem_add(problems, false, &s->entry.at, "serving.%s needs a url, a process or a kind", s->entry.name);
         if (s->key[0] && s->key_file[0])
             problem_add(problems, false, config_origin_of(&s->entry, "serving", "key_file"),
                         "serving.%s: key and key_file contradict each other", s->entry.name);
-        if (!is_printable(s->key)) /* without its text */
+        if (!is_printable(s->key)) /* don't quote the secret */
             problem_add(problems, false, config_origin_of(&s->entry, "serving", "key"),
                         "serving.%s.key: expected letters, digits and signs, without blanks", s->entry.name);
         if (s->url[0])
@@ -263,7 +264,7 @@ static void check_serving(const struct config *config, struct config_problems *p
 static bool is_label_name(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    bool reserved = name[0] == '_' && name[1] == '_'; /* Prometheus keeps these for itself */
+    bool reserved = name[0] == '_' && name[1] == '_'; /* reserved by Prometheus */
     return name[0] && !(name[0] >= '0' && name[0] <= '9') && name[strspn(name, letters)] == '\0' && !reserved;
 }
 
@@ -340,13 +341,13 @@ static void check_proxies(const struct config *config, struct config_problems *p
                         server->proxies.items[i]);
     }
     if (server->proxy_secret[0] && (strlen(server->proxy_secret) < PROXY_SECRET_MIN || !is_printable(server->proxy_secret)))
-        problem_add(problems, false, config_origin_of(&server->entry, "server", "proxy_secret"), /* without its text */
+        problem_add(problems, false, config_origin_of(&server->entry, "server", "proxy_secret"), /* don't quote the secret */
                     "server.proxy_secret has to have at least %d letters, digits and signs, without blanks; "
                     "make one with: openssl rand -hex 32",
                     PROXY_SECRET_MIN);
 }
 
-/* A table that names no client, or one whom this server has no way to know, would only look like a permission. */
+/* A table without a client, or with one this server can't authenticate, would only look like a permission. */
 static void check_access(const struct config *config, struct config_problems *problems)
 {
     const struct config_server *server = &config->server;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What changed between two configurations, and what of it needs a restart.
+ * Compares two configurations: what changed, and which changes need a restart.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void add_change(struct config_changes *changes, bool needs_restart, const
     va_end(args);
 }
 
-/* The name that tells the tables of a group apart. */
+/* The name that identifies a table within its group. */
 static const char *name_of(const struct section *section, const struct config_entry *entry)
 {
     const struct setting *name = section->kind == SECTION_REPEATED ? section_setting(section, STR("name")) : NULL;
@@ -55,7 +55,7 @@ static void compare_entries(const struct section *section, const struct config_e
     }
 }
 
-/* A table that came or went needs a restart when one of its settings that counts would. */
+/* Adding or removing a table needs a restart if it sets anything that does. */
 static bool touches_restart(const struct section *section, const struct config_entry *entry)
 {
     for (size_t k = 0; k < section->count; k++)

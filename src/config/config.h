@@ -21,12 +21,11 @@
 enum { CONFIG_ENTRIES_MAX = 128, CONFIG_PROBLEMS_MAX = 64, CONFIG_CHANGES_MAX = 256, CONFIG_KEY_SIZE = 160 };
 
 #define CONFIG_SYSTEM_FILE PLACE_SYSTEM_CONFIG
-/* Environment variable: the directory under which the system's /etc/whirr, /run/whirr and /var/lib/whirr are. Unset: the root.
- * Tests point it at a directory of their own, so that nothing of theirs reaches a daemon, a configuration or a database of the
- * host. */
+/* Environment variable: the directory above the system's /etc/whirr, /run/whirr and /var/lib/whirr; unset: the root. Tests set
+ * it, so that they can't touch a daemon, configuration or database of the host. */
 #define CONFIG_SYSTEM_ROOT "WHIRR_SYSTEM_ROOT"
 
-/* Positions of CHOICE settings, in the order of their words in config.def. log.level is an enum log_level, alert.severity an enum
+/* Values of CHOICE settings, in the order of their words in config.def. log.level is an enum log_level, alert.severity an enum
  * severity. */
 enum config_log_format { CONFIG_LOG_AUTO, CONFIG_LOG_TEXT, CONFIG_LOG_JSON, CONFIG_LOG_JOURNAL };
 enum config_profile { CONFIG_PROFILE_NONE, CONFIG_PROFILE_DESKTOP, CONFIG_PROFILE_SERVER };
@@ -51,11 +50,11 @@ enum config_notify_type {
 enum config_notify_tls { CONFIG_NOTIFY_TLS_REQUIRED, CONFIG_NOTIFY_TLS_NONE };
 enum config_push_protocol { CONFIG_PUSH_REMOTE_WRITE, CONFIG_PUSH_REMOTE_WRITE_2, CONFIG_PUSH_OTLP, CONFIG_PUSH_OTLP_PROTOBUF };
 
-/* Of access.role: the names of http/rights.h. */
+/* Values of access.role: the names in http/rights.h. */
 enum { ACCESS_MAX = 64 };
 #define ACCESS_ROLES "read|commands|silence|guard|control|admin"
 
-/* Of serving.kind: the order of enum model_server (daemon/serving/model_server.h), to which "auto" is unknown. */
+/* Values of serving.kind: the order of enum model_server (daemon/serving/model_server.h), whose "unknown" is "auto". */
 #define SERVING_KINDS                                                                                                    \
     "auto|vllm|aphrodite|llama.cpp|sglang|tensorrt-llm|lmdeploy|tgi|triton|comfyui|nim|dynamo|mlc|xinference|koboldcpp|" \
     "automatic1111|ollama|llama-swap|lm-studio|tabbyapi|speaches"
@@ -79,18 +78,18 @@ enum config_origin_kind { CONFIG_FROM_DEFAULT, CONFIG_FROM_PROFILE, CONFIG_FROM_
 /* Where a value came from. */
 struct config_origin {
     enum config_origin_kind kind;
-    const char *where; /* the file, the variable, the flag; for a default the setting it is taken from, or NULL */
+    const char *where; /* the file, variable or flag; for a default, the setting it is inherited from, or NULL */
     int line, column;  /* in a file, else 0 */
 };
 
-/* The beginning of every struct config_<section>. */
+/* The first member of every struct config_<section>. */
 struct config_entry {
     const char *name;                    /* of a [path.NAME] table; "" otherwise */
-    const struct config_origin *origins; /* one a setting, in the order of config.def */
+    const struct config_origin *origins; /* one per setting, in the order of config.def */
     struct config_origin at;             /* of the table itself */
 };
 
-/* TEXT is never NULL; "" when not set. */
+/* TEXT is never NULL; "" if unset. */
 #define CONFIG_C_TYPE_BOOL bool
 #define CONFIG_C_TYPE_INT int64_t
 #define CONFIG_C_TYPE_NUMBER double
@@ -122,82 +121,81 @@ struct config {
 #undef SETTING
 #undef END_SECTION
 #undef END_GROUP
-    const char *files[2]; /* those that were read */
+    const char *files[2]; /* the files read */
     size_t file_count;
 };
 
 /* A setting given on the command line. */
 struct config_flag {
     const char *key;   /* "server.listen" */
-    const char *value; /* as in an environment variable; of a list, one member: several flags of one key add up */
+    const char *value; /* as in an environment variable; for a list, one item: repeated flags add up */
     const char *flag;  /* "--listen": for messages and `config show` */
 };
 
 struct config_inputs {
     const struct env *env;
-    const char *file; /* --config: read this one alone; NULL: that of WHIRR_CONFIG, else those of the system and the user */
-    const char *const
-        *environment; /* "NAME=value", NULL-terminated, like environ; NULL: none. Also tells where the user's file is */
+    const char *file;               /* --config: read only this file; NULL: WHIRR_CONFIG's, else the system's and the user's */
+    const char *const *environment; /* "NAME=value", NULL-terminated, like environ; NULL: none. Also locates the user's file */
     const struct config_flag *flags;
     size_t flag_count;
-    bool forgiving; /* mistakes in default files are reported, and what is wrong there stays at its default */
+    bool forgiving; /* report errors in default files, but continue with default values */
 };
 
 struct config_problem {
-    bool warning;     /* does not keep the configuration from being used */
-    bool unread;      /* of a file that was left out, which commands say, too */
+    bool warning;     /* the configuration remains usable */
+    bool unread;      /* about a skipped file; commands mention it, too */
     char where[256];  /* "whirr.toml:12:3", "environment WHIRR_LOG_LEVEL", "--listen" */
-    char file[256];   /* "" when it is not about a file */
+    char file[256];   /* "" if not about a file */
     int line, column; /* 0: about the whole file */
     char text[512];
-    char excerpt[320]; /* lines to show below it, each with a line feed: a condition and a caret; "" none */
+    char excerpt[320]; /* lines to show below, each with a newline: a condition and a caret; "" none */
 };
 
 struct config_problems {
     struct config_problem list[CONFIG_PROBLEMS_MAX];
     size_t count, errors;
-    size_t fatal;    /* of the errors: those for which a forgiving reader does not go on either */
-    size_t left_out; /* over CONFIG_PROBLEMS_MAX */
+    size_t fatal;    /* errors that stop even a forgiving reader */
+    size_t left_out; /* beyond CONFIG_PROBLEMS_MAX */
 };
 
-/* The list stays as it is: nothing reads behind `count`, and it is large. */
+/* Leaves the large list untouched: nothing reads beyond `count`. */
 void config_problems_clear(struct config_problems *problems);
 
-/* Reads and checks everything, and reports all problems at once. -EINVAL when there are errors (of a forgiving reader: fatal
- * ones): *ret is then left as it is. */
+/* Reads and checks everything, and reports all problems at once. -EINVAL on errors (forgiving: only on fatal ones), with *ret
+ * untouched. */
 int config_load(const struct config_inputs *inputs, struct config **ret, struct config_problems *problems);
 void config_free(struct config *config);
 
-/* For those who judge what a setting means: adds a problem, and returns it (NULL: there are too many). */
+/* Adds a problem found by the code that uses a setting, and returns it (NULL: too many). */
 struct config_problem *config_problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin,
                                           const char *format, ...) __attribute__((format(gnu_printf, 4, 5)));
-/* Where a setting came from: config_origin_of(&config->alert[i].entry, "alert", "when"). */
+/* Origin of a setting: config_origin_of(&config->alert[i].entry, "alert", "when"). */
 const struct config_origin *config_origin_of(const struct config_entry *entry, const char *section, const char *key);
 
-/* A member of server.proxies: what proves that a client is that proxy. */
+/* An item of server.proxies: what identifies the proxy. */
 enum { CONFIG_PROXIES_MAX = 16 };
 struct config_proxy {
-    const char *certificate; /* its common name; NULL: the user on the Unix socket */
+    const char *certificate; /* its common name; NULL: identified by the user of the Unix socket */
     uid_t uid;
 };
 bool config_proxy_parse(const char *text, struct config_proxy *ret, char *why, size_t size);
 
-/* [worker] asks for evictions, but no worker is configured: they are the defaults of none. */
+/* [worker] sets eviction rules, but no worker is configured: the defaults apply to nothing. */
 bool config_guards_nothing(const struct config *config);
 
-/* sampling.interval_seconds in the engine's unit, at least 1. */
+/* sampling.interval_seconds in ms, at least 1. */
 int64_t config_interval_ms(const struct config *config);
 
 /* What a reload would change. */
 struct config_change {
-    char key[CONFIG_KEY_SIZE]; /* "server.listen", "guard.worker.ollama.url", or a whole table that came or went */
+    char key[CONFIG_KEY_SIZE]; /* "server.listen", "guard.worker.ollama.url", or an added or removed table */
     bool needs_restart;
 };
 
 struct config_changes {
     struct config_change list[CONFIG_CHANGES_MAX];
     size_t count, applied, needing_restart;
-    size_t left_out; /* over CONFIG_CHANGES_MAX */
+    size_t left_out; /* beyond CONFIG_CHANGES_MAX */
 };
 
 void config_compare(const struct config *before, const struct config *after, struct config_changes *changes);
@@ -205,15 +203,15 @@ void config_compare(const struct config *before, const struct config *after, str
 /* "/etc/whirr/whirr.toml:12", "environment GPU_POLL_INTERVAL_SECONDS", "default", ... */
 void config_origin_text(const struct config_origin *origin, char *text, size_t size);
 
-/* A commented file with every setting at its default. */
+/* A commented file with all settings at their defaults. */
 void config_write_default(struct buf *out);
-/* The settings in force as TOML, each with its origin behind it; secrets hidden unless asked for. */
+/* The effective settings as TOML, each with its origin in a comment; hides secrets unless requested. */
 void config_write_show(const struct config *config, bool secrets, struct buf *out);
 void config_write_show_json(const struct config *config, bool secrets, struct buf *out);
-/* Whether a setting of this name is never shown, in any section. */
+/* Whether a setting of this name is always hidden, in any section. */
 bool config_key_is_secret(struct str key);
 /* docs/configuration.md. */
 void config_write_docs(struct buf *out);
-/* whirr.toml(5), as source for scdoc(5). plain: writes text so that scdoc gives no meaning to it. */
+/* whirr.toml(5), as source for scdoc(5). config_plain escapes text for scdoc. */
 typedef void config_plain(struct buf *out, const char *text);
 void config_write_manual(struct buf *out, config_plain *plain);

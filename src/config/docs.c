@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What config.def tells a person: the commented default file, docs/configuration.md and whirr.toml(5).
+ * Documentation from config.def: the commented default file, docs/configuration.md and whirr.toml(5).
  */
 #include <stdio.h>
 
 #include "config/schema.h"
 
-/* The default as TOML; of a value that is inherited, the words that say from where. False: there is no value to show. */
+/* The default as TOML, or where an inherited value comes from. False: no value to show. */
 static bool write_default(const struct setting *s, struct buf *out)
 {
     struct arena arena = ARENA(1 << 16);
@@ -22,7 +22,7 @@ static bool write_default(const struct setting *s, struct buf *out)
     return known;
 }
 
-/* A comment of at most 100 columns a line. */
+/* Wraps a comment at 100 columns. */
 static void write_comment(const char *text, struct buf *out)
 {
     enum { WIDTH = 100 };
@@ -40,7 +40,7 @@ static void write_comment(const char *text, struct buf *out)
     buf_char(out, '\n');
 }
 
-/* The help, and what is allowed where the default below it does not show that already. */
+/* The help, and the allowed values unless the default below it shows them. */
 static void describe(const struct setting *s, struct buf *out)
 {
     buf_printf(out, "%s.", s->help);
@@ -68,7 +68,7 @@ static void write_default_setting(const struct section *section, const struct se
     buf_text(out, "\n\n");
 }
 
-/* A group has no defaults to show; an example tells more. */
+/* A group has no defaults; show an example instead. */
 static const char *group_example(const struct section *section)
 {
     if (strcmp(section->path, "guard.worker") == 0)
@@ -162,7 +162,7 @@ static void docs_setting(const struct setting *s, config_plain *plain, struct bu
     buf_text(out, s->flags & RESTART ? " *Restart.*\n" : "\n");
 }
 
-/* One item of whirr.toml(5): the key, its default, what it means. */
+/* One item of whirr.toml(5): the key, its default, its meaning. */
 static void manual_setting(const struct setting *s, config_plain *plain, struct buf *out)
 {
     AUTO_BUF struct buf value = BUF(4096), text = BUF(4096);
@@ -183,7 +183,7 @@ static void manual_setting(const struct setting *s, config_plain *plain, struct 
     buf_text(out, "\n\n");
 }
 
-/* What a table takes from another one unless it has its own, in one line. */
+/* One line about the settings that a table inherits from another. */
 static void docs_inherited(const struct section *section, struct buf *out)
 {
     const char *before = "- As set there, unless this table has its own: `";
@@ -208,7 +208,7 @@ static void docs_example(const struct section *section, config_plain *plain, str
     buf_text(out, "```\n\n");
 }
 
-/* The lines of an example are not filled. */
+/* Example lines aren't filled. */
 static void manual_example(const struct section *section, config_plain *plain, struct buf *out)
 {
     struct str rest = str_from(group_example(section)), line;
@@ -230,17 +230,17 @@ static void docs_head(const char *header, const char *help, config_plain *plain,
 
 static void manual_head(const char *header, const char *help, config_plain *plain, struct buf *out)
 {
-    buf_printf(out, "# %s\n\n", header); /* scdoc takes a heading as it is */
+    buf_printf(out, "# %s\n\n", header); /* headings aren't escaped */
     plain(out, help);
     buf_text(out, ".\n\n");
 }
 
-/* The same sections, as a page and as a manual; `plain` is the manual's. */
+/* The same sections as a page and as a manual; only the manual uses `plain`. */
 static const struct docs_form {
     void (*head)(const char *header, const char *help, config_plain *plain, struct buf *out);
     void (*example)(const struct section *section, config_plain *plain, struct buf *out);
     void (*setting)(const struct setting *s, config_plain *plain, struct buf *out);
-    void (*inherited)(const struct section *section, struct buf *out); /* NULL: left out */
+    void (*inherited)(const struct section *section, struct buf *out); /* NULL: omitted */
 } page_form = {docs_head, docs_example, docs_setting, docs_inherited},
   manual_form = {manual_head, manual_example, manual_setting, NULL};
 

@@ -54,18 +54,18 @@ int edit_read(const char *path, struct buf *text, struct error *err)
 
 /* ---- lines ---- */
 
-/* Where a walk through the lines is. */
+/* State of a walk through the lines. */
 struct line_walk {
     struct str rest;
-    struct str line;   /* without its end */
-    size_t at, next;   /* of the line, and of the one after it */
-    struct str header; /* between the brackets of the table that the line is in; "" none */
-    bool is_header;    /* the line begins a table */
-    int depth;         /* of brackets that a value has left open before this line */
-    char quotes;       /* of a text over several lines: " or '; 0 none */
+    struct str line;   /* without its newline */
+    size_t at, next;   /* offsets of this line and the next */
+    struct str header; /* text between the brackets of the enclosing table; "" none */
+    bool is_header;    /* the line starts a table */
+    int depth;         /* brackets left open before this line */
+    char quotes;       /* of an open multi-line string: " or '; 0 none */
 };
 
-/* Brackets that a line opens and does not close, outside of texts and comments. */
+/* Counts brackets that a line opens and doesn't close, outside strings and comments. */
 static void count_brackets(struct line_walk *w)
 {
     for (size_t i = 0; i < w->line.len; i++) {
@@ -92,7 +92,7 @@ static void count_brackets(struct line_walk *w)
 
 static bool walk_next(struct line_walk *w)
 {
-    bool whole = w->depth <= 0 && !w->quotes; /* the line before ended its value */
+    bool whole = w->depth <= 0 && !w->quotes; /* no value continues from the line before */
     w->at = w->next;
     if (w->at >= w->rest.len)
         return false;
@@ -134,7 +134,7 @@ static bool header_is(struct str header, const char *path, bool below)
     return strcmp(plain, path) == 0 || (below && strncmp(plain, path, size) == 0 && plain[size] == '.');
 }
 
-/* Replaces bytes from..to. */
+/* Replaces the bytes from..to. */
 static void replace(struct buf *text, size_t from, size_t to, const char *with)
 {
     AUTO_BUF struct buf made = BUF(EDIT_TEXT_MAX);
@@ -221,7 +221,7 @@ bool edit_remove(struct buf *text, const char *path)
         }
         if (from != SIZE_MAX) {
             while (from >= 2 && buf_view(text).at[from - 1] == '\n' && buf_view(text).at[from - 2] == '\n')
-                from--; /* the empty line before it goes with it */
+                from--; /* remove the empty line before it, too */
             replace(text, from, to, "");
             found = again = true;
         }
@@ -269,12 +269,12 @@ void edit_undo(const char *path, size_t there)
     unlink(folder);
     for (char *slash = strrchr(folder, '/'); slash && (size_t)(slash - folder) > there; slash = strrchr(folder, '/')) {
         *slash = '\0';
-        if (rmdir(folder) < 0) /* not empty: another program has put something there */
+        if (rmdir(folder) < 0) /* not empty: another program put something there */
             return;
     }
 }
 
-/* Owner and group of the file that it replaces; of a new one of root's, the group of the service. */
+/* Keeps owner and group of the replaced file; as root, uses the service's group. */
 static void set_access(int fd, const char *path)
 {
     struct stat old;
@@ -286,7 +286,7 @@ static void set_access(int fd, const char *path)
         fchmod(fd, shared ? 0640 : 0600);
 }
 
-/* Is it a configuration? What only others can judge is judged by them later. */
+/* Is it a valid configuration? Other modules check their settings later. */
 static int check(const struct env *env, const char *path, struct error *err)
 {
     static const char *const none[] = {NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the configuration says of findings: [finding.CODE], and the older names of alerts, which are known here alone.
+ * Configuration of findings: [finding.CODE], and the older names of alerts, which only this file knows.
  */
 #include "config/findings.h"
 
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 
-/* Alerts had names of their own before they were made of findings. */
+/* Alerts had their own names before they were based on findings. */
 static const struct {
     const char *name;
     enum finding_code code;
@@ -65,7 +65,7 @@ static bool is_set(const struct config_entry *entry, const char *section, const 
     return config_origin_of(entry, section, key)->kind != CONFIG_FROM_DEFAULT;
 }
 
-/* An [[alert]] without a condition changes the finding of its name. */
+/* An [[alert]] without a condition changes the finding it names. */
 static void apply_alert(const struct config_alert *a, struct finding_setting *s)
 {
     if (is_set(&a->entry, "alert", "severity")) {

@@ -16,9 +16,9 @@
 
 enum { ARENA_MAX = 16 << 20 };
 
-/* A configuration and the memory of everything in it. */
+/* A configuration and the memory behind it. */
 struct owned_config {
-    struct config config; /* first, so that the one is the other */
+    struct config config; /* first, so that one can be cast to the other */
     struct arena arena;
 };
 
@@ -79,11 +79,11 @@ static const char *variable(const struct config_inputs *inputs, const char *name
     size_t len = strlen(name);
     for (const char *const *e = inputs->environment; e && *e; e++)
         if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
-            return (*e)[len + 1] ? *e + len + 1 : NULL; /* empty counts as not set */
+            return (*e)[len + 1] ? *e + len + 1 : NULL; /* empty counts as unset */
     return NULL;
 }
 
-/* The file that a person named, by --config or WHIRR_CONFIG; NULL: none. */
+/* The file named by --config or WHIRR_CONFIG; NULL: none. */
 static const char *config_named_file(const struct config_inputs *inputs)
 {
     return inputs->file ? inputs->file : variable(inputs, "WHIRR_CONFIG");
@@ -92,7 +92,7 @@ static const char *config_named_file(const struct config_inputs *inputs)
 static void read_files(struct loader *l)
 {
     const struct config_inputs *in = l->inputs;
-    /* What a person names is a path of this machine, also when /etc is taken from a recorded one. */
+    /* A named file is a path of this host, even if /etc comes from a recorded one. */
     struct env here = *in->env;
     here.sysroot = "";
     const char *named = config_named_file(in);
@@ -133,7 +133,7 @@ static void apply_text(struct loader *l, const char *key, const char *value, enu
     char why[WHY_SIZE];
     bool good;
     if (kind == CONFIG_FROM_FLAG && (s->type == SETTING_LIST || s->type == SETTING_IDS)) {
-        /* Each flag is one member: --source A --source B. The first one puts aside what files and environment say. */
+        /* Each flag adds one item: --source A --source B. The first one replaces the value from files and environment. */
         struct config_list *list = setting_at(entry, s);
         if (loader_origin(section, entry, s)->kind != CONFIG_FROM_FLAG)
             *list = (struct config_list){0};
@@ -147,7 +147,7 @@ static void apply_text(struct loader *l, const char *key, const char *value, enu
         problem_add(l->problems, false, &origin, "bad value '%s' of %s: %s", s->flags & SECRET ? "..." : value, key, why);
 }
 
-/* Most environments have none of our variables: the name of every setting need not be made and looked for. */
+/* Most environments have no WHIRR_ variables: skip building and searching every setting's name. */
 static bool has_ours(const struct config_inputs *inputs)
 {
     for (const char *const *e = inputs->environment; e && *e; e++)
@@ -176,7 +176,7 @@ static void read_environment(struct loader *l)
     }
 }
 
-/* WHIRR_SERVER_LISTN: begins like a section of ours, but is no setting. Other WHIRR_ names belong to other parts. */
+/* WHIRR_SERVER_LISTN: starts like a section but isn't a setting. Other WHIRR_ names belong to other parts. */
 static void warn_of_unknown_variables(struct loader *l)
 {
     for (const char *const *e = l->inputs->environment; e && *e; e++) {
@@ -214,10 +214,10 @@ static void set_default(struct loader *l, const struct section *section, struct 
     }
     char why[WHY_SIZE];
     if (!value_from_text(s, str_from(s->fallback), l->arena, setting_at(entry, s), why))
-        l->out_of_memory = true; /* a test proves that every default is valid */
+        l->out_of_memory = true; /* a test proves that all defaults are valid */
 }
 
-/* Plain sections first: groups take values from them. */
+/* Plain sections first: groups inherit from them. */
 static void set_defaults(struct loader *l, bool groups)
 {
     for (size_t i = 0; i < config_section_count; i++) {
@@ -249,7 +249,7 @@ static void load_layers(struct loader *l)
     set_defaults(l, true);
     if (!l->out_of_memory) {
         config_check(l->config, l->problems);
-        if (!l->inputs->forgiving) /* for the daemon; a user's command need not be able to read its keys */
+        if (!l->inputs->forgiving) /* daemon only; a user's command need not read its keys */
             loader_check_access(l);
     }
 }

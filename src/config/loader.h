@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A configuration that is being built: what the layers share. Private to config/.
+ * A configuration under construction: state shared by the layers. Private to config/.
  */
 #pragma once
 
@@ -11,22 +11,22 @@ struct loader {
     struct arena *arena;
     struct config_problems *problems;
     const char *file; /* being read */
-    bool distrusted;  /* others could have written it */
+    bool distrusted;  /* other users could have written it */
     bool out_of_memory;
 };
 
-/* The memory of a table's name and origins; false when there is none. */
+/* Allocates the name and origins of a table; false: out of memory. */
 bool loader_prepare_entry(struct loader *l, const struct section *section, struct config_entry *entry, struct str name);
 
-/* Everything that one file sets. */
+/* Applies all settings of one file. */
 void loader_read_file(struct loader *l, const struct env *env, const char *path, bool must_exist);
 
-/* How a file becomes readable for this user, who is the daemon's: not by chmod 600, which is for its owner. */
+/* How to make a file readable for this user, which is the daemon's: not with chmod 600, which serves the owner. */
 const char *loader_way_to_read(const char *path, char text[WHY_SIZE]);
-/* Files that settings name, which this user can't read, and secrets in files that everyone can. */
+/* Reports files named by settings that this user can't read, and secrets in world-readable files. */
 void loader_check_access(struct loader *l);
 
-/* Whether only root and this user can have written the file; else why not. */
+/* Whether only root and this user can have written the file; if not, why. */
 bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE]);
 
 static inline struct config_origin *loader_origin(const struct section *section, const struct config_entry *entry,

@@ -28,14 +28,14 @@ static bool places_join(char path[PLACE_SIZE], const char *folder, const char *n
     return true;
 }
 
-/* A path of the system, below WHIRR_SYSTEM_ROOT where that is set. */
+/* A system path, below WHIRR_SYSTEM_ROOT if set. */
 static bool join_system(char path[PLACE_SIZE], const char *name)
 {
     const char *root = env_variable(CONFIG_SYSTEM_ROOT);
     return places_join(path, root && root[0] ? root : name, root && root[0] ? name : "");
 }
 
-/* A directory of root that all users may read: what lies there has modes of its own. */
+/* A directory of root that all users may read: files in it have their own modes. */
 static bool make_public(const char *path)
 {
     struct stat info;
@@ -47,7 +47,7 @@ static bool make_public(const char *path)
 int place_state_find(char path[PLACE_SIZE], struct error *err)
 {
     bool found = places_join(path, env_variable("STATE_DIRECTORY"), "");
-    if (found && strchr(path, ':')) /* systemd lists several with colons; the first is ours */
+    if (found && strchr(path, ':')) /* systemd may list several, separated by colons; the first is ours */
         *strchr(path, ':') = '\0';
     if (!found)
         found = places_join(path, env_variable("XDG_STATE_HOME"), "/whirr");
@@ -85,7 +85,7 @@ int place_lock(char path[PLACE_SIZE], struct error *err)
     return in_state(path, "/daemon.lock", err);
 }
 
-/* Is the system's place ours? A login of root has a session, and its daemon is the system's all the same. */
+/* Whether the system-wide places apply. Root's login has a session, but its daemon is still the system's. */
 static bool is_system(void)
 {
     const char *session = env_variable("XDG_RUNTIME_DIR");
@@ -97,11 +97,11 @@ bool place_system_socket(char path[PLACE_SIZE])
     return join_system(path, SYSTEM_SOCKET);
 }
 
-/* Of this user, or of the service that we are part of. */
+/* The socket of this user, or of the service that we are part of. */
 static bool own_socket(char path[PLACE_SIZE])
 {
     if (places_join(path, env_variable("RUNTIME_DIRECTORY"), "")) {
-        path[strcspn(path, ":")] = '\0'; /* systemd lists several with colons; the first is ours */
+        path[strcspn(path, ":")] = '\0'; /* systemd may list several, separated by colons; the first is ours */
         size_t len = strlen(path);
         return snprintf(path + len, PLACE_SIZE - len, "/whirr.sock") < (int)(PLACE_SIZE - len);
     }
@@ -136,7 +136,7 @@ bool place_of_daemon(const char *configured, int n, char path[PLACE_SIZE])
         return n == 0 && place_to_act(configured, path);
     if (!place_system_socket(system))
         system[0] = '\0';
-    /* A daemon of one's own first: it sees what the user sees. */
+    /* The user's own daemon first: it sees what the user sees. */
     bool own = own_socket(path) && strcmp(path, system) != 0;
     if (n == 0 && own)
         return true;
@@ -161,7 +161,7 @@ int store_place(const char *given, char url[STORE_PLACE_SIZE], struct error *err
     return 0;
 }
 
-/* Passwords are not shown. */
+/* Hides passwords. */
 void store_place_text(const char *url, char *text, size_t size)
 {
     const char *scheme = strstr(url, "://"), *at = scheme ? strchr(scheme + 3, '@') : NULL;
@@ -203,7 +203,7 @@ void history_recall(struct history_memory *ret)
     read_memory_line(f, ret->now);
     read_memory_line(f, ret->before);
     fclose(f);
-    /* A file that was moved or deleted on purpose is missed by no one. */
+    /* A file moved or deleted on purpose needs no mention. */
     if (ret->before[0] == '/' && access(ret->before, F_OK) < 0 && errno == ENOENT)
         ret->before[0] = '\0';
 }
@@ -239,7 +239,7 @@ int place_runtime(char path[PLACE_SIZE], struct error *err)
     return place_state(path, err); /* no session: a user from su or cron */
 }
 
-/* All users may put their own files there, and take away only those. */
+/* All users may add files and remove only their own. */
 enum { COMMON_MODE = 01777 };
 
 static bool may_use(int fd)
@@ -247,11 +247,11 @@ static bool may_use(int fd)
     return fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/* The one of the host, for all users; -ENOENT: there is none that this user can use. */
+/* The host's directory, for all users; -ENOENT: none that this user can use. */
 static int open_common(bool make, char path[PLACE_SIZE], struct error *err)
 {
     int fd = join_system(path, PLACE_SYSTEM_LEASES) ? shared_dir_open_given(path, err) : -ENAMETOOLONG;
-    /* Only root makes the other one: a directory that any user could have made is no place for promises between users. */
+    /* Only root creates the fallback: a directory that any user could have made can't hold promises between users. */
     if (fd == -ENOENT && join_system(path, PLACE_LOCKED_LEASES))
         fd = shared_dir_open(path, make && geteuid() == 0 ? COMMON_MODE : 0, err);
     if (may_use(fd) || (fd == -EPERM && geteuid() == 0))
@@ -293,7 +293,7 @@ int place_leases(const char *configured, bool make, char path[PLACE_SIZE], bool 
     return fd == -ENOENT ? error_set(err, -ENOENT, "there is no directory of leases") : fd;
 }
 
-/* Beside a directory of leases that is named, or the system's. */
+/* Beside a configured lease directory, or the system's. */
 static int settings_path(const char *configured, const char *end, const char *system, char path[PLACE_SIZE], struct error *err)
 {
     size_t len = strlen(configured);

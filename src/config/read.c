@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One file into the configuration: which table is which section, and what to say about the ones that are none.
+ * Reads one file into the configuration: maps tables to sections, and reports unknown ones.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static struct config_origin file_origin(const struct loader *l, struct toml_posi
     return (struct config_origin){CONFIG_FROM_FILE, l->file, at.line, at.column};
 }
 
-/* A table of a group, made when it is not there yet. NULL: too many, or out of memory. */
+/* A table of a group, created on first use. NULL: too many, or out of memory. */
 static struct config_entry *group_entry(struct loader *l, const struct section *section, struct str name, struct toml_position at)
 {
     void **entries = (void **)((char *)l->config + section->offset);
@@ -52,7 +52,7 @@ static void report_unknown(struct loader *l, const char *path, const struct toml
     for (size_t i = 0; i < config_section_count; i++) {
         const struct section *section = &config_sections[i];
         nearest_try(&nearest, section->path);
-        /* The names of group members are the user's own: compare below the same name. */
+        /* Users name group members freely: compare below the same name. */
         size_t len = strlen(section->path);
         const char *dot = strncmp(path, section->path, len) == 0 && path[len] == '.' ? strrchr(path, '.') : NULL;
         for (size_t k = 0; k < section->count; k++) {
@@ -133,7 +133,7 @@ static void visit_repeated(struct loader *l, const struct toml_value *value, con
     }
 }
 
-/* One member of a table that is not a setting of it: a table of settings, a step on the way to one, or unknown. */
+/* A member of a table that isn't a setting: a table of settings, a parent of one, or unknown. */
 static void visit_section(struct loader *l, const struct toml_value *value, const char *path)
 {
     const struct section *section = section_find(str_from(path));
@@ -166,7 +166,7 @@ static void visit_table(struct loader *l, const struct toml_value *table, const 
     }
 }
 
-/* A rule of a later file replaces the one of the same name in an earlier file; two in one file are a mistake. */
+/* A rule in a later file replaces its namesake in an earlier file; two in one file are an error. */
 static void merge_rules(struct loader *l, size_t from)
 {
     struct config *c = l->config;
@@ -205,8 +205,8 @@ void loader_read_file(struct loader *l, const struct env *env, const char *path,
         return;
     }
     if (rc < 0) {
-        /* What is there and can't be read may say who needs a token and where the history is: a daemon does not go on without. A
-         * command does, and says so; and a hardened service cannot look into homes, where there may be nothing. */
+        /* An existing but unreadable file may require tokens or place the history elsewhere: a daemon must not start without it.
+         * A command continues with a warning; so does a hardened service that can't see whether a home directory has one. */
         struct stat info;
         char whole[PATH_SIZE];
         snprintf(whole, sizeof whole, "%s%s", env->sysroot, path);

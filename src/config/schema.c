@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * config.def turned into tables, and lookups in them.
+ * config.def as tables, and lookups in them.
  */
 #include "config/schema.h"
 
@@ -69,7 +69,7 @@ const struct section config_sections[] = {
 };
 const size_t config_section_count = ARRAY_LEN(config_sections);
 
-/* Names of before 0.2: understood, not offered. */
+/* Names before 0.2: accepted, but not documented. */
 static const struct {
     const char *section, *before, *now;
 } renamed[] = {{"guard", "way", "method"}, {"guard.worker", "ways", "methods"}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * config.def as data, for the code that walks over all settings. Private to config/.
+ * config.def as data, for code that iterates over all settings. Private to config/.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct setting {
     enum setting_type type;
     size_t offset; /* in its struct config_<section> */
     const char *fallback;
-    bool bounded, above; /* above: the least value itself is not allowed */
+    bool bounded, above; /* above: excludes the minimum itself */
     double least, most;
     const char *choices; /* "a|b|c" */
     enum setting_check check;
@@ -45,8 +45,8 @@ struct section {
     enum section_kind kind;
     const struct setting *settings;
     size_t count;
-    size_t offset;       /* in struct config: of the struct itself, or of the pointer to the entries */
-    size_t count_offset; /* of a group: where the number of entries is */
+    size_t offset;       /* in struct config: of the struct, or of the pointer to the entries */
+    size_t count_offset; /* of a group: of the entry count */
     size_t size;         /* of one struct config_<section> */
     const char *help;
 };
@@ -54,7 +54,7 @@ struct section {
 extern const struct section config_sections[];
 extern const size_t config_section_count;
 
-/* What a table or setting is called now, where it has another name than before. `section` is the table that it is in. */
+/* The current name of a table or setting, if it was renamed. `section` is its parent table. */
 struct str config_name_now(struct str section, struct str name);
 const struct section *section_find(struct str path);
 const struct setting *section_setting(const struct section *section, struct str key);
@@ -63,10 +63,10 @@ const struct setting *setting_find(struct str path, const struct section **secti
 /* "WHIRR_SERVER_LISTEN" */
 void setting_variable(const struct section *section, const struct setting *setting, char *text, size_t size);
 
-/* The tables of one section in a configuration: one for a plain section, any number for a group. */
+/* The number of tables of a section: one for a plain section, any for a group. */
 size_t section_entries(const struct config *config, const struct section *section);
 struct config_entry *section_entry(const struct config *config, const struct section *section, size_t i);
-/* Nothing of the value may be shown. */
+/* The value must not be shown at all. */
 bool setting_is_secret(const struct setting *s, const void *value);
 
 static inline void *setting_at(const struct config_entry *entry, const struct setting *setting)
@@ -74,28 +74,28 @@ static inline void *setting_at(const struct config_entry *entry, const struct se
     return (char *)entry + setting->offset;
 }
 
-/* Conversions (value.c). On failure false, and `why` says what is allowed instead. */
+/* Conversions (value.c). False on failure, with the allowed values in `why`. */
 enum { WHY_SIZE = 384 };
 bool value_from_text(const struct setting *setting, struct str text, struct arena *arena, void *to, char why[WHY_SIZE]);
 bool value_from_toml(const struct setting *setting, const struct toml_value *value, struct arena *arena, void *to,
                      char why[WHY_SIZE]);
-/* One more member of a list. */
+/* Appends an item to a list. */
 bool value_append(const struct setting *setting, struct str text, struct arena *arena, struct config_list *list,
                   char why[WHY_SIZE]);
 bool value_equal(const struct setting *setting, const void *a, const void *b);
 size_t value_size(const struct setting *setting);
-/* As TOML writes it. */
+/* In TOML syntax. */
 void value_write(const struct setting *setting, const void *value, struct buf *out);
 /* "a whole number from 0 to 60000": for messages and docs. */
 void setting_describe_allowed(const struct setting *setting, struct buf *out);
-/* The i-th word of a CHOICE; false behind the last. */
+/* The i-th word of a CHOICE; false after the last. */
 bool setting_choice(const struct setting *setting, size_t i, struct str *word);
 
 /* Problems (load.c). */
 void problem_add(struct config_problems *problems, bool warning, const struct config_origin *origin, const char *format, ...)
     __attribute__((format(gnu_printf, 4, 5)));
 
-/* Profiles, required settings and what must fit together (check.c). `config` is complete but for group entries' inherited values
- * when profile_apply is called on a table. */
+/* Profiles, required settings and constraints between settings (check.c). When profile_apply runs on a table, `config` is
+ * complete except for inherited values of group entries. */
 void profile_apply(struct config_entry *entry, const struct section *section, struct config_problems *problems);
 void config_check(const struct config *config, struct config_problems *problems);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who else could have written a file: its owner, its mode, and those of the directories above it, any of which is as good as the
- * file. And who can read it: the daemon must, and others must not where it holds secrets.
+ * Who else could have written a file: checks the owner and mode of the file and of all directories above it, any of which gives
+ * control over it. And who can read it: the daemon must, and others must not if it holds secrets.
  */
 #include <errno.h>
 #include <grp.h>
@@ -18,7 +18,7 @@
 #include "base/os/words.h"
 #include "config/loader.h"
 
-/* A group of one's own, with the number of its user, is that user; a group of root is administration. */
+/* A user's private group (same number as the user) is that user; root's group is administration. */
 static bool others_write(const struct stat *s)
 {
     bool own_group = s->st_gid == 0 || (s->st_gid == getegid() && getegid() == geteuid());
@@ -46,7 +46,7 @@ bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
     struct statvfs system;
     snprintf(named, sizeof named, "%s%s", env->sysroot, path);
     if (!realpath(named, whole))
-        return true; /* gone in the meantime: what was read was all there */
+        return true; /* gone meanwhile, but it was read completely */
     if (statvfs(whole, &system) == 0 && (system.f_flag & ST_RDONLY))
         return true;
     if (!trust_judge(whole, false, why))
@@ -63,7 +63,7 @@ bool loader_trusts(const struct env *env, const char *path, char why[WHY_SIZE])
     return true;
 }
 
-/* ---- reading ---- */
+/* ---- read access ---- */
 
 const char *loader_way_to_read(const char *path, char text[WHY_SIZE])
 {
@@ -77,12 +77,12 @@ static void check_file(struct loader *l, const struct config_entry *entry, const
     const char *path = *(const char *const *)setting_at(entry, s);
     const struct config_origin *origin = loader_origin(section, entry, s);
     if (!path[0] || access(path, R_OK) == 0 || errno != EACCES)
-        return; /* one that is not there is reported by who wants to use it */
+        return; /* the code that uses the file reports a missing one */
     problem_add(l->problems, false, origin, "%s.%s: '%s' cannot be read; %s", section->path, s->key, path,
                 loader_way_to_read(path, (char[WHY_SIZE]){0}));
 }
 
-/* One warning for each file: the first secret in it. */
+/* One warning per file, for its first secret. */
 static void check_secret(struct loader *l, const struct config_entry *entry, const struct section *section, const struct setting *s,
                          const char **ret_told)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Values of settings: from text (defaults, environment, flags), from TOML, and what is allowed, in words.
+ * Values of settings: parsed from text (defaults, environment, flags) and TOML, and the allowed values in words.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void describe_range(const struct setting *s, struct buf *out, void (*numb
         number(out, s->least);
         return;
     }
-    if (s->most >= 1e15) { /* only there to keep arithmetic sane */
+    if (s->most >= 1e15) { /* a maximum that only keeps arithmetic safe */
         if (s->least > 0) {
             buf_text(out, " of at least ");
             number(out, s->least);
@@ -129,7 +129,7 @@ static bool valid_name(struct str text)
 {
     char clean[72];
     str_copy_clean(clean, sizeof clean, text);
-    return text.len <= 64 && str_is(text, clean); /* "" is the default; that it is missing is said by REQUIRED */
+    return text.len <= 64 && str_is(text, clean); /* "" is the default; REQUIRED reports it as missing */
 }
 
 static bool passes_check(enum setting_check check, struct str text)
@@ -155,7 +155,7 @@ static bool out_of_memory(char why[WHY_SIZE])
     return false;
 }
 
-/* Any text; a NUL inside would silently cut it. */
+/* Any text; a NUL inside would silently truncate it. */
 static bool copy_text(struct str text, struct arena *arena, const char **to, char why[WHY_SIZE])
 {
     if (memchr(text.at, '\0', text.len)) {
@@ -223,7 +223,7 @@ static bool bool_from_text(struct str text, bool *ret)
     return false;
 }
 
-/* "a,b,c", or "a;b;c" where members hold commas themselves; empty text is an empty list. */
+/* "a,b,c", or "a;b;c" if items contain commas; empty text is an empty list. */
 static bool list_from_text(const struct setting *s, struct str text, struct arena *arena, struct config_list *to,
                            char why[WHY_SIZE])
 {
@@ -307,7 +307,7 @@ bool value_from_text(const struct setting *s, struct str text, struct arena *are
     return false;
 }
 
-/* A member of a list or map, as text. */
+/* An item of a list or map, as text. */
 static bool scalar_text(const struct toml_value *v, bool numbers, struct arena *arena, const char **to, char why[WHY_SIZE])
 {
     char digits[32];
@@ -410,7 +410,7 @@ size_t value_size(const struct setting *s)
 
 bool value_equal(const struct setting *s, const void *a, const void *b)
 {
-    /* What is written the same is the same; lists and maps keep their order. */
+    /* Values that print the same are equal; lists and maps keep their order. */
     AUTO_BUF struct buf left = BUF(1 << 20), right = BUF(1 << 20);
     value_write(s, a, &left);
     value_write(s, b, &right);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Settings as text: values in TOML, and what is in force and from where.
+ * Settings as text: values in TOML, and the effective settings with their origins.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void write_key(const char *key, struct buf *out)
 
 static void write_number(double value, struct buf *out)
 {
-    /* The shortest text that reads back to the same number, with a fraction so that TOML takes it for one. */
+    /* The shortest text that reads back to the same number, with a fraction so that TOML reads a float. */
     char text[40];
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
@@ -121,7 +121,7 @@ static void entry_path(const struct section *section, const struct config_entry 
     }
 }
 
-/* ---- what others may see of a value ---- */
+/* ---- masking values ---- */
 
 union masked_value {
     const char *text;
@@ -154,14 +154,14 @@ static const char *masked(struct str name, const char *text, struct arena *arena
     return copy ? copy : "(hidden)";
 }
 
-/* Of the words behind a program nothing tells a name from a password: only those that can be none are shown. */
+/* Arguments of a command may be passwords: show only those that can't be. */
 static bool can_be_secret(const char *word)
 {
     double number;
     return word[0] && word[0] != '-' && word[0] != '/' && word[0] != '{' && !str_to_double(str_from(word), &number);
 }
 
-/* The words of a command explain each other: they are masked together. */
+/* The words of a command give each other context: mask them together. */
 static void mask_command(const struct config_list *list, const char **items, struct arena *arena)
 {
     AUTO_BUF struct buf out = BUF(1 << 18);
@@ -177,7 +177,7 @@ static void mask_command(const struct config_list *list, const char **items, str
     }
 }
 
-/* Every text goes through the masker: any of them may hold a password. */
+/* Mask every text: any of them may contain a password. */
 static const void *mask_setting(const struct setting *s, const void *value, struct arena *arena, union masked_value *room)
 {
     const struct config_list *list = value;
@@ -215,7 +215,7 @@ bool config_key_is_secret(struct str key)
     return false;
 }
 
-/* The value as others may see it, or "(hidden)". */
+/* The value with secrets masked, or "(hidden)". */
 static void show_value(const struct setting *s, const struct config_entry *entry, bool secrets, struct buf *out)
 {
     const void *value = setting_at(entry, s);
@@ -267,7 +267,7 @@ static void json_value(struct json_writer *j, const struct setting *s, const voi
     case SETTING_BYTES: {
         AUTO_BUF struct buf text = BUF(256);
         value_write(s, value, &text);
-        jw_raw(j, buf_view(&text)); /* "30s" reads the same in JSON */
+        jw_raw(j, buf_view(&text)); /* "30s" has the same syntax in JSON */
         break;
     }
     case SETTING_TEXT: jw_text(j, *(const char *const *)value); break;
