@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Container names from cgroup paths. Every runtime has its own way to spell them, v1 and v2, with the systemd and the cgroupfs
- * driver; what they share is a 64-digit id in the last parts of the path.
+ * Container names from cgroup paths. Every runtime spells them differently, v1 and v2, with the systemd and the cgroupfs driver;
+ * common to all is a 64-digit ID in the last components of the path.
  */
 #include "host/identity.h"
 
@@ -15,7 +15,7 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* What stands before a container's id in its part of the path ("docker-ID.scope"), and who writes so. */
+/* Prefixes of a container's ID in a path component ("docker-ID.scope"), and the runtimes that use them. */
 static const struct {
     const char *prefix, *runtime;
 } prefixes[] = {{"docker-", "docker"},
@@ -30,7 +30,7 @@ static const struct {
                 {"docker:", "docker"},
                 {"crio:", "crio"}};
 
-/* A folder that stands above a bare id ("/docker/ID"). */
+/* A directory above a bare ID ("/docker/ID"). */
 static const struct {
     const char *folder, *runtime;
 } folders[] = {{"docker", "docker"},     {"libpod_parent", "podman"}, {"libpod", "podman"},      {"podman", "podman"},
@@ -65,7 +65,7 @@ static struct str after(struct str s, const char *prefix)
     return (struct str){s.at + len, s.len - len};
 }
 
-/* The id at the end of a part: 64 digits (ECS and Garden have shorter ones, which their folder announces). */
+/* The ID at the end of a component: 64 digits (ECS and Garden use shorter ones below their own directory). */
 static bool ends_with_id(struct str part, struct str *before, struct str *id)
 {
     part = without_suffix(part, ".scope");
@@ -80,7 +80,7 @@ static bool ends_with_id(struct str part, struct str *before, struct str *id)
     return true;
 }
 
-/* "kubepods-burstable-pod0a1b_2c3d.slice", "pod0a1b-2c3d" -> "0a1b-2c3d", written with dashes whatever the driver. */
+/* "kubepods-burstable-pod0a1b_2c3d.slice", "pod0a1b-2c3d" -> "0a1b-2c3d", with dashes whatever the driver. */
 static bool pod_uid(const struct path *path, char uid[40])
 {
     bool kubernetes = false;
@@ -107,14 +107,14 @@ static bool pod_uid(const struct path *path, char uid[40])
     return kubernetes;
 }
 
-/* Containers with a 64-digit id. */
+/* Containers with a 64-digit ID. */
 static bool find_id(const struct path *path, struct container_key *ret)
 {
     for (size_t i = path->count; i-- > 0;) {
         struct str before, id;
         if (!ends_with_id(path->parts[i], &before, &id))
             continue;
-        if (str_ends(before, "conmon-")) /* the monitor beside the container, not inside */
+        if (str_ends(before, "conmon-")) /* the monitor runs beside the container, not inside */
             return false;
         ret->runtime = "container";
         for (size_t k = 0; k < ARRAY_LEN(prefixes); k++)
@@ -131,7 +131,7 @@ static bool find_id(const struct path *path, struct container_key *ret)
     return false;
 }
 
-/* "user-1000.slice" -> 1000: containers without root keep their state in the user's own directory. */
+/* "user-1000.slice" -> 1000: rootless containers keep their state in the user's directory. */
 static int64_t slice_uid(const struct path *path)
 {
     int64_t uid;
@@ -159,7 +159,7 @@ static void container_put(char *to, size_t size, const char *kind, struct str na
     snprintf(to, size, "%s:%s", kind, clean);
 }
 
-/* "a\x2db" as systemd writes "a-b" in unit names. */
+/* "a\x2db" is systemd's "a-b" in unit names. */
 static struct str unescape(struct str s, char *text, size_t size)
 {
     size_t len = 0;
@@ -175,7 +175,7 @@ static struct str unescape(struct str s, char *text, size_t size)
     return (struct str){text, len};
 }
 
-/* Containers and jobs that have names. */
+/* Containers and jobs with names. */
 static bool name_by_words(const struct path *path, char *to, size_t size)
 {
     for (size_t i = 0; i < path->count; i++) {
@@ -212,7 +212,7 @@ static bool name_by_words(const struct path *path, char *to, size_t size)
     return false;
 }
 
-/* The path in a line "4:devices:/docker/ID", "0::/docker/ID". */
+/* The path of a line "4:devices:/docker/ID", "0::/docker/ID". */
 static bool path_of_line(struct str line, struct path *ret)
 {
     struct str number, controllers;
@@ -240,7 +240,7 @@ void container_name(struct str cgroup, char *to, size_t size)
 {
     to[0] = '\0';
     struct str line;
-    /* A host may mix v1 and v2: any line can carry the name, an id says more than a word. */
+    /* A host may mix v1 and v2: any line can have the name, and an ID is better than a name. */
     for (int pass = 0; pass < 2; pass++) {
         struct str rest = cgroup;
         while (str_cut(&rest, '\n', &line)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A small table of named counters. Knows nothing of what they count.
+ * A small table of named counters, independent of what they count.
  */
 #include "host/counters.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The lines about one process for the person who asks about it: cleaned, with secrets masked. Reads nothing.
+ * Formats the details of one process for the person who asks: cleaned, with secrets masked. Reads nothing.
  */
 #include <errno.h>
 
@@ -16,7 +16,7 @@ void details_add(struct buf *out, const char *label, const char *text)
     buf_printf(out, "%s\t%s\n", label, clean);
 }
 
-/* The words of procfs(5) for what it does not show to all users. */
+/* Why procfs(5) hides something from this user. */
 const char *details_refusal(int64_t error)
 {
     if (error == -ENOSYS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who a process is. A known process costs one look a sample; all else is read once, and again only when its name changed (exec) or
- * after a while (programs rewrite their command line). How it is read is the system's: who.h.
+ * Identifies processes. A known process costs one look per sample; everything else is read once, and again only after its name
+ * changed (exec) or after a while (programs rewrite their command line). Each system reads in its own way: who.h.
  *
  *   pid ──▶ bucket ──▶ who {pid, start_key, names, cpu baseline} ──▶ who ...
  */
@@ -17,13 +17,13 @@
 
 enum {
     BUCKETS = 256,
-    ENTRIES_MAX = 16384, /* processes beyond are identified anew each time, without a CPU rate */
-    KEPT_SWEEPS = 8,     /* samples without processes must not cost the CPU baselines */
+    ENTRIES_MAX = 16384, /* beyond that, processes are identified each time, without a CPU rate */
+    KEPT_SWEEPS = 8,     /* samples without processes must not lose the CPU baselines */
     LOOK_AGAIN_MS = 30 * 1000,
     CPU_WINDOW_MS = 200, /* ticks are 10 ms: a shorter window gives noise */
     CMDLINE_SIZE = 16384,
     ANCESTORS_MAX = 8,
-    FAMILY_LEN = 5, /* letters that the names of a program and its workers share */
+    FAMILY_LEN = 5, /* letters that names of a program and its workers have in common */
 };
 
 struct identity {
@@ -64,9 +64,9 @@ void identity_free(struct identity *i)
     free(i);
 }
 
-/* The nearest launcher above the process. Else the parent, if it is a program of the same kind: one that has forked or spawned its
- * workers ("python3", "VLLM::EngineCore" of "VLLM::Worker"). A shell or a session starts anything. One that has ended is not
- * forgotten. */
+/* The nearest launcher among the ancestors; else the parent if it is the same kind of program, which forked or spawned workers
+ * ("python3", "VLLM::EngineCore" of "VLLM::Worker"). A shell or session starts anything, so it doesn't count. Keeps a launcher
+ * that ended. */
 void who_learn_launcher(const struct env *env, struct who *w)
 {
     char text[CMDLINE_SIZE];
@@ -87,7 +87,7 @@ void who_take_job(struct who *w, const struct process_job *job)
 {
     w->rank = job->rank;
     w->world_size = job->world_size;
-    /* Alone it is no job, whatever started it: others of the same launcher are looked for in the whole sample. */
+    /* A single process isn't a job, whatever started it: jobs_assign() looks for others of its launcher. */
     str_copy(w->job, sizeof w->job, str_from(job->id[0] || reading_or(job->world_size, 1) < 2 ? job->id : w->launcher));
 }
 
@@ -123,7 +123,7 @@ static struct who *identity_add(struct identity *i, int32_t pid)
     return e;
 }
 
-/* At the first look: the mean over the life of the process, as ps(1) shows it. */
+/* On the first look: the mean over the life of the process, like ps(1). */
 static struct reading cpu_over_life(const struct identity *i, const struct who *e, int64_t ticks)
 {
     int64_t age_ms = clock_wall(i->env->clock).ms - e->started_at.ms;
@@ -147,7 +147,7 @@ static void measure_cpu(struct identity *i, struct who *e, int64_t ticks)
     }
     int64_t elapsed_ms = mono_since_ms(now, e->cpu_at);
     if (elapsed_ms < CPU_WINDOW_MS)
-        return; /* keeps the last rate */
+        return; /* keep the last rate */
     int64_t used = MAX_OF(ticks - e->cpu_ticks, 0);
     e->cpu_permille = reading_ok((int64_t)((double)used * 1000.0 * 1000.0 / (double)(i->ticks_per_s * elapsed_ms) + 0.5));
     e->cpu_at = now;
@@ -161,7 +161,7 @@ static struct who *identity_keep(const struct identity *i, struct who *e)
     return e;
 }
 
-/* Brings the entry of a pid up to date; NULL when no such process can be seen. `spare` serves where the cache is full. */
+/* Updates the entry of a pid; NULL: not visible. Uses `spare` if the cache is full. */
 static struct who *identity_look(struct identity *i, int32_t pid, struct who *spare)
 {
     struct who *e = identity_find(i, pid);
@@ -170,13 +170,13 @@ static struct who *identity_look(struct identity *i, int32_t pid, struct who *sp
 
     struct who_now now;
     int rc = who_look(i->reader, pid, &now);
-    if (rc < 0 && !is_gone(rc)) /* no descriptor, no memory: it is still who it was */
+    if (rc < 0 && !is_gone(rc)) /* out of descriptors or memory: assume that nothing changed */
         return e && !e->unsure ? identity_keep(i, e) : NULL;
     if (rc < 0) {
         identity_forget(i, pid);
         return NULL;
     }
-    if (e && e->start_key != now.start_key) { /* the number was given to another process */
+    if (e && e->start_key != now.start_key) { /* the PID was reused */
         identity_forget(i, pid);
         e = NULL;
     }
@@ -216,7 +216,7 @@ static void keep_or_copy(char *to, size_t size, const char *from)
 
 void identity_fill(struct identity *i, struct process *p)
 {
-    if (p->start_key || p->started_at.ms) /* the source knows its processes: they are not of this machine */
+    if (p->start_key || p->started_at.ms) /* the source identified its processes: they aren't on this host */
         return;
     struct who spare;
     struct who *e = p->pid > 0 ? identity_look(i, p->pid, &spare) : NULL;
@@ -235,7 +235,7 @@ void identity_fill(struct identity *i, struct process *p)
     keep_or_copy(p->title, sizeof p->title, e->title);
     keep_or_copy(p->container_name, sizeof p->container_name, e->container_name);
     keep_or_copy(p->job, sizeof p->job, e->job);
-    if (!e->launcher_is_own || p->type != PROCESS_GRAPHICS) /* browsers start processes of their own for every purpose */
+    if (!e->launcher_is_own || p->type != PROCESS_GRAPHICS) /* browsers fork processes for every purpose */
         keep_or_copy(p->launcher, sizeof p->launcher, e->launcher);
     p->rank = e->rank;
     p->world_size = e->world_size;

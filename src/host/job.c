@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The job of a process. The cgroup is Slurm's own word; the environment is the user's, and counts only where Slurm runs without
- * cgroups or the job started a container, which has a cgroup of its own. Launchers of distributed programs say in the environment
- * which rank a process has, and most of them what all processes of the job have in common, on all of its hosts.
+ * The job of a process. Slurm sets the cgroup; the user controls the environment, which counts only if Slurm runs without cgroups
+ * or the job started a container with its own cgroup. Launchers of distributed programs put the rank of a process into the
+ * environment, and most of them a value that all processes of the job share on all its hosts.
  *
  *   cgroup v1   /slurm/uid_1000/job_4711/step_0/task_0       /slurm_node7/uid_1000/job_4711
  *   cgroup v2   /system.slice/slurmstepd.scope/job_4711/step_batch/user/task_0
@@ -37,7 +37,7 @@ enum variable {
 
 static const char *const variables[VARIABLES] = {
     [JOB_ID] = "SLURM_JOB_ID",
-    [OLD_JOB_ID] = "SLURM_JOBID", /* of old releases; both are set */
+    [OLD_JOB_ID] = "SLURM_JOBID", /* old releases; both are set */
     [JOB_USER] = "SLURM_JOB_USER",
     [RUN_ID] = "TORCHELASTIC_RUN_ID",
     [MASTER_ADDR] = "MASTER_ADDR",
@@ -53,10 +53,10 @@ static const char *const variables[VARIABLES] = {
     [PMI_SIZE] = "PMI_SIZE",
     [PMI_LOCAL_SIZE] = "MPI_LOCALNRANKS",
     [SLURM_RANK] = "SLURM_PROCID",
-    [SLURM_SIZE] = "SLURM_STEP_NUM_TASKS", /* SLURM_NTASKS is also set in a batch script, which is no task */
+    [SLURM_SIZE] = "SLURM_STEP_NUM_TASKS", /* SLURM_NTASKS is also set in batch scripts, which aren't tasks */
 };
 
-/* In this order: inside of an MPI or Slurm task there may be a torchrun, whose ranks are finer. */
+/* In this order: an MPI or Slurm task may contain a torchrun, whose ranks are finer. */
 static const struct {
     enum variable rank, size, local;
 } ranks[] = {{RANK, WORLD_SIZE, LOCAL_WORLD_SIZE},
@@ -124,7 +124,7 @@ static void job_of_slurm(struct str cgroup, const struct str found[VARIABLES], s
     }
 }
 
-/* Returns how many of the processes are on this host; 0: not known. */
+/* Returns how many of the processes run on this host; 0: unknown. */
 static int64_t find_rank(const struct str found[VARIABLES], struct process_job *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(ranks); i++) {
@@ -141,7 +141,7 @@ static int64_t find_rank(const struct str found[VARIABLES], struct process_job *
     return 0;
 }
 
-/* torchrun makes one up for a job that stays on one host. */
+/* torchrun invents one for a job on a single host. */
 static bool is_uuid(struct str id)
 {
     for (size_t i = 0; i < id.len; i++)
@@ -150,7 +150,7 @@ static bool is_uuid(struct str id)
     return id.len == UUID_LEN;
 }
 
-/* What the processes of a job have in common on all of its hosts. */
+/* A name that the processes of a job share on all its hosts. */
 static void job_of_launcher(const struct str found[VARIABLES], int64_t local, struct process_job *ret)
 {
     int64_t size = reading_or(ret->world_size, 1);

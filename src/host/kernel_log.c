@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The words for the state of a kernel log. Reads none.
+ * Names of kernel log states. Reads nothing.
  */
 #include "host/kernel_log.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * When the rates of a machine are taken anew, whichever the system. Reads nothing.
+ * Decides when to measure new rates, on every system. Reads nothing.
  */
 #include "host/machine.h"
 
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 
 enum {
-    WINDOW_MS = 200,      /* rates over less are noise: the last ones are kept */
+    WINDOW_MS = 200,      /* shorter intervals are noise: keep the last rates */
     FIRST_WINDOW_MS = 30, /* a coarse rate is better than none */
 };
 

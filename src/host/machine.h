@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The host itself: name, CPU, memory, swap, load, pressure, network and disk. Never blocks to measure: rates are taken between two
- * calls, and are PENDING on the first. What the system does not tell is absent with its reason.
+ * The host itself: name, CPU, memory, swap, load, pressure, network and disk. Never blocks to measure: rates span two calls, and
+ * are PENDING on the first. Values that the system lacks are absent with a reason.
  */
 #pragma once
 
@@ -11,33 +11,33 @@ struct machine;
 
 struct machine *machine_new(const struct env *env);
 void machine_free(struct machine *m);
-/* Rates are taken over at least so long (200 ms unless set; the first over 30 ms): one-shots that must answer at once take less,
- * and are coarser. */
+/* Minimum interval of rates (default 200 ms; 30 ms for the first): one-shots that must answer at once use a shorter, coarser
+ * one. */
 void machine_set_window(struct machine *m, int64_t ms);
 void machine_sample(struct machine *m, struct host *out);
-/* Until a sample takes new rates; 0: it does so now. */
+/* Time until a sample measures new rates; 0: now. */
 int64_t machine_left_ms(const struct machine *m);
-/* The last sample where it is younger than that and has its rates; else a new one. */
+/* The last sample if it is younger than that and has rates, else a new one. */
 void machine_glance(struct machine *m, int64_t max_age_ms, struct host *out);
-/* Memory and swap alone, which need no look before. */
+/* Memory and swap only, which need no earlier sample. */
 void machine_read_memory(const struct env *env, struct host *out);
 
-/* ---- For the systems alone: what the machine of each begins with. ---- */
+/* ---- for the system backends: the common part of each struct machine ---- */
 
 struct machine_window {
     const struct env *env;
     int64_t window_ms;
-    bool measured; /* there is a first sample */
+    bool measured; /* a first sample exists */
     struct mono at;
-    struct host last; /* its rates are given while the window is too short */
+    struct host last; /* its rates are reused while the interval is too short */
 };
 void machine_window_init(struct machine_window *w, const struct env *env);
-/* Until new rates are taken; 0: now. */
+/* Time until new rates; 0: now. */
 int64_t machine_window_left_ms(const struct machine_window *w, struct mono now);
-/* Its share of the time between; false: the counter ran backwards. */
+/* The increment as a share of `elapsed`; false: the counter decreased. */
 bool machine_share(uint64_t before, uint64_t now, uint64_t elapsed, int64_t *ret_permille);
-/* What was gained, a second; PENDING in the first window, and absent with the reason where rc is an error. */
+/* Increments per second; PENDING in the first window, absent with the reason if rc is an error. */
 void machine_window_rates(const struct machine_window *w, int rc, int64_t elapsed_ms, const uint64_t sums[2], struct reading *in,
                           struct reading *out);
-/* Those of the last sample. */
+/* Copies readings of the last sample. */
 void machine_window_keep(const struct machine_window *w, struct host *out, const enum host_metric *which, size_t count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of models in command lines of inference servers, trainers and tools. Tables say where each program puts it.
+ * Model names in command lines of inference servers, trainers and tools. Tables say where each program puts it.
  */
 #include "host/identity.h"
 
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 
 /* clang-format off */
-/* Options that name a model, the surest first. Dashes and underscores are the same, and so are one and two dashes in front. */
+/* Options that name a model, most reliable first. Dashes and underscores are equivalent, and so are one and two leading dashes. */
 static const char *const options[] = {
     "model-name-or-path", "pretrained-model-name-or-path", "model-path", "model-id", "model", "hf-repo", "hfr", "hf",
     "hf-model", "model-name", "model-dir", "base-model", "pretrained-model", "pretrained", "checkpoint-path", "ckpt-path",
@@ -16,13 +16,13 @@ static const char *const options[] = {
     "served-model-name", "alias",
 };
 
-/* Programs that take -m MODEL: beginnings of their names. Elsewhere -m is a module or a message. */
+/* Programs that take -m MODEL, by prefix. Elsewhere -m is a module or a message. */
 static const char *const short_model_programs[] = {
     "llama", "whisper", "sd", "koboldcpp", "mistralrs", "ggml", "main", "server", "bark", "rwkv", "stable-diffusion", "exl",
     "tabby",
 };
 
-/* "PROGRAM WORD... MODEL": where the model has no option in front of it. */
+/* "PROGRAM WORD... MODEL": positional models. */
 static const struct {
     const char *program, *words[2];
 } positional[] = {
@@ -49,7 +49,7 @@ static const char *const model_files[] = {
     ".mlmodel",
 };
 
-/* File names that say nothing: the folder does. */
+/* Generic file names: use the directory instead. */
 static const char *const empty_names[] = {
     "model", "pytorch_model", "ggml-model", "consolidated", "weights", "checkpoint", "final", "best", "last", "latest",
     "adapter_model", "diffusion_pytorch_model", "snapshots",
@@ -124,7 +124,7 @@ static bool is_empty_name(struct str s)
     return is_hash(s);
 }
 
-/* Hugging Face keeps "org/name" in a folder "models--org--name". */
+/* Hugging Face stores "org/name" in a directory "models--org--name". */
 static bool from_cache_folder(struct str path, char *to, size_t size)
 {
     static const char mark[] = "models--";
@@ -145,7 +145,7 @@ static bool from_cache_folder(struct str path, char *to, size_t size)
     return to[0];
 }
 
-/* Whether a text can be the value of a model option at all. */
+/* Whether a text can be the value of a model option. */
 static bool is_value(struct str s)
 {
     static const char *const words[] = {"true", "false", "none", "null", "auto"};
@@ -160,14 +160,14 @@ static bool is_value(struct str s)
     return letters > 0;
 }
 
-/* A value as it was given to the name that people use; "" when it says nothing. */
+/* Turns a value into the name that people use; "" if it says nothing. */
 static void readable(struct str value, char *to, size_t size)
 {
     to[0] = '\0';
     if (!is_value(value))
         return;
     const char *scheme = memmem(value.at, value.len, "://", 3);
-    if (scheme) { /* hf://org/name stays whole, s3://bucket/x/name is a path */
+    if (scheme) { /* keep hf://org/name whole; s3://bucket/x/name is a path */
         struct str rest = {scheme + 3, value.len - (size_t)(scheme + 3 - value.at)};
         bool hub = str_starts(value, "hf:") || str_starts(value, "huggingface:") || str_starts(value, "ollama:");
         value = hub ? rest : (struct str){scheme + 2, rest.len + 1};
@@ -196,7 +196,7 @@ static void readable(struct str value, char *to, size_t size)
         name.len -= strlen(ending);
     name = without_shard(name);
     for (struct str path = value; is_empty_name(name);) {
-        if (str_contains(path, "/blobs/")) /* Ollama's store: the file is a hash, its folder says nothing */
+        if (str_contains(path, "/blobs/")) /* Ollama's store: the file is a hash, and its directory says nothing */
             return;
         path = folder_of(path);
         if (path.len == 0)
@@ -225,10 +225,10 @@ static bool option_value(const struct str *args, size_t count, size_t i, struct 
     return true;
 }
 
-/* Programs that run another one, which follows behind their options. */
+/* Programs that run another one, which follows their options. */
 static const struct {
     const char *name;
-    bool whole; /* else the beginning is enough: python3.11 */
+    bool whole; /* match the whole name, not just a prefix as in python3.11 */
 } runners[] = {{"python", false},   {"pypy", false},   {"ld-linux", false}, {"ld-musl", false}, {"node", true}, {"nodejs", true},
                {"bun", true},       {"deno", true},    {"bash", true},      {"sh", true},       {"env", true},  {"uv", true},
                {"nice", true},      {"numactl", true}, {"sudo", true},      {"nohup", true},    {"time", true}, {"tini", true},
@@ -329,7 +329,7 @@ static bool by_position(const struct str *args, size_t count, char *to, size_t s
     return false;
 }
 
-/* Any argument that is a file of weights. */
+/* Any argument that is a weights file. */
 static bool by_file(const struct str *args, size_t count, char *to, size_t size)
 {
     for (size_t i = 1; i < count; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parsers for the texts of procfs. They read views and allocate nothing.
+ * Parsers for procfs texts. They work on views and allocate nothing.
  */
 #include "host/procfs.h"
 
-/* Numbers of stat's fields as proc(5) counts them; the name is the second, and everything is counted behind it. */
+/* Field numbers of stat as in proc(5); the name is the second, and parsing counts from there. */
 enum {
     FIELD_STATE = 3,
     FIELD_PARENT = 4,
@@ -32,7 +32,7 @@ bool proc_stat_parse(struct str text, struct proc_stat *ret)
     for (int field = FIELD_STATE; field <= FIELD_PROCESSOR; field++) {
         if (!str_word(&rest, &word)) {
             if (field > FIELD_RSS)
-                break; /* an old record, cut short */
+                break; /* an old recording, truncated */
             return false;
         }
         bool good = true;

@@ -11,7 +11,7 @@
 
 enum { COMMAND_MAX = 16384 + ARGUMENTS_MAX };
 
-/* Scripts and directories with these names say nothing: the directory above them does. */
+/* Generic names of scripts and directories: use the directory above. */
 static const char *const empty_scripts[] = {"main.py",  "app.py",   "run.py",        "server.py",  "launch.py", "webui.py",
                                             "cli.py",   "start.py", "cli.js",        "main.js",    "index.js",  "server.js",
                                             "app.js",   "main.mjs", "index.mjs",     "app.asar",   "main.cjs",  "main.ts",
@@ -20,7 +20,7 @@ static const char *const empty_folders[] = {"",          "src",   "bin",   "app"
                                             "scripts",   "usr",   "home",  "root",  "opt", "srv",  "tmp",  "data",  "work",
                                             "workspace", "share", "build", "local", ".",   "..",   "code", "server"};
 
-/* They start another program: a script, or a module behind -m. */
+/* They start another program: a script, or a module after -m. */
 static const char *const launchers[] = {"torchrun",
                                         "torch.distributed.run",
                                         "torch.distributed.launch",
@@ -32,7 +32,7 @@ static const char *const launchers[] = {"torchrun",
                                         "coverage",
                                         "viztracer"};
 
-/* Modules and titles that are better known by another name. */
+/* Modules and titles better known by another name. */
 static const struct {
     const char *begin, *title;
 } known[] = {
@@ -54,7 +54,7 @@ static struct str base_of(struct str path)
     return path;
 }
 
-/* The path without its last part; empty: there is nothing above. */
+/* The path without its last component; empty: nothing left. */
 static struct str above(struct str path)
 {
     struct str base = base_of(path);
@@ -90,7 +90,7 @@ static struct str name_of_script(struct str script, struct str directory)
         if (is_one_of(name, empty_folders, ARRAY_LEN(empty_folders)))
             continue;
         struct str parent = base_of(above(up));
-        return str_is(parent, "home") ? base : name; /* the user's own directory names no program */
+        return str_is(parent, "home") ? base : name; /* the user's home directory isn't a program name */
     }
     return base;
 }
@@ -147,7 +147,7 @@ static bool option_of(const struct str *args, size_t count, const char *option, 
     return false;
 }
 
-/* Electron from the distribution, or a helper that was started through /proc/self/exe. */
+/* Electron from the distribution, or a helper started through /proc/self/exe. */
 static bool by_electron(const struct str *args, size_t count, struct str *ret)
 {
     struct str data;
@@ -167,7 +167,7 @@ static bool is_launcher(struct str program)
     return is_one_of(base_of(program), launchers, ARRAY_LEN(launchers));
 }
 
-/* The script or module that a launcher was given. */
+/* The script or module given to a launcher. */
 static size_t launched_at(const struct str *args, size_t count, size_t at)
 {
     for (size_t i = at + 1; i < count; i++)
@@ -176,7 +176,7 @@ static size_t launched_at(const struct str *args, size_t count, size_t at)
     return at;
 }
 
-/* A number or a dash names nothing: what is left of "/dev/fd/3", which a shell makes of <(...). */
+/* A number or a dash is no name: the rest of "/dev/fd/3", a shell's <(...). */
 static bool has_letter(struct str name)
 {
     for (size_t i = 0; i < name.len; i++)
@@ -208,11 +208,11 @@ static void by_script(const struct str *args, size_t count, struct str directory
         at = launched_at(args, count, at);
     struct str package;
     if (at == 0 || at >= count || args[at].len == 0 || args[at].at[0] == '-')
-        return; /* interactive, or a program that was given as text */
+        return; /* interactive, or a program passed as text */
     if (str_starts(args[at], "/dev/") || str_starts(args[at], "/proc/"))
         return; /* from a pipe or a descriptor: a number, or "stdin" */
     if (str_starts(args[at - 1], "-") && str_ends(args[at - 1], "c") && memchr(args[at].at, ' ', args[at].len))
-        return; /* the text of a shell's -c is no path */
+        return; /* the text after a shell's -c isn't a path */
     if (str_is(args[at - 1], "-m") || str_is(args[at - 1], "--module"))
         title_put(to, size, args[at]);
     else if (node_package(args[at], &package))

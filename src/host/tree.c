@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who descends from whom in a list of processes, and what they used between two lists. What a process used before it was first seen
- * is not counted, nor what it used after it was last seen. Reads nothing.
+ * Finds descendants in a list of processes, and what they used between two lists. Usage before a process was first seen and after
+ * it was last seen doesn't count. Reads nothing.
  */
 #include "host/tree.h"
 
@@ -39,8 +39,8 @@ bool tree_has(const struct process_tree *t, int32_t pid)
     return m && m->in_tree;
 }
 
-/* The member that has the root above it. Parents have mostly smaller numbers, so that one or two rounds are enough; numbers that
- * wrapped around need more. */
+/* Marks the descendants of root. Parents mostly have smaller PIDs, so one or two passes suffice; PIDs that wrapped around need
+ * more. */
 void tree_mark(struct tree_member *list, size_t count, int32_t root)
 {
     qsort(list, count, sizeof *list, by_pid);
@@ -71,7 +71,7 @@ static void add_use(struct tree_use *use, const struct tree_member *now, const s
     if (passed_ms <= 0)
         return;
     if (!same)
-        before = &zero; /* it began since the last look */
+        before = &zero; /* it started since the last look */
     int64_t cpu = (now->cpu_ticks - before->cpu_ticks) * 1000 * 1000 / ticks_per_s / passed_ms;
     use->cpu_permille += cpu;
     use->cpu_busiest_permille = MAX_OF(use->cpu_busiest_permille, cpu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * User names, each looked up once: a system may ask a server and take its time.
+ * User names, each looked up once: the system may ask a server and take its time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "host/identity.h"
 
 enum {
-    USERS_MAX = 512,              /* remembered; beyond that the oldest makes room */
+    USERS_MAX = 512,              /* beyond that, the oldest makes room */
     ASK_AGAIN_MS = 5 * 60 * 1000, /* a user without a name may get one */
 };
 

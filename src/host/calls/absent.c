@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What no system but Linux has: a kernel log that whirr can read, and samples of where a program's CPU time goes. Each says so in
- * one sentence.
+ * What only Linux has: a readable kernel log, and samples of where a program's CPU time goes. Each reports in a sentence that it
+ * is missing.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which table speaks for a machine.
+ * Picks the table of system calls for a host.
  */
 #include "host/calls/calls.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What one process looks like from close by, on a system that is asked by calls; and names of users by number.
+ * Details of one process, and user names by number, on a system with calls.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a program on a GPU does beside it, on a system that is asked by calls: CPU time of the process and of its threads, what the
- * main thread was seen waiting for, its children. What the system does not tell apart is absent, never 0.
+ * What a GPU program does on the host, on a system with calls: CPU time of the process and its threads, waits of the main thread,
+ * children. What the system doesn't distinguish is absent, never 0.
  */
 #include "host/evidence/evidence.h"
 
@@ -18,7 +18,7 @@
 enum {
     LOOKS_MAX = 8,
     CHILDREN_MS = 100,
-    SYSTEM_TICK_MS = 16, /* many systems count CPU time in their clock's ticks: over less it is noise */
+    SYSTEM_TICK_MS = 16, /* many systems count CPU time in clock ticks: shorter intervals are noise */
 };
 
 /* The process at one moment. */
@@ -27,7 +27,7 @@ struct calls_look {
     struct calls_process process;
     enum calls_wait wait; /* of the main thread */
     int64_t main_id, main_cpu_ns;
-    int threads_rc; /* negative: its threads could not be looked at */
+    int threads_rc; /* negative: its threads can't be read */
 };
 
 struct calls_memory_of {
@@ -90,7 +90,7 @@ void evidence_begin(struct evidence_reader *r, const struct evidence_round *roun
 size_t evidence_candidates(struct evidence_reader *r, struct evidence_target *ret, size_t max)
 {
     (void)r, (void)ret, (void)max;
-    return 0; /* who has a GPU is the driver's to say */
+    return 0; /* only the driver knows which processes use a GPU */
 }
 
 static struct calls_memory_of *remember(struct evidence_reader *r, const struct evidence_target *target)
@@ -181,7 +181,7 @@ static int calls_look(struct evidence_reader *r, struct calls_memory_of *w)
     return 0;
 }
 
-/* ---- what is told of them ---- */
+/* ---- writing the evidence ---- */
 
 static const struct {
     enum calls_wait wait;
@@ -192,7 +192,7 @@ static const struct {
     {CALLS_WAIT_OTHER, EVIDENCE_main_other_permille},
 };
 
-/* How the main thread's looks divide, as far as the system tells one wait from another. */
+/* How the main thread's looks divide among the waits that the system distinguishes. */
 static void write_main(const struct evidence_reader *r, const struct calls_memory_of *w, size_t first, struct host_evidence *ret)
 {
     int seen[CALLS_WAIT_OTHER + 1] = {0}, looks = (int)(w->look_count - first);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which process listens where, from the system's own table of listeners. A process has one number for all its sockets here: its pid
- * stands in for the inode that Linux has.
+ * Which process listens where, from the system's table of listeners. Its pid takes the place of Linux's inode, one number for all
+ * sockets of a process.
  */
 #include "host/listens.h"
 
@@ -20,7 +20,7 @@ bool process_is_stopped(const struct env *env, int32_t pid)
     struct calls_process p = {0};
     AUTO_FREE struct calls_thread *list = calloc(CALLS_THREADS_MAX, sizeof *list);
     if (CALL(calls, process, pid, &p) < 0)
-        return true; /* gone, or not to be looked at */
+        return true; /* gone or not accessible */
     int count = list ? CALL(calls, threads, pid, list, CALLS_THREADS_MAX) : -ENOMEM;
     for (int i = 0; i < count; i++)
         if (list[i].wait != CALLS_WAIT_STOPPED)

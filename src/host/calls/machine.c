@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One sample of a machine that is asked by calls: levels as they are, rates between two looks.
+ * One sample of a host with calls: levels as they are, rates between two samples.
  */
 #include "host/machine.h"
 
@@ -101,13 +101,13 @@ static void read_cpu(struct machine *m, struct host *out, bool new_window)
             *most = one.state == READING_OK || most->state != READING_PENDING ? one : *most;
         m->cores[i] = cores[i];
     }
-    /* Asked one after the other: that of all may be ahead of every core's. */
+    /* Read one after the other: the total may be ahead of every core. */
     if (out->cpu_core_max_permille.state == READING_OK)
         out->cpu_core_max_permille.value = MAX_OF(out->cpu_core_max_permille.value, reading_or(out->cpu_permille, 0));
     m->cpu = all;
 }
 
-/* What all of them gained; a thing that was not there before starts to count now. */
+/* Sums the increments; a new item only sets its baseline. */
 static int gain(struct counters *counters, const struct calls_flow *list, int count, uint64_t sums[2], int64_t *busiest_ms)
 {
     for (int i = 0; i < count; i++) {

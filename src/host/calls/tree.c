@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * All processes of a system that is asked by calls, once a look.
+ * Lists all processes of a system with calls, once per look.
  */
 #include "host/tree.h"
 

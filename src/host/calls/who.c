@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who a process is, on a system that is asked by calls. CPU time is counted in microseconds.
+ * Identifies processes on a system with calls. CPU time is in microseconds.
  */
 #include "host/who.h"
 
@@ -20,7 +20,7 @@ struct who_reader {
     const struct env *env;
     const struct system_calls *calls;
     bool show_secrets;
-    struct calls_process seen; /* by the last who_look() */
+    struct calls_process seen; /* set by who_look() */
 };
 
 struct who_reader *who_reader_new(const struct env *env, bool show_secrets)
@@ -57,7 +57,7 @@ int who_look(struct who_reader *r, int32_t pid, struct who_now *ret)
     return 0;
 }
 
-/* Drivers and system count processes alike here: there are no PID namespaces. */
+/* No PID namespaces here: driver and system agree on PIDs. */
 void who_meet(struct who_reader *r, struct who *w, const struct who_now *now)
 {
     (void)now;
@@ -66,7 +66,7 @@ void who_meet(struct who_reader *r, struct who *w, const struct who_now *now)
     w->unsure = false;
 }
 
-/* In place: paths with '/', and a program without ".exe" at its end. */
+/* Rewrites in place: paths with '/', the program without ".exe". */
 static size_t plain_arguments(char *text, size_t len, struct str *args, size_t max)
 {
     for (size_t i = 0; i < len; i++)

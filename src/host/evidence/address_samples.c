@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What samples of addresses say: which files belong together, and the words for it. Takes no samples.
+ * Evaluates address samples: groups object files, and words the result. Takes no samples.
  */
 #include "host/evidence/address_samples.h"
 
@@ -67,9 +67,9 @@ const char *address_group_name(enum address_group group)
     return names[group];
 }
 
-/* ---- words ---- */
+/* ---- wording ---- */
 
-/* The object that has most of a group, without what follows its name: "libcuda". */
+/* The top object of a group, without suffixes: "libcuda". */
 static void group_object(const struct address_samples *s, enum address_group group, char *to, size_t size)
 {
     to[0] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a program spends its CPU time, for a person who asks: samples of the addresses that its threads run at, by the object file
- * that holds each. A thread that waits for a GPU computes as hard as one that prepares data; the file tells them apart. The kernel
- * takes the samples (perf_event_open); the program is neither stopped nor attached to, and no stack is read.
+ * Where a program spends its CPU time, for a person who asks: samples the addresses that its threads execute, grouped by object
+ * file. A thread that spins for a GPU computes as hard as one that prepares data; the file tells them apart. The kernel takes the
+ * samples (perf_event_open) without stopping or attaching to the program, and no stack is read.
  */
 #pragma once
 
@@ -11,30 +11,29 @@
 
 enum address_group {
     ADDRESS_PYTHON,
-    ADDRESS_DRIVER,    /* the GPU driver's library, where a program waits for its GPU, and the clock that it looks at meanwhile */
-    ADDRESS_COMPILER,  /* makes code for GPUs */
-    ADDRESS_PROGRAM,   /* the program's own file */
+    ADDRESS_DRIVER,    /* the GPU driver's library, where a program waits for its GPU, and the clock it reads meanwhile */
+    ADDRESS_COMPILER,  /* compiles GPU code */
+    ADDRESS_PROGRAM,   /* the program's own executable */
     ADDRESS_LIBRARIES, /* PyTorch, BLAS, the C library, ... */
-    ADDRESS_KERNEL,    /* or not known: code that no file holds */
+    ADDRESS_KERNEL,    /* or unknown: code outside any file */
     ADDRESS_GROUPS
 };
 
 enum { ADDRESS_OBJECTS = 4, ADDRESS_NAME_SIZE = 48, ADDRESS_WHY_SIZE = 256, ADDRESS_WORDS = 320 };
 
 struct address_samples {
-    enum reading_state state;   /* READING_OK, or why nothing is known */
-    char why[ADDRESS_WHY_SIZE]; /* for people: what would permit it; "" where it worked */
+    enum reading_state state;   /* READING_OK, or why there is no result */
+    char why[ADDRESS_WHY_SIZE]; /* for people: what would permit it; "" on success */
     int64_t over_ms, samples, threads;
-    int64_t cpu_permille;             /* of one core, of all threads that were looked at */
+    int64_t cpu_permille;             /* of one core, over all sampled threads */
     int64_t permille[ADDRESS_GROUPS]; /* of the CPU time */
     struct address_object {
         char name[ADDRESS_NAME_SIZE]; /* "libtorch_cpu.so" */
         int64_t permille;
-    } objects[ADDRESS_OBJECTS]; /* the busiest first; "" none */
+    } objects[ADDRESS_OBJECTS]; /* busiest first; "" none */
 };
 
-/* Takes `ms` (at most 1000) and returns when they are over; at once where it is not permitted. What is not known is said in `ret`.
- */
+/* Samples for `ms` (at most 1000), or returns at once if not permitted; `ret` has the reason. */
 void address_samples_take(const struct env *env, int32_t pid, int64_t ms, struct address_samples *ret);
 
 /* The same between two looks. 0, or -errno: it is not permitted, or there is no such thread. */
@@ -45,14 +44,14 @@ void address_sampler_free(struct address_sampler *s);
 void address_sampler_read(struct address_sampler *s, struct address_samples *ret); /* since it was made, or started anew */
 void address_sampler_restart(struct address_sampler *s);
 
-/* "81% of its CPU time is Python code, 14% waits in libcuda", or why that is not known. */
+/* "81% of its CPU time is Python code, 14% waits in libcuda", or why it is unknown. */
 const char *address_samples_words(const struct address_samples *s, char out[ADDRESS_WORDS]);
 
-const char *address_group_name(enum address_group group); /* "python": the API's */
-/* By the name of the file; `program`: it is the process's own. "" is memory without a file. */
+const char *address_group_name(enum address_group group); /* "python", for the API */
+/* By file name; `program`: the process's own executable. "" is memory without a file. */
 enum address_group address_group_of(struct str path, bool program);
 
-struct str address_file_name(struct str path); /* without its folders */
+struct str address_file_name(struct str path); /* without directories */
 
 /* ---- One executable mapping of /proc/PID/maps. A pure function of its text. ---- */
 
@@ -60,5 +59,5 @@ struct address_map {
     uint64_t from, to;
     struct str path; /* "" none; points into the text */
 };
-/* False: the line is none, or cannot be executed. */
+/* False: invalid, or not executable. */
 bool address_map_parse(struct str line, struct address_map *ret);

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-enum { FORGET_MS = 3000, FORGET_ROUNDS = 3 }; /* so long, and so many rounds: what a program did before its GPU was busy is over */
+enum { FORGET_MS = 3000, FORGET_ROUNDS = 3 }; /* both must pass: what a program did before its GPU was busy is irrelevant */
 
 static void forget(struct watch_list *l, size_t i)
 {
@@ -22,7 +22,7 @@ struct watched_process *watched_find(struct watch_list *l, const struct evidence
             continue;
         if (l->list[i]->target.start_key == target->start_key)
             return l->list[i];
-        forget(l, i); /* the number is another process's now */
+        forget(l, i); /* the PID was reused */
         break;
     }
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of containers from the state files of their runtimes, else from the runtime's socket, which a group may use. What may not
- * be read is a reason, not an error. These hold environments with secrets: only names are taken, and nothing that records what was
- * read is shown them.
+ * Container names from the state files of their runtimes, else from the runtime's socket, which a group may use. An unreadable
+ * file is a reason, not an error. These files hold environments with secrets: only names are extracted, and recordings never see
+ * them.
  */
 #include "host/linux/process_files.h"
 
@@ -51,7 +51,7 @@ static int put_pod(const char *space, const char *pod, const char *container, ch
     return put_name(text, to, size);
 }
 
-/* "k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT", as dockershim and CRI-O name containers. */
+/* "k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT", from dockershim and CRI-O. */
 static int put_any(const char *name, char *to, size_t size)
 {
     struct str rest = str_from(name), part[4];
@@ -78,7 +78,7 @@ static int from_docker(const struct env *env, const struct container_key *key, c
     return put_any(name + (name[0] == '/'), to, size);
 }
 
-/* The directory of a user in the passwd file. */
+/* A user's home directory from the passwd file. */
 static bool home_of(const struct env *env, int64_t uid, char *home, size_t size)
 {
     AUTO_BUF struct buf text = BUF(1 << 20);
@@ -98,7 +98,7 @@ static bool home_of(const struct env *env, int64_t uid, char *home, size_t size)
     return false;
 }
 
-/* Podman and CRI-O keep a list of all containers with their names. */
+/* Podman and CRI-O list all containers with their names. */
 static int from_storage(const struct env *env, const struct container_key *key, char *to, size_t size)
 {
     static const char *const lists[] = {"containers.json", "volatile-containers.json"};
@@ -126,7 +126,7 @@ static int from_storage(const struct env *env, const struct container_key *key, 
     return result;
 }
 
-/* The bundle of a task: annotations of Kubernetes and of nerdctl. */
+/* A task's bundle: annotations of Kubernetes and nerdctl. */
 static int from_containerd(const struct env *env, const struct container_key *key, char *to, size_t size)
 {
     static const char *const roots[] = {"k8s.io", "default", "moby"};
@@ -149,7 +149,8 @@ static int from_containerd(const struct env *env, const struct container_key *ke
     return result;
 }
 
-/* kubelet's logs: "/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log", "/var/log/pods/NAMESPACE_POD_UID". Anyone may list them. */
+/* kubelet's logs: "/var/log/containers/POD_NAMESPACE_CONTAINER-ID.log", "/var/log/pods/NAMESPACE_POD_UID". Any user may list
+ * them. */
 static int from_logs(const struct env *env, const struct container_key *key, char *to, size_t size)
 {
     static const char *const folders[] = {"/var/log/containers", "/var/log/pods"};
@@ -182,7 +183,7 @@ static int from_logs(const struct env *env, const struct container_key *key, cha
 
 /* ---- the runtime's socket ---- */
 
-/* Once for each container; a runtime that hangs must not hold up the sample. */
+/* Once per container; a hung runtime must not delay the sample. */
 static int talk_to(const char *path, const char *request, struct buf *answer)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -196,7 +197,7 @@ static int talk_to(const char *path, const char *request, struct buf *answer)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-        return errno == ECONNREFUSED ? -ENOENT : -errno; /* a socket that was left behind */
+        return errno == ECONNREFUSED ? -ENOENT : -errno; /* a stale socket */
     if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
         return -EIO;
     for (char piece[8192];;) {
@@ -209,7 +210,7 @@ static int talk_to(const char *path, const char *request, struct buf *answer)
     }
 }
 
-/* GET /containers/ID/json, which Docker and Podman both understand. HTTP/1.0: the answer ends with the connection, in one piece. */
+/* GET /containers/ID/json works for both Docker and Podman. With HTTP/1.0 the answer ends with the connection, in one piece. */
 static int ask_socket(const struct env *env, const char *socket, const struct container_key *key, char *to, size_t size)
 {
     char path[PATH_SIZE], request[256];
@@ -223,7 +224,7 @@ static int ask_socket(const struct env *env, const char *socket, const struct co
     struct str text = buf_view(&answer);
     const char *body = memmem(text.at, text.len, "\r\n\r\n", 4);
     if (!body || !(str_starts(text, "HTTP/1.0 200") || str_starts(text, "HTTP/1.1 200")))
-        return -ENOENT; /* it does not know this container */
+        return -ENOENT; /* it doesn't know this container */
     AUTO_JSON json_t *state = json_loadb(body + 4, text.len - (size_t)(body + 4 - text.at), 0, NULL);
     const char *name = json_text(state, "Name");
     return state ? put_any(name + (name[0] == '/'), to, size) : -EBADMSG;
@@ -235,7 +236,7 @@ static int from_docker_socket(const struct env *env, const struct container_key 
     int rc = ask_socket(env, "/run/docker.sock", key, to, size);
     if (rc == 0 || key->uid <= 0)
         return rc;
-    snprintf(own, sizeof own, "/run/user/%lld/docker.sock", (long long)key->uid); /* without root */
+    snprintf(own, sizeof own, "/run/user/%lld/docker.sock", (long long)key->uid); /* rootless */
     return ask_socket(env, own, key, to, size);
 }
 
@@ -268,7 +269,7 @@ enum reading_state container_label(const struct env *env, struct str cgroup, con
         return READING_UNREAD;
     struct container_key key;
     container_key(cgroup, &key);
-    if (!key.runtime) { /* the cgroup has the name itself */
+    if (!key.runtime) { /* the cgroup contains the name */
         const char *colon = strchr(container, ':');
         return put_name(colon ? colon + 1 : container, to, size) == 0 ? READING_OK : READING_UNSUPPORTED;
     }
@@ -280,7 +281,7 @@ enum reading_state container_label(const struct env *env, struct str cgroup, con
             int rc = runtimes[i].ask[k] ? runtimes[i].ask[k](&quiet, &key, to, size) : -ENOENT;
             if (rc == 0)
                 return READING_OK;
-            if (rc != -ENOENT) /* one that may not be read could have told */
+            if (rc != -ENOENT) /* an unreadable file might have had it */
                 why = reading_state_from_errno(rc);
         }
     return why;

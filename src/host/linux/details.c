@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What one process looks like from close by, for the person who asks about it: whole command, directory, files on the GPU,
- * environment. Read with that person's rights at that moment, kept nowhere, sent nowhere.
+ * Details of one process for the person who asks: full command, directory, GPU files, environment. Read with that person's
+ * privileges, never stored or sent.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ int process_details(const struct env *env, int32_t pid, int64_t start_key, bool 
 {
     char text[1024], path[64];
     struct proc_stat stat;
-    struct env quiet = *env; /* not for a recording of this host */
+    struct env quiet = *env; /* keep out of recordings */
     quiet.on_read = NULL;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     ssize_t len = file_read_head(&quiet, path, text, sizeof text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who a process is, from procfs below the sysroot: one read (its stat file) a look.
+ * Identifies processes from procfs below the sysroot: one read (the stat file) per look.
  */
 #include "host/who.h"
 
@@ -19,7 +19,7 @@ enum {
     CMDLINE_SIZE = 16384,
     ENVIRON_MAX = 128 * 1024,
     CHILDREN_TEXT = 4096,
-    COMM_CUT_LEN = 15, /* the kernel cuts names here */
+    COMM_CUT_LEN = 15, /* the kernel truncates names here */
 };
 
 struct who_reader {
@@ -29,10 +29,10 @@ struct who_reader {
     bool of_host; /* /proc shows the host's PIDs */
     int64_t ticks_per_s, page_bytes;
     struct wall booted;      /* ms 0 unknown */
-    int64_t booted_by_clock; /* wall minus monotonic clock when it was read, in ms */
+    int64_t booted_by_clock; /* wall minus monotonic clock at that time, in ms */
 };
 
-/* The line "btime SECONDS" of /proc/stat. It stands behind the interrupt counters, which can be tens of kilobytes. */
+/* The line "btime SECONDS" of /proc/stat, after interrupt counters of up to tens of kilobytes. */
 static struct wall boot_time(const struct env *env)
 {
     AUTO_BUF struct buf text = BUF(1 << 20);
@@ -53,7 +53,7 @@ static int64_t clock_offset_ms(const struct env *env)
     return clock_wall(env->clock).ms - clock_mono(env->clock).ns / NS_PER_MS;
 }
 
-/* A daemon may start before the clock was set: the time of boot is read again when the clock was moved. */
+/* A daemon may start before the clock is set: reread the boot time after the clock changed. */
 static void follow_clock(struct who_reader *r)
 {
     int64_t offset = clock_offset_ms(r->env);
@@ -76,7 +76,7 @@ struct who_reader *who_reader_new(const struct env *env, bool show_secrets)
     r->env = env;
     r->show_secrets = show_secrets;
     r->of_host = procfs_is_of_host(env);
-    /* Ticks have been hundredths of a second on every Linux; pages are 4, 16 or 64 KiB. */
+    /* Ticks have always been hundredths of a second on Linux; pages are 4, 16 or 64 KiB. */
     r->ticks_per_s = MAX_OF(sysconf(_SC_CLK_TCK), 1);
     r->page_bytes = MAX_OF(sysconf(_SC_PAGESIZE), 1);
     return r;
@@ -102,13 +102,13 @@ static ssize_t read_of(const struct who_reader *r, int32_t pid, const char *file
     return file_read_head(r->env, path, text, size);
 }
 
-/* The kernel cuts names after 15 bytes; where the command line goes on with the same letters, it has the rest. */
+/* The kernel truncates names to 15 bytes; the command line has the rest if it starts the same. */
 static void whole_name(struct who *w, struct str program)
 {
     const char *slash = program.len ? memrchr(program.at, '/', program.len) : NULL;
     if (slash)
         program = (struct str){slash + 1, program.len - (size_t)(slash + 1 - program.at)};
-    /* A program that was started by its descriptor has the number for a name before Linux 6.14. */
+    /* Before Linux 6.14, a program executed by descriptor has the number as its name. */
     bool number = w->comm[0] && strspn(w->comm, "0123456789") == strlen(w->comm);
     if (program.len && (number || (strlen(w->comm) == COMM_CUT_LEN && str_starts(program, w->comm))))
         str_copy_clean(w->name, sizeof w->name, program);
@@ -120,7 +120,7 @@ static void learn_title(struct who_reader *r, struct who *w, const struct str *a
 {
     char path[64], directory[PATH_SIZE] = "";
     snprintf(path, sizeof path, "/proc/%d/cwd", (int)w->pid);
-    struct env quiet = *r->env; /* working directories are not for a recording of this host */
+    struct env quiet = *r->env; /* keep working directories out of recordings */
     quiet.on_read = NULL;
     if (file_read_link(&quiet, path, directory, sizeof directory) <= 0)
         directory[0] = '\0';
@@ -131,14 +131,14 @@ static void learn_container(struct who_reader *r, struct who *w, struct str cgro
 {
     char container[PROCESS_CONTAINER_SIZE];
     container_name(cgroup, container, sizeof container);
-    /* The files of a runtime are many and long: a name that is known stays as long as the container does. */
+    /* A runtime's files are many and large: keep a known name as long as the container exists. */
     if (strcmp(container, w->container) != 0 || w->container_name_state != READING_OK)
         w->container_name_state = container_label(r->env, cgroup, container, w->container_name, sizeof w->container_name);
     str_copy(w->container, sizeof w->container, str_from(container));
 }
 
-/* A container of a job often runs as root, or as a user without a name here: then the job says whose it is. Else the kernel's
- * word counts, not that of an environment which any process may set. */
+/* A job's container often runs as root, or as a user without a name here: the job then tells its owner. Otherwise trust the
+ * kernel, not an environment that any process may set. */
 static void learn_job(struct who_reader *r, struct who *w, struct str cgroup, int64_t uid)
 {
     AUTO_BUF struct buf environment = BUF(ENVIRON_MAX);
@@ -185,7 +185,7 @@ void who_learn(struct who_reader *r, struct who *w)
     learn_job(r, w, cgroup, status.uid);
 }
 
-/* Of the parent only the name: read again when another process adopted this one. */
+/* Reads only the parent's name, and again when another process adopted this one. */
 void who_learn_parent(struct who_reader *r, struct who *w, int64_t parent)
 {
     char text[1024];
@@ -199,7 +199,7 @@ void who_learn_parent(struct who_reader *r, struct who *w, int64_t parent)
 
 struct reading who_memory(struct who_reader *r, const struct who *w, const struct who_now *now)
 {
-    /* The pages of a recorded machine may be of another size than ours: there the text in kB counts. */
+    /* A recorded host may have another page size: use the text in kB there. */
     if (env_is_recorded(r->env)) {
         char text[4096];
         struct proc_status status;

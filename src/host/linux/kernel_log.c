@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lines and their times.
+ * Lines of the kernel log and their times.
  *
- *   6,1234,5678901,-;NVRM: Xid (...)                     /dev/kmsg: microseconds since boot; lines that begin with a blank belong
- * to it [ 5678.901234] NVRM: Xid (...)                       dmesg 2026-11-15T05:10:16.1+00:00 box kernel: ...          a log
- * daemon Nov 15 05:10:16 box kernel: [ 5678.901234] ...       an older one
+ *   6,1234,5678901,-;NVRM: Xid (...)                    /dev/kmsg: microseconds since boot; indented lines continue it
+ *   [ 5678.901234] NVRM: Xid (...)                      dmesg
+ *   2026-11-15T05:10:16.1+00:00 box kernel: ...         a log daemon
+ *   Nov 15 05:10:16 box kernel: [ 5678.901234] ...      an older one
  */
 #include "host/kernel_log.h"
 
@@ -19,24 +20,24 @@
 #include "base/file.h"
 
 enum {
-    CHUNK = 64 * 1024,    /* also the longest line */
-    TAIL_MAX = 8 << 20,   /* of a file that a log daemon keeps */
-    MISSED_MAX = 1 << 20, /* records that were overwritten while we read: then it is enough for now */
+    CHUNK = 64 * 1024,    /* also the maximum length of a line */
+    TAIL_MAX = 8 << 20,   /* for a log daemon's file */
+    MISSED_MAX = 1 << 20, /* records overwritten while we read: stop for now */
 };
 
 struct kernel_log {
     const struct env *env;
     enum kernel_log_state state;
     int fd;
-    bool device; /* one record a read */
+    bool device; /* one record per read */
     struct wall booted;
-    size_t begin, end; /* of what was read and not handed out yet */
+    size_t begin, end; /* of the bytes not yet returned */
     char buffer[CHUNK + 1];
 };
 
 static const char *const places[] = {"/dev/kmsg", "/var/log/kern.log", "/var/log/dmesg", "/var/log/messages"};
 
-/* When the machine was booted, by its own account. */
+/* Boot time, by the kernel's account. */
 static struct wall boot_time(const struct env *env)
 {
     if (!env_is_recorded(env))
@@ -52,7 +53,7 @@ static struct wall boot_time(const struct env *env)
     return (struct wall){0};
 }
 
-/* Some kernels let the device be opened by all users and refuse the first read. */
+/* Some kernels let any user open the device and refuse the first read. */
 static int try_descriptor(struct kernel_log *log, int *fd)
 {
     struct stat st;
@@ -64,7 +65,7 @@ static int try_descriptor(struct kernel_log *log, int *fd)
     if (device && read(*fd, log->buffer, CHUNK) < 0 && errno != EAGAIN && errno != EPIPE)
         return -errno;
     off_t from = device || st.st_size <= TAIL_MAX ? 0 : st.st_size - TAIL_MAX;
-    lseek(*fd, from, SEEK_SET); /* of the device: the oldest record that is left */
+    lseek(*fd, from, SEEK_SET); /* for the device: the oldest available record */
     log->device = device;
     log->fd = *fd;
     *fd = -1;
@@ -81,8 +82,7 @@ static int try_place(struct kernel_log *log, const char *place)
     return try_descriptor(log, &fd);
 }
 
-/* The unit has systemd open the device, so that the daemon itself needs no right to: with OpenFile=, and before systemd 253 as
- * its standard input. */
+/* systemd opens the device for the unit, so that the daemon needs no privilege: with OpenFile=, and before systemd 253 as stdin. */
 static int try_handed_over(struct kernel_log *log)
 {
     struct stat st;
@@ -144,16 +144,16 @@ const char *kernel_log_message(const struct kernel_log *log)
 
 /* ---- lines ---- */
 
-/* More bytes behind those that are left; false: none now. */
+/* Reads more bytes after the remaining ones; false: none now. */
 static bool kernel_log_fill(struct kernel_log *log)
 {
     memmove(log->buffer, log->buffer + log->begin, log->end - log->begin);
     log->end -= log->begin;
     log->begin = 0;
     if (log->end == CHUNK)
-        log->end = 0; /* a line without an end: forget it */
+        log->end = 0; /* an endless line: drop it */
     for (int missed = 0; missed < MISSED_MAX; missed++) {
-        /* A record of the device is as long as the room must be; a shorter one is refused with EINVAL. */
+        /* The device returns whole records, and EINVAL if the buffer is too small. */
         size_t room = CHUNK - log->end;
         if (log->device && room < CHUNK / 2)
             return false;
@@ -208,7 +208,7 @@ static bool read_record(const struct kernel_log *log, struct str line, struct ke
     return true;
 }
 
-/* "[ 5678.901234] text" at the front of `line`; cut off there. */
+/* Removes "[ 5678.901234] " from the front of `line`. */
 static bool read_bracket(struct str *line, int64_t *us)
 {
     const char *close = memchr(line->at, ']', MIN_OF(line->len, (size_t)40));
@@ -222,7 +222,7 @@ static bool read_bracket(struct str *line, int64_t *us)
     return true;
 }
 
-/* What a log daemon wrote. */
+/* A line written by a log daemon. */
 static void read_logged(const struct kernel_log *log, struct str line, struct kernel_line *ret)
 {
     static const char mark[] = " kernel: ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sockets of a process (/proc/PID/fd) against those that listen in its network (/proc/PID/net/tcp, tcp6).
+ * Matches the sockets of a process (/proc/PID/fd) with the listening ones of its network (/proc/PID/net/tcp, tcp6).
  */
 #include "host/listens.h"
 
@@ -50,7 +50,7 @@ static bool same_network(const struct env *env, int32_t pid)
     return network_of(env, pid, its) && file_read_link(env, "/proc/self/ns/net", ours, sizeof ours) > 0 && strcmp(its, ours) == 0;
 }
 
-/* The socket behind a file of a process. */
+/* The socket behind a descriptor of a process. */
 static bool socket_of(const struct env *env, int32_t pid, const char *fd, uint64_t *inode)
 {
     char path[64], target[64];
@@ -60,7 +60,7 @@ static bool socket_of(const struct env *env, int32_t pid, const char *fd, uint64
     return str_starts(link, "socket:[") && str_ends(link, "]") && str_to_u64((struct str){link.at + 8, link.len - 9}, inode);
 }
 
-/* fds: may be NULL. */
+/* fds may be NULL. */
 static size_t list_sockets(const struct env *env, int32_t pid, uint64_t *inodes, int *fds)
 {
     char path[64];
@@ -81,7 +81,7 @@ static size_t list_sockets(const struct env *env, int32_t pid, uint64_t *inodes,
     return count;
 }
 
-/* "0100007F:1F90": loopback or any address, as the kernel writes them on a little-endian machine, and what reaches it. */
+/* "0100007F:1F90": loopback or any address, as a little-endian kernel writes it, and the address that reaches it. */
 static bool read_local(struct str word, uint16_t *port, char reached[LISTEN_ADDRESS_SIZE])
 {
     struct str address;
@@ -126,12 +126,12 @@ static bool is_among(const uint64_t *inodes, size_t count, uint64_t inode, size_
     return false;
 }
 
-/* The lines of sockets in its network. -errno. */
+/* The socket table of its network, or -errno. */
 static ssize_t read_table(const struct env *env, int32_t pid, const char *table, char *text)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/net/%s", pid, table);
-    return file_read_head(env, path, text, TABLE_MAX); /* sockets that listen come first: what is cut off are connections */
+    return file_read_head(env, path, text, TABLE_MAX); /* listening sockets come first: truncation only loses connections */
 }
 
 static bool is_listed(const struct env *env, int32_t pid, const char *table, const uint64_t *inodes, size_t count, uint16_t wanted,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One sample of the machine from procfs and sysfs below the sysroot: asks its parts, and keeps the rates while the time since the
- * last ones is too short for new ones.
+ * One sample of the host from procfs and sysfs below the sysroot: reads its parts, and keeps the last rates while the interval is
+ * too short for new ones.
  */
 #include "host/linux/internal.h"
 
@@ -11,8 +11,8 @@
 #include "base/file.h"
 
 enum {
-    RARE_MS = 30000, /* what a person or a cable changes */
-    SLOW_MS = 4000,  /* averages over ten seconds and heat change slowly, and the kernel asks every core for them */
+    RARE_MS = 30000, /* changed by people or cables */
+    SLOW_MS = 4000,  /* ten-second averages and temperatures change slowly, and the kernel asks every core for them */
 };
 
 struct machine *machine_new(const struct env *env)
@@ -26,8 +26,8 @@ struct machine *machine_new(const struct env *env)
     return m;
 }
 
-/* The kernel answers with the name of the host that runs this: below a sysroot (a recording, a host mounted into a container) its
- * own file is asked first, and a machine that does not tell its name goes by that of the directory. */
+/* The kernel returns the name of the host that runs this: below a sysroot (a recording, a host mounted into a container) read
+ * its own file first, and name a host without one after the directory. */
 static void read_name(const struct env *env, struct host *out)
 {
     static const char *const files[] = {"/proc/sys/kernel/hostname", "/etc/hostname"};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The air around the host: sensors that are labeled as such (intake of a server, ambient of a workstation), or a thermometer on a
- * wire.
+ * Ambient temperature: sensors labeled as such (a server's intake, a workstation's ambient), or a thermometer on a wire.
  */
 #include <errno.h>
 #include <stdio.h>

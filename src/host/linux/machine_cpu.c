@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * CPU time between two looks at /proc/stat, the busiest core, and the temperature.
+ * CPU time between two reads of /proc/stat, the busiest core, and the temperature.
  */
 #include <stdio.h>
 
@@ -44,7 +44,7 @@ static struct reading count_cores(const struct env *env, struct str stat)
     return count ? reading_ok(count) : reading_absent(READING_FAILED);
 }
 
-/* "user nice system idle iowait irq softirq steal guest guest_nice": guests are in user and nice already. */
+/* "user nice system idle iowait irq softirq steal guest guest_nice": user and nice include guests. */
 static bool parse_times(struct str columns, struct cpu_time *ret)
 {
     enum { IDLE = 3, IOWAIT = 4, STEAL = 7, COLUMNS = 8 };
@@ -60,7 +60,7 @@ static bool parse_times(struct str columns, struct cpu_time *ret)
     return column > IDLE;
 }
 
-/* iowait may run backwards, and a core that was off starts again. */
+/* iowait may decrease, and a core that was offline restarts at zero. */
 static void set_share(struct reading *out, uint64_t before, uint64_t now, uint64_t elapsed)
 {
     int64_t permille;
@@ -83,7 +83,7 @@ static void read_all(struct machine *m, const struct cpu_time *now, struct host 
     m->cpu = *now;
 }
 
-/* The lines "cpu0 ...", "cpu3 ..." of the cores that are on. */
+/* The lines "cpu0 ...", "cpu3 ..." of online cores. */
 static void read_cores(struct machine *m, struct str stat, struct host *out)
 {
     struct str line, word;
@@ -102,7 +102,7 @@ static void read_cores(struct machine *m, struct str stat, struct host *out)
             most = MAX_OF(most, permille);
         *was = now;
     }
-    /* The kernel rounds each line for itself: over a short time, that of all may be a tick ahead of every core's. */
+    /* The kernel rounds each line: over a short time, the total may be a tick ahead of every core. */
     if (most >= 0)
         out->cpu_core_max_permille = reading_ok(MAX_OF(most, reading_or(out->cpu_permille, 0)));
     else if (!before)
@@ -148,7 +148,7 @@ static bool is_cpu_zone(struct str type)
     return str_is(type, "x86_pkg_temp") || str_starts(type, "cpu");
 }
 
-/* Folders of a class whose `name` file is one of the CPU's: in them lies the number. False: they could not be looked at now. */
+/* Finds directories of a class whose `name` file names a CPU sensor. False: unreadable now. */
 static bool find_in(struct machine *m, const char *class, const char *name, const char *number, bool (*wanted)(struct str))
 {
     AUTO_DIR DIR *dir = dir_open(m->window.env, class);
@@ -169,7 +169,7 @@ static bool find_in(struct machine *m, const char *class, const char *name, cons
     return true;
 }
 
-/* temp1 is the package with coretemp and Tctl with k10temp. Where no chip driver is, as on many arm boards, the thermal zones. */
+/* temp1 is the package with coretemp and Tctl with k10temp. Without a chip driver, as on many ARM boards, use the thermal zones. */
 void machine_read_temperature(struct machine *m, struct host *out)
 {
     if (m->sensor_count < 0) {
@@ -178,7 +178,7 @@ void machine_read_temperature(struct machine *m, struct host *out)
         if (looked && !m->sensor_count)
             looked = find_in(m, "/sys/class/thermal", "type", "temp", is_cpu_zone);
         if (!looked) {
-            m->sensor_count = -1; /* looked for again */
+            m->sensor_count = -1; /* search again */
             out->cpu_temp_mdegc = reading_absent(READING_FAILED);
             return;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What flows: bytes on the wire and on the disks, pages to and from swap. Bytes are counted once: interfaces and disks that are
- * hardware, not the bridges, bonds, partitions and mappings above them.
+ * Throughput: bytes on the network and disks, pages swapped. Bytes count once: on physical interfaces and disks, not on the
+ * bridges, bonds, partitions and mappings above them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum {
     TEXT_MAX = 1 << 20,
-    SECTOR_BYTES = 512, /* of /proc/diskstats, whatever the disk's own are */
+    SECTOR_BYTES = 512, /* in /proc/diskstats, whatever the disk's sector size */
 };
 
 /* --- Network and disks -------------------------------------------------------------------------------------------------------- */
@@ -23,14 +23,14 @@ static bool sysfs_has(const struct env *env, const char *class, const char *name
     return file_exists(env, path);
 }
 
-/* Hardware, and not the hardware half of another interface: a virtual machine's synthetic card and the physical function below
- * it (Hyper-V) count the same bytes. */
+/* A physical interface, but not the lower half of another one: Hyper-V's synthetic card and the physical function below it count
+ * the same bytes. */
 static bool is_network_card(const struct env *env, const char *name)
 {
     return sysfs_has(env, "/sys/class/net", name, "device") && !sysfs_has(env, "/sys/class/net", name, "master/device");
 }
 
-/* Of a recorded machine without sysfs: everything but loopback, and but what only joins others. */
+/* For a recorded host without sysfs: everything but loopback and aggregates. */
 static bool is_network_end(const struct env *env, const char *name)
 {
     return strcmp(name, "lo") != 0 && !sysfs_has(env, "/sys/class/net", name, "bridge") &&
@@ -41,7 +41,7 @@ static bool is_network_end(const struct env *env, const char *name)
 static bool net_line(struct str line, struct str *name, uint64_t *rx, uint64_t *tx)
 {
     enum { RX_BYTES = 0, TX_BYTES = 8 };
-    const char *colon = memrchr(line.at, ':', line.len); /* an alias has one in its name */
+    const char *colon = memrchr(line.at, ':', line.len); /* aliases contain a colon */
     if (!colon)
         return false;
     *name = str_trim((struct str){line.at, (size_t)(colon - line.at)});
@@ -64,7 +64,7 @@ static int gain_of_net(struct machine *m, uint64_t *rx_sum, uint64_t *tx_sum)
     int rc = file_read_all(m->window.env, "/proc/net/dev", &text);
     if (rc < 0)
         return rc;
-    /* Two passes: whether there is hardware decides what is counted. */
+    /* Two passes: what counts depends on whether there is hardware. */
     bool hardware = false, unknown = !file_exists(m->window.env, "/sys/class/net");
     struct str rest, line, name;
     uint64_t rx, tx;
@@ -91,11 +91,11 @@ static int gain_of_net(struct machine *m, uint64_t *rx_sum, uint64_t *tx_sum)
         }
     }
     counters_sweep(&m->net);
-    /* A container's own network has no hardware: what flows there is not the host's. */
+    /* A container's own network has no hardware: its traffic isn't the host's. */
     return hardware || unknown ? 0 : -ENODEV;
 }
 
-/* Where sysfs is missing, the name must tell a whole disk from its partitions. */
+/* Without sysfs, tell whole disks from partitions by name. */
 static bool is_disk_by_name(struct str name)
 {
     static const char *const letters[] = {"sd", "vd", "xvd", "hd"};
@@ -145,7 +145,7 @@ static bool disk_line(struct str line, struct disk_line *ret)
 
 struct disk_gain {
     uint64_t sums[2];
-    int64_t busiest_ms; /* -1: none is known */
+    int64_t busiest_ms; /* -1: unknown */
 };
 
 static int gain_of_disks(struct machine *m, struct disk_gain *gain)
@@ -215,7 +215,7 @@ static int swapped_pages(const struct env *env, uint64_t *in, uint64_t *out)
 static void read_swapping(struct machine *m, struct host *out, int64_t elapsed_ms)
 {
     uint64_t in = 0, gone = 0, sums[2] = {0};
-    /* Most servers have no swap: then nothing can flow, and the long file is not read. */
+    /* Most servers have no swap: skip the long file then. */
     bool none = out->swap_total_bytes.state == READING_OK && out->swap_total_bytes.value == 0;
     int rc = none ? -ENODEV : swapped_pages(m->window.env, &in, &gone);
     bool fine = rc == 0 && m->swap_known && in >= m->swapped_in && gone >= m->swapped_out;

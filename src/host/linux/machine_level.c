@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the machine says in one look: memory, load, and the pressure on it.
+ * Readings that need only one look: memory, load, pressure.
  */
 
 #include "base/cleanup.h"
@@ -25,7 +25,7 @@ void machine_read_memory(const struct env *env, struct host *out)
             if (str_is(name, names[i]))
                 lines[i] = reading_ok(kib * 1024);
     }
-    /* Kernels before 3.14 do not estimate what is available. */
+    /* Kernels before 3.14 don't estimate available memory. */
     if (lines[AVAILABLE].state != READING_OK && lines[FREE].state == READING_OK)
         lines[AVAILABLE] = reading_ok(lines[FREE].value + reading_or(lines[BUFFERS], 0) + reading_or(lines[CACHED], 0));
     out->mem_total_bytes = lines[TOTAL];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a person or a cable changes about the host: mains or battery, the CPU's governor, the ports of InfiniBand.
+ * What people or cables change about the host: mains or battery, the CPU governor, InfiniBand ports.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "host/linux/internal.h"
 
-/* The line of a small file, trimmed; false: there is none. */
+/* The line of a small file, trimmed; false: missing. */
 static bool node_line(const struct env *env, char *text, size_t size, struct str *ret, const char *format, ...)
     __attribute__((format(gnu_printf, 5, 6)));
 static bool node_line(const struct env *env, char *text, size_t size, struct str *ret, const char *format, ...)
@@ -25,7 +25,7 @@ static bool node_line(const struct env *env, char *text, size_t size, struct str
     return ret->len > 0;
 }
 
-/* "Mains" and "USB" are what a cord feeds; a host without any (a desktop) is never on battery. Online is 0, 1 or 2. */
+/* "Mains" and "USB" are external power; a host without either (a desktop) is never on battery. Online is 0, 1 or 2. */
 static void read_mains(struct machine *m, struct host *out)
 {
     AUTO_DIR DIR *supplies = dir_open(m->window.env, "/sys/class/power_supply");
@@ -37,7 +37,7 @@ static void read_mains(struct machine *m, struct host *out)
             !node_line(m->window.env, text, sizeof text, &said, "/sys/class/power_supply/%s/type", entry->d_name))
             continue;
         bool cord = str_starts(said, "Mains") || str_starts(said, "USB");
-        if (str_is(said, "Battery") || str_is(said, "UPS")) /* "Device": of a mouse */
+        if (str_is(said, "Battery") || str_is(said, "UPS")) /* scope "Device": a mouse's battery */
             battery |= !node_line(m->window.env, text, sizeof text, &said, "/sys/class/power_supply/%s/scope", entry->d_name) ||
                        !str_is(said, "Device");
         if (!cord || !node_line(m->window.env, text, sizeof text, &said, "/sys/class/power_supply/%s/online", entry->d_name))
@@ -48,7 +48,7 @@ static void read_mains(struct machine *m, struct host *out)
     out->on_battery = any && battery ? reading_ok(!online) : reading_absent(READING_UNSUPPORTED);
 }
 
-/* With intel_pstate and amd-pstate "powersave" is the governor of every day, which scales with the load. */
+/* With intel_pstate and amd-pstate, "powersave" is the normal governor, which scales with the load. */
 static void read_governor(struct machine *m, struct host *out)
 {
     char text[64];
@@ -76,7 +76,7 @@ static struct ib_port *ib_port_find(struct machine *m, const char *name)
     return port;
 }
 
-/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" in Mbit/s; 0: none of these. */
+/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" in Mbit/s; 0: neither. */
 static int64_t rate_of(struct str text)
 {
     struct str number, unit;
@@ -85,7 +85,7 @@ static int64_t rate_of(struct str text)
     return known && rate > 0 ? rate : 0;
 }
 
-/* `name` is "mlx5_0/ports/1". Ethernet (RoCE) has its own tools and is often left without a cable. */
+/* `name` is "mlx5_0/ports/1". Skips Ethernet (RoCE), which has its own tools and often no cable. */
 static void read_port(struct machine *m, const char *device, const char *name)
 {
     char text[64];
@@ -105,7 +105,7 @@ static void read_port(struct machine *m, const char *device, const char *name)
     port->was_up |= up;
 }
 
-/* Ports of one model in one host are cabled alike. */
+/* Ports of the same model in one host should have the same speed. */
 static bool is_slow(const struct machine *m, const struct ib_port *port)
 {
     int64_t best = port->best_rate;

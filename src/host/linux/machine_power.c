@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the host draws: of the whole by a sensor of the board, the power supply or the platform; of its CPUs by RAPL.
+ * Power draw of the host: of the whole from a sensor of the board, power supply or platform; of its CPUs from RAPL.
  *
  *   /sys/class/powercap/intel-rapl:0        name package-0   energy_uj, max_energy_range_uj   (AMD's CPUs, too)
  *   /sys/class/powercap/intel-rapl:0:2      name dram        beside the package; core and uncore are parts of it
  *   /sys/class/powercap/intel-rapl:1        name psys        the whole platform, on laptops
  *   /sys/class/hwmon/hwmonN                 name power_meter (ACPI), corsairpsu
  *
- * Since 2020 only root may read the counters: from them other users' secrets can be told. They wrap around within minutes.
+ * Since 2020 only root may read the counters, because they can reveal other users' secrets. They wrap around within minutes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static bool read_name(const struct env *env, const char *class, const char *entr
     return n > 0;
 }
 
-/* False: it could not be looked at now. */
+/* False: unreadable now. */
 static bool find_zones(struct machine *m)
 {
     AUTO_DIR DIR *dir = dir_open(m->window.env, POWERCAP);
@@ -56,7 +56,7 @@ static bool find_zones(struct machine *m)
     return true;
 }
 
-/* A meter of the whole host: ACPI's, or that of a power supply. */
+/* A meter for the whole host: ACPI's, or a power supply's. */
 static bool find_meter(struct machine *m)
 {
     static const char *const names[] = {"power_meter", "corsairpsu"};
@@ -77,7 +77,7 @@ static bool find_meter(struct machine *m)
     return true;
 }
 
-/* The mean power of a zone since the last look. */
+/* Mean power of a zone since the last look. */
 static struct reading zone_power(const struct machine *m, struct power_zone *z, int64_t elapsed_ms)
 {
     char path[SENSOR_PATH_SIZE + 16];
@@ -94,7 +94,7 @@ static struct reading zone_power(const struct machine *m, struct power_zone *z, 
     z->last_uj = now_uj;
     if (first || elapsed_ms <= 0)
         return reading_absent(READING_PENDING);
-    return used_uj < 0 ? reading_absent(READING_FAILED) : reading_ok(used_uj / elapsed_ms); /* uJ a ms are mW */
+    return used_uj < 0 ? reading_absent(READING_FAILED) : reading_ok(used_uj / elapsed_ms); /* uJ per ms is mW */
 }
 
 static void machine_power_add(struct reading *sum, struct reading part)
@@ -102,7 +102,7 @@ static void machine_power_add(struct reading *sum, struct reading part)
     if (sum->state == READING_UNSUPPORTED)
         *sum = part;
     else if (sum->state == READING_OK)
-        *sum = part.state == READING_OK ? reading_ok(sum->value + part.value) : part; /* a part of a sum is no sum */
+        *sum = part.state == READING_OK ? reading_ok(sum->value + part.value) : part; /* a partial sum is no sum */
 }
 
 void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms)
@@ -110,7 +110,7 @@ void machine_read_power(struct machine *m, struct host *out, int64_t elapsed_ms)
     if (m->zone_count < 0) {
         m->zone_count = 0;
         if (!find_zones(m) || !find_meter(m)) {
-            m->zone_count = -1; /* looked for again */
+            m->zone_count = -1; /* search again */
             out->power_mw = out->cpu_power_mw = reading_absent(READING_FAILED);
             return;
         }

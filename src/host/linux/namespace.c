@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * PID namespaces. Older NVIDIA drivers report host PIDs into every container, newer ones translate them for the caller, DRM
- * sources find PIDs in our own /proc: inside a container only evidence tells which number means what.
+ * PID namespaces. Older NVIDIA drivers report host PIDs to every container, newer ones translate them for the caller, DRM sources
+ * find PIDs in our own /proc: inside a container, only evidence tells what a PID refers to.
  */
 #include "host/linux/process_files.h"
 
@@ -11,15 +11,15 @@
 #include "base/file.h"
 #include "host/procfs.h"
 
-/* The first PID namespace has had this inode number since Linux 3.8 (PROC_PID_INIT_INO). */
+/* The initial PID namespace has this inode number since Linux 3.8 (PROC_PID_INIT_INO). */
 #define HOST_PID_NAMESPACE "pid:[4026531836]"
 
 enum { FILES_LOOKED_AT = 4096, PID_KTHREADD = 2 };
 
 bool procfs_is_of_host(const struct env *env)
 {
-    /* Kernel threads live in the host's namespace alone, and kthreadd is always PID 2 there. Also holds for a /proc of the host
-     * that is mounted into a container, for which our own namespace says nothing. */
+    /* Kernel threads exist only in the host's namespace, and kthreadd is always PID 2 there. This also covers a host's /proc
+     * mounted into a container, where our own namespace says nothing. */
     char text[1024];
     struct proc_stat stat;
     char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of Ollama's models. A runner is started with a blob; manifests say which names have that blob as their weights:
+ * Names of Ollama's models. A runner's command line has a blob; manifests map names to the blob with their weights:
  *
  *   MODELS/blobs/sha256-6a07...                          the weights, as in the command line of the runner
  *   MODELS/manifests/REGISTRY/NAMESPACE/MODEL/TAG        {"layers": [{"mediaType": "...image.model", "digest": "sha256:6a07..."}]}
@@ -21,7 +21,7 @@ struct ollama_search {
     char best[PROCESS_MODEL_SIZE];
 };
 
-/* As `ollama list` shows it: the usual registry and namespace are left out, and so is the tag "latest". */
+/* As in `ollama list`: omits the default registry and namespace, and the tag "latest". */
 static void name_of(const struct ollama_search *s, char *to, size_t size)
 {
     bool usual = strcmp(s->part[0], "registry.ollama.ai") == 0;
@@ -31,7 +31,7 @@ static void name_of(const struct ollama_search *s, char *to, size_t size)
              s->part[2], latest ? "" : ":", latest ? "" : s->part[3]);
 }
 
-/* Several names may mean the same weights: the longest says most ("llama3.1:8b", not "llama3.1"), then the first. */
+/* Several names may refer to the same weights: prefer the longest ("llama3.1:8b" over "llama3.1"), then the first. */
 static void offer(struct ollama_search *s)
 {
     char name[PROCESS_MODEL_SIZE], clean[PROCESS_MODEL_SIZE];
@@ -42,7 +42,7 @@ static void offer(struct ollama_search *s)
         str_copy(s->best, sizeof s->best, str_from(clean));
 }
 
-/* The weights are the layer of this type; templates and licenses are shared between models. */
+/* The layer of this type has the weights; models share templates and licenses. */
 static bool has_weights(struct str manifest, const char *digest)
 {
     static const char type[] = "application/vnd.ollama.image.model\"";
@@ -94,14 +94,14 @@ void ollama_model_name(const struct env *env, int32_t pid, const struct str *arg
     to[0] = '\0';
     if (!find_blob(args, count, &models, &digest))
         return;
-    struct env quiet = *env; /* which models a user has is not for a recording of this host */
+    struct env quiet = *env; /* keep a user's models out of recordings */
     quiet.on_read = NULL;
     struct ollama_search s = {.env = &quiet};
     snprintf(s.digest, sizeof s.digest, "sha256:" STR_FMT, STR_ARG(digest));
     char path[PATH_SIZE];
     snprintf(path, sizeof path, STR_FMT "/manifests", STR_ARG(models));
     search_below(&s, path, 0);
-    if (!s.best[0]) { /* in a container the path begins at its own root */
+    if (!s.best[0]) { /* in a container the path starts at its own root */
         snprintf(path, sizeof path, "/proc/%d/root" STR_FMT "/manifests", (int)pid, STR_ARG(models));
         search_below(&s, path, 0);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Walks /proc once a look.
+ * Walks /proc once per look.
  */
 #include "host/tree.h"
 
@@ -25,7 +25,7 @@ static int read_stat(int proc, const char *pid, struct tree_member *m)
     return 0;
 }
 
-/* Others' may not be read: then it is 0. */
+/* Other users' counters are unreadable: 0 then. */
 static void read_io(int proc, struct tree_member *m)
 {
     char name[64], text[1024];
@@ -34,7 +34,7 @@ static void read_io(int proc, struct tree_member *m)
     proc_io_parse((struct str){text, n > 0 ? (size_t)n : 0}, &m->read_bytes, &m->write_bytes);
 }
 
-/* One that could not be read is as it was: what it used meanwhile is counted at the next look. */
+/* An unreadable process keeps its old values: the next look counts what it used meanwhile. */
 static size_t list_processes(DIR *dir, int proc, const struct process_tree *before, struct tree_member *list)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where names of users come from. The file is read first: the name service may ask a server and take its time.
+ * Sources of user names. The file comes first: the name service may ask a server and take its time.
  */
 #include "host/linux/process_files.h"
 
@@ -34,7 +34,7 @@ bool users_look_up(const struct env *env, int64_t uid, char name[USER_NAME_SIZE]
         str_copy_clean(name, USER_NAME_SIZE, found);
         return name[0];
     }
-    if (env_is_recorded(env)) /* the users of this machine are not those of the recorded one */
+    if (env_is_recorded(env)) /* a recorded host has other users than this one */
         return false;
     struct passwd entry, *result = NULL;
     char room[4096];

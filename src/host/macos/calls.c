@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of macOS, not yet run on a real Mac. Disks and the battery would need IOKit; who listens would need a look at all files
+ * The table for macOS, not yet run on a real Mac. Disks and the battery would need IOKit; listeners would need a scan of all files
  * of all processes.
  */
 #include "host/macos/internal.h"

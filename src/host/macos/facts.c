@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Command lines, times and states of macOS. Knows none of its calls.
+ * Command lines, times and states of macOS. Makes no system calls.
  */
 #include "host/macos/facts.h"
 
@@ -14,7 +14,7 @@ bool macos_arguments(struct str bytes, struct str *arguments, struct str *enviro
     struct str rest = {bytes.at + sizeof count, bytes.len - sizeof count}, word;
     if (count < 0 || !str_cut(&rest, '\0', &word))
         return false;
-    while (rest.len && rest.at[0] == '\0') /* fills up to a whole word */
+    while (rest.len && rest.at[0] == '\0') /* padding to a word boundary */
         rest = (struct str){rest.at + 1, rest.len - 1};
     *arguments = (struct str){rest.at, 0};
     for (int32_t i = 0; i < count; i++)
@@ -22,7 +22,7 @@ bool macos_arguments(struct str bytes, struct str *arguments, struct str *enviro
             return false;
     arguments->len = (size_t)(rest.at - arguments->at);
     *environment = (struct str){rest.at, 0};
-    /* An empty one ends them; behind it are texts of the system. */
+    /* An empty string ends them; system strings follow. */
     while (rest.len && rest.at[0] != '\0' && str_cut(&rest, '\0', &word))
         environment->len = (size_t)(rest.at - environment->at);
     return true;

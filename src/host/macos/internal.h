@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The parts of the table of macOS.
+ * The parts of the table for macOS.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ int macos_cpu(struct calls_cpu *all, struct calls_cpu *cores, size_t max)
     return (int)count;
 }
 
-/* What programs can have at once: free pages, and those that hold what a disk has, too. */
+/* Available memory: free pages, and those that a disk also has. */
 int macos_memory(struct calls_memory *ret)
 {
     *ret = (struct calls_memory){-1, -1, -1, -1};
@@ -83,7 +83,7 @@ int macos_networks(struct calls_flow *list, size_t max)
     size_t size = 0, count = 0;
     if (sysctl(name, ARRAY_LEN(name), NULL, &size, NULL, 0) != 0)
         return -errno;
-    size += size / 8; /* an interface may come meanwhile */
+    size += size / 8; /* interfaces may appear meanwhile */
     AUTO_FREE char *room = malloc(size);
     if (!room)
         return -ENOMEM;

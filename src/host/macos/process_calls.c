@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Processes of a Mac: who they are from sysctl, which says it to all users, and what they use from libproc, which says it of one's
- * own processes, or to root.
+ * Processes of a Mac: identity from sysctl, open to all users, and usage from libproc, only for one's own processes or root.
  */
 #include <errno.h>
 #include <libproc.h>
@@ -25,7 +24,7 @@ static int64_t nanoseconds(uint64_t time)
     return macos_ns(time, base.numer, base.denom);
 }
 
-/* ---- who they are ---- */
+/* ---- identity ---- */
 
 static void take(const struct kinfo_proc *k, struct calls_process *ret)
 {
@@ -41,7 +40,7 @@ static void take(const struct kinfo_proc *k, struct calls_process *ret)
                                   .written_bytes = -1};
     char path[PROC_PIDPATHINFO_MAXSIZE];
     const char *slash = proc_pidpath(ret->pid, path, sizeof path) > 0 ? strrchr(path, '/') : NULL;
-    str_copy_clean(ret->name, sizeof ret->name, str_from(slash ? slash + 1 : k->kp_proc.p_comm)); /* p_comm is cut at 16 */
+    str_copy_clean(ret->name, sizeof ret->name, str_from(slash ? slash + 1 : k->kp_proc.p_comm)); /* p_comm is truncated to 16 */
 }
 
 static void add_use(struct calls_process *p)
@@ -82,7 +81,7 @@ int macos_processes(struct calls_process *list, size_t max)
     size_t size = 0, count = 0;
     if (sysctl(name, ARRAY_LEN(name), NULL, &size, NULL, 0) != 0)
         return -errno;
-    size += size / 8; /* some may be started meanwhile */
+    size += size / 8; /* processes may start meanwhile */
     AUTO_FREE struct kinfo_proc *all = malloc(size);
     if (!all)
         return -ENOMEM;
@@ -114,7 +113,7 @@ int macos_user(int32_t pid, char *name, size_t size)
     return rc < 0 ? rc : macos_user_name(k.kp_eproc.e_ucred.cr_uid, name, size);
 }
 
-/* ---- how it was started ---- */
+/* ---- command line ---- */
 
 static int read_start(int32_t pid, char **room, struct str *arguments, struct str *environment)
 {
@@ -126,7 +125,7 @@ static int read_start(int32_t pid, char **room, struct str *arguments, struct st
     *room = malloc(size);
     if (!*room)
         return -ENOMEM;
-    if (sysctl(name, ARRAY_LEN(name), *room, &size, NULL, 0) != 0) /* EINVAL of another user's */
+    if (sysctl(name, ARRAY_LEN(name), *room, &size, NULL, 0) != 0) /* EINVAL for another user's process */
         return errno == EINVAL ? -EACCES : -errno;
     return macos_arguments((struct str){*room, size}, arguments, environment) ? 0 : -EIO;
 }
@@ -163,7 +162,7 @@ int macos_directory(int32_t pid, char *path, size_t size)
     return 0;
 }
 
-/* The first in the list was there first. */
+/* The first in the list is the oldest. */
 int macos_threads(int32_t pid, struct calls_thread *list, size_t max)
 {
     uint64_t handles[CALLS_THREADS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A system that tells nothing: every value is absent, with the reason "unsupported", and whirr still watches the GPUs. To
- * bring whirr to another system, copy this file, fill in what the system has, and leave the rest; calls/calls.h says what each
- * call is to answer, and tests/unit/host/test_this_host.c proves it on the system itself. In the order of their use to people:
+ * A system without calls: every value is absent, with the reason "unsupported", and whirr still watches the GPUs. To port whirr to
+ * another system, copy this file, fill in what the system has, and leave the rest; calls/calls.h specifies each call, and
+ * tests/unit/host/test_this_host.c verifies it on the system itself. In order of usefulness:
  *
  *   process, arguments, user   whose the processes on a GPU are, and what they do
  *   memory, cpu                the host beside its GPUs

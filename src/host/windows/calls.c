@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of Windows. It has no load average, and what a program's environment and folder are is only in its own memory, which is
+ * The table for Windows. It has no load average, and a program's environment and directory are only in its own memory, which is
  * not read.
  */
 #include "host/windows/native.h"
 
-/* A wait for a disk other than a page fault is one for "an object" like any other. */
+/* A disk wait other than a page fault looks like a wait for any object. */
 static bool windows_waits_told(enum calls_wait wait)
 {
     return wait == CALLS_WAIT_LOCK || wait == CALLS_WAIT_SLEEP || wait == CALLS_WAIT_STOPPED || wait == CALLS_WAIT_OTHER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Times, waits, parents and command lines of Windows. Knows none of its calls.
+ * Times, waits, parents and command lines of Windows. Makes no system calls.
  */
 #include "host/windows/facts.h"
 
@@ -83,7 +83,7 @@ struct argument_writer {
 
 static void put(struct argument_writer *w, char c)
 {
-    w->full = w->full || w->len + 1 >= w->size; /* the '\0' behind it needs room, too */
+    w->full = w->full || w->len + 1 >= w->size; /* reserve space for the NUL */
     if (!w->full)
         w->text[w->len++] = c;
 }
@@ -93,7 +93,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Backslashes in front of a quote count half, and an odd one makes the quote a letter. Returns how many bytes were taken. */
+/* Backslashes before a quote count half, and an odd one escapes the quote. Returns the bytes consumed. */
 static size_t put_backslashes(struct argument_writer *w, struct str rest)
 {
     size_t count = 0;
@@ -108,7 +108,7 @@ static size_t put_backslashes(struct argument_writer *w, struct str rest)
     return count + 1;
 }
 
-/* The program's name stands in front: quotes end it, and a backslash is a letter. */
+/* The program comes first: quotes end it, and backslashes are ordinary characters. */
 static size_t put_program(struct argument_writer *w, struct str line)
 {
     bool quoted = false;

@@ -36,7 +36,7 @@ static uint16_t port_of(DWORD port)
     return (uint16_t)((port & 0xff) << 8 | (port >> 8 & 0xff));
 }
 
-/* Wine does not say whose a socket is: then it is not known who listens. */
+/* Wine doesn't report the owner of a socket: the listener is unknown then. */
 static int with_owner(struct calls_listener *list, size_t count)
 {
     size_t kept = 0;

@@ -22,7 +22,7 @@ static uint64_t number_of(FILETIME t)
     return (uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime;
 }
 
-/* Cores of the processor group that this runs in: up to 64. */
+/* Cores of our processor group: up to 64. */
 static int read_cores(struct calls_cpu *cores, size_t max)
 {
     AUTO_FREE void *room = NULL;
@@ -44,7 +44,7 @@ int windows_cpu(struct calls_cpu *all, struct calls_cpu *cores, size_t max)
     FILETIME idle, kernel, user;
     if (!GetSystemTimes(&idle, &kernel, &user))
         return native_error();
-    uint64_t total = number_of(kernel) + number_of(user); /* the kernel's has idle in it */
+    uint64_t total = number_of(kernel) + number_of(user); /* kernel time includes idle */
     *all = (struct calls_cpu){total, total - number_of(idle)};
     read_cores(cores, max);
     return (int)GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
@@ -52,7 +52,7 @@ int windows_cpu(struct calls_cpu *all, struct calls_cpu *cores, size_t max)
 
 /* ---- memory ---- */
 
-/* What lies in page files, not what was promised to programs. */
+/* Bytes in page files, not memory committed to programs. */
 static void read_page_files(struct calls_memory *ret)
 {
     AUTO_FREE void *room = NULL;
@@ -82,14 +82,14 @@ int windows_memory(struct calls_memory *ret)
     return 0;
 }
 
-/* ---- what flows ---- */
+/* ---- network and disks ---- */
 
 static bool is_card(const MIB_IF_ROW2 *row)
 {
     return row->InterfaceAndOperStatusFlags.HardwareInterface && !row->InterfaceAndOperStatusFlags.FilterInterface;
 }
 
-/* Hardware; where there is none, as in a container, everything but loopback. */
+/* Physical interfaces; without any, as in a container, all but loopback. */
 int windows_networks(struct calls_flow *list, size_t max)
 {
     MIB_IF_TABLE2 *table = NULL;

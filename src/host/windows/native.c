@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ntdll loaded late, and what every call needs: errors, texts, handles.
+ * Lazily loads ntdll, and common helpers: errors, texts, handles.
  */
 #include "host/windows/native.h"
 
@@ -62,7 +62,7 @@ int native_error(void)
     switch (GetLastError()) {
     case ERROR_ACCESS_DENIED:
     case ERROR_PRIVILEGE_NOT_HELD: return -EACCES;
-    case ERROR_INVALID_PARAMETER: /* what OpenProcess says of a number that no process has */
+    case ERROR_INVALID_PARAMETER: /* OpenProcess's error for an unused PID */
     case ERROR_NOT_FOUND: return -ESRCH;
     case ERROR_NOT_ENOUGH_MEMORY:
     case ERROR_OUTOFMEMORY: return -ENOMEM;

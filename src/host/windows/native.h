@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of this directory share: calls of ntdll that its headers do not describe, loaded late, and small helpers. Layouts
- * are those of 64-bit Windows 8.1 and later.
+ * Shared by the files of this directory: lazily loaded ntdll calls that its headers don't describe, and small helpers. Layouts are
+ * those of 64-bit Windows 8.1 and later.
  */
 #pragma once
 
-/* The headers of the network need all of the system's. */
+/* The network headers need all system headers. */
 #undef NOGDI
 #undef NOUSER
 #include <winsock2.h>
@@ -18,7 +18,7 @@
 enum { NATIVE_PROCESSES = 5, NATIVE_CPU_TIMES = 8, NATIVE_PAGE_FILES = 18, NATIVE_COMMAND_LINE = 60 };
 
 struct native_cpu_times {
-    LARGE_INTEGER idle, kernel, user, dpc, interrupt; /* kernel has idle in it */
+    LARGE_INTEGER idle, kernel, user, dpc, interrupt; /* kernel includes idle */
     ULONG interrupts;
 };
 
@@ -54,14 +54,14 @@ struct native_process {
     struct native_thread threads[];
 };
 
-/* 0, or -errno: -ENOSYS where the system does not have the class. The list is the caller's to free. */
+/* 0 or -errno: -ENOSYS if the system lacks the class. The caller frees the result. */
 int native_query(int class, void **ret, size_t *ret_size);
 int native_process_query(HANDLE process, int class, void *to, ULONG size);
 
-/* A process by its number, to be asked; NULL with *rc. */
+/* Opens a process for queries; NULL with *rc. */
 HANDLE native_open(int32_t pid, int *rc);
 int native_error(void); /* of the last call: -errno */
-/* UTF-8, cut at the size. */
+/* To UTF-8, truncated to the size. */
 void native_text(const wchar_t *text, size_t count, char *to, size_t size);
 
 /* The parts of the table. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Processes of Windows: one by its handle, or, where that is denied and for lists, from the system's list of all, which needs no
- * rights. Bytes that a process read are counted from files, pipes and devices alike: they are not told as those of disks.
+ * Processes of Windows: by handle or, if that is denied and for lists, from the system's list of all, which needs no privileges.
+ * Bytes read include files, pipes and devices: they aren't reported as disk I/O.
  */
 #include "host/windows/native.h"
 
@@ -27,7 +27,7 @@ static int64_t filetime_of(FILETIME t)
     return (int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime);
 }
 
-/* ---- the list of all ---- */
+/* ---- the process list ---- */
 
 static const struct native_process *next_of(const struct native_process *p, const char *end)
 {
@@ -73,7 +73,7 @@ int windows_processes(struct calls_process *list, size_t max)
     if (rc < 0)
         return rc;
     for (; p && count < max; p = next_of(p, end))
-        if (p->pid) /* 0 is the time in which nothing runs */
+        if (p->pid) /* PID 0 is the idle process */
             take(p, &list[count++]);
     windows_drop_false_parents(list, count);
     return (int)count;
@@ -102,7 +102,7 @@ static int process_of_list(int32_t pid, struct calls_process *ret)
     return 0;
 }
 
-/* Of all threads of a process, the one that was there first is the main one. */
+/* The oldest thread of a process is the main one. */
 int windows_threads(int32_t pid, struct calls_thread *list, size_t max)
 {
     AUTO_FREE void *room = NULL;
@@ -131,13 +131,13 @@ int windows_threads(int32_t pid, struct calls_thread *list, size_t max)
     return (int)count;
 }
 
-/* ---- one by its handle ---- */
+/* ---- by handle ---- */
 
 static bool times_of(HANDLE process, int64_t *started, int64_t *user, int64_t *kernel)
 {
     FILETIME created, ended, in_kernel, in_user;
     if (!GetProcessTimes(process, &created, &ended, &in_kernel, &in_user) || filetime_of(ended))
-        return false; /* one that has ended is there as long as another has it open */
+        return false; /* an ended process exists while a handle to it is open */
     *started = filetime_of(created);
     *user = filetime_of(in_user);
     *kernel = filetime_of(in_kernel);
@@ -233,7 +233,7 @@ int windows_user(int32_t pid, char *name, size_t size)
     return 0;
 }
 
-/* Numbers are those of base/os: 0 for all administrators, else one's own. */
+/* Numbers of base/os: 0 for all administrators, else the user's own. */
 int windows_user_name(int64_t uid, char *name, size_t size)
 {
     if (uid == 0) {

@@ -26,7 +26,7 @@ struct sampled_thread {
     int32_t tid;
     int64_t run_ns; /* when it was started */
     int fd;
-    void *ring; /* a page of its own and one of samples; NULL none */
+    void *ring; /* a header page and one of samples; NULL none */
 };
 
 struct object_count {
@@ -45,7 +45,7 @@ struct address_sampler {
 
     struct buf maps;
     struct mono maps_at;     /* ns 0: not read */
-    char program[PATH_SIZE]; /* its own file; "" unknown */
+    char program[PATH_SIZE]; /* its executable; "" unknown */
     struct address_map *list;
     size_t map_count, map_capacity;
     struct object_count objects[OBJECTS_MAX];
@@ -169,7 +169,7 @@ static void count_ring(struct address_sampler *s, const struct sampled_thread *t
     __atomic_store_n(&head->data_tail, end, __ATOMIC_RELEASE);
 }
 
-/* ---- what is told ---- */
+/* ---- writing the result ---- */
 
 static int by_samples(const void *a, const void *b)
 {
@@ -177,7 +177,7 @@ static int by_samples(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* Time in the kernel has no samples: it is what is missing of the time that the threads ran. */
+/* Time in the kernel has no samples: it is the difference to the threads' run time. */
 static void tell(struct address_sampler *s, int64_t run_ns, struct address_samples *ret)
 {
     int64_t expected = (int64_t)((double)run_ns * s->frequency / NS_PER_S), all = MAX_OF(expected, s->samples);
@@ -322,7 +322,7 @@ static int by_run(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* The busiest so far first. */
+/* Busiest first. */
 static size_t list_threads(const struct env *env, int32_t pid, int32_t tids[SAMPLED_THREADS_MAX])
 {
     char path[64];

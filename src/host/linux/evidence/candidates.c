@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which processes are likely to have a GPU, while its driver has not answered yet.
+ * Guesses which processes use a GPU before its driver answers.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { PROCESSES_MAX = 4096, CANDIDATES_MAX = 96 };
 
-/* A program that has a GPU reserves gigabytes. */
+/* A program that uses a GPU reserves gigabytes of address space. */
 #define GPU_VSIZE_LEAST ((uint64_t)1 << 30)
 
 struct large_process {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The control group of a process, of either version or both beside each other: its CPU quota, how long the quota stopped it, and
- * the pressure on it. The quota may be the group's own or that of any above it (a pod's): the tightest counts.
+ * The control group of a process, v1, v2 or both: its CPU quota, how long it was throttled, and its pressure. A quota may belong
+ * to the group or any ancestor (a pod's): the tightest counts.
  */
 #include <stdio.h>
 
@@ -9,9 +9,9 @@
 #include "host/linux/evidence/internal.h"
 
 enum {
-    LEARN_AGAIN_MS = 20 * 1000, /* a quota may be changed while a container runs */
+    LEARN_AGAIN_MS = 20 * 1000, /* a quota may change while a container runs */
     LEVELS_MAX = 16,
-    RATE_LEAST_MS = 400, /* the kernel adds up pressure and throttling in steps of milliseconds */
+    RATE_LEAST_MS = 400, /* the kernel accumulates pressure and throttling in steps of milliseconds */
 };
 
 /* ---- texts ---- */
@@ -66,7 +66,7 @@ static bool has_option(struct str options, const char *wanted)
     return false;
 }
 
-/* What is left of `path` below `root`; false: it is not below. */
+/* `path` relative to `root`; false: not below it. */
 static bool path_below(struct str path, struct str root, struct str *ret)
 {
     if (str_is(root, "/")) {
@@ -83,7 +83,7 @@ bool cgroup_folder(struct str mountinfo, struct str path, const char *controller
 {
     struct str line, below;
     struct mount_line mount;
-    if (str_contains(path, "..")) /* outside of this cgroup namespace */
+    if (str_contains(path, "..")) /* outside this cgroup namespace */
         return false;
     while (str_cut(&mountinfo, '\n', &line)) {
         if (!mount_line_parse(line, &mount) || !str_is(mount.type, controller ? "cgroup" : "cgroup2") ||
@@ -102,7 +102,7 @@ bool mount_of_path(struct str mountinfo, struct str path, struct mount_place *re
     struct mount_line mount;
     *ret = (struct mount_place){0};
     while (str_cut(&mountinfo, '\n', &line))
-        /* A later mount lies above an earlier one of the same place. */
+        /* A later mount hides an earlier one at the same point. */
         if (mount_line_parse(line, &mount) && path_below(path, mount.point, &below) && mount.point.len >= ret->point.len)
             *ret = (struct mount_place){mount.point, mount.type};
     return ret->point.len > 0;
@@ -151,7 +151,7 @@ bool pressure_parse(struct str text, struct pressure *ret)
     return false;
 }
 
-/* ---- what is remembered of one process's group ---- */
+/* ---- one process's group ---- */
 
 static ssize_t read_in(struct evidence_reader *r, const char *folder, const char *file, char *text, size_t size)
 {
@@ -175,7 +175,7 @@ static int64_t quota_of(struct evidence_reader *r, const char *folder, bool v2)
     return p > 0 ? cpu_max_millicores((struct str){both, (size_t)len}) : 0;
 }
 
-/* From the group itself up to the mount. */
+/* Walks from the group up to the mount. */
 static void learn_quota(struct evidence_reader *r, struct cgroup_memory *m, const char *folder, size_t mount_len, bool v2)
 {
     char at[PATH_SIZE];
@@ -193,7 +193,7 @@ static void learn_quota(struct evidence_reader *r, struct cgroup_memory *m, cons
     }
 }
 
-/* The folder of the group of a controller; "" none. Returns how long the path of the mount is. */
+/* The directory of a controller's group; "" none. Returns the length of its mount path. */
 static size_t find_folder(struct evidence_reader *r, struct str cgroup, const char *controller, char *to, size_t size)
 {
     struct str path;
@@ -256,7 +256,7 @@ static void read_throttling(struct evidence_reader *r, struct cgroup_memory *m, 
     m->throttled_known = true;
 }
 
-/* The group's own, else the host's. The first is the kernel's mean of ten seconds. */
+/* The group's pressure, else the host's. The first value is the kernel's ten-second average. */
 static void read_pressure(struct evidence_reader *r, struct cgroup_memory *m, int which, int64_t elapsed_ms)
 {
     static const char *const files[] = {"cpu", "io", "memory"};

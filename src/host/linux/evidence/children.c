@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The children of a process, and theirs: loaders that feed it, compilers that it started. The kernel lists the children of each
- * thread; the whole of /proc is never walked. A child that has a GPU itself is a program of its own.
+ * Children and grandchildren of a process: its data loaders and compilers. The kernel lists the children of each thread, so /proc
+ * is never scanned. A child that uses a GPU counts as a program of its own.
  */
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 enum {
     PARENTS_AT_FIRST = 32,
-    PARENTS_PER_LOOK = 8, /* later: a program starts its loaders when it begins, and mostly from its main thread */
+    PARENTS_PER_LOOK = 8, /* later: programs start their loaders early, and mostly from the main thread */
     TICKS_LEAST_MS = 300, /* ticks are 10 ms: a shorter span gives noise */
     THREAD_LEAST_MS = 4,
 };
@@ -77,7 +77,7 @@ static void read_child_io(struct evidence_reader *r, struct child_process *c)
     proc_io_parse((struct str){text, n > 0 ? (size_t)n : 0}, &c->read_bytes, &c->write_bytes);
 }
 
-/* What a process is about to be asked for: those that are known by their number alone have no name yet. */
+/* Children to read; entries without a name are known by PID only. */
 struct child_list {
     struct child_process *list;
     size_t count;
@@ -93,7 +93,7 @@ static void add_pids(const struct evidence_reader *r, struct child_list *to, str
             to->list[to->count++] = (struct child_process){.pid = (int32_t)pid};
 }
 
-/* 0, or why the kernel does not tell. */
+/* 0, or -errno. */
 static int add_children_of(struct evidence_reader *r, struct child_list *to, int32_t pid, int32_t tid)
 {
     char name[64], text[4096];
@@ -105,7 +105,7 @@ static int add_children_of(struct evidence_reader *r, struct child_list *to, int
     return 0;
 }
 
-/* Children that another thread started are asked for less often: meanwhile they are remembered. */
+/* Other threads' children are listed less often: keep the known ones meanwhile. */
 static void add_remembered(struct child_list *to, const struct child_memory *m, int32_t parent)
 {
     for (size_t i = 0; i < m->count && to->count < CHILDREN_MAX; i++)
@@ -114,7 +114,7 @@ static void add_remembered(struct child_list *to, const struct child_memory *m, 
                 (struct child_process){.pid = m->list[i].pid, .parent = parent, .start_ticks = m->list[i].start_ticks};
 }
 
-/* Those that are gone are taken out, and the children of each are put behind it. */
+/* Drops children that are gone, and appends the children of each. */
 static void visit_all(struct evidence_reader *r, struct child_list *l, bool by_thread, bool full)
 {
     size_t kept = 0;
@@ -169,7 +169,7 @@ static void compare_io(struct child_memory *m, const struct child_list *l, int64
     m->write_bytes = reading_ok((int64_t)((double)gained_written / seconds));
 }
 
-/* What is only read in a full look stays as it was. */
+/* Keeps the values that only a full look reads. */
 static void keep_io(const struct child_memory *m, struct child_list *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -182,7 +182,7 @@ static void keep_io(const struct child_memory *m, struct child_list *l)
     }
 }
 
-/* Processes that are known by their number, and threads that may have started others. */
+/* Known children, and children of threads that may have started others. */
 static int list_children(struct evidence_reader *r, struct evidence_memory *w, bool full, struct child_list *l)
 {
     int32_t pid = w->watched.target.pid, tids[PARENTS_AT_FIRST];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The reader: which processes are remembered, how many files a round may read, and the main thread over the last few looks. How
- * long it ran is counted by the kernel; what it waited for the rest of the time is what it was seen waiting for.
+ * The reader: remembers processes, limits the files of a round, and follows the main thread over the last few looks. The kernel
+ * counts how long the thread ran; the looks show what it waited for in the rest of the time.
  *
  *   look      every round: the main thread, its process's counters, few children
  *   full look every few seconds: all threads, all children and their files, control group, NUMA

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What files say of a process: the file system that it waits for, whether it is
- * a server. All of it costs more than a counter, and is looked at rarely and only where it matters.
+ * Evidence from files: the file system that a process waits for, and whether it is a server. Each costs more than a counter, so
+ * they are read rarely and only when needed.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum {
     SERVER_AGAIN_MS = 60 * 1000,
     FDS_MAX = 256,
     MOUNTS_MAX = 1 << 20,
-    EXPENSIVE = 16, /* counts as so many files */
+    EXPENSIVE = 16, /* counts as this many files */
 };
 
 bool is_network_type(struct str type)
@@ -43,13 +43,13 @@ static bool take_expensive(struct evidence_reader *r)
 static bool read_whole(struct evidence_reader *r, int32_t pid, const char *file, struct buf *text)
 {
     char path[64];
-    struct env quiet = *r->env; /* a process's own view is not for a recording of this host */
+    struct env quiet = *r->env; /* keep a process's own view out of recordings */
     quiet.on_read = NULL;
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
     return file_read_all(&quiet, path, text) >= 0;
 }
 
-/* Of the files that it has open: one on a file system over the network, if any is mounted. */
+/* Finds an open file on a mounted network file system. */
 static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
 {
     AUTO_BUF struct buf mounts = BUF(MOUNTS_MAX);
@@ -108,7 +108,7 @@ void files_write(const struct file_memory *m, struct host_evidence *ret)
     str_copy(ret->mount, sizeof ret->mount, str_from(m->mount));
     if (!m->is_network || ret->main_disk_permille.state != READING_OK)
         return;
-    /* A page of a network file is waited for as one of a disk is: the kernel's function is the same. */
+    /* The kernel waits for pages of network files in the same function as for disks. */
     ret->main_network_fs_permille = reading_ok(reading_or(ret->main_network_fs_permille, 0) + ret->main_disk_permille.value);
     ret->main_disk_permille = reading_ok(0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of this directory share: the reader, and what is remembered of a process between two looks.
+ * Shared by the files of this directory: the reader, and its per-process state between looks.
  *
  *   evidence.c  the reader, its budget, its open files, the main thread, the window of the last looks
  *   candidates.c  whose evidence will be asked for
@@ -20,13 +20,13 @@
 #include "host/procfs.h"
 
 enum {
-    THREADS_MAX = 256,  /* of a process; further ones are not looked at */
-    CHILDREN_MAX = 256, /* the same */
+    THREADS_MAX = 256,  /* per process; further ones are ignored */
+    CHILDREN_MAX = 256, /* per process; further ones are ignored */
     LOOKS_MAX = 8,
     CGROUP_PRESSURES = 3,
 };
 
-/* ---- what is remembered ---- */
+/* ---- state between looks ---- */
 
 struct thread_count {
     int32_t tid;
@@ -37,8 +37,8 @@ struct thread_memory {
     struct mono at;
     struct thread_count list[THREADS_MAX]; /* sorted by tid */
     size_t count;
-    bool is_whole;               /* none was left out */
-    size_t next_parent;          /* whose children are asked for next */
+    bool is_whole;               /* the list is complete */
+    size_t next_parent;          /* the thread whose children are listed next */
     struct reading busiest, all; /* permille of a core */
     struct reading busy;         /* how many use half of one */
     char busiest_name[EVIDENCE_NAME_SIZE];
@@ -77,10 +77,10 @@ struct child_process {
 struct child_memory {
     struct mono at, io_at;
     bool is_known;  /* the kernel lists children */
-    bool by_thread; /* cpu_ns is the main thread's alone, to the nanosecond; else the process's in ticks */
+    bool by_thread; /* cpu_ns is the main thread's, in nanoseconds; if not, the process's in ticks */
     struct child_process list[CHILDREN_MAX];
     size_t count;
-    bool is_whole; /* none was left out */
+    bool is_whole; /* the list is complete */
     struct reading cpu, busiest, read_bytes, write_bytes;
     int32_t busiest_pid, asked_pid; /* asked: whose command line was looked at last */
     bool asked_compiles;
@@ -91,8 +91,8 @@ struct cgroup_memory {
     bool is_known, is_root, throttled_known, pressure_known[CGROUP_PRESSURES];
     struct mono learned, at;
     char folder[PATH_SIZE];        /* of cgroup v2; "" none */
-    char quota_folder[PATH_SIZE];  /* the one that has the tightest quota; "" none */
-    char memory_folder[PATH_SIZE]; /* that counts memory; "" none of its own */
+    char quota_folder[PATH_SIZE];  /* the group with the tightest quota; "" none */
+    char memory_folder[PATH_SIZE]; /* the group that counts memory; "": none of its own */
     int64_t quota_millicores;      /* 0: none */
     int64_t throttled_us, pressure_us[CGROUP_PRESSURES];
     struct reading throttled, pressure[CGROUP_PRESSURES]; /* cpu, io, memory */
@@ -117,17 +117,17 @@ struct main_look {
     bool sched_known;
     struct proc_schedstat sched;
     struct proc_stat stat; /* without its name */
-    int io_rc;             /* 0: the next two are known */
+    int io_rc;             /* 0: the next two are valid */
     int64_t read_bytes, write_bytes;
 };
 
-/* Files that are read in every round stay open: then each costs one call instead of three. */
+/* Files read every round stay open: one system call each instead of three. */
 enum kept_file { KEPT_STAT, KEPT_SCHEDSTAT, KEPT_WCHAN, KEPT_IO, KEPT_CHILDREN, KEPT_FILES };
 
 struct evidence_memory {
     struct watched_process watched; /* first */
-    int directory;                  /* of the process: it stays that of this one, whichever gets its number; negative: not open */
-    bool keeps;                     /* what was opened stays open */
+    int directory;                  /* /proc/PID, immune to PID reuse; negative: not open */
+    bool keeps;                     /* files stay open between looks */
     int kept[KEPT_FILES];           /* negative: not open */
     char name[EVIDENCE_NAME_SIZE];
     struct mono full_at;
@@ -152,13 +152,13 @@ struct numa_nodes {
 
 struct evidence_reader {
     const struct env *env;
-    int proc; /* the directory; negative: not there */
+    int proc; /* /proc; negative: missing */
     struct mono now;
     bool quick;
     int64_t ticks_per_s;
-    size_t to_look;                                    /* processes that share what is left of the round */
-    int files_left;                                    /* of the round */
-    int share_left;                                    /* of the process that is looked at */
+    size_t to_look;                                    /* processes left in this round */
+    int files_left;                                    /* budget of the round */
+    int share_left;                                    /* budget of the current process */
     struct evidence_target gpus[EVIDENCE_TARGETS_MAX]; /* sorted by pid */
     size_t gpu_count;
     struct buf mounts; /* our own mountinfo */
@@ -166,7 +166,7 @@ struct evidence_reader {
     struct numa_nodes nodes;
     struct listeners listeners;
     struct watch_list watched;
-    size_t keeping;  /* so many of them keep their files open */
+    size_t keeping;  /* number of processes with open files */
     size_t sampling; /* and of so many the code is sampled */
 };
 
@@ -175,14 +175,14 @@ static inline bool budget_take(struct evidence_reader *r)
     return r->share_left > 0 && r->share_left--;
 }
 
-/* A file of a process, whose directory is open; -EAGAIN: the round has read enough. */
+/* Reads a file of a process below its open directory; -EAGAIN: the round's budget is used up. */
 static inline ssize_t budget_read(struct evidence_reader *r, int process, const char *name, char *text, size_t size)
 {
     return budget_take(r) ? file_read_at(process, name, text, size) : -EAGAIN;
 }
 
-void open_proc(struct evidence_reader *r); /* unless it is open */
-/* The same for one that stays open. */
+void open_proc(struct evidence_reader *r); /* no-op if open */
+/* The same for a file that stays open. */
 ssize_t kept_read(struct evidence_reader *r, struct evidence_memory *w, enum kept_file file, char *text, size_t size);
 
 static inline bool is_gpu_process(const struct evidence_reader *r, int32_t pid)
@@ -199,15 +199,15 @@ static inline int64_t core_permille(int64_t used_ns, int64_t elapsed_ns)
     return elapsed_ns > 0 && used_ns > 0 ? (int64_t)((double)used_ns * 1000 / (double)elapsed_ns + 0.5) : 0;
 }
 
-/* ---- the parts; `process` is the directory of the process ---- */
+/* ---- the parts; `process` is the process's directory ---- */
 
 void threads_look(struct evidence_reader *r, struct thread_memory *m, int process);
-/* Instead, where the main thread is the busiest: its share of a core, and that of all. */
+/* Shortcut if the main thread is the busiest: its share of a core, and that of all threads. */
 void threads_by_main(struct thread_memory *m, const char *name, int64_t main_permille, int64_t all_permille);
 void threads_write(const struct thread_memory *m, struct host_evidence *ret);
 /* The main thread, then those that used most. */
 size_t threads_hottest(const struct thread_memory *m, int32_t pid, int32_t *tids, size_t max);
-/* Whose children are asked for in this look, beside those of the main thread. */
+/* The threads whose children are listed in this look, besides the main thread. */
 size_t threads_parents(struct thread_memory *m, int32_t *tids, size_t max);
 
 /* Of a process that keeps a CPU busy, or may. */
@@ -219,7 +219,7 @@ void code_done(struct evidence_reader *r, struct code_memory *m);
 void peer_look(struct evidence_reader *r, struct evidence_memory *w, size_t first);
 void peer_write(const struct evidence_memory *w, struct host_evidence *ret);
 
-/* `full`: also the children of other threads, and what all of them read and wrote. */
+/* `full`: also children of other threads, and the I/O of all. */
 void children_look(struct evidence_reader *r, struct evidence_memory *w, bool full);
 void children_write(const struct child_memory *m, struct host_evidence *ret);
 
@@ -229,6 +229,6 @@ void cgroup_write(const struct cgroup_memory *m, struct host_evidence *ret);
 void numa_look(struct evidence_reader *r, struct evidence_memory *w, const struct proc_status *status);
 void numa_write(const struct numa_memory *m, struct host_evidence *ret);
 
-/* `busy`: a thread of it keeps a core busy; `waits`: its main thread waits for files. */
+/* `busy`: one of its threads keeps a core busy; `waits`: its main thread waits for files. */
 void files_look(struct evidence_reader *r, struct evidence_memory *w, bool busy, bool waits);
 void files_write(const struct file_memory *m, struct host_evidence *ret);

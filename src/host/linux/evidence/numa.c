@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NUMA: on which node a process runs, and on which its memory lies. Of its memory the control group's count is read: the list of a
- * process's own pages costs a walk through all of them.
+ * NUMA: the node a process runs on, and the node of its memory. Memory comes from the control group's counters: listing the
+ * process's own pages would walk all of them.
  */
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ bool cpu_list_each(struct str list, int64_t max, void (*each)(int64_t number, vo
     return true;
 }
 
-/* The line of anonymous memory, which is what a program computes with. */
+/* Reads the anonymous memory, which a program computes with. */
 int64_t numa_stat_node(struct str text)
 {
     struct str line, word, key;
@@ -92,7 +92,7 @@ static void learn_nodes(struct evidence_reader *r)
         cpu_list_each(online, NUMA_NODES_MAX, learn_node, r);
 }
 
-/* The only node of a list of CPUs; -1 none known, -2 several. */
+/* The only node of a CPU list; -1 unknown, -2 several. */
 struct only_node {
     const struct numa_nodes *nodes;
     int node;
@@ -106,7 +106,7 @@ static void meet_cpu(int64_t cpu, void *user)
         o->node = o->node == -1 || o->node == node ? node : -2;
 }
 
-/* Where it may run on several, the one that it was seen on most. */
+/* If it may run on several nodes, the one it was seen on most. */
 static int node_of_looks(const struct evidence_reader *r, const struct evidence_memory *w)
 {
     int seen[NUMA_NODES_MAX] = {0}, best = -1;

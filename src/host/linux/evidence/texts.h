@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The kernel's texts that evidence is made of, taken apart: what a thread waits for, lists of CPUs, control groups, mounts. Pure
- * functions of bytes.
+ * Parsers for the kernel texts behind the evidence: waits of a thread, CPU lists, control groups, mounts. Pure functions of bytes.
  */
 #pragma once
 
@@ -9,9 +8,9 @@
 
 #include "base/str.h"
 
-/* What a thread does, by its state and the kernel function that it sleeps in. */
+/* What a thread is doing, by its state and the kernel function it sleeps in. */
 enum wait_kind {
-    WAIT_UNKNOWN, /* it sleeps, and the function may not be seen */
+    WAIT_UNKNOWN, /* asleep, but the function is hidden */
     WAIT_RUNNING,
     WAIT_DISK,
     WAIT_NETWORK_FS,
@@ -29,14 +28,14 @@ enum wait_kind {
 /* `wchan`: the text of /proc/PID/wchan. */
 enum wait_kind wait_kind(char state, struct str wchan);
 
-/* Lists as the kernel writes them: "0-3,8,10-11". */
+/* Kernel lists: "0-3,8,10-11". */
 enum { NUMA_CPUS_MAX = 4096, NUMA_NODES_MAX = 64 };
-/* Calls for each number below max; false: the text is no list. */
+/* Calls `each` for every number below max; false: not a list. */
 bool cpu_list_each(struct str list, int64_t max, void (*each)(int64_t number, void *user), void *user);
-/* "anon N0=123 N1=456" of cgroup v2, "anon=30 N0=10 N1=20" of v1: the node with most of it; -1 none. */
+/* "anon N0=123 N1=456" of cgroup v2, "anon=30 N0=10 N1=20" of v1: the node with the most; -1 none. */
 int64_t numa_stat_node(struct str text);
 
-/* Where the files of a control group are. `controller` NULL: of cgroup v2. */
+/* The path of a control group. `controller` NULL: cgroup v2. */
 bool cgroup_path(struct str cgroup, const char *controller, struct str *ret);
 bool cgroup_folder(struct str mountinfo, struct str path, const char *controller, char *to, size_t size);
 /* "200000 100000" of cpu.max; 0: no quota. */
@@ -45,7 +44,7 @@ int64_t cpu_max_millicores(struct str text);
 struct cpu_stat {
     int64_t throttled_us;
 };
-/* Of both versions. False: it counts no throttling. */
+/* Both versions. False: no throttling counters. */
 bool cpu_stat_parse(struct str text, struct cpu_stat *ret);
 
 struct pressure {
@@ -54,10 +53,10 @@ struct pressure {
 /* The line "some". */
 bool pressure_parse(struct str text, struct pressure *ret);
 
-/* "ptxas", "cicc", ...: makes code for GPUs, or for the program that launches it. */
+/* "ptxas", "cicc", ...: compiles GPU code, or its host code. */
 bool is_compiler(const char *name);
 
-/* Which mount of a process's mountinfo a path is on; NULL type: none. The views point into the text. */
+/* The mount of a path, from a process's mountinfo; NULL type: none. The views point into the text. */
 struct mount_place {
     struct str point, type;
 };

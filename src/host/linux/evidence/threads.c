@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The threads of a process: which is busiest. The kernel counts the time of each to the nanosecond, so two looks tell it exactly.
+ * The threads of a process: which is busiest. The kernel counts each thread's time in nanoseconds, so two looks give it exactly.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static bool read_thread(struct evidence_reader *r, int tasks, struct thread_coun
     return true;
 }
 
-/* False: the directory could not be opened. */
+/* False: the directory can't be opened. */
 static bool list_threads(struct evidence_reader *r, int tasks, struct thread_count *list, size_t *count)
 {
     int copy = budget_take(r) ? dir_fd_open_at(tasks, ".") : -1;
@@ -59,7 +59,7 @@ static void compare(struct thread_memory *m, struct thread_count *list, size_t c
     int64_t most_ns = 0, sum_ns = 0, busy = 0;
     *busiest = 0;
     for (size_t i = 0; i < count; i++) {
-        /* One that began since the last look has run all of its time in between. */
+        /* A thread that started since the last look spent all its time in between. */
         const struct thread_count *before = thread_find(m, list[i].tid);
         list[i].used_ns = 0;
         if (!before && !m->is_whole)

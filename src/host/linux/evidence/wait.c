@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a thread waits for, by the name of the kernel function that it sleeps in. Names change with the kernel:
- * "futex_wait_queue_me" until 5.15, "futex_wait_queue" since 5.16 and "futex_do_wait" in 6.18, where "pipe_read" is
- * "anon_pipe_read"; compilers append
- * ".constprop.0". So the beginning of a name is compared.
+ * What a thread waits for, by the kernel function it sleeps in. Names change between kernels: "futex_wait_queue_me" until 5.15,
+ * "futex_wait_queue" since 5.16 and "futex_do_wait" in 6.18, where "pipe_read" is "anon_pipe_read"; compilers append
+ * ".constprop.0". So names are compared by prefix.
  */
 #include "host/linux/evidence/texts.h"
 
@@ -15,7 +14,7 @@ static const struct {
     /* Locks, and waits for other threads */
     {"futex_", WAIT_LOCK},
     {"do_futex", WAIT_LOCK},
-    /* On purpose */
+    /* Sleeps on purpose */
     {"hrtimer_nanosleep", WAIT_SLEEP},
     {"do_nanosleep", WAIT_SLEEP},
     {"common_nsleep", WAIT_SLEEP},
@@ -31,19 +30,19 @@ static const struct {
     /* Children */
     {"do_wait", WAIT_CHILD},
     {"kernel_wait", WAIT_CHILD},
-    {"kernel_clone", WAIT_CHILD}, /* vfork: until the child runs its program */
+    {"kernel_clone", WAIT_CHILD}, /* vfork: until the child executes its program */
     {"wait_for_vfork_done", WAIT_CHILD},
     /* Pipes, and sockets between processes of this host */
     {"pipe_", WAIT_PIPE},
     {"anon_pipe_", WAIT_PIPE},
     {"fifo_", WAIT_PIPE},
-    {"wait_for_partner", WAIT_PIPE}, /* a FIFO that the other side has not opened */
+    {"wait_for_partner", WAIT_PIPE}, /* a FIFO not yet opened on the other side */
     {"unix_", WAIT_PIPE},
     {"eventfd_read", WAIT_PIPE},
     {"do_mq_timed", WAIT_PIPE},
     {"do_msgrcv", WAIT_PIPE},
     {"n_tty_read", WAIT_PIPE},
-    {"wait_woken", WAIT_SOCKET}, /* TCP; a terminal, too */
+    {"wait_woken", WAIT_SOCKET}, /* TCP, but also terminals */
     {"sk_wait_data", WAIT_SOCKET},
     {"sk_stream_wait", WAIT_SOCKET},
     {"inet_", WAIT_SOCKET},
@@ -54,7 +53,7 @@ static const struct {
     {"skb_recv_datagram", WAIT_SOCKET},
     {"vsock_", WAIT_SOCKET},
     {"ib_uverbs_", WAIT_SOCKET},
-    /* File systems over the network */
+    /* Network file systems */
     {"rpc_", WAIT_NETWORK_FS},
     {"__rpc_", WAIT_NETWORK_FS},
     {"nfs", WAIT_NETWORK_FS},
@@ -112,7 +111,7 @@ static const struct {
     {"swap_", WAIT_DISK},
     {"__swap_", WAIT_DISK},
     {"wait_on_bit", WAIT_DISK},
-    /* A control group that was frozen */
+    /* A frozen control group */
     {"do_freezer_trap", WAIT_STOPPED},
     {"__refrigerator", WAIT_STOPPED},
     {"do_signal_stop", WAIT_STOPPED},
@@ -135,7 +134,7 @@ enum wait_kind wait_kind(char state, struct str wchan)
     case 'R': return WAIT_RUNNING;
     case 'T':
     case 't': return WAIT_STOPPED;
-    case 'D': return named ? kind_of_name(wchan) : WAIT_DISK; /* uninterruptible is nearly always a file */
+    case 'D': return named ? kind_of_name(wchan) : WAIT_DISK; /* uninterruptible almost always means a file */
     default: return named ? kind_of_name(wchan) : WAIT_UNKNOWN;
     }
 }
