@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Writes the newest state of the alerts, whenever there is one.
+ * Writes the latest alert state to its file.
  */
 #include "daemon/alert_file.h"
 
@@ -14,7 +14,7 @@
 
 struct alert_file {
     char *path;
-    struct mailbox *texts; /* of char *: one waits at most, an older one is dropped */
+    struct mailbox *texts; /* of char *: holds one at most, and drops the older one */
     pthread_t thread;
     bool running;
 };
@@ -72,7 +72,7 @@ void alert_file_close(struct alert_file *f)
     if (!f)
         return;
     if (f->running) {
-        mailbox_close(f->texts); /* what is inside is still taken */
+        mailbox_close(f->texts); /* its content is still taken */
         pthread_join(f->thread, NULL);
     }
     if (f->texts)

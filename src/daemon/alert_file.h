@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The file in which alerts outlive a restart. It is written in a thread of its own: a disk that hangs does not stop the daemon.
+ * The file that carries alerts across restarts. A thread writes it, so that a hanging disk does not stop the daemon.
  */
 #pragma once
 
@@ -10,11 +10,11 @@ struct alert_file;
 
 /* NULL: out of memory or threads. */
 struct alert_file *alert_file_open(const char *path);
-/* Appends what was kept. -ENOENT: nothing was. */
+/* Appends the saved state. -ENOENT: there is none. */
 int alert_file_read(struct alert_file *f, struct buf *text, struct error *err);
-/* The text could not be understood: it is moved out of the way. */
+/* Moves a file aside that can't be parsed. */
 void alert_file_set_aside(struct alert_file *f);
-/* Takes the text; the newest one wins. */
+/* Takes ownership of the text; the newest one wins. */
 void alert_file_write(struct alert_file *f, struct buf *text);
-/* Writes what is left, waits for it, and ends. NULL is fine. */
+/* Writes what is left, waits for that, and ends. NULL is fine. */
 void alert_file_close(struct alert_file *f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Alerts as a part of the daemon: rules are judged with every periodic sample, after the other parts have looked at it; their state
- * is kept over restarts, and notifiers and clients get every change.
+ * Alerts as a part of the daemon: evaluates rules with every periodic sample, after the other parts have seen it; saves their state
+ * across restarts, and passes every change to notifiers and clients.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,18 +22,18 @@ enum { ALERT_TEXT_MAX = 16 << 10, KEEP_SOON_MS = 5 * 1000, KEEP_EVERY_MS = 30 * 
 struct alert_part {
     const struct env *env;
     struct server *server;
-    struct store_service *store; /* NULL: no history is kept */
-    struct notify_part *notify;  /* who is to hear of it: notify_part_tell() */
+    struct store_service *store; /* NULL: no history is recorded */
+    struct notify_part *notify;  /* recipients: notify_part_tell() */
     struct hook_part *hooks;
     struct alert_rules *rules;
     struct alert_set set;
     const struct forecast_part *forecast;
-    struct alert_file *file; /* NULL: nothing is kept */
+    struct alert_file *file; /* NULL: nothing is saved */
     struct wall kept_at;
-    char dashboard_url[NOTICE_LINK_SIZE]; /* "" none: messages have no link */
+    char dashboard_url[NOTICE_LINK_SIZE]; /* "": none: messages have no link */
 };
 
-/* ---- what changes ---- */
+/* ---- changes ---- */
 
 static void log_news(enum alert_news news, const struct alert *a)
 {
@@ -62,7 +62,7 @@ static void store_news(struct alert_part *p, enum alert_news news, const struct 
                                                         .data = json});
 }
 
-/* The answer about its GPU, else about the host; without a sample nothing is known. */
+/* Adds the answer about the alert's GPU or else the host; none without a sample. */
 static void add_why(struct alert_part *p, struct alert_notice *n)
 {
     struct data *data = p->server ? server_data(p->server) : NULL;
@@ -113,7 +113,7 @@ static void on_news(void *user, enum alert_news news, const struct alert_rule *r
     }
 }
 
-/* ---- over restarts ---- */
+/* ---- across restarts ---- */
 
 static void restore(struct alert_part *p)
 {
@@ -158,7 +158,7 @@ static void alert_part_keep(struct alert_part *p)
     p->kept_at = p->set.last_at;
 }
 
-/* Times that are waited for need the time of the last look; without them, nothing changes between changes. */
+/* Pending times need the time of the last sample; otherwise nothing changes between events. */
 static bool waits(const struct alert_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -177,7 +177,7 @@ static struct alert_rules *read_rules(const struct env *env, const struct config
     struct alert_rules *rules = NULL;
     config_problems_clear(&problems);
     alert_rules_new(config, env, &problems, &rules);
-    for (size_t i = 0; i < problems.count; i++) /* were told when the configuration was read, and kept it from being used */
+    for (size_t i = 0; i < problems.count; i++) /* reading the configuration reported these already, and rejected it */
         log_error(problems.list[i].text, LOG_TEXT("where", problems.list[i].where));
     return rules;
 }
@@ -200,7 +200,7 @@ static void *open_alerts(const struct part_host *host, struct error *err)
     struct alert_part *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    /* One by one: writing the whole struct would bring all of its tables into memory. */
+    /* Field by field: assigning the whole struct would touch all of its tables. */
     p->env = host->env;
     p->notify = part_find(host, &notify_part_ops);
     p->hooks = part_find(host, &hook_part_ops);
@@ -216,7 +216,7 @@ static void *open_alerts(const struct part_host *host, struct error *err)
     return p;
 }
 
-/* Notifiers know what they were given already: nothing is sent twice, and nothing is lost that a crash left unsaid. */
+/* Sends all firing alerts again. Notifiers know what they have sent: nothing is sent twice, and a crash loses nothing. */
 static void tell_again(struct alert_part *p)
 {
     notify_part_roll_begin(p->notify);
@@ -225,7 +225,7 @@ static void tell_again(struct alert_part *p)
         if (a->state.phase == ALERT_FIRING && a->told)
             tell_notifiers(p, a);
     }
-    notify_part_roll_end(p->notify); /* what they heard of and no longer fires is over */
+    notify_part_roll_end(p->notify); /* ends the alerts that notifiers have sent and that no longer fire */
 }
 
 static int alert_part_start(void *part, const struct part_host *host)

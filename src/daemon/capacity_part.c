@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Capacity as a part of the daemon: follows how much memory was free (worker.enable_capacity_tracking), and answers where things
- * fit. The history is asked once, in the store's thread; its answer comes through a mailbox that is
- * looked into with each sample.
+ * Capacity as a part of the daemon: tracks free memory (worker.enable_capacity_tracking), and answers where things fit. Queries the
+ * history once, in the store's thread, whose answer arrives in a mailbox that is checked with each sample.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,7 +15,7 @@
 
 enum { ASK_AGAIN_MS = 10000, PAST_MAX = COURSE_MINUTES * 64 };
 
-/* What the history knows: shared with the store's thread, which may end after us. */
+/* The history's answer, shared with the store's thread, which may outlive us. */
 struct past_box {
     _Atomic int refs;
     struct mailbox *mailbox; /* of struct capacity_past */
@@ -26,7 +25,7 @@ struct capacity_past {
     size_t gpu_count, count;
     struct gpu_id gpus[GPU_MAX];
     struct past_minute {
-        size_t gpu; /* of these */
+        size_t gpu; /* for these */
         struct wall at;
         int64_t least_bytes;
     } minutes[];
@@ -35,7 +34,7 @@ struct capacity_past {
 struct capacity_question {
     struct store_question question;
     struct past_box *box;
-    struct capacity_past *past; /* the answer */
+    struct capacity_past *past; /* the result */
     char host[HOST_NAME_SIZE];
     struct wall now;
 };
@@ -97,7 +96,7 @@ static void capacity_part_reload(void *part, const struct config *config)
     ((struct capacity_part *)part)->config = config;
 }
 
-/* ---- the day before, from the history; in the store's thread ---- */
+/* ---- the previous day, from the history; in the store's thread ---- */
 
 struct gathering {
     struct capacity_past *past;
@@ -158,7 +157,7 @@ static void take_answer(struct store_question *question, int rc, const struct er
 {
     struct capacity_question *q = (struct capacity_question *)question;
     (void)err;
-    if (rc == -ENOENT) /* nothing was ever stored: that is all there is to know */
+    if (rc == -ENOENT) /* nothing was ever stored, so there is nothing to learn */
         q->past = calloc(1, sizeof *q->past);
     if (q->past)
         mailbox_put(q->box->mailbox, q->past);
@@ -194,7 +193,7 @@ static void take_past(struct capacity_part *p, const struct snapshot *s)
         ask_past(p, s);
 }
 
-/* ---- while it runs ---- */
+/* ---- samples ---- */
 
 static bool tracks(const struct capacity_part *p)
 {
@@ -258,7 +257,7 @@ static int place(const struct part_request *r, const struct capacity *c, struct 
     if (!capacity_part_number(r, "gpus", PLACEMENT_GPUS_MAX, &request.gpus) ||
         !capacity_part_number(r, "count", PLACEMENT_COPIES_MAX, &request.count))
         return part_error(out, 400, "bad_parameter", "gpus and count must be whole numbers from 1 to 64.");
-    request.whole = request.gpus == 0; /* the request does not say that it can be divided */
+    request.whole = request.gpus == 0; /* the request does not allow splitting */
     if (part_query(r, "evict", text, sizeof text)) {
         request.no_eviction = str_is(str_from(text), "false") || str_is(str_from(text), "0");
         if (!request.no_eviction && !str_is(str_from(text), "true") && !str_is(str_from(text), "1"))

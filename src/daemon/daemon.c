@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starts the parts in order, follows signals, stops them in reverse order.
+ * Starts the parts in order, handles signals, stops the parts in reverse order.
  */
 #include "daemon/daemon.h"
 
@@ -25,7 +25,7 @@
 #include "serve/server.h"
 #include "source/source.h"
 
-/* Alerts ask what the others found out; push comes last and sends what all of them say. */
+/* Alerts need the results of the others; push comes last and sends everything. */
 const struct part_ops *const daemon_parts[] = {
     &log_changes_ops, &history_part_ops,  &usual_part_ops,    &idle_audit_part_ops, &resume_part_ops, &guard_part_ops,
     &health_part_ops, &capacity_part_ops, &forecast_part_ops, &notify_part_ops,     &hook_part_ops,   &settings_part_ops,
@@ -38,16 +38,16 @@ enum { LARGE_BYTES = 64 * 1024 };
 
 struct daemon {
     const struct daemon_options *options;
-    struct config *first;   /* the one at the start: sockets and files come from it */
-    struct config *current; /* of the last reload, or the first */
+    struct config *first;   /* the initial one: sockets and files use it */
+    struct config *current; /* from the last reload, or the first */
     const char *sources[SOURCES_MAX];
     size_t source_count;
     struct part_host host;
-    int lock; /* of the state folder; -1: none */
+    int lock; /* of the state directory; -1: none */
     char socket[PLACE_SIZE], tokens[PLACE_SIZE];
     bool seen_sample;
     struct memory memory;
-    struct outside outside; /* runs the programs that the configuration names */
+    struct outside outside; /* runs the programs in the configuration */
     bool confined;
     bool failed, wrong_usage;
 };
@@ -97,7 +97,7 @@ static void add_proxies(const struct config *c, struct site_proxies *p)
     p->secret = c->server.proxy_secret[0] ? c->server.proxy_secret : NULL;
     for (size_t i = 0; i < c->server.proxies.count; i++) {
         if (!config_proxy_parse(c->server.proxies.items[i], &proxy, text, sizeof text))
-            log_warn("a proxy is not believed", LOG_TEXT("error", why)); /* its user has gone since the settings were checked */
+            log_warn("a proxy is not believed", LOG_TEXT("error", why)); /* its user was removed after the settings were checked */
         else if (proxy.certificate)
             p->certificates[p->certificate_count++] = proxy.certificate;
         else
@@ -139,7 +139,7 @@ static struct server_options server_options(struct daemon *d, const struct confi
     return o;
 }
 
-/* --source wins. */
+/* --source takes precedence. */
 static void choose_sources(struct daemon *d)
 {
     if (d->options->source_count) {
@@ -150,7 +150,7 @@ static void choose_sources(struct daemon *d)
     d->source_count = sources_configured(d->first, d->sources, SOURCES_MAX);
 }
 
-/* ---- while it runs ---- */
+/* ---- running ---- */
 
 static void on_stop(void *user)
 {
@@ -182,7 +182,7 @@ static const char *desktop_worker(const struct config *c)
     return NULL;
 }
 
-/* What the settings call mandatory: better no daemon than one that guards nothing. */
+/* Enforces what the settings call mandatory: better no daemon than one that guards nothing. */
 static void check_required(struct daemon *d, const struct snapshot *s)
 {
     char why[SPEC_NAME_SIZE + 160];
@@ -241,7 +241,7 @@ static bool is_tls(const struct config_change *change)
     return strncmp(change->key, "server.tls_", strlen("server.tls_")) == 0;
 }
 
-/* Another certificate is used at once; whether the port speaks HTTPS is decided when it is opened. */
+/* A new certificate takes effect at once, but a port keeps the protocol it was opened with. */
 static void judge_tls(const struct config *before, const struct config *fresh, struct config_changes *changes)
 {
     if (!before->server.tls_certificate[0] == !fresh->server.tls_certificate[0])
@@ -309,9 +309,9 @@ static void on_reload(void *user)
     sd_notify_send("READY=1");
 }
 
-/* ---- start and end ---- */
+/* ---- startup and shutdown ---- */
 
-/* Threads inherit the mask: signals are for this thread, which has them in its event loop. */
+/* Threads inherit the mask: only this thread's event loop handles signals. */
 static void block_signals(int how)
 {
     sigset_t set;
@@ -343,7 +343,7 @@ void *part_find(const struct part_host *host, const struct part_ops *ops)
     return NULL;
 }
 
-/* Tokens, journals, silences, what is known of the GPUs' health: two daemons would write over each other's. */
+/* Two daemons would overwrite each other's tokens, journals, silences and health records. */
 static int lock_state(struct daemon *d, struct error *err)
 {
     char path[PLACE_SIZE];
@@ -420,7 +420,7 @@ static int daemon_start(struct daemon *d, struct error *err)
                                                          .may_rest = true},
                                 err);
     if (!d->host.engine) {
-        d->wrong_usage = err->code == -EINVAL; /* a source that is not known */
+        d->wrong_usage = err->code == -EINVAL; /* an unknown source */
         return err->code ? err->code : -EIO;
     }
     engine_set_findings(d->host.engine, c);
@@ -435,7 +435,7 @@ static int daemon_start(struct daemon *d, struct error *err)
         result = error_set(err, -ENOMEM, "cannot watch signals");
     if (!result)
         result = start_parts(d, err);
-    if (!result) /* only now: every part that wants the first sample is listening */
+    if (!result) /* only now are all parts ready for the first sample */
         engine_set_interval(d->host.engine, config_interval_ms(c));
     return result;
 }
@@ -450,7 +450,7 @@ static void tell_start(const struct daemon *d)
     sd_notify_send("READY=1\nSTATUS=Waiting for the first sample");
 }
 
-/* Programs that the configuration names run outside of it: the environment says where. */
+/* Programs in the configuration run outside of the sandbox, through the environment. */
 static void log_sandbox(struct daemon *d, struct env *env)
 {
     struct sandbox c;
@@ -466,7 +466,7 @@ static void log_sandbox(struct daemon *d, struct env *env)
 
 int daemon_run(const struct daemon_options *given)
 {
-    /* static: a thread that hangs in a driver is left behind, and uses its environment until the end */
+    /* static: a thread that hangs in a driver stays behind and uses its environment until the end */
     static struct env env;
     static struct daemon_options own;
     static struct daemon d;
@@ -481,9 +481,9 @@ int daemon_run(const struct daemon_options *given)
                         .host = {.env = options->env, .config = options->config}};
     struct error err = {0};
 #ifdef __GLIBC__
-    mallopt(M_ARENA_MAX, 2); /* a pool for each of a dozen threads holds more than all of them use */
-    /* Said, so that it stays: by itself the allocator keeps as much as was ever freed at once, and clears what it hands out again,
-     * so that large tables of which little is used are all in memory. */
+    mallopt(M_ARENA_MAX, 2); /* arenas for a dozen threads would hold more than all of them use */
+    /* A fixed threshold: by default it adapts to the largest freed block, and then calloc() clears recycled memory, which makes
+     * large, mostly unused tables resident. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 #endif
     int given_up = privileges_drop();
@@ -501,7 +501,7 @@ int daemon_run(const struct daemon_options *given)
         tell_start(&d);
         server_run(d.host.server);
     }
-    /* The engine before the server: it puts samples into mailboxes that the server owns. */
+    /* Stop the engine before the server, which owns the mailboxes that samples go into. */
     engine_end_waits(d.host.engine);
     server_end_work(d.host.server);
     for (size_t i = d.host.count; i-- > 0;)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where a daemon can't confine itself or give memory back in whirr's ways: in the place of sandbox.c, privileges.c and memory.c.
+ * Replaces sandbox.c, privileges.c and memory.c on systems that lack these mechanisms.
  */
 #include <errno.h>
 #include <stdio.h>

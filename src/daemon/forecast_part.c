@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Forecasts as a part of the daemon: made anew with every periodic sample, from what it remembers itself and the size of the
- * history.
+ * Forecasts as a part of the daemon: recomputed with every periodic sample, from its own memory and the size of the history.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -18,10 +17,10 @@
 #include "insight/judge/judge.h"
 #include "store/query.h"
 
-/* The size of a store changes slowly. */
+/* The size of the database changes slowly. */
 enum { STORE_EVERY_MS = 30000 };
 
-/* How far back the store reaches, found by its reader's thread; the last owner frees it. */
+/* How far back the history reaches; a reader thread finds out. The last owner frees it. */
 struct reach {
     struct store_question question;
     _Atomic int refs;
@@ -30,17 +29,17 @@ struct reach {
 
 struct forecast_part {
     const struct config *config;
-    struct store_service *store; /* NULL: no history is kept */
+    struct store_service *store; /* NULL: no history is recorded */
     struct reach *reach;
     bool asked;
     struct mono store_seen;
-    struct engine *engine;       /* its judge remembers the courses */
+    struct engine *engine;       /* its judge remembers the trends */
     struct forecast *latest;     /* NULL before the first sample */
-    const struct snapshot *last; /* that it was made for */
+    const struct snapshot *last; /* the sample it belongs to */
     struct mono began;
 };
 
-/* Free space where the SQLite database lies (or would); absent for other ones. */
+/* Free space where the SQLite database lies (or would); absent for other databases. */
 static struct reading disk_free(const struct config *config)
 {
     char url[STORE_PLACE_SIZE];
@@ -48,7 +47,7 @@ static struct reading disk_free(const struct config *config)
     struct error err = {0};
     if (store_place(config->store.url, url, &err) < 0 || strncmp(url, "sqlite:", 7) != 0)
         return reading_absent(READING_UNSUPPORTED);
-    /* The folder: the file may not be there yet. */
+    /* Check the directory: the file may not exist yet. */
     char *folder = url + 7, *slash = strrchr(folder, '/');
     if (slash)
         folder[MAX_OF((size_t)(slash - folder), path_root(folder))] = '\0';
@@ -156,14 +155,14 @@ static void forecast_part_take(struct forecast_part *p, const struct snapshot *s
     struct forecast *f = judge_copy_forecast(engine_lock_judge(p->engine));
     engine_unlock_judge(p->engine);
     if (!f)
-        return; /* out of memory: the one before stands, with its time */
+        return; /* out of memory: keep the previous one, with its time */
     forecast_free(p->latest);
     p->latest = f;
     snapshot_unref(p->last);
     p->last = snapshot_ref(s);
 }
 
-/* A store at its cap gives up its oldest samples, as it was told to: nothing to be alarmed about any more. */
+/* A database at its size limit drops its oldest samples as configured: no reason for an alarm. */
 struct reading forecast_part_store_seconds(const struct forecast_part *p)
 {
     const struct forecast_store *store = p && p->latest && p->latest->has_store ? &p->latest->store : NULL;

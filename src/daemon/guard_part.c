@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The daemon's guard. Events come from keepers' threads and go through a mailbox into the server's loop.
+ * The daemon's guard. Events come from keepers' threads, through a mailbox into the server's loop.
  */
 #include "daemon/part.h"
 
@@ -17,12 +17,12 @@
 enum { EVENTS_QUEUED = 64, EVENT_BYTES = 4096 };
 
 struct guard_part {
-    struct guard_door door; /* first: its routes get it */
+    struct guard_door door; /* first member: the routes expect it */
     struct guard_sampler sampler;
-    struct mailbox *events; /* of char *, JSON */
+    struct mailbox *events; /* of char *: JSON texts */
     struct server *server;
     struct store_service *store; /* NULL: no history */
-    bool guards_nothing;         /* though the configuration asks for evictions */
+    bool guards_nothing;         /* although the configuration asks for evictions */
 };
 
 static void on_event(void *user, const struct guard_event *event)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Requests to the guard.
+ * HTTP requests to the guard.
  */
 #include "daemon/guard_routes.h"
 
@@ -31,7 +31,7 @@ static int list(void *part, const struct part_request *r, struct buf *out)
     return say_workers(guard_of(part), out, 200);
 }
 
-/* The body as an object, an empty one for no body; NULL and the answer when it is something else. */
+/* Parses the body into an object, empty without a body; NULL and an error response if it is anything else. */
 static json_t *read_body(const struct part_request *r, struct buf *out, int *status)
 {
     struct str body = str_trim(r->body);

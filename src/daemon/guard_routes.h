@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The guard's requests, the same for the daemon's API and for the socket of a guard in the foreground:
+ * HTTP requests to the guard, the same in the daemon's API and on the socket of a guard in the foreground:
  *
  *   GET  /api/guard                                             the workers
  *   POST /api/guard/hold, release, evict, resume                {"worker": NAME}; without a name: all
@@ -10,7 +10,7 @@
 #include "daemon/part.h"
 #include "guard/guard.h"
 
-/* What the routes get: the struct of a part that offers them begins with one. */
+/* Context of the routes: must be the first member of a part that offers them. */
 struct guard_door {
     struct guard *guard;
 };
@@ -18,5 +18,5 @@ struct guard_door {
 enum { GUARD_ROUTES = 7 };
 extern const struct route guard_routes[GUARD_ROUTES];
 
-/* For a socket of one's own: the HTTP status; the body is appended to `out`. Never waits. */
+/* For other sockets: returns the HTTP status and appends the body to `out`. Never blocks. */
 int guard_routes_answer(struct guard_door *door, const char *method, struct str path, struct str body, struct buf *out);

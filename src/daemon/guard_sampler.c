@@ -19,7 +19,7 @@ const struct snapshot *guard_sampler_sample(void *user, int64_t max_age_ms)
         sampler->slow_at_ms = now_ms;
     }
     const struct snapshot *s = engine_sample(sampler->engine, groups, max_age_ms, SAMPLE_WITHIN_MS);
-    /* A driver that hangs leaves an old snapshot behind: that is not how things are. */
+    /* A hanging driver leaves an old snapshot, which does not show the present state. */
     if (s && mono_since_ms(clock_mono(&clock_system), s->taken) > SAMPLE_WITHIN_MS + MAX_OF(max_age_ms, 0)) {
         snapshot_unref(s);
         return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Health as a part of the daemon: judged with every sample, remembered over restarts, shown to clients, history and alerts.
+ * Health as a part of the daemon: judged with every sample, saved across restarts, passed to clients, history and alerts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,21 +24,21 @@ enum { SAVE_EVERY_MS = 300000 };
 
 struct health_part {
     const struct env *env;
-    struct engine *engine; /* its judge remembers the cards */
+    struct engine *engine; /* its judge remembers the GPUs */
     struct server *server;
-    struct store_service *store; /* NULL: no history is kept */
+    struct store_service *store; /* NULL: no history is recorded */
     struct health *latest;       /* NULL before the first sample */
     struct wall watched_since;
-    const struct snapshot *last; /* which GPUs there are, for ?gpu= */
-    char path[PLACE_SIZE + 16];  /* "": what is known is not kept */
+    const struct snapshot *last; /* known GPUs, for ?gpu= */
+    char path[PLACE_SIZE + 16];  /* "": nothing is saved */
     char boot[HEALTH_BOOT_SIZE];
     struct wall saved_at;
     bool told_log, saving_fails;
 };
 
-/* ---- over restarts ---- */
+/* ---- across restarts ---- */
 
-/* A damaged file is moved aside; -ENOENT: there is none yet. */
+/* Moves a damaged file aside; -ENOENT: there is none yet. */
 static int health_part_load(struct health_part *p, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(HEALTH_FILE_MAX);
@@ -109,7 +109,7 @@ static int health_part_start(void *part, const struct part_host *host)
     return 0;
 }
 
-/* While the judge is still there. */
+/* Saves while the judge still exists. */
 static void stop_health(void *part)
 {
     struct health_part *p = part;
@@ -193,7 +193,7 @@ static const struct health_verdict *verdict_on(const struct health *health, cons
     return NULL;
 }
 
-/* The judge has also judged samples that were taken for requests: what is news is told by what was seen here last. */
+/* The judge has also seen samples for requests, so compare with what this part saw last. */
 static void health_part_compare(struct health *fresh, const struct health *last)
 {
     for (size_t i = 0; i < fresh->count; i++) {
@@ -223,7 +223,7 @@ static void health_part_take(struct health_part *p, const struct snapshot *s)
     for (size_t i = 0; i < fresh->count; i++) {
         const struct health_verdict *v = &fresh->verdicts[i];
         changed |= v->changed;
-        /* Falling asleep and waking up are no news. */
+        /* Don't report falling asleep and waking up. */
         if (v->changed && v->state != HEALTH_ASLEEP && !(v->before == HEALTH_ASLEEP && v->state == HEALTH_HEALTHY))
             tell_change(p, v, s->taken_at);
     }
@@ -233,7 +233,7 @@ static void health_part_take(struct health_part *p, const struct snapshot *s)
         health_part_save(p, s->taken_at);
 }
 
-/* ---- for others ---- */
+/* ---- for other parts ---- */
 
 const struct health *health_part_latest(const struct health_part *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starts the store for the daemon.
+ * Starts the history database for the daemon.
  */
 #include "daemon/history_part.h"
 
@@ -18,8 +18,8 @@
 #include "config/places.h"
 #include "store/admin.h"
 
-enum { LOOK_MS = 60000 }; /* of each start, for damage: 60 s are enough for a few GiB */
-enum { END_MS = 4000 };   /* what waits is written within that time, or kept for the next start */
+enum { LOOK_MS = 60000 }; /* limit of the damage check at each start: 60 s are enough for a few GiB */
+enum { END_MS = 4000 };   /* limit for writing what is queued; the rest is kept for the next start */
 
 static int64_t days(double n)
 {
@@ -38,8 +38,8 @@ struct store_limits history_limits(const struct config *config)
     };
 }
 
-/* Two daemons that write into one file count everything twice. The lock lies beside it: SQLite has locks of its own on the file,
- * which go when any descriptor of it is closed. */
+/* Two daemons writing one file would count everything twice. The lock is a separate file: SQLite's own locks on the database
+ * vanish when any descriptor of it is closed. */
 static int lock_file(struct history_place *place, struct error *err)
 {
     char path[STORE_PLACE_SIZE + 8];
@@ -55,7 +55,7 @@ static int lock_file(struct history_place *place, struct error *err)
     return 0;
 }
 
-/* By the name that the kernel knows it by: the same file may be reached by several. */
+/* Resolves the path: several names may lead to the same file. */
 static void find_place(const char *url, struct history_place *place)
 {
     char folder[STORE_PLACE_SIZE];
@@ -112,11 +112,11 @@ static struct store_service *start_service(const struct config *config, const st
 
 /* ---- damage ---- */
 
-/* A damaged page is found when it is read, which may be in a year. A thread reads all of the file once at each start, beside the
- * writer and on a connection of its own. At the end it is not waited for: it and the part have a share each in this. */
+/* SQLite finds a damaged page only when it reads it, maybe in a year. So a thread reads the whole file at each start, beside the
+ * writer and on its own connection. Shutdown does not wait for it: the thread and the part share ownership of this. */
 struct damage_look {
     _Atomic int shares;
-    _Atomic bool cancel, is_damaged; /* is_damaged: `found` is there */
+    _Atomic bool cancel, is_damaged; /* is_damaged: `found` is set */
     char url[STORE_PLACE_SIZE + 8], found[256];
 };
 
@@ -166,7 +166,7 @@ static bool is_damaged(const struct history_part *p)
     return p->look && atomic_load(&p->look->is_damaged);
 }
 
-/* Nothing is copied between databases: who changes store.url must be told where the old one is. */
+/* Nothing is copied between databases: tell users who change store.url where the old one is. */
 static void note_place(struct history_part *p)
 {
     const char *before = p->memory.before, *now = p->place.text;
@@ -176,7 +176,7 @@ static void note_place(struct history_part *p)
                  LOG_TEXT("before", before), LOG_TEXT("now", now));
 }
 
-/* A history that cannot be kept is no reason not to watch; one that another daemon keeps is. */
+/* Run without a history if it can't be recorded, but not if another daemon records it. */
 static void *open_history(const struct part_host *host, struct error *ret)
 {
     struct history_part *p = calloc(1, sizeof *p);
@@ -231,7 +231,7 @@ static void health(void *part, struct json_writer *j)
     jw_key_bool(j, "damaged", damage[0]);
     jw_key_int(j, "written_total", (int64_t)status.written);
     jw_key_int(j, "lost_total", (int64_t)status.lost);
-    /* Whether rows are deleted by the clock's word, or it has to prove itself first. */
+    /* Whether expiry trusts the clock, or waits until it has proved itself. */
     int side = store_clock_side(&status.clock);
     jw_key_text(j, "clock", side > 0 ? "ahead" : side < 0 ? "behind" : "trusted");
     jw_key_int(j, "clock_offset_seconds", side ? status.clock.offset_ms / MS_PER_S : 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Programs that run when alerts fire and are resolved, for remedies: one at a time in the order of what happened, in a thread of
- * its own, from the helper outside of the confinement. Bounded in time, in number and in what may wait; every run is in the log and
- * in the history.
+ * Programs that run when alerts fire and resolve, as remedies: one at a time in order of events, in a thread of its own, by the
+ * helper outside of the sandbox. Limited in time, number and queue length; every run is in the log and in the history.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +20,7 @@
 
 enum { HOOK_QUEUE = 64, HOOK_RUNS_MAX = 100, HOUR_MS = 3600 * 1000, HOOK_SAID_MAX = 4096, HOOK_BODY_MAX = 64 << 10 };
 
-/* A run that was decided on. Everything is its own: the configuration may be another one by then. */
+/* A run that was decided on. Owns all of its data: the configuration may have changed by then. */
 struct hook_job {
     char name[NOTICE_NOTIFIER_SIZE];
     struct alert_notice notice;
@@ -30,7 +29,7 @@ struct hook_job {
     char **argv;
 };
 
-/* When a hook ran, as far as the limit asks. */
+/* When a hook ran, as far as the rate limit needs. */
 struct hook_runs {
     char name[NOTICE_NOTIFIER_SIZE];
     int64_t started_ms[HOOK_RUNS_MAX];
@@ -39,8 +38,8 @@ struct hook_runs {
 
 struct hook_part {
     const struct env *env;
-    const struct config *config; /* of the start or the last reload */
-    struct store_service *store; /* NULL: no history is kept */
+    const struct config *config; /* from the start or the last reload */
+    struct store_service *store; /* NULL: no history is recorded */
     struct mailbox *jobs;        /* NULL until the first hook */
     pthread_t thread;
     _Atomic bool stop;
@@ -150,7 +149,7 @@ static bool waits_for(const struct config_hook *h, const struct alert_notice *n)
     return false;
 }
 
-/* Whether one more run is within the limit; then it counts. */
+/* Whether the rate limit allows one more run; if so, counts it. */
 static bool may_run(struct hook_part *p, const struct config_hook *h)
 {
     int64_t now_ms = clock_mono(&clock_system).ns / NS_PER_MS;
@@ -249,7 +248,7 @@ static void hook_part_reload(void *part, const struct config *config)
     ((struct hook_part *)part)->config = config;
 }
 
-/* One that runs is killed; what waits does not run any more. */
+/* Kills a running hook, and drops those that wait. */
 static void close_hooks(void *part)
 {
     struct hook_part *p = part;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The idle audit as a part of the daemon: while a GPU is idle and draws more than it usually does, a thread looks once a minute at
- * what is around it (/proc takes milliseconds, which the loop does not have), and explanations name it.
+ * The idle audit as a part of the daemon: while an idle GPU draws more power than usual, a thread examines its surroundings once a
+ * minute (/proc takes milliseconds, too long for the loop), and explanations name the cause.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 
 enum { LOOK_EVERY_MS = 60000 };
 
-/* One look, made by a thread of its own. */
+/* One audit, in a thread of its own. */
 struct idle_audit_look {
     pthread_t thread;
     _Atomic bool over;
@@ -27,7 +27,7 @@ struct idle_audit_part {
     const struct env *env;
     struct server *server;
     const struct usual_part *usual;
-    struct idle_audit_look *look; /* under way; NULL: none */
+    struct idle_audit_look *look; /* running; NULL: none */
     struct mono next;
     struct idle_facts *latest;
 };
@@ -57,7 +57,7 @@ static void idle_audit_part_begin(struct idle_audit_part *p, const struct snapsh
     free(l);
 }
 
-/* Waits for the thread; its result, or NULL. */
+/* Joins the thread; returns its result, or NULL. */
 static struct idle_facts *idle_audit_part_finish(struct idle_audit_part *p)
 {
     struct idle_audit_look *l = TAKE(p->look);

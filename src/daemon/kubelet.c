@@ -12,12 +12,12 @@
  *
  * Before Kubernetes 1.34 a claim has no device_name, only the name of a CDI device: "VENDOR.com/gpu=NAME".
  *
- * Devices of plugins, and of drivers for dynamic resource allocation (DRA), are called
+ * Names of devices from plugins, and from drivers for dynamic resource allocation (DRA):
  *
  *   GPU-..., MIG-...                 UUID; "UUID::3" is its fourth share
- *   0000:63:00.0, 0000-63-00-0-0x56c0  PCI address, the second with the number of the model
- *   card1-0, gpu-1-129               file of DRM: its first share; its card and its render node
- *   NAME0, NAME0/gi3, gpu-0, gpu-0-mig-19-0-1  number of the vendor's own device file, and a part of it
+ *   0000:63:00.0, 0000-63-00-0-0x56c0  PCI address, the second with the model number
+ *   card1-0, gpu-1-129               DRM file: its first share; its card and its render node
+ *   NAME0, NAME0/gi3, gpu-0, gpu-0-mig-19-0-1  number of the vendor's device file, and a part of it
  */
 #include "daemon/kubelet.h"
 
@@ -72,7 +72,7 @@ static void text_field(struct str message, unsigned number, char *to, size_t siz
             str_copy_clean(to, size, f.bytes);
 }
 
-/* Names may stand behind what they name: they are read first. */
+/* The name may follow its devices, so read it first. */
 static int take_devices(struct str message, struct kubelet_device *one, struct kubelet_devices *ret)
 {
     struct pb_field f;
@@ -84,7 +84,7 @@ static int take_devices(struct str message, struct kubelet_device *one, struct k
     return rc;
 }
 
-/* "UID-gpu-0": some drivers make a device of their own for each claim. */
+/* "UID-gpu-0": some drivers create a device per claim. */
 static struct str without_claim(struct str name)
 {
     enum { UID = 36 };
@@ -164,7 +164,7 @@ static int take_pod(struct str message, struct kubelet_devices *ret)
     return rc;
 }
 
-/* One frame: a byte that says whether it is compressed (never, as we do not offer it), four for the length. */
+/* One frame: a compression flag (never set, as we don't offer compression) and four bytes of length. */
 static bool take_frame(struct str body, struct str *message)
 {
     const unsigned char *b = (const unsigned char *)body.at;
@@ -193,7 +193,7 @@ int kubelet_take(struct str body, struct kubelet_devices *ret)
 
 /* ---- the call ---- */
 
-/* The value of a header; its name in lower case, as HTTP/2 writes them. */
+/* The value of a header; its name is in lower case, as in HTTP/2. */
 static void header_value(struct str headers, const char *name, char *to, size_t size)
 {
     struct str line;
@@ -243,9 +243,9 @@ int kubelet_ask(const struct env *env, const _Atomic bool *cancel, struct kubele
     return 0;
 }
 
-/* ---- which GPU ---- */
+/* ---- matching GPUs ---- */
 
-/* Cuts "PREFIX12" off. */
+/* Removes a prefix like "PREFIX12" and returns its number. */
 static bool cut_number(struct str *id, const char *prefix, int64_t *ret)
 {
     size_t from = strlen(prefix), to = from;
@@ -259,7 +259,7 @@ static bool cut_number(struct str *id, const char *prefix, int64_t *ret)
     return true;
 }
 
-/* "0000-63-00-0": names of devices may have no colons. */
+/* "0000-63-00-0": device names can't contain colons. */
 static bool dashed_address(struct str id, char ret[GPU_PCI_SIZE])
 {
     static const char form[] = "xxxx-xx-xx-x", with[] = "xxxx:xx:xx.x";
@@ -275,7 +275,7 @@ static bool dashed_address(struct str id, char ret[GPU_PCI_SIZE])
     return true;
 }
 
-/* Which file of DRM the name is about: that of a card, or a render node. */
+/* Finds the DRM file of the name: a card or a render node. */
 static bool file_number(struct str id, int64_t *card, int64_t *render)
 {
     int64_t number;
@@ -295,7 +295,7 @@ void kubelet_find_files(const struct env *env, struct kubelet_devices *d)
         int64_t card, render;
         if (dashed_address(str_from(one->id), one->pci) || !file_number(str_from(one->id), &card, &render))
             continue;
-        if (!cards) { /* sysfs is looked at only where a name needs it */
+        if (!cards) { /* read sysfs only if a name needs it */
             cards = calloc(GPU_MAX, sizeof *cards);
             count = cards ? drm_cards_list(env, cards, GPU_MAX) : 0;
         }
@@ -312,7 +312,7 @@ static bool is_uuid_of(struct str id, const struct gpu *gpu)
     return gpu->id.uuid[0] && str_is(id, gpu->id.uuid);
 }
 
-/* The vendor's own device file, of which there is one of each number: "NAME0", "gpu-0". A part of it stands behind. */
+/* The vendor's device file, which is unique per number: "NAME0", "gpu-0". A part of it may follow. */
 static bool is_file_of(struct str id, const struct gpu *gpu)
 {
     size_t letters = 0;

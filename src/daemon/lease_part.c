@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Leases as a part of the daemon: a thread reads their directory and finds out which programs run under which lease; what it knows
- * is in each snapshot, in /api/leases, in /metrics and in the history. It takes away what is over. Without a lease it only looks
- * into the directory. The directory is the truth: whatever the daemon misses, no lease is lost by it.
+ * Leases as a part of the daemon: a thread reads their directory, finds out which programs run under which lease, and removes what
+ * is over. Its knowledge goes into each snapshot, /api/leases, /metrics and the history. Without a lease it only checks the
+ * directory. The directory is the truth: a daemon that misses something loses no lease.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -21,33 +21,33 @@
 
 enum { EVERY_MS = 2000, NONE_EVERY_MS = 5000 };
 
-/* What is remembered of a lease beside its file. */
+/* What the daemon remembers about a lease besides its file. */
 struct lease_course {
     char id[LEASE_ID_SIZE];
     struct wall used_at; /* a program ran under it, or it began */
-    int64_t used_ms;     /* so long programs ran */
+    int64_t used_ms;     /* total run time of programs */
     bool seen;
 };
 
-/* A lease that the history has heard of. */
+/* A lease that is recorded in the history. */
 struct told_lease {
     struct lease lease;
     int64_t used_ms;
 };
 
 struct lease_part {
-    struct poller poller; /* its lock: of all below */
+    struct poller poller; /* its lock protects everything below */
     struct store_service *store;
     char dir[PATH_SIZE];
     _Atomic int64_t idle_ms;
     _Atomic bool give_back, may_control;
-    bool there;          /* the directory */
+    bool there;          /* the directory exists */
     struct wall read_at; /* when its files were read */
     struct lease_list list;
     struct lease_programs programs;
     struct lease_course *courses;
     size_t course_count, course_capacity;
-    /* The loop's: */
+    /* Used by the loop only: */
     struct told_lease *told;
     size_t told_count, told_capacity;
 };
@@ -74,7 +74,7 @@ static bool runs_under(const struct lease *l, const struct gpu *gpu, const struc
     return own && (own == l || (own->uid == l->uid && lease_gpu_at(l, key) >= 0));
 }
 
-/* Whether a program runs under it; a GPU that does not tell its processes may have one. */
+/* Whether a program runs under it; assumed for a GPU that does not list its processes. */
 static bool is_used(const struct lease *l, const struct lease_list *list, const struct snapshot *s)
 {
     bool used = false;
@@ -111,7 +111,7 @@ static void follow(struct lease_part *p, struct lease_list *list, const struct s
     p->course_count = kept;
 }
 
-/* Ends what is over, and reservations that are idle where that is wanted. */
+/* Ends expired leases, and idle reservations if configured. */
 static void clean(struct lease_part *p, struct lease_dir *dir, struct lease_list *list)
 {
     bool over = false;
@@ -129,7 +129,7 @@ static void clean(struct lease_part *p, struct lease_dir *dir, struct lease_list
         lease_dir_sweep(dir, list);
 }
 
-/* Whether a lease came, went or changed since they were read. */
+/* Whether a lease was added, removed or changed since the last read. */
 static bool is_outdated(const struct lease_part *p)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
@@ -137,7 +137,7 @@ static bool is_outdated(const struct lease_part *p)
     return lease_dir_find(&dir, p->dir, &err) == 0 && lease_dir_changed_at(&dir).ms >= p->read_at.ms;
 }
 
-/* Reads the leases, and which programs of the sample run under them. With the lock. */
+/* Reads the leases, and finds the sample's programs under them. Called locked. */
 static void read_now(struct lease_part *p, const struct snapshot *s)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
@@ -163,7 +163,7 @@ static void read_now(struct lease_part *p, const struct snapshot *s)
     list = old;
 }
 
-/* Why a lease ended is known to who ended it, and gone with the next list. With the lock. */
+/* Keeps the reason why a lease ended, which the next list no longer has. Called locked. */
 static void keep_reasons(struct lease_part *p)
 {
     for (size_t i = 0; i < p->told_count; i++) {
@@ -210,7 +210,7 @@ static void annotate(void *part, struct snapshot *s)
 {
     struct lease_part *p = part;
     s->may_control = p->may_control;
-    if (is_outdated(p)) /* who has just reserved a GPU sees it in the next sample */
+    if (is_outdated(p)) /* the next sample must show a new reservation */
         read_now(p, s);
     lease_show(&p->list, &p->programs, s);
 }
@@ -282,7 +282,7 @@ static bool is_told(const struct lease_part *p, const char *id)
     return false;
 }
 
-/* What began or ended since the last sample. */
+/* Records what began or ended since the last sample. */
 static void lease_part_sampled(void *part, const struct snapshot *s)
 {
     struct lease_part *p = part;
@@ -315,7 +315,7 @@ static int get_leases(void *part, const struct part_request *r, struct buf *out)
     return 200;
 }
 
-/* The kind of the lease in *kind; false: there is none. */
+/* Finds the kind of a lease; false if it does not exist. */
 static bool find_kind(struct lease_part *p, const char *id, enum lease_kind *kind)
 {
     pthread_mutex_lock(&p->poller.lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What happens to sources and GPUs, in the log: each sample is compared with the one before, and each change is logged once,
- * whatever the number of samples (docs/daemon.md).
+ * Logs what happens to sources and GPUs: compares each sample with the previous one, and logs each change once, however many
+ * samples there are (docs/daemon.md).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 struct log_changes {
     const struct snapshot *last; /* NULL before the first sample */
-    bool told_nothing;           /* that there is no source */
+    bool told_nothing;           /* logged that there is no source */
 };
 
 static const struct source_status *log_changes_find(const struct snapshot *s, const char *name)
@@ -54,7 +54,7 @@ static void tell_gpu(const struct gpu *now, const struct gpu *before)
 {
     enum gpu_state was = before ? before->state : GPU_OK;
     if (now->state == was || now->released)
-        return; /* what is released on request is logged with its source */
+        return; /* a release on request is logged with its source */
     struct log_field gpu = LOG_INT("gpu", now->index), name = LOG_TEXT("name", now->id.name),
                      why = LOG_TEXT("error", now->error_message);
     switch (now->state) {
@@ -65,7 +65,7 @@ static void tell_gpu(const struct gpu *now, const struct gpu *before)
     }
 }
 
-/* Once at the start, and again when the last source stopped working. */
+/* Logs once at the start, and again when the last source stops working. */
 static void tell_nothing(struct log_changes *seen, const struct snapshot *s)
 {
     AUTO_BUF struct buf why = BUF(4096);
@@ -86,7 +86,7 @@ static void tell_events(const struct snapshot *s)
     for (size_t i = 0; i < s->event_count; i++) {
         const struct event *e = &s->events[i];
         if (e->kind == EVENT_GPU_LOST || e->kind == EVENT_GPU_BACK)
-            continue; /* told as a change of state */
+            continue; /* logged as a change of state */
         log_warn(e->text, LOG_TEXT("event", event_kind_name(e->kind)), LOG_INT("gpu", e->gpu_index), LOG_INT("code", e->code));
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the start, a burst of requests or a long question to the history leaves behind: in the allocator, and in pages of files.
+ * Returns memory that the start, a burst of requests or a long history query left behind: in the allocator, and in file pages.
  */
 #include "daemon/memory.h"
 
@@ -13,14 +13,14 @@
 
 enum { TRIM_EVERY_MS = 20000, DROP_EVERY_MS = 3600000 };
 
-/* Breakpoints are in pages that look like those of the file. */
+/* A debugger's breakpoints are in private copies of file pages, which must not be dropped. */
 static bool is_traced(const struct env *env)
 {
     char text[4096];
     return file_read_head(env, "/proc/self/status", text, sizeof text) > 0 && !strstr(text, "\nTracerPid:\t0\n");
 }
 
-/* Segments that may be written to, and what was relocated in them, are left alone. */
+/* Leaves writable segments alone, and relocations in them. */
 static int drop_object(struct dl_phdr_info *object, size_t size, void *bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -49,7 +49,7 @@ void memory_give_back(struct memory *m, const struct env *env, struct mono now)
 {
     if (mono_since_ms(now, m->trimmed) < TRIM_EVERY_MS)
         return;
-    bool first = !m->trimmed.ns; /* the start is not over yet */
+    bool first = !m->trimmed.ns; /* startup is not over yet */
     m->trimmed = now;
 #ifdef __GLIBC__
     malloc_trim(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starts the notifiers, and answers for them.
+ * Starts the notifiers, and answers requests about them.
  */
 #include "daemon/part.h"
 
@@ -17,7 +17,7 @@
 struct notify_part {
     const struct env *env;
     struct server *server;            /* NULL until it starts */
-    struct notifier_service *service; /* NULL: it could not be started, and the log says why */
+    struct notifier_service *service; /* NULL: it failed to start; see the log */
 };
 
 static void *open_notify(const struct part_host *host, struct error *ret)
@@ -49,7 +49,7 @@ static int notify_part_start(void *part, const struct part_host *host)
     return 0;
 }
 
-/* Those who show the state of the host get it with the answers of why. */
+/* Passes the host's state, with the answers of why, to notifiers that publish it. */
 static void notify_part_sampled(void *part, const struct snapshot *s)
 {
     struct notify_part *p = part;
@@ -75,7 +75,7 @@ static void notify_part_reload(void *part, const struct config *config)
         log_error("not all notifiers could be changed", LOG_TEXT("error", err.text));
 }
 
-/* Waits about a second for what is under way. */
+/* Waits about a second for messages being sent. */
 static void close_notify(void *part)
 {
     struct notify_part *p = part;

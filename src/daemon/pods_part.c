@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Kubernetes as a part of the daemon: a thread asks the kubelet which pods have which GPUs. Pods that have a GPU are series, also
- * while they do nothing with it; processes in pods get the names that the container runtime's files did not give. Without a kubelet
- * it only looks for its socket, and libcurl is never loaded.
+ * Kubernetes as a part of the daemon: a thread asks the kubelet which pods have which GPUs. Pods with a GPU become series even
+ * while they don't use it; processes in pods get names that the container runtime's files lack. Without a kubelet it only looks for
+ * its socket, and never loads libcurl.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 enum { EVERY_MS = 10000, SOON_MS = 500, NAMED_MAX = 1024, ENVIRON_MAX = 128 * 1024 };
 
-/* A process in a pod, and what its container is called. */
+/* A process in a pod, and its container's name. */
 struct named {
     int32_t pid;
     int64_t start_key;
@@ -25,9 +25,9 @@ struct named {
 };
 
 struct pods_part {
-    struct poller poller; /* its lock: of all below `failing` */
-    bool failing;         /* the thread's: it was said */
-    bool there, answers;  /* a kubelet; it answered the last time */
+    struct poller poller; /* its lock protects everything below `failing` */
+    bool failing;         /* used by the thread: the failure was logged */
+    bool there, answers;  /* a kubelet exists; its last query succeeded */
     struct kubelet_devices devices;
     struct named *named;
     size_t named_count;
@@ -35,7 +35,7 @@ struct pods_part {
 
 /* ---- the thread ---- */
 
-/* HOSTNAME of a pod's process is the pod's name, unless the pod uses the host's network. */
+/* A pod's process has the pod's name in HOSTNAME, unless the pod uses the host's network. */
 static bool pod_of_process(const struct pods_part *k, int32_t pid, char *to, size_t size)
 {
     AUTO_BUF struct buf text = BUF(ENVIRON_MAX);
@@ -50,7 +50,7 @@ static bool pod_of_process(const struct pods_part *k, int32_t pid, char *to, siz
     return to[0] != '\0';
 }
 
-/* The one container of that pod which has this GPU. The GPU alone proves nothing: others may be on it without asking. */
+/* The only container of that pod with this GPU. The GPU alone proves nothing: other containers may use it unasked. */
 static const struct kubelet_device *owner_of(const struct kubelet_devices *d, const struct gpu *gpu, const char *pod)
 {
     const struct kubelet_device *found = NULL;
@@ -85,7 +85,7 @@ static void name_processes(const struct pods_part *k, const struct kubelet_devic
         }
 }
 
-/* Names once given stay as long as their process does: the snapshot has them now, so that they are not looked up again. */
+/* Keeps names as long as their process lives: the snapshot contains them, so they aren't looked up again. */
 static size_t keep_named(const struct pods_part *k, const struct snapshot *s, struct named *list)
 {
     size_t kept = 0;
@@ -110,7 +110,7 @@ static void say_change(struct pods_part *k, int rc, const struct error *err)
     k->failing = fails;
 }
 
-/* Soon again where there was no snapshot yet. */
+/* Returns soon if there was no snapshot yet. */
 static int64_t pods_part_look(void *part)
 {
     struct pods_part *k = part;
@@ -128,7 +128,7 @@ static int64_t pods_part_look(void *part)
     before = k->named;
     k->there = rc != -ENOENT;
     k->answers = rc == 0;
-    if (rc == 0 || rc == -ENOENT) { /* else what was known last is still the best */
+    if (rc == 0 || rc == -ENOENT) { /* otherwise keep the last known state */
         k->devices = devices;
         k->named = list;
         k->named_count = count;
@@ -163,7 +163,7 @@ static bool same_owner(const struct kubelet_device *a, const struct kubelet_devi
     return strcmp(a->space, b->space) == 0 && strcmp(a->pod, b->pod) == 0 && strcmp(a->container, b->container) == 0;
 }
 
-/* A container with several shares of one GPU has it once. */
+/* A container with several shares of one GPU counts once. */
 static bool is_first(const struct kubelet_devices *d, size_t at, const struct gpu *gpu)
 {
     for (size_t i = 0; i < at; i++)

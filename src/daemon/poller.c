@@ -49,7 +49,7 @@ int poller_start(void *part, const struct part_host *host)
 void poller_wake(void *part)
 {
     struct poller *a = part;
-    mailbox_put(a->wake, calloc(1, 1)); /* without memory it waits for its time */
+    mailbox_put(a->wake, calloc(1, 1)); /* if out of memory, it waits for its regular time */
 }
 
 void poller_reload(void *part, const struct config *config)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Capabilities by the two system calls; no library is needed for that.
+ * Drops capabilities with the two system calls; needs no library.
  */
 #include "daemon/daemon.h"
 
@@ -15,11 +15,11 @@
 
 static const int kept[] = {
     CAP_SYS_PTRACE, /* other users' processes and their file descriptors */
-    CAP_PERFMON,    /* at which addresses they run */
+    CAP_PERFMON,    /* the addresses at which they run */
     CAP_SYSLOG,     /* driver errors in the kernel log */
     CAP_DAC_OVERRIDE,
-    CAP_DAC_READ_SEARCH,  /* state, configuration and keys, of any owner */
-    CAP_KILL,             /* workers of other users under guard */
+    CAP_DAC_READ_SEARCH,  /* state, configuration and keys of any owner */
+    CAP_KILL,             /* guarded workers of other users */
     CAP_NET_BIND_SERVICE, /* --listen on a port below 1024 */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Push as a part of the daemon: hands the text of /metrics to the senders of [push.NAME], each at its own interval. Also tells
+ * Push as a part of the daemon: passes the text of /metrics to the senders of [push.NAME], each at its own interval. Also tells
  * Prometheus which hosts to scrape.
  */
 #include <stdio.h>
@@ -24,10 +24,10 @@ enum { SENDERS_MAX = 16, EARLY_MS = 500 };
 struct push_part {
     struct server *server;
     const struct env *env;
-    const struct config *config; /* of the start */
-    char folder[PLACE_SIZE + 8]; /* of the queues; "": they wait in memory */
+    const struct config *config; /* from the start */
+    char folder[PLACE_SIZE + 8]; /* of the queues; "": queue in memory */
     struct wall started;
-    struct push_sender *retired[SENDERS_MAX]; /* their tables are gone: they end on their own */
+    struct push_sender *retired[SENDERS_MAX]; /* removed from the configuration: they end in their own time */
     size_t retired_count;
     struct {
         struct push_sender *sender;
@@ -37,7 +37,7 @@ struct push_part {
     size_t count;
 };
 
-/* Those that have ended; with a name, also the one of this name, for which it waits: two must not share a queue. */
+/* Frees senders that have ended, and waits for the one of this name, if given: two must not share a queue. */
 static void free_retired(struct push_part *p, const char *name)
 {
     size_t kept = 0;
@@ -76,7 +76,7 @@ static void open_sender(struct push_part *p, const struct config *config, const 
     p->list[p->count++].every_ms = settings->interval_ms;
 }
 
-/* Where the queues are kept, once there is one. */
+/* Finds the directory of the queues when the first sender needs it. */
 static void find_folder(struct push_part *p)
 {
     char state[PLACE_SIZE];
@@ -116,7 +116,7 @@ static const struct config_push *settings_of(const struct config *config, const 
     return NULL;
 }
 
-/* Those whose tables are gone end, those that stay get their settings, new ones begin. Queues stay. */
+/* Ends removed senders, updates those that remain, starts new ones. Queues stay. */
 static void push_part_reload(void *part, const struct config *config)
 {
     struct push_part *p = part;
@@ -151,7 +151,7 @@ static int push_part_start(void *part, const struct part_host *host)
     return 0;
 }
 
-/* Samples come in their own rhythm: one that is a little early is the right one. */
+/* Samples have their own rhythm, so accept one that is slightly early. */
 static void push_part_sampled(void *part, const struct snapshot *s)
 {
     struct push_part *p = part;
@@ -176,7 +176,7 @@ static void close_push(void *part)
     free(p);
 }
 
-/* ---- how it goes ---- */
+/* ---- statistics ---- */
 
 static void push_part_series(struct buf *out, const struct push_part *p, const char *name, const char *type, const char *help,
                              double (*value)(const struct push_stats *))
@@ -217,7 +217,7 @@ static double bytes(const struct push_stats *s)
     return (double)s->queue.bytes;
 }
 
-/* Where the other side says what time it is. */
+/* For servers that report their time. */
 static void clock_series(struct buf *out, const struct push_part *p)
 {
     bool headed = false;

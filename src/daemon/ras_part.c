@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the ranks of a job say of each other, as a part of the daemon: while a job seems to wait, one of its processes that listens
- * on NCCL's own port is asked which ranks do not answer. No other port is ever asked, and a job that computes is left alone.
+ * NCCL's RAS as a part of the daemon: while a job seems to wait, asks one of its processes that listens on NCCL's port which ranks
+ * don't respond. Never connects to another port, and leaves computing jobs alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,11 +21,11 @@ struct asked_job {
 
 struct ras_part {
     struct poller poller;
-    struct asked_job shown[JOBS_ASKED]; /* with the poller's lock */
+    struct asked_job shown[JOBS_ASKED]; /* under the poller's lock */
     size_t shown_count;
 };
 
-/* NCCL's usual port, or the one that the process was told to use. */
+/* NCCL's default port, or the one in the process's environment. */
 static uint16_t port_of(const struct ras_part *r, int32_t pid)
 {
     static const char name[] = "NCCL_RAS_ADDR=";
@@ -38,7 +38,7 @@ static uint16_t port_of(const struct ras_part *r, int32_t pid)
     return port;
 }
 
-/* The first rank that does not answer; false: all do, or none could be asked. */
+/* The first rank that doesn't respond; false: all do, or no process could be asked. */
 static bool ask_job(struct ras_part *r, const struct job *job, int64_t *rank)
 {
     for (size_t i = 0, tried = 0; i < job->count && tried < LISTENERS_TRIED && !r->poller.stop; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Resumes of the host as a part of the daemon: what the drivers forgot meanwhile (limits, clocks, fan modes) becomes an event and a
- * line of the log.
+ * Resumes of the host as a part of the daemon: settings that the drivers lost (limits, clocks, fan modes) become an event and a log
+ * line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "daemon/part.h"
 #include "insight/explain/why.h"
 
-/* Programs that set fans and limits do so within seconds of a resume: what is different after that stays so. */
+/* Programs that set fans and limits act within seconds of a resume: later differences are permanent. */
 enum { SETTLED_MS = 15000 };
 
 struct resume_part {
     struct store_service *store;
-    const struct snapshot *last, *before; /* before: of the suspend, while it is not compared yet */
+    const struct snapshot *last, *before; /* before: from before the suspend, until compared */
     struct mono compare_at;
     int64_t suspended_ms;
 };

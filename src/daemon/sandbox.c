@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * By the system calls themselves: Landlock has no library, and the filter is a list of numbers.
+ * Uses the system calls directly: Landlock has no library, and the filter is a list of numbers.
  *
- * The filter is a list of what is refused, not of what is allowed: drivers' libraries are loaded into the daemon, and which calls
- * they make is theirs to change. ptrace(2) and process_vm_readv(2) stay, because checkpoints of the driver may need them.
+ * The filter lists refused calls, not allowed ones: the daemon loads driver libraries, whose calls may change with any version.
+ * ptrace(2) and process_vm_readv(2) stay allowed because the driver's checkpoints may need them.
  */
 #include "daemon/sandbox.h"
 
@@ -28,7 +28,7 @@
 
 /* ---- Landlock ---- */
 
-/* The same numbers on every kind of machine; glibc has the names since 2.34. */
+/* The numbers are the same on every architecture; glibc knows the names since 2.34. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -57,7 +57,7 @@ static uint64_t write_rights(int version)
     return rights;
 }
 
-/* The folder itself, or the nearest one above it that is there: it may still be made. */
+/* The directory, or its nearest existing parent: it may be created later. */
 static int open_place(const char *place)
 {
     char path[PLACE_SIZE];
@@ -70,7 +70,7 @@ static int open_place(const char *place)
             return fd >= 0 ? fd : -errno;
         char *slash = strrchr(path, '/');
         if (!slash || slash == path)
-            return -ENOENT; /* not the whole machine */
+            return -ENOENT; /* never the root directory */
         *slash = '\0';
     }
 }
@@ -101,7 +101,7 @@ int sandbox_writes(const char *const *places, size_t count)
         if (rc < 0)
             return rc;
     }
-    /* Devices are opened for writing to be asked anything; nothing is made there. */
+    /* Drivers need device files opened for writing; nothing is created there. */
     static const char *const opened[] = {"/dev", "/proc/self"};
     for (size_t i = 0; i < ARRAY_LEN(opened); i++) {
         int rc = allow(rules, opened[i], LANDLOCK_ACCESS_FS_WRITE_FILE);
@@ -122,8 +122,8 @@ int sandbox_writes(const char *const *places, size_t count)
 #endif
 
 #ifdef THIS_ARCH
-/* Nothing that whirr, a database, TLS or a driver's library does. Administration of the machine, other worlds, and doors that have
- * been used to break into kernels. */
+/* Calls that neither whirr nor a database, TLS or driver library makes: system administration, namespaces, and frequent targets
+ * of kernel exploits. */
 static const unsigned refused[] = {
     SYS_acct,
     SYS_add_key,
@@ -190,7 +190,7 @@ int sandbox_calls(void)
     const struct sock_filter load_number = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     const struct sock_filter load_first = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
 #define ADD(...) program[n++] = (struct sock_filter)__VA_ARGS__
-    /* Another architecture's numbers mean other calls. */
+    /* The numbers mean other calls on another architecture. */
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0));
     program[n++] = refuse;
@@ -198,10 +198,10 @@ int sandbox_calls(void)
     ADD(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1)); /* x32 */
     program[n++] = refuse;
     for (size_t i = 0; i < CALLS; i++)
-        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(CALLS - i), 0)); /* to the refusal behind the list */
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(CALLS - i), 0)); /* to the refusal after the list */
     ADD(BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0));
     program[n++] = refuse;
-    /* The flags of clone3 are behind a pointer: libraries go on with clone when the kernel is said not to know it. */
+    /* The flags of clone3 are behind a pointer: return ENOSYS, and libraries fall back to clone. */
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
     ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
@@ -229,7 +229,7 @@ int sandbox_calls(void)
 
 /* ---- the daemon ---- */
 
-/* What it is told of one command after another. false ends it. */
+/* Called for each command in the configuration; false stops. */
 typedef bool command_fn(void *user, const char *section, const char *name, const struct config_list *command);
 
 static bool each_command(const struct config *c, command_fn *visit, void *user)
@@ -251,7 +251,7 @@ static bool each_command(const struct config *c, command_fn *visit, void *user)
     return true;
 }
 
-/* All commands, each with NULL at its end. */
+/* All commands, each NULL-terminated. */
 struct command_list {
     const char *const **list;
     size_t count, capacity;
@@ -275,7 +275,7 @@ static bool add_command(void *user, const char *section, const char *name, const
     return argv;
 }
 
-/* They stay until the end of the program. */
+/* They live until the program ends. */
 static int start_helper(const struct config *config, struct outside *outside)
 {
     static struct command_list commands;
@@ -316,7 +316,7 @@ static void parent_of(char *path)
 static int sandbox_places(const struct config *c)
 {
     static char state[PLACE_SIZE], runtime[PLACE_SIZE], socket[PLACE_SIZE], store[STORE_PLACE_SIZE];
-    const char *places[8] = {"/tmp", "/var/tmp"}; /* SQLite sorts there */
+    const char *places[8] = {"/tmp", "/var/tmp"}; /* SQLite's temporary files */
     size_t count = 2;
     struct error err = {0};
     if (place_state(state, &err) == 0)
@@ -347,8 +347,8 @@ void sandbox_daemon(const struct config *config, struct outside *outside, struct
         snprintf(ret->reason, sizeof ret->reason, "no helper for programs: %s", strerror(-rc));
         return;
     }
-    /* A process under Landlock may not look into a process outside of it: ptrace's rules hold for /proc/PID/fd, fdinfo, ns and
-     * cwd, by which GPU processes are found. */
+    /* Landlock denies access to processes outside of the sandbox: ptrace's rules apply to /proc/PID/fd, fdinfo, ns and cwd,
+     * which are needed to find GPU processes. */
     int version = config->server.confine_writes ? sandbox_places(config) : 0, calls = sandbox_calls();
     ret->landlock = version > 0 ? version : 0;
     ret->seccomp = calls == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A daemon that was taken over can do less: it writes only where whirr keeps things (Landlock), and cannot ask the kernel for what
- * whirr never needs (seccomp). Both are inherited by every thread and program started afterwards, and cannot be undone.
+ * Limits what a compromised daemon can do: it can write only where whirr stores data (Landlock), and can't make system calls that
+ * whirr never needs (seccomp). Every thread and program started afterwards inherits both, irrevocably.
  */
 #pragma once
 
@@ -11,18 +11,18 @@
 #include "config/config.h"
 
 struct sandbox {
-    int landlock; /* version of the kernel's interface; 0: not in force */
+    int landlock; /* ABI version of the kernel; 0: not in force */
     bool seccomp;
-    char reason[256]; /* why one of them is not; "" */
+    char reason[256]; /* why one is missing, or "" */
 };
 
-/* Before any thread is started. `config` names the places. Programs in it that whirr is to run are run from outside, by a helper
- * that is made first (`outside`, with channel -1: there are none), because what they need is not known. Never fails: what the
- * kernel does not have is left out, and the reason is there. */
+/* Call before starting threads. `config` names the directories. Configured programs run outside of the sandbox, since their
+ * needs are unknown, through a helper that is started first (`outside`; channel -1: there are none). Never fails: skips what the
+ * kernel lacks and sets the reason. */
 void sandbox_daemon(const struct config *config, struct outside *outside, struct sandbox *ret);
-/* The first program in it that the helper does not know: "notify.NAME". false: there is none. */
+/* The first configured program that the helper does not know: "notify.NAME"; false: none. */
 bool sandbox_finds_new_program(const struct config *config, const struct outside *outside, char *name, size_t size);
 
-/* The two halves. `places`: writing is allowed below these (or the nearest folder above that is there). The version, or -errno. */
+/* The two halves. `places`: writing is allowed below these (or the nearest existing parents). Returns the version, or -errno. */
 int sandbox_writes(const char *const *places, size_t count);
 int sandbox_calls(void);

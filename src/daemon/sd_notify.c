@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One datagram a message to $NOTIFY_SOCKET.
+ * Sends one datagram per message to $NOTIFY_SOCKET.
  */
 #include "daemon/daemon.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the daemon tells systemd, told to the service manager of Windows: in the place of sd_notify.c.
+ * Replaces sd_notify.c on Windows: reports to the service control manager.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GET /api/settings: the settings in force with the origin of each, secrets hidden. Nothing can be changed here. GET /api/findings:
- * what each code of a finding means under them.
+ * GET /api/settings: the active settings and their origins, secrets hidden; read-only. GET /api/findings: what each finding code
+ * means under them.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ enum { TEXT_MAX = 4 << 20 };
 struct settings_part {
     struct buf text;
     struct finding_settings findings;
-    char refused[512]; /* why the last reload kept the old settings; "": it did not */
+    char refused[512]; /* why the last reload was refused; "": it was not */
 };
 
 static void settings_part_reload(void *part, const struct config *config)
@@ -24,7 +24,7 @@ static void settings_part_reload(void *part, const struct config *config)
     config_findings(config, &p->findings);
     p->refused[0] = '\0';
     config_write_show_json(config, false, &text);
-    if (text.failed) { /* out of memory: the old ones are better than none */
+    if (text.failed) { /* out of memory: the old text is better than none */
         buf_done(&text);
         return;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * POST /api/alerts/silence: a silence is added or removed.
+ * POST /api/alerts/silence: adds or removes a silence.
  */
 #include "daemon/part.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is usual for the GPUs, as a part of the daemon: learned from the history by a reader of the store, at the start and once an
- * hour, and handed to explanations and health.
+ * Usual values of the GPUs, as a part of the daemon: a reader of the database learns them from the history, at the start and once
+ * an hour, for explanations and health.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@
 
 enum { LEARN_EVERY_MS = 3600000, RETRY_MS = 10000 };
 
-/* One question to the history; the last owner frees it. */
+/* One query of the history; the last owner frees it. */
 struct lesson {
     struct store_question question;
     _Atomic int refs;
@@ -27,10 +27,10 @@ struct lesson {
 };
 
 struct usual_part {
-    struct store_service *store; /* NULL: no history is kept, and nothing is usual */
+    struct store_service *store; /* NULL: no history is recorded, so nothing is learned */
     struct server *server;
     struct engine *engine;
-    struct lesson *lesson; /* under way; NULL: none */
+    struct lesson *lesson; /* running; NULL: none */
     struct mono next;
     struct baselines *latest;
 };
@@ -43,8 +43,8 @@ static void lesson_unref(struct lesson *l)
     free(l);
 }
 
-/* In a reader's thread. A history without this host has nothing to teach; asking again soon would only open it again, which costs
- * more than minutes of sampling. */
+/* Runs in a reader's thread. A history without this host teaches nothing; retrying soon would only reopen it, which costs more
+ * than minutes of sampling. */
 static int usual_part_learn(struct store_question *q, struct store *s, struct error *err)
 {
     struct lesson *l = (struct lesson *)q;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Asking a model server for a page, with its key.
+ * Requests a page from a model server, with its key.
  */
 #include "daemon/serving/fetch_page.h"
 
@@ -14,7 +14,7 @@
 
 enum { ASK_WITHIN_MS = 1000, HEADER_SIZE = RULE_KEY_SIZE + 32 };
 
-/* "Authorization: Bearer KEY"; "": there is no key. */
+/* Builds "Authorization: Bearer KEY"; "": no key. */
 static int read_key(const struct env *env, const struct serving_rule *rule, char header[HEADER_SIZE], struct error *err)
 {
     char text[RULE_KEY_SIZE];

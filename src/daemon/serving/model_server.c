@@ -8,13 +8,13 @@
 #include "base/cleanup.h"
 #include "host/identity.h"
 
-enum { NCCL_RAS_PORT = 28028 }; /* of a training job's own diagnosis: a line protocol */
+enum { NCCL_RAS_PORT = 28028 }; /* diagnostics of a training job: a line protocol */
 
-/* Not asked: llama.cpp's /metrics, since each look restarts the window over which it averages for other scrapers,
- * trtllm-serve's /metrics, which is emptied by each look, and Automatic1111's /sdapi/v1/progress, which may render a preview. */
+/* Pages not to request: llama.cpp's /metrics, because each request restarts the averaging window for other scrapers;
+ * trtllm-serve's /metrics, which each request empties; Automatic1111's /sdapi/v1/progress, which may render a preview. */
 static const struct {
     const char *name;
-    uint16_t port; /* its usual one; 0: only where its command line names it */
+    uint16_t port; /* its default; 0: only if the command line names it */
     const char *option, *page;
 } servers[SERVER_COUNT] = {
     [SERVER_VLLM] = {"vllm", 8000, "--port", "metrics"},
@@ -39,7 +39,7 @@ static const struct {
     [SERVER_SPEACHES] = {"speaches", 0, NULL, NULL},
 };
 
-/* A known name that ends with a star is the beginning of one. */
+/* A star at the end of a known name matches any suffix. */
 static bool is_named(struct str name, const char *known)
 {
     size_t len = strlen(known);
@@ -51,7 +51,7 @@ static bool is_named(struct str name, const char *known)
 enum model_server model_server_of(const struct process *p)
 {
     static const struct {
-        const char *title; /* or name; of workers, how it begins */
+        const char *title; /* or name; for workers, its prefix */
         enum model_server kind;
     } known[] = {
         {"vllm", SERVER_VLLM},
@@ -101,7 +101,7 @@ static struct str base_of(struct str path)
     return slash ? (struct str){slash + 1, path.len - (size_t)(slash + 1 - path.at)} : path;
 }
 
-/* The value of "--option VALUE" or "--option=VALUE", the last one given; dashes and underscores are the same. */
+/* The last value of "--option VALUE" or "--option=VALUE"; dashes and underscores are equivalent. */
 static bool find_option(const struct str *args, size_t count, const char *option, struct str *value)
 {
     bool found = false;
@@ -120,7 +120,7 @@ static bool find_option(const struct str *args, size_t count, const char *option
     return found;
 }
 
-/* The program that answers, and not one of its workers or other commands. */
+/* The program that serves requests, not a worker or another command. */
 static bool is_front(enum model_server kind, const struct str *args, size_t count)
 {
     static const struct {
@@ -163,7 +163,7 @@ bool model_server_may_sleep(enum model_server kind, const struct str *args, size
     struct str text;
     int64_t seconds;
     return kind == SERVER_LLAMA_CPP && find_option(args, count, "--sleep-idle-seconds", &text) &&
-           (!str_to_i64(text, &seconds) || seconds >= 0); /* -1: never */
+           (!str_to_i64(text, &seconds) || seconds >= 0); /* negative: never */
 }
 
 bool model_server_port(enum model_server kind, const struct str *args, size_t count, uint16_t *port)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which processes belong to a model server, and where it may be asked. Pure functions of text.
+ * Which processes belong to a model server, and where it can be queried. Pure functions of text.
  *
- * A question can do harm: foreign bytes on a port of a worker (TCPStore, NCCL) have ended jobs, and some pages wake a model, load
- * it or empty a counter. So only the port that the command line of the server itself names is asked, and only pages without side
- * effects.
+ * Queries can do harm: foreign bytes on a worker's port (TCPStore, NCCL) have ended jobs, and some pages wake a model, load it or
+ * reset a counter. So query only the port in the server's own command line, and only pages without side effects.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 enum model_server {
     SERVER_UNKNOWN,
     SERVER_VLLM,
-    SERVER_APHRODITE, /* a descendant of vLLM, with its names */
+    SERVER_APHRODITE, /* a descendant of vLLM, with the same names */
     SERVER_LLAMA_CPP, /* also below Ollama and llama-swap */
     SERVER_SGLANG,
     SERVER_TENSORRT_LLM,
@@ -22,13 +21,13 @@ enum model_server {
     SERVER_TGI,
     SERVER_TRITON,
     SERVER_COMFYUI,
-    SERVER_NIM, /* from here to Dynamo: in containers, so that their settings say where they are */
+    SERVER_NIM, /* from here to Dynamo: run in containers, so settings must say where */
     SERVER_DYNAMO,
     SERVER_MLC,
     SERVER_XINFERENCE,
     SERVER_KOBOLDCPP,
-    SERVER_AUTOMATIC1111, /* Forge, too */
-    SERVER_OLLAMA,        /* from here on: say nothing of requests and tokens */
+    SERVER_AUTOMATIC1111, /* also Forge */
+    SERVER_OLLAMA,        /* from here on: no data on requests and tokens */
     SERVER_LLAMA_SWAP,
     SERVER_LM_STUDIO,
     SERVER_TABBYAPI,
@@ -39,27 +38,26 @@ enum model_server {
 /* Which server a process on a GPU belongs to, by its name or title. */
 enum model_server model_server_of(const struct process *p);
 
-/* As settings call it; "" unknown. */
+/* Its name in settings; "": unknown. */
 const char *model_server_name(enum model_server kind);
 
-/* What it is asked for, without the first slash; NULL: it says nothing of requests and tokens. */
+/* The page to request, without the first slash; NULL: it has no data on requests and tokens. */
 const char *model_server_page(enum model_server kind);
 
-/* The process with this command line is the front of such a server, which answers HTTP without TLS: its port. False for workers,
- * for other programs, and for a llama-server that unloads its model when idle: each look at its slots would wake it or keep it
- * awake. */
+/* The port of the process with this command line, if it is a server's front end that serves HTTP without TLS. False for workers,
+ * other programs, and a llama-server that unloads its model when idle: each query of its slots would wake it or keep it awake. */
 bool model_server_port(enum model_server kind, const struct str *args, size_t count, uint16_t *port);
 
-/* The same as of the slots, of the command line of any of its processes. */
+/* Whether it unloads its model when idle, by the command line of any of its processes. */
 bool model_server_may_sleep(enum model_server kind, const struct str *args, size_t count);
 
-/* Not the process with the port in its command line listens there, but a child of it. */
+/* A child listens instead of the process whose command line names the port. */
 static inline bool model_server_listens_below(enum model_server kind)
 {
     return kind == SERVER_TGI;
 }
 
-/* The process on the GPU itself answers: no parent is looked at, whose command line might look the same. */
+/* The process on the GPU itself answers: don't search its parents, whose command lines may look the same. */
 static inline bool model_server_is_alone(enum model_server kind)
 {
     return kind == SERVER_COMFYUI || kind == SERVER_KOBOLDCPP || kind == SERVER_AUTOMATIC1111;

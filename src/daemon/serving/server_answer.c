@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Answers of model servers. Counters that move only when a request ends give no rate: it would be 0 and then a peak that never was.
+ * Parses the answers of model servers. Counters that move only when a request ends yield no rate: it would be 0, then a false peak.
  */
 #include "daemon/serving/server_answer.h"
 
@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "guard/json_path.h"
 
-#define MOST 1e15         /* no count is larger */
-#define MOST_A_SECOND 1e9 /* no rate is */
+#define MOST 1e15         /* limit of plausible counts */
+#define MOST_A_SECOND 1e9 /* limit of plausible rates */
 
 enum { MEAN_KEPT_MS = 60000 };
 
@@ -27,7 +27,7 @@ enum quantity {
     SPEED,            /* tokens a second */
     PROMPT,
     PROMPT_AT_END,
-    FIRST_SUM, /* seconds, and how many of them */
+    FIRST_SUM, /* seconds, and their count */
     FIRST_COUNT,
     TOKEN_SUM,
     TOKEN_COUNT,
@@ -36,7 +36,7 @@ enum quantity {
     PREFIX_HITS,
     PREFIX_QUERIES,
     PREFIX_RATE, /* 0 to 1 */
-    IN_FLIGHT,   /* running and waiting ones */
+    IN_FLIGHT,   /* running and waiting */
     QUANTITIES
 };
 
@@ -45,13 +45,13 @@ enum quantity {
         (literal), sizeof(literal) - 1 \
     }
 
-/* Without what all names of a server begin with. Of two names of one quantity the first one counts that is there: the other is that
- * of older versions. */
+/* Names without the server's common prefix. If a quantity has two names, the first one present counts: the other is from older
+ * versions. */
 static const struct sample_name {
     enum model_server kind;
     enum quantity quantity;
     struct str name;
-    const char *label, *value; /* which the sample has to have; NULL: none */
+    const char *label, *value; /* that the sample must have; NULL: none */
 } names[] = {
     {SERVER_VLLM, RUNNING, TEXT("num_requests_running"), NULL, NULL},
     {SERVER_VLLM, WAITING, TEXT("num_requests_waiting"), NULL, NULL},
@@ -153,10 +153,10 @@ static const char *const prefixes[SERVER_COUNT] = {
 struct seen {
     bool found, spoiled;
     double sum, most;
-    double *of_rank; /* of SGLang's replicas; NULL: engines are added up */
+    double *of_rank; /* per SGLang replica; NULL: engines are added up */
 };
 
-/* "{labels} value [time]" behind a name. A label may hold blanks and braces: the value stands behind the last brace. */
+/* Parses "{labels} value [time]" after a name. Labels may contain blanks and braces, so the value follows the last brace. */
 static bool read_sample(struct str rest, struct str *labels, double *value)
 {
     struct str word;
@@ -168,7 +168,7 @@ static bool read_sample(struct str rest, struct str *labels, double *value)
     return str_word(&rest, &word) && str_to_double(word, value) && *value >= 0 && *value <= MOST;
 }
 
-/* Behind a brace or a comma: moe_dp_rank is not dp_rank. */
+/* Matches only after a brace or comma: moe_dp_rank is not dp_rank. */
 static bool find_label(struct str labels, const char *name, struct str *value)
 {
     char mark[32];
@@ -183,7 +183,7 @@ static bool find_label(struct str labels, const char *name, struct str *value)
     return false;
 }
 
-/* Engines are added up. Tensor and pipeline ranks of SGLang repeat the figures of their replica. */
+/* Adds up engines. SGLang's tensor and pipeline ranks repeat the figures of their replica. */
 static void add_sample(struct seen *seen, struct str labels, double value)
 {
     struct str text;
@@ -202,7 +202,7 @@ static void add_sample(struct seen *seen, struct str labels, double value)
     }
 }
 
-/* False: the name is none of those. */
+/* False if the name is not among those. */
 static bool take_line(struct str line, size_t len, const struct sample_name *name, size_t count, struct seen *seen)
 {
     struct str labels, text;
@@ -224,7 +224,7 @@ static bool ends_name(char c)
     return c == '{' || c == ' ' || c == '\t';
 }
 
-/* Most lines are buckets of histograms, many below each other with one name. */
+/* Most lines are histogram buckets, many in a row with the same name: skip repeated unknown names. */
 static void take_lines(struct str metrics, struct str prefix, const struct sample_name *name, size_t count, struct seen *seen)
 {
     struct str line, unwanted = {0};
@@ -243,7 +243,7 @@ static void take_lines(struct str metrics, struct str prefix, const struct sampl
     }
 }
 
-/* The names of one server, which stand together. */
+/* The names of one server, which are adjacent. */
 static const struct sample_name *names_of(enum model_server kind, size_t *count)
 {
     enum model_server family = kind == SERVER_APHRODITE || kind == SERVER_NIM ? SERVER_VLLM : kind;
@@ -256,7 +256,7 @@ static const struct sample_name *names_of(enum model_server kind, size_t *count)
     return &names[first];
 }
 
-/* One number for each quantity; absent ones are below 0. Returns how many there are. */
+/* One number per quantity, negative if absent. Returns how many are present. */
 static size_t read_quantities(struct str metrics, enum model_server kind, double quantities[QUANTITIES])
 {
     struct seen seen[ARRAY_LEN(names)] = {0};
@@ -283,7 +283,7 @@ static size_t read_quantities(struct str metrics, enum model_server kind, double
 
 /* ---- figures ---- */
 
-/* The counter stands at `value` now: by how much it moved a second, in 1/1000. */
+/* Updates the counter with `value`; returns the rate per second, in 1/1000. */
 static struct reading step(struct server_counter *c, double value, struct mono now)
 {
     struct server_counter before = *c;
@@ -292,7 +292,7 @@ static struct reading step(struct server_counter *c, double value, struct mono n
     *c = (struct server_counter){true, value, now};
     int64_t passed_ms = mono_since_ms(now, before.at);
     double rate = (value - before.value) * 1000 / (double)passed_ms;
-    if (!before.seen || passed_ms <= 0 || rate < 0 || rate > MOST_A_SECOND) /* below 0: it was restarted */
+    if (!before.seen || passed_ms <= 0 || rate < 0 || rate > MOST_A_SECOND) /* negative: it was restarted */
         return reading_absent(READING_PENDING);
     return reading_ok(llround(rate * 1000));
 }
@@ -326,14 +326,14 @@ static void forget_figures(struct server_answers *a)
     memset(a->served, 0, sizeof a->served);
 }
 
-/* As it adds them up itself. */
+/* The server's own totals. */
 static struct serving_sum served_so_far(double seconds, double count)
 {
     bool known = seconds >= 0 && seconds < MOST && count >= 0 && count < MOST;
     return known ? (struct serving_sum){true, seconds, count} : (struct serving_sum){0};
 }
 
-/* A server may say anything. */
+/* Servers may report anything. */
 static void drop_implausible(struct server_answers *a)
 {
     for (size_t i = 0; i < FIGURES; i++)
@@ -349,7 +349,7 @@ bool server_answer_metrics(struct server_answers *a, enum model_server kind, str
     if (!read_quantities(metrics, kind, q))
         return false;
     figure[FIGURE(tokens_milli)] = step(&a->generated, q[GENERATED], now);
-    /* SGLang's counter appears with the first token; the gauge is there before. */
+    /* SGLang's counter appears with the first token; the gauge exists before. */
     if (figure[FIGURE(tokens_milli)].state != READING_OK && q[SPEED] >= 0 && q[SPEED] < MOST_A_SECOND)
         figure[FIGURE(tokens_milli)] = count_of(q[SPEED], 1000);
     figure[FIGURE(prompt_milli)] = step(&a->prompt, q[PROMPT], now);
@@ -384,7 +384,7 @@ enum reading_state server_answer_awake(struct str props)
     return router ? READING_UNSUPPORTED : sleeping ? READING_ASLEEP : READING_OK;
 }
 
-/* {"id_task": 7, "next_token": {"n_decoded": 12}}; newer ones have next_token as a list. */
+/* {"id_task": 7, "next_token": {"n_decoded": 12}}; in newer versions next_token is a list. */
 static bool read_slot(const json_t *slot, int64_t *task, int64_t *decoded)
 {
     const json_t *next = json_object_get(slot, "next_token");
@@ -414,7 +414,7 @@ bool server_answer_slots(struct server_answers *a, struct str slots, struct mono
         a->slots[i].task = task;
         a->slots[i].decoded = decoded;
     }
-    /* Slots that have had no task yet tell nothing of tokens, but are slots. */
+    /* Slots without a task so far have no tokens, but still count as slots. */
     known += json_is_array(list) && json_array_size(list) > 0 && json_object_get(json_array_get(list, 0), "n_ctx");
     json_decref(list);
     if (!known)
@@ -424,13 +424,13 @@ bool server_answer_slots(struct server_answers *a, struct str slots, struct mono
     return true;
 }
 
-/* {"exec_info": {"queue_remaining": 2}}, the one at work included; {"size": 1, "tasks": [...]}, those that wait; {"queue": 0,
+/* {"exec_info": {"queue_remaining": 2}} includes the running one; {"size": 1, "tasks": [...]} are those waiting; {"queue": 0,
  * "idle": 1}. */
 static const struct {
     enum model_server kind;
     size_t figure;
     const char *path;
-    bool is_idle; /* 0: one request is at work */
+    bool is_idle; /* 0 means that one request is running */
 } json_figures[] = {
     {SERVER_COMFYUI, FIGURE(image_jobs), "exec_info.queue_remaining", false},
     {SERVER_AUTOMATIC1111, FIGURE(requests_waiting), "size", false},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What model servers say of themselves, as figures of a process. Pure functions of text.
+ * Model servers' answers, as figures of a process. Pure functions of text.
  *
- *   text of Prometheus ─▶ samples that are known by name ─▶ quantities, of all engines together ─▶ figures
- *   JSON of llama.cpp, ComfyUI, ... ───────────────────────────────────────────────────────────────▶
+ *   Prometheus text ─▶ samples with known names ─▶ quantities, summed over all engines ─▶ figures
+ *   JSON of llama.cpp, ComfyUI, ... ──────────────────────────────────────────────────▶
  *
- * Rates and means are those since the look before, so that what was seen last is kept. A figure that the answer does not have is
- * UNSUPPORTED; one that needs a second look, or a request, is PENDING.
+ * Rates and means span the time since the previous answer, whose values are kept. A figure that the answer lacks is UNSUPPORTED;
+ * one that needs a second answer, or a request, is PENDING.
  */
 #pragma once
 
@@ -23,14 +23,14 @@ enum {
 };
 #define FIGURE(field) (PROCESS_METRIC_##field - FIGURES_FROM)
 
-/* A counter as it was seen last. */
+/* The last value of a counter. */
 struct server_counter {
     bool seen;
     double value;
     struct mono at;
 };
 
-/* A sum and how many it is of, as they were seen last, and the mean of what came between two looks. */
+/* The last sum and count, and the mean in between two answers. */
 struct server_mean {
     bool seen;
     double sum, count;
@@ -38,7 +38,7 @@ struct server_mean {
     struct mono at;
 };
 
-/* Zeroed before the first answer. */
+/* Zero-initialize before the first answer. */
 struct server_answers {
     struct reading figure[FIGURES];           /* of the last answer */
     struct serving_sum served[SERVING_TIMES]; /* of the last answer, too */
@@ -49,13 +49,13 @@ struct server_answers {
     } slots[SLOTS_MAX]; /* of llama.cpp */
 };
 
-/* False: it says nothing that is known. */
+/* False if it contains nothing known. */
 bool server_answer_metrics(struct server_answers *a, enum model_server kind, struct str metrics, struct mono now);
-/* llama.cpp's /slots: what each slot has decoded of its task. The end of a task between two looks is missed, so that the rate is
- * a little less than it was, and a count would be wrong: there is none. */
+/* llama.cpp's /slots: the tokens that each slot has decoded for its task. Misses tasks that end between two queries, so the rate
+ * is slightly low; a total would be wrong, so there is none. */
 bool server_answer_slots(struct server_answers *a, struct str slots, struct mono now);
-/* Of those that answer with JSON: ComfyUI, KoboldCpp, Automatic1111. */
+/* For servers that answer with JSON: ComfyUI, KoboldCpp, Automatic1111. */
 bool server_answer_json(struct server_answers *a, enum model_server kind, struct str text);
 bool server_answers_json(enum model_server kind);
-/* What llama.cpp's /props says: READING_OK where its slots may be looked at, ASLEEP, or UNSUPPORTED for a router of models. */
+/* Interprets llama.cpp's /props: READING_OK if its slots may be queried, ASLEEP, or UNSUPPORTED for a router of models. */
 enum reading_state server_answer_awake(struct str props);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * [serving.NAME] read once, and compared with processes.
+ * Parses [serving.NAME], and matches processes against it.
  */
 #include "daemon/serving/serving_rules.h"
 
@@ -21,7 +21,7 @@ static void read_url(struct serving_rule *rule, const char *url)
     rule->loopback = str_is_loopback(place.host);
     snprintf(rule->host, sizeof rule->host, place.bracketed ? "[" STR_FMT "]" : STR_FMT, STR_ARG(place.host));
     bool six = place.bracketed, is_four = inet_pton(AF_INET, rule->host, &four) == 1;
-    if (rule->loopback && !six && !is_four) /* a name */
+    if (rule->loopback && !six && !is_four) /* a host name */
         str_copy(rule->host, sizeof rule->host, STR("127.0.0.1"));
     rule->plain = !rule->tls && (rule->loopback || is_four);
 }
@@ -44,7 +44,7 @@ struct serving_rules *serving_rules_new(const struct config *config)
     return rules;
 }
 
-/* "NAMESPACE/POD/CONTAINER" also by its last part. */
+/* "NAMESPACE/POD/CONTAINER" also matches by its last part. */
 static bool is_container(const char *container, const char *wanted)
 {
     const char *slash = strrchr(container, '/');

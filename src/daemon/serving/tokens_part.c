@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tokens, requests and caches of model servers, as a part of the daemon: a thread asks those that run on the GPUs, on
- * loopback, and what they say is put beside their processes in each snapshot. Without a model server it only looks at names.
+ * Tokens, requests and caches of model servers, as a part of the daemon: a thread queries those on the GPUs over loopback, and adds
+ * the figures to their processes in each snapshot. Without a model server it only examines names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,35 +30,35 @@ enum {
     SILENT_AFTER = 3
 };
 
-/* A process on a GPU and the server that it belongs to. */
+/* A process on a GPU and the server it belongs to. */
 struct served {
     int32_t pid;
     int64_t start_key;
-    enum model_server kind;          /* as the process shows; UNKNOWN: it may be one that a rule is about */
-    const struct serving_rule *rule; /* the thread's; NULL: none */
-    char name[PROCESS_TITLE_SIZE];   /* that the rule gives it; "" none */
-    int32_t server;                  /* the process that answers; 0: not found */
-    uint16_t port;                   /* which its command line or its rule names; 0: not found, or it says nothing */
-    int32_t listener;                /* the process that listens there: the same, or a child of it; 0: as the rule says */
+    enum model_server kind;          /* derived from the process; UNKNOWN: a rule may apply to it */
+    const struct serving_rule *rule; /* used by the thread; NULL: none */
+    char name[PROCESS_TITLE_SIZE];   /* the rule's name for it; "": none */
+    int32_t server;                  /* the process that serves; 0: not found */
+    uint16_t port;                   /* from its command line or rule; 0: not found, or it has no data */
+    int32_t listener;                /* the process that listens: the same, or a child; 0: as the rule says */
     struct listening listening;
-    char model[PROCESS_MODEL_SIZE]; /* that the server's command line names, for workers that do not; "" none */
-    int wait, tried;                /* rounds until it is looked for again, and how often it was */
+    char model[PROCESS_MODEL_SIZE]; /* in the server's command line, for workers whose own lacks it; "": none */
+    int wait, tried;                /* rounds until the next search, and number of searches */
     struct server_answers answers;
-    enum reading_state told; /* OK: the last answer is in `answers`; FAILED: it has answered before, and does not now */
-    bool answered;           /* at any time */
-    int silent;              /* how often in a row it did not */
+    enum reading_state told; /* OK: the last answer is in `answers`; FAILED: it answered before, but no longer */
+    bool answered;           /* at least once */
+    int silent;              /* failed queries in a row */
     bool there;              /* in the newest snapshot */
 };
 
 struct tokens_part {
     struct poller poller;
-    struct serving_rules *rules;    /* the thread's */
-    struct served own[SERVERS_MAX]; /* the thread's */
+    struct serving_rules *rules;    /* used by the thread */
+    struct served own[SERVERS_MAX]; /* used by the thread */
     size_t own_count;
-    struct buf answer;                /* the last one; its memory is kept */
-    struct served shown[SERVERS_MAX]; /* with the poller's lock */
+    struct buf answer;                /* reused for each answer */
+    struct served shown[SERVERS_MAX]; /* under the poller's lock */
     size_t shown_count;
-    struct serving_rules *fresh; /* with the poller's lock: of a reload, until the thread takes them */
+    struct serving_rules *fresh; /* under the poller's lock: from a reload, until the thread takes them */
 };
 
 /* ---- the thread ---- */
@@ -72,7 +72,7 @@ static void take_rules(struct tokens_part *t)
         return;
     free(t->rules);
     t->rules = fresh;
-    for (size_t i = 0; i < t->own_count; i++) { /* all are looked for again */
+    for (size_t i = 0; i < t->own_count; i++) { /* search for all servers again */
         struct served *e = &t->own[i];
         *e = (struct served){.pid = e->pid, .start_key = e->start_key, .kind = e->kind};
     }
@@ -97,12 +97,12 @@ static void set_rule(struct served *e, const struct serving_rule *rule)
     str_copy(e->name, sizeof e->name, str_from(rule ? rule->name : ""));
 }
 
-/* `others`: processes that are known for nothing, which may be what a rule with a port is about. */
+/* `others`: include unrecognized processes, which a rule with a port may apply to. */
 static void note_process(struct tokens_part *t, const struct process *p, bool others)
 {
     size_t first = 0;
     struct served *e = find_entry(t, p);
-    enum model_server kind = model_server_of(p); /* by the name that the process has, not by the one that a rule gave it */
+    enum model_server kind = model_server_of(p); /* by the process's own name, not the one from a rule */
     const struct serving_rule *rule = serving_rule_of_process(t->rules, p);
     bool wanted = kind || rule || (others && serving_rule_of_port(t->rules, &first));
     if (!e && wanted && t->own_count < SERVERS_MAX) {
@@ -134,13 +134,13 @@ static void find_served(struct tokens_part *t, const struct snapshot *s)
     t->own_count = kept;
 }
 
-/* Why nothing is known: it does not say it, or it says nothing any more. A server under load may miss a question or two. */
+/* Why nothing is known: it has no data, or stopped answering. A busy server may miss a query or two. */
 static enum reading_state unanswered(const struct served *e)
 {
     return !e->answered || e->silent == 0 ? READING_UNSUPPORTED : e->silent < SILENT_AFTER ? READING_PENDING : READING_FAILED;
 }
 
-/* What the answer's status means, or the failure: OK: it has the page. One that answers anything at all is not silent. */
+/* Interprets the status or failure; OK: it has the page. Any answer at all counts as a sign of life. */
 static enum reading_state ask_page(struct tokens_part *t, struct served *e, const char *page)
 {
     struct error err = {0};
@@ -176,7 +176,7 @@ static void ask_server(struct tokens_part *t, struct served *e)
                  LOG_INT("pid", e->pid));
         return;
     }
-    if (kind_of(e) == SERVER_LLAMA_CPP) { /* answers /props also when its model sleeps, and a look at its slots would wake that */
+    if (kind_of(e) == SERVER_LLAMA_CPP) { /* /props answers even if the model sleeps, whereas querying the slots would wake it */
         e->told = ask_page(t, e, "props");
         if (e->told == READING_OK)
             e->told = server_answer_awake(buf_view(&t->answer));
@@ -188,7 +188,7 @@ static void ask_server(struct tokens_part *t, struct served *e)
         e->told = READING_UNSUPPORTED;
 }
 
-/* Workers of one server share what it says: the first of them has it. */
+/* Workers of one server share its figures: the first of them holds these. */
 static const struct served *taken_by(const struct tokens_part *t, const struct served *e, int32_t server)
 {
     for (const struct served *other = t->own; other < e; other++)
@@ -209,8 +209,7 @@ static bool child_listens(struct tokens_part *t, struct served *e, int32_t pid)
     return false;
 }
 
-/* The port of its rule, or the one that a process is to answer on by its command line, if it listens there. Its other ports are
- * never asked. */
+/* Takes the port of the rule, or of the process's command line, if it listens there. Never queries its other ports. */
 static bool find_front(struct tokens_part *t, struct served *e, int32_t pid, const struct serving_rule *rule)
 {
     struct str args[ARGUMENTS_MAX];
@@ -233,7 +232,7 @@ static bool find_front(struct tokens_part *t, struct served *e, int32_t pid, con
     return false;
 }
 
-/* The process on the GPU is often a child of the one that answers. `rule`: with a port. */
+/* The process on the GPU is often a child of the one that serves. `rule` has a port. */
 static bool find_above(struct tokens_part *t, struct served *e, const struct serving_rule *rule)
 {
     int32_t pid = e->pid;
@@ -256,12 +255,12 @@ static bool find_above(struct tokens_part *t, struct served *e, const struct ser
     return false;
 }
 
-/* Where the rule of its process says, whichever process listens there. The process itself must be able to answer. */
+/* Uses the place in the process's rule, whichever process listens there. The process itself must not be stopped. */
 static bool find_told(struct tokens_part *t, struct served *e)
 {
     for (const struct served *other = t->own; other < e; other++)
         if (other->rule == e->rule && other->port)
-            return false; /* its figures stand there */
+            return false; /* the other entry shows its figures */
     e->listener = 0;
     e->port = process_is_stopped(t->poller.env, e->pid) ? 0 : e->rule->port;
     return e->port != 0;
@@ -283,7 +282,7 @@ static void find_server(struct tokens_part *t, struct served *e)
         ask_server(t, e);
 }
 
-/* Looked up each time: a port that was given up may be a worker's by now. */
+/* Checks each time: a port that was closed may belong to a worker by now. */
 static bool is_still_there(struct tokens_part *t, struct served *e)
 {
     if (!e->listener)
@@ -305,15 +304,14 @@ static void ask_one(struct tokens_part *t, struct served *e)
     else if (is_still_there(t, e))
         ask_server(t, e);
     if (e->told == READING_UNSUPPORTED || e->told == READING_DENIED)
-        e->port = 0; /* gone, or another one now */
+        e->port = 0; /* gone, or replaced */
 }
 
 static void ask_all(struct tokens_part *t)
 {
     for (size_t i = 0; i < t->own_count && !t->poller.stop; i++)
         ask_one(t, &t->own[i]);
-    if (t->answer.capacity > ANSWER_KEPT ||
-        !t->own_count) { /* it need not be made for each answer, but is not kept for a large one */
+    if (t->answer.capacity > ANSWER_KEPT || !t->own_count) { /* reuse the buffer, but don't keep a large one */
         buf_done(&t->answer);
         t->answer = BUF(METRICS_MAX);
     }
@@ -341,7 +339,7 @@ static int64_t tokens_part_look(void *part)
 static void show(struct process *p, const struct served *e)
 {
     if (!e->kind && !e->name[0])
-        return; /* it was looked at because of a rule, and is none */
+        return; /* only examined because of a rule, but not a server */
     if (e->name[0])
         str_copy(p->title, sizeof p->title, str_from(e->name));
     for (size_t i = 0; i < FIGURES; i++)
@@ -396,7 +394,7 @@ static void reload_tokens(void *part, const struct config *config)
     struct serving_rules *fresh = serving_rules_new(config);
     poller_reload(t, config);
     if (!fresh)
-        return; /* without memory they stay as they were */
+        return; /* if out of memory, keep the old ones */
     pthread_mutex_lock(&t->poller.lock);
     struct serving_rules *before = t->fresh;
     t->fresh = fresh;
