@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The arguments of a call: what they may be (the schema), whether they are (the check), and the question that they make.
+ * The arguments of a call: their schema, the check, and the query that they form.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -100,7 +100,7 @@ static int check_one(const struct mcp_input *input, const json_t *value, struct 
     return check_text(input, value, err);
 }
 
-/* Some make a question of their own, and some need another. */
+/* Some arguments exclude each other, and some require another. */
 static int check_together(const struct mcp_tool *tool, const json_t *arguments, struct error *err)
 {
     const char *first = NULL;
@@ -135,7 +135,7 @@ int mcp_check_arguments(const struct mcp_tool *tool, const json_t *arguments, st
     return check_together(tool, arguments, err);
 }
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 bool mcp_command(const struct mcp_request *r, struct buf *texts, const char *words[MCP_WORDS_MAX + 1])
 {
@@ -161,7 +161,7 @@ bool mcp_command(const struct mcp_request *r, struct buf *texts, const char *wor
         const char *value = mcp_argument(arguments, (*i)->name, number);
         if (!value || !(*i)->option || (*i)->option[0])
             continue;
-        starts[count++] = texts->len; /* whatever it looks like, it is not an option */
+        starts[count++] = texts->len; /* even if it looks like an option, it is not one */
         buf_add(texts, "--", sizeof "--");
         starts[count++] = texts->len;
         buf_add(texts, value, strlen(value) + 1);
@@ -226,7 +226,7 @@ static json_t *inputs_schema(const struct mcp_tool *tool)
     return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
 }
 
-/* In rows, every field may be null: `detail` has them as the API has them, and there null is what is not known. */
+/* Fields of rows may be null: `detail` passes them on from the API, where null means unknown. */
 static void add_fields(json_t *properties, const char *fields, bool of_rows)
 {
     struct mcp_field f;
@@ -241,7 +241,7 @@ static void add_fields(json_t *properties, const char *fields, bool of_rows)
     }
 }
 
-/* Of all forms that the answer can have. */
+/* Covers all forms of the answer. */
 static json_t *output_schema(const struct mcp_tool *tool)
 {
     json_t *properties = json_object();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The course of metrics in a few numbers: a year is as long as an hour.
+ * Condenses the course of metrics into a few numbers, so that a year takes no more space than an hour.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct history_course {
     size_t points;      /* 0: none */
 };
 
-/* Four digits: more would say that they mean something. */
+/* Four digits: more would suggest a false precision. */
 static json_t *rounded(double value)
 {
     if (isnan(value))
@@ -32,7 +32,7 @@ static double number_at(const json_t *list, size_t i)
     return json_is_number(n) ? json_number_value(n) : NAN;
 }
 
-/* The mean of those whose time is in the span; NAN where there are none. */
+/* The mean of values in the time span; NAN if there are none. */
 static double mean_of(const json_t *list, const json_t *times, double since, double until)
 {
     double sum = 0;
@@ -74,7 +74,7 @@ static json_t *sum_up(const json_t *metric, const json_t *times, const struct hi
     return o;
 }
 
-/* As many points as fit: of few metrics many, of very many none. */
+/* As many points as fit: many for few metrics, none for very many. */
 static size_t points_for(const json_t *series, const json_t *arguments, size_t bytes)
 {
     char text[32];
@@ -125,7 +125,7 @@ void mcp_sum_up_history(json_t *object, const json_t *arguments, size_t bytes)
         json_array_foreach(json_object_get(one, "metrics"), k, metric)
             json_object_set_new(summed, json_text(metric, "name"), sum_up(metric, json_object_get(one, "times"), &c));
         json_object_set_new(one, "metrics", summed);
-        json_object_set(object, "host", json_object_get(one, "host")); /* of all of them: once is enough */
+        json_object_set(object, "host", json_object_get(one, "host")); /* common to all series: once is enough */
     }
 }
 

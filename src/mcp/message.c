@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * JSON-RPC: from text to requests, and from replies to text. Which version a request is in is decided here, once.
+ * JSON-RPC: parses requests and writes replies. Decides once which version a request uses.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static bool is_modern(const struct mcp_request *r)
 
 static void set_reply(struct mcp_request *r, const char *key, json_t *value)
 {
-    r->tool = NULL; /* whatever becomes of it, this was the answer */
+    r->tool = NULL; /* answered, whatever happens to the reply */
     json_decref(r->reply);
     r->reply = value ? json_pack("{s:s, s:O?, s:o}", "jsonrpc", "2.0", "id", r->id, key, value) : NULL;
     if (r->reply && !r->id)
@@ -80,7 +80,7 @@ void mcp_fail(struct mcp_request *r, const char *why)
     succeed(r, mcp_result(why, true));
 }
 
-/* The sentence in {"error": {"message"}}, or what a command wrote to stderr: without its name, and without the way to its help. */
+/* Takes the message from {"error": {"message"}}, or a command's stderr without its name and the hint about --help. */
 static void fail_with(struct mcp_request *r, const json_t *body, struct str text)
 {
     AUTO_BUF struct buf why = BUF(2048);
@@ -147,7 +147,7 @@ static json_t *all_versions(void)
     return list;
 }
 
-/* How long a list may be kept, which the modern version wants to be told. */
+/* The modern version requires how long a list may be cached. */
 static json_t *cacheable(const struct mcp_request *r, json_t *result)
 {
     if (is_modern(r)) {
@@ -193,7 +193,7 @@ static void call_tool(struct mcp_request *r, enum mcp_version *spoken)
         mcp_refuse(r, MCP_INVALID_PARAMS, NULL, "Unknown tool '%.64s'%s", json_string_value(name),
                    nearest_text(&near, hint, sizeof hint));
     else if (mcp_check_arguments(r->tool, arguments, &err) < 0)
-        mcp_fail(r, err.text); /* not an error of the protocol: the assistant can do better */
+        mcp_fail(r, err.text); /* not a protocol error: the assistant can correct it */
 }
 
 static const struct {
@@ -208,7 +208,7 @@ static const struct {
 
 /* ---- reading ---- */
 
-/* What every request of the modern version says in its _meta; true: it is said right, or another version is spoken. */
+/* Checks what every modern request must state in its _meta; true if that is right, or the version is older. */
 static bool take_version(struct mcp_request *r)
 {
     const json_t *meta = json_object_get(r->params, "_meta"), *said = json_object_get(meta, META_VERSION);
@@ -253,7 +253,7 @@ static void read_one(struct mcp_request *r, json_t *message, enum mcp_version *s
         return;
     }
     if (!method && (json_object_get(message, "result") || json_object_get(message, "error")))
-        return; /* an answer: nothing was asked */
+        return; /* a response: there is nothing to answer */
     if (!json_is_string(method) || (id && !json_is_string(id) && !json_is_number(id))) {
         mcp_refuse(r, MCP_INVALID_REQUEST, NULL, "A request has a method, and its id is a text or a number");
         return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of tools: questions as commands and paths have them already, with the fields of their answers that an assistant needs.
+ * The table of tools: queries that exist as commands and paths, with the fields of their answers that an assistant needs.
  */
 #include "base/cleanup.h"
 #include "mcp/tool.h"
 
-/* ---- what calls may say ---- */
+/* ---- arguments ---- */
 
 #define TIME_WORDS "03:10, -2h, yesterday or 2026-11-14T03:10:00Z"
 
@@ -85,7 +85,7 @@ const struct mcp_input *const mcp_inputs_of_all[] = {&cursor, &max_bytes, &detai
         __VA_ARGS__            \
     }
 
-/* ---- what is answered ---- */
+/* ---- answers ---- */
 
 #define WHY_FIELDS "gpu_index:i gpu_name:s answer:t severity:s causes:u suggestions:a"
 #define FINDING_FIELDS "code:s severity:s area:s gpu_index:i pid:i since:s muted:b headline:t"
