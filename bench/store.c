@@ -2,7 +2,7 @@
  * The history's figures, on eight simulated cards that show everything an H100 does, one sample every 5 s: rows a second into
  * SQLite, bytes a stored value, how the file grows, how long plots take on a year, what a day's rollup and clean-up cost; what a
  * row costs at 1, 10 and 100 times the rows, and the GPUs. Beside them the floor on the same machine in the same run: the same rows
- * and the same plots with nothing but SQLite.
+ * of all tables, those of GPUs alone, and the same plots with nothing but SQLite.
  *
  *   bench_store [DAYS]      30 days by default, about 1.2 GB in $TMPDIR
  *   bench_store postgres    what a row costs in the server of $WHIRR_TEST_POSTGRES (tools/with-postgres), which is emptied
@@ -20,11 +20,15 @@
 #include "source/sim/sim.h"
 #include "store/query.h"
 
-enum { GPUS = 8, KINDS = 720, BATCH = 60, SAMPLES_A_DAY = 17280, DAYS_MAX = 366 };
+enum { GPUS = 8, KINDS = 720, BATCH = 60, SAMPLES_A_DAY = 17280, SAMPLES_A_PART = SAMPLES_A_DAY / 6, DAYS_MAX = 366 };
 #define BEGIN_MS 1772323200000LL
 #define STEP_MAX 1.15 /* linear, and what one measurement differs from the next */
 #define ROWS_MAX 1.05 /* a history that grows: the least of many days differs less */
+/* Of what SQLite alone takes for everything that is stored. Beside the rows of GPUs alone it can't be as much: a twelfth as many
+ * rows of minutes, each with four values for one, an eighth as many of the host, and those of processes and energy are a third of
+ * all. */
 #define BARE_LEAST 0.8
+#define ALONE_LEAST 0.5
 
 static struct reading gpu_value(const struct gpu *gpu, size_t column)
 {
@@ -181,9 +185,11 @@ static double write_samples(struct store *s, int64_t from, int64_t count)
 static sqlite3 *open_bare(const char *path)
 {
     sqlite3 *db;
-    if (sqlite3_open(path, &db) != SQLITE_OK)
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
         die("cannot open a file of SQLite");
-    sqlite3_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192", NULL, NULL, NULL);
+    sqlite3_exec(
+        db, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -4096",
+        NULL, NULL, NULL);
     return db;
 }
 
@@ -195,55 +201,133 @@ static sqlite3_stmt *prepare_bare(sqlite3 *db, const char *sql)
     return q;
 }
 
-static sqlite3_stmt *prepare_bare_insert(sqlite3 *db, size_t columns)
+/* Tables whose rows are inserted again, and when each row was: samples at their moment, what is summed up when its time is over. */
+static const struct bare_table {
+    const char *name, *written_ms;
+} bare_tables[] = {
+    {"samples", "id >> 14"},
+    {"host_samples", "id >> 14"},
+    {"minutes", "((id & 4294967295) + 1) * 60000"},
+    {"host_minutes", "((id & 4294967295) + 1) * 60000"},
+    {"hours", "((id & 4294967295) + 1) * 3600000"},
+    {"host_hours", "((id & 4294967295) + 1) * 3600000"},
+    {"process_minutes", "(minute + 1) * 60000"},
+    {"energy", "(minute + 1) * 60000"},
+    {"process_hours", "(hour + 1) * 3600000"},
+    {"energy_hours", "(hour + 1) * 3600000"},
+};
+
+struct bare_value {
+    enum { BARE_NULL, BARE_NUMBER, BARE_TEXT } kind;
+    int64_t number;
+    char *text;
+};
+
+/* All of a table that was written in a span of time, in the order in which it was. */
+struct bare_rows {
+    size_t count, room, columns, next;
+    int64_t *written_ms;
+    struct bare_value *values;
+    sqlite3_stmt *insert;
+};
+
+static void read_bare(sqlite3 *from, const struct bare_table *t, int64_t since_ms, int64_t until_ms, struct bare_rows *r)
 {
-    AUTO_BUF struct buf table = BUF(1 << 16), insert = BUF(1 << 16);
-    buf_text(&table, "CREATE TABLE samples (id INTEGER PRIMARY KEY, gpu_index INTEGER");
-    buf_text(&insert, "INSERT INTO samples VALUES (?, ?");
-    for (size_t i = 0; i < columns; i++) {
-        buf_printf(&table, ", c%zu INTEGER", i);
-        buf_text(&insert, ", ?");
+    char sql[256];
+    snprintf(sql, sizeof sql, "SELECT %s AS written_ms, * FROM %s WHERE written_ms >= ?1 AND written_ms < ?2 ORDER BY 1, 2",
+             t->written_ms, t->name);
+    sqlite3_stmt *q = prepare_bare(from, sql);
+    sqlite3_bind_int64(q, 1, since_ms);
+    sqlite3_bind_int64(q, 2, until_ms);
+    *r = (struct bare_rows){.columns = (size_t)sqlite3_column_count(q) - 1};
+    while (sqlite3_step(q) == SQLITE_ROW) {
+        if (r->count == r->room) {
+            r->room = r->room ? 2 * r->room : 1024;
+            r->written_ms = realloc(r->written_ms, r->room * sizeof *r->written_ms);
+            r->values = realloc(r->values, r->room * r->columns * sizeof *r->values);
+            if (!r->written_ms || !r->values)
+                die("out of memory");
+        }
+        r->written_ms[r->count] = sqlite3_column_int64(q, 0);
+        struct bare_value *v = &r->values[r->columns * r->count++];
+        for (size_t i = 0; i < r->columns; i++) {
+            int type = sqlite3_column_type(q, (int)i + 1);
+            v[i] = (struct bare_value){type == SQLITE_NULL ? BARE_NULL : type == SQLITE_INTEGER ? BARE_NUMBER : BARE_TEXT};
+            if (v[i].kind == BARE_NUMBER)
+                v[i].number = sqlite3_column_int64(q, (int)i + 1);
+            else if (v[i].kind == BARE_TEXT)
+                v[i].text = strdup((const char *)sqlite3_column_text(q, (int)i + 1));
+        }
     }
-    buf_char(&table, ')');
-    buf_char(&insert, ')');
-    if (sqlite3_exec(db, table.at, NULL, NULL, NULL) != SQLITE_OK)
-        die(sqlite3_errmsg(db));
-    return prepare_bare(db, insert.at);
+    sqlite3_finalize(q);
 }
 
-/* The same rows, batches and durability; no rollups, no processes, no energy. Rows a second. */
-static double floor_rows_a_second(int64_t samples)
+/* The same table with the same keys and indexes. */
+static void make_bare(sqlite3 *from, sqlite3 *to, const struct bare_table *t, struct bare_rows *r)
 {
-    sqlite3 *db = open_bare(floor_path);
-    size_t used[SERIES_COLUMNS_MAX], columns = 0;
-    for (size_t c = 0; c < series_count(SERIES_GPU); c++)
-        if (gpu_value(&kinds[0]->gpus[0], c).state == READING_OK)
-            used[columns++] = c;
-    sqlite3_stmt *q = prepare_bare_insert(db, columns);
-    double begin = now_s();
-    for (int64_t i = 0; i < samples; i++) {
-        if (i % BATCH == 0)
-            sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-        for (int g = 0; g < GPUS; g++) {
-            sqlite3_bind_int64(q, 1, (BEGIN_MS + i * 5000) << 14 | g);
-            sqlite3_bind_int(q, 2, g);
-            for (size_t c = 0; c < columns; c++) {
-                struct reading r = gpu_value(&kinds[i % KINDS]->gpus[g], used[c]);
-                if (r.state == READING_OK)
-                    sqlite3_bind_int64(q, (int)c + 3, r.value);
-                else
-                    sqlite3_bind_null(q, (int)c + 3);
-            }
-            sqlite3_step(q);
-            sqlite3_reset(q);
-        }
-        if (i % BATCH == BATCH - 1)
-            sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-    }
-    double seconds = now_s() - begin;
+    AUTO_BUF struct buf insert = BUF(1 << 16);
+    sqlite3_stmt *q =
+        prepare_bare(from, "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND type IN ('table', 'index') AND sql IS NOT NULL "
+                           "ORDER BY type DESC");
+    sqlite3_bind_text(q, 1, t->name, -1, SQLITE_STATIC);
+    while (sqlite3_step(q) == SQLITE_ROW)
+        if (sqlite3_exec(to, (const char *)sqlite3_column_text(q, 0), NULL, NULL, NULL) != SQLITE_OK)
+            die(sqlite3_errmsg(to));
     sqlite3_finalize(q);
-    sqlite3_close(db);
-    return (double)(samples * GPUS) / seconds;
+    buf_printf(&insert, "INSERT INTO %s VALUES (?", t->name);
+    for (size_t i = 1; i < r->columns; i++)
+        buf_text(&insert, ", ?");
+    buf_char(&insert, ')');
+    r->insert = prepare_bare(to, insert.at);
+    r->next = 0;
+}
+
+static void put_bare(sqlite3 *to, struct bare_rows *r, int64_t until_ms)
+{
+    for (; r->next < r->count && r->written_ms[r->next] < until_ms; r->next++) {
+        const struct bare_value *v = &r->values[r->columns * r->next];
+        for (size_t i = 0; i < r->columns; i++)
+            if (v[i].kind == BARE_NUMBER)
+                sqlite3_bind_int64(r->insert, (int)i + 1, v[i].number);
+            else if (v[i].kind == BARE_TEXT)
+                sqlite3_bind_text(r->insert, (int)i + 1, v[i].text, -1, SQLITE_STATIC);
+            else
+                sqlite3_bind_null(r->insert, (int)i + 1);
+        sqlite3_step(r->insert);
+        if (sqlite3_reset(r->insert) != SQLITE_OK)
+            die(sqlite3_errmsg(to));
+    }
+}
+
+/* What a row of a GPU costs when all that was written with it in a day, or the rows of GPUs alone, is inserted with nothing but
+ * SQLite: the same tables, keys, indexes, values, transactions and durability. Nothing is summed up, looked up or compared. */
+struct bare_cost {
+    double cpu_us, wall_us;
+};
+
+static struct bare_cost floor_of(struct bare_rows *rows, size_t tables, int64_t since_ms)
+{
+    sqlite3 *from = open_bare(store_path), *to = open_bare(floor_path);
+    for (size_t t = 0; t < tables; t++)
+        make_bare(from, to, &bare_tables[t], &rows[t]);
+    sqlite3_close(from);
+    struct bare_cost cost = {1e9, 1e9};
+    for (int64_t part = 0; part < SAMPLES_A_DAY; part += SAMPLES_A_PART) {
+        double cpu = cpu_s(), begin = now_s();
+        for (int64_t i = part + BATCH; i <= part + SAMPLES_A_PART; i += BATCH) {
+            sqlite3_exec(to, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+            for (size_t t = 0; t < tables; t++)
+                put_bare(to, &rows[t], since_ms + i * 5000);
+            sqlite3_exec(to, "COMMIT", NULL, NULL, NULL);
+        }
+        cost.cpu_us = MIN_OF(cost.cpu_us, (cpu_s() - cpu) * 1e6 / (SAMPLES_A_PART * GPUS));
+        cost.wall_us = MIN_OF(cost.wall_us, (now_s() - begin) * 1e6 / (SAMPLES_A_PART * GPUS));
+    }
+    for (size_t t = 0; t < tables; t++)
+        sqlite3_finalize(rows[t].insert);
+    sqlite3_close(to);
+    remove_files(floor_path);
+    return cost;
 }
 
 /* The same span of summaries, read by one bare statement. */
@@ -411,60 +495,82 @@ static int measure_server(void)
     return failures > 0;
 }
 
-/* Rows a second of each day that was written as a whole. */
-struct rates {
-    double list[DAYS_MAX];
+/* Each day that was written as a whole. */
+struct days {
+    double rows_a_second[DAYS_MAX];
     size_t count;
 };
 
-/* Returns the CPU of a row in microseconds, of the day in which it was least. */
-static double write_days(struct store *s, int64_t from, int64_t count, struct rates *rates)
+/* Returns the CPU of a row in microseconds, of the four hours in which it was least: long enough for everything that is done now
+ * and then, short enough for a machine that is at times slow. */
+static double write_days(struct store *s, int64_t from, int64_t count, struct days *days)
 {
-    double least_us = 1e9;
-    for (int64_t done = 0; done < count; done += SAMPLES_A_DAY) {
-        int64_t samples = MIN_OF(count - done, (int64_t)SAMPLES_A_DAY);
-        double before = cpu_s(), seconds = write_samples(s, from + done, samples), rows = (double)(samples * GPUS);
-        least_us = MIN_OF(least_us, (cpu_s() - before) * 1e6 / rows);
-        if (samples == SAMPLES_A_DAY && rates->count < DAYS_MAX)
-            rates->list[rates->count++] = rows / seconds;
+    double least_us = 1e9, day_s = 0;
+    for (int64_t done = 0; done < count; done += SAMPLES_A_PART) {
+        int64_t samples = MIN_OF(count - done, (int64_t)SAMPLES_A_PART);
+        double before = cpu_s();
+        day_s += write_samples(s, from + done, samples);
+        least_us = MIN_OF(least_us, (cpu_s() - before) * 1e6 / (double)(samples * GPUS));
+        if ((done + samples) % SAMPLES_A_DAY == 0 && days->count < DAYS_MAX) {
+            days->rows_a_second[days->count++] = SAMPLES_A_DAY * GPUS / day_s;
+            day_s = 0;
+        }
     }
     return least_us;
 }
 
-/* By the clock of a quiet host: its neighbors, and its disk's, make a day slower, never faster. So the fastest counts, here and of
- * the floor; how far the others are from it tells how quiet it was. */
-static void judge_rates(struct rates *rates)
+/* Neighbors, of the host and of its disk, make a day slower, never faster. So the fastest counts, here and of the floor; how far
+ * the others are from it tells how quiet it was. What is promised beside the floor is promised of the CPU, which a busy disk does
+ * not change. */
+static void judge_rates(struct days *days, double row_us)
 {
-    enum { FLOOR_DAYS = 5 };
-    double floor[FLOOR_DAYS];
+    enum { ROUNDS = 5 };
+    struct bare_rows rows[ARRAY_LEN(bare_tables)];
+    struct bare_cost all = {1e9, 1e9}, alone = {1e9, 1e9};
     char peer[160];
-    for (int i = 0; i < FLOOR_DAYS; i++) {
-        floor[i] = floor_rows_a_second(SAMPLES_A_DAY);
-        remove_files(floor_path);
+    int64_t since_ms = BEGIN_MS + DAY_MS / 2; /* not the first rows, and not at the beginning of a day */
+    sqlite3 *from = open_bare(store_path);
+    for (size_t t = 0; t < ARRAY_LEN(bare_tables); t++)
+        read_bare(from, &bare_tables[t], since_ms, since_ms + DAY_MS, &rows[t]);
+    sqlite3_close(from);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct bare_cost a = floor_of(rows, ARRAY_LEN(bare_tables), since_ms), b = floor_of(rows, 1, since_ms);
+        all = (struct bare_cost){MIN_OF(all.cpu_us, a.cpu_us), MIN_OF(all.wall_us, a.wall_us)};
+        alone = (struct bare_cost){MIN_OF(alone.cpu_us, b.cpu_us), MIN_OF(alone.wall_us, b.wall_us)};
     }
-    qsort(rates->list, rates->count, sizeof rates->list[0], by_value);
-    qsort(floor, FLOOR_DAYS, sizeof floor[0], by_value);
-    double best = rates->list[rates->count - 1], bare = floor[FLOOR_DAYS - 1];
-    snprintf(peer, sizeof peer, "the fastest of %zu days, slowest %.0f, median %.0f; bare inserts %.0f", rates->count,
-             rates->list[0], rates->list[rates->count / 2], bare);
+    for (size_t t = 0; t < ARRAY_LEN(bare_tables); t++) {
+        for (size_t i = 0; i < rows[t].count * rows[t].columns; i++)
+            free(rows[t].values[i].text);
+        free(rows[t].values);
+        free(rows[t].written_ms);
+    }
+    qsort(days->rows_a_second, days->count, sizeof days->rows_a_second[0], by_value);
+    double best = days->rows_a_second[days->count - 1];
+    snprintf(peer, sizeof peer, "the fastest of %zu days, slowest %.0f, median %.0f; bare inserts of the same rows %.0f",
+             days->count, days->rows_a_second[0], days->rows_a_second[days->count / 2], 1e6 / all.wall_us);
     failures += !figure("rows a second", best, "rows/s", true, 120000, peer);
     printf("rows a second: %.0f, %s\n", best, peer);
-    failures += !figure("rows a second against bare inserts", best / bare, "x", true, BARE_LEAST, "");
-    printf("  with rollups, processes and energy %.2f of bare inserts; by the medians %.2f\n", best / bare,
-           rates->list[rates->count / 2] / floor[FLOOR_DAYS / 2]);
+    printf("CPU of a row: %.2f us; of bare inserts of all that is stored with it %.2f us, of the rows of GPUs alone %.2f us\n",
+           row_us, all.cpu_us, alone.cpu_us);
+    snprintf(peer, sizeof peer, "%.1f us, bare %.1f us", row_us, all.cpu_us);
+    failures += !figure("rows of each second of CPU, beside bare inserts of all that is stored", all.cpu_us / row_us, "x", true,
+                        BARE_LEAST, peer);
+    snprintf(peer, sizeof peer, "%.1f us, bare %.1f us", row_us, alone.cpu_us);
+    failures += !figure("rows of each second of CPU, beside bare inserts of the rows of GPUs alone", alone.cpu_us / row_us, "x",
+                        true, ALONE_LEAST, peer);
 }
 
 static void measure_growth(struct store *s, int64_t total)
 {
     int64_t values_a_sample = 0, used, done = 0;
     double cpu = cpu_s(), row_us[3] = {0};
-    struct rates rates = {0};
+    struct days days = {0};
     struct error err;
     for (size_t k = 0; k < KINDS; k++)
         values_a_sample += values_of(kinds[k]);
     double per_sample = (double)values_a_sample / KINDS;
     for (int64_t part = total / 100, step = 0; part <= total; part *= 10, step++) {
-        row_us[step] = write_days(s, done, part - done, &rates);
+        row_us[step] = write_days(s, done, part - done, &days);
         done = part;
         if (store_used_bytes(s, &used, &err) != 0)
             die(err.text);
@@ -474,7 +580,7 @@ static void measure_growth(struct store *s, int64_t total)
     }
     cpu = cpu_s() - cpu;
     judge_steps("rows", row_us, ROWS_MAX);
-    judge_rates(&rates);
+    judge_rates(&days, MIN_OF(row_us[1], row_us[2]));
     printf("  %.0f rows for each second of CPU\n", (double)(total * GPUS) / cpu);
     judge("bytes a stored value, everything counted", (double)used / ((double)total * per_sample), "bytes", 5, false);
 }

@@ -194,6 +194,7 @@ struct store {
     size_t run_count;
     uint16_t run_chains[RUN_CHAINS]; /* the first run of each, counted from 1; 0: it is empty */
     bool runs_loaded;
+    struct process_run *here[GPU_PROCESSES_MAX]; /* of the processes of the GPU at hand, in their order; NULL: it is not followed */
     struct open_finding *open_findings;
     size_t open_count, open_next; /* next: as of the processes */
     bool findings_loaded;
@@ -220,7 +221,7 @@ struct store {
     bool over_size; /* being cleaned because the file was too large */
     struct db_statement *statements[ST_COUNT];
     struct db_statement *insert_sample[SERIES_COUNT];
-    struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* what it has bound already, */
+    struct reading bound[SERIES_COUNT][SERIES_COLUMNS_MAX]; /* the row written last, which it has bound: */
     size_t bound_count[SERIES_COUNT];                       /* that many columns */
     struct db_statement *read_raw[SERIES_COUNT], *find_raw[SERIES_COUNT];
     struct db_statement *read_buckets[SERIES_COUNT][LEVEL_COUNT], *insert_bucket[SERIES_COUNT][LEVEL_COUNT],

@@ -408,6 +408,7 @@ static int see_processes(struct store *s, const struct gpu *gpu, const struct kn
         struct process_run *run = find_run(s, p, known->id);
         if (!run)
             rc = begin_run(s, p, known, at_ms, &run, err);
+        s->here[i] = run;
         if (rc < 0 || !run)
             continue;
         run->seen = true;
@@ -416,13 +417,11 @@ static int see_processes(struct store *s, const struct gpu *gpu, const struct kn
     return rc;
 }
 
-static int add_shares(struct store *s, const struct gpu *gpu, const struct known_gpu *known, int64_t at_ms, struct error *err)
+static int add_shares(struct store *s, const struct gpu *gpu, int64_t at_ms, struct error *err)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
-        struct process_run *run = find_run(s, &gpu->processes[i], known->id);
-        rc = run ? add_share(s, run, &gpu->processes[i], at_ms, err) : 0;
-    }
+    for (size_t i = 0; rc == 0 && i < gpu->process_count; i++)
+        rc = s->here[i] ? add_share(s, s->here[i], &gpu->processes[i], at_ms, err) : 0;
     return rc;
 }
 
@@ -455,7 +454,7 @@ static int give_out(struct store *s, const struct gpu *gpu, struct known_gpu *kn
     int64_t working_mj = working_energy(known, gpu, piece), left_mj = working_mj;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < gpu->process_count; i++) {
-        struct process_run *run = find_run(s, &gpu->processes[i], known->id);
+        struct process_run *run = s->here[i];
         int64_t part_mj = run ? MIN_OF(energy_of(gpu, &gpu->processes[i], piece, working_mj), left_mj) : 0;
         if (part_mj == 0)
             continue;
@@ -502,7 +501,7 @@ int process_runs_write(struct store *s, const struct snapshot *snapshot, const s
     /* What was used in the minute before comes first, while its account is open. */
     if (rc == 0)
         rc = give_out_by_minutes(s, gpu, known, &used, at_ms, err);
-    return rc < 0 ? rc : add_shares(s, gpu, known, at_ms, err);
+    return rc < 0 ? rc : add_shares(s, gpu, at_ms, err);
 }
 
 /* Whether the snapshot knows which processes are on the GPU: only then is a process that is not listed gone. */

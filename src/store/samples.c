@@ -44,24 +44,23 @@ static int prepare_insert(struct store *s, enum series series, struct error *err
     return db_prepare_text(s->db, &sql, &s->insert_sample[series], err);
 }
 
-/* The row, in the order of its columns, and bound to the statement. PostgreSQL's narrow columns hold 32 bits; no sane reading of
- * theirs needs more. SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
-static void bind_row(struct store *s, enum series series, const struct reading *readings, struct reading *row, int at)
+/* The row, in the order of its columns, into s->bound and to the statement. PostgreSQL's narrow columns hold 32 bits; no sane
+ * reading of theirs needs more. SQLite keeps what was bound: of a card's readings, most are what they were in the row before. */
+static void bind_row(struct store *s, enum series series, const struct reading *readings, int at)
 {
     struct db_statement *q = s->insert_sample[series];
     const struct series_column *columns = s->schema.columns[series];
     const size_t *place = s->schema.place[series];
-    struct reading *last = s->bound[series];
+    struct reading *row = s->bound[series];
     size_t count = s->schema.count[series], known = s->db->ops->kind == DB_SQLITE ? s->bound_count[series] : 0;
     for (size_t i = 0; i < count; i++) {
         struct reading now = readings[place[i]];
         if (now.value != (int32_t)now.value && !columns[i].wide)
             now.state = READING_FAILED;
-        row[i] = now;
         bool there = now.state == READING_OK;
-        if (i < known && there == (last[i].state == READING_OK) && (!there || now.value == last[i].value))
+        if (i < known && there == (row[i].state == READING_OK) && (!there || now.value == row[i].value))
             continue;
-        last[i] = now;
+        row[i] = now;
         if (there)
             db_bind_i64(q, at + (int)i, now.value);
         else
@@ -98,7 +97,6 @@ static int find_moment(struct store *s, enum series series, int64_t subject_id, 
 int write_sample(struct store *s, enum series series, const void *subject, int64_t subject_id, int64_t at_ms, struct error *err)
 {
     const struct reading *readings = series_readings(series, subject);
-    struct reading row[SERIES_COLUMNS_MAX];
     int rc = make_columns(s, series, readings, err);
     if (rc == 0)
         rc = partition_ready(s, parted_of(series, LEVEL_RAW), at_ms, err);
@@ -110,7 +108,7 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     int at = 2;
     if (series == SERIES_GPU)
         db_bind_i64(q, at++, ((const struct gpu *)subject)->index);
-    bind_row(s, series, readings, row, at);
+    bind_row(s, series, readings, at);
     at += (int)s->schema.count[series];
     bool server = s->db->ops->kind == DB_POSTGRES;
     if (server)
@@ -127,5 +125,6 @@ int write_sample(struct store *s, enum series series, const void *subject, int64
     }
     if (rc < 0)
         return rc;
+    const struct reading *row = s->bound[series];
     return late ? rollup_add_late(s, series, row, subject_id, at_ms, err) : running_add(s, series, row, subject_id, at_ms, err);
 }

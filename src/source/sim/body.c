@@ -110,12 +110,13 @@ static void view_power(const struct body *b, const struct sim_world *w, int gpu,
         scale = b->clock_cap;
         v->throttle |= THROTTLE_SW_THERMAL;
     }
-    double spare_w = v->limit_w - base_w;
-    if (full_w * pow(scale, CLOCK_POWER) > spare_w) {
+    double spare_w = v->limit_w - base_w, working_w = scale < 1 ? full_w * pow(scale, CLOCK_POWER) : full_w;
+    if (working_w > spare_w) {
         scale = pow(MAX_OF(spare_w, 1.0) / full_w, 1 / CLOCK_POWER);
+        working_w = full_w * pow(scale, CLOCK_POWER);
         v->throttle |= THROTTLE_POWER_CAP;
     }
-    v->power_w = base_w + full_w * pow(scale, CLOCK_POWER);
+    v->power_w = base_w + working_w;
     v->clock_mhz = MAX_OF(c->clock_idle, clock * scale);
     v->mem_clock_mhz = v->busy ? c->mem_clock_max : c->mem_clock_idle;
     v->die_c = b->sink_c + v->power_w * c->die_k_per_w;

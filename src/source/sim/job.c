@@ -121,7 +121,10 @@ static double clamp(double x, double low, double high)
 /* How much of its level the job asks for at this age, 0 to 1. */
 static double course(const struct sim_world *w, const struct sim_job *j, uint64_t gpu, uint64_t salt, double t, double age)
 {
-    double slow = sim_noise(w->seed, gpu, salt, t, 17), quick = sim_noise(w->seed, gpu, salt + 1, t, 1.7);
+    /* A year has 32 million seconds, of each of which this is asked: what a pattern does not have is not computed. */
+    const bool still = j->pattern == LOAD_HELD || j->pattern == LOAD_PARKED;
+    const bool varies = j->pattern == LOAD_DESKTOP || j->pattern == LOAD_INFERENCE || j->pattern == LOAD_GAME;
+    double slow = varies ? sim_noise(w->seed, gpu, salt, t, 17) : 0, quick = still ? 0 : sim_noise(w->seed, gpu, salt + 1, t, 1.7);
     switch (j->pattern) {
     case LOAD_HELD:
     case LOAD_PARKED: return 0;
@@ -187,10 +190,12 @@ static struct sim_load load_of(const struct sim_world *w, size_t job, int gpu, d
     double part = clamp(course(w, j, chance_gpu, salt, t, age), 0, 2.5);
     double util = clamp(j->util * part, 0, 1);
     double at = j->util > 0 ? util / j->util : 0;
-    double video = clamp(0.92 + 0.08 * sim_noise(w->seed, (uint64_t)gpu, salt + 4, t, 5), 0, 1);
+    double video =
+        j->encode > 0 || j->decode > 0 ? clamp(0.92 + 0.08 * sim_noise(w->seed, (uint64_t)gpu, salt + 4, t, 5), 0, 1) : 0;
+    double mem = j->mem_util * at;
+    mem = mem > 0 ? clamp(mem * (1 + 0.04 * sim_noise(w->seed, (uint64_t)gpu, salt + 5, t, 3)), 0, 1) : 0;
     return (struct sim_load){.util = util,
-                             .mem_util =
-                                 clamp(j->mem_util * at * (1 + 0.04 * sim_noise(w->seed, (uint64_t)gpu, salt + 5, t, 3)), 0, 1),
+                             .mem_util = mem,
                              .power = j->power * util,
                              .tensor = j->tensor * util,
                              .encode = j->encode * video,

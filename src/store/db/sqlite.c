@@ -201,7 +201,7 @@ static void sqlite_close(struct db *db)
 static const struct db_ops sqlite_ops = DB_OPS(DB_SQLITE, sqlite);
 
 /* synchronous=FULL: in WAL mode, NORMAL loses the last commits on power loss. auto_vacuum must be set before the first table. */
-static const char writer_pragmas[] = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
+static const char writer_pragmas[] = "PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL;"
                                      "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096;";
 
 /* Who ran what, and when, is private: the file is for its owner (and a group that it was given to). SQLite makes its

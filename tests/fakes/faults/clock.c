@@ -32,6 +32,7 @@ struct world {
     int64_t shift_ns; /* by which the wall clock was set since */
     int64_t slept_ns; /* for which the host was suspended since: the wall clock and that of the boot went on */
     int64_t disk;     /* 1: full; 2: read-only */
+    int64_t changes;  /* odd while speed and the moment that it counts from are being changed; no writer of 7 numbers does that */
 };
 
 static const struct world *world;
@@ -94,16 +95,31 @@ static struct timespec as_timespec(int64_t ns)
     return (struct timespec){.tv_sec = ns / NS, .tv_nsec = ns % NS};
 }
 
+/* The world, and how much of its time has passed: both of one moment, or a clock would run back when its speed changes. */
+static struct world world_now(int64_t *passed)
+{
+    struct world now;
+    int64_t changes;
+    do {
+        changes = __atomic_load_n(&world->changes, __ATOMIC_ACQUIRE);
+        now = *(const volatile struct world *)world;
+        *passed = (real_now(CLOCK_MONOTONIC) - now.real_ns) * now.speed;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while (changes % 2 || changes != __atomic_load_n(&world->changes, __ATOMIC_RELAXED));
+    return now;
+}
+
 static int64_t fake_now(clockid_t id)
 {
-    int64_t passed = (real_now(CLOCK_MONOTONIC) - world->real_ns) * world->speed;
+    int64_t passed;
+    const struct world w = world_now(&passed);
     switch (id) {
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_COARSE:
-    case CLOCK_MONOTONIC_RAW: return world->mono_ns + passed;
-    case CLOCK_BOOTTIME: return world->mono_ns + passed + world->slept_ns;
+    case CLOCK_MONOTONIC_RAW: return w.mono_ns + passed;
+    case CLOCK_BOOTTIME: return w.mono_ns + passed + w.slept_ns;
     case CLOCK_REALTIME:
-    case CLOCK_REALTIME_COARSE: return world->wall_ns + passed + world->shift_ns + world->slept_ns;
+    case CLOCK_REALTIME_COARSE: return w.wall_ns + passed + w.shift_ns + w.slept_ns;
     default: return real_now(id);
     }
 }
