@@ -118,6 +118,45 @@ static struct reading *reading_named(struct gpu *gpu, struct process *p, struct 
     return NULL;
 }
 
+/* "power_brake,idle~none~none": one set of words a turn, `_` for the blank in a word */
+static bool throttle_value(struct str text, size_t turn, struct reading *ret)
+{
+    struct str turns = text, words = {0}, word;
+    size_t count = 0;
+    int64_t bits = 0;
+    for (struct str one; str_cut(&turns, '~', &one);)
+        count++;
+    turns = text;
+    for (size_t i = 0; count && i <= turn % count; i++)
+        str_cut(&turns, '~', &words);
+    while (!str_is(words, "none") && str_cut(&words, ',', &word)) {
+        char name[64];
+        unsigned bit = 0;
+        str_copy(name, sizeof name, word);
+        for (char *c = name; *c; c++)
+            *c = *c == '_' ? ' ' : *c;
+        while (bit < THROTTLE_COUNT && strcmp(name, throttle_name(bit)) != 0)
+            bit++;
+        if (bit == THROTTLE_COUNT)
+            return false;
+        bits |= 1 << bit;
+    }
+    *ret = reading_ok(bits);
+    return true;
+}
+
+/* What is no number: the reasons to throttle, and the state of a GPU. */
+static bool apply_words(struct gpu *gpu, struct str key, struct str value, size_t turn, bool *ret_ok)
+{
+    if (str_is(key, "throttle_reasons"))
+        *ret_ok = throttle_value(value, turn, &gpu->throttle_bits);
+    else if (str_is(key, "state"))
+        gpu_mark_state(gpu, str_is(value, "lost") ? GPU_LOST : GPU_ERROR, str_is(value, "lost") ? "GPU is lost" : "Unknown Error");
+    else
+        return false;
+    return true;
+}
+
 static bool apply(const struct scenario_course *c, struct snapshot *s, int64_t ago)
 {
     struct gpu *gpu = &s->gpus[c->gpu];
@@ -126,10 +165,13 @@ static bool apply(const struct scenario_course *c, struct snapshot *s, int64_t a
     double share = c->from_ms == c->to_ms ? 0 : (double)(c->from_ms - ago) / (double)(c->from_ms - c->to_ms), number, scale;
     if (ago > c->from_ms || ago < c->to_ms || (c->pid && !p))
         return true;
+    size_t turn = (size_t)((c->from_ms - ago) / c->step_ms);
     while (str_word(&rest, &key)) {
         struct reading *to = reading_named(gpu, p, key, &scale);
-        if (!to || !str_word(&rest, &value) ||
-            !scenario_course_value(value, share, (size_t)((c->from_ms - ago) / c->step_ms), &number))
+        bool ok = str_word(&rest, &value);
+        if (ok && !p && apply_words(gpu, key, value, turn, &ok) && ok)
+            continue;
+        if (!ok || !to || !scenario_course_value(value, share, turn, &number))
             return fprintf(stderr, "not understood: " STR_FMT "\n", STR_ARG(c->facts)), false;
         *to = reading_ok(llround(number / scale));
     }
