@@ -13,12 +13,11 @@ from physics import PARTS, Card
 EPOCH_MS = 1_790_000_000_000
 INFO, NOTICE, WARNING, CRITICAL = range(4)
 SEVERITIES = ["info", "notice", "warning", "critical"]
-AMD_LACKS = {"throttle_bits", "pstate", "pcie_replays"}  # that amdgpu has no reading for
 CALM = {"nothing_unusual", "compute_load", "graphics_load", "shared_load", "video_load", "loading", "memory_traffic", "recent_load", "display",
         "context_held", "vram_held", "clocks_held", "power_limit", "asleep", "copies", "no_tensor_cores", "small_kernels", "nvlink_traffic"}
 
 
-HEAT = {"fan_fixed", "dust", "hot_room", "slow_rank_dust"}  # they show once it is hot
+HEAT = {"fan_fixed", "dust", "hot_room", "slow_rank_dust", "neighbour_heat"}  # they show once it is hot
 
 
 @dataclass
@@ -42,6 +41,7 @@ class Program:
     kind: str
     vram_mib: float
     started_s: float            # before the end of the recording
+    ended_s: float = -1.0       # likewise
     share: float = 1.0
     grows_mib_per_s: float = 0.0
     rank: int = None
@@ -56,9 +56,12 @@ class Machine:
     def __init__(self, seed):
         self.seed = seed
         self.draw = random.Random(seed)
-        self.causes, self.lost_at, self.counters, self.hidden = [], {}, {}, set()
+        self.causes, self.lost, self.counters, self.hidden = [], {}, {}, set()
+        self.courses = []           # what changes over time: functions of the seconds since the beginning
+        self.events = []            # (at, gpu, code, text): what the driver reports
+        self.left_behind = {}       # MiB on a GPU that no program holds
         self.interval = self.draw.choice([1, 1, 2, 5])
-        self.duration = self.draw.choice([180, 300, 420, 600])
+        self.duration = self.draw.choice([180, 300, 420, 600]) + self.draw.randrange(6)
         self.host = {"cpu_permille": 120, "cpu_count": 32, "mem_total_bytes": 128 << 30, "mem_available_bytes": 90 << 30,
                      "mem_used_permille": 300, "cpu_pressure_permille": 5, "mem_pressure_permille": 0, "io_pressure_permille": 4,
                      "swap_in_pages_per_s": 0, "swap_out_pages_per_s": 0, "cpu_temp_mdegc": 52000}
@@ -69,11 +72,13 @@ class Machine:
         self.programs = [[] for _ in range(count)]
         self.static = [{} for _ in range(count)]  # readings that a cause pins
         self.next_pid = self.draw.randrange(2000, 90000)
-        self.load = self.draw.choice(LOADS)
+        causes = draw_causes(self.draw)
+        self.load = self.draw.choice(STEADY if causes else STEADY + CHANGING)  # a cause needs its work to go on
         self.load(self)
-        for cause in draw_causes(self.draw):
+        for cause in causes:
             cause(self)
         self.hide()
+        self.sensors()
 
     # Programs
     def pid(self):
@@ -86,6 +91,7 @@ class Machine:
             "train": ("python3", "train.py", "python3 train.py --epochs 30", "compute"),
             "serve": ("llama-server", "llama-server", "llama-server -m qwen2.5-14b-q4.gguf --port 8080", "compute"),
             "game": ("Cyberpunk2077.e", "Cyberpunk2077.exe", "Cyberpunk2077.exe", "graphics"),
+            "video": ("ffmpeg", "ffmpeg", "ffmpeg -hwaccel cuda -i film.mkv out.mp4", "compute"),
             "render": ("blender", "blender", "blender -b scene.blend -a", "compute"),
             "desktop": ("Xorg", "Xorg", "/usr/lib/xorg/Xorg :0", "graphics"),
             "notebook": ("python3", "ipykernel", "python3 -m ipykernel_launcher -f k.json", "compute"),
@@ -121,22 +127,42 @@ class Machine:
         self.hidden = set(self.draw.sample(can_hide, self.draw.choice([1, 1, 2, 3])))
 
     def can_be_known(self, cause):
-        lacks = self.hidden | (set() if self.part.vendor == "nvidia" else AMD_LACKS)
+        lacks = self.hidden | self.part.lacks
         return cause.known and (not cause.needs or any(not (need & lacks) for need in cause.needs))
+
+    def sensors(self):
+        """Drivers round, average and are late."""
+        self.watts = self.draw.choice([0.001, 0.001, 0.01, 1, 1, 3]) if self.part.idle_w > 12 else 0.1
+        self.late = self.draw.choice([0, 0, 0, 1])
+        averages = self.draw.choice([0, 0, 1, 3])
+        for card in self.cards:
+            card.averages_s = averages
+        self.shown = [[] for _ in self.cards]
+
+    def settled(self):
+        """Nothing begins or ends near the end of the recording."""
+        ends = all(begin < self.duration - 40 and (end > self.duration or end < self.duration - 60) for begin, end in self.lost.values())
+        flaps = {"fan_wobbles", "power_brake_flaps"}
+        steady = not self.courses or any(cause.kind in flaps for cause in self.causes)
+        return ends and steady and not self.events and not any(cause.kind in ("leak", "memory_errors") for cause in self.causes)
 
     # The course of things
     def samples(self):
+        for course in self.courses:
+            course(0)
         for card in self.cards:
             card.settle()
         out, steps = [], int(self.duration / self.interval)
         for k in range(steps + 1):
             at, left = k * self.interval, self.duration - k * self.interval
+            for course in self.courses:
+                course(at)
             for i, card in enumerate(self.cards):
                 braked = card.brake >= 1 or (card.brake > 0 and (at % 3) < 3 * card.brake)
                 card.step(self.interval, braked)
-            out.append({"at": at, "interval": float(self.interval), "driver": "580.105.08" if self.part.vendor == "nvidia" else "6.12.9",
+            out.append({"at": at, "interval": float(self.interval), "driver": "580.105.08" if self.part.vendor == "nvidia" else "6.16.3",
                         "host": dict(self.host), "gpus": [self.read(i, at, left) for i in range(len(self.cards))],
-                        "events": []})
+                        "events": [{"gpu": gpu, "code": code, "text": words} for when, gpu, code, words in self.events if at - self.interval < when <= at]})
         for cause in self.causes:
             card = self.cards[cause.gpu]
             if cause.kind in HEAT:
@@ -147,18 +173,19 @@ class Machine:
 
     def read(self, i, at, left):
         card, part, nvidia = self.cards[i], self.part, self.part.vendor == "nvidia"
+        kernel = {"nvidia": "nvidia", "amd": "amdgpu", "intel": "xe"}[part.vendor]
         identity = {"uuid": f"GPU-{self.seed:08x}-0000-4000-8000-{i:012x}" if nvidia else "", "name": part.name, "vendor": part.vendor,
                     "pci_address": f"0000:{0x21 + i * 0x20:02x}:00.0"}
-        properties = {"driver": "nvidia" if nvidia else "amdgpu", "memory_kind": "dedicated"}
-        gone = i in self.lost_at and at >= self.lost_at[i]
-        if gone:
-            return {"id": identity, "index": i, "state": "lost", "error": "GPU is lost", "source": "nvml" if nvidia else "amdgpu", "metrics": {},
+        properties = {"driver": kernel, "memory_kind": "dedicated"}
+        source = "nvml" if nvidia else kernel
+        if i in self.lost and self.lost[i][0] <= at < self.lost[i][1]:
+            return {"id": identity, "index": i, "state": "lost", "error": "GPU is lost", "source": source, "metrics": {},
                     "properties": properties, "processes_state": "failed", "hidden": 0, "processes": []}
         noise = lambda amount: self.draw.uniform(-amount, amount)
         programs, used = [], 0.0
         for p in self.programs[i]:
             age = p.started_s - left
-            if age < 0:
+            if age < 0 or left <= p.ended_s:
                 continue
             held = p.vram_mib + p.grows_mib_per_s * (at if p.started_s > self.duration else age)
             held = min(held, part.vram_mib * 0.995 - used)
@@ -172,12 +199,15 @@ class Machine:
             if p.evidence is not None and "evidence" not in self.hidden:
                 one["evidence"] = {"looks": 40, "over_ms": 10000, "metrics": p.evidence, **p.words}
             programs.append(one)
+        used += self.left_behind.get(i, 0)
+        self.shown[i].append((card.busy, card.shown_power))
+        busy, power = self.shown[i][-1 - self.late if len(self.shown[i]) > self.late else 0]
         metrics = {
-            "util_permille": 10 * round(100 * max(0.0, min(1.0, card.busy + (noise(0.015) if card.busy > 0.02 else 0)))),
-            "mem_util_permille": 10 * round(100 * max(0.0, min(1.0, card.busy * 0.55 + noise(0.02)))),
+            "util_permille": 10 * round(100 * max(0.0, min(1.0, busy + (noise(0.015) if busy > 0.02 else 0)))),
+            "mem_util_permille": 10 * round(100 * max(0.0, min(1.0, busy * 0.55 + noise(0.02)))),
             "mem_total_bytes": part.vram_mib << 20, "mem_used_bytes": (round(used) + 380) << 20, "mem_free_bytes": (part.vram_mib - round(used) - 380) << 20,
             "temp_mdegc": 1000 * round(card.temperature), "temp_limit_mdegc": round(part.slows_at * 1000), "temp_shutdown_mdegc": round(part.shuts_down_at * 1000),
-            "power_mw": round(card.power * 1000 * (1 + noise(0.01))), "power_limit_mw": round(card.limit_w * 1000),
+            "power_mw": round(round(power * (1 + noise(0.01)) / self.watts) * self.watts * 1000), "power_limit_mw": round(card.limit_w * 1000),
             "power_limit_default_mw": round(part.limit_w * 1000), "power_limit_min_mw": round(part.min_limit_w * 1000), "power_limit_max_mw": round(part.limit_w * 1050),
             "energy_mj": round(card.energy_j * 1000), "pstate": 0 if card.clock_now > part.clock_idle else 8,
             "clock_graphics_khz": 15000 * round(card.clock_now / 15), "clock_graphics_max_khz": round(part.clock_max * 1000),
@@ -200,18 +230,20 @@ class Machine:
         if part.ecc:
             metrics.update(ecc_enabled=1, ecc_corrected=0, ecc_uncorrected=0, remapped_rows_pending=0, remapped_rows_failed=0, remapped_rows_uncorrected=0,
                            remapped_rows_corrected=0)
-        if not nvidia:
+        if part.vendor == "amd":
             metrics["temp_hotspot_mdegc"] = 1000 * round(card.temperature + 6 + 14 * card.power / part.limit_w)
             metrics["temp_memory_mdegc"] = 1000 * round(card.temperature + 8 + 10 * card.busy)
-            for name in AMD_LACKS:
-                metrics[name] = "unsupported"
         metrics.update(self.static[i])
+        for name in part.lacks & metrics.keys():
+            metrics[name] = "unsupported"
+        if "fan_control" in part.lacks:
+            properties.pop("fan_control", None)
         for name, per_second in self.counters.get(i, {}).items():
             metrics[name] = round(per_second * at)
         for name in self.hidden & metrics.keys():
             metrics[name] = "unsupported"
         seen = "processes" not in self.hidden
-        return {"id": identity, "index": i, "state": "ok", "source": "nvml" if nvidia else "amdgpu", "metrics": metrics, "properties": properties,
+        return {"id": identity, "index": i, "state": "ok", "source": source, "metrics": metrics, "properties": properties,
                 "processes_state": "ok" if seen else "denied", "hidden": 0, "processes": programs if seen else []}
 
 
@@ -263,7 +295,81 @@ def held(m):
     m.program(0, "notebook", share=0.0, cpu=0.0, evidence={"main_poll_permille": 1000, "cpu_permille": 0})
 
 
-LOADS = [idle, training, training, serving, gaming, rendering, just_loading, held]
+def just_ended(m):
+    """A training that has ended: the card is warm, its fan still turns."""
+    ago = m.draw.uniform(8, 120)
+    work = m.draw.uniform(0.9, 1.0)
+    m.program(0, "train", ended_s=ago, cpu=1.0)
+
+    def course(at):
+        m.cards[0].work = work if at < m.duration - ago else 0.0
+    m.courses.append(course)
+
+
+def bursts(m):
+    """A server that answers now and then."""
+    every, share, work = m.draw.uniform(20, 60), m.draw.uniform(0.15, 0.6), m.draw.uniform(0.7, 0.99)
+    m.cards[0].context, m.cards[0].intensity = True, m.draw.uniform(0.6, 0.9)
+    m.program(0, "serve", cpu=0.3, evidence={"main_poll_permille": 980, "cpu_permille": 250, "listens": 1})
+
+    def course(at):
+        m.cards[0].work = work if at % every < every * share else 0.0
+    m.courses.append(course)
+
+
+def just_started(m):
+    """A program that began a few seconds ago."""
+    ago, work = m.draw.uniform(3, 40), m.draw.uniform(0.85, 1.0)
+    m.program(0, "train", started_s=ago, cpu=1.0)
+
+    def course(at):
+        m.cards[0].work = work if at >= m.duration - ago + 2 else 0.0
+    m.courses.append(course)
+
+
+def sharing(m):
+    m.cards[0].work, m.cards[0].intensity = m.draw.uniform(0.85, 1.0), m.draw.uniform(0.7, 0.95)
+    share = m.draw.uniform(0.3, 0.7)
+    m.program(0, "train", share=share, vram_mib=m.part.vram_mib * m.draw.uniform(0.2, 0.4))
+    m.program(0, "render", share=1 - share, vram_mib=m.part.vram_mib * m.draw.uniform(0.1, 0.3))
+
+
+def displays(m):
+    """Fast displays keep the clocks up."""
+    if not m.part.fans:
+        return idle(m)
+    m.cards[0].context = True
+    m.static[0]["display_active"] = 1
+    m.program(0, "desktop", vram_mib=m.draw.uniform(300, 1200), share=0.0)
+
+
+def transcoding(m):
+    m.cards[0].work, m.cards[0].intensity = m.draw.uniform(0.05, 0.25), 0.4
+    busy = m.draw.randrange(400, 950)
+    m.static[0].update(encoder_permille=busy, decoder_permille=busy // 2)
+    m.program(0, "video", vram_mib=m.draw.uniform(300, 900))
+
+
+def parked_server(m):
+    """A server that took its memory in one go and has no request."""
+    m.cards[0].context = True
+    m.program(0, "serve", vram_mib=m.part.vram_mib * 0.9 - 400, share=0.0, cpu=0.0, evidence={"main_poll_permille": 1000, "cpu_permille": 0, "listens": 1})
+
+
+def brake_once(m):
+    """The brake for one second of many minutes is nothing."""
+    training(m)
+    if m.part.vendor != "nvidia":
+        return
+    when = m.draw.randrange(20, m.duration - 60)
+
+    def course(at):
+        m.cards[0].brake = 1.0 if when <= at < when + m.interval else 0.0
+    m.courses.append(course)
+
+
+STEADY = [idle, training, training, serving, gaming, rendering]
+CHANGING = [just_loading, held, just_ended, bursts, just_started, sharing, displays, transcoding, parked_server, brake_once]
 
 
 # Causes: each sets what is broken and says who is to blame.
@@ -272,7 +378,11 @@ def fan_stopped(m):
         return power_brake(m)
     i = m.any_gpu()
     m.busy(i)
-    m.cards[i].fan_dead = True
+    since = m.draw.choice([0, 0, m.duration - m.draw.uniform(90, 170)])
+
+    def course(at):
+        m.cards[i].fan_dead = at >= since
+    m.courses.append(course)
     m.blame("fan_stopped", i, {"fan_stopped"}, CRITICAL, needs=[{"fan_permille"}, {"fan_rpm"}])
 
 
@@ -299,7 +409,7 @@ def dust(m):
     i = m.any_gpu()
     m.busy(i, 0.93)
     m.cards[i].cooling = m.draw.uniform(0.4, 0.52)
-    m.blame("dust", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc"}])
+    m.blame("dust", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
 
 
 def hot_room(m):
@@ -307,7 +417,7 @@ def hot_room(m):
     for i, card in enumerate(m.cards):
         m.busy(i, 0.93)
         card.room += warmer
-        m.blame("hot_room", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc"}])
+        m.blame("hot_room", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
 
 
 def power_brake(m):
@@ -324,7 +434,7 @@ def power_brake_flaps(m):
         return narrow_link(m)
     i = m.any_gpu()
     m.busy(i)
-    m.interval, m.duration, m.cards[i].brake = 1, 300, m.draw.choice([0.34, 0.67])
+    m.interval, m.duration, m.cards[i].brake = 1, 300 + m.draw.randrange(3), m.draw.choice([0.34, 0.67])
     m.blame("power_brake_flaps", i, {"slowdown"}, needs=[{"throttle_bits"}])
 
 
@@ -388,8 +498,122 @@ def row_pending(m):
 
 def lost(m):
     i = m.any_gpu()
-    m.lost_at[i] = m.duration - m.draw.uniform(15, m.duration * 0.6)
+    m.lost[i] = (m.duration - m.draw.uniform(15, m.duration * 0.6), m.duration + 1)
     m.blame("lost", i, {"lost"}, CRITICAL)
+
+
+def lost_and_back(m):
+    """Lost for some seconds, and at work again: worth a look, and no longer an alarm."""
+    i = m.any_gpu()
+    begins = m.draw.uniform(20, m.duration - 90)
+    m.lost[i] = (begins, begins + m.draw.uniform(12, 30))
+    m.blame("lost_and_back", i, {"lost"}, NOTICE, WARNING)
+
+
+def reported(m):
+    """An error that the driver reports by its number."""
+    if m.part.vendor != "nvidia":
+        return lost_and_back(m)
+    i = m.any_gpu()
+    code, least = m.draw.choice([(31, NOTICE), (13, NOTICE), (119, WARNING), (62, WARNING)])
+    m.events.append((m.duration - m.draw.uniform(10, 150), i, code, f"Xid {code}"))
+    m.blame("reported", i, {"xid"}, least, CRITICAL)
+
+
+def fan_wobbles(m):
+    """A bearing that sticks: the fan stands still for some seconds again and again."""
+    if not m.part.fans or "fan_target_permille" in m.part.lacks:
+        return replays(m)
+    i = m.any_gpu()
+    m.busy(i, 0.93)
+    m.interval, m.cards[i].cooling = m.draw.choice([1, 2]), m.draw.uniform(0.75, 0.85)
+    every = m.draw.choice([5, 8, 12])
+
+    def course(at):
+        m.cards[i].fan_dead = at % every < every / 2
+    m.courses.append(course)
+    m.blame("fan_wobbles", i, {"fan_failing", "fan_stopped"}, needs=[{"fan_permille"}])
+
+
+def neighbour_heat(m):
+    """The upper card of two breathes what the lower one blows out."""
+    if len(m.cards) < 2 or not m.part.fans:
+        return dust(m)
+    for card, i in ((m.cards[0], 0), (m.cards[1], 1)):
+        m.busy(i, 0.93)
+    m.cards[0].neighbor, m.cards[0].cooling = m.cards[1], m.draw.uniform(0.5, 0.58)
+    m.blame("neighbour_heat", 0, {"neighbour_heat", "airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
+
+
+def low_generation(m):
+    """Under load, and still at generation 1."""
+    i = m.any_gpu()
+    m.busy(i, 0.9)
+    m.static[i]["pcie_generation"] = 1
+    m.cards[i].held_up = 0.6
+    m.blame("low_generation", i, {"pcie_link"}, needs=[{"clock_graphics_khz"}])
+
+
+def slow_sibling(m):
+    """One of several GPUs with equal work of their own is far slower."""
+    if len(m.cards) < 3:
+        return locked_clocks(m)
+    work, odd = m.draw.uniform(0.92, 1.0), m.any_gpu()
+    for i, card in enumerate(m.cards):
+        m.programs[i].clear()
+        card.work, card.intensity = work, 0.9
+        m.program(i, "train", cpu=1.0, started_s=7200.0 + i)
+    m.cards[odd].clock_cap = m.part.clock * m.draw.uniform(0.55, 0.65)
+    m.blame("slow_sibling", odd, {"clocks_low", "straggler"}, NOTICE, WARNING)
+
+
+def lowered_limit(m):
+    """A power limit far below what the card was made for, and work that wants more."""
+    i = m.any_gpu()
+    m.busy(i, 0.93)
+    m.cards[i].limit_w = max(m.part.min_limit_w, m.part.limit_w * m.draw.uniform(0.4, 0.6))
+    m.blame("lowered_limit", i, {"power_limit", "clocks_low"}, INFO, WARNING, needs=[{"power_limit_default_mw"}])
+    m.causes[-1].known = m.cards[i].limit_w < 0.75 * m.part.limit_w
+
+
+def hot_memory(m):
+    if "temp_mdegc" in m.part.lacks or m.part.vendor != "amd":
+        return leak(m)
+    i = m.any_gpu()
+    m.busy(i)
+    m.static[i].update(temp_memory_mdegc=m.draw.randrange(106, 112) * 1000, temp_memory_limit_mdegc=105000)
+    m.blame("hot_memory", i, {"memory_hot", "heat_limit"})
+
+
+def bad_contact(m):
+    if "temp_mdegc" in m.part.lacks or m.part.vendor != "amd":
+        return leak(m)
+    i = m.any_gpu()
+    m.busy(i, 0.93)
+    m.static[i].update(temp_mdegc=62000, temp_hotspot_mdegc=m.draw.randrange(104, 112) * 1000)
+    m.blame("bad_contact", i, {"hotspot", "heat_limit"}, NOTICE)
+
+
+def orphaned_memory(m):
+    """What a killed program left behind."""
+    i = m.any_gpu()
+    m.programs[i].clear()
+    m.cards[i].work, m.cards[i].context = 0.0, False
+    m.left_behind[i] = m.part.vram_mib * m.draw.uniform(0.3, 0.8)
+    m.blame("orphaned_memory", i, {"memory_unowned"}, NOTICE, WARNING, needs=[{"processes"}])
+
+
+def heat_is_over(m):
+    """It was at its limit, the work has ended since, and it is cool again."""
+    m.duration = 600 + m.draw.randrange(6)
+    m.programs[0].clear()
+    m.cards[0].cooling = m.draw.uniform(0.4, 0.5)
+    m.program(0, "train", ended_s=450.0, cpu=1.0)
+
+    def course(at):
+        m.cards[0].work = 0.99 if at < m.duration - 450 else 0.0
+    m.courses.append(course)
+    m.blame("heat_is_over", 0, {"heat_limit", "airflow", "recent_load", "nothing_unusual", "hidden_load"}, INFO, NOTICE)
 
 
 def leak(m):
@@ -478,11 +702,13 @@ def braked_rank(m, i):
 
 def dusty_rank(m, i):
     m.cards[i].cooling = 0.42
-    m.blame("slow_rank_dust", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc"}])
+    m.blame("slow_rank_dust", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
 
 
 FAULTS = [fan_stopped, fan_worn, fan_fixed, dust, hot_room, power_brake, power_brake_flaps, locked_clocks, low_memory_clock, narrow_link, replays,
-          links_down, memory_errors, row_pending, lost, leak, memory_full, hidden_work, one_thread, slow_disk, cpu_quota, swapping, slow_rank]
+          links_down, memory_errors, row_pending, lost, leak, memory_full, hidden_work, one_thread, slow_disk, cpu_quota, swapping, slow_rank,
+          lost_and_back, reported, fan_wobbles, neighbour_heat, low_generation, slow_sibling, lowered_limit, hot_memory, bad_contact,
+          orphaned_memory, heat_is_over]
 # These can go along with any other: they touch neither work nor heat.
 BESIDE = [replays, links_down, memory_errors, row_pending]
 
@@ -492,6 +718,6 @@ def draw_causes(draw):
     if kind < 0.42:
         return []
     first = draw.choice(FAULTS)
-    if kind < 0.92 or first is lost:
+    if kind < 0.92 or first in (lost, heat_is_over):
         return [first]
     return [first, draw.choice([cause for cause in BESIDE if cause is not first])]

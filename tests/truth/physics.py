@@ -31,7 +31,13 @@ class Part:
     links: int            # NVLinks
     ecc: bool
     keep_warm_s: float = 90.0
+    lacks: frozenset = frozenset()  # readings that its driver has none of
 
+
+AMDGPU = frozenset({"throttle_bits", "pstate", "pcie_replays"})
+INSTINCT = AMDGPU | {"temp_mdegc", "fan_permille", "fan_rpm", "power_limit_min_mw"}  # the junction is the only sensor of the chip
+XE = frozenset({"pstate", "pcie_replays", "fan_permille", "fan_target_permille", "temp_limit_mdegc", "temp_shutdown_mdegc", "mem_util_permille",
+                "power_limit_default_mw", "power_limit_min_mw", "fan_control"})
 
 PARTS = [
     Part("NVIDIA GeForce RTX 4090", "nvidia", 24, 450, 150, 2625, 3105, 210, 10501, 405, 24564, 90, 95, 70, 2, True, 4, 0, False),
@@ -41,8 +47,13 @@ PARTS = [
     Part("NVIDIA A100-SXM4-80GB", "nvidia", 58, 400, 100, 1410, 1410, 210, 1593, 1593, 81920, 89, 92, 58, 0, False, 4, 12, True, 60),
     Part("NVIDIA H100 80GB HBM3", "nvidia", 72, 700, 200, 1755, 1980, 345, 2619, 2619, 81559, 87, 92, 62, 0, False, 5, 18, True, 60),
     Part("NVIDIA L4", "nvidia", 16, 72, 40, 1700, 2040, 210, 6251, 405, 23034, 88, 93, 66, 0, False, 4, 0, True, 60),
-    Part("AMD Radeon RX 7900 XTX", "amd", 16, 327, 294, 2480, 2500, 27, 1249, 96, 24560, 100, 105, 66, 1, True, 4, 0, False),
-    Part("AMD Radeon RX 6700 XT", "amd", 9, 186, 160, 2550, 2629, 25, 1000, 96, 12272, 100, 105, 64, 1, True, 4, 0, False),
+    Part("AMD Radeon RX 7900 XTX", "amd", 16, 327, 294, 2480, 2500, 27, 1249, 96, 24560, 100, 105, 66, 1, True, 4, 0, False, lacks=AMDGPU),
+    Part("AMD Radeon RX 6700 XT", "amd", 9, 186, 160, 2550, 2629, 25, 1000, 96, 12272, 100, 105, 64, 1, True, 4, 0, False, lacks=AMDGPU),
+    Part("NVIDIA GeForce RTX 5090", "nvidia", 26, 575, 400, 2750, 3090, 180, 14001, 405, 32607, 90, 95, 72, 2, True, 5, 0, False),
+    Part("Tesla T4", "nvidia", 10, 70, 60, 1350, 1590, 300, 5001, 405, 15360, 93, 96, 72, 0, False, 3, 0, True, 60),
+    Part("Tesla V100-SXM2-32GB", "nvidia", 42, 300, 150, 1530, 1530, 135, 877, 877, 32768, 87, 90, 60, 0, False, 3, 6, True, 60),
+    Part("AMD Instinct MI300X", "amd", 138, 750, 400, 1900, 2100, 133, 1300, 900, 196592, 100, 110, 78, 0, False, 5, 0, True, 60, INSTINCT),
+    Part("Intel Arc B580", "intel", 13, 190, 95, 2700, 2850, 400, 2375, 2375, 12216, 100, 110, 68, 2, True, 4, 0, False, lacks=XE),
 ]
 
 
@@ -69,6 +80,8 @@ class Card:
     fan_asked: float = 0.0
     clock_now: float = 0.0
     power: float = 0.0
+    shown_power: float = 0.0     # as a driver that averages shows it
+    averages_s: float = 0.0
     busy: float = 0.0
     bits: int = 0
     energy_j: float = 0.0
@@ -130,6 +143,8 @@ class Card:
         settles = intake + self.power / self.conductance(self.fan)
         self.temperature += (settles - self.temperature) * (1 - math.exp(-seconds / p.keep_warm_s))
         self.energy_j += self.power * seconds
+        keeps = math.exp(-seconds / self.averages_s) if self.averages_s else 0.0
+        self.shown_power = keeps * self.shown_power + (1 - keeps) * self.power
 
     def settle(self, minutes=25):
         for _ in range(minutes * 2):
