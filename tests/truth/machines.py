@@ -175,7 +175,7 @@ class Machine:
         card, part, nvidia = self.cards[i], self.part, self.part.vendor == "nvidia"
         kernel = {"nvidia": "nvidia", "amd": "amdgpu", "intel": "xe"}[part.vendor]
         identity = {"uuid": f"GPU-{self.seed:08x}-0000-4000-8000-{i:012x}" if nvidia else "", "name": part.name, "vendor": part.vendor,
-                    "pci_address": f"0000:{0x21 + i * 0x20:02x}:00.0"}
+                    "pci_address": f"0000:{0x11 + i * 0x10:02x}:00.0"}
         properties = {"driver": kernel, "memory_kind": "dedicated"}
         source = "nvml" if nvidia else kernel
         if i in self.lost and self.lost[i][0] <= at < self.lost[i][1]:
@@ -231,8 +231,9 @@ class Machine:
             metrics.update(ecc_enabled=1, ecc_corrected=0, ecc_uncorrected=0, remapped_rows_pending=0, remapped_rows_failed=0, remapped_rows_uncorrected=0,
                            remapped_rows_corrected=0)
         if part.vendor == "amd":
-            metrics["temp_hotspot_mdegc"] = 1000 * round(card.temperature + 6 + 14 * card.power / part.limit_w)
-            metrics["temp_memory_mdegc"] = 1000 * round(card.temperature + 8 + 10 * card.busy)
+            stacked = "temp_mdegc" in part.lacks  # HBM beside the chip, under one cooler
+            metrics["temp_hotspot_mdegc"] = 1000 * round(card.temperature + (0 if stacked else 6 + 14 * card.power / part.limit_w))
+            metrics["temp_memory_mdegc"] = 1000 * round(card.temperature + (-8 if stacked else 4 + 9 * card.busy))
         metrics.update(self.static[i])
         for name in part.lacks & metrics.keys():
             metrics[name] = "unsupported"
@@ -409,7 +410,7 @@ def dust(m):
     i = m.any_gpu()
     m.busy(i, 0.93)
     m.cards[i].cooling = m.draw.uniform(0.4, 0.52)
-    m.blame("dust", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
+    m.blame("dust", i, {"airflow", "heat_limit", "memory_hot"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
 
 
 def hot_room(m):
@@ -417,7 +418,7 @@ def hot_room(m):
     for i, card in enumerate(m.cards):
         m.busy(i, 0.93)
         card.room += warmer
-        m.blame("hot_room", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
+        m.blame("hot_room", i, {"airflow", "heat_limit", "memory_hot"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
 
 
 def power_brake(m):
@@ -542,7 +543,7 @@ def neighbour_heat(m):
     for card, i in ((m.cards[0], 0), (m.cards[1], 1)):
         m.busy(i, 0.93)
     m.cards[0].neighbor, m.cards[0].cooling = m.cards[1], m.draw.uniform(0.5, 0.58)
-    m.blame("neighbour_heat", 0, {"neighbour_heat", "airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
+    m.blame("neighbour_heat", 0, {"neighbour_heat", "airflow", "heat_limit", "memory_hot"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
 
 
 def low_generation(m):
@@ -551,7 +552,7 @@ def low_generation(m):
     m.busy(i, 0.9)
     m.static[i]["pcie_generation"] = 1
     m.cards[i].held_up = 0.6
-    m.blame("low_generation", i, {"pcie_link"}, needs=[{"clock_graphics_khz"}])
+    m.blame("low_generation", i, {"pcie_link"}, needs=[{"util_permille"}])
 
 
 def slow_sibling(m):
@@ -702,7 +703,7 @@ def braked_rank(m, i):
 
 def dusty_rank(m, i):
     m.cards[i].cooling = 0.42
-    m.blame("slow_rank_dust", i, {"airflow", "heat_limit"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
+    m.blame("slow_rank_dust", i, {"airflow", "heat_limit", "memory_hot"}, needs=[{"throttle_bits"}, {"temp_limit_mdegc", "temp_mdegc"}])
 
 
 FAULTS = [fan_stopped, fan_worn, fan_fixed, dust, hot_room, power_brake, power_brake_flaps, locked_clocks, low_memory_clock, narrow_link, replays,

@@ -141,6 +141,7 @@ class Card:
         if self.neighbor:
             intake += 0.6 * (self.neighbor.power - self.neighbor.part.idle_w) / 10
         settles = intake + self.power / self.conductance(self.fan)
+        settles = min(settles, p.shuts_down_at - 1)  # before that it slows down further, or is off
         self.temperature += (settles - self.temperature) * (1 - math.exp(-seconds / p.keep_warm_s))
         self.energy_j += self.power * seconds
         keeps = math.exp(-seconds / self.averages_s) if self.averages_s else 0.0

@@ -22,6 +22,19 @@ static void detect_memory_clock(const struct facts *f, struct collection *c)
             gpu->index, is(f), words_whole(clock, 1000), words_whole(most, 1000), is(f));
 }
 
+/* At half of what the part was made for, or less: more than silence needs, and much of its speed is gone. */
+static void detect_low_limit(const struct facts *f, struct collection *c)
+{
+    const struct gpu *gpu = f->gpu;
+    int64_t limit, normal;
+    if (!f->at_power_limit || !reading_get(gpu->power_limit_mw, &limit) || !reading_get(gpu->power_limit_default_mw, &normal) ||
+        limit * 2 > normal)
+        return;
+    collect(c, gpu, FINDING_POWER_LIMIT, SEVERITY_NOTICE, 0.9, 0,
+            "GPU %d %s held at its power limit of %lld W; its stock limit is %lld W", gpu->index, is(f), words_whole(limit, 1000),
+            words_whole(normal, 1000));
+}
+
 void detect_clocks(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
@@ -30,6 +43,7 @@ void detect_clocks(const struct facts *f, struct collection *c)
     if (!reading_get(gpu->util_permille, &util) || util < LOAD_FROM || f->load != LOAD_BUSY)
         return;
     detect_memory_clock(f, c);
+    detect_low_limit(f, c);
     if (!reading_get(gpu->clock_graphics_khz, &clock) || !reading_get(gpu->clock_graphics_max_khz, &most) || clock <= 0 ||
         clock * 1000 >= most * LOW_PERMILLE)
         return;

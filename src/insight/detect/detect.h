@@ -47,4 +47,5 @@ void detect_memory(const struct facts *f, struct collection *c);   /* without an
 void detect_serving(const struct facts *f, struct collection *c);  /* model servers: full caches, queues, silence */
 void detect_job(const struct facts *f, struct collection *c);      /* a rank that the others of its job wait for */
 void detect_lease(const struct facts *f, struct collection *c);    /* programs on a GPU that another has leased */
+void detect_siblings(const struct facts *f, struct collection *c); /* the odd one out of GPUs of one model */
 void detect_trust(const struct facts *f, struct collection *c);    /* utilization that other readings contradict */

@@ -38,6 +38,13 @@ static bool heats_both(const struct facts *f)
     return p && reading_or(p->cpu_permille, 0) >= A_CORE;
 }
 
+/* The busier of the two is the one that makes the heat. */
+static bool heats_more(const struct facts *f)
+{
+    int64_t cpu;
+    return f->load == LOAD_BUSY && reading_get(f->now->host.cpu_permille, &cpu) && f->load_permille > 2 * cpu;
+}
+
 /* In laptops and processors with graphics, one cooler serves both. */
 static void rule_cpu(const struct facts *f, struct why_part *part)
 {
@@ -45,7 +52,7 @@ static void rule_cpu(const struct facts *f, struct why_part *part)
     int64_t load, temp;
     char heat[SHORT_WORDS] = "";
     struct cause_draft d;
-    if (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM) || heats_both(f))
+    if (!f->cpu_hot || (f->fan < FAN_RAISED && f->heat < HEAT_WARM) || heats_both(f) || heats_more(f))
         return;
     cause_begin(&d, part, FINDING_CPU_HEAT, f->load == LOAD_BUSY ? 0.4 : 0.93);
     if (reading_get(host->cpu_permille, &load))
@@ -93,10 +100,29 @@ static void rule_airflow(const struct facts *f, struct why_part *part)
     cause_end(&d, "The heat %s not from work: airflow, dust, a warm room or case.", is(f));
 }
 
+/* At its limit, or slowed down for its heat; a hot memory beside a cool chip is another matter. */
+static bool is_at_heat_limit(const struct facts *f)
+{
+    return f->heat == HEAT_LIMIT || (reading_or(f->gpu->throttle_bits, 0) & THROTTLE_HOT && !memory_is_hotter(f->gpu));
+}
+
+/* Its fan does what it can: at full speed, or there is none that it could ask. One that is broken, set by hand or slow is to blame
+ * itself; the firmware of a laptop lets it run at its limit on purpose. */
+static bool fan_does_its_best(const struct facts *f)
+{
+    int64_t fan;
+    if (cooling_is_shared(f->gpu) || f->fan_missed || f->fan_stuck || f->fan_slow)
+        return false;
+    bool by_hand = f->gpu->fan_control.state == READING_OK && strcmp(f->gpu->fan_control.value, "manual") == 0;
+    if (reading_get(f->gpu->fan_permille, &fan))
+        return fan >= FAN_FULL || (!by_hand && fan >= FAN_RAISED_MAX);
+    return f->fan == FAN_NONE || (!by_hand && f->fan == FAN_LOUD);
+}
+
 /* A GPU is built to dissipate the heat of its power limit. One that is too hot below it, with its fan at full speed, cannot. */
 static void rule_overwhelmed(const struct facts *f, struct why_part *part)
 {
-    int64_t fan, power, limit, bits = reading_or(f->gpu->throttle_bits, 0);
+    int64_t power;
     struct cause_draft d;
     bool unusual = f->activity.symptoms & 1u << SYMPTOM_UNUSUAL && reading_get(f->gpu->power_mw, &power);
     if (unusual) {
@@ -107,8 +133,7 @@ static void rule_overwhelmed(const struct facts *f, struct why_part *part)
         cause_end(&d, "Its cooling %s dissipate %lld W: airflow, dust, a warm room or case.", cannot(f), words_whole(power, 1000));
         return;
     }
-    if (!(bits & THROTTLE_HOT) || !reading_get(f->gpu->fan_permille, &fan) || fan < FAN_FULL ||
-        !reading_get(f->gpu->power_mw, &power) || !reading_get(f->gpu->power_limit_mw, &limit) || power > limit - limit / 10)
+    if (f->load != LOAD_BUSY || !is_at_heat_limit(f) || !fan_does_its_best(f) || !reading_get(f->gpu->power_mw, &power))
         return;
     cause_begin(&d, part, FINDING_AIRFLOW, 0.7);
     support_power(&d, f, 0.3);
@@ -137,6 +162,33 @@ static void rule_neighbor(const struct facts *f, struct why_part *part)
     support_fan(&d, f, 0);
     weigh_past(&d, f, 0.3, 0.85);
     cause_end(&d, "It %s idle; %s in the same host %s busy and warms it.", is(f), name, is(f));
+}
+
+/* Of two that work, the one that breathes what the other blows out is the hotter one although it draws no more. */
+static void rule_neighbor_of_busy(const struct facts *f, struct why_part *part)
+{
+    enum { HOTTER_MDEGC = 8000 };
+    int64_t temp, power, theirs, draw;
+    char name[SHORT_WORDS];
+    struct cause_draft d;
+    if (f->load != LOAD_BUSY || !is_at_heat_limit(f) || !fan_does_its_best(f) || f->fan == FAN_NONE ||
+        !reading_get(f->gpu->temp_mdegc, &temp) || !reading_get(f->gpu->power_mw, &power))
+        return;
+    for (size_t i = 0; i < f->now->gpu_count; i++) {
+        const struct gpu *other = &f->now->gpus[i];
+        if (other == f->gpu || other->state != GPU_OK || strcmp(other->id.name, f->gpu->id.name) != 0 ||
+            !reading_get(other->temp_mdegc, &theirs) || !reading_get(other->power_mw, &draw) || draw < power ||
+            theirs > temp - HOTTER_MDEGC)
+            continue;
+        words_gpu(other, false, name);
+        cause_begin(&d, part, FINDING_NEIGHBOUR_HEAT, 0.6);
+        support(&d, 0.4, "%s in the same host draws %lld W at %lld °C", name, words_whole(draw, 1000), words_whole(theirs, 1000));
+        support_temperature(&d, f, 0.2);
+        support_power(&d, f, 0.1);
+        support_fan(&d, f, 0.1);
+        cause_end(&d, "It may breathe the heat of %s, which draws no less and %s cooler.", name, is(f));
+        return;
+    }
 }
 
 static void rule_limit(const struct facts *f, struct why_part *part)
@@ -282,6 +334,7 @@ void rules_heat(const struct facts *f, struct why_part *part)
 {
     rule_cpu(f, part);
     rule_neighbor(f, part);
+    rule_neighbor_of_busy(f, part);
     rule_airflow(f, part);
     if (!find_cause(part, FINDING_AIRFLOW))
         rule_overwhelmed(f, part);

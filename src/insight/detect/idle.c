@@ -165,14 +165,14 @@ static void rule_display(const struct facts *f, struct why_part *part)
 {
     const struct gpu *gpu = f->gpu;
     int64_t clock, most;
-    bool screen = reading_or(gpu->display_active, 0) != 0;
+    bool screen = reading_or(gpu->display_active, 0) != 0, no_screen = gpu->display_active.state == READING_OK && !screen;
     bool stirred = f->heat >= HEAT_LUKEWARM || f->fan >= FAN_RAISED || f->power >= POWER_RAISED ||
                    f->activity.code == ACTIVITY_KEPT_FROM_IDLING;
     struct cause_draft d;
     /* Displays pin the memory clock alone; a context that computes raises both. */
     if (f->clocks_high && f->workers.holder && f->workers.holder->type != PROCESS_GRAPHICS && !words_draws(f->workers.holder))
         return;
-    if (!stirred || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
+    if (!stirred || no_screen || f->cpu_hot || (!screen && !draws_only(gpu)) || !reading_get(gpu->clock_memory_khz, &clock) ||
         !reading_get(gpu->clock_memory_max_khz, &most) || most <= 0 || clock * 10 < most * 9)
         return;
     cause_begin(&d, part, FINDING_DISPLAY, 0.8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The links of a GPU. PCIe: links of idle GPUs rest, and a generation follows the load with a delay; the number of lanes does not
- * change while a GPU works, however little: a narrow link may be why it works so little. Health says the same after a minute.
+ * The links of a GPU. PCIe: the generation of idle GPUs rests and follows the load with a delay; the number of lanes does not
+ * change with the load outside of laptops, and a narrow link may be why a GPU works so little. Health says the same after a minute.
  * NVLink: against GPUs of the same kind beside it.
  */
 #include <string.h>
@@ -13,12 +13,15 @@ static void detect_lanes(const struct facts *f, struct collection *c)
 {
     const struct gpu *gpu = f->gpu;
     int64_t lanes, most;
-    bool works = f->load == LOAD_LIGHT || f->load == LOAD_BUSY;
-    if (!works || f->load_permille < HEALTH_LANES_LOAD || !reading_get(gpu->pcie_width, &lanes) || lanes <= 0 ||
-        !reading_get(gpu->pcie_width_max, &most) || lanes >= most)
+    bool works = (f->load == LOAD_LIGHT || f->load == LOAD_BUSY) && f->load_permille >= HEALTH_LANES_LOAD;
+    if (!reading_get(gpu->pcie_width, &lanes) || lanes <= 0 || !reading_get(gpu->pcie_width_max, &most) || lanes >= most)
         return;
-    collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: its PCIe link has %lld of %lld lanes under load",
-            gpu->index, (long long)lanes, (long long)most);
+    if (works)
+        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_WARNING, 0.95, 0, "GPU %d: its PCIe link has %lld of %lld lanes under load",
+                gpu->index, (long long)lanes, (long long)most);
+    else if (!cooling_is_shared(gpu)) /* laptops switch lanes off at rest */
+        collect(c, gpu, FINDING_PCIE_LINK, SEVERITY_NOTICE, 0.7, 0, "GPU %d: its PCIe link has %lld of %lld lanes", gpu->index,
+                (long long)lanes, (long long)most);
 }
 
 /* A link follows the performance state of its GPU within a second: one that works in its highest states for a minute has had time.

@@ -60,7 +60,7 @@ static int64_t used_without_reserve(const struct gpu *gpu, int64_t used, int64_t
 /* Drivers of containers and of Windows list no processes at all: a GPU that computes without one says so. */
 static bool lists_processes(const struct facts *f)
 {
-    return f->gpu->process_count || (f->load == LOAD_IDLE && f->load_basis == BASIS_UTIL);
+    return f->gpu->process_count || f->load == LOAD_IDLE;
 }
 
 static void detect_unowned(const struct facts *f, struct collection *c)

@@ -44,8 +44,16 @@ static void detect_failure(struct collection *c, const struct facts *f)
     }
 }
 
+/* A busy CPU under the same cooler makes the heat that slows down a GPU which does little itself. */
+static bool cpu_heats_it(const struct facts *f)
+{
+    return f->cpu_hot && f->load != LOAD_BUSY;
+}
+
 enum severity throttling_severity(const struct facts *f)
 {
+    if (cpu_heats_it(f))
+        return SEVERITY_WARNING; /* what is slowed down is a desktop */
     return f->load != LOAD_IDLE ? SEVERITY_CRITICAL : heat_bit_is_left(f->gpu) ? SEVERITY_NOTICE : SEVERITY_WARNING;
 }
 
@@ -69,6 +77,10 @@ void detect_symptoms(const struct facts *f, struct collection *c)
     if (a->throttled_by & THROTTLE_HOT && memory_is_hotter(gpu))
         collect(c, gpu, FINDING_MEMORY_HOT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling: its memory %s at %lld °C",
                 gpu->index, is(f), is(f), words_whole(gpu->temp_memory_mdegc.value, 1000));
+    else if (a->throttled_by & THROTTLE_HOT && cpu_heats_it(f))
+        collect(c, gpu, FINDING_CPU_HEAT, SEVERITY_WARNING, 0.9, 0,
+                "GPU %d %s throttling%s: the CPU %s busy and shares its cooling", gpu->index, is(f), heat_words(gpu, number),
+                is(f));
     else if (a->throttled_by & THROTTLE_HOT)
         collect(c, gpu, FINDING_HEAT_LIMIT, throttling_severity(f), 0.95, 0, "GPU %d %s throttling%s", gpu->index, is(f),
                 heat_words(gpu, number));

@@ -314,16 +314,25 @@ static int64_t slowed_by(const struct gpu *gpu)
     return told;
 }
 
+/* Graphics in a processor go on in the host's memory when their own small part is full. */
+static bool memory_is_full(const struct gpu *gpu)
+{
+    int64_t used, total, moved, more;
+    if (!reading_get(gpu->mem_used_bytes, &used) || !reading_get(gpu->mem_total_bytes, &total) || total <= 0)
+        return false;
+    if (gpu_shares_memory(gpu) && reading_get(gpu->gtt_used_bytes, &moved) && reading_get(gpu->gtt_total_bytes, &more)) {
+        used += moved;
+        total += more;
+    }
+    return used >= total / 1000 * MEMORY_FULL_PERMILLE;
+}
+
 static void judge_symptoms(struct activity *a, const struct snapshot *now, const struct gpu *gpu, const struct recent_gpu *past)
 {
-    int64_t used, total;
     a->throttled_by = slowed_by(gpu);
     const bool has[SYMPTOM_COUNT] = {
-        [SYMPTOM_LOUD] = is_loud(now, gpu, past),
-        [SYMPTOM_HOT] = is_hot(now, gpu, past),
-        [SYMPTOM_THROTTLING] = a->throttled_by != 0,
-        [SYMPTOM_MEMORY_FULL] = reading_get(gpu->mem_used_bytes, &used) && reading_get(gpu->mem_total_bytes, &total) && total > 0 &&
-                                used >= total / 1000 * MEMORY_FULL_PERMILLE,
+        [SYMPTOM_LOUD] = is_loud(now, gpu, past),    [SYMPTOM_HOT] = is_hot(now, gpu, past),
+        [SYMPTOM_THROTTLING] = a->throttled_by != 0, [SYMPTOM_MEMORY_FULL] = memory_is_full(gpu),
         [SYMPTOM_UNUSUAL] = heat_is_unusual(gpu),
     };
     for (unsigned i = 0; i < SYMPTOM_COUNT; i++)
@@ -396,10 +405,12 @@ enum process_activity activity_of_process(const struct snapshot *now, const stru
     int64_t most = grown >= LOADING_FAST_BYTES ? LOADING_SHARE_MAX : SHARE_LEAST;
     if ((known && share >= most) || video >= SHARE_LEAST)
         return PROCESS_WORKING;
-    bool stirs = reading_or(p->cpu_permille, 0) >= LOADING_CPU_PERMILLE;
-    bool reads = reading_or(now->host.disk_read_bytes_per_s, 0) >= LOADING_DISK_BYTES_PER_S;
-    if ((stirs || (reads && p->cpu_permille.state != READING_OK)) && grown >= LOADING_BYTES &&
-        reading_or(p->mem_bytes, 0) >= grown / 2)
+    /* What it does meanwhile shows on the CPU, else on the disks; where neither is read, memory that fills fast says enough. */
+    const struct reading *cpu = &p->cpu_permille, *disk = &now->host.disk_read_bytes_per_s;
+    bool stirs = cpu->state == READING_OK    ? cpu->value >= LOADING_CPU_PERMILLE
+                 : disk->state == READING_OK ? disk->value >= LOADING_DISK_BYTES_PER_S
+                                             : grown >= LOADING_FAST_BYTES;
+    if (stirs && grown >= LOADING_BYTES && reading_or(p->mem_bytes, 0) >= grown / 2)
         return PROCESS_LOADING;
     if (!known)
         return PROCESS_ACTIVITY_UNKNOWN;

@@ -85,10 +85,12 @@ static enum fan_state state_of_still(const struct gpu *gpu, struct fan *fan)
 struct fan fan_judge(const struct gpu *gpu)
 {
     struct fan fan = {.state = FAN_STATE_UNKNOWN};
-    int64_t rpm, permille, count;
+    int64_t rpm, permille = 0, count;
     bool tachometer = reading_get(gpu->fan_rpm, &rpm), share = reading_get(gpu->fan_permille, &permille);
     /* AMD's share is the duty cycle, and 0 there is also what drivers say that cannot read it. */
-    bool share_may_lie = strcmp(gpu->id.vendor, "amd") == 0;
+    bool asked =
+        reading_or(gpu->fan_target_permille, 0) >= DRIVEN_FROM_PERMILLE || reading_or(gpu->fan_target_rpm, 0) >= FAN_TURNS_FROM_RPM;
+    bool share_may_lie = strcmp(gpu->id.vendor, "amd") == 0 && !asked;
     if (!tachometer && !share) {
         if (reading_get(gpu->fan_count, &count) && count == 0)
             fan.state = FAN_STATE_NONE;

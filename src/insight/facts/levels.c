@@ -29,6 +29,8 @@ int64_t heat_hot_from(const struct gpu *gpu)
     int64_t limit = reading_or(gpu->temp_mdegc, 0) + margin;
     int64_t usual = MAX_OF(limit - HEAT_HOT_MARGIN, (int64_t)HEAT_HOT_LEAST);
     int64_t high = MAX_OF(limit - HEAT_HOT_MARGIN_HIGH, (int64_t)HEAT_HOT_LEAST_HIGH);
+    if (cooling_is_shared(gpu)) /* its firmware lets it come close to its limit in every game */
+        usual = MAX_OF(limit - HEAT_LIMIT_MARGIN_SHARED, (int64_t)HEAT_HOT_LEAST);
     return MIN_OF(usual, high);
 }
 
@@ -48,8 +50,12 @@ enum heat_level heat_level(const struct gpu *gpu)
 {
     struct reading margin = heat_margin(gpu);
     int64_t temp;
-    if (!reading_get(gpu->temp_mdegc, &temp))
-        return HEAT_UNKNOWN;
+    if (!reading_get(gpu->temp_mdegc, &temp)) {
+        /* Accelerators with the hot spot as their only sensor: one that is cool there is cool. Its limits are another rule's. */
+        if (!reading_get(gpu->temp_hotspot_mdegc, &temp))
+            return HEAT_UNKNOWN;
+        return temp >= HEAT_WARM_FROM ? HEAT_WARM : temp < HEAT_COOL_BELOW ? HEAT_COOL : HEAT_LUKEWARM;
+    }
     bool limited = margin.state == READING_OK;
     if (limited && margin.value <= heat_limit_margin(gpu))
         return HEAT_LIMIT;

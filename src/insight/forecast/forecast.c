@@ -119,7 +119,7 @@ static struct forecast_process *slot_for(struct forecast_card *c, const struct p
     return *free_slot = fresh;
 }
 
-static bool see_processes(struct forecast_card *c, const struct gpu *g, int64_t t_ms)
+static bool see_processes(struct forecast_card *c, const struct gpu *g, int64_t t_ms, struct wall now)
 {
     bool ok = true;
     if (g->processes_state == READING_UNREAD)
@@ -135,6 +135,7 @@ static bool see_processes(struct forecast_card *c, const struct gpu *g, int64_t 
         if (!slot)
             continue;
         slot->seen = true;
+        slot->age_ms = p->started_at.ms ? now.ms - p->started_at.ms : INT64_MAX;
         track_add(&slot->track, t_ms, (double)p->mem_bytes.value, JUMP_SHARE * c->room_bytes);
     }
     for (size_t i = 0; i < FORECAST_PROCESSES_MAX; i++)
@@ -236,7 +237,7 @@ bool forecast_see(struct forecast_memory *m, const struct snapshot *s)
         }
         c->last_ms = t_ms;
         see_vram(c, g, t_ms);
-        ok = see_processes(c, g, t_ms) && ok;
+        ok = see_processes(c, g, t_ms, s->taken_at) && ok;
         see_heat(c, g, t_ms);
         forecast_learn_heat(c, g);
     }

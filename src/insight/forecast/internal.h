@@ -12,7 +12,8 @@ struct forecast_process {
     int32_t pid;
     int64_t start_key;
     char name[PROCESS_NAME_SIZE], user[PROCESS_USER_SIZE], words[PROCESS_WORDS];
-    bool seen; /* in the last snapshot */
+    bool seen;      /* in the last snapshot */
+    int64_t age_ms; /* in it; INT64_MAX: not known */
     struct track track;
 };
 

@@ -75,6 +75,23 @@ static bool look(const struct track *t, double resolution, struct fit_line *ret)
     return count > 0;
 }
 
+/* For how long the course has been on this line: a longer look may be bent because it has a beginning from before the rise. */
+static double held_for(const struct track *t, const struct fit_line *line, double resolution)
+{
+    struct fit_point points[FIT_POINTS_MAX];
+    double held = line->span;
+    for (int level = 0; level < TRACK_LEVELS; level++) {
+        size_t count = track_window(t, level, points);
+        for (size_t i = count; i-- > 0;) {
+            double off = fabs(points[i].y - (line->level + line->slope * points[i].t));
+            if (off > 4 * line->noise + 2 * resolution + 0.1 * fabs(line->slope * points[i].t))
+                return held;
+            held = MAX_OF(held, -points[i].t);
+        }
+    }
+    return held;
+}
+
 /* A line through a few marks (peaks, stairs): slopes between all of them, whose range is the interval. */
 static bool through_marks(const struct fit_point *marks, size_t count, struct rise *ret)
 {
@@ -169,7 +186,7 @@ enum rise_result rise_find(const struct track *t, double scale, double resolutio
     struct rise r = {0};
     if (!look(t, resolution, &r.line))
         return RISE_UNKNOWN;
-    r.basis_s = r.line.span;
+    r.basis_s = held_for(t, &r.line, resolution);
     r.low = r.line.slope - INTERVAL * r.line.slope_error;
     r.high = r.line.slope + INTERVAL * r.line.slope_error;
     *ret = r;

@@ -9,16 +9,19 @@
 
 /* Memory is taken in pages of 2 MiB. */
 #define PAGE_BYTES (2.0 * 1048576)
-/* A process that gained most of its memory in a stretch that is as young as this is loading, not leaking. */
+/* A process that is as young as this, or gained most of its memory in a stretch that is, is loading, not leaking. */
 #define LOADING_S 180.0
 /* The process that grows is named when it makes up that much of the growth. */
 #define BLAME_SHARE 0.5
 /* and it is heeded instead of the card when it was seen to grow for so many times as long. */
 #define LONGER 1.5
 
-static bool loads(const struct track *t)
+static bool loads(const struct track *t, int64_t age_ms)
 {
-    return track_span_s(t) < LOADING_S && t->last.value - t->first.value > 0.5 * t->last.value;
+    double age_s = (double)age_ms / 1000, first = t->first.value;
+    if (age_s < LOADING_S && track_span_s(t) < 0.8 * age_s)
+        first = 0; /* its beginning was not seen, and it began with nothing */
+    return track_span_s(t) < LOADING_S && t->last.value - first > 0.5 * t->last.value;
 }
 
 /* The process whose memory grows most; NULL: none is known to. */
@@ -139,7 +142,7 @@ static void judge(const struct forecast_card *card, struct forecast_vram *v)
     }
     if (by_process || (p && of_process.line.slope >= BLAME_SHARE * rise.line.slope))
         name_process(v, p);
-    if (loads(v->pid ? &p->track : t)) {
+    if (loads(v->pid ? &p->track : t, v->pid ? p->age_ms : INT64_MAX)) {
         char who[PROCESS_WORDS + 32];
         who_text(v, who);
         forecast_explain(&v->when, FORECAST_UNKNOWN, v->pid ? "%s is loading" : "%s has just started growing: loading, or a leak",

@@ -19,9 +19,10 @@ static enum severity severity_of_cause(const struct facts *f, const struct why_p
     case FINDING_AIRFLOW: /* where something else explains the heat better, dust is a guess */
         return cause->confidence >= 0.6 ? usual : cause == &part->causes[0] ? SEVERITY_NOTICE : SEVERITY_INFO;
     case FINDING_HIDDEN_LOAD: /* where processes cannot be listed at all, that none is seen says nothing */
-        return f->gpu->processes_state != READING_OK  ? SEVERITY_INFO
-               : f->past.steady_ms >= STEADY_LEAST_MS ? SEVERITY_WARNING
-                                                      : usual;
+        return f->gpu->processes_state != READING_OK ? SEVERITY_INFO
+               : f->past.steady_ms >= STEADY_LEAST_MS && !f->gpu->processes_hidden /* another user's is no riddle */
+                   ? SEVERITY_WARNING
+                   : usual;
     default: return cause->confidence >= CONFIDENCE_ANSWER ? usual : SEVERITY_INFO;
     }
 }

@@ -54,6 +54,7 @@ static void gather_gpu(struct collection *c, size_t position, const struct facts
     detect_clocks(f, c);
     detect_fan(f, c);
     detect_link(f, c);
+    detect_siblings(f, c);
     detect_memory(f, c);
     detect_serving(f, c);
     detect_trust(f, c);

@@ -338,6 +338,8 @@ static struct snapshot *shifted(const struct replay *r, const struct snapshot *s
     verdict_free(TAKE(copy->verdict));
     for (size_t i = 0; i < copy->gpu_count; i++)
         mark_as_foreign(r, &copy->gpus[i]);
+    for (size_t i = 0; i < MIN_OF(copy->event_count, (size_t)EVENTS_MAX); i++)
+        copy->events[i].at.ms += r->shift_ms;
     return copy;
 }
 

@@ -15,6 +15,8 @@ gpu 0 NVIDIA GeForce RTX 3090 like rtx3090
     started 9h
     memory_mb 15900
     utilization_percent 0
+    # Corrected: the share of the program goes up and down with the load of the GPU, or the load would not be its own.
+    was 600s..5s every 5s utilization_percent 92~95~0~0~0~0
 expect
   severity info
   first compute_load or context_held or recent_load or nothing_unusual

@@ -304,7 +304,11 @@ static void a_narrow_link_is_found_under_load(void **state)
     l.gpu->util_permille = reading_ok(150);
     l.gpu->pcie_width = reading_ok(1);
     FINDS(&l, detect_link, FINDING_PCIE_LINK, "1 of 16");
-    l = idle();
+    l = idle(); /* lanes do not rest, and it is known before work begins */
+    l.gpu->pcie_width = reading_ok(4);
+    FINDS(&l, detect_link, FINDING_PCIE_LINK, "4 of 16");
+    l = idle(); /* but in laptops they do */
+    snprintf(l.gpu->id.name, sizeof l.gpu->id.name, "NVIDIA GeForce RTX 4070 Laptop GPU");
     l.gpu->pcie_width = reading_ok(4);
     assert_null(found(&l, detect_link, FINDING_PCIE_LINK));
     l = busy();
@@ -482,6 +486,57 @@ static void servers_of_others_stand_for_clients(void **state)
     }
 }
 
+/* ---- siblings ---- */
+
+/* Four of a kind at the same work; the last one is looked at. */
+static struct look four(void)
+{
+    struct look one = busy(), l = {.s = snapshot_new(4)};
+    assert_non_null(l.s);
+    l.s->taken_at = one.s->taken_at;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(gpu_copy(&l.s->gpus[i], one.gpu), 0);
+        l.s->gpus[i].index = (int)(3 - i);
+        l.s->gpus[i].clock_graphics_khz.value -= (int64_t)i * 15000;
+    }
+    snapshot_unref(one.s);
+    l.gpu = &l.s->gpus[3]; /* GPU 0 */
+    return l;
+}
+
+static void the_odd_one_out_of_siblings_is_named(void **state)
+{
+    (void)state;
+    struct look l = four();
+    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    l = four();
+    l.gpu->clock_graphics_khz = reading_ok(1200000);
+    l.gpu->power_mw = reading_ok(250000);
+    FINDS(&l, detect_siblings, FINDING_CLOCKS_LOW, "3 others");
+    l = four(); /* they draw less: they wait, and run faster for it */
+    l.gpu->clock_graphics_khz = reading_ok(1200000);
+    for (size_t i = 0; i < 3; i++)
+        l.s->gpus[i].power_mw = reading_ok(120000);
+    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    l = four(); /* what is not read compares nothing */
+    l.gpu->clock_graphics_khz = reading_ok(1200000);
+    l.gpu->power_mw = reading_absent(READING_UNSUPPORTED);
+    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    l = four(); /* of two, it is not known which is odd */
+    l.gpu->clock_graphics_khz = reading_ok(1200000);
+    l.gpu->power_mw = reading_ok(250000);
+    snprintf(l.s->gpus[0].id.name, sizeof l.s->gpus[0].id.name, "NVIDIA L4");
+    snprintf(l.s->gpus[1].id.name, sizeof l.s->gpus[1].id.name, "NVIDIA L4");
+    assert_null(found(&l, detect_siblings, FINDING_CLOCKS_LOW));
+    l = four();
+    l.gpu->temp_mdegc = reading_ok(83000);
+    FINDS(&l, detect_siblings, FINDING_AIRFLOW, "3 others");
+    l = four();
+    l.gpu->pcie_width = reading_ok(4);
+    l.gpu->pcie_width_max = reading_absent(READING_UNSUPPORTED);
+    FINDS(&l, detect_siblings, FINDING_PCIE_LINK, "3 others");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +559,7 @@ int main(void)
         TEST(power_that_contradicts_the_utilization_is_found),
         TEST(video_has_a_name_where_one_program_could_do_it),
         TEST(servers_of_others_stand_for_clients),
+        TEST(the_odd_one_out_of_siblings_is_named),
     };
     return RUN_TESTS(tests);
 }

@@ -118,7 +118,7 @@ static struct reading *reading_named(struct gpu *gpu, struct process *p, struct 
     return NULL;
 }
 
-/* "power_brake,idle~none~none": one set of words a turn, `_` for the blank in a word */
+/* "power_brake,idle~none~none": one set of words, or a number, a turn; `_` for the blank in a word */
 static bool throttle_value(struct str text, size_t turn, struct reading *ret)
 {
     struct str turns = text, words = {0}, word;
@@ -129,6 +129,8 @@ static bool throttle_value(struct str text, size_t turn, struct reading *ret)
     turns = text;
     for (size_t i = 0; count && i <= turn % count; i++)
         str_cut(&turns, '~', &words);
+    if (str_to_i64(words, &bits))
+        words.len = 0;
     while (!str_is(words, "none") && str_cut(&words, ',', &word)) {
         char name[64];
         unsigned bit = 0;
