@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Settings as people write them, and the GPUs that have them. Which files and calls those are is known to the sources.
+ * Settings as people write them, and the GPUs that have them. The sources know the files and calls behind them.
  */
 #include "source/control.h"
 
@@ -14,8 +14,8 @@ enum { MW_PER_W = 1000 };
 
 static const struct {
     const char *name, *words, *unit;
-    int64_t scale;     /* of what people write to the value */
-    int64_t tolerance; /* drivers round: so much is still the same */
+    int64_t scale;     /* from what people type to the value */
+    int64_t tolerance; /* drivers round: differences up to this are equal */
 } kinds[CONTROL_KINDS] = {
     [CONTROL_POWER] = {"power_limit", "power limit", "W", MW_PER_W, MW_PER_W},
     [CONTROL_CLOCKS] = {"clocks", "clocks", "MHz", 1, 17}, /* i915 has steps of 50/3 MHz */
@@ -100,7 +100,7 @@ int control_check(enum control_kind kind, const struct control_state *s, struct 
 {
     if (v.stock)
         return 0;
-    /* Nothing is ever switched off by a zero: some drivers read that as "no limit". */
+    /* A zero never switches anything off: some drivers read it as "no limit". */
     if (kind == CONTROL_LEVEL ? v.low < 0 || v.low >= CONTROL_LEVELS
                               : v.low <= 0 || v.low > v.high || v.low < s->least || v.high > s->most)
         return out_of_range(kind, s, v, err);
@@ -116,14 +116,14 @@ static bool parse_number(enum control_kind kind, struct str text, int64_t *ret)
     return str_to_scaled(text, kinds[kind].scale, ret) && *ret > 0;
 }
 
-/* "75%" of what the GPU came with. */
+/* "75%" of the factory value. */
 static bool parse_share(struct str text, const struct control_state *s, int64_t *ret)
 {
     int64_t permille;
     if (!str_ends(text, "%") || !s->exact_stock || !str_to_scaled((struct str){text.at, text.len - 1}, 10, &permille))
         return false;
     *ret = s->stock_value.low / 1000 * permille;
-    *ret -= *ret % MW_PER_W; /* whole watts: some drivers cut */
+    *ret -= *ret % MW_PER_W; /* whole watts: some drivers truncate */
     return permille > 0;
 }
 
@@ -146,7 +146,7 @@ static bool parse_value(enum control_kind kind, struct str text, const struct co
         return str_cut(&text, '-', &low) && parse_number(kind, low, &ret->low) && parse_number(kind, text, &ret->high);
     if (!parse_number(kind, text, &ret->high))
         return false;
-    ret->low = kind == CONTROL_CLOCKS ? s->least : ret->high; /* one number is the highest clock */
+    ret->low = kind == CONTROL_CLOCKS ? s->least : ret->high; /* a single number is the maximum clock */
     return true;
 }
 
@@ -175,8 +175,8 @@ int control_parse(enum control_kind kind, const char *text, const struct control
 
 enum { QUIET_PERMILLE = 700, QUIET_OF_DRAW_PERMILLE = 850, QUIET_COOLER_C = 10 };
 
-/* Measured by others on many GPUs: at 60 to 85% of stock most of the speed is left (docs/leases.md). A limit above what the GPU
- * draws would do nothing. */
+/* Published measurements on many GPUs: 60 to 85% of the stock limit keeps most of the speed (docs/leases.md). A limit above the
+ * current draw would do nothing. */
 static int64_t quiet_power(const struct control_state *s, struct reading draw_mw)
 {
     int64_t wanted = (s->exact_stock ? s->stock_value.low : s->most) / 1000 * QUIET_PERMILLE, draw;

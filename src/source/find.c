@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sources by their names, and those that the settings want.
+ * Finds sources by name, and those that the settings ask for.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The sources that macOS has, in their order: in the place of registry.c.
+ * The sources of macOS, in order: replaces registry.c.
  */
 #include "base/cleanup.h"
 #include "source/replay/replay.h"

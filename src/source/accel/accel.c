@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The accel source: NPUs and accelerators by the kernel's files. Their driver's own files are read by read.c; here is what the
- * kernel shows of all of them alike: power state, processes, sensors. One that sleeps is left alone.
+ * The accel source: NPUs and accelerators from kernel files. read.c reads their drivers' own files; this file reads what the
+ * kernel provides for all of them: power state, processes, sensors. Sleeping devices are left alone.
  */
 #include "source/source.h"
 
@@ -78,7 +78,7 @@ static int accel_list(struct source *source, struct gpu_id *ids, size_t max)
     return count < 0 ? count : (int)MIN_OF((size_t)count, max);
 }
 
-/* NPUs sleep most of the time: then no process is looked at. */
+/* NPUs sleep most of the time: skip the process scan then. */
 static int accel_refresh(struct source *source, unsigned groups, struct error *err)
 {
     (void)err;
@@ -91,7 +91,7 @@ static int accel_refresh(struct source *source, unsigned groups, struct error *e
     return 0;
 }
 
-/* Drivers of several sensors do not say which is where: the hottest of them counts. */
+/* Drivers don't say where each of several sensors is: take the hottest. */
 static struct reading hottest(struct attrs *hwmon, char basis[GPU_TEXT_SIZE])
 {
     enum { SENSORS_MAX = 32 };
@@ -121,12 +121,12 @@ static void read_sensors(struct attrs *device, struct gpu *out)
     out->temp_limit_mdegc = attrs_reading(&hwmon, "temp1_crit", 1, 1);
     out->voltage_mv = attrs_reading(&hwmon, "in0_input", 1, 1);
     out->fan_rpm = attrs_reading(&hwmon, "fan1_input", 1, 1);
-    /* Where there are several, none says that it is the whole board's. */
+    /* Of several sensors, none is labeled as the whole board's. */
     if (!attrs_exists(&hwmon, "power2_input"))
         out->power_mw = attrs_reading(&hwmon, "power1_input", 1, 1000);
 }
 
-/* Load and memory of the clients, as far as the driver's own files do not have them. */
+/* Load and memory of the clients, if the driver's own files lack them. */
 static void read_clients(struct accel *s, const struct drm_card *card, bool shares, unsigned groups, struct gpu *out)
 {
     struct drm_load load;
@@ -176,7 +176,7 @@ static void accel_sample(struct source *source, size_t which, unsigned groups, s
     enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
     if (power == CARD_AWAKE) {
         read_awake(s, which, groups, out);
-        power = drm_card_power(&slot->card, s->env); /* it may have gone or fallen asleep meanwhile */
+        power = drm_card_power(&slot->card, s->env); /* it may be gone or asleep meanwhile */
     }
     if (power == CARD_AWAKE)
         return;

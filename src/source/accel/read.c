@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See read.h. Files as the drivers' sources have them (docs/npu.md).
+ * See read.h. File formats follow the drivers' sources (docs/npu.md).
  */
 #include "source/accel/read.h"
 
@@ -16,7 +16,7 @@ static void take_text(struct attrs *from, const char *name, enum property proper
 
 /* ---- Intel ---- */
 
-/* The driver asks not to be asked more than once a second: submitting jobs takes the same lock. */
+/* The driver asks for at most one query per second: job submission takes the same lock. */
 static struct reading busy_share(struct attrs *device, struct busy_time *busy)
 {
     enum { LEAST_MS = 900 };
@@ -31,7 +31,7 @@ static struct reading busy_share(struct attrs *device, struct busy_time *busy)
     }
     busy->permille = reading_absent(READING_PENDING);
     busy->moved |= busy->known && us != busy->us;
-    /* On a recorded machine time does not pass: a counter that never moved is no rate. */
+    /* Time doesn't pass on a recorded host: a counter that never moved gives no rate. */
     if (busy->known && us >= busy->us && (busy->moved || !env_is_recorded(device->env)))
         busy->permille = reading_ok(MIN_OF((us - busy->us) * 1000 / passed_us, (int64_t)1000));
     busy->us = us;
@@ -45,7 +45,7 @@ static void read_intel(struct attrs *own, struct attrs *device, struct busy_time
     (void)own;
     if (groups & GROUP_FAST) {
         struct reading load = busy_share(device, busy);
-        struct reading bytes = attrs_reading(device, "npu_memory_utilization", 1, 1); /* whatever its name says */
+        struct reading bytes = attrs_reading(device, "npu_memory_utilization", 1, 1); /* bytes, despite its name */
         if (load.state != READING_UNSUPPORTED) {
             out->util_permille = load;
             gpu_set_property(out, PROPERTY_utilization_basis, "npu_busy_time_us");

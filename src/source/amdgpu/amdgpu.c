@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The amdgpu source: which cards there are, whether they sleep, and what to read of them.
+ * The amdgpu source: finds cards, checks whether they sleep, and decides what to read.
  */
 #include "source/source.h"
 
@@ -42,7 +42,7 @@ static void amdgpu_close(struct source *source)
     free(s);
 }
 
-/* Cards that only KFD shows (its tree is visible in containers that see no DRM devices) stand behind the others. */
+/* Cards known only to KFD come last: containers may see its tree but no DRM devices. */
 static int update_cards(struct amdgpu *s)
 {
     int rc = card_list_update(&s->cards, s->env, is_ours);
@@ -147,7 +147,7 @@ static void lost(struct gpu *out)
     gpu_mark_state(out, GPU_LOST, "the GPU was removed or its driver unbound");
 }
 
-/* Identity and memory are safe to read; everything else would wake the card. */
+/* Identity and memory are safe to read; anything else would wake the card. */
 static void asleep(const struct amdgpu *s, size_t at, struct gpu *out)
 {
     struct attrs device;
@@ -158,8 +158,8 @@ static void asleep(const struct amdgpu *s, size_t at, struct gpu *out)
     drm_card_properties(&s->cards.slots[at].card, s->env, out);
 }
 
-/* The card may have fallen asleep or gone while it was read: what was read then is worth nothing. All of its files are open to
- * all users, so EPERM never speaks of privileges: asleep, or in a reset. */
+/* The card may have fallen asleep or vanished in mid-read: discard the readings then. All its files are world-readable, so EPERM
+ * never means missing privileges, but asleep or in reset. */
 static void judge_failure(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
 {
     enum card_power power = drm_card_power(&s->cards.slots[at].card, s->env);
@@ -173,7 +173,7 @@ static void judge_failure(const struct amdgpu *s, size_t at, unsigned groups, st
         gpu_mark_state(out, GPU_ERROR, "the driver does not answer; the GPU may be in a reset");
 }
 
-/* Processes, and with them the load of chips that cannot tell it themselves (before GCN 3). */
+/* Processes, and with them the load of chips that don't report it (before GCN 3). */
 static void read_processes(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
 {
     struct drm_load load;
@@ -194,7 +194,7 @@ static void read_processes(const struct amdgpu *s, size_t at, unsigned groups, s
         out->decoder_permille = load.decoder_permille;
 }
 
-/* Partitions, and their load, which gpu_metrics tells one by one. */
+/* Partitions, with their individual load from gpu_metrics. */
 static void fill_instances(const struct amdgpu *s, size_t at, unsigned groups, const struct amdgpu_reader *r, struct gpu *out)
 {
     const struct drm_card *card = &s->cards.slots[at].card;
@@ -205,7 +205,7 @@ static void fill_instances(const struct amdgpu *s, size_t at, unsigned groups, c
         out->mig_enabled = reading_ok(out->instance_count > 0);
 }
 
-/* Without DRM files there are no sensors. What the topology tells is told; KFD's processes too. */
+/* Without DRM files there are no sensors, only the topology and KFD's processes. */
 static void sample_kfd_only(const struct amdgpu *s, size_t at, unsigned groups, struct gpu *out)
 {
     const struct drm_card *card = &s->cards.slots[at].card;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Settings of AMD's GPUs in the kernel's files.
+ * Settings of AMD's GPUs in kernel files.
  *
  *   hwmon/power1_cap                                uW, cut to whole watts; power1_cap_{min,max,default}
  *   hwmon/pwm1_enable, pwm1                         1 manual, 2 automatic; 0 to 255. From RDNA 3 on there is no fixed speed
@@ -49,7 +49,7 @@ static int look_power(struct amd_files *f, struct control_state *s, struct error
     if (rc < 0)
         return control_file_error(rc, "power1_cap", err);
     if (attrs_number(&f->hwmon, "power1_cap_min", &least) < 0 || least < UW_PER_MW)
-        least = 1000 * UW_PER_MW; /* 0 keeps the present one */
+        least = 1000 * UW_PER_MW; /* 0 keeps the current one */
     s->now = (struct control_value){.low = now / UW_PER_MW, .high = now / UW_PER_MW};
     s->now_known = true;
     s->least = least / UW_PER_MW;
@@ -133,7 +133,7 @@ static int set_fan(const struct amd_files *f, struct control_value v)
 {
     if (v.stock)
         return attrs_write_number(&f->hwmon, "pwm1_enable", PWM_AUTOMATIC);
-    int rc = attrs_write_number(&f->hwmon, "pwm1_enable", PWM_MANUAL); /* without it a speed is refused */
+    int rc = attrs_write_number(&f->hwmon, "pwm1_enable", PWM_MANUAL); /* otherwise the driver refuses a speed */
     return rc < 0 ? rc : attrs_write_number(&f->hwmon, "pwm1", (v.low * PWM_MOST + 50) / 100);
 }
 

@@ -10,7 +10,7 @@ enum { MHZ_MAX = 100000 };
 
 struct row {
     bool starred, deep_sleep;
-    struct str value; /* behind the colon, without the star */
+    struct str value; /* after the colon, without the star */
 };
 
 static bool next_row(struct str *rest, struct row *row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Layouts of the gpu_metrics versions, and the reading of fields through them. Trusts no byte of the table.
+ * Layouts of the gpu_metrics versions, and field access through them. Trusts no byte of the table.
  */
 #include "source/amdgpu/gpu_metrics.h"
 
@@ -44,7 +44,7 @@ static const struct field_at v1_0[] = {
     U16(GFXCLK_NOW, 54), U16(UCLK_NOW, 58), U16(VCLK_NOW, 60), U32(THROTTLE, 68), U16(FAN_RPM, 72), U8(PCIE_WIDTH, 74), U8(PCIE_SPEED, 75),
 };
 
-/* 1.1 and 1.2 are the beginning of 1.3. */
+/* 1.1 and 1.2 are prefixes of 1.3. */
 static const struct field_at v1_3[] = {
     U16(TEMP_EDGE, 4), U16(TEMP_HOTSPOT, 6), U16(TEMP_MEM, 8), U16(GFX_ACTIVITY, 16), U16(UMC_ACTIVITY, 18), U16(MM_ACTIVITY, 20),
     U16(SOCKET_POWER, 22), U64(ENERGY, 24), U16(GFXCLK_AVERAGE, 40), U16(UCLK_AVERAGE, 44), U16(VCLK_AVERAGE, 46),
@@ -84,7 +84,7 @@ static const struct field_at v2_0[] = {
     U32(THROTTLE, 112),
 };
 
-/* 2.1 to 2.3 are the beginning of 2.4. */
+/* 2.1 to 2.3 are prefixes of 2.4. */
 static const struct field_at v2_4[] = {
     U16(TEMP_GFX, 4), U16(TEMP_SOC, 6), U16(GFX_ACTIVITY, 28), U16(MM_ACTIVITY, 30), U16(SOCKET_POWER, 40), U16(GFX_POWER, 46),
     U16(GFXCLK_AVERAGE, 64), U16(UCLK_AVERAGE, 68), U16(VCLK_AVERAGE, 72), U16(GFXCLK_NOW, 76), U16(UCLK_NOW, 80), U16(VCLK_NOW, 84),
@@ -99,7 +99,7 @@ static const struct field_at v3_0[] = {
 
 static const struct metrics_layout {
     uint8_t format, content;
-    uint16_t sizes[3]; /* those that exist; the tail varies from driver to driver, the beginning does not */
+    uint16_t sizes[3]; /* known sizes; drivers vary the tail, never the beginning */
     uint16_t partition_stride;
     const struct field_at *fields;
     size_t count;
@@ -121,7 +121,7 @@ static const struct metrics_layout {
     {3, 0, {264}, 0, v3_0, ARRAY_LEN(v3_0)},
 };
 
-/* Numbers of the attributes of version 1.9. */
+/* Attribute IDs of version 1.9. */
 static const struct { uint16_t id; uint8_t field; } attributes[] = {
     {0, GM_TEMP_HOTSPOT}, {1, GM_TEMP_MEM}, {3, GM_SOCKET_POWER}, {4, GM_GFX_ACTIVITY}, {5, GM_UMC_ACTIVITY}, {7, GM_ENERGY},
     {9, GM_ACCUMULATIONS}, {10, GM_ACC_PROCHOT}, {11, GM_ACC_POWER}, {12, GM_ACC_SOCKET_HOT}, {13, GM_ACC_VR_HOT},
@@ -156,7 +156,7 @@ static bool decode_fixed(const struct metrics_layout *l, size_t declared, struct
         if ((size_t)f->offset + (size_t)f->width * f->count <= usable)
             m->slots[f->field] = (struct gm_slot){.offset = f->offset, .count = f->count, .width = f->width};
     }
-    /* Later 1.8 tables grew the partitions' part: its stride is only known for the one size. */
+    /* Later 1.8 tables enlarged the partition part: its stride is known only for this size. */
     if (declared == l->sizes[0])
         m->partition_stride = l->partition_stride;
     return true;
@@ -169,7 +169,7 @@ static void index_attribute(struct gpu_metrics *m, unsigned id, const struct gm_
             m->slots[attributes[i].field] = *slot;
 }
 
-/* Attributes that lie whole inside the table are taken, also when the table is cut behind them. */
+/* Accepts attributes that are completely inside the table, even if the table is truncated after them. */
 static bool decode_attributes(struct gpu_metrics *m, size_t declared)
 {
     static const uint8_t widths[8] = {1, 1, 2, 2, 4, 4, 8, 8};
@@ -191,8 +191,8 @@ static bool decode_attributes(struct gpu_metrics *m, size_t declared)
     return true;
 }
 
-/* Tables 2.3 and 2.4 exist on Van Gogh (Steam Deck) only, whose firmware counts activity in whole percent; in 2.2 it shares the
- * version with Renoir, which counts hundredths. */
+/* Only Van Gogh (Steam Deck) has tables 2.3 and 2.4, and its firmware reports activity in whole percent; it shares 2.2 with
+ * Renoir, which reports hundredths. */
 static bool counts_whole_percent(const struct gpu_metrics *m, uint32_t device)
 {
     bool van_gogh = device == 0x163f || device == 0x1435;
@@ -224,7 +224,7 @@ static bool read_value(const struct gpu_metrics *m, size_t offset, const struct 
         return false;
     if (slot->is_signed && slot->width < 8 && raw >> (slot->width * 8 - 1))
         raw |= ~none;
-    /* What a signed 64 cannot hold is no measurement. */
+    /* Values beyond int64 aren't measurements. */
     if (!slot->is_signed && raw > INT64_MAX)
         return false;
     *ret = (int64_t)raw;
@@ -258,7 +258,7 @@ struct reading gpu_metrics_mdegc(const struct gpu_metrics *m, enum gm_field fiel
 
 struct reading gpu_metrics_permille(const struct gpu_metrics *m, enum gm_field field)
 {
-    /* Format 2 counts hundredths of a percent, the others whole ones. More than 100 % is hundredths in any case: the first firmware
+    /* Format 2 uses hundredths of a percent, the others whole percent. More than 100 % is always hundredths: the first firmware
      * of Van Gogh. */
     struct reading r = largest(m, field, m->format == 2 ? 10000 : 100);
     bool centi = m->format == 2 && (!m->whole_percent || reading_or(r, 0) > 100);
@@ -272,8 +272,8 @@ struct reading gpu_metrics_power_mw(const struct gpu_metrics *m)
     int64_t raw;
     if (!gpu_metrics_raw(m, GM_SOCKET_POWER, 0, &raw) || raw < 0 || raw > 100000000)
         return reading_absent(READING_UNSUPPORTED);
-    /* In format 2 the unit is watts with some firmware and milliwatts with other; no socket of an APU draws more than
-     * APU_WATTS_MAX, and none that is awake draws less than so many milliwatts. */
+    /* In format 2, some firmware reports watts and some milliwatts: no APU socket draws more than APU_WATTS_MAX watts, and none
+     * that is awake draws fewer milliwatts than that. */
     bool watts = m->format == 1 || (m->format == 2 && raw <= APU_WATTS_MAX);
     return reading_ok(watts ? raw * 1000 : raw);
 }
@@ -291,7 +291,7 @@ struct reading gpu_metrics_pcie_generation(const struct gpu_metrics *m)
     int64_t raw;
     if (!gpu_metrics_raw(m, GM_PCIE_SPEED, 0, &raw))
         return reading_absent(READING_UNSUPPORTED);
-    /* Tenths of GT/s; the oldest tables hold the generation itself. */
+    /* Tenths of GT/s; the oldest tables have the generation itself. */
     int64_t tenths[] = {25, 50, 80, 160, 320, 640};
     for (size_t i = 0; i < ARRAY_LEN(tenths); i++)
         if (raw == tenths[i])

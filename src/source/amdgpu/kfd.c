@@ -82,7 +82,7 @@ static bool read_node(struct attrs *node, struct kfd_node *ret, unsigned *functi
     return true;
 }
 
-/* Function 3 of a card whose function 0 has the same unique id is its fourth partition. */
+/* Function 3 of a card whose function 0 has the same unique ID is its fourth partition. */
 static void join_partition(const struct kfd *k, struct kfd_node *node, unsigned function)
 {
     if (function == 0 || node->unique_id == 0)
@@ -108,7 +108,7 @@ static int is_number(const struct dirent *entry)
     return entry->d_name[0] && strspn(entry->d_name, "0123456789") == strlen(entry->d_name) && strlen(entry->d_name) < 8;
 }
 
-/* -ENOMEM, or -EIO when something that is there could not be read: half a topology would make cards of partitions. */
+/* -ENOMEM, or -EIO if anything was unreadable: an incomplete topology would turn partitions into cards. */
 static int read_nodes(struct kfd *k, const struct env *env, struct dirent **entries, int count)
 {
     bool unread = false;
@@ -189,7 +189,7 @@ size_t kfd_cards(const struct kfd *k, struct drm_card *cards, size_t max)
     return count;
 }
 
-/* 90010 -> gfx90a: major, two digits of minor, two of stepping; the last two are written as hexadecimal digits. */
+/* 90010 -> gfx90a: major, two digits of minor, two of stepping; the last two are hexadecimal digits. */
 static void set_target(int64_t version, struct gpu *out)
 {
     char text[32];
@@ -205,7 +205,7 @@ static void set_units(int64_t units, struct gpu *out)
         out->compute_units = reading_ok(units);
 }
 
-/* "CPX" and the like, from the driver; where it does not say, from the number of parts. */
+/* "CPX" and the like, from the driver, or else from the number of partitions. */
 static void partition_mode(const struct env *env, const struct drm_card *card, size_t parts, char mode[GPU_TEXT_SIZE])
 {
     struct attrs device;

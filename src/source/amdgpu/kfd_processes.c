@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Processes of ROCm. Their queues do not count as engine time in fdinfo; KFD tells their memory and the compute units they occupy,
- * and tells it of every user's processes.
+ * ROCm processes. fdinfo doesn't count their queues as engine time; KFD reports their memory and compute units, for processes of
+ * all users.
  */
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static void kfd_processes_add_process(struct gpu *out, int32_t pid, const struct
     if (!p)
         return;
     p->type |= PROCESS_COMPUTE;
-    /* The render node's fdinfo counts the same buffers: the larger of both, never the sum. */
+    /* fdinfo of the render node counts the same buffers: take the larger, not the sum. */
     if (u->vram_known)
         p->mem_bytes = reading_ok(MAX_OF(reading_or(p->mem_bytes, 0), u->vram_bytes));
     if (u->units_known && units > 0) {
@@ -61,7 +61,7 @@ void kfd_fill_processes(const struct kfd *k, const struct env *env, const char *
     size_t parts = kfd_count_of(k, card), seen = 0;
     AUTO_DIR DIR *dir = parts ? dir_open(env, "/sys/class/kfd/kfd/proc") : NULL;
     if (parts && !dir && !is_gone(-errno))
-        out->processes_state = READING_FAILED; /* which processes compute there is not known, so "none" would be a guess */
+        out->processes_state = READING_FAILED; /* the processes are unknown: "none" would be a guess */
     struct dirent *entry;
     while (dir && (entry = readdir(dir)) && seen < KFD_PROCESSES_MAX) {
         int64_t pid, units = 0;
@@ -77,7 +77,7 @@ void kfd_fill_processes(const struct kfd *k, const struct env *env, const char *
             if (node->gpu_id)
                 add_node(&process, node, (int)i, &u);
         }
-        /* A process of ROCm opens every card: only those it uses count. */
+        /* ROCm opens every card: count only those the process uses. */
         if (u.used_parts)
             kfd_processes_add_process(out, (int32_t)pid, &u, units, parts);
         if (out->processes_state == READING_UNREAD || out->processes_state == READING_UNSUPPORTED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What changes from second to second on an AMD card: load, memory, heat, power, clocks, link.
+ * Fast-changing values of an AMD card: load, memory, heat, power, clocks, link.
  */
 #include "source/amdgpu/read.h"
 
@@ -18,7 +18,7 @@ static void find_channels(struct attrs *hwmon, struct amdgpu_channels *c)
     c->vddnb = hwmon_channel(hwmon, "in", "vddnb");
     c->sclk = hwmon_channel(hwmon, "freq", "sclk");
     c->mclk = hwmon_channel(hwmon, "freq", "mclk");
-    if (hwmon->unread) { /* without all labels, one sensor would be taken for another: the next sample looks again */
+    if (hwmon->unread) { /* without all labels, sensors could be mixed up: try again with the next sample */
         *c = (struct amdgpu_channels){"", -1, -1, -1, -1, -1, -1, -1};
         return;
     }
@@ -41,7 +41,7 @@ void amdgpu_reader_init(struct amdgpu_reader *r, const struct env *env, const st
     r->has_metrics = size > 0 && gpu_metrics_decode(r->blob, (size_t)size, card->device, &r->metrics);
     if (memory->kind_known || r->device.unread || r->hwmon.unread)
         return;
-    /* Only graphics on the processor's die have a north bridge voltage, or a table of format 2 or 3. */
+    /* Only integrated graphics have a north bridge voltage, or a table of format 2 or 3. */
     memory->is_apu = r->has_metrics ? gpu_metrics_is_apu(&r->metrics) : memory->channels.vddnb >= 0;
     memory->kind_known = true;
 }
@@ -51,7 +51,7 @@ static struct reading percent(struct attrs *a, const char *name)
     return attrs_reading(a, name, 10, 1);
 }
 
-/* Takes the second where the first is absent. */
+/* The second if the first is absent. */
 static struct reading either(struct reading first, struct reading second)
 {
     return first.state == READING_OK || second.state != READING_OK ? first : second;
@@ -73,7 +73,7 @@ static void read_load(struct amdgpu_reader *r, struct gpu *out)
             gpu_set_property(out, PROPERTY_utilization_basis, "gpu_metrics");
     }
     out->mem_util_permille = either(percent(&r->device, "mem_busy_percent"), metric_permille(r, GM_UMC_ACTIVITY));
-    /* One video engine encodes and decodes; it is shown as the decoder. */
+    /* One video engine encodes and decodes; report it as the decoder. */
     out->decoder_permille = either(percent(&r->device, "vcn_busy_percent"), metric_permille(r, GM_VCN_ACTIVITY));
     out->decoder_permille = either(out->decoder_permille, metric_permille(r, GM_MM_ACTIVITY));
     out->jpeg_permille = metric_permille(r, GM_JPEG_ACTIVITY);
@@ -86,7 +86,7 @@ void amdgpu_read_memory(struct attrs *device, const struct amdgpu_memory *memory
     out->gtt_total_bytes = attrs_reading(device, "mem_info_gtt_total", 1, 1);
     out->gtt_used_bytes = attrs_reading(device, "mem_info_gtt_used", 1, 1);
     if (memory->is_apu && total.state == READING_OK) {
-        /* What does not fit into the carve-out goes to GTT, which is as fast; its limit may exceed what the host has. */
+        /* What exceeds the carve-out goes to GTT, which is as fast; GTT's limit may exceed the host's memory. */
         struct shared_memory m = {total, used, out->gtt_total_bytes, out->gtt_used_bytes, .used_by_host = false};
         shared_memory_fill(device->env, &m, out);
         return;
@@ -108,7 +108,7 @@ static void read_heat(struct amdgpu_reader *r, struct gpu *out)
     out->temp_hotspot_mdegc = hwmon_reading(h, "temp", c->junction, "_input", 1, 1);
     out->temp_memory_mdegc = hwmon_reading(h, "temp", c->memory, "_input", 1, 1);
     out->temp_limit_mdegc = hwmon_reading(h, "temp", chip, "_crit", 1, 1);
-    /* Cards without a sensor in their memory say 0 (RX 5500 XT). */
+    /* Cards without a memory sensor report 0 (RX 5500 XT). */
     if (out->temp_memory_mdegc.state == READING_OK && out->temp_memory_mdegc.value == 0 && reading_or(out->temp_mdegc, 0) > 15000)
         out->temp_memory_mdegc = reading_absent(READING_UNSUPPORTED);
     if (r->has_metrics) {
@@ -122,7 +122,7 @@ static void read_heat(struct amdgpu_reader *r, struct gpu *out)
     }
 }
 
-/* Degrees that are left to the nearest limit of its sensors. */
+/* Degrees to the nearest limit of its sensors. */
 static struct reading read_margin(struct amdgpu_reader *r, const struct gpu *out)
 {
     const struct amdgpu_channels *c = &r->memory->channels;
@@ -142,7 +142,7 @@ static struct reading read_margin(struct amdgpu_reader *r, const struct gpu *out
     return least;
 }
 
-/* 0 is no control of the driver's: the fan follows the firmware of the board. */
+/* 0: the driver doesn't control the fan, the board's firmware does. */
 static void read_fan_control(struct amdgpu_reader *r, struct gpu *out)
 {
     static const char *const words[] = {"firmware", "manual", "automatic"};
@@ -151,8 +151,8 @@ static void read_fan_control(struct amdgpu_reader *r, struct gpu *out)
         gpu_set_property(out, PROPERTY_fan_control, words[mode]);
 }
 
-/* Turns, the asked-for turns and the duty cycle (pwm1) are three scales, and any of them may be wrong: pwm1 reads 0 on fans that
- * turn, stays at its last value on fans that rest, and fan1_target repeats fan1_input where the firmware controls the fan. */
+/* Actual rpm, target rpm and duty cycle (pwm1) use three scales, and each can be wrong: pwm1 reads 0 on running fans and keeps
+ * its last value on stopped ones, and fan1_target repeats fan1_input if the firmware controls the fan. */
 static void read_fan(struct amdgpu_reader *r, struct gpu *out)
 {
     int64_t rpm, most;
@@ -195,9 +195,8 @@ static void read_dpm(struct amdgpu_reader *r, const char *name, struct dpm_clock
     dpm_parse_clock((struct str){text, len > 0 ? (size_t)len : 0}, ret);
 }
 
-/* The clock of the starred row, else of hwmon (Hz), else of gpu_metrics. 0 is a clock: it is gated (GFXOFF). A starred 0 is
- * believed unless hwmon sees the clock run, which happens; gpu_metrics keeps the last clock while it is gated and is not asked
- * then. */
+/* The clock of the starred row, else hwmon's (Hz), else gpu_metrics'. 0 is a valid clock: gated (GFXOFF). A starred 0 counts
+ * unless hwmon sees the clock running, which happens; gpu_metrics keeps the last clock while gated, so it isn't used then. */
 static struct reading clock_now(struct amdgpu_reader *r, struct reading starred, int channel, enum gm_field now,
                                 enum gm_field average)
 {
@@ -230,7 +229,7 @@ static void read_clocks(struct amdgpu_reader *r, unsigned groups, struct gpu *ou
     }
 }
 
-/* pp_dpm_pcie shows the link to the slot; the card's own files show the one inside the card since Navi. */
+/* pp_dpm_pcie shows the link to the slot; since Navi the card's own files show the link inside the card. */
 static void read_link(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
 {
     struct dpm_link link;
@@ -254,7 +253,7 @@ static void read_link(struct amdgpu_reader *r, unsigned groups, struct gpu *out)
     }
 }
 
-/* Counted in units of 2^-16 J by the cards for computing. The others count in units that no document names, and wrap. */
+/* Compute cards count in units of 2^-16 J. The others use undocumented units, and wrap. */
 static void read_energy(struct amdgpu_reader *r, struct gpu *out)
 {
     int64_t raw, unused;
@@ -279,7 +278,7 @@ static struct reading overdrive_number(struct amdgpu_reader *r, const char *name
     return reading_ok(value * scale);
 }
 
-/* Whether the fan rests on a cool card, and from which temperature on it no longer may. */
+/* Whether the fan may stop on a cool card, and up to which temperature. */
 static void read_zero_rpm(struct amdgpu_reader *r, struct gpu *out)
 {
     out->fan_zero_rpm = overdrive_number(r, "fan_zero_rpm_enable", 1);

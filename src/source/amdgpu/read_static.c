@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What an AMD card is and can: limits, firmware, numbers on the board; and the errors that its RAS blocks have counted.
+ * Static properties of an AMD card: limits, firmware, board numbers; and the errors counted by its RAS blocks.
  */
 #include <stdio.h>
 
@@ -48,7 +48,9 @@ void amdgpu_read_static(struct amdgpu_reader *r, struct gpu *out)
         gpu_set_property(out, PROPERTY_architecture, architecture);
 }
 
-/* "ue: 0\nce: 3\n"; a sentence instead when the block cannot be asked. */
+/* "ue: 0
+ * ce: 3
+ * ", or a sentence if the block can't be queried. */
 static bool parse_errors(struct str text, int64_t *uncorrected, int64_t *corrected)
 {
     struct str line, key;
@@ -69,7 +71,7 @@ static bool parse_errors(struct str text, int64_t *uncorrected, int64_t *correct
     return found;
 }
 
-/* "0x00000012 : 0x00001000 : R": address, size, R retired, P waits for retirement, F could not be. */
+/* "0x00000012 : 0x00001000 : R": address, size, and R retired, P pending, F failed to retire. */
 static void read_bad_pages(struct attrs *ras, struct gpu *out)
 {
     AUTO_BUF struct buf text = BUF(1024 * 1024);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Three ways in which the tables speak of throttling: a word of bits that is the same for every chip (1.3, 2.2 and later), a word
- * that only the chip's own driver understands (before), and counters of time (1.6 and later, 3.0).
+ * The tables report throttling in three ways: bits common to all chips (1.3, 2.2 and later), bits that only the chip's own driver
+ * understands (earlier), and time counters (1.6 and later, 3.0).
  */
 #include "source/amdgpu/read.h"
 
@@ -15,7 +15,7 @@ static const struct {
 } bits[] = {
     {0, 7, THROTTLE_POWER_CAP},                                    /* PPT, SPL, FPPT, SPPT */
     {16, 23, THROTTLE_CURRENT},                                    /* TDC, EDC, APCC */
-    {34, 34, THROTTLE_MEM_THERMAL}, {32, 37, THROTTLE_SW_THERMAL}, /* chip, cores, edge, hotspot, SoC (34 is taken above) */
+    {34, 34, THROTTLE_MEM_THERMAL}, {32, 37, THROTTLE_SW_THERMAL}, /* chip, cores, edge, hotspot, SoC (34 is handled above) */
     {38, 41, THROTTLE_VR_THERMAL},  {42, 43, THROTTLE_SW_THERMAL}, /* liquid */
     {44, 45, THROTTLE_VR_THERMAL},                                 /* VRHOT pins */
     {46, 47, THROTTLE_HW_THERMAL},                                 /* PROCHOT pins */
@@ -43,14 +43,14 @@ static struct reading from_word(uint64_t word, struct reading hotspot, struct re
     return reading_ok(reasons);
 }
 
-/* What a counter of 32 or 64 bits can have counted; version 1.9 lets it be any number. */
+/* A plausible 32- or 64-bit counter; version 1.9 allows any number. */
 static bool counter(const struct gpu_metrics *m, enum gm_field field, int64_t *ret)
 {
     return gpu_metrics_raw(m, field, 0, ret) && *ret >= 0 && *ret < INT64_C(1) << 48;
 }
 
-/* Residency counters grow by as much as ACCUMULATIONS when the limit was in force all the time. Some firmware lets power, socket
- * and memory follow it at idle (MI300X in table 1.6): all three at once in full is that fault and no throttling. */
+/* A residency counter grows as fast as ACCUMULATIONS if the limit was active all the time. Some firmware makes power, socket and
+ * memory follow it when idle (MI300X in table 1.6): all three in full at once is that bug, not throttling. */
 static struct reading from_residency(const struct gpu_metrics *m, struct throttle_memory *memory)
 {
     static const struct {

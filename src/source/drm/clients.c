@@ -85,7 +85,7 @@ static int32_t share(uint64_t part, uint64_t whole, uint32_t capacity)
     return permille > 1000 ? 1000 : (int32_t)(permille + 0.5);
 }
 
-/* A counter that falls (some drivers lose time of contexts that ended) keeps its former maximum. */
+/* A counter that falls (some drivers lose the time of ended contexts) keeps its previous maximum. */
 static bool update_engine(struct client_engine *e, const struct fdinfo_engine *now, uint64_t elapsed_ns, bool first)
 {
     uint64_t busy = now->has_ns ? now->ns : now->cycles;
@@ -107,7 +107,7 @@ bool client_update(struct drm_client *c, const struct fdinfo *info, struct mono 
         struct client_engine *e = engine_of(c, &info->engines[i], &is_new);
         if (!e)
             continue;
-        /* amdgpu leaves engines out until they have worked: one that appears later began at 0. */
+        /* amdgpu omits engines until they have worked: one that appears later started at 0. */
         moved |= update_engine(e, &info->engines[i], elapsed, first || (is_new && !info->engines[i].has_ns));
     }
     bool worked = moved && !first;
@@ -133,7 +133,7 @@ void client_unchanged(struct drm_client *c, struct mono now, uint32_t scan)
 
 bool client_due(const struct drm_client *c, struct mono now)
 {
-    /* Not all of them in the same scan. Within 5 s every client is read: a check for new load may not come later. */
+    /* Spread over scans. Every client is read within 5 s: checks for new load rely on it. */
     int64_t pause = CLIENT_IDLE_MS + (int64_t)(c->id % 9) * 250;
     return c->read_in == 0 || c->quiet < 2 || mono_since_ms(now, c->read_at) >= pause;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The basic source: lists cards by their render nodes, sums up their clients, reads the sensors that every driver names alike.
+ * The basic source: lists cards by their render nodes, sums up their clients, and reads the sensors that all drivers name alike.
  */
 #include "source/source.h"
 
@@ -23,7 +23,7 @@ struct drm {
     struct platform platform;
 };
 
-/* Without a render node nothing can be computed there: displays of servers, virtual screens, projectors on USB. */
+/* Without a render node it can't compute: server displays, virtual screens, USB projectors. */
 static bool is_gpu(const struct drm_card *card)
 {
     static const char *const no_gpus[] = {"vgem", "vkms", "amdgpu_xcp", "amdgpu_xcp_drv", "evdi"};
@@ -103,7 +103,7 @@ static int drm_refresh(struct source *source, unsigned groups, struct error *err
     return 0;
 }
 
-/* A GPU inside of a chip: what the kernel scales and throttles it by. */
+/* A GPU inside a SoC: the kernel's scaling and throttling. */
 static void read_chip(struct drm *s, const struct drm_card *card, unsigned groups, struct gpu *out)
 {
     static const char *const zones[] = {"gpu-thermal", "gpu_thermal", "gpu0-thermal", "gpuss*", "gpu-*"}, *const die[] = {
@@ -113,7 +113,7 @@ static void read_chip(struct drm *s, const struct drm_card *card, unsigned group
     const char *last = file_read_link(s->env, path, target, sizeof target) > 0 ? strrchr(target, '/') : NULL;
     const char *device = last ? last + 1 : "";
     struct attrs devfreq;
-    bool display = strncmp(card->driver, "msm", 3) == 0; /* its DRM device is the display's */
+    bool display = strncmp(card->driver, "msm", 3) == 0; /* its DRM device is the display controller */
     if ((display || device[0]) && devfreq_find(s->env, device, display ? "adreno" : NULL, &devfreq))
         devfreq_read(&devfreq, groups, out);
     if (!(groups & GROUP_FAST) || out->temp_mdegc.state != READING_UNSUPPORTED)
@@ -122,7 +122,7 @@ static void read_chip(struct drm *s, const struct drm_card *card, unsigned group
         out->temp_mdegc = thermal_zone_of_device(s->env, device, basis);
     if (out->temp_mdegc.state == READING_UNSUPPORTED)
         out->temp_mdegc = thermal_zone_read(s->env, zones, ARRAY_LEN(zones), basis);
-    /* The one sensor of a Raspberry Pi is on the die that both are on. */
+    /* A Raspberry Pi has one sensor for the die that both share. */
     if (out->temp_mdegc.state == READING_UNSUPPORTED && strcmp(card->driver, "v3d") == 0)
         out->temp_mdegc = thermal_zone_read(s->env, die, ARRAY_LEN(die), basis);
     if (out->temp_mdegc.state == READING_OK)
@@ -153,7 +153,7 @@ static void read_sensors(struct drm *s, const struct drm_card *card, unsigned gr
     }
 }
 
-/* What is not on PCI shares the host's memory. Only the part that processes hold is known, and only if all of them are. */
+/* Devices off PCI share the host's memory. Only the part held by processes is known, and only if all are visible. */
 static void read_clients(struct drm *s, const struct drm_card *card, unsigned groups, struct gpu *out)
 {
     bool shared = !card->pci_address[0];
@@ -195,7 +195,7 @@ static void drm_sample(struct source *source, size_t gpu, unsigned groups, struc
     enum card_power power = slot->present ? drm_card_power(&slot->card, s->env) : CARD_GONE;
     if (power == CARD_AWAKE) {
         read_awake(s, &slot->card, groups, out);
-        power = drm_card_power(&slot->card, s->env); /* it may have gone or fallen asleep meanwhile */
+        power = drm_card_power(&slot->card, s->env); /* it may be gone or asleep meanwhile */
     }
     if (power != CARD_AWAKE)
         gpu_done(out);

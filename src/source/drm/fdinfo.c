@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parses fdinfo of DRM devices (Documentation/gpu/drm-usage-stats.rst of the kernel). Keys of other kinds are skipped.
+ * Parses fdinfo of DRM devices (the kernel's Documentation/gpu/drm-usage-stats.rst). Skips other keys.
  */
 #include "source/drm/fdinfo.h"
 
 #include "base/cleanup.h"
 
 enum { REGIONS = 16 };
-#define BYTES_MAX (UINT64_C(1) << 52) /* more is no memory, and could overflow a sum */
+#define BYTES_MAX (UINT64_C(1) << 52) /* more can't be memory, and could overflow a sum */
 
-/* Resident, the older name for it, and total: the first that is there counts, and only that one. */
+/* Resident, its older name, and total: only the first one present counts. */
 enum { HAS_TOTAL = 1, HAS_MEMORY = 2, HAS_RESIDENT = 4 };
 
 struct region {
@@ -20,12 +20,12 @@ struct region {
 struct fdinfo_parser {
     struct fdinfo *info;
     bool has_own;
-    uint64_t own_bytes; /* by keys of the driver's own, which count better than the common ones */
+    uint64_t own_bytes; /* from driver-specific keys, which are more accurate than the common ones */
     size_t region_count;
     struct region regions[REGIONS];
 };
 
-/* Hundreds of these files are read each second, so comparisons with literals are left to the compiler. */
+/* Hundreds of these files are read each second: let the compiler inline comparisons with literals. */
 static inline bool take_prefix_of(struct str *s, const char *prefix, size_t len)
 {
     if (s->len < len || memcmp(s->at, prefix, len) != 0)
@@ -36,7 +36,7 @@ static inline bool take_prefix_of(struct str *s, const char *prefix, size_t len)
 #define TAKE_PREFIX(s, literal) take_prefix_of(s, literal, sizeof(literal) - 1)
 #define IS(s, literal) ((s).len == sizeof(literal) - 1 && memcmp((s).at, literal, sizeof(literal) - 1) == 0)
 
-/* A number at the front, and what follows it. Faster than str_to_u64, which copies. */
+/* Removes a number from the front. Faster than str_to_u64, which copies. */
 static bool take_number(struct str *s, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -129,7 +129,7 @@ static struct region *region_named(struct fdinfo_parser *p, struct str name)
 {
     if (name.len == 0)
         return NULL;
-    for (size_t i = p->region_count; i-- > 0;) /* keys of a region follow each other */
+    for (size_t i = p->region_count; i-- > 0;) /* keys of a region are adjacent */
         if (name.len == p->regions[i].name.len && memcmp(name.at, p->regions[i].name.at, name.len) == 0)
             return &p->regions[i];
     if (p->region_count == REGIONS)
@@ -153,7 +153,7 @@ static void take_engine(struct fdinfo *info, struct str name, struct str value)
 {
     uint64_t number;
     if (TAKE_PREFIX(&name, "amdxdna"))
-        name = STR("amdxdna"); /* the driver's name, which is longer in some kernels */
+        name = STR("amdxdna"); /* the driver's name is longer in some kernels */
     if (!take_number(&value, &number))
         return;
     if (TAKE_PREFIX(&name, "capacity-")) {
@@ -201,7 +201,7 @@ static void take_identity(struct fdinfo *info, struct str key, struct str value)
         info->has_client_id = take_number(&value, &info->client_id);
 }
 
-/* `key` is what follows "drm-". "total-cycles-" must be tried before "total-": they share a prefix. */
+/* `key` follows "drm-". Try "total-cycles-" before "total-", its prefix. */
 static void take_key(struct fdinfo_parser *p, struct str key, struct str value)
 {
     switch (key.len ? key.at[0] : '\0') {
@@ -231,11 +231,11 @@ static void take_key(struct fdinfo_parser *p, struct str key, struct str value)
         break;
     case 'd':
     case 'p': take_identity(p->info, key, value); break;
-    default: break; /* shared, active and what later kernels add */
+    default: break; /* shared, active and keys of later kernels */
     }
 }
 
-/* amdxdna's heap is in its total twice: what it uses is the sum of these two. `line` is what follows "amdxdna". */
+/* amdxdna counts its heap twice in the total: use the sum of these two. `line` follows "amdxdna". */
 static void take_own_line(struct fdinfo_parser *p, struct str line)
 {
     struct str key;
@@ -247,7 +247,7 @@ static void take_own_line(struct fdinfo_parser *p, struct str line)
     p->own_bytes = MIN_OF(p->own_bytes + bytes, BYTES_MAX);
 }
 
-/* On-card memory is called vram, vram0, local0, stolen-local0; regions like "cpu" and "doorbell" are neither. */
+/* Device memory is called vram, vram0, local0, stolen-local0; regions like "cpu" and "doorbell" are neither. */
 static void sum_regions(struct fdinfo_parser *p)
 {
     struct fdinfo *info = p->info;
@@ -265,7 +265,7 @@ static void sum_regions(struct fdinfo_parser *p)
     }
 }
 
-/* An engine whose capacity was said, but no time, tells nothing. */
+/* Drops engines with a capacity but no time. */
 static void drop_silent_engines(struct fdinfo *info)
 {
     size_t kept = 0;

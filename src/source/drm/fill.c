@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From clients to the processes and the load of one card.
+ * From clients to the processes and load of one card.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { NAMES = 24 };
 
-/* Load by engine name over all clients of a card. */
+/* Load per engine name over all clients of a card. */
 struct client_sums {
     size_t count;
     bool pending;
@@ -50,7 +50,7 @@ static void add_to_sums(struct client_sums *sums, const struct client_engine *e,
     sums->engines[i].permille += e->permille;
 }
 
-/* The busiest engine of a kind. Nothing known yet: PENDING when readings are on their way. */
+/* The busiest engine of a kind. PENDING until a second read. */
 static struct reading busiest(const struct client_sums *sums, bool (*wanted)(enum engine_kind))
 {
     struct reading best = reading_absent(sums->pending ? READING_PENDING : READING_UNSUPPORTED);
@@ -70,7 +70,7 @@ static bool encodes(enum engine_kind kind)
     return kind == ENGINE_ENCODER;
 }
 
-/* Several clients of a process add up. */
+/* Adds up several clients of a process. */
 static void add_reading(struct reading *sum, struct reading more)
 {
     if (more.state == READING_OK)
@@ -102,7 +102,7 @@ static void add_to_process(struct process *p, const struct drm_client *c, bool s
     }
 }
 
-/* Where the process of a pid stands in the list: the list itself is too wide to be searched for each of many clients. */
+/* Index of a pid in the process list, whose wide rows are too slow to search for each client. */
 struct places {
     uint32_t *slots; /* index + 1 */
     size_t mask;
@@ -146,7 +146,7 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     const struct scan_result *r = &s->latest;
     bool hung = s->scanning && mono_since_ms(clock_mono(s->env->clock), s->scanned) >= SCAN_HUNG_MS;
     int rc = hung ? -ETIMEDOUT : r->rc;
-    /* On a recorded machine time does not pass: counters that never moved are no rates. */
+    /* Time doesn't pass on a recorded host: counters that never moved give no rates. */
     bool frozen = env_is_recorded(s->env) && !r->moved;
     bool ready = rc == 0 && places_init(&places, r->client_count, out);
     for (size_t i = 0; ready && i < r->client_count; i++) {
@@ -171,8 +171,7 @@ void drm_scan_fill(struct drm_scan *s, const struct drm_card *card, bool shared_
     load->busy_permille = busiest(&sums, draws_or_computes);
     load->decoder_permille = busiest(&sums, decodes);
     load->encoder_permille = busiest(&sums, encodes);
-    /* No client at all, after the first look: no process works. Unless the driver says nothing about its clients (i915
-     * before 5.19). */
+    /* No clients after the first scan means no work, unless the driver doesn't report clients (i915 before 5.19). */
     if (load->state == READING_OK && load->clients == 0 && !is_silent(r, card))
         load->busy_permille = r->number > 1 ? reading_ok(0) : reading_absent(READING_PENDING);
     out->processes_state = load->state;

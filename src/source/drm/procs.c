@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Keeps the list of processes and their graphics descriptors with as few system calls as possible.
+ * Maintains the list of processes and their graphics descriptors with few system calls.
  */
 #include "source/drm/procs.h"
 
@@ -42,7 +42,7 @@ static bool to_number(const char *text, int32_t *ret)
     return value > 0 || text[-1] == '0';
 }
 
-/* A recorded tree has links to where the real ones have device nodes. */
+/* Recorded trees have symlinks in place of device nodes. */
 static bool recorded_minor(int dir, const char *name, int32_t *minor)
 {
     char target[64];
@@ -59,7 +59,7 @@ static bool recorded_minor(int dir, const char *name, int32_t *minor)
     return strncmp(target, "/dev/dri/card", 13) == 0 && to_number(target + 13, minor);
 }
 
-/* Never asks a file system that may not answer: what the kernel knows by itself is enough. */
+/* Never touches a file system that may hang: what the kernel knows itself suffices. */
 static bool real_minor(int dir, const char *name, int32_t *ret)
 {
     struct statx st;
@@ -95,7 +95,7 @@ static bool add_fd(struct held_fd **fds, size_t *count, struct held_fd new)
     return true;
 }
 
-/* False: not all of them could be read. */
+/* False: incomplete. */
 static bool read_fd_names(struct procs *p, int dir, const struct proc *before, struct held_fd **fds, size_t *count)
 {
     bool recorded = env_is_recorded(p->env);
@@ -118,7 +118,7 @@ static bool read_fd_names(struct procs *p, int dir, const struct proc *before, s
     return got == 0 || is_gone(-errno);
 }
 
-/* Kernel threads hide their descriptors too, but have none. Flags are the 9th field of stat, behind the name in parentheses. */
+/* Kernel threads hide their descriptors, too, but have none. Flags are field 9 of stat, after the name in parentheses. */
 static bool is_kernel_thread(const struct procs *p, int32_t pid)
 {
     char name[32], text[512];
@@ -134,7 +134,7 @@ static bool is_kernel_thread(const struct procs *p, int32_t pid)
     return flags & 0x00200000;
 }
 
-/* Looks through the descriptors of one process now. False: that failed, and says nothing about the process. */
+/* Scans the descriptors of one process. False: failed, which says nothing about the process. */
 static bool procs_walk(struct procs *p, struct proc *proc, struct mono now)
 {
     char name[32];
@@ -160,8 +160,7 @@ static bool procs_walk(struct procs *p, struct proc *proc, struct mono now)
     return true;
 }
 
-/* The size of PID/fd is the number of open descriptors since Linux 6.2. In a recorded tree the time of the last change is better.
- */
+/* Since Linux 6.2 the size of PID/fd is the number of open descriptors. Recorded trees use the modification time. */
 static uint64_t fd_mark(const struct procs *p, int32_t pid)
 {
     char name[32];
@@ -181,10 +180,10 @@ static void update_one(struct procs *p, struct proc *proc, struct mono now)
 {
     uint64_t mark = fd_mark(p, proc->pid);
     int64_t age = mono_since_ms(now, proc->walked);
-    int64_t spread = proc->pid % 10 * 1000; /* not all of them in the same scan */
+    int64_t spread = proc->pid % 10 * 1000; /* spread over scans */
     bool due = age >= (mark ? PROC_WALK_MS + spread : PROC_WALK_BLIND_MS);
     if (proc->hidden && proc->known)
-        due = age >= PROC_WALK_MS + spread; /* nothing to see there until it changes its user */
+        due = age >= PROC_WALK_MS + spread; /* inaccessible until it changes its user */
     else if (mark != proc->mark)
         due = true;
     if (!proc->known || due)
@@ -203,7 +202,7 @@ static int compare_pids(const void *a, const void *b)
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* All pids of /proc, in order. NULL: not all of them could be read, or memory is out (errno). */
+/* All PIDs of /proc, sorted. NULL: incomplete, or out of memory (errno). */
 static struct pid_inode *list_pids(struct procs *p, size_t *count)
 {
     size_t capacity = MAX_OF(p->count + 64, (size_t)256);
@@ -241,7 +240,7 @@ static struct pid_inode *list_pids(struct procs *p, size_t *count)
     return pids;
 }
 
-/* Carries over what is known about processes that are still there. */
+/* Keeps what is known about processes that still exist. */
 static int merge(struct procs *p, const struct pid_inode *pids, size_t count)
 {
     struct proc *list = calloc(MAX_OF(count, (size_t)1), sizeof *list);

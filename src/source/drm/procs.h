@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The processes of /proc and which graphics devices they hold open.
+ * The processes of /proc and the graphics devices they have open.
  */
 #pragma once
 
@@ -13,16 +13,16 @@ enum { FD_UNREAD = -1, FD_SILENT = -2 };
 
 struct held_fd {
     int32_t fd;
-    int32_t minor;  /* of the device node; in a recorded tree from its name */
-    int32_t client; /* index, or FD_UNREAD, or FD_SILENT: its driver says nothing (asked again with the next walk) */
+    int32_t minor;  /* of the device node; in a recorded tree, from its name */
+    int32_t client; /* index, FD_UNREAD, or FD_SILENT: its driver has no statistics (retried with the next walk) */
 };
 
 struct proc {
     int32_t pid;
     bool hidden, kernel_thread, known;
-    int8_t broker;  /* 1: holds devices for others, 0: does not, -1: not asked */
-    uint64_t inode; /* a new process with an old pid has a new inode */
-    uint64_t mark;  /* of its list of descriptors; 0: this kernel gives none */
+    int8_t broker;  /* 1: opens devices for others, 0: doesn't, -1: not checked */
+    uint64_t inode; /* changes when a PID is reused */
+    uint64_t mark;  /* fingerprint of its descriptor list; 0: this kernel has none */
     struct mono walked;
     struct held_fd *fds;
     size_t fd_count;
@@ -38,7 +38,7 @@ struct procs {
 
 void procs_init(struct procs *p, const struct env *env);
 void procs_done(struct procs *p);
-/* Brings the list up to date; walks through the descriptors of new and changed processes. 0 or -errno. */
+/* Updates the list; scans the descriptors of new and changed processes. 0 or -errno. */
 int procs_update(struct procs *p, struct mono now);
 /* Programs that open devices for others and keep them open (logind, seatd). */
 bool proc_is_broker(const struct procs *p, struct proc *proc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The shared scan: when to look, which descriptors to read, and to whom a client belongs.
+ * The shared scan: when to scan, which descriptors to read, and who owns a client.
  */
 #include "source/drm/scan.h"
 
@@ -15,7 +15,7 @@
 enum { FRESH_MS = 200, WAIT_MS = 300 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct drm_scan *all; /* one for each env in use */
+static struct drm_scan *all; /* one per env in use */
 
 static struct drm_scan *scan_new(const struct env *env)
 {
@@ -79,7 +79,7 @@ void drm_scan_unref(struct drm_scan *s)
         scan_free(s);
 }
 
-/* Which card a device node belongs to, and whether it sleeps: looked up again when cards come or go, and once a scan. */
+/* Maps device nodes to cards and checks whether they sleep: once per scan, and when cards come or go. */
 static void update_cards(struct drm_scan *s)
 {
     uint64_t signature = drm_cards_signature(s->env);
@@ -87,7 +87,7 @@ static void update_cards(struct drm_scan *s)
         if (!s->cards)
             s->cards = calloc(GPU_MAX, sizeof *s->cards);
         int count = s->cards ? drm_cards_list(s->env, s->cards, GPU_MAX) : -ENOMEM;
-        if (count >= 0 || count == -ENOENT) { /* else those that are known stay: one that sleeps must not be woken */
+        if (count >= 0 || count == -ENOENT) { /* otherwise keep the known cards: a sleeping one must not be woken */
             s->card_count = count > 0 ? (size_t)count : 0;
             s->signature = signature;
         }
@@ -107,7 +107,7 @@ static const struct drm_card *card_of_minor(struct drm_scan *s, int32_t minor, s
     return NULL;
 }
 
-/* Reading fdinfo wakes the card with some drivers (xe). */
+/* With some drivers (xe), reading fdinfo wakes the card. */
 static bool is_asleep(struct drm_scan *s, int32_t minor)
 {
     size_t i;
@@ -133,7 +133,7 @@ static void device_name(struct drm_scan *s, const struct fdinfo *info, int32_t m
         snprintf(name, GPU_PCI_SIZE, "minor%d", minor);
 }
 
-/* "PID/fdinfo/FD" without the cost of printf: this is done for every client in every scan. */
+/* "PID/fdinfo/FD" without printf's cost: needed for every client in every scan. */
 static void fdinfo_path(int32_t pid, int32_t fd, char path[48])
 {
     char digits[16];
@@ -173,7 +173,7 @@ static void read_client(struct drm_scan *s, struct proc *proc, struct held_fd *h
     ssize_t len = file_read_at(s->procs.dir, path, text, sizeof text);
     s->reads++;
     if (len < 0) {
-        held->client = FD_UNREAD; /* closed in between, or the process ended */
+        held->client = FD_UNREAD; /* closed meanwhile, or the process ended */
         if (len == -EACCES || len == -EPERM)
             proc->hidden = true;
         return;
@@ -188,7 +188,7 @@ static void read_client(struct drm_scan *s, struct proc *proc, struct held_fd *h
             held->client = FD_SILENT;
             return;
         }
-        /* Most drivers of NPUs say nothing: that the process has it open is known all the same. */
+        /* Most NPU drivers report nothing, but it is known that the process has it open. */
         info = (struct fdinfo){.client_id = (uint64_t)proc->pid};
     }
     device_name(s, &info, held->minor, device);
@@ -212,8 +212,8 @@ static struct proc *proc_of_pid(struct drm_scan *s, int32_t pid)
     return low < s->procs.count && s->procs.list[low].pid == pid ? &s->procs.list[low] : NULL;
 }
 
-/* A client that several processes hold belongs to the oldest of them, which opened it and forked, unless that one only opens
- * devices for others. Processes come in the order of their pids. */
+/* A client shared by several processes belongs to the oldest, which opened it and forked, unless that one only opens devices for
+ * others. Processes come in PID order. */
 static void touch(struct drm_scan *s, struct drm_client *c, const struct proc *proc)
 {
     if (c->seen_in != s->number) {
@@ -243,7 +243,7 @@ static void visit(struct drm_scan *s, struct proc *proc, struct held_fd *held, s
         s->silent[card] = true;
 }
 
-/* Indexes of clients move when ended ones are forgotten. */
+/* Dropping ended clients moves indexes. */
 static void sweep(struct drm_scan *s)
 {
     AUTO_FREE int32_t *moved = calloc(MAX_OF(s->clients.count, (size_t)1), sizeof *moved);
@@ -275,7 +275,7 @@ static void scan(struct drm_scan *s, struct mono now)
     sweep(s);
 }
 
-/* False when memory is out: the former result stays. */
+/* False: out of memory; the previous result stays. */
 static bool result_of(const struct drm_scan *s, struct scan_result *ret)
 {
     *ret = (struct scan_result){.number = s->number, .rc = s->rc, .moved = s->moved, .client_count = s->clients.count};
@@ -296,7 +296,7 @@ static bool result_of(const struct drm_scan *s, struct scan_result *ret)
     return ret->clients != NULL;
 }
 
-/* Whether the caller's thread is the one that scans now. All others wait a little for that scan: it is their look as well. */
+/* Whether the caller's thread scans now. Others wait a little for that scan and use its result. */
 static bool begin_scan(struct drm_scan *s, struct mono now)
 {
     pthread_mutex_lock(&s->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tables of faults, and the readers of their lines in the kernel log.
+ * The fault tables, and parsers for their lines in the kernel log.
  */
 #include "source/fault/fault.h"
 
@@ -63,7 +63,7 @@ const char *fault_action(enum fault_class class)
     return "Check the kernel log (`sudo dmesg`): whirr doesn't know this error.";
 }
 
-/* Position behind `needle`, or 0 when it is not there. */
+/* Position after `needle`, or 0 if missing. */
 static size_t behind(struct str line, const char *needle)
 {
     size_t len = strlen(needle);
@@ -151,7 +151,7 @@ static const struct fault_info *find_needle(struct str line)
     return NULL;
 }
 
-/* Few lines of a log name a PCI device: only those are searched for a fault. */
+/* Few log lines name a PCI device: search only those. */
 bool driver_fault_parse(struct str line, struct fault_line *ret)
 {
     struct str rest = line, word;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Faults that drivers report in their own way: NVIDIA's by numbers (XIDs), those of other drivers as lines of the kernel log. What
- * each means and asks for, so that nothing above the sources knows a number or a line.
+ * Driver faults: NVIDIA's by number (XID), other drivers' as kernel log lines. Knows their meaning and remedy, so that nothing
+ * above the sources handles a number or a line.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct fault_info {
     int code;
     enum fault_class class;
     const char *what;   /* "the card fell off the bus: ..." */
-    const char *needle; /* in a line of the kernel log; NULL: an XID */
+    const char *needle; /* text of a kernel log line; NULL: an XID */
 };
 
 /* NULL: not in the table. */
@@ -25,10 +25,10 @@ struct fault_info {
 enum { XID_CATALOG_LAST = 176 };
 const struct fault_info *xid_find(int64_t code);
 const struct fault_info *driver_fault_find(int64_t code);
-const struct fault_info *xid_at(size_t position); /* NULL behind the last; for lists and docs */
+const struct fault_info *xid_at(size_t position); /* NULL at the end; for lists and docs */
 
 const char *fault_action(enum fault_class class); /* "Reset the card ...": a sentence */
-/* The GPU can't go on without a reset, a reboot or a person. */
+/* The GPU can't continue without a reset, a reboot or a person. */
 bool fault_stops_gpu(enum fault_class class);
 
 struct fault_line {
@@ -38,11 +38,11 @@ struct fault_line {
     char name[64]; /* of the process; "" unknown */
 };
 
-/* One line of the kernel log: "NVRM: Xid (PCI:0000:05:00): 79, pid=..., name=..., ...", of a MIG instance with " GPU-I:02" behind
- * the address, or "... GPU has fallen off the bus" (which is 79). False on any other. */
+/* A kernel log line "NVRM: Xid (PCI:0000:05:00): 79, pid=..., name=..., ...", with " GPU-I:02" after the address for a MIG
+ * instance, or "... GPU has fallen off the bus" (XID 79). False: none of these. */
 bool xid_parse(struct str line, struct fault_line *ret);
-/* An error of a switch between GPUs, "...: SXid (PCI:ADDRESS): NUMBER, Fatal|Non-fatal, ...": its code, or 0. It is no matter of
- * one GPU; errors that were corrected are none. */
+/* An error of a switch between GPUs, "...: SXid (PCI:ADDRESS): NUMBER, Fatal|Non-fatal, ...": its code, or 0. It concerns no
+ * single GPU; corrected errors don't count. */
 int64_t switch_fault_parse(struct str line);
-/* A hang, a reset or worse that a kernel driver tells of; false: the line tells of none, or not of which card. */
+/* A hang, reset or worse reported by a kernel driver; false: no fault, or the card is unknown. */
 bool driver_fault_parse(struct str line, struct fault_line *ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Settings of Intel's GPUs in the kernel's files. Fans cannot be set.
+ * Settings of Intel's GPUs in kernel files. Fans can't be set.
  *
- *   hwmon/power1_max (xe: power2_max of the package where the card has none)   uW; 0 would switch the limit off and is never
- * written xe    device/tileN/gt0/freq0/{min,max}_freq    between rpn_freq and rp0_freq i915  gt_{min,max}_freq_mhz between
- * gt_RPn_freq_mhz and gt_RP0_freq_mhz
+ *   hwmon/power1_max (xe: power2_max of the package if missing)    uW; never 0, which would disable the limit
+ *   xe    device/tileN/gt0/freq0/{min,max}_freq                    from rpn_freq to rp0_freq
+ *   i915  gt_{min,max}_freq_mhz                                    from gt_RPn_freq_mhz to gt_RP0_freq_mhz
  */
 #include "source/control.h"
 
@@ -26,7 +26,7 @@ struct intel_files {
     struct attrs hwmon, gts[TILES_MAX];
     size_t gt_count;
     const struct gt_names *names;
-    const char *power; /* the limit that there is: "power1_max"; NULL: none */
+    const char *power; /* file of the limit: "power1_max"; NULL: none */
     const char *rated;
 };
 
@@ -66,7 +66,7 @@ static int look_power(struct intel_files *f, struct control_state *s, struct err
     s->exact_stock = attrs_number(&f->hwmon, f->rated, &rated) == 0 && rated > 0;
     s->now = (struct control_value){.low = now / UW_PER_MW, .high = now / UW_PER_MW};
     s->now_known = true;
-    /* The kernel names no minimum. Without a rated power only less than now is known to be taken. */
+    /* The kernel reports no minimum. Without a rated power, only values below the current one are known to work. */
     s->most = (s->exact_stock ? MAX_OF(rated, now) : now) / UW_PER_MW;
     s->least = MAX_OF(s->most / LEAST_SHARE, (int64_t)MW_PER_W);
     if (s->exact_stock)
@@ -116,7 +116,7 @@ static int intel_look(struct source *source, size_t gpu, enum control_kind kind,
     return error_set(err, -EOPNOTSUPP, "Intel's drivers have no %s that can be set", control_words(kind));
 }
 
-/* The lowest never passes the highest in between: the kernel would refuse that. */
+/* Ordered so that the minimum never exceeds the maximum in between: the kernel would refuse. */
 static int set_clocks(const struct intel_files *f, struct control_value now, struct control_value v)
 {
     bool down = v.high < now.low;

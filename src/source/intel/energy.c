@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Differences of energy over time.
+ * Energy differences over time.
  */
 #include "source/intel/energy.h"
 
@@ -29,7 +29,7 @@ void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], b
             why = uj[i].state;
     }
     if (e->known && elapsed_ms < LEAST_MS)
-        return; /* too soon for a difference: the last one still holds */
+        return; /* too soon: keep the last value */
     for (int i = 0; i < ENERGY_COUNTERS && !e->known; i++)
         e->last_uj[i] = -1;
     int best = choose(e, values);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Power out of counters of energy.
+ * Power from energy counters.
  */
 #pragma once
 
@@ -8,17 +8,16 @@
 
 enum { ENERGY_COUNTERS = 3 };
 
-/* Counters of one card in the order of preference: whole card, package, ... */
+/* Counters of a card in order of preference: whole card, package, ... */
 struct energy {
     bool known;
     struct mono at;
-    int64_t last_uj[ENERGY_COUNTERS]; /* -1: not there */
+    int64_t last_uj[ENERGY_COUNTERS]; /* -1: missing */
     struct reading power_mw;
-    int best; /* the counter that counts; -1 none */
+    int best; /* the counter in use; -1 none */
 };
 
-/* Takes the counters (absent ones too) into account. Power is PENDING until the second reading, and again after a counter fell
- * (the driver was loaded again); on a recorded machine also while no counter moves, since time did not pass there. A counter that
- * stands still while another one counts is passed over: energy1 of the B580 stays 0.
- */
+/* Updates from the counters (absent ones, too). Power is PENDING until the second read, and again after a counter fell (driver
+ * reload); on a recorded host also while no counter moves, because time doesn't pass. A counter that stands still while another
+ * moves is skipped: energy1 of the B580 stays 0. */
 void energy_update(struct energy *e, const struct reading uj[ENERGY_COUNTERS], bool recorded, struct mono now);

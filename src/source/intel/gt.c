@@ -46,7 +46,7 @@ static unsigned reason_of(const char *name)
     return THROTTLE_OTHER;
 }
 
-/* "status" says whether any reason holds; each reason is a file of its own with 0 or 1. */
+/* "status" says whether any reason is active; each reason is a file with 0 or 1. */
 static struct reading read_throttle(struct gt *gt)
 {
     int64_t value;
@@ -69,7 +69,7 @@ static struct reading read_throttle(struct gt *gt)
     return reading_ok(reasons ? reasons : THROTTLE_OTHER);
 }
 
-/* 0 MHz is a value: the GT sleeps between two pieces of work. */
+/* 0 MHz is valid: the GT sleeps between pieces of work. */
 static struct reading read_khz(struct attrs *a, const char *name)
 {
     struct reading mhz = attrs_reading(a, name, 1, 1);
@@ -122,7 +122,7 @@ static void read_i915(const struct drm_card *card, const struct env *env, struct
     }
     if (ret->count)
         return;
-    /* Kernels before 5.18 know one GT, in the card's own folder. */
+    /* Kernels before 5.18 know one GT, in the card's directory. */
     struct gt gt = {.act = "gt_act_freq_mhz",
                     .max = "gt_RP0_freq_mhz",
                     .throttle_status = "gt_throttle_reason_status",
@@ -134,7 +134,7 @@ static void read_i915(const struct drm_card *card, const struct env *env, struct
         gt_add(&gt, ret);
 }
 
-/* The second GT of a tile is the media engine, since Meteor Lake. */
+/* Since Meteor Lake, the second GT of a tile is the media engine. */
 static void read_xe(const struct drm_card *card, const struct env *env, struct gt_reading *ret)
 {
     for (int tile = 0; tile < TILES_MAX; tile++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The intel source: cards of i915 and xe, discrete and on the processor's die.
+ * The intel source: i915 and xe cards, discrete and integrated.
  */
 #include "source/source.h"
 
@@ -18,11 +18,11 @@
 
 struct intel_memory {
     struct energy energy;
-    struct reading vram_total; /* asked once */
+    struct reading vram_total; /* queried once */
     bool idle_known;
     struct mono idle_at;
     int64_t idle_ms;
-    struct reading awake_permille; /* between the last two readings */
+    struct reading awake_permille; /* between the last two reads */
 };
 
 struct intel {
@@ -39,7 +39,7 @@ static bool is_ours(const struct drm_card *card)
     return card->pci_address[0] && (strcmp(card->driver, "i915") == 0 || strcmp(card->driver, "xe") == 0);
 }
 
-/* Graphics on the die is function 2 of the first bus on every Intel processor. */
+/* Integrated graphics are function 2 of the first bus on every Intel processor. */
 static bool is_discrete(const struct drm_card *card)
 {
     return strcmp(card->pci_address, "0000:00:02.0") != 0;
@@ -109,7 +109,7 @@ static int intel_refresh(struct source *source, unsigned groups, struct error *e
     return 0;
 }
 
-/* The share of time in which the GT was not idle. It is awake a little longer than it works. */
+/* Share of time in which the GT wasn't idle. It stays awake slightly longer than it works. */
 static void update_idle(struct intel_memory *m, struct reading idle_ms, bool recorded, struct mono now)
 {
     int64_t idle, elapsed = mono_since_ms(now, m->idle_at);
@@ -120,7 +120,7 @@ static void update_idle(struct intel_memory *m, struct reading idle_ms, bool rec
     }
     if (m->idle_known && elapsed < 50)
         return;
-    /* On a recorded machine a counter that stands still says nothing: time did not pass there. */
+    /* On a recorded host a constant counter means nothing: time doesn't pass. */
     if (!m->idle_known || idle < m->idle_ms || (recorded && idle == m->idle_ms))
         m->awake_permille = reading_absent(READING_PENDING);
     else
@@ -130,7 +130,7 @@ static void update_idle(struct intel_memory *m, struct reading idle_ms, bool rec
     m->idle_at = now;
 }
 
-/* Engine time of all processes is the truth if all of them can be seen. Otherwise the idle time of the GT is nearer to it. */
+/* The engine time of all processes is accurate if all are visible. Otherwise the GT's idle time comes closer. */
 static void choose_utilization(const struct drm_load *load, const struct intel_memory *m, struct gpu *out)
 {
     const char *basis = NULL;
@@ -149,7 +149,7 @@ static void choose_utilization(const struct drm_load *load, const struct intel_m
         gpu_set_property(out, PROPERTY_utilization_basis, basis);
 }
 
-/* Graphics on the processor's die have no memory of their own; that of xe is bounded like that of other drivers with TTM. */
+/* Integrated graphics have no memory of their own; xe's is bounded like that of other TTM drivers. */
 static void fill_shared(struct intel *s, const struct drm_card *card, struct gpu *out)
 {
     struct shared_memory m = {0};
@@ -189,7 +189,7 @@ static void read_clients(struct intel *s, size_t at, unsigned groups, struct gpu
     int64_t used = (int64_t)(load.vram_bytes + (discrete ? 0 : load.system_bytes)), total;
     if (reading_get(out->mem_total_bytes, &total)) {
         used = MIN_OF(used, total);
-        /* Of shared memory at most what is left of the driver's limit. */
+        /* For shared memory, at most what is left of the driver's limit. */
         if (discrete || reading_or(out->mem_free_bytes, 0) > total - used)
             out->mem_free_bytes = reading_ok(total - used);
     }
@@ -212,7 +212,7 @@ static void read_fans(struct attrs *hwmon, unsigned groups, struct gpu *out)
         out->fan_count = reading_ok(fans);
 }
 
-/* The graphics part of the processor's own energy counter; only root may read it since 2020. */
+/* The graphics part of the CPU's energy counter; only root may read it since 2020. */
 static struct reading read_uncore_energy(const struct env *env)
 {
     for (int i = 0; i < 4; i++) {
@@ -240,7 +240,7 @@ static void read_power(struct intel *s, size_t at, struct attrs *h, unsigned gro
         out->energy_mj = reading_ok(counters[e->best].value / 1000);
 }
 
-/* i915 has one sensor without a label; xe names package and memory, and has no first one. */
+/* i915 has one sensor without a label; xe labels package and memory, and has no first one. */
 static int chip_sensor(struct attrs *h)
 {
     int package = hwmon_channel(h, "temp", "pkg");
@@ -323,13 +323,13 @@ static void intel_sample(struct source *source, size_t gpu, unsigned groups, str
         drm_device_attrs(&slot->card, s->env, &device);
         hwmon_find(&device, &hwmon);
         read_awake(s, gpu, groups, &hwmon, out);
-        /* It may have fallen asleep or gone in mid-read. */
+        /* It may have fallen asleep or vanished in mid-read. */
         if (hwmon.refused || hwmon.gone || !attrs_exists(&device, "uevent"))
             power = drm_card_power(&slot->card, s->env);
     }
     if (power == CARD_AWAKE)
         return;
-    /* What the counters gained while it slept or was away must not be taken for the next second's. */
+    /* Don't attribute energy of its sleep or absence to the next second. */
     s->memory[gpu].energy = (struct energy){0};
     s->memory[gpu].idle_known = false;
     gpu_done(out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Two queries of the kernel's interface for user space, with our own declarations: xe's are newer than many systems' headers.
+ * Two queries of the kernel's user interface, with our own declarations: xe's are newer than many systems' headers.
  */
 #include "source/intel/gt.h"
 
@@ -14,7 +14,7 @@ enum { ANSWER_MAX = 16384, CLASS_DEVICE = 1 };
 
 struct i915_query_item {
     uint64_t query_id;
-    int32_t length; /* in: size of the answer's memory, 0 asks for the size; out: negative is -errno */
+    int32_t length; /* in: size of the answer buffer, 0 asks for the size; out: negative is -errno */
     uint32_t flags;
     uint64_t data;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fills the table of functions from the two frameworks.
+ * Fills the function table from the two frameworks.
  */
 #include "source/iokit/calls.h"
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The functions of IOKit and CoreFoundation that this source uses, as a table: tests bring their own. Both are loaded late, and
- * their types are declared here: the compiler that builds for macOS elsewhere has no frameworks.
+ * The functions of IOKit and CoreFoundation that this source uses, as a table that tests replace. Both load lazily, and their
+ * types are declared here: cross-compilers for macOS have no frameworks.
  */
 #pragma once
 
 #include "base/env.h"
 #include "base/error.h"
 
-/* A reference to an object of CoreFoundation; who gets one from a function with Create or Copy in its name releases it. */
+/* A reference to a CoreFoundation object; release those from functions with Create or Copy in their name. */
 typedef const void *cf_ref;
 
 enum { CF_UTF8 = 0x08000100, CF_INT64 = 4, IOKIT_PARENTS_TOO = 1 | 2 };
 
 struct iokit_calls {
-    /* IOKit. Entries of its registry are numbers, 0 is none; results are 0 or an error. */
+    /* IOKit. Registry entries are numbers, 0 is none; results are 0 or an error. */
     cf_ref (*matching)(const char *class_name); /* released by services() */
     int (*services)(unsigned port, cf_ref matching, unsigned *iterator);
     unsigned (*next)(unsigned iterator);
@@ -26,12 +26,12 @@ struct iokit_calls {
     void (*release)(cf_ref);
     unsigned long (*type_of)(cf_ref);
     unsigned long (*string_type)(void), (*number_type)(void), (*dictionary_type)(void), (*data_type)(void);
-    cf_ref (*value)(cf_ref dictionary, cf_ref key); /* stays the dictionary's */
+    cf_ref (*value)(cf_ref dictionary, cf_ref key); /* owned by the dictionary */
     unsigned char (*number)(cf_ref number, long type, void *to);
     unsigned char (*text)(cf_ref string, char *to, long size, unsigned encoding);
     long (*data_length)(cf_ref data);
     const unsigned char *(*data_bytes)(cf_ref data);
 };
 
-/* The system's own. -ENODEV: it has none, and why. */
+/* Loads the system's own. -ENODEV with the reason: missing. */
 int iokit_calls_load(const struct env *env, struct iokit_calls *ret, struct error *err);

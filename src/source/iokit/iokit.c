@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The iokit source: GPUs of a Mac by the statistics that their drivers keep in the registry of IOKit ("PerformanceStatistics" of an
- * IOAccelerator), which need no privileges. What a process uses is not among them, nor are power and, on Apple's chips, heat.
+ * The iokit source: GPUs of a Mac, from the statistics of their drivers in the IOKit registry ("PerformanceStatistics" of an
+ * IOAccelerator), which need no privileges. They lack usage per process, power and, on Apple's chips, temperature.
  *
- * Names of statistics are those that public monitors of macOS read; this source has not been run on a real Mac yet.
+ * The names of the statistics come from public monitors of macOS; this source has not been run on a real Mac yet.
  */
 #include "source/iokit/iokit.h"
 
@@ -21,7 +21,7 @@ enum { ACCELERATORS_MAX = 16 };
 struct accelerator {
     bool present;
     unsigned entry; /* held while present */
-    uint64_t id;    /* of the entry, until the next start */
+    uint64_t id;    /* of the entry, until reboot */
     struct gpu_id gpu;
     bool shares_memory;
     struct reading cores, dedicated_bytes;
@@ -81,7 +81,7 @@ static void describe(const struct iokit_calls *c, struct accelerator *a)
     struct reading mib = iokit_number_around(c, a->entry, "VRAM,totalMB");
     bool dedicated = mib.state == READING_OK && mib.value > 0 && mib.value < INT64_MAX / MIB_BYTES;
     a->dedicated_bytes = dedicated ? reading_ok(mib.value * MIB_BYTES) : reading_absent(READING_UNSUPPORTED);
-    /* Apple's and Intel's have none of their own, whatever an old driver says. */
+    /* Apple's and Intel's have no memory of their own, whatever an old driver says. */
     a->shares_memory = !dedicated || strcmp(vendor, "apple") == 0 || strcmp(vendor, "intel") == 0;
 }
 
@@ -154,7 +154,7 @@ static int iokit_list(struct source *source, struct gpu_id *ids, size_t max)
     return (int)count;
 }
 
-/* A number that changes with the GPUs that are there: external ones come and go. */
+/* Changes when GPUs come or go: external ones do. */
 static uint64_t signature(const struct iokit *s)
 {
     uint64_t sum = s->count;
@@ -189,7 +189,7 @@ static struct reading utilization(const struct iokit_calls *c, cf_ref statistics
     struct reading found = iokit_first_number(c, statistics, percent);
     if (found.state != READING_UNSUPPORTED)
         return scaled(found, PERMILLE);
-    found = iokit_number(c, statistics, "GPU Core Utilization"); /* ten million are all of it */
+    found = iokit_number(c, statistics, "GPU Core Utilization"); /* ten million is 100 % */
     return found.state == READING_OK ? reading_ok(found.value / CORE_PARTS_PER_PERMILLE) : found;
 }
 
@@ -202,7 +202,7 @@ static void fill_memory(const struct iokit *s, const struct accelerator *a, cf_r
         machine_read_memory(s->env, &host);
     out->mem_used_bytes = iokit_first_number(&s->calls, statistics, a->shares_memory ? shared : own);
     out->mem_total_bytes = a->shares_memory ? host.mem_total_bytes : a->dedicated_bytes;
-    /* What others use of the host's memory is not free, either. */
+    /* Host memory used by others isn't free, either. */
     int64_t used = reading_or(out->mem_used_bytes, -1), total = reading_or(out->mem_total_bytes, -1);
     if (a->shares_memory)
         out->mem_free_bytes = host.mem_available_bytes;
@@ -211,7 +211,7 @@ static void fill_memory(const struct iokit *s, const struct accelerator *a, cf_r
     gpu_set_property(out, PROPERTY_memory_kind, a->shares_memory ? "shared" : "dedicated");
 }
 
-/* Of AMD's cards in Macs with an Intel chip; others have none of these. */
+/* AMD cards in Intel Macs; others have none of these. */
 static void fill_sensors(const struct iokit_calls *c, cf_ref statistics, struct gpu *out)
 {
     enum { MILLI = 1000, PERMILLE = 10, KHZ_PER_MHZ = 1000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads properties of entries in the registry.
+ * Reads properties of registry entries.
  */
 #include "source/iokit/property.h"
 
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* What `find` finds under a key; the key exists no longer than that. */
+/* Calls `find` with a temporary key. */
 static cf_ref with_key(const struct iokit_calls *c, const char *name,
                        cf_ref (*find)(const struct iokit_calls *, const void *, cf_ref), const void *in)
 {
@@ -93,7 +93,7 @@ struct reading iokit_number_around(const struct iokit_calls *c, unsigned entry, 
     long length = found && c->type_of(found) == c->data_type() ? c->data_length(found) : 0;
     if (length > 0 && length <= BYTES_MOST) {
         value = reading_ok(0);
-        for (long i = length; i-- > 0;) /* the lowest first */
+        for (long i = length; i-- > 0;) /* least significant byte first */
             value.value = value.value << BITS | c->data_bytes(found)[i];
     }
     if (found)

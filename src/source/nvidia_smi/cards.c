@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cards from one run to the next. They are told apart by UUID and PCI address: a lost card may renumber the others.
+ * Cards between runs, identified by UUID and PCI address: a lost card may renumber the others.
  */
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ void smi_cards_look_asleep(struct smi *s)
     struct nvml_seen seen[GPU_MAX];
     int found = sleep_scan(s->env, seen, ARRAY_LEN(seen));
     if (found < 0)
-        return; /* as they were at the last look */
+        return; /* keep the last state */
     size_t count = (size_t)found;
     for (size_t i = 0; i < s->count; i++)
         s->cards[i].asleep = false;
@@ -61,7 +61,7 @@ void smi_cards_look_asleep(struct smi *s)
         str_copy(id.pci_address, sizeof id.pci_address, str_from(seen[i].address));
         struct smi_known_card *card = smi_card_find(s, &id);
         if (!card && seen[i].asleep) {
-            /* nvidia-smi would wake it; what can be known of it lies in files. */
+            /* nvidia-smi would wake it; files have what can be known. */
             sleep_identify(s->env, seen[i].address, &id);
             if (visible_card(s->env->visible_devices, count, (int)i, id.uuid, NULL))
                 card = cards_add(s, &id, -1);
@@ -92,7 +92,7 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
         all = all && may_ask(s, &s->cards[i]);
     if (all)
         return;
-    /* GPUs that were not listed yet may be there, too. */
+    /* GPUs not listed yet may exist, too. */
     int count = sleep_scan(s->env, seen, ARRAY_LEN(seen));
     for (int i = 0; i < count; i++) {
         struct gpu_id id = {0};
@@ -107,7 +107,7 @@ void smi_cards_to_ask(struct smi *s, struct buf *out)
             buf_printf(out, "%s%s", out->len ? "," : "", s->cards[i].id.pci_address);
 }
 
-/* Words behind a state; the message of a lost card stays while it is left alone. */
+/* Sets state and message; a lost card keeps its message while it is skipped. */
 static void set_state(struct smi_known_card *card, enum gpu_state gpu_state, const char *message)
 {
     if (card->now.state == GPU_LOST)
@@ -169,7 +169,7 @@ void smi_cards_update(struct smi *s, struct smi_report *r)
         }
         gpu_done(&card->now);
         card->now = r->cards[i].gpu;
-        /* Its lists have moved. */
+        /* Its lists were moved. */
         struct gpu *left = &r->cards[i].gpu;
         left->processes = NULL;
         left->instances = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cells of nvidia-smi. Units are recognised where they appear, also with "nounits"; an unknown text is a failed reading, never 0.
+ * Parses cells of nvidia-smi. Accepts units wherever they appear, even with "nounits"; unknown text is a failed reading, never 0.
  */
 #include "source/nvidia_smi/cell.h"
 
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "model/metric.h"
 
-/* Texts in place of a value, with or without brackets around them. */
+/* Texts in place of a value, with or without brackets. */
 static const struct {
     const char *text;
     enum reading_state why;
@@ -49,7 +49,7 @@ static bool is_odd(struct str cell, enum reading_state *why)
             *why = odd_cells[i].why;
             return true;
         }
-    /* Anything else in brackets is a message that we do not know yet. */
+    /* Any other text in brackets is an unknown message. */
     *why = READING_FAILED;
     return text.len != str_trim(cell).len;
 }
@@ -62,10 +62,10 @@ enum cell_trouble cell_trouble(struct str cell)
     return str_is_any_case(text, "GPU requires reset") ? TROUBLE_RESET : TROUBLE_NONE;
 }
 
-/* How each kind of number is written, what it is multiplied with, and what can be believed. */
+/* For each kind of number: its units, scale and plausible range. */
 static const struct {
-    const char *units[3];       /* the first is the one that "nounits" leaves away */
-    int64_t scale, least, most; /* the range before scaling */
+    const char *units[3];       /* "nounits" omits the first */
+    int64_t scale, least, most; /* range before scaling */
 } numbers[] = {
     [CELL_PERCENT] = {{"%"}, 10, 0, 100},
     [CELL_FAN] = {{"%"}, 10, 0, 255},
@@ -90,7 +90,7 @@ static bool split_unit(struct str cell, struct str *number, struct str *unit)
     return len > 0;
 }
 
-/* All ones in 32 or 64 bits, also counted in KiB or MiB: a value that was never set. */
+/* All ones in 32 or 64 bits, also in KiB or MiB: a value that was never set. */
 static bool is_all_ones(double value)
 {
     static const double ones[] = {4294967295.0, 18446744073709551615.0, 18014398509481983.0, 17592186044415.0};
@@ -115,8 +115,8 @@ static struct reading cell_read_number(struct str cell, enum cell_kind kind)
     if (is_all_ones(value) || value < (double)numbers[kind].least || value > (double)numbers[kind].most)
         return reading_absent(READING_IMPLAUSIBLE);
     if (kind == CELL_MILLIVOLT && value == 0)
-        return reading_absent(READING_UNSUPPORTED);                    /* what cards say that do not measure it */
-    bool counted = numbers[kind].scale == 1 && kind != CELL_MILLIVOLT; /* larger than a double is exact */
+        return reading_absent(READING_UNSUPPORTED);                    /* what cards print that don't measure it */
+    bool counted = numbers[kind].scale == 1 && kind != CELL_MILLIVOLT; /* beyond the precision of a double */
     if (counted ? !str_to_i64(number, &scaled) : !str_to_scaled(number, numbers[kind].scale, &scaled))
         return reading_absent(READING_FAILED);
     return reading_ok(scaled);
@@ -154,7 +154,7 @@ static struct reading read_recovery(struct str cell)
     return read_word(cell, words, values, ARRAY_LEN(words));
 }
 
-/* The driver's bits are those of enum throttle up to the display's; newer ones have no name yet. */
+/* The driver's bits match enum throttle up to the display's; newer ones have no name yet. */
 static struct reading read_throttle(struct str cell)
 {
     const uint64_t named = (THROTTLE_DISPLAY << 1) - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One value as nvidia-smi prints it: a number with or without its unit, a word, or one of the many ways to say that there is none.
+ * A value printed by nvidia-smi: a number with or without unit, a word, or one of many ways to say that there is none.
  */
 #pragma once
 
@@ -23,17 +23,17 @@ enum cell_kind {
     CELL_PSTATE,
     CELL_COMPUTE_MODE,
     CELL_RECOVERY,
-    CELL_TEXT,   /* cell_text() reads it */
-    CELL_WORD,   /* likewise, in small letters */
-    CELL_PCI_ID, /* "0x233510DE" -> "10de:2335"; likewise */
+    CELL_TEXT,   /* for cell_text() */
+    CELL_WORD,   /* the same, in lower case */
+    CELL_PCI_ID, /* "0x233510DE" -> "10de:2335"; the same */
 };
 
-/* A value out of the range that hardware can have is READING_FAILED. */
+/* A value outside the possible range is READING_FAILED. */
 struct reading cell_read(struct str cell, enum cell_kind kind);
 
-/* A word or name; false, and "" in `to`, when the cell says that there is none (*why says which way). */
+/* A word or name; false, with "" in `to` and the reason in *why, if the cell has none. */
 bool cell_text(struct str cell, enum cell_kind kind, char *to, size_t size, enum reading_state *why);
 
-/* What a cell tells about the whole card. */
+/* What a cell reveals about the whole card. */
 enum cell_trouble { TROUBLE_NONE, TROUBLE_RESET, TROUBLE_LOST };
 enum cell_trouble cell_trouble(struct str cell);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The CSV outputs of nvidia-smi: "a, b, c" without quotes, so that a comma in a name must be told from a separator by counting.
+ * CSV output of nvidia-smi: "a, b, c" without quotes, so that only counting tells a comma in a name from a separator.
  */
 #include "source/nvidia_smi/report.h"
 
 #include "base/cleanup.h"
 
-enum { CELLS_MAX = 400 }; /* newest drivers know some 250 columns */
+enum { CELLS_MAX = 400 }; /* the newest drivers have some 250 columns */
 
-/* Cuts the next cell off. Quotes, should they ever come, hold commas together. */
+/* Cuts off the next cell. Handles quotes, should they ever appear. */
 static bool next_cell(struct str *rest, struct str *cell)
 {
     if (!rest->at)
@@ -28,7 +28,7 @@ static bool next_cell(struct str *rest, struct str *cell)
     return true;
 }
 
-/* The cells of a line; where there are more than `want`, those from `greedy` on are one cell with commas in it. */
+/* Splits a line; extra cells beyond `want` are joined to cell `greedy`, whose text has commas. */
 static size_t split(struct str line, struct str *cells, size_t want, size_t greedy)
 {
     size_t count = 0;
@@ -44,7 +44,9 @@ static size_t split(struct str line, struct str *cells, size_t want, size_t gree
     return want;
 }
 
-/* Lines end with \n or \r\n, the last one perhaps with neither. */
+/* Lines end with
+ *  or \r
+ * ; the last may have neither. */
 static bool next_line(struct str *text, struct str *line)
 {
     while (str_cut(text, '\n', line)) {
@@ -72,14 +74,14 @@ static size_t position(const struct smi_field *const *columns, size_t count, enu
     return count;
 }
 
-/* What a line says of its card. */
+/* A parsed line. */
 struct smi_row {
-    bool is_row, nameless; /* nameless: of a GPU, but it is not known which */
+    bool is_row, nameless; /* nameless: about a GPU, but unknown which */
     char uuid[GPU_UUID_SIZE], pci[GPU_PCI_SIZE];
 };
 
-/* A row is known by what identifies its card; an error message has as many commas only by accident, and no number in front. The
- * number may be missing ("[Unknown Error]"): it is not what a card is told by, unless nothing else was asked for. */
+/* A row is recognized by its card's identifiers; an error message has as many commas only by accident, and no number in front.
+ * The index may be missing ("[Unknown Error]"): it doesn't identify a card unless nothing else was queried. */
 static struct smi_row identify(const struct str *cells, size_t cell_count, const struct smi_field *const *columns, size_t count)
 {
     size_t index = position(columns, count, FIELD_INDEX), uuid = position(columns, count, FIELD_UUID);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages of nvidia-smi. The sentence is ours, the words in parentheses are the tool's, for those who search for them.
+ * Error messages of nvidia-smi. The sentence is ours, the words in parentheses are the tool's, for people who search for them.
  */
 #include "source/nvidia_smi/internal.h"
 
@@ -32,7 +32,7 @@ static const struct {
     {"Unable to determine the device handle", -EIO, "a GPU cannot be reached and hides the others: look at the kernel log (dmesg)"},
 };
 
-/* The first line that is not empty. */
+/* The first non-empty line. */
 static struct str first_line(struct str output)
 {
     struct str line;

@@ -40,7 +40,7 @@ const struct smi_field smi_columns[] = {
     M("memory.total", NULL, mem_total_bytes, MIB),
     M("utilization.gpu", NULL, util_permille, PERCENT),
     M("utilization.memory", NULL, mem_util_permille, PERCENT),
-    /* Beyond the eight that are always asked for: where the driver knows them. */
+    /* Beyond the eight columns always queried: if the driver knows them. */
     ID("uuid", "gpu_uuid", UUID),
     ID("pci.bus_id", "gpu_bus_id", PCI),
     M("memory.free", NULL, mem_free_bytes, MIB),

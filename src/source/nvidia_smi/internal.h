@@ -16,43 +16,43 @@
 #include "source/nvidia_smi/report.h"
 #include "source/source.h"
 
-/* A card from one run to the next. */
+/* A card between runs. */
 struct smi_known_card {
     struct gpu_id id;
     int index;
     bool asleep;
-    struct mono skip_until; /* it hides the others while it is asked for */
-    struct gpu now;         /* of the newest query, with the compute processes */
-    struct gpu slow;        /* of the newest -q -x */
-    bool listed;            /* nvidia-smi has ever spoken of it */
+    struct mono skip_until; /* while lost it hides the others, so don't query it until then */
+    struct gpu now;         /* from the newest query, with compute processes */
+    struct gpu slow;        /* from the newest -q -x */
+    bool listed;            /* nvidia-smi has listed it at least once */
 };
 
-/* What is said of a card that may be the one of such a row. */
+/* Message for a card that may be the one of such a row. */
 #define NAMELESS "nvidia-smi lists a GPU without its UUID and PCI address; it is asked again"
 
-/* How the driver spells a column. */
+/* The driver's spelling of a column. */
 enum spelling { SPELLING_UNKNOWN, SPELLING_NEW, SPELLING_OLD };
 
 struct smi {
     struct source source;
     const struct env *env;
-    struct mono deadline; /* of this refresh, for all runs together */
+    struct mono deadline; /* of this refresh, for all its runs */
     bool columns_known;
-    char program[PATH_SIZE]; /* name, or path where PATH does not have it */
+    char program[PATH_SIZE]; /* name, or path if not in PATH */
     enum spelling spelling[COLUMN_COUNT_MAX];
-    bool xml_only; /* a driver from before --query-gpu */
+    bool xml_only; /* a driver older than --query-gpu */
     bool changed;
     struct smi_known_card *cards;
     size_t count;
-    size_t awake;   /* in sysfs, whether nvidia-smi has spoken of them or not */
+    size_t awake;   /* in sysfs, listed by nvidia-smi or not */
     size_t hidden;  /* by NVIDIA_VISIBLE_DEVICES */
-    bool no_memory; /* for one that is new */
+    bool no_memory; /* out of memory for a new one */
     struct driver_info driver;
     struct mono queried_at; /* ns 0: never */
     unsigned queried_groups;
     bool xml_known, xml_fresh; /* -q -x was read once; was read in this refresh */
-    bool began;                /* a run since the clock was started */
-    bool more_late;            /* there was no time left for -q -x or the processes: what only they tell is still being asked */
+    bool began;                /* there was a run since the clock started */
+    bool more_late;            /* no time was left for -q -x or the processes: their values are pending */
     bool version_asked;
     enum reading_state processes_state; /* of this refresh */
     unsigned runs;
@@ -68,25 +68,25 @@ void smi_tool_version(struct smi *s);
 
 /* cards.c */
 struct smi_known_card *smi_card_find(struct smi *s, const struct gpu_id *id);
-void smi_cards_look_asleep(struct smi *s); /* sysfs, without touching the cards */
+void smi_cards_look_asleep(struct smi *s); /* from sysfs, without touching the cards */
 bool smi_cards_all_asleep(const struct smi *s);
-/* "0000:01:00.0,..." of those that may be asked; "" when all may. */
+/* "0000:01:00.0,..." of the cards that may be queried; "": all. */
 void smi_cards_to_ask(struct smi *s, struct buf *out);
-/* Takes over what a query said: new cards, lost cards. */
+/* Applies a query: new cards, lost cards. */
 void smi_cards_update(struct smi *s, struct smi_report *r);
-void smi_cards_update_apps(struct smi *s, struct smi_report *r); /* processes of the query */
+void smi_cards_update_apps(struct smi *s, struct smi_report *r); /* applies the query's processes */
 void smi_cards_update_slow(struct smi *s, struct smi_report *r);
 void smi_cards_done(struct smi *s);
 
 /* merge.c */
 void smi_merge_sample(const struct smi *s, const struct smi_known_card *card, unsigned groups, struct gpu *out);
 
-/* ---- What nvidia-smi says when it fails, as a sentence that tells what is wrong and what to do. ---- */
+/* ---- explains failures of nvidia-smi: what is wrong and what to do ---- */
 
-/* `status` is the program's exit status. Returns -ENODEV where this host has no usable GPU, -EACCES, or -EIO; always fills err. */
+/* `status` is the exit status. Returns -ENODEV if this host has no usable GPU, -EACCES, or -EIO; always fills err. */
 int smi_explain(struct str output, int status, struct error *err);
 
-/* The column that nvidia-smi does not know, of its message about it; false when it complains about something else. */
+/* The column that nvidia-smi complains about; false if it complains about something else. */
 bool smi_unknown_column(struct str output, struct str *column);
-/* It does not know --query-gpu at all. */
+/* It doesn't know --query-gpu at all. */
 bool smi_unknown_option(struct str output);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One sample of a card: the newest query, and what only -q -x tells, which is read more rarely.
+ * One sample of a card: the newest query, plus what only the less frequent -q -x has.
  */
 #include <stdio.h>
 
 #include "base/file.h"
 #include "source/nvidia_smi/internal.h"
 
-/* What changes with every sample is not taken from an older output; the limit of the temperature does not change. */
+/* Values that change with every sample never come from an older output; temperature limits may. */
 static bool may_be_older(const struct smi *s, enum metric metric)
 {
     return s->xml_only || s->xml_fresh || metric == METRIC_temp_limit_mdegc ||
@@ -37,8 +37,8 @@ static void merge_metrics(const struct smi *s, const struct smi_known_card *card
     }
 }
 
-/* nvidia-smi reads names from the same /proc as we do, where a PID of the host may be another process: those that can be looked up
- * are left to the engine, which looks more closely. */
+/* nvidia-smi reads names from the same /proc as we do, where a host PID may be another process: leave visible ones to the
+ * engine, which checks more closely. */
 static void copy_process(const struct smi *s, const struct process *from, struct process *to)
 {
     char path[64];
@@ -57,7 +57,7 @@ static void merge_add_process(const struct smi *s, const struct process *from, s
         copy_process(s, from, p);
 }
 
-/* The list of -q -x is whole; that of the query, which is read between, knows compute processes only: those that draw are kept. */
+/* The list of -q -x is complete; the more frequent query has only compute processes: keep the graphics ones. */
 static void merge_processes(const struct smi *s, const struct smi_known_card *card, struct gpu *out)
 {
     out->processes_state = s->processes_state;
@@ -86,7 +86,7 @@ static void merge_instances(const struct smi_known_card *card, unsigned groups, 
         struct gpu *instance = gpu_add_instance(out);
         if (!instance)
             return;
-        *instance = card->slow.instances[i]; /* owns no lists */
+        *instance = card->slow.instances[i]; /* instances own no lists */
         gpu_mark_absent(instance, groups, READING_UNSUPPORTED);
     }
 }

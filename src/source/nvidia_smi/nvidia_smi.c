@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The source: when nvidia-smi is run for what. Each sample is one run for the readings and one for the processes; what changes
- * rarely, and processes that only draw, come from -q -x with the slow group.
+ * The source: decides when to run nvidia-smi. Each sample takes one run for readings and one for processes; slow values and
+ * graphics processes come from -q -x with the slow group.
  */
 #include "source/source.h"
 
@@ -11,7 +11,7 @@
 #include "source/nvidia_smi/internal.h"
 #include "source/nvml/outside.h"
 
-enum { STILL_FRESH_MS = 250 }; /* the query of open() serves the first sample */
+enum { STILL_FRESH_MS = 250 }; /* open()'s query serves the first sample */
 
 static struct smi *of(struct source *s)
 {
@@ -38,7 +38,7 @@ static int read_xml(struct smi *s, struct error *err)
         str_copy(s->driver.driver_version, sizeof s->driver.driver_version, str_from(r.driver.driver_version));
     if (r.driver.cuda_version[0])
         str_copy(s->driver.cuda_version, sizeof s->driver.cuda_version, str_from(r.driver.cuda_version));
-    if (s->xml_only) { /* it also says which cards there are */
+    if (s->xml_only) { /* it also lists the cards */
         AUTO_REPORT struct smi_report cards = {0};
         for (size_t i = 0; i < r.count; i++) {
             struct smi_card *card = smi_report_card(&cards, r.cards[i].gpu.id.uuid, r.cards[i].gpu.id.pci_address);
@@ -87,7 +87,7 @@ static bool is_fresh(const struct smi *s)
     return s->queried_at.ns && mono_since_ms(clock_mono(s->env->clock), s->queried_at) < STILL_FRESH_MS;
 }
 
-/* -q -x, where it is due; it also lists all processes, those that only draw among them. */
+/* Runs -q -x when due; it also lists all processes, including graphics ones. */
 static int read_more(struct smi *s, unsigned groups, struct error *err)
 {
     bool due = s->xml_only || (groups & (GROUP_SLOW | GROUP_STATIC)) || ((groups & GROUP_PROCESS) && !s->xml_known);
@@ -98,7 +98,7 @@ static int read_more(struct smi *s, unsigned groups, struct error *err)
     s->more_late = rc == -ETIMEDOUT;
     if (rc == 0 && due)
         return 0;
-    /* Without it, only what it alone tells is missing. */
+    /* Without it, only its own values are missing. */
     rc = groups & GROUP_PROCESS ? read_apps(s, &why) : 0;
     s->more_late |= rc == -ETIMEDOUT;
     return 0;
@@ -115,7 +115,7 @@ static int smi_refresh(struct source *source, unsigned groups, struct error *err
         return 0;
     s->xml_fresh = false;
     int rc = served ? 0 : query(s, groups, err);
-    s->queried_groups = 0; /* serves once */
+    s->queried_groups = 0; /* use it only once */
     return rc < 0 ? rc : read_more(s, groups, err);
 }
 
@@ -140,7 +140,7 @@ static int smi_open(const struct env *env, const char *params, struct source **r
 {
     if (smi_check(params, err) < 0)
         return -EINVAL;
-    /* The program would speak of this machine, not of the recorded one; a program given by its path was meant. */
+    /* The program would report this host, not the recorded one; one given by path is intended. */
     if (env_is_recorded(env) && !strchr(env->nvidia_smi, '/'))
         return error_set(err, -ENODEV, "nvidia-smi is not run on a recorded machine");
     struct smi *s = calloc(1, sizeof *s);
@@ -184,7 +184,7 @@ static void smi_sample(struct source *source, size_t gpu, unsigned groups, struc
 static void smi_driver(struct source *source, struct driver_info *out)
 {
     struct smi *s = of(source);
-    /* Old drivers do not know the option; then there is what the other outputs say. */
+    /* Old drivers lack the option; use the other outputs then. */
     if (!s->version_asked && s->runs) {
         s->version_asked = true;
         smi_tool_version(s);

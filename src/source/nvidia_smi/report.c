@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cards of a report, and how values get into them.
+ * Cards of a report, and storing values in them.
  */
 #include "source/nvidia_smi/report.h"
 
@@ -98,8 +98,8 @@ void smi_apply(struct smi_card *card, const struct smi_field *field, struct str 
     }
 }
 
-/* Newer cards tell thresholds as margins: "slows down when the margin is -2 C". With temperature and margin of the same moment
- * that is a temperature. */
+/* Newer cards give thresholds as margins: "slows down at a margin of -2 C". Simultaneous temperature and margin yield a
+ * temperature. */
 static void margins_to_temperatures(struct smi_card *card)
 {
     struct gpu *gpu = &card->gpu;
@@ -113,7 +113,7 @@ static void margins_to_temperatures(struct smi_card *card)
     }
 }
 
-/* Some cards and drivers give the draw of this moment only. */
+/* Some cards and drivers give only the instantaneous draw. */
 static void choose_power(struct gpu *gpu)
 {
     if (gpu->power_mw.state != READING_OK && gpu->power_instant_mw.state == READING_OK)
@@ -130,7 +130,7 @@ void smi_finish(struct smi_card *card, enum cell_trouble trouble, struct str wor
     if (trouble == TROUBLE_LOST) {
         gpu_mark_state(gpu, GPU_LOST, message);
     } else if (trouble == TROUBLE_RESET) {
-        /* What can still be read is worth having. */
+        /* Keep what can still be read. */
         gpu->state = GPU_ERROR;
         str_copy(gpu->error_message, sizeof gpu->error_message, str_from(message));
     }
@@ -143,7 +143,7 @@ void smi_process_name(struct str cell, char *to, size_t size)
     to[0] = '\0';
     if (!cell_text(cell, CELL_TEXT, text, sizeof text, &why) || strcmp(text, "-") == 0)
         return;
-    /* Newer drivers give arguments too; Windows paths have blanks in them. */
+    /* Newer drivers append arguments; Windows paths contain blanks. */
     char *options = strstr(text, " -");
     if (options)
         *options = '\0';
@@ -172,8 +172,8 @@ size_t smi_lost_cards(struct smi_report *r, struct str text)
     while (str_cut(&text, '\n', &line)) {
         if (!find_after(line, mark, &rest))
             continue;
-        /* "GPU 0000:05:00.0: GPU is lost.", "GPU0000:CB:00.0: Unknown Error", "GPU1: 0000:34:00.0: Unknown Error": the address is
-         * where the dot is. */
+        /* "GPU 0000:05:00.0: GPU is lost.", "GPU0000:CB:00.0: Unknown Error", "GPU1: 0000:34:00.0: Unknown Error": find the
+         * address by its dot. */
         char address[GPU_PCI_SIZE] = "";
         struct str reason = {"", 0};
         for (size_t start = 0; start < rest.len && !address[0]; start++) {
@@ -207,7 +207,7 @@ void smi_read_version(struct driver_info *to, struct str text)
         if (!str_cut(&line, ':', &name))
             continue;
         enum reading_state why;
-        if (str_starts(str_trim(line), "Deprecated")) /* 610 and later: the line below has it */
+        if (str_starts(str_trim(line), "Deprecated")) /* 610 and later: the next line has it */
             continue;
         for (size_t i = 0; i < ARRAY_LEN(lines); i++)
             if (str_is_any_case(str_trim(name), lines[i].name))

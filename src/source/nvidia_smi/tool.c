@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Running nvidia-smi. All runs of one refresh share one time limit; a column that this driver does not know is never asked for
- * again.
+ * Runs nvidia-smi. All runs of a refresh share one time limit; a column that this driver doesn't know is never queried again.
  */
 #include <errno.h>
 
@@ -9,9 +8,9 @@
 #include "source/sysfs/places.h"
 
 enum {
-    LIMIT_MS = 4800,  /* 5 s a run are promised; a sample may not take longer, either: the engine would give the source up */
+    LIMIT_MS = 4800,  /* 5 s per run are promised; a sample must not take longer, or the engine would give up on the source */
     START_MS = 11000, /* all runs of the first sample */
-    LEAST_MS = 50,    /* a run is not even begun with less */
+    LEAST_MS = 50,    /* don't start a run with less */
     OUTPUT_MAX = 8 << 20,
     ARGUMENTS = 8,
     COMPLAINTS = 24, /* columns that the oldest driver lacks */
@@ -24,8 +23,8 @@ void smi_tool_start_clock(struct smi *s)
     s->deadline = (struct mono){clock_mono(s->env->clock).ns + (int64_t)(s->runs ? LIMIT_MS : START_MS) * NS_PER_MS};
 }
 
-/* Runs nvidia-smi with these arguments (NULL at the end); `of_cards`: only for those that may be asked. Returns the exit status or
- * -errno. */
+/* Runs nvidia-smi with these arguments (NULL-terminated); `of_cards`: only for cards that may be queried. Returns the exit
+ * status or -errno. */
 static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_cards, struct buf *out, struct error *err)
 {
     AUTO_BUF struct buf ids = BUF(GPU_MAX * GPU_PCI_SIZE), noise = BUF(64 * 1024);
@@ -41,7 +40,7 @@ static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_c
     }
     struct mono start = clock_mono(s->env->clock);
     int64_t left = mono_since_ms(s->deadline, start);
-    /* What took so long before would be killed half-way: it is not begun, so that what was read already comes in time. */
+    /* A run as slow as the last would be killed: skip it, so that earlier results arrive in time. */
     if (left < LEAST_MS || (s->began && left < s->last_run_ms))
         return error_set(err, -ETIMEDOUT, "nvidia-smi takes %lld ms a run and is still being asked", (long long)s->last_run_ms);
     struct launch launch = {.argv = argv, .timeout_ms = MIN_OF(left, (int64_t)LIMIT_MS), .out = out, .err = &noise};
@@ -57,7 +56,7 @@ static int nvidia_smi_tool_run(struct smi *s, const char *const *args, bool of_c
         return error_set(err, -ENODEV, "the program '%s' is not installed", s->env->nvidia_smi);
     if (rc >= 0 && out->failed)
         return buf_check(out, err, "nvidia-smi writes more than %d MiB", OUTPUT_MAX >> 20);
-    /* Messages come on either output; what is no row or element is told by its words. */
+    /* nvidia-smi prints errors to stdout or stderr; parsers recognize them by text. */
     if (noise.len && !noise.failed) {
         buf_char(out, '\n');
         buf_str(out, buf_view(&noise));
@@ -96,8 +95,8 @@ static int learn_columns(struct smi *s, struct error *err)
     }
     if (always == COLUMNS_ALWAYS)
         return 0;
-    /* No such help: ask for everything, and drop what it complains about. That takes a run for each: a slow program is asked only
-     * for what every driver knows, and -q -x has most of the rest. */
+    /* No such help: query everything, and drop what it complains about. Each complaint takes a run: if the program is slow,
+     * query only what every driver knows; -q -x has most of the rest. */
     bool quick = s->last_run_ms * COMPLAINTS < LIMIT_MS;
     for (size_t i = 0; i < smi_column_count; i++) {
         enum field_target target = smi_columns[i].target;
@@ -137,7 +136,7 @@ static bool drop_column(struct smi *s, struct str name)
     return false;
 }
 
-/* Some drivers give up on all cards when one is lost. That one is left out for a while, so that the others can be read. */
+/* Some drivers fail for all cards when one is lost. Skip that one for a while, so that the others can be read. */
 static bool leave_out_lost(struct smi *s, struct smi_report *r)
 {
     struct mono until = {clock_mono(s->env->clock).ns + (int64_t)SKIP_LOST_MS * NS_PER_MS};
@@ -199,7 +198,7 @@ int smi_tool_apps(struct smi *s, struct smi_report *r, struct error *err)
     int status = nvidia_smi_tool_run(s, args, true, &out, err);
     if (status < 0)
         return status;
-    /* No processes are no rows and status 0. */
+    /* No processes means no rows and status 0. */
     if (smi_read_apps(r, buf_view(&out)) == 0 && status != 0)
         return smi_explain(buf_view(&out), status, err);
     return 0;

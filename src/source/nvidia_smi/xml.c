@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The XML reader. It knows elements, attributes, text, CDATA and comments; a document type is passed over unread.
+ * The XML reader. Handles elements, attributes, text, CDATA and comments; skips a document type.
  */
 #include "source/nvidia_smi/xml.h"
 
@@ -28,7 +28,7 @@ static void skip(struct xml *x, size_t len)
     x->rest = (struct str){x->rest.at + len, x->rest.len - len};
 }
 
-/* Passes over everything up to and including `end`. */
+/* Skips everything up to and including `end`. */
 static bool skip_past(struct xml *x, const char *end)
 {
     const char *found = memmem(x->rest.at, x->rest.len, end, strlen(end));
@@ -87,7 +87,7 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == ':' || (unsigned char)c >= 0x80;
 }
 
-/* "name attributes>" or "name attributes/>", behind the "<" */
+/* "name attributes>" or "name attributes/>", after the "<" */
 static enum xml_event open_element(struct xml *x)
 {
     size_t name = 0, end = 0;
@@ -114,7 +114,7 @@ static enum xml_event open_element(struct xml *x)
     return XML_OPEN;
 }
 
-/* "/name>", behind the "<" */
+/* "/name>", after the "<" */
 static enum xml_event close_element(struct xml *x, const char *text_end)
 {
     const char *end = memchr(x->rest.at, '>', x->rest.len);
@@ -195,7 +195,7 @@ bool xml_attribute(const struct xml *x, const char *name, struct str *value)
     return false;
 }
 
-/* "&name;" at the front: what it stands for, and how long it is; 0 when it stands for nothing. */
+/* "&name;" at the front: its replacement and length; 0: unknown. */
 static size_t entity(struct str s, char out[4], size_t *len)
 {
     static const struct {

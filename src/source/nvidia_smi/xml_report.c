@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nvidia-smi -q -x: cards, their MIG instances and all of their processes, also those that only draw.
+ * nvidia-smi -q -x: cards, their MIG instances and all processes, including graphics ones.
  */
 #include "source/nvidia_smi/report.h"
 
@@ -17,7 +17,7 @@
 struct reader {
     struct xml xml;
     struct smi_report *report;
-    struct smi_card card; /* being read; moves into the report when it is complete */
+    struct smi_card card; /* being read; moved into the report when complete */
     enum cell_trouble trouble;
     struct gpu *instance; /* being read */
     struct {
@@ -28,7 +28,7 @@ struct reader {
     } process;
 };
 
-/* The path behind `prefix` and a slash; false when it is elsewhere. */
+/* The path after `prefix` and a slash; false: elsewhere. */
 static bool below(const struct xml *x, const char *prefix, struct str *rest)
 {
     size_t len = strlen(prefix);
@@ -146,7 +146,7 @@ static void end_process(struct reader *r)
     str_copy(p->name, sizeof p->name, str_from(r->process.name));
 }
 
-/* The card is complete: it replaces what the report knew of it. */
+/* The card is complete: replaces its previous data in the report. */
 static void end_card(struct reader *r)
 {
     smi_finish(&r->card, r->trouble, r->trouble == TROUBLE_LOST ? STR("GPU is lost") : STR("GPU requires reset"));
@@ -192,7 +192,7 @@ static void end(struct reader *r)
 
 int smi_read_xml(struct smi_report *report, struct str text, struct error *err)
 {
-    /* Messages may stand in front of the document. */
+    /* Messages may precede the document. */
     const char *start = text.len ? memchr(text.at, '<', text.len) : NULL;
     if (!start)
         return error_set(err, -EBADMSG, "the output of nvidia-smi -q -x holds no XML");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * NVML's binary interface as far as whirr reads it: our own declarations, checked here against the known sizes and on a machine
- * with NVIDIA's header by tests/gpu/check_layout.sh. Knows nothing of whirr.
+ * The part of NVML's binary interface that whirr uses: our own declarations, checked here against known sizes, and against
+ * NVIDIA's header by tests/gpu/check_layout.sh. Independent of whirr.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ typedef struct nvml_device_opaque *nvml_device;
 typedef struct nvml_event_set_opaque *nvml_event_set;
 typedef struct nvml_gpm_sample_opaque *nvml_gpm_sample;
 
-/* What every call returns. */
+/* Return codes of every call. */
 enum nvml_return {
     NVML_OK = 0,
     NVML_UNINITIALIZED = 1,
@@ -27,7 +27,7 @@ enum nvml_return {
     NVML_FUNCTION_NOT_FOUND = 13,
     NVML_GPU_IS_LOST = 15,
     NVML_RESET_REQUIRED = 16,
-    NVML_VERSION_MISMATCH = 18, /* library and kernel module differ */
+    NVML_VERSION_MISMATCH = 18, /* library and kernel module versions differ */
     NVML_NO_DATA = 21,
     NVML_VGPU_ECC_NOT_SUPPORTED = 22,
     NVML_ARGUMENT_VERSION_MISMATCH = 25,
@@ -37,10 +37,10 @@ enum nvml_return {
     NVML_UNKNOWN = 999,
 };
 
-/* The version word of a structure that has one: its size, and its number in the top byte. */
+/* The version word of a structure: its size, with the version number in the top byte. */
 #define NVML_VERSION(type, number) ((unsigned)(sizeof(type) | ((unsigned)(number) << 24)))
-#define NVML_NOT_AVAILABLE 0xffffffffffffffffULL /* as a number of bytes: "not known" */
-#define NVML_NO_INSTANCE 0xffffffffU             /* instance ids of a process outside of MIG */
+#define NVML_NOT_AVAILABLE 0xffffffffffffffffULL /* as a byte count: "unknown" */
+#define NVML_NO_INSTANCE 0xffffffffU             /* instance IDs of a process outside MIG */
 #define NVML_ALL_LINKS 0xffffffffU               /* scope of a link field */
 
 enum nvml_sizes {
@@ -61,13 +61,13 @@ enum nvml_threshold {
     NVML_THRESHOLD_ACOUSTIC_MAX = 6,
 };
 enum nvml_fan_policy { NVML_FAN_AUTOMATIC, NVML_FAN_MANUAL };
-enum { NVML_ARCHITECTURE_VOLTA = 5, NVML_VIRTUAL_GUEST = 2 /* of nvmlDeviceGetVirtualizationMode: a vGPU */ };
+enum { NVML_ARCHITECTURE_VOLTA = 5, NVML_VIRTUAL_GUEST = 2 /* nvmlDeviceGetVirtualizationMode: a vGPU */ };
 enum nvml_ecc_error { NVML_ECC_CORRECTED, NVML_ECC_UNCORRECTED };
 enum nvml_ecc_span { NVML_ECC_VOLATILE, NVML_ECC_AGGREGATE };
 enum nvml_memory_location { NVML_LOCATION_DRAM = 2, NVML_LOCATION_SRAM = 7 };
 enum nvml_power_scope { NVML_SCOPE_GPU, NVML_SCOPE_MODULE, NVML_SCOPE_MEMORY };
 
-/* Numbers for nvmlDeviceGetFieldValues. Those above 250 are not used: NVIDIA's own headers disagree about them. */
+/* Field IDs for nvmlDeviceGetFieldValues. IDs above 250 aren't used: NVIDIA's own headers disagree about them. */
 enum nvml_field {
     NVML_FIELD_RETIRED_SBE = 29,
     NVML_FIELD_RETIRED_DBE = 30,
@@ -78,7 +78,7 @@ enum nvml_field {
     NVML_FIELD_MEMORY_TEMP = 82,
     NVML_FIELD_NVLINK_COUNT = 91,
     NVML_FIELD_PCIE_REPLAY_ROLLOVERS = 95,
-    NVML_FIELD_NVLINK_DATA_TX = 138, /* KiB since the counter began */
+    NVML_FIELD_NVLINK_DATA_TX = 138, /* KiB since the counter started */
     NVML_FIELD_NVLINK_DATA_RX = 139,
     NVML_FIELD_POWER_AVERAGE = 185, /* mW */
     NVML_FIELD_POWER_INSTANT = 186,
@@ -138,7 +138,7 @@ struct nvml_memory_v2 {
 struct nvml_bar1_memory {
     unsigned long long total, free, used;
 };
-/* A running process: _v1 calls take the first, _v2 and _v3 the second, _v3 of driver 535.43 alone the third. */
+/* A running process: _v1 calls use the first, _v2 and _v3 the second, only _v3 of driver 535.43 the third. */
 struct nvml_process_v1 {
     unsigned pid;
     unsigned long long used_memory;

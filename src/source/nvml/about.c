@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Words about a card: names, versions, numbers that are written as text.
+ * Texts about a card: names, versions, numbers written as text.
  */
 #include "source/nvml/internal.h"
 
@@ -79,7 +79,7 @@ void about_run(struct nvml *n, struct nvml_card *card, struct gpu *out)
     one_number(card, out, PROPERTY_virtualization, n->lib.virtualization, virtualizations, ARRAY_LEN(virtualizations));
     numbers(n, card, out);
 
-    char gsp[NVML_NAME_SIZE] = ""; /* this one call takes no length; NVML documents 0x40 */
+    char gsp[NVML_NAME_SIZE] = ""; /* this call takes no length; NVML documents 0x40 */
     if (n->lib.gsp_version && n->lib.gsp_version(card->handle, gsp) == NVML_OK)
         gpu_set_property(out, PROPERTY_gsp_firmware, gsp);
 

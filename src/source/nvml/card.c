@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A card's handle and identity: found by PCI address or UUID once they are known, because indexes move when a card is lost.
+ * A card's handle and identity: found by PCI address or UUID once known, because indexes shift when a card is lost.
  */
 #include "source/nvml/internal.h"
 
@@ -38,7 +38,7 @@ void card_detach(struct nvml *n, struct nvml_card *card)
     card->load_count = 0;
     card->present.known = false;
     if (card->trouble == NVML_UNINITIALIZED)
-        card->trouble = NVML_OK; /* that was the library's, not the card's */
+        card->trouble = NVML_OK; /* the library's trouble, not the card's */
 }
 
 void card_done(struct nvml *n, struct nvml_card *card)
@@ -53,7 +53,7 @@ void card_done(struct nvml *n, struct nvml_card *card)
 static int find_handle(struct nvml *n, const struct nvml_card *card, nvml_device *handle)
 {
     int code = NVML_NOT_FOUND;
-    /* By address first: NVML then wakes and opens that one card only, while a search by UUID goes through all of them. */
+    /* By address first: NVML then wakes and opens only that card, while a search by UUID opens all. */
     if (card->id.pci_address[0] && n->lib.by_pci)
         code = n->lib.by_pci(card->id.pci_address, handle);
     else if (card->id.uuid[0] && n->lib.by_uuid)
@@ -63,7 +63,7 @@ static int find_handle(struct nvml *n, const struct nvml_card *card, nvml_device
     return code;
 }
 
-/* GPUs on one chip with the CPU: their "memory" is the host's. */
+/* Integrated GPUs: their "memory" is the host's. */
 static bool is_integrated(const char *name)
 {
     static const char *const chips[] = {"GB10", "Orin", "Thor", "Xavier", "Tegra"};

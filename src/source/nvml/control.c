@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Settings of NVIDIA's GPUs. What the driver would refuse is told apart before it is tried: laptops, vGPU guests, divided GPUs,
- * missing rights. Clock locks cannot be read back: who sets them has to remember.
+ * Settings of NVIDIA's GPUs. Predicts what the driver would refuse: laptops, vGPU guests, partitioned GPUs, missing privileges.
+ * Clock locks can't be read back: the caller must remember them.
  */
 #include "source/control.h"
 
@@ -26,7 +26,7 @@ static int refused(struct nvml *n, struct nvml_card *card, int code, const char 
     return error_set(err, rc, "%s: %s", what, nvml_words(&n->lib, code));
 }
 
-/* A handle that works now: the driver may have been loaded anew since the last time. */
+/* A working handle: the driver may have been reloaded since. */
 static int reach(struct nvml *n, size_t gpu, struct nvml_card **ret, struct error *err)
 {
     if (gpu >= n->card_count)
@@ -46,7 +46,7 @@ static int reach(struct nvml *n, size_t gpu, struct nvml_card **ret, struct erro
     return 0;
 }
 
-/* The kernel module asks for CAP_SYS_ADMIN. A library that was named in the driver's stead knows for itself who may. */
+/* The kernel module requires CAP_SYS_ADMIN. A library named in place of the driver's decides for itself. */
 static bool may_set(const struct nvml *n)
 {
     if (strcmp(n->env->nvml_library, "libnvidia-ml.so.1") != 0)
@@ -57,7 +57,7 @@ static bool may_set(const struct nvml *n)
     return !line || sscanf(line, "\nCapEff: %" SCNx64, &mask) != 1 || (mask >> CAP_SYS_ADMIN_BIT & 1);
 }
 
-/* Why nothing can be set on it at all. */
+/* Why nothing at all can be set on it. */
 static int settable(struct nvml *n, struct nvml_card *card, struct error *err)
 {
     unsigned mode = 0, mig = 0, pending = 0;
@@ -105,7 +105,7 @@ static int look_clocks(struct nvml *n, struct nvml_card *card, struct control_st
     int code = n->lib.clock_range ? n->lib.clock_range(card->handle, NVML_CLOCK_GRAPHICS, PSTATE_FASTEST, &least, &most)
                                   : NVML_FUNCTION_NOT_FOUND;
     if (code != NVML_OK) {
-        least = 1; /* the driver takes the nearest clock that it has */
+        least = 1; /* the driver uses the nearest supported clock */
         code = n->lib.clock_max ? n->lib.clock_max(card->handle, NVML_CLOCK_GRAPHICS, &most) : NVML_FUNCTION_NOT_FOUND;
     }
     if (code != NVML_OK)
@@ -115,7 +115,7 @@ static int look_clocks(struct nvml *n, struct nvml_card *card, struct control_st
     return 0;
 }
 
-/* The one speed that all fans were given, or automatic. */
+/* The common speed of all fans, or automatic. */
 static int look_fan(struct nvml *n, struct nvml_card *card, struct control_state *s, struct error *err)
 {
     unsigned fans = 0, least = 0, most = 0, policy, speed;
@@ -186,7 +186,7 @@ static int set_fans(struct nvml *n, struct nvml_card *card, struct control_value
 {
     unsigned fans = 0;
     int first = n->lib.fan_count(card->handle, &fans);
-    /* Also behind one that failed: none may be left alone at a fixed speed. */
+    /* Continue after a failure: no fan may be left at a fixed speed. */
     for (unsigned i = 0; i < MIN_OF(fans, FANS_MAX); i++) {
         int code = v.stock ? n->lib.set_fan_automatic(card->handle, i) : n->lib.set_fan(card->handle, i, (unsigned)v.low);
         first = first ? first : code;
@@ -200,7 +200,7 @@ static int nvml_set(struct source *source, size_t gpu, enum control_kind kind, s
     struct nvml_card *card = NULL;
     struct control_state s = {0};
     int rc = nvml_look(source, gpu, kind, &s, err);
-    if (rc == 0 || rc == -EBUSY) /* fans at different speeds: none is in the way of one speed for all */
+    if (rc == 0 || rc == -EBUSY) /* fans at different speeds don't prevent setting one speed for all */
         rc = reach(n, gpu, &card, err);
     if (rc == 0)
         rc = control_check(kind, &s, v, err);

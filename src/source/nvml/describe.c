@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What doctor shows: the library, what it lacks, and what each card refuses.
+ * Output for doctor: the library, what it lacks, and what each card refuses.
  */
 #include "source/nvml/internal.h"
 

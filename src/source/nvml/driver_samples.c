@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The last seconds, from the driver's own buffers: on an H200 71 readings of utilization over 14 s and 119 of power over 2.4 s, for
- * 2 ms. A first look then knows what a second of watching would have shown.
+ * The last seconds from the driver's own buffers: on an H200, 71 utilization readings over 14 s and 119 power readings over 2.4 s,
+ * in 2 ms. A first look then shows as much as a second of watching.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where no GPU is part of a Tegra: in the place of source/tegra.
+ * Replaces source/tegra on systems without Tegra.
  */
 #include "source/tegra/read.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the driver reports by itself: critical errors (XID) and double-bit memory errors.
+ * Events reported by the driver: critical errors (XID) and double-bit memory errors.
  */
 #include "source/nvml/internal.h"
 
@@ -11,7 +11,7 @@
 static void register_card(struct nvml *n, struct nvml_card *card)
 {
     unsigned long long types = NVML_EVENT_XID | NVML_EVENT_DOUBLE_BIT_ECC, supported = 0;
-    card->events_registered = true; /* once, whatever the answer is */
+    card->events_registered = true; /* once, whatever the result */
     if (n->lib.event_types && n->lib.event_types(card->handle, &supported) == NVML_OK)
         types &= supported;
     if (!types || n->lib.event_register(card->handle, types, n->events) != NVML_OK)
@@ -77,7 +77,7 @@ size_t events_take(struct nvml *n, struct event *events, size_t max)
     while (n->running && n->events && count < max) {
         struct nvml_event said = {0};
         if (n->lib.event_wait(n->events, &said, 0) != NVML_OK)
-            break; /* TIMEOUT: none; a lost card is seen when it is sampled */
+            break; /* TIMEOUT: none; sampling notices a lost card */
         nvml_events_tell(n, &said, &events[count++]);
     }
     return count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Metrics that NVML gives by number, many in one call; and traffic rates from byte counters on cards without GPM.
+ * Metrics by NVML field ID, many in one call; and traffic rates from byte counters on cards without GPM.
  */
 #include "source/nvml/internal.h"
 
@@ -28,7 +28,7 @@ static const struct field_row {
 };
 static_assert(ARRAY_LEN(rows) <= NVML_FIELDS_MAX, "more fields than a GPU has room for");
 
-/* Counters of bytes from which rates are taken where there is no GPM. */
+/* Byte counters for rates if there is no GPM. */
 enum { COUNTER_PCIE_TX, COUNTER_PCIE_RX, COUNTER_NVLINK_TX, COUNTER_NVLINK_RX, COUNTER_COUNT };
 static const struct {
     unsigned field, scope, bytes;
@@ -40,7 +40,7 @@ static const struct {
     [COUNTER_NVLINK_RX] = {NVML_FIELD_NVLINK_DATA_RX, NVML_ALL_LINKS, 1024, METRIC_nvlink_rx_bytes_per_s},
 };
 
-/* False for a value that no whole number can stand for. */
+/* False if no integer can represent the value. */
 static bool to_integer(const struct nvml_field_value *v, int64_t *ret)
 {
     switch (v->type) {
@@ -101,11 +101,11 @@ static struct reading rate(struct nvml_counter *counter, unsigned long long valu
     *counter = (struct nvml_counter){.at = now, .value = value, .known = true};
     int64_t ns = now.ns - before.at.ns;
     if (!before.known || value < before.value || ns <= 0)
-        return reading_absent(READING_PENDING); /* the first, or the counter began anew */
+        return reading_absent(READING_PENDING); /* the first read, or the counter restarted */
     return reading_ok((int64_t)((double)(value - before.value) * bytes * 1e9 / (double)ns));
 }
 
-/* Of four bytes it may have come around several times between two samples: from such a counter no total is made. */
+/* A 32-bit counter may wrap several times between samples: it yields no total. */
 static void count(struct nvml_card *card, size_t i, int type, struct nvml_counter before, unsigned long long value)
 {
     bool wide = type == NVML_VALUE_ULONG || type == NVML_VALUE_ULONGLONG || type == NVML_VALUE_LONGLONG;
@@ -113,7 +113,7 @@ static void count(struct nvml_card *card, size_t i, int type, struct nvml_counte
         card_count_traffic(card, counters[i].metric, (int64_t)(value - before.value) * counters[i].bytes);
 }
 
-/* Only where GPM does not give the same. */
+/* Only if GPM doesn't provide the same. */
 static size_t add_counters(struct nvml_card *card, unsigned groups, struct nvml_field_value *values, unsigned char *which,
                            size_t at)
 {
@@ -146,7 +146,7 @@ bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct 
     struct nvml_field_value values[NVML_FIELDS_MAX + COUNTER_COUNT];
     unsigned char which[NVML_FIELDS_MAX + COUNTER_COUNT];
     size_t count = 0;
-    bool lean = groups & GROUP_LEAN; /* for decisions: what the driver itself asks for is one */
+    bool lean = groups & GROUP_LEAN; /* for decisions: includes the driver's recommended action */
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (!(metric_table[rows[i].metric].group & groups) || (lean && rows[i].metric != METRIC_recovery_action))
             continue;
@@ -164,7 +164,7 @@ bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct 
     int code = n->lib.fields ? n->lib.fields(card->handle, (int)count, values) : NVML_FUNCTION_NOT_FOUND;
     for (size_t i = 0; i < count; i++) {
         if (code != NVML_OK)
-            values[i].result = code; /* the call as a whole failed */
+            values[i].result = code; /* the whole call failed */
         if (nvml_is_trouble(values[i].result)) {
             card_fail(n, card, values[i].result);
             return false;

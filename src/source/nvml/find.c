@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which cards there are: by NVML's count, or by sysfs when some of them sleep and must not be opened.
+ * Finds the cards: by NVML's count, or by sysfs when some sleep and must not be opened.
  */
 #include "source/nvml/internal.h"
 
@@ -25,7 +25,7 @@ static void hide_last_card(struct nvml *n)
     n->hidden++;
 }
 
-/* A list of MIG UUIDs shows the cards that hold one of them. */
+/* A list of MIG UUIDs shows the cards that contain one of them. */
 static bool shows_card(struct nvml *n, struct nvml_card *card)
 {
     if (visible_card(n->env->visible_devices, n->total, card->nvml_index, card->id.uuid, NULL))
@@ -59,7 +59,7 @@ static int find_running(struct nvml *n, struct error *err)
     return 0;
 }
 
-/* A card that does not even open has no name: the one that only sysfs knows must be it. */
+/* A card that doesn't open has no name: it must be the one that only sysfs knows. */
 static void name_unopened(struct nvml *n)
 {
     size_t next = 0;
@@ -79,7 +79,7 @@ static void name_unopened(struct nvml *n)
     }
 }
 
-/* With a card asleep, sysfs gives the list (NVML's order is that of the addresses) and only the others are opened. */
+/* With a card asleep, sysfs provides the list (NVML orders by address), and only the others are opened. */
 static int find_mixed(struct nvml *n, struct error *err)
 {
     n->total = n->seen_count;
@@ -97,7 +97,7 @@ static int find_mixed(struct nvml *n, struct error *err)
     return 0;
 }
 
-/* Now that all UUIDs are known: an abbreviation of several of them shows none. */
+/* Now that all UUIDs are known: an ambiguous abbreviation shows none. */
 static void hide_ambiguous(struct nvml *n)
 {
     struct visible_uuids all = {0};
@@ -106,7 +106,7 @@ static void hide_ambiguous(struct nvml *n)
         return;
     for (size_t i = 0; i < n->card_count; i++)
         all.at[all.count++] = n->cards[i].id.uuid;
-    for (size_t i = 0; i < n->card_count; i++) /* one with instances was shown for these */
+    for (size_t i = 0; i < n->card_count; i++) /* a card with instances was shown for them */
         hides[i] = !n->cards[i].instance_count && n->cards[i].id.uuid[0] &&
                    !visible_card(n->env->visible_devices, n->total, n->cards[i].nvml_index, n->cards[i].id.uuid, &all);
     for (size_t i = n->card_count; i-- > 0;) {
@@ -123,7 +123,7 @@ int find_cards(struct nvml *n, struct error *err)
 {
     size_t asleep = 0;
     int seen = sleep_scan(n->env, n->seen, ARRAY_LEN(n->seen));
-    if (seen < 0) /* without knowing who sleeps, a start of NVML might wake it */
+    if (seen < 0) /* without knowing which cards sleep, starting NVML might wake them */
         return error_set(err, seen, "cannot look at the PCI devices: %s", strerror(-seen));
     n->seen_count = (size_t)seen;
     for (size_t i = 0; i < n->seen_count; i++)
@@ -143,7 +143,7 @@ int find_cards(struct nvml *n, struct error *err)
     return rc;
 }
 
-/* A card that was plugged in: NVML sees it only after a new start. */
+/* Hot-plugged cards: NVML sees them only after a restart. */
 void find_plugged(struct nvml *n)
 {
     char address[GPU_PCI_SIZE];
@@ -157,5 +157,5 @@ void find_plugged(struct nvml *n)
     if (card_attach(n, card) == NVML_OK)
         n->changed = true;
     else
-        card_done(n, &n->cards[--n->card_count]); /* not ours to see */
+        card_done(n, &n->cards[--n->card_count]); /* hidden from us */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Profiling metrics (GPM) of Hopper and later: what the units inside a card did between two samples. A sample costs 50 us, the
- * comparison of two 1 ms; there is no waiting, so the first sample has nothing to tell.
+ * Profiling metrics (GPM) of Hopper and later: activity of the units inside a card between two samples. A sample costs 50 us,
+ * comparing two costs 1 ms; it never waits, so the first sample yields nothing.
  */
 #include "source/nvml/internal.h"
 
@@ -27,8 +27,8 @@ static const struct {
     {NVML_GPM_NVLINK_TX, METRIC_nvlink_tx_bytes_per_s, 1024 * 1024, 1e13},
 };
 
-/* Two samples closer than CLOSEST_MS say more about the measurement than about the card. While no client looks at them the span
- * between two is longer, longest of a card that does nothing: what is told is the mean of it, and nothing is missed. */
+/* Samples closer than CLOSEST_MS mostly measure the measurement. With no client watching, the interval is longer, longest on an
+ * idle card: the result is its mean, so nothing is missed. */
 enum { CLOSEST_MS = 50, UNSEEN_MS = 9500, IDLE_MS = 29500 };
 
 static void absent(struct nvml_gpm *gpm, enum reading_state why)
@@ -100,14 +100,14 @@ static void gpm_compare(struct nvml *n, struct nvml_gpm *gpm, int before)
     gpm->known = true;
 }
 
-/* `mig`: the instance to sample, NVML_NO_INSTANCE for the card itself. Returns NVML's code of taking the sample. */
+/* `mig`: the instance to sample, NVML_NO_INSTANCE for the card itself. Returns NVML's code. */
 static int gpm_step(struct nvml *n, nvml_device device, unsigned mig, struct nvml_gpm *gpm, unsigned groups, bool idle)
 {
     struct mono now = clock_mono(n->env->clock);
     bool unseen = gpm->known && (groups & (GROUP_UNSEEN | GROUP_GLANCE));
     int64_t closest = !unseen ? CLOSEST_MS : idle && (groups & GROUP_UNSEEN) ? IDLE_MS : UNSEEN_MS;
     if (gpm->newest >= 0 && mono_since_ms(now, gpm->taken) < closest)
-        return NVML_OK; /* what was known still holds */
+        return NVML_OK; /* keep the last values */
     int next = gpm->newest < 0 ? 0 : 1 - gpm->newest;
     int code = mig == NVML_NO_INSTANCE ? n->lib.gpm_sample(device, gpm->samples[next])
                : n->lib.gpm_mig_sample ? n->lib.gpm_mig_sample(device, mig, gpm->samples[next])
@@ -129,12 +129,12 @@ static int gpm_step(struct nvml *n, nvml_device device, unsigned mig, struct nvm
 
 static int run_gpm(struct nvml *n, struct nvml_card *card, unsigned mig, struct nvml_gpm *gpm, unsigned groups, struct gpu *out)
 {
-    /* Of a MIG instance they are the only ones that tell how busy it is. */
+    /* For a MIG instance, only these show how busy it is. */
     if (out->metric[METRIC_util_permille].state != READING_OK)
         groups &= ~(unsigned)GROUP_GLANCE;
     if (!(groups & GROUP_FAST) || (groups & GROUP_LEAN) || gpm->refused)
         return NVML_OK;
-    /* A quick one-shot ends before a second sample could come: it should not pay for the first. Nor should a first frame. */
+    /* A quick one-shot ends before a second sample: skip the cost of the first. The same goes for a first frame. */
     bool quick = !card->sampled && (is_one_look(groups) || (groups & GROUP_GLANCE));
     bool idle = reading_or(out->metric[METRIC_util_permille], -1) == 0;
     int code = NVML_OK;
@@ -152,7 +152,7 @@ static int run_gpm(struct nvml *n, struct nvml_card *card, unsigned mig, struct 
     return code;
 }
 
-/* The mean of a span times the span is what the card counted in it. */
+/* The mean over an interval times its length is the card's count. */
 static void count(struct nvml_card *card, struct mono since)
 {
     double seconds = (double)(card->gpm.taken.ns - since.ns) / NS_PER_S;

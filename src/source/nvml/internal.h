@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of the NVML source share: the source, its cards, and which file does what.
+ * Shared by the files of the NVML source: the source and its cards.
  *
  *   nvml.c ── open, list, refresh, sample ──┬─ query.c    one call, one or several metrics; remembers what is unsupported
  *     │                                     ├─ fields.c   metrics by field number, many in one call
@@ -12,7 +12,7 @@
  *     ├─ control.c  settings: the only file that changes anything
  *     └─ describe.c for doctor
  *
- * A card is known by UUID and PCI address, never by its index: a lost card renumbers the others.
+ * UUID and PCI address identify a card, never its index: a lost card renumbers the others.
  */
 #pragma once
 
@@ -21,31 +21,31 @@
 #include "source/source.h"
 
 enum {
-    NVML_FAST_MAX = 48, /* rows of the two tables of queries */
+    NVML_FAST_MAX = 48, /* rows of the two query tables */
     NVML_SLOW_MAX = 80,
     NVML_FIELDS_MAX = 32,
-    NVML_ENTRIES_MAX = 16384, /* rows of a process list that are looked at; more is a broken driver */
+    NVML_ENTRIES_MAX = 16384, /* maximum rows of a process list; more means a broken driver */
     NVML_LOADS_MAX = 1024,    /* processes whose last utilization is kept */
     NVML_GPM_METRICS = 13,
     NVML_FAN_PATH_SIZE = 96,
 };
 
-/* The last utilization that the driver told of a process. */
+/* The last utilization reported for a process. */
 struct nvml_load {
     unsigned pid;
-    unsigned long long timestamp; /* the driver's, us */
+    unsigned long long timestamp; /* the driver's clock, us */
     struct mono seen;
     unsigned char sm, mem, enc, dec; /* percent */
 };
 
-/* Two profiling samples, of a card or an instance. */
+/* Two profiling samples of a card or an instance. */
 struct nvml_gpm {
     nvml_gpm_sample samples[2];
-    int newest;        /* which of them; -1: none taken yet */
-    struct mono taken; /* when the newest was */
+    int newest;        /* index of the newest; -1: none yet */
+    struct mono taken; /* time of the newest */
     bool refused;
-    unsigned char wanted[NVML_GPM_METRICS]; /* 0: this driver does not give it */
-    bool known;                             /* values below are from two samples */
+    unsigned char wanted[NVML_GPM_METRICS]; /* 0: this driver lacks it */
+    bool known;                             /* the values below come from two samples */
     struct reading values[NVML_GPM_METRICS];
 };
 
@@ -59,14 +59,14 @@ struct nvml_instance {
     struct nvml_gpm gpm;
 };
 
-/* A counter of the driver from which we take a rate. */
+/* A driver counter from which we compute a rate. */
 struct nvml_counter {
     struct mono at;
     unsigned long long value;
     bool known, refused;
 };
 
-/* Bytes over PCIe since we watch the card: only what was counted, by the driver or by the card between two profiling samples. */
+/* PCIe bytes since we started watching: only what the driver, or the card between two profiling samples, has counted. */
 struct nvml_traffic {
     bool counts;
     int64_t bytes;
@@ -74,11 +74,11 @@ struct nvml_traffic {
 
 enum nvml_process_list { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS, LIST_COUNT };
 
-/* Who was on a card when the lists were asked last: they hold as long as nothing shows that a process came or went. */
+/* Processes at the last query of the lists: valid until something shows that one came or went. */
 struct nvml_present {
     bool known;
     struct mono asked;
-    struct reading memory; /* of the whole card, then */
+    struct reading memory; /* of the whole card, at that time */
     enum reading_state state;
     struct nvml_present_row *rows;
     size_t count, room;
@@ -88,7 +88,7 @@ struct nvml_card {
     struct gpu_id id;
     int nvml_index;     /* -1: found in sysfs while asleep */
     nvml_device handle; /* NULL: asleep, lost, or NVML is closed */
-    int trouble;        /* NVML_OK, or why the card cannot be read */
+    int trouble;        /* NVML_OK, or why the card is unreadable */
     struct mono retried;
     bool asleep;
     bool resting; /* awake, but left alone so that it can fall asleep */
@@ -99,15 +99,15 @@ struct nvml_card {
     bool memory_checked;
     bool sampled; /* at least once since it was attached */
 
-    /* What was answered "not supported" or "not permitted", asked once and then remembered; NVML_OK: ask. */
+    /* Calls answered "not supported" or "not permitted", remembered to avoid asking again; NVML_OK: ask. */
     int refused_query[NVML_FAST_MAX + NVML_SLOW_MAX];
     int refused_field[NVML_FIELDS_MAX];
     int refused_list[LIST_COUNT];
     int refused_utilization;
-    int fan_count;                      /* -1: not asked yet */
-    int power_way;                      /* which of the calls for power works */
-    bool memory_v1;                     /* the newer call for memory is refused */
-    struct reading margin, margin_temp; /* the last answer for the margin, and the temperature with which it was asked */
+    int fan_count;                      /* -1: not queried yet */
+    int power_way;                      /* which of the power calls works */
+    bool memory_v1;                     /* the newer memory call is refused */
+    struct reading margin, margin_temp; /* last margin, and the temperature at that time */
 
     struct nvml_counter pcie_tx, pcie_rx, nvlink_tx, nvlink_rx;
     struct nvml_traffic sent, received;
@@ -119,9 +119,9 @@ struct nvml_card {
 
     struct nvml_present present;
     unsigned long long last_seen; /* newest timestamp of process utilization */
-    struct mono loads_asked;      /* when the driver was asked for the loads last */
-    struct reading loads_util;    /* what the GPU was doing then */
-    unsigned loads_of;            /* which processes were on the card then */
+    struct mono loads_asked;      /* when the driver was last asked for loads */
+    struct reading loads_util;    /* the GPU's utilization then */
+    unsigned loads_of;            /* fingerprint of the card's processes then */
     bool loads_known;
     struct nvml_load *loads;
     size_t load_count;
@@ -135,17 +135,17 @@ struct nvml {
     const struct env *env;
     struct nvml_library lib;
     bool running; /* between nvmlInit and nvmlShutdown */
-    bool restart; /* the library said that it was never initialised */
+    bool restart; /* the library claims that it was never initialized */
     bool changed;
     unsigned refreshes;
     enum nvml_visible_kind visible;
-    size_t total;  /* cards that there are, shown or not */
-    size_t hidden; /* cards that NVIDIA_VISIBLE_DEVICES keeps from us */
+    size_t total;  /* all cards, shown or not */
+    size_t hidden; /* cards hidden by NVIDIA_VISIBLE_DEVICES */
     struct driver_info driver;
 
     struct nvml_card *cards;
     size_t card_count;
-    struct nvml_seen seen[GPU_MAX]; /* in sysfs, ours or not */
+    struct nvml_seen seen[GPU_MAX]; /* in sysfs, visible to us or not */
     size_t seen_count;
 
     char laptop_fan[NVML_FAN_PATH_SIZE]; /* file of hwmon; "" none */
@@ -157,7 +157,7 @@ struct nvml {
     size_t entries_size;
 };
 
-/* Asked by a command that ends before there could be a second sample. */
+/* A command that ends before a second sample. */
 static inline bool is_one_look(unsigned groups)
 {
     return (groups & GROUP_PAST) || !(groups & ~(unsigned)GROUP_QUICK);
@@ -165,7 +165,7 @@ static inline bool is_one_look(unsigned groups)
 
 /* Return codes */
 enum reading_state nvml_reading_state(int code);
-bool nvml_is_final(int code);   /* the answer will not change: do not ask again */
+bool nvml_is_final(int code);   /* permanent: don't ask again */
 bool nvml_is_trouble(int code); /* the whole card is affected */
 
 /* session.c */
@@ -174,35 +174,35 @@ void session_stop(struct nvml *n);
 
 /* find.c */
 int find_cards(struct nvml *n, struct error *err);
-void find_plugged(struct nvml *n); /* looks for a card that was plugged in */
+void find_plugged(struct nvml *n); /* searches for hot-plugged cards */
 
 /* card.c */
 void card_init(struct nvml_card *card, int nvml_index);
 void card_done(struct nvml *n, struct nvml_card *card);
-void card_detach(struct nvml *n, struct nvml_card *card); /* forgets handle and whatever NVML allocated */
+void card_detach(struct nvml *n, struct nvml_card *card); /* drops the handle and NVML's allocations */
 int card_attach(struct nvml *n, struct nvml_card *card);  /* NVML return code; fills the identity */
 void card_forget_refusals(struct nvml_card *card);
 void card_fail(struct nvml *n, struct nvml_card *card, int code);
-/* Bytes counted since the last time, if the metric is the rate of a direction of PCIe. */
+/* Adds the bytes counted since the last time, if the metric is a PCIe rate. */
 void card_count_traffic(struct nvml_card *card, enum metric rate, int64_t bytes);
 
 /* sleep.c */
 void sleep_driver_version(const struct env *env, char *version, size_t size); /* without NVML */
 void sleep_update(struct nvml *n, struct nvml_card *card);
 void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out);
-bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card was plugged in */
+bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE]); /* true: a card was hot-plugged */
 
 /* laptop_fan.c */
 int laptop_fan_rpm(struct nvml *n, int64_t *rpm); /* an NVML return code */
 
-/* query.c, fields.c, about.c, gpm.c, process.c, utilization.c, mig.c, events.c, describe.c: each reads into `out` what its part
- * of `groups` covers. They return false when the card got into trouble and the rest should not be asked. */
+/* query.c, fields.c, about.c, gpm.c, process.c, utilization.c, mig.c, events.c, describe.c: each reads its part of `groups` into
+ * `out`. False: the card is in trouble; skip the rest. */
 bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void query_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out);
 bool fields_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 void fields_describe(const struct nvml *n, const struct nvml_card *card, struct buf *out);
 int field_read(struct nvml *n, struct nvml_card *card, unsigned field, unsigned scope, int64_t *ret);
-/* Two in one call, which costs as much as one. The second may be missing: QUERY_ABSENT. */
+/* Two fields in one call, at the cost of one. The second may be missing: QUERY_ABSENT. */
 int field_read_beside(struct nvml *n, struct nvml_card *card, unsigned field, unsigned beside, unsigned scope, int64_t *ret);
 void about_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 bool gpm_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
@@ -210,7 +210,7 @@ void gpm_run_instance(struct nvml *n, struct nvml_card *card, struct nvml_instan
 void gpm_done(struct nvml *n, struct nvml_gpm *gpm);
 bool process_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 size_t process_entry_size(const struct nvml_library *lib, int *ret_version);
-/* What the driver kept of the last seconds, into out->before; nothing where it keeps nothing. */
+/* The driver's record of the last seconds, into out->before; empty if it keeps none. */
 void past_run(struct nvml *n, struct nvml_card *card, struct gpu *out);
 bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out);
 bool mig_update(struct nvml *n, struct nvml_card *card, unsigned groups);
@@ -222,7 +222,7 @@ size_t events_take(struct nvml *n, struct event *events, size_t max);
 void events_done(struct nvml *n);
 void describe(struct nvml *n, struct buf *out);
 
-/* One table of queries: a row is one call and the metrics that come out of it. */
+/* A query table: each row is one call and its metrics. */
 enum query_shape {
     SHAPE_OWN,    /* `ask` makes the call */
     SHAPE_PLAIN,  /* (device, unsigned *) */
@@ -231,7 +231,7 @@ enum query_shape {
     SHAPE_PAIR,   /* (device, unsigned *, unsigned *): two metrics */
 };
 enum { QUERY_VALUES_MAX = 16 };
-#define QUERY_ABSENT INT64_MIN /* in values: this one of several is not supported */
+#define QUERY_ABSENT INT64_MIN /* among several values: this one is unsupported */
 
 struct nvml_query {
     const char *call;
@@ -257,7 +257,7 @@ extern const size_t query_fast_count, query_slow_count;
             static_assert(_Generic(((struct nvml_library *)0)->name, type : 1, default : 0), #name " has another shape"); \
             int unused;                                                                                                   \
         })
-/* The function behind `name` and what it yields; a wrong shape does not compile. */
+/* The function behind `name` and its metrics; a wrong signature doesn't compile. */
 #define PLAIN(name, scale, ...)                                                                                              \
     {                                                                                                                        \
 #name, SHAPE_PLAIN, QUERY_SLOT_(name, int (*)(nvml_device, unsigned *)), 0, NULL, scale, QUERY_METRICS_(__VA_ARGS__) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The fan of a laptop's GPU. It belongs to the machine, so NVML does not know it; some platform drivers (Dell, ASUS, Framework)
- * show it in hwmon with a label. Reading it does not touch the card.
+ * The fan of a laptop's GPU. It belongs to the laptop, so NVML doesn't know it; some platform drivers (Dell, ASUS, Framework) show
+ * it in hwmon with a label. Reading it doesn't touch the card.
  */
 #include "source/nvml/internal.h"
 
@@ -53,7 +53,7 @@ static void find_laptop_fan(struct nvml *n)
 {
     n->laptop_fan_looked = true;
     if (n->total != 1 || !is_laptop(n->env))
-        return; /* with several GPUs there is no way to know whose it is */
+        return; /* with several GPUs, its owner is unknown */
     AUTO_DIR DIR *dir = dir_open(n->env, "/sys/class/hwmon");
     n->laptop_fan_looked = dir || is_gone(-errno);
     for (struct dirent *entry; dir && (entry = readdir(dir));)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fills the table of functions from the shared library.
+ * Fills the function table from the shared library.
  */
 #include "source/nvml/library.h"
 
@@ -33,7 +33,7 @@ static void look_up(const struct nvml_library *lib, const char *name, void *to)
     (void)library_symbols(lib->handle, &(struct library_symbol){name, to, .optional = true}, 1, NULL);
 }
 
-/* nvmlInit clears a table of 14 MB, in 3,400 page faults: of the time of one look a sixth. In huge pages they are some hundred. */
+/* nvmlInit clears a 14 MB table in 3,400 page faults: a sixth of the time of one look. Huge pages take some hundred. */
 static void start_faster(const struct nvml_library *lib)
 {
     library_fill_faster(lib->handle);

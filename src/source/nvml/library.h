@@ -10,18 +10,18 @@
 
 struct nvml_library {
     void *handle;
-    char place[PATH_SIZE]; /* where it was found; "" by the loader */
+    char place[PATH_SIZE]; /* where it was found; "": by the loader */
     const char *(*error_string)(int);
 #define CALL(slot, parameters, ...) int(*slot) parameters;
 #include "source/nvml/calls.def"
 #undef CALL
 };
 
-/* -ENODEV when the library is not there or lacks what nothing works without. */
+/* -ENODEV: the library is missing or lacks essential functions. */
 int nvml_library_open(struct nvml_library *lib, const struct env *env, struct error *err);
 
-/* The driver's own words for a return code. */
+/* The driver's message for a return code. */
 const char *nvml_words(const struct nvml_library *lib, int code);
 
-/* Names of the functions that this version of the library does not have, the newest name of each, separated by ", ". */
+/* Functions missing in this version of the library, by their newest names, separated by ", ". */
 void nvml_library_missing(const struct nvml_library *lib, struct buf *out);

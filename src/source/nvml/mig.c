@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Instances of a card that is divided (MIG): listed under their parent, with the memory and the processes that are theirs.
- * What the hardware measures for the whole card only (temperature, power, clocks) stays with the parent.
+ * Instances of a partitioned card (MIG): listed under their parent, with their own memory and processes. Values measured only for
+ * the whole card (temperature, power, clocks) stay with the parent.
  */
 #include "source/nvml/internal.h"
 
@@ -61,10 +61,10 @@ static void enumerate(struct nvml *n, struct nvml_card *card)
     for (unsigned i = 0; found && i < max; i++) {
         nvml_device handle = NULL;
         if (n->lib.mig_by_index(card->handle, i, &handle) != NVML_OK)
-            continue; /* NOT_FOUND: places are not filled in order */
+            continue; /* NOT_FOUND: slots needn't be contiguous */
         if (!mig_learn(n, card, i, handle, &found[count]))
             continue;
-        /* Keep the running comparison of an instance that was there before. */
+        /* Keep the sampling state of a known instance. */
         for (size_t old = 0; old < card->instance_count; old++)
             if (strcmp(card->instances[old].uuid, found[count].uuid) == 0) {
                 found[count].gpm = card->instances[old].gpm;
@@ -79,7 +79,7 @@ static void enumerate(struct nvml *n, struct nvml_card *card)
     card->instance_count = count;
 }
 
-/* The mode costs 0.12 to 0.3 ms: asked at first sight and with the rare group. */
+/* The mode costs 0.12 to 0.3 ms: query it on first sight and with the rare group. */
 bool mig_update(struct nvml *n, struct nvml_card *card, unsigned groups)
 {
     if (!n->lib.mig_mode || card->mig_refused || (card->mig_known && !(groups & (GROUP_RARE | GROUP_STATIC))))
@@ -94,7 +94,7 @@ bool mig_update(struct nvml *n, struct nvml_card *card, unsigned groups)
     if (code != NVML_OK)
         return true;
     if (card->mig_known && card->mig_enabled != (now != 0))
-        card_forget_refusals(card); /* a divided card refuses other things */
+        card_forget_refusals(card); /* a partitioned card refuses other calls */
     card->mig_known = true;
     card->mig_enabled = now != 0;
     card->mig_pending = pending != 0;

@@ -36,7 +36,7 @@ static void nvml_close(struct source *s)
 static int nvml_open(const struct env *env, const char *params, struct source **ret, struct error *err)
 {
     (void)params;
-    /* The library would speak of this machine, not of the recorded one; one that was named in its stead is meant. */
+    /* The library would report this host, not the recorded one; a library named explicitly is intended. */
     if (env_is_recorded(env) && strcmp(env->nvml_library, "libnvidia-ml.so.1") == 0)
         return error_set(err, -ENODEV, "NVML is not asked on a recorded machine");
     struct nvml *n = calloc(1, sizeof *n);
@@ -46,7 +46,7 @@ static int nvml_open(const struct env *env, const char *params, struct source **
     n->env = env;
     n->visible = visible_kind(env->visible_devices);
     int rc = nvml_library_open(&n->lib, env, err);
-    /* Told to show nothing: the driver is not even touched. */
+    /* Nothing may be shown: don't even touch the driver. */
     if (rc == 0 && n->visible != VISIBLE_NONE)
         rc = find_cards(n, err);
     if (rc < 0) {
@@ -112,7 +112,7 @@ static int nvml_refresh(struct source *s, unsigned groups, struct error *err)
     for (size_t i = 0; i < n->card_count; i++)
         if (may_touch(&n->cards[i]))
             wake_up_card(n, &n->cards[i]);
-    /* Like GPM: nothing that a quick one-shot would not live to use. */
+    /* Like GPM: skip what a quick one-shot can't use. */
     if (n->refreshes++ > 0 || !is_one_look(groups))
         events_update(n);
     return 0;
@@ -130,7 +130,7 @@ static struct reading counted(struct nvml_traffic t)
     return t.counts ? reading_ok(t.bytes) : reading_absent(READING_UNSUPPORTED);
 }
 
-/* A Jetson's driver leaves most questions to the kernel's files. */
+/* A Jetson's driver leaves most readings to kernel files. */
 static void read_board_files(struct nvml *n, const struct nvml_card *card, unsigned groups, struct gpu *out)
 {
     struct attrs devfreq;
@@ -160,13 +160,13 @@ static bool read_card(struct nvml *n, struct nvml_card *card, unsigned groups, s
     if (groups & GROUP_FAST) {
         out->xid_last = card->xid_last;
         if (out->xid_last.state == READING_UNREAD)
-            out->xid_last.state = n->events_refused ? READING_UNSUPPORTED : READING_PENDING; /* none seen yet */
+            out->xid_last.state = n->events_refused ? READING_UNSUPPORTED : READING_PENDING; /* none so far */
     }
     read_board_files(n, card, groups, out);
     return true;
 }
 
-/* A card that answers nothing at all, though not with "lost". */
+/* A card that answers nothing, though not with "lost". */
 static bool all_failed(const struct gpu *out, unsigned groups)
 {
     size_t failed = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What can be known of NVIDIA's cards without their library, for the fallback nvidia-smi too: sysfs says which are asleep
+ * What is known about NVIDIA's cards without their library, also for the nvidia-smi fallback: sysfs shows which are asleep
  * (sleep.c), NVIDIA_VISIBLE_DEVICES which may be shown (visible.c).
  */
 #pragma once
@@ -7,13 +7,13 @@
 #include "base/env.h"
 #include "model/gpu.h"
 
-/* A card as sysfs shows it. */
+/* A card in sysfs. */
 struct nvml_seen {
     char address[GPU_PCI_SIZE];
     bool asleep;
 };
 
-/* NVIDIA GPUs, by address: how many, or -errno where that could not be looked at. */
+/* NVIDIA GPUs by address: their number, or -errno if unreadable. */
 int sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max);
 void sleep_identify(const struct env *env, const char *address, struct gpu_id *id);
 
@@ -24,7 +24,7 @@ struct visible_uuids {
     const char *at[GPU_MAX];
     size_t count;
 };
-/* Whether the list shows the card; uuid "" while unknown: then true unless the index alone decides. `all`: the UUIDs of the cards,
- * which tell whether an abbreviation is unique; NULL while they are not known. */
+/* Whether the list shows the card; with an unknown uuid (""), true unless the index alone decides. `all`: the UUIDs of all
+ * cards, to detect ambiguous abbreviations; NULL while unknown. */
 bool visible_card(const char *list, size_t card_count, int index, const char *uuid, const struct visible_uuids *all);
 bool visible_instance(const char *list, size_t card_count, int index, const char *uuid, int instance, const char *instance_uuid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who is on a card: the compute, graphics and MPS lists, merged by process.
+ * Processes on a card: the compute, graphics and MPS lists, merged by process.
  *
- * The entries of these lists changed over the years, and not always with the name of the call:
+ * The layout of the entries changed over the years, not always together with the name of the call:
  *   before 450           v1, 16 bytes
  *   470                  v2, 24 bytes (instance ids)
  *   510 and later        v3, the same 24 bytes
@@ -23,8 +23,8 @@ struct nvml_present_row {
     enum process_type type;
 };
 
-/* Both facts together exist in no other release: the struct grew with confidential computing, and the call that took the new
- * field over came when it shrank again. */
+/* No other release has both: the struct grew with confidential computing, and when it shrank again, a new call took over the
+ * field. */
 static bool has_odd_v3(const struct nvml_library *lib)
 {
     return lib->conf_compute_sizes && !lib->process_details;
@@ -69,7 +69,7 @@ static bool nvml_process_make_room(struct nvml *n, size_t bytes)
     return true;
 }
 
-/* The list into n->entries. Processes come while we ask, so the room it wants may grow between two calls. */
+/* Reads the list into n->entries. Processes may start meanwhile, so the required size may grow between two calls. */
 static int fetch(struct nvml *n, nvml_device device, list_call call, size_t entry_size, unsigned *ret_count)
 {
     enum { FIRST_ROOM = 128, TRIES = 4 };
@@ -123,7 +123,7 @@ static void merge(const struct nvml_card *card, struct gpu *out, const struct nv
         p->mem_bytes = memory;
         return;
     }
-    /* Both lists tell the memory of the whole process, sometimes at different moments. */
+    /* Both lists have the memory of the whole process, sometimes from different moments. */
     p->type = (enum process_type)(p->type | type);
     if (memory.state == READING_OK && memory.value >= reading_or(p->mem_bytes, -1))
         p->mem_bytes = memory;
@@ -144,7 +144,7 @@ static void remember(struct nvml_present *present, const struct nvml_process_v2 
     present->rows[present->count++] = (struct nvml_present_row){.entry = *entry, .type = type};
 }
 
-/* `owner`: the instance whose handle was asked, NULL for the card's own. */
+/* `owner`: the instance whose handle was queried, NULL for the card. */
 static int read_from(struct nvml *n, struct nvml_card *card, nvml_device device, const struct nvml_instance *owner,
                      enum nvml_process_list list, struct gpu *out)
 {
@@ -171,7 +171,7 @@ static int read_list(struct nvml *n, struct nvml_card *card, enum nvml_process_l
     if (card->refused_list[list])
         return card->refused_list[list];
     int code = read_from(n, card, card->handle, NULL, list, out);
-    /* The whole list of a divided card is for administrators; each instance tells its own. */
+    /* Only administrators may list a whole partitioned card; each instance lists its own. */
     if (nvml_is_final(code) && card->instance_count) {
         int each = code;
         for (size_t i = 0; i < card->instance_count; i++)
@@ -184,8 +184,8 @@ static int read_list(struct nvml *n, struct nvml_card *card, enum nvml_process_l
     return code;
 }
 
-/* The three lists take 1.1 ms. While no client looks they are asked again when the card's memory has changed, which every context
- * that comes or goes does, and now and then. */
+/* The three lists take 1.1 ms. With no client watching, reread them only when the card's memory changes, as with every new or
+ * ended context, and now and then. */
 static bool still_there(const struct nvml_present *present, unsigned groups, const struct gpu *out, struct mono now)
 {
     enum { UNSEEN_MS = 4800 };

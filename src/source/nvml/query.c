@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs the tables of queries: makes each call whose metrics are asked for, turns return codes into the reason why a reading is
- * absent, and remembers per card what is refused. Knows nothing of what the calls mean.
+ * Runs the query tables: makes each call whose metrics are wanted, turns return codes into reasons for absence, and remembers
+ * refusals per card. Knows nothing about the meaning of calls.
  */
 #include "source/nvml/internal.h"
 
@@ -13,7 +13,7 @@ bool nvml_is_final(int code)
     switch (code) {
     case NVML_NOT_SUPPORTED:
     case NVML_FUNCTION_NOT_FOUND:
-    case NVML_INVALID_ARGUMENT: /* what surplus links, sensors and clocks answer */
+    case NVML_INVALID_ARGUMENT: /* the answer for nonexistent links, sensors and clocks */
     case NVML_ARGUMENT_VERSION_MISMATCH:
     case NVML_DEPRECATED:
     case NVML_VGPU_ECC_NOT_SUPPORTED:
@@ -59,7 +59,7 @@ static int nvml_query_ask(struct nvml *n, struct nvml_card *card, const struct n
     return code;
 }
 
-/* True when the card still answers. */
+/* True if the card still answers. */
 static bool run_one(struct nvml *n, struct nvml_card *card, const struct nvml_query *q, int *refused, struct gpu *out)
 {
     int64_t values[QUERY_VALUES_MAX] = {0};
@@ -77,7 +77,7 @@ static bool run_one(struct nvml *n, struct nvml_card *card, const struct nvml_qu
     return true;
 }
 
-/* Who only wants to decide, not to show, leaves the rest out: each call costs up to a millisecond of CPU. */
+/* A caller that only decides skips the rest: each call costs up to a millisecond of CPU. */
 static bool is_needed(enum metric metric, unsigned groups)
 {
     if (!(groups & GROUP_LEAN) || (metric_table[metric].group & GROUP_STATIC))
@@ -95,7 +95,7 @@ static bool is_needed(enum metric metric, unsigned groups)
     }
 }
 
-/* Of no use to a judgement from one look; together a quarter of what that look costs. */
+/* Useless for judging a single look, and a quarter of its cost. */
 static bool is_optional_for_one_look(enum metric metric)
 {
     switch (metric) {
@@ -111,8 +111,8 @@ static bool is_optional_for_one_look(enum metric metric)
     }
 }
 
-/* The margin costs more than a millisecond of CPU and moves with the temperature: while that is the same, it is asked for only as
- * often as what is rare. */
+/* The margin costs over a millisecond of CPU and follows the temperature: while that is unchanged, query it with the rare group
+ * only. */
 static bool reuse_margin(struct nvml_card *card, unsigned groups, struct gpu *out)
 {
     const struct reading temp = out->temp_mdegc;
@@ -147,7 +147,7 @@ static bool run_table(struct nvml *n, struct nvml_card *card, const struct nvml_
 
 bool query_run(struct nvml *n, struct nvml_card *card, unsigned groups, struct gpu *out)
 {
-    /* Permissions change when an administrator acts: those refusals are looked at again with the static group. */
+    /* An administrator may grant permissions: retry those refusals with the static group. */
     if (groups & GROUP_STATIC)
         for (size_t i = 0; i < ARRAY_LEN(card->refused_query); i++)
             if (card->refused_query[i] == NVML_NO_PERMISSION)

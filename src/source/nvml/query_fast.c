@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Queries of the fast group: what a person watches. Every call here was measured: NVML answers most of them from its own cache
- * in under a microsecond. PcieThroughput (20 ms, blocking) and the energy counter (3 ms) have no place in this table.
+ * Queries of the fast group: what people watch. Every call was measured: NVML answers most from its cache in under a microsecond.
+ * PcieThroughput (20 ms, blocking) and the energy counter (3 ms) don't belong here.
  */
 #include "source/nvml/internal.h"
 
@@ -24,7 +24,7 @@ static int ask_utilization(struct nvml *n, struct nvml_card *card, int kind, int
     return code;
 }
 
-/* GPUs that share the host's memory (GB10, Jetson) report that memory as their own, down to the byte. */
+/* GPUs that share the host's memory (GB10, Jetson) report it as their own, to the byte. */
 static bool is_host_memory(struct nvml *n, uint64_t total)
 {
     char text[256];
@@ -36,7 +36,7 @@ static bool is_host_memory(struct nvml *n, uint64_t total)
            total / 1024 == kib;
 }
 
-/* The driver does not count what such a GPU uses: the sum of its processes leaves out what it keeps for itself. */
+/* The driver doesn't count such a GPU's usage: the sum over processes would omit its own reserve. */
 static int host_memory(struct nvml *n, int64_t *values)
 {
     struct gpu out = {0};
@@ -61,7 +61,7 @@ static int ask_memory(struct nvml *n, struct nvml_card *card, int kind, int64_t 
     if (code == NVML_OK) {
         values[3] = (int64_t)now.reserved;
     } else if (nvml_is_final(code) && n->lib.memory) {
-        /* The first version counts the driver's reserve as used, and does not tell how much that is. */
+        /* The first version counts the driver's reserve as used, without saying how much that is. */
         card->memory_v1 = true;
         code = n->lib.memory(card->handle, &old);
         now = (struct nvml_memory_v2){.total = old.total, .used = old.used, .free = old.free};
@@ -85,12 +85,12 @@ static int ask_temperature(struct nvml *n, struct nvml_card *card, int kind, int
         return NVML_FUNCTION_NOT_FOUND;
     unsigned degrees = 0;
     int code = n->lib.temperature(card->handle, kind, &degrees);
-    /* It may be below zero in a cold room; all bits set is no temperature. */
+    /* It may be below zero in a cold room; all bits set isn't a temperature. */
     values[0] = (degrees == UINT_MAX ? (int64_t)degrees : (int64_t)(int)degrees) * DEGREE;
     return code;
 }
 
-/* Asking a passive card for its fan costs 0.15 ms every time; asking how many it has is free. */
+/* Querying the fan of a passive card costs 0.15 ms every time; querying the number of fans is free. */
 static int fans(struct nvml *n, struct nvml_card *card)
 {
     unsigned count = 0;
@@ -135,10 +135,9 @@ static int ask_fan_rpm(struct nvml *n, struct nvml_card *card, int kind, int64_t
     return code;
 }
 
-/* Where the driver knows the draw of this instant, that is the one to stand beside the utilization of this instant: since Ampere
- * the plain call is a mean over a second, 626 W for an H200 whose work ended 0.3 s ago. Energy is made of the means, which come in
- * the same call. On Grace superchips the plain call may be
- * missing: then the GPU's own scope, and only then that of the whole module. */
+/* Prefer the instantaneous power, to match the instantaneous utilization: since Ampere the plain call is a mean over a second,
+ * 626 W for an H200 whose work ended 0.3 s ago. Energy uses the means, from the same call. On Grace superchips the plain call
+ * may be missing: use the GPU's scope, and last that of the whole module. */
 static int ask_power(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -160,7 +159,7 @@ static int ask_power(struct nvml *n, struct nvml_card *card, int kind, int64_t *
         else if ((code = n->lib.power ? n->lib.power(card->handle, &mw) : NVML_FUNCTION_NOT_FOUND) == NVML_OK)
             read[0] = mw;
         if (code == NVML_OK && read[0] == 0 && way == 0)
-            code = NVML_NOT_SUPPORTED; /* no GPU that answers draws nothing */
+            code = NVML_NOT_SUPPORTED; /* a GPU that answers draws some power */
         values[0] = read[0];
         values[1] = ways[way].field == NVML_FIELD_POWER_INSTANT && ways[way].scope == NVML_SCOPE_GPU ? read[0] : QUERY_ABSENT;
         values[2] = ways[way].field == NVML_FIELD_POWER_AVERAGE ? read[0] : read[1];

@@ -9,7 +9,7 @@
 
 enum { DEGREE = 1000, MHZ = 1000 };
 
-/* The tables name NVML's two-value ECC arguments as one kind. */
+/* The tables encode NVML's two ECC arguments as one kind. */
 enum { ECC_OF_CORRECTED, ECC_OF_UNCORRECTED, ECC_OF_CORRECTED_LIFE, ECC_OF_UNCORRECTED_LIFE };
 
 static int ask_ecc_total(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
@@ -90,7 +90,7 @@ static int ask_repairs(struct nvml *n, struct nvml_card *card, int kind, int64_t
     return code;
 }
 
-/* Two layouts are in use: the flag alone, and a version word before it. What became of the word tells which it was. */
+/* Two layouts exist: the flag alone, or after a version word. What becomes of the word tells which. */
 static int ask_unrepairable(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -164,7 +164,7 @@ static int ask_fbc_stats(struct nvml *n, struct nvml_card *card, int kind, int64
     return code;
 }
 
-/* Links beyond those the card has answer INVALID_ARGUMENT, so their number is asked first. */
+/* Nonexistent links answer INVALID_ARGUMENT, so query their number first. */
 static int ask_nvlinks(struct nvml *n, struct nvml_card *card, int kind, int64_t *values)
 {
     (void)kind;
@@ -224,8 +224,8 @@ static int ask_margin(struct nvml *n, struct nvml_card *card, int kind, int64_t 
     return code;
 }
 
-/* Newer cards may not tell the slowdown threshold as a temperature, only how far away it is: temperature + margin, and the
- * slowdown comes a few degrees beyond that (at a margin of -2, say). */
+/* Newer cards may give the slowdown threshold only as a distance: temperature + margin, and the slowdown follows a few degrees
+ * beyond (at a margin of -2, say). */
 static int derive_slowdown(struct nvml *n, struct nvml_card *card, int64_t *limit)
 {
     unsigned degrees = 0;
@@ -282,7 +282,7 @@ static int ask_platform(struct nvml *n, struct nvml_card *card, int kind, int64_
     (void)kind;
     struct nvml_platform_v1 platform = {.version = NVML_VERSION(struct nvml_platform_v1, 1)};
     int code = n->lib.platform ? n->lib.platform(card->handle, &platform) : NVML_FUNCTION_NOT_FOUND;
-    /* Outside a rack that names itself the numbers are filler (an H200 in a virtual machine says slot 0, host 1). */
+    /* Outside a rack with an identity the numbers are filler (an H200 in a VM says slot 0, host 1). */
     static const unsigned char nameless[sizeof platform.rack_guid];
     if (code == NVML_OK && memcmp(platform.rack_guid, nameless, sizeof nameless) == 0)
         return NVML_NOT_SUPPORTED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Starting NVML and letting it go again: while it is started, the driver cannot be unloaded and cards may not sleep.
+ * Starts and stops NVML: while it runs, the driver can't be unloaded and cards may not sleep.
  */
 #include "source/nvml/internal.h"
 

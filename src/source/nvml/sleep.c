@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which cards are asleep, from sysfs, without touching them. A laptop's second GPU costs 5 to 10 W and a fan when it is kept
- * awake, and an open NVML is enough to do that.
+ * Which cards are asleep, from sysfs, without touching them. Keeping a laptop's second GPU awake costs 5 to 10 W and a fan, and an
+ * open NVML suffices to do that.
  */
 #include "source/nvml/internal.h"
 
@@ -35,7 +35,7 @@ static bool reads(const struct env *env, const char *address, const char *file, 
     return read_text(env, address, file, text) == 0;
 }
 
-/* 1 or 0; negative: it could not be looked at. */
+/* 1 or 0; negative: unreadable. */
 static int is_nvidia_gpu(const struct env *env, const char *address)
 {
     char vendor[STATUS_SIZE], class[STATUS_SIZE] = "";
@@ -79,7 +79,7 @@ static int scan(const struct env *env, const char *folder, struct nvml_seen *see
         char status[STATUS_SIZE];
         int rc = read_text(env, entry->d_name, "power/runtime_status", status);
         if (rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM)
-            return rc; /* one that may be asleep would be woken */
+            return rc; /* don't wake one that may be asleep */
         str_copy(seen[count].address, sizeof seen[count].address, str_from(entry->d_name));
         seen[count].asleep = is_suspended(status);
         count++;
@@ -89,7 +89,7 @@ static int scan(const struct env *env, const char *folder, struct nvml_seen *see
 
 int sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max)
 {
-    /* The driver's own folder holds a few entries, the bus may hold hundreds. */
+    /* The driver's directory has a few entries, the bus may have hundreds. */
     int count = scan(env, "/sys/bus/pci/drivers/nvidia", seen, max);
     if (count == 0)
         count = scan(env, "/sys/bus/pci/devices", seen, max);
@@ -98,7 +98,7 @@ int sleep_scan(const struct env *env, struct nvml_seen *seen, size_t max)
     return count;
 }
 
-/* The driver's text file about a card does not wake it. */
+/* The driver's text file about a card doesn't wake it. */
 void sleep_identify(const struct env *env, const char *address, struct gpu_id *id)
 {
     char path[PATH_SIZE], text[1024], vendor[STATUS_SIZE];
@@ -114,7 +114,7 @@ void sleep_identify(const struct env *env, const char *address, struct gpu_id *i
         if (str_is(str_trim(key), "Model"))
             str_copy_clean(id->name, sizeof id->name, value);
         else if (str_is(str_trim(key), "GPU UUID") && !str_contains(value, "?"))
-            str_copy_clean(id->uuid, sizeof id->uuid, value); /* question marks until the driver has initialised the card */
+            str_copy_clean(id->uuid, sizeof id->uuid, value); /* question marks until the driver has initialized the card */
     }
     if (!id->name[0] && reads(env, address, "device", vendor))
         snprintf(id->name, sizeof id->name, "NVIDIA GPU 10de:%s", vendor[0] == '0' && vendor[1] == 'x' ? vendor + 2 : vendor);
@@ -128,13 +128,12 @@ void sleep_driver_version(const struct env *env, char *version, size_t size)
         str_copy_clean(version, size, str_trim((struct str){text, (size_t)len}));
 }
 
-/* Letting a card go. NVML's calls keep a card awake that would otherwise sleep, so a monitor that only reads the status would
- * be the reason why it never changes. A card that may sleep (power/control is "auto") and did nothing for a while is left alone
- * for some seconds; if it did not fall asleep, something else holds it and the next try comes later and later.
+/* Letting a card sleep. NVML calls keep a card awake, so a monitor that only reads the status would be the reason why it never
+ * changes. A card that may sleep (power/control is "auto") and was idle for a while is left alone for some seconds; if it doesn't
+ * fall asleep, something else keeps it awake and later attempts become rarer.
  *
  *   idle 30 s ──▶ resting, at most 15 s ──▶ suspended: asleep
- *                        └──▶ still active: sampled again; next rest after 1, 2, 4 ... 16 minutes
- */
+ *                        └──▶ still active: sampled again; next rest after 1, 2, 4 ... 16 minutes */
 enum { IDLE_MS = 30000, REST_MS = 15000, AGAIN_MS = 60000, VAIN_MAX = 4 };
 
 static struct mono later(struct mono now, int64_t ms)
@@ -172,7 +171,7 @@ static bool is_idle(const struct gpu *out)
         return false;
     for (size_t i = 0; i < out->process_count; i++)
         if (out->processes[i].type & PROCESS_COMPUTE)
-            return false; /* it holds memory, so the card could not power down anyway */
+            return false; /* a process holds memory, so the card couldn't power down anyway */
     return true;
 }
 
@@ -196,8 +195,8 @@ void sleep_note(struct nvml *n, struct nvml_card *card, const struct gpu *out)
     card->rest_until = later(now, REST_MS);
 }
 
-/* Cards that were plugged in since the last look, appended to the ones known. In a container sysfs also shows the host's other
- * cards: what was there from the start and is not ours stays so. */
+/* Appends cards hot-plugged since the last scan. In a container, sysfs also shows the host's other cards: those present and
+ * hidden at the start stay hidden. */
 bool sleep_find_new(struct nvml *n, char address[GPU_PCI_SIZE])
 {
     struct nvml_seen seen[GPU_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How much each process does on a card. The driver keeps samples of its own and gives those after a timestamp; what it gives
- * has been unordered, stale, and above 100 %.
+ * GPU share of each process. The driver keeps its own samples and returns those after a timestamp; they have been unordered,
+ * stale, and above 100 %.
  */
 #include "source/nvml/internal.h"
 
@@ -9,11 +9,11 @@
 #include "base/cleanup.h"
 
 enum {
-    LOOK_BACK_US = 2000000, /* asked from further back, the driver answers with long averages */
-    HOLD_MS = 2000,         /* a process without a new sample for so long does nothing */
-    UNSEEN_MS = 1800,       /* while no client looks: a little less than LOOK_BACK_US, so that nothing is missed */
-    IDLE_MS = 29500,        /* the same on a GPU that does nothing: as soon as it does something, UNSEEN_MS holds */
-    FUTURE_US = 60000000,   /* beyond a clock that was set back: nonsense */
+    LOOK_BACK_US = 2000000, /* beyond that, the driver answers with long averages */
+    HOLD_MS = 2000,         /* a process without a newer sample is idle */
+    UNSEEN_MS = 1800,       /* with no client watching: a little less than LOOK_BACK_US, so that nothing is missed */
+    IDLE_MS = 29500,        /* the same on an idle GPU: as soon as it works, UNSEEN_MS applies */
+    FUTURE_US = 60000000,   /* later than any clock adjustment explains: nonsense */
     FIRST_ROWS = 256,
 };
 
@@ -114,7 +114,7 @@ static void apply(struct nvml_card *card, struct gpu *out)
         struct nvml_load none = {0};
         const struct nvml_load *load = load_of(card, (unsigned)p->pid);
         if (!load)
-            load = &none; /* on the card, but without a sample: it does nothing */
+            load = &none; /* on the card without a sample: idle */
         p->util_permille = reading_ok(load->sm * 10);
         p->mem_util_permille = reading_ok(load->mem * 10);
         p->encoder_permille = reading_ok(load->enc * 10);
@@ -126,7 +126,7 @@ static unsigned mark_of(const struct gpu *out)
 {
     unsigned mark = (unsigned)out->process_count;
     for (size_t i = 0; i < out->process_count; i++)
-        mark += (unsigned)out->processes[i].pid * 2654435761u; /* in any order */
+        mark += (unsigned)out->processes[i].pid * 2654435761u; /* independent of order */
     return mark;
 }
 
@@ -148,7 +148,7 @@ static bool is_idle(const struct nvml_card *card, const struct gpu *out)
     return engines_rest(out);
 }
 
-/* Shares of another load are not shares of this one. */
+/* Shares of a different load don't apply. */
 static bool is_same_work(const struct nvml_card *card, const struct gpu *out)
 {
     enum { NEAR = 200 };
@@ -156,13 +156,14 @@ static bool is_same_work(const struct nvml_card *card, const struct gpu *out)
     return !reading_get(card->loads_util, &then) || !reading_get(out->util_permille, &now) || llabs(now - then) <= NEAR;
 }
 
-/* The most expensive call of a sample (1.4 to 2.8 ms): while no client looks, the driver's own samples may gather for a moment. */
+/* The most expensive call of a sample (1.4 to 2.8 ms): with no client watching, let the driver's samples accumulate for a
+ * moment. */
 static bool still_holds(const struct nvml_card *card, unsigned groups, const struct gpu *out, struct mono now)
 {
     if (!card->sampled && groups == GROUP_QUICK && is_idle(card, out))
-        return true; /* a first look at a GPU that does nothing: nor do they */
+        return true; /* first look at an idle GPU: its processes are idle, too */
     if (engines_rest(out) && !is_idle(card, out))
-        return false; /* has it ended, or is this between two bursts? */
+        return false; /* it ended, or this is between two bursts: ask */
     int64_t holds_ms = (groups & (GROUP_UNSEEN | GROUP_GLANCE)) && is_idle(card, out) ? IDLE_MS
                        : groups & GROUP_UNSEEN                                        ? UNSEEN_MS
                                                                                       : 0;
@@ -204,7 +205,7 @@ bool utilization_run(struct nvml *n, struct nvml_card *card, unsigned groups, st
     card->loads_of = mark_of(out);
     if (code == NVML_OK)
         utilization_take(card, n->entries, count, after, now_us, now);
-    forget_old(card, now, engines_rest(out) ? 0 : HOLD_MS); /* what rests and has no newer sample has ended */
+    forget_old(card, now, engines_rest(out) ? 0 : HOLD_MS); /* on idle engines, a process without a newer sample has ended */
     apply(card, out);
     return true;
 }

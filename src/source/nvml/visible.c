@@ -11,8 +11,8 @@ enum nvml_visible_kind visible_kind(const char *list)
     struct str s = str_trim(str_from(list));
     if (s.len == 0 || str_is(s, "none"))
         return VISIBLE_NONE;
-    /* "void": a CDI specification has chosen the devices. A path: the runtime takes the list from mounts. Both have been applied.
-     */
+    /* "void": a CDI specification has chosen the devices. A path: the runtime takes the list from mounts. Both are applied
+     * already. */
     return str_is(s, "all") || str_is(s, "void") || s.at[0] == '/' ? VISIBLE_ALL : VISIBLE_LISTED;
 }
 
@@ -29,8 +29,8 @@ static size_t entries_of(const char *list, bool *ret_numbers)
     return count;
 }
 
-/* Inside a container the runtime has applied the list already, and NVML counts the cards that are left from 0, while the list
- * still holds the host's numbers. As many numbers as cards: that is so, and all are shown. */
+/* Inside a container the runtime has applied the list, and NVML renumbers the remaining cards from 0, while the list still has
+ * the host's numbers. If there are as many numbers as cards, show all. */
 static bool applied_already(const char *list, size_t card_count)
 {
     bool numbers;
@@ -43,7 +43,7 @@ static bool begins_uuid(struct str entry, const char *uuid)
            strncasecmp(entry.at, uuid, entry.len) == 0;
 }
 
-/* A UUID, or a unique beginning of it as NVIDIA's own tools take: one that several cards share names none of them. */
+/* A UUID, or a unique prefix as NVIDIA's own tools accept: an ambiguous one names none. */
 static bool names_uuid(struct str entry, const char *uuid, const struct visible_uuids *all)
 {
     size_t matches = 0;
@@ -65,7 +65,7 @@ bool visible_card(const char *list, size_t card_count, int index, const char *uu
         if (str_is(entry, "all") || names_uuid(entry, uuid, all))
             return true;
         if (!uuid[0] && (str_starts(entry, "MIG-") || str_starts(entry, "GPU-")))
-            return true; /* decided later, when its UUID and its instances are known */
+            return true; /* decided later, once its UUID and instances are known */
         if (str_cut(&instance, ':', &card) && str_to_i64(card, &number) && number == index)
             return true;
     }

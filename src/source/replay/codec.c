@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The walk over a whole snapshot that writes and reads it.
+ * Writes and reads a whole snapshot in one walk.
  */
 #include "source/replay/codec.h"
 
@@ -38,7 +38,7 @@ static void code_driver(struct coder *c, struct driver_info *d)
     CODE_TEXT(c, d->error_message);
 }
 
-/* Not written: a source says it of itself. */
+/* Not recorded: a property of the source. */
 static void name_driver(struct source_status *s)
 {
     const struct source_ops *ops = source_find(str_from(s->name));
@@ -61,7 +61,7 @@ static void code_sources(struct coder *c, struct snapshot *now)
     }
 }
 
-/* 1 + the index of a GPU that is there; 0: none. */
+/* 1 + index of an existing GPU; 0: none. */
 static uint64_t event_gpu(const struct snapshot *s, int index)
 {
     return index >= 0 && (size_t)index < s->gpu_count ? (uint64_t)index + 1 : 0;
@@ -80,7 +80,7 @@ static void code_events(struct coder *c, struct snapshot *now)
     }
 }
 
-/* By its name, which other versions know, too; "" a code of a newer one. */
+/* By name, which other versions know, too; "": a code of a newer version. */
 static void code_finding_code(struct coder *c, enum finding_code *code)
 {
     char name[48] = "";
@@ -110,7 +110,7 @@ static void code_number(struct coder *c, struct reading *r)
     r->value = code_i64(c, r->value, 0);
 }
 
-/* Only a daemon hands it over; a recording is judged when it is played. */
+/* Only a daemon sends it; recordings are judged on playback. */
 static void code_verdict(struct coder *c, struct snapshot *now)
 {
     size_t count = code_small(c, c->reading ? 0 : now->verdict->count, FINDINGS_PER_GPU * (now->gpu_count + 2));
@@ -179,7 +179,7 @@ static void code_settings(struct coder *c, struct snapshot *now, const struct sn
     now->groups = (unsigned)code_small(c, now->groups, GROUP_ALL);
     bits = code_u64(c, bits);
     memcpy(&now->interval_s, &bits, sizeof bits);
-    if (c->reading && !(now->interval_s >= 0 && now->interval_s <= 1e9)) /* also what is not a number */
+    if (c->reading && !(now->interval_s >= 0 && now->interval_s <= 1e9)) /* rejects NaN, too */
         now->interval_s = before->interval_s;
 }
 
@@ -187,12 +187,12 @@ static void code_times(struct coder *c, struct snapshot *now, const struct snaps
 {
     now->sequence = (uint64_t)code_i64(c, (int64_t)now->sequence, coder_plus((int64_t)before->sequence, 1));
     now->taken_at.ms = code_i64(c, now->taken_at.ms, before->taken_at.ms);
-    /* The two clocks run alike: only by how much they do not is worth bytes. */
+    /* The two clocks run alike: encode only their difference. */
     int64_t passed = (int64_t)((uint64_t)coder_minus(now->taken_at.ms, before->taken_at.ms) * NS_PER_MS);
     now->taken.ns = code_i64(c, now->taken.ns, coder_plus(before->taken.ns, passed));
 }
 
-/* At the end, and only where there are some: readers that do not know them read all that is before. */
+/* Last, and only if there are any: readers that don't know them read everything before. */
 static void code_accelerators(struct coder *c, struct snapshot *now, const struct snapshot *before)
 {
     static const struct gpu none;
@@ -234,7 +234,7 @@ static void code_snapshot(struct coder *c, struct snapshot *now, const struct sn
     code_accelerators(c, now, before);
 }
 
-/* Over the limits of a recording: the rest is counted, as a source does it. */
+/* Beyond a recording's limits: count the rest, as a source does. */
 static void shorten(struct snapshot *s)
 {
     size_t processes = 0, instances = 0;
@@ -249,7 +249,7 @@ static void shorten(struct snapshot *s)
         while (instances + g->instance_count > RECORDED_INSTANCES_MAX)
             gpu_done(&g->instances[--g->instance_count]);
         instances += g->instance_count;
-        /* Processes of an instance are in the list of its card; a second list would count twice. */
+        /* Instances share the process list of their card; a second list would count twice. */
         for (size_t k = 0; k < g->instance_count; k++) {
             size_t left = RECORDED_PROCESSES_MAX - processes;
             gpu_cut_processes(&g->instances[k], left);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A GPU of a recording with its processes and instances, both ways.
+ * A GPU of a recording with its processes and instances, in both directions.
  */
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void code_process_texts(struct coder *c, struct process *p, const struct 
     code_texts(c, now, old, sizes, ARRAY_LEN(now));
 }
 
-/* Names for people came later than the texts above, whose number is fixed. */
+/* Added later than the texts above, whose number is fixed. */
 static void code_process_shown(struct coder *c, struct process *p, const struct process *before)
 {
     char *const now[] = {p->title, p->container_name};
@@ -40,7 +40,7 @@ static void code_process_shown(struct coder *c, struct process *p, const struct 
     p->container_name_state = (enum reading_state)code_small(c, p->container_name_state, READING_LAST);
 }
 
-/* A number that is known or not. */
+/* A number, or its absence. */
 static struct reading code_count(struct coder *c, struct reading r)
 {
     uint64_t coded = code_small(c, r.state == READING_OK ? (uint64_t)r.value + 1 : 0, INT32_MAX);
@@ -53,7 +53,7 @@ static bool limits_same(const struct process_limit *a, const struct process_limi
            a->second_permille == b->second_permille && llround(a->confidence * 1000) == llround(b->confidence * 1000);
 }
 
-/* By its name, which other versions know, too. */
+/* By name, which other versions know, too. */
 static void code_limit_code(struct coder *c, enum limit *code)
 {
     char name[48] = "";
@@ -187,7 +187,7 @@ static void code_process(struct coder *c, struct process *p, const struct proces
     }
 }
 
-/* 1 + position of the same process in the list before, starting to look where it was found last; 0: it is new. */
+/* 1 + position of the same process in the previous list, searching from `guess` on; 0: new. */
 static size_t find_before(const struct gpu *before, const struct process *p, size_t guess)
 {
     for (size_t n = 0; n < before->process_count; n++) {
@@ -368,7 +368,7 @@ static void code_instances(struct coder *c, struct gpu *now, const struct gpu *b
     }
 }
 
-/* While reading, a GPU starts as a copy of the one before; lists that changed are built anew. */
+/* When reading, a GPU starts as a copy of the previous one; changed lists are rebuilt. */
 static void start_gpu(struct coder *c, struct gpu *now, const struct gpu *before, unsigned mask)
 {
     struct gpu lists = *before;
@@ -401,7 +401,7 @@ void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool i
     unsigned mask = (unsigned)code_small(c, c->reading ? 0 : gpu_changes(now, before), GPU_SECTIONS);
     if (c->reading)
         start_gpu(c, now, before, mask);
-    if (is_instance && (mask & GPU_INSTANCE_LIST)) /* instances have none of their own */
+    if (is_instance && (mask & GPU_INSTANCE_LIST)) /* instances have no instances */
         c->failed = true;
     if (c->failed)
         return;
@@ -434,7 +434,7 @@ void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool i
         code_lease(c, &now->settings);
         CODE_TEXT(c, now->settings.changes);
     }
-    /* Others will use it to look into the list. */
+    /* Used as an index into the list: check it. */
     for (size_t i = 0; c->reading && i < now->process_count; i++)
         if (now->processes[i].instance >= (int32_t)now->instance_count)
             now->processes[i].instance = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Numbers, texts and readings of a recording, both ways.
+ * Numbers, texts and readings of a recording, in both directions.
  */
 #include "source/replay/coder.h"
 
@@ -64,7 +64,7 @@ void code_text(struct coder *c, char *text, size_t size)
         c->failed = true;
         return;
     }
-    /* Recordings come from strangers, too: no control characters out of them. */
+    /* Recordings may come from strangers: remove control characters. */
     str_copy_clean(text, size, (struct str){(const char *)c->at, len});
     c->at += len;
 }
@@ -91,7 +91,7 @@ static void code_reading(struct coder *c, struct reading *now, struct reading be
     bool state_changed = now->state != before.state;
     int64_t old = before.state == READING_OK ? before.value : 0, value = now->state == READING_OK ? now->value : 0;
     int64_t difference = coder_minus(value, old);
-    /* One bit of the difference goes to the state; a difference that needs all 64 is written apart. */
+    /* One bit of the difference flags the state; a difference that needs all 64 bits is stored separately. */
     bool fits = difference >= INT64_MIN / 2 && difference <= INT64_MAX / 2;
     uint64_t tag = code_u64(c, (fits ? zigzag(difference) << 1 : 0) | (state_changed || !fits));
     if (!(tag & 1)) {
@@ -106,7 +106,7 @@ static void code_reading(struct coder *c, struct reading *now, struct reading be
         *now = (struct reading){(state & 15) == READING_OK ? value : 0, (enum reading_state)(state & 15)};
 }
 
-/* Which columns changed: one number of columns skipped and the reading, for each. */
+/* For each changed column: the number of columns skipped, and the reading. */
 void code_readings(struct coder *c, struct reading *now, const struct reading *before, size_t count, const struct column_map *map)
 {
     size_t changed = 0, next = 0;

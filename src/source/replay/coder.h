@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The pieces that a snapshot is coded from, in both directions: every function gives back what holds afterwards, which is what
- * was passed in when writing and what was found when reading. Failure is sticky.
+ * The building blocks of a coded snapshot, in both directions: every function returns the resulting value, which is its argument
+ * when writing and the decoded value when reading. Failure is sticky.
  */
 #pragma once
 
@@ -17,13 +17,13 @@ struct coder {
 
 uint64_t code_u64(struct coder *c, uint64_t value);
 int64_t code_i64(struct coder *c, int64_t now, int64_t before);
-/* A count or an enumeration: reading a number above `most` means damage. */
+/* A count or an enumeration: a number above `most` means damage. */
 uint64_t code_small(struct coder *c, uint64_t value, uint64_t most);
 void code_text(struct coder *c, char *text, size_t size);
 #define CODE_TEXT(c, field) code_text(c, field, sizeof(field))
-/* Up to 8 texts, those that changed. */
+/* Up to 8 texts; codes the changed ones. */
 void code_texts(struct coder *c, char *const *texts, const char *const *before, const size_t *sizes, size_t count);
-/* Those that changed. The map is needed for reading only. */
+/* Codes the changed ones. Only reading needs the map. */
 void code_readings(struct coder *c, struct reading *now, const struct reading *before, size_t count, const struct column_map *map);
 void code_gpu(struct coder *c, struct gpu *now, const struct gpu *before, bool is_instance);
 

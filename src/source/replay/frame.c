@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames: building, reading, and telling damage from an end.
+ * Frames: builds, reads, and distinguishes damage from the end.
  */
 #include "source/replay/frame.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* CRC-32 as in zlib, four bits at a time: frames are small, a big table would cost more cache than it saves. */
+/* CRC-32 as in zlib, four bits at a time: frames are small, and a large table would cost more cache than it saves. */
 static uint32_t crc_add(uint32_t crc, const void *bytes, size_t len)
 {
     static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
@@ -68,13 +68,13 @@ int frame_check_magic(FILE *f, const char *path, struct error *err)
     return error_set(err, -EINVAL, "'%s' is not a recording of whirr", path);
 }
 
-/* The header of a frame, kept for its CRC. */
+/* A frame's header, kept for the CRC. */
 struct frame_header {
     unsigned char bytes[1 + 10];
     size_t len;
 };
 
-/* 1, 0 at the very end, -EPROTO for a length that cannot be, -EAGAIN when it is cut off. */
+/* 1, 0 at the end, -EPROTO for an impossible length, -EAGAIN if truncated. */
 static int read_header(FILE *f, struct frame_header *h, uint64_t *ret_len)
 {
     *h = (struct frame_header){0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The outer shape of a recording: one line of text, then frames that each stand or fall alone.
+ * The outer format of a recording: one line of text, then independent frames.
  *
  *   "whirr-recording 1\n"
  *   ┌──────┬───────────────┬─────────┬──────────┐
  *   │ type │ length varint │ payload │ CRC-32   │   repeated; the CRC is over type, length and payload, little endian
  *   └──────┴───────────────┴─────────┴──────────┘
  *
- * A frame is written by one write(2). A process that is killed leaves at most a torn last frame, which readers leave out.
+ * One write(2) writes a frame. A killed process leaves at most a torn last frame, which readers skip.
  */
 #pragma once
 
@@ -21,12 +21,12 @@
 enum { FRAME_MAX = 16 << 20, FRAME_OVERHEAD_MAX = 16 };
 
 enum frame_type {
-    FRAME_SCHEMA = 'S', /* the names of the columns that follow */
-    FRAME_KEY = 'K',    /* a snapshot on its own */
-    FRAME_DELTA = 'D',  /* a snapshot as its difference to the one before */
+    FRAME_SCHEMA = 'S', /* names of the columns that follow */
+    FRAME_KEY = 'K',    /* a complete snapshot */
+    FRAME_DELTA = 'D',  /* a snapshot as the difference to the previous one */
 };
 
-/* A payload that is read or grown into. */
+/* A growing payload buffer. */
 struct frame {
     int type;
     unsigned char *payload;
@@ -36,12 +36,12 @@ void frame_done(struct frame *f);
 
 /* 0, or an error that says what the file is instead. */
 int frame_check_magic(FILE *f, const char *path, struct error *err);
-/* 1: a frame; 0: the end, *torn when it comes in the middle of a frame; -EBADMSG: this one is damaged, the next may be fine;
- * -EPROTO: damaged beyond finding the next; -ENOMEM, -EIO. */
+/* 1: a frame; 0: the end, *torn if inside a frame; -EBADMSG: this one is damaged, the next may be fine; -EPROTO: damaged, and
+ * the next can't be found; -ENOMEM, -EIO. */
 int frame_read(FILE *f, struct frame *frame, bool *torn);
-/* Puts the whole frame, ready to be written, into out. */
+/* Builds the whole frame, ready to write. */
 void frame_build(struct buf *out, enum frame_type type, struct str payload);
 
 void varint_put(struct buf *out, uint64_t value);
-/* The number at *at, which moves behind it; false when it is cut off or too long. */
+/* Reads the number at *at and advances; false if truncated or too long. */
 bool varint_get(const unsigned char **at, const unsigned char *end, uint64_t *ret);

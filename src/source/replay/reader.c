@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading a recording frame by frame, over damaged places and up to a torn end.
+ * Reads a recording frame by frame, past damage and up to a torn end.
  */
 #include "source/replay/reader.h"
 
@@ -17,12 +17,12 @@ struct replay_reader {
     struct frame frame;
     struct recorded_columns schema;
     bool has_schema;
-    const struct snapshot *last; /* what a difference builds on; NULL: wait for a whole one */
-    long good;                   /* where the next frame begins */
+    const struct snapshot *last; /* base of the next difference; NULL: wait for a key frame */
+    long good;                   /* start of the next frame */
     struct replay_reader_facts facts;
 };
 
-/* Takes the file over, also when it fails. */
+/* Takes ownership of the file, even on failure. */
 static int replay_reader_start(FILE *file, const char *path, struct replay_reader **ret, struct error *err)
 {
     int r = frame_check_magic(file, path, err);
@@ -38,7 +38,7 @@ static int replay_reader_start(FILE *file, const char *path, struct replay_reade
     return 0;
 }
 
-/* Inside a folder: where a bundle keeps it, or simply there. */
+/* Inside a directory: where a bundle has it, or directly. */
 static void find_in_folder(const char *folder, char path[PATH_SIZE])
 {
     static const char *const places[] = {"whirr/recording", "recording"};
@@ -65,7 +65,7 @@ int replay_reader_open(const char *path, struct replay_reader **ret, struct erro
 
 int replay_reader_open_memory(const void *bytes, size_t len, struct replay_reader **ret, struct error *err)
 {
-    /* Nothing is written: the stream is opened for reading. */
+    /* The stream is read-only: nothing writes to `bytes`. */
     FILE *file = len ? fmemopen((void *)bytes, len, "rb") : NULL;
     if (!file)
         return error_set(err, -EINVAL, "an empty recording");
@@ -106,7 +106,7 @@ static void damage(struct replay_reader *r)
     replay_reader_forget(r);
 }
 
-/* 1: a snapshot, 0: something else, or a damaged one that was counted; -ENOMEM. */
+/* 1: a snapshot; 0: something else, or a damaged one, which is counted; -ENOMEM. */
 static int take_frame(struct replay_reader *r, struct snapshot **ret)
 {
     const struct frame *f = &r->frame;
@@ -119,9 +119,9 @@ static int take_frame(struct replay_reader *r, struct snapshot **ret)
     }
     bool key = f->type == FRAME_KEY;
     if (!key && f->type != FRAME_DELTA)
-        return 0; /* of a later version: not ours to understand */
+        return 0; /* from a later version: skip it */
     if (!r->has_schema || (!key && !r->last)) {
-        r->facts.damaged++; /* builds on a frame that was lost */
+        r->facts.damaged++; /* its base frame was lost */
         return 0;
     }
     int rc = snapshot_decode(f->payload, f->len, &r->schema, key ? NULL : r->last, ret);
@@ -139,7 +139,7 @@ int replay_reader_next(struct replay_reader *r, const struct snapshot **ret, str
     for (;;) {
         int rc = frame_read(r->file, &r->frame, &r->facts.torn);
         if (rc == 0) {
-            /* More may be written: try again from the beginning of this frame. */
+            /* More may be written: retry from the start of this frame. */
             clearerr(r->file);
             if (r->good >= 0)
                 fseek(r->file, r->good, SEEK_SET);

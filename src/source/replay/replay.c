@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A recording as a source: FILE[,speed=X][,loop][,at=SECONDS]. Time passes by the clock of env; at a moment it shows the last
- * sample taken before it. At the end it holds the last one, or begins anew.
+ * A recording as a source: FILE[,speed=X][,loop][,at=SECONDS]. Time follows the clock of env; at each moment it shows the last
+ * sample before it. At the end it keeps the last one, or loops.
  */
 #include "source/replay/replay.h"
 
@@ -21,20 +21,20 @@ struct replay {
     bool loop;
     struct mono opened;
     struct replay_reader *reader;
-    const struct snapshot *now, *next; /* next: read already, its time has not come; NULL at the end */
-    double now_s, next_s;              /* on the recording's own time line, from 0 */
-    double lap_s;                      /* added for each time it began anew */
+    const struct snapshot *now, *next; /* next: already read, but not due; NULL at the end */
+    double now_s, next_s;              /* on the recording's time line, from 0 */
+    double lap_s;                      /* total length of the completed loops */
     bool ended;
-    char trouble[SOURCE_MESSAGE_SIZE]; /* why it could not be read to the end; "" */
-    int64_t shift_ms;                  /* from the recorded wall time to that of playing */
+    char trouble[SOURCE_MESSAGE_SIZE]; /* why reading stopped early; "" */
+    int64_t shift_ms;                  /* from recorded wall time to playback time */
     struct gpu_id listed[GPU_MAX];
     size_t listed_count;
-    struct event events[EVENTS_MAX]; /* of the samples passed since they were asked for */
+    struct event events[EVENTS_MAX]; /* of the samples passed since the last query */
     size_t event_count;
 };
 
-/* Seconds between two samples. A clock that was set back counts as none; a pause in the recording is shortened, no user wants to
- * wait through the night between two sessions. */
+/* Seconds between two samples. A clock set back counts as 0; pauses are shortened, because no user wants to wait through the
+ * night between two sessions. */
 static double step_s(const struct snapshot *a, const struct snapshot *b)
 {
     double passed = (double)(b->taken_at.ms - a->taken_at.ms) / MS_PER_S;
@@ -42,7 +42,7 @@ static double step_s(const struct snapshot *a, const struct snapshot *b)
     return MAX_OF(0.0, MIN_OF(passed, most));
 }
 
-/* Reads the sample after `now` into next; NULL at the end. */
+/* Reads the sample after `now`; NULL at the end. */
 static void read_next(struct replay *r)
 {
     struct error err = {0};
@@ -67,7 +67,7 @@ static int begin_anew(struct replay *r, struct error *err)
         return rc;
     double lap = r->now_s + MAX_OF(r->now->interval_s, 1.0) - r->lap_s;
     double ahead = position_s(r) - r->lap_s;
-    r->lap_s += MAX_OF(1.0, floor(ahead / lap)) * lap; /* whole rounds in which no sample was taken are not played */
+    r->lap_s += MAX_OF(1.0, floor(ahead / lap)) * lap; /* skip whole loops in which no sample was taken */
     const struct snapshot *first = NULL;
     rc = replay_reader_next(r->reader, &first, err);
     if (rc != 1)
@@ -77,7 +77,7 @@ static int begin_anew(struct replay *r, struct error *err)
     return 0;
 }
 
-/* What a reader of the live source would have been told on the way. Loss and return are noticed by the engine itself. */
+/* Keeps events of skipped samples. The engine itself notices loss and return. */
 static void keep_events(struct replay *r, const struct snapshot *s)
 {
     for (size_t i = 0; i < s->event_count; i++) {
@@ -99,7 +99,7 @@ static void advance(struct replay *r)
             struct error err = {0};
             if (!r->next && r->loop && !r->trouble[0] && r->now_s > r->lap_s && begin_anew(r, &err) < 0)
                 str_copy(r->trouble, sizeof r->trouble, str_from(err.text));
-            /* A recording that is still being written is looked at again at the next sample. */
+            /* A recording in progress is checked again with the next sample. */
             r->ended = r->trouble[0] != '\0';
         }
         if (!r->next || r->next_s > position)
@@ -131,7 +131,7 @@ static int set_option(struct replay *r, struct str option, struct error *err)
     return 0;
 }
 
-/* The file name ends at the first comma, unless a file of the whole name exists. */
+/* The file name ends at the first comma, unless a file with the whole name exists. */
 static int parse(struct replay *r, const char *params, struct error *err)
 {
     struct str rest = str_from(params), part;
@@ -174,7 +174,7 @@ static int replay_load(struct replay *r, struct error *err)
         return error_set(err, -ENODATA, "%s", r->trouble[0] ? r->trouble : "there is no sample in the recording");
     r->shift_ms = clock_wall(r->env->clock).ms - r->next->taken_at.ms - (int64_t)(r->at_s * MS_PER_S);
     advance(r);
-    r->event_count = 0; /* what came before the beginning is no news */
+    r->event_count = 0; /* events before the start aren't news */
     if (r->at_s == 0)
         keep_events(r, r->now);
     return 0;
@@ -210,7 +210,7 @@ static int replay_open(const struct env *env, const char *params, struct source 
     return 0;
 }
 
-/* GPUs first, then what is none. */
+/* GPUs first, then other devices. */
 static const struct gpu *replay_device(const struct snapshot *s, size_t which)
 {
     return which < s->gpu_count ? &s->gpus[which] : &s->accelerators[which - s->gpu_count];
@@ -250,7 +250,7 @@ static int replay_refresh(struct source *source, unsigned groups, struct error *
     return 0;
 }
 
-/* The processes of another machine: they must not be looked up on this one. */
+/* Processes of another host: they must not be looked up here. */
 static void mark_as_foreign(const struct replay *r, struct gpu *g)
 {
     for (size_t i = 0; i < g->process_count; i++) {
@@ -264,11 +264,11 @@ static void mark_as_foreign(const struct replay *r, struct gpu *g)
 
 static void replay_sample(struct source *source, size_t gpu, unsigned groups, struct gpu *out)
 {
-    (void)groups; /* the recording has what was read then */
+    (void)groups; /* the recording has whatever was read then */
     struct replay *r = (struct replay *)source;
     if (gpu >= r->listed_count)
         return;
-    /* A card may have gone or moved since the list was made. */
+    /* A card may have gone or moved since list(). */
     const struct gpu *found = NULL;
     for (size_t i = 0, count = replay_device_count(r->now); i < count && !found; i++)
         if (gpu_same(&r->listed[gpu], &replay_device(r->now, (gpu + i) % count)->id))
@@ -327,7 +327,7 @@ static void replay_describe(struct source *source, struct buf *out)
         buf_printf(out, "%s\n", r->trouble);
 }
 
-/* On the clock of this process, as if it had been watched here. */
+/* Shifted to the clock of this process, as if watched here. */
 static struct snapshot *shifted(const struct replay *r, const struct snapshot *s, struct mono now, struct wall now_wall)
 {
     struct snapshot *copy = snapshot_copy(s);

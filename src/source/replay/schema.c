@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The names of the columns in a recording.
+ * Column names of a recording.
  */
 #include <errno.h>
 #include <string.h>
@@ -52,7 +52,7 @@ void schema_write(struct buf *out)
     write_names(out, evidence_name);
 }
 
-/* Usually the file was written by the same version: the name is where it was. */
+/* Usually the same version wrote the file: try the same position first. */
 static int16_t replay_schema_find(struct str wanted, size_t guess, const char *(*name)(size_t))
 {
     if (name(guess) && str_is(wanted, name(guess)))
@@ -87,5 +87,5 @@ int schema_read(const unsigned char *payload, size_t len, struct recorded_column
     ret->evidence.count = 0;
     if (fine && payload < end)
         fine = read_names(&payload, end, evidence_name, &ret->evidence);
-    return fine ? 0 : -EBADMSG; /* what a later version puts behind is not ours to judge */
+    return fine ? 0 : -EBADMSG; /* ignore what a later version appends */
 }

@@ -45,7 +45,7 @@ static void read_numbers(const json_t *card, struct gpu *g)
             r = rocm_number(json_object_get(card, numbers[i].keys[k]), numbers[i].scale);
         g->metric[numbers[i].metric] = r;
     }
-    /* Some releases print the power where the voltage belongs: no chip runs at 6 mV. */
+    /* Some releases print the power as voltage: no chip runs at 6 mV. */
     if (g->voltage_mv.state == READING_OK && g->voltage_mv.value < 100)
         g->voltage_mv = reading_absent(READING_UNSUPPORTED);
 }
@@ -121,7 +121,7 @@ static bool read_card(const json_t *card, struct gpu *g)
     return g->id.pci_address[0] || g->id.name[0];
 }
 
-/* "PID4242": "python3, 1, 8589934592, 0, 12": name, cards, VRAM, SDMA, compute units. It does not say which card. */
+/* "PID4242": "python3, 1, 8589934592, 0, 12": name, cards, VRAM, SDMA, compute units. It doesn't say which card. */
 static void read_processes(const json_t *system, struct gpu *g)
 {
     const char *key;
@@ -149,7 +149,7 @@ int rocm_smi_parse(struct str text, struct rocm_cards *ret, struct error *err)
     json_t *root = rocm_load(text, err);
     if (!root)
         return -EBADMSG;
-    /* In the order of their numbers; json_object_foreach has another one. Numbers have holes. */
+    /* In numerical order, unlike json_object_foreach. Numbers may have gaps. */
     for (int i = 0; i < GPU_MAX; i++) {
         char key[16];
         snprintf(key, sizeof key, "card%d", i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reading of values whose type and unit change from release to release.
+ * Reads values whose type and unit change between releases.
  */
 #include "source/rocm_smi/rocm_json.h"
 
@@ -110,7 +110,7 @@ void rocm_set_unique_id(struct gpu *g, const char *text)
 
 void rocm_set_name(struct gpu *g, const char *text, uint32_t device, int revision)
 {
-    /* ROCm 4.3 prints the vendor's number as series, model and vendor. */
+    /* ROCm 4.3 prints the vendor ID as series, model and vendor. */
     if (text && strncmp(text, "0x", 2) != 0) {
         const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
         struct str product = close ? (struct str){open + 1, (size_t)(close - open - 1)} : str_from(text);
@@ -127,7 +127,7 @@ void rocm_set_name(struct gpu *g, const char *text, uint32_t device, int revisio
         snprintf(g->id.name, sizeof g->id.name, "AMD GPU 1002:%04x", device & 0xffff);
 }
 
-/* By the compiler's name of the chip; releases that do not print it are told by a carve-out that no card of its own has. */
+/* By the compiler's name of the chip; in releases without it, by a carve-out too small for a discrete card. */
 static bool is_apu(const struct gpu *g)
 {
     static const char *const chips[] = {"gfx902",  "gfx909",  "gfx90c",  "gfx1013", "gfx1033", "gfx1035", "gfx1036",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Runs the program at most once a second and keeps what it said.
+ * Runs the program at most once a second and keeps its result.
  */
 #include "source/source.h"
 
@@ -16,13 +16,13 @@ struct rocm_smi {
     struct source source;
     const struct env *env;
     const char *program;
-    char place[PATH_SIZE]; /* of the program where PATH does not have it */
+    char place[PATH_SIZE]; /* path of the program if not in PATH */
     bool is_amd_smi;
     struct mono asked;
-    struct error failure;       /* of the last run; its code is 0 when it did not fail */
-    struct gpu_id ids[GPU_MAX]; /* as listed: cards keep their places */
+    struct error failure;       /* of the last run; code 0: none */
+    struct gpu_id ids[GPU_MAX]; /* as listed: cards keep their positions */
     size_t count;
-    bool more; /* a card that was not listed yet appeared */
+    bool more; /* a new card appeared */
     struct rocm_cards now;
 };
 
@@ -51,7 +51,7 @@ static int rocm_smi_run(const struct rocm_smi *s, const char *const *argv, struc
 
 static int ask_rocm_smi(struct rocm_smi *s, struct rocm_cards *ret, struct error *err)
 {
-    /* What is asked for by name is quicker than everything; releases that do not know one of the names are asked for all. */
+    /* Named options are faster than everything; releases that don't know one of them are asked for all. */
     const char *named[] = {s->program,
                            "--showid",
                            "--showuniqueid",
@@ -146,7 +146,7 @@ static int rocm_open(const struct env *env, const char *params, struct source **
     int wrong = rocm_check(params, err);
     if (wrong < 0)
         return wrong;
-    /* A program of this machine knows nothing of a recorded one. */
+    /* A program on this host knows nothing about a recorded one. */
     if (env_is_recorded(env) && !env->rocm_smi)
         return error_set(err, -ENODEV, "no rocm-smi on a recorded machine");
     struct rocm_smi *s = calloc(1, sizeof *s);

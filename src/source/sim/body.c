@@ -9,7 +9,7 @@
 
 enum { SALT_AMBIENT = 4096, SALT_ENERGY };
 
-/* Power goes with a bit more than the square of the clock: voltage falls with it. */
+/* Power grows with slightly more than the square of the clock: voltage follows it. */
 #define CLOCK_POWER 2.4
 
 static double ambient(const struct sim_world *w, int gpu, double t)
@@ -27,12 +27,12 @@ static double conductance(const struct sim_world *w, int gpu, double t, double f
     double left;
     if (!sim_has_trouble(w, TROUBLE_AIRFLOW, gpu, t, &left, NULL))
         left = 1;
-    if (!c->fans) /* the fans of the chassis make up for some of it */
+    if (!c->fans) /* chassis fans compensate some of it */
         left = MAX_OF(left, 0.3);
     return MAX_OF(left, 0.02) * (c->conductance + c->conductance_fan * fan);
 }
 
-/* What a fan is told at a temperature. */
+/* Fan target at a temperature. */
 static double fan_curve(double temp)
 {
     static const double points[][2] = {{45, 0.30}, {60, 0.40}, {72, 0.56}, {80, 0.75}, {88, 1}};
@@ -54,11 +54,11 @@ static void step_fan(struct body *b, const struct sim_world *w, int gpu, double 
     double want = fan_curve(die_c);
     if (c->fan_stops && (die_c < 45 || (b->fan_set <= 0 && die_c < 56)))
         want = 0;
-    /* It follows a rise at once, a fall only when it is worth it: otherwise it would hunt up and down all the time. */
+    /* Follow a rise at once, a fall only if large enough: otherwise the fan would oscillate. */
     if (want > b->fan_set + 0.01 || want < b->fan_set - 0.05 || want <= 0)
         b->fan_set = want;
     double goal = sim_has_trouble(w, TROUBLE_FAN_STOPPED, gpu, t, NULL, NULL) ? 0 : b->fan_set;
-    double most = 0.15 * dt; /* a few seconds from standing to full */
+    double most = 0.15 * dt; /* a few seconds from zero to full speed */
     b->fan += MAX_OF(-most, MIN_OF(most, goal - b->fan));
 }
 
@@ -71,7 +71,7 @@ static void step_clock_cap(struct body *b, const struct sim_card *c, double die_
         b->clock_cap = MIN_OF(1.0, b->clock_cap + 0.006 * dt);
 }
 
-/* A compute context keeps the clocks up, unless it is parked by a server that knows how to. */
+/* A compute context keeps the clocks up, unless its server parks it. */
 static bool computes(const struct sim_world *w, const struct body_view *v)
 {
     for (size_t i = 0; i < v->share_count; i++) {
@@ -145,7 +145,7 @@ static void view(const struct body *b, const struct sim_world *w, int gpu, doubl
     v->slowed_heat_s = b->slowed_heat_s;
 }
 
-/* From t to t + dt under what holds at t. */
+/* Advances from t to t + dt with the conditions at t. */
 static void body_step(struct body *b, const struct sim_world *w, int gpu, double t, double dt)
 {
     struct body_view v;

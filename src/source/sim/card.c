@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The catalogue itself. The thermal figures are chosen so that a card under full load settles where reviews find it.
+ * The catalog itself. Thermal figures make a card under full load settle where reviews measured it.
  */
 #include "source/sim/card.h"
 

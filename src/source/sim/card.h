@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The catalogue of cards that can be simulated: figures of real ones, rounded, with what each does not tell.
+ * The catalog of cards to simulate: rounded figures of real ones, with what each doesn't report.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 
-/* What a card of this kind reports beyond the basics. */
+/* What this kind of card reports beyond the basics. */
 enum card_ability {
     CARD_ECC = 1 << 0,
     CARD_GPM = 1 << 1,   /* profiling counters */
@@ -24,7 +24,7 @@ enum card_ability {
 
 struct sim_card {
     const char *key;  /* for model= */
-    const char *name; /* as the driver says it */
+    const char *name; /* the driver's name */
     const char *vendor;
     const char *driver, *architecture, *brand, *compute, *pci_id, *subsystem;
     unsigned abilities;
@@ -41,10 +41,11 @@ struct sim_card {
     int fans; /* 0: passive, cooled by the chassis */
     double fan_rpm_max;
     bool fan_stops; /* zero-rpm mode */
-    /* Heat: conductance of the cooler in W/K without and with full air, what the die is above the cooler in K/W, capacity in J/K */
+    /* Heat: conductance of the cooler in W/K without air and with full air, excess of the die over the cooler in K/W, capacity
+     * in J/K */
     double conductance, conductance_fan, die_k_per_w, capacity;
 };
 
 size_t cards(const struct sim_card **ret);
-/* By key, or by a part of the name; NULL: unknown. */
+/* By key, or by part of the name; NULL: unknown. */
 const struct sim_card *card_find(struct str what);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From the simulated card to readings, in the manner of its vendor: what the real one does not tell stays absent for the same
- * reason.
+ * From the simulated card to readings, in its vendor's manner: what the real one doesn't report is absent for the same reason.
  */
 #include "source/sim/fill.h"
 
@@ -21,7 +20,7 @@ static struct reading permille(double x)
     return whole(MAX_OF(0.0, MIN_OF(1.0, x)) * 1000);
 }
 
-/* NVML gives whole degrees and percent; kernel files give finer ones. */
+/* NVML gives whole degrees and percent; kernel files are finer. */
 static struct reading coarse(double x, double step)
 {
     return whole(floor(x / step) * step);
@@ -74,7 +73,7 @@ static void fill_heat(const struct fill *f, struct gpu *g)
 {
     const struct sim_card *c = f->world->card[f->gpu];
     const struct body_view *v = &f->view;
-    const double step = 1000; /* all of them tell whole degrees */
+    const double step = 1000; /* all of them report whole degrees */
     g->temp_mdegc = coarse(v->die_c * 1000, step);
     g->temp_limit_mdegc = whole(c->slowdown * 1000);
     g->temp_shutdown_mdegc = whole(c->shutdown * 1000);
@@ -95,7 +94,7 @@ static void fill_heat(const struct fill *f, struct gpu *g)
         return;
     g->fan_rpm = whole(v->fan < 0.02 ? 0 : v->fan * c->fan_rpm_max);
     if (strcmp(c->vendor, "intel") == 0)
-        return; /* hwmon of i915 and xe counts turns and knows no share */
+        return; /* hwmon of i915 and xe reports rpm but no percentage */
     g->fan_permille = coarse(v->fan * 1000, 10);
     g->fan_target_permille = coarse(v->fan_set * 1000, 10);
     g->fan_count = whole(c->fans);
@@ -149,7 +148,7 @@ static void fill_clocks(const struct fill *f, struct gpu *g)
     g->clock_video_khz = coarse(c->video_clock_max * 1000 * (v->busy ? 0.95 : 0.4), 15000);
     g->throttle_power_us = whole(v->slowed_power_s / f->world->speed * 1e6);
     g->throttle_thermal_us = whole(v->slowed_heat_s / f->world->speed * 1e6);
-    bool always_p0 = c->mem_clock_idle >= c->mem_clock_max; /* HBM cards do not leave P0 */
+    bool always_p0 = c->mem_clock_idle >= c->mem_clock_max; /* HBM cards stay in P0 */
     g->pstate = reading_ok(always_p0 ? 0 : !v->busy ? 8 : v->load.util > 0.3 || !c->fans ? 0 : 2);
 }
 
@@ -207,7 +206,7 @@ static void fill_links(const struct fill *f, struct gpu *g)
         g->nvlink_rx_bytes_per_s = g->nvlink_tx_bytes_per_s = whole(f->world->gpus > 1 ? 160e9 * v->load.tensor : 0);
 }
 
-/* Errors since a TROUBLE_ECC began. */
+/* Errors since the start of a TROUBLE_ECC. */
 static void count_errors(const struct fill *f, int64_t *ret_corrected, int64_t *ret_uncorrected)
 {
     double since;
@@ -272,7 +271,7 @@ static void fill_facts(const struct fill *f, struct gpu *g)
     g->display_active = reading_ok((c->abilities & CARD_DISPLAY) && f->gpu == 0);
 }
 
-/* What the program of a scenario does beside the GPU: on GPU 0, and its rank of a job on all of them. */
+/* What a scenario's program does on the host: on GPU 0, and its rank in a job on all of them. */
 static void fill_host_side(const struct fill *f, struct process *p, const char *job)
 {
     const struct sim_scenario *s = f->world->scenario;
@@ -332,14 +331,14 @@ static void fill_process(const struct fill *f, struct gpu *g, const struct sim_s
         p->encoder_permille = coarse(share->load.encode * 1000, 10);
         p->decoder_permille = coarse(share->load.decode * 1000, 10);
     }
-    if (p->util_permille.value > reading_or(g->util_permille, 1000)) /* which the scenario sets */
+    if (p->util_permille.value > reading_or(g->util_permille, 1000)) /* set by the scenario */
         p->util_permille.value = g->util_permille.value;
     p->power_mw = reading_absent(READING_UNREAD); /* attributed by the engine */
     fill_host_side(f, p, program->job);
     fill_serving(f, share, p);
 }
 
-/* Until the next six hours of the day are over, whenever one looks. */
+/* Ends with the current quarter of the day, whenever it is read. */
 static void fill_lease(const struct fill *f, struct gpu *g)
 {
     enum { LENGTH_MS = 6 * 3600 * MS_PER_S };
@@ -371,7 +370,7 @@ struct wall fill_wall(struct wall origin, const struct sim_world *w, double t)
     return (struct wall){origin.ms + (int64_t)llround((t - w->start_s) / w->speed * MS_PER_S)};
 }
 
-/* What the scenario sets beside the physics of the card. */
+/* Readings that the scenario sets regardless of the card's physics. */
 static void fill_readings(const struct fill *f, struct gpu *g)
 {
     const struct sim_scenario *s = f->world->scenario;
@@ -383,7 +382,7 @@ static void fill_readings(const struct fill *f, struct gpu *g)
         g->metric[list[i].metric] = reading_ok(list[i].value + (int64_t)((double)list[i].per_second * f->t));
     if (s->fan_control && f->gpu == 0)
         gpu_set_property(g, PROPERTY_fan_control, s->fan_control);
-    /* No more than this card has, whichever it is. */
+    /* No more than this card has. */
     int64_t room = reading_or(g->mem_total_bytes, 0) - reading_or(g->mem_reserved_bytes, 0);
     g->mem_used_bytes.value = MIN_OF(g->mem_used_bytes.value, room);
     g->mem_free_bytes.value = room - g->mem_used_bytes.value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A simulated card divided by MIG: its instances, and what the driver stops telling about the whole card.
+ * A simulated card partitioned by MIG: its instances, and what the driver no longer reports for the whole card.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void fill_instance(const struct fill *f, const struct gpu *parent, size_t
     snprintf(g->profile, sizeof g->profile, "%dg.%ldgb", slices[number].compute,
              lround(c->vram / 1024.0 * slices[number].memory / 8));
     snprintf(g->id.name, sizeof g->id.name, "%.64s MIG %.24s", c->name, g->profile);
-    /* The card's own UUID with another first group: stable, and different for each. */
+    /* The card's UUID with another first group: stable and unique. */
     snprintf(g->id.uuid, sizeof g->id.uuid, "MIG-%08zx%.32s", 0x5a0000 + number, parent->id.uuid[0] ? parent->id.uuid + 12 : "");
     g->mem_total_bytes = reading_ok(total);
     g->mem_used_bytes = reading_ok(used);
@@ -47,7 +47,7 @@ static void fill_instance(const struct fill *f, const struct gpu *parent, size_t
 
 void fill_instances(const struct fill *f, unsigned groups, struct gpu *g)
 {
-    /* NVML: utilization of the card, of its video engines and of processes is not supported while MIG is on. */
+    /* NVML doesn't support utilization of the card, its video engines and processes while MIG is on. */
     const struct reading none = reading_absent(READING_UNSUPPORTED);
     g->util_permille = g->mem_util_permille = g->encoder_permille = g->decoder_permille = none;
     g->jpeg_permille = g->ofa_permille = g->encoder_sessions = none;

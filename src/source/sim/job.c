@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lives and loads of jobs as functions of time.
+ * Lifetimes and loads of jobs as functions of time.
  */
 #include "source/sim/job.h"
 
@@ -36,7 +36,7 @@ static bool sim_where_has(struct sim_where where, int gpu)
     return where.every == 0 || gpu % where.every == where.nth;
 }
 
-/* The turn whose beginning is the last one at or before t; false before the first. */
+/* The turn that started last at or before t; false before the first. */
 static bool turn_at(const struct sim_when *when, double length, int gpu, double t, struct sim_life *ret)
 {
     double first = when->from + when->stagger * gpu;
@@ -48,7 +48,7 @@ static bool turn_at(const struct sim_when *when, double length, int gpu, double 
     return true;
 }
 
-/* A leak ends when the card is full; how long that takes comes from the seed, so that traces differ. */
+/* A leak ends when the card is full; the seed decides how long that takes, so that traces differ. */
 static double leak_rate(const struct sim_world *w, const struct sim_job *j, size_t job, int gpu)
 {
     double factor = 0.6 + sim_chance(w->seed, (uint64_t)gpu, SALT_LEAK + 64 * job, 0);
@@ -68,7 +68,8 @@ static struct sim_when job_when(const struct sim_world *w, size_t job, int gpu)
         return when;
     double others = 0;
     for (size_t i = 0; i < w->scenario->job_count; i++)
-        if (i != job && w->scenario->jobs[i].when.to <= 0 && sim_where_has(w->scenario->jobs[i].where, gpu)) /* those who stay */
+        if (i != job && w->scenario->jobs[i].when.to <= 0 &&
+            sim_where_has(w->scenario->jobs[i].where, gpu)) /* only jobs that stay */
             others += held_share(w, &w->scenario->jobs[i], gpu);
     /* Full whatever comes and goes: without the wobble, and with the 0.7 that the lowest tooth of a sawtooth reaches. */
     double own = held_share(w, j, gpu) - j->vram_wobble - 0.3 * j->vram_saw;
@@ -79,7 +80,7 @@ static struct sim_when job_when(const struct sim_world *w, size_t job, int gpu)
     return when;
 }
 
-/* The life that lasts at t, or false. */
+/* The life in progress at t, or false. */
 static bool sim_job_alive(const struct sim_world *w, size_t job, int gpu, double t, struct sim_life *ret)
 {
     const struct sim_job *j = &w->scenario->jobs[job];
@@ -103,10 +104,10 @@ bool sim_job_ended(const struct sim_world *w, size_t job, int gpu, double t, str
     return true;
 }
 
-/* Above what the kernel can give out (2^22): a simulated pid never hits a real process. */
+/* Above the kernel's maximum (2^22): a simulated pid never matches a real process. */
 int32_t sim_job_pid(const struct sim_world *w, size_t job, int gpu, int64_t turn)
 {
-    enum { FIRST = 4200000, RANGE = 4000037 /* prime, so that the slots below do not meet */ };
+    enum { FIRST = 4200000, RANGE = 4000037 /* prime, so that the slots below don't collide */ };
     int64_t gpus = w->scenario->jobs[job].together ? 0 : gpu;
     int64_t slot = (turn * SIM_JOBS_MAX + (int64_t)job) * GPU_MAX + gpus;
     int64_t shift = (int64_t)(sim_chance(w->seed, 0, SALT_LEVEL, 0) * RANGE);
@@ -118,7 +119,7 @@ static double clamp(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* How much of its level the job asks for at this age, 0 to 1. */
+/* The share of its level that the job requests at this age, 0 to 1. */
 static double course(const struct sim_world *w, const struct sim_job *j, uint64_t gpu, uint64_t salt, double t, double age)
 {
     /* A year has 32 million seconds, of each of which this is asked: what a pattern does not have is not computed. */
@@ -155,7 +156,7 @@ static double course(const struct sim_world *w, const struct sim_job *j, uint64_
     return 0;
 }
 
-/* What a sawtooth is below its top at this age: the teeth are of different heights. */
+/* Distance of a sawtooth below its top at this age: teeth have different heights. */
 static double below_top(const struct sim_world *w, const struct sim_job *j, size_t job, int gpu, double age)
 {
     double period = j->vram_saw_s * (0.7 + 0.6 * sim_chance(w->seed, (uint64_t)gpu, SALT_SAW + 64 * job, -1));
@@ -170,7 +171,7 @@ static double vram_of(const struct sim_world *w, const struct sim_job *j, size_t
     double loaded = j->load_s > 0 ? clamp(age / j->load_s, 0.02, 1) : 1;
     double share = held_share(w, j, gpu) * loaded;
     if (j->leak_share_per_min > 0 && age > j->load_s) {
-        /* It grows by allocations of some size, not evenly. */
+        /* It grows by allocations of some size, not smoothly. */
         double quantum = 0.002, grown = leak_rate(w, j, job, gpu) * (age - j->load_s);
         share += floor(grown / quantum) * quantum;
     }

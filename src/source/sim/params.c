@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * "gpus=8,scenario=training,fault=lost@3:60" to a machine. What is not understood is refused with the nearest that would be.
+ * Parses "gpus=8,scenario=training,fault=lost@3:60" into a host. Refuses unknown words and suggests the nearest.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *const vendor_names[] = {"mixed", "nvidia", "amd", "intel"};
 struct fault_name {
     struct sim_fault said;
     enum sim_trouble_kind kind;
-    bool one; /* without @GPU it is GPU 0 that has it, not all */
+    bool one; /* without @GPU it applies to GPU 0, not to all */
     double value;
 };
 static const struct fault_name fault_names[] = {
@@ -135,7 +135,7 @@ static bool is_vendor(struct str s)
     return false;
 }
 
-/* The n-th card of a vendor, around and around. */
+/* The n-th card of a vendor, cyclically. */
 static const struct sim_card *nth_of_vendor(const char *vendor, int n)
 {
     const struct sim_card *all, *of[32];
@@ -146,7 +146,7 @@ static const struct sim_card *nth_of_vendor(const char *vendor, int n)
     return of[(size_t)n % found];
 }
 
-/* Fills w->card. A mixed machine lists its NVIDIA cards first, as every machine does. */
+/* Fills w->card. A mixed host lists its NVIDIA cards first, as every host does. */
 static void deal_cards(struct sim_world *w, const char *what)
 {
     const struct sim_card *one = card_find(str_from(what));
@@ -234,7 +234,7 @@ int sim_world_parse(const char *params, struct sim_world *ret, struct error *err
     }
     w.gpus = requests.gpus ? (int)requests.gpus : w.scenario->gpus;
     w.start_s = requests.start >= 0 ? requests.start : w.scenario->begin_s;
-    /* Faults count from where the scenario is entered. */
+    /* Fault times count from where the scenario is entered. */
     for (size_t i = 0; i < w.fault_count; i++) {
         struct sim_condition *c = &w.faults[i];
         c->when.from += w.start_s;

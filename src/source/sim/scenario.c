@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The scenarios, as tables: who runs when and where, and what goes wrong. A new one is some rows here.
+ * The scenarios, as tables: which programs run when and where, and what goes wrong. A new one is some rows here.
  */
 #include "base/cleanup.h"
 #include "source/sim/job.h"
@@ -38,7 +38,7 @@ PROGRAM blender = {"blender", "erin", "blender -b scene.blend -E CYCLES -a", "",
 PROGRAM server = {"python3", "svc-embed", "python3 server.py --model BAAI/bge-large-en --workers 1", "embeddings",
                   "BAAI/bge-large-en", PROCESS_COMPUTE, 700, 4300};
 
-/* Rows that several scenarios share. */
+/* Rows shared by several scenarios. */
 #define DESKTOP_XORG \
     {.cause = "desktop", .where = ON_GPU(0), .when = {-2 * DAY}, .program = &xorg, .pattern = LOAD_DESKTOP, .util = 0.02, \
      .mem_util = 0.01, .power = 0.5, .vram_mib = 260}
@@ -78,7 +78,7 @@ static const struct sim_job slow_leak_jobs[] = {
      .power = 0.6, .tensor = 0.2, .vram_share = 0.4, .vram_wobble = 0.03, .load_s = 20, .leak_share_per_min = 0.012},
 };
 
-/* The leak goes on while others come and go. */
+/* The leak continues while others come and go. */
 static const struct sim_job leak_beside_jobs[] = {
     {.cause = "leak", .where = ON_ALL, .program = &server, .pattern = LOAD_INFERENCE, .util = 0.3, .mem_util = 0.2,
      .power = 0.6, .tensor = 0.2, .vram_share = 0.15, .vram_wobble = 0.008, .load_s = 10, .leak_share_per_min = 0.03},
@@ -219,7 +219,7 @@ static const struct sim_job desktop_jobs[] = {
      .pattern = LOAD_INFERENCE, .util = 0.85, .mem_util = 0.6, .power = 0.75, .tensor = 0.2, .vram_mib = 2400, .load_s = 3},
 };
 
-/* Ten hours from eight in the evening; scenario time 0 is 20:00. */
+/* Ten hours from 20:00, which is scenario time 0. */
 static const struct sim_job night_jobs[] = {
     {.cause = "inference", .where = ON_EACH(4, 0), .when = {-DAY}, .program = &vllm, .pattern = LOAD_INFERENCE, .util = 0.55,
      .mem_util = 0.4, .power = 0.72, .tensor = 0.2, .vram_share = 0.5, .load_s = 30},
@@ -252,7 +252,7 @@ static const struct sim_condition ecc_conditions[] = {
     {.kind = TROUBLE_XID, .where = ON_GPU(0), .when = {30, 31}, .value = 48},
 };
 
-/* Sixteen small servers on every GPU: what many processes cost. */
+/* Sixteen small servers on every GPU: the cost of many processes. */
 #define SMALL_SERVER \
     {.cause = "inference", .where = ON_ALL, .program = &server, .pattern = LOAD_INFERENCE, .util = 0.05, .mem_util = 0.03, \
      .power = 0.05, .tensor = 0.02, .vram_share = 0.05, .load_s = 5}
@@ -337,7 +337,7 @@ static const struct sim_job neighbour_jobs[] = {
 #define JOBS(table) .jobs = (table), .job_count = ARRAY_LEN(table)
 #define CONDITIONS(table) .conditions = (table), .condition_count = ARRAY_LEN(table)
 
-/* A program that keeps its GPU busy for so much of the time; memory bandwidth, power. */
+/* A program that keeps its GPU busy for this share of time; memory bandwidth, power. */
 #define LIMITED(busy, bandwidth, watts) \
     .jobs = (const struct sim_job[]){{.cause = "training", .where = ON_ALL, .program = &train, .pattern = LOAD_STEADY, .util = (busy), \
                                       .mem_util = (bandwidth), .power = (watts), .vram_mib = 20000, .load_s = 5}}, \
@@ -349,7 +349,7 @@ static const struct sim_job neighbour_jobs[] = {
     .evidence = (const struct sim_evidence[]){__VA_ARGS__}, \
     .evidence_count = sizeof((const struct sim_evidence[]){__VA_ARGS__}) / sizeof(struct sim_evidence)
 
-/* A vLLM server at this level of load, and what it says of itself. */
+/* A vLLM server at this level of load, and its metrics. */
 #define SERVES(pattern_, busy, ...) \
     .jobs = (const struct sim_job[]){{.cause = "inference", .where = ON_ALL, .program = &vllm, .pattern = (pattern_), .util = (busy), \
                                       .mem_util = 0.7, .power = 0.72, .tensor = 0.25, .vram_share = 0.86, .load_s = 30, \

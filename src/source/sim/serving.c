@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a simulated model server says of itself. Its load goes up and down by a tenth in a fixed rhythm, so that what it has counted
- * is known at any moment without the moments before it.
+ * Metrics of a simulated model server. Its load varies by a tenth in a fixed rhythm, so that its counters at any moment don't
+ * depend on earlier samples.
  */
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #define RHYTHM_S 47.0
 #define SWING 0.1
 
-/* How much of the mean there is now, and seconds of the mean that have passed. */
+/* The current share of the mean, and the passed seconds of mean load. */
 struct course_of_load {
     double now, passed_s;
 };
@@ -31,7 +31,7 @@ static void say_nothing(struct process *p)
         p->metric[i] = reading_absent(READING_FAILED);
 }
 
-/* Times are those of requests: without one there is none. */
+/* Latencies belong to requests: without one there are none. */
 static void fill_times(const struct sim_serving *s, double now, struct process *p)
 {
     if (s->tokens <= 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The simulated machine as a source. Everything it says is a function of its parameters and the clock of its env.
+ * The simulated host as a source. Everything is a function of its parameters and the clock of its env.
  */
 #include "source/sim/sim.h"
 
@@ -18,7 +18,7 @@ static int sim_check(const char *params, struct error *err)
     return sim_world_parse(params, &world, err);
 }
 
-/* The words with which a driver can't be opened; NULL: it can. */
+/* The error of a driver that can't be opened; NULL: it can. */
 static const char *refusal(enum sim_trouble_kind kind)
 {
     switch (kind) {
@@ -46,7 +46,7 @@ static int sim_open(const struct env *env, const char *params, struct source **r
     s->world = world;
     s->opened = clock_mono(env->clock);
     s->origin = clock_wall(env->clock);
-    s->told_until = -1; /* what happens at the very beginning is news, too */
+    s->told_until = -1; /* events at the very start are news, too */
     for (int i = 0; i < world.gpus; i++)
         body_init(&s->bodies[i], &s->world, i);
     *ret = &s->base;
@@ -77,14 +77,14 @@ static void sleep_s(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* A driver that does not come back: it really does not, until the fault ends by the clock. */
+/* A driver that hangs: it really blocks until the fault ends by the clock. */
 static void hang(const struct sim *s, int gpu)
 {
     while (sim_has_trouble(&s->world, TROUBLE_HANG, gpu, sim_now(s), NULL, NULL))
         sleep_s(0.02);
 }
 
-/* A fault that was asked for without a GPU is one of the source. */
+/* A fault requested without a GPU concerns the source. */
 static bool source_trouble(const struct sim *s, enum sim_trouble_kind kind, double t)
 {
     for (size_t i = 0; i < sim_condition_count(&s->world); i++) {
@@ -107,7 +107,7 @@ static int sim_refresh(struct source *source, unsigned groups, struct error *err
     return 0;
 }
 
-/* Privileges are missing: the list of processes, and what the profiling counters tell. */
+/* Missing privileges: hides the process list and profiling counters. */
 static void deny(struct gpu *g)
 {
     static const enum metric denied[] = {METRIC_graphics_active_permille, METRIC_sm_active_permille,
@@ -175,7 +175,7 @@ bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret)
     for (size_t i = 0; i < sim_condition_count(w); i++) {
         struct sim_condition c = *sim_condition(w, i);
         struct sim_life life;
-        c.when.to = 0; /* it stays the last one after it happened */
+        c.when.to = 0; /* it remains the last one afterwards */
         if (c.kind == TROUBLE_XID && sim_condition_life(&c, gpu, t, &life) && life.began > newest) {
             newest = life.began;
             *ret = c.value;
@@ -185,7 +185,7 @@ bool fill_last_xid(const struct sim_world *w, int gpu, double t, double *ret)
     return found;
 }
 
-/* XIDs and memory errors that began in (after, until]. */
+/* XIDs and memory errors that started in (after, until]. */
 static size_t sim_events(struct source *source, struct event *events, size_t max)
 {
     struct sim *s = (struct sim *)source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads /sys/bus/pci/devices, and knows which of its display controllers a source should show.
+ * Reads /sys/bus/pci/devices, and knows which display controllers a source should show.
  */
 #include "source/sysfs/bus.h"
 
@@ -38,7 +38,7 @@ static void read_driver(const struct env *env, char driver[32], const char *addr
     str_copy_clean(driver, 32, len > 0 ? str_from(slash ? slash + 1 : target) : STR(""));
 }
 
-/* 0x03....: display controllers; 0x12....: processing accelerators, as some server cards call themselves. */
+/* 0x03....: display controllers; 0x12....: processing accelerators, the class of some server cards. */
 static bool is_gpu_class(const struct env *env, const char *address)
 {
     char text[16];
@@ -101,8 +101,7 @@ static const char *module_of(const struct bus_gpu *gpu)
     return strcmp(gpu->vendor_id, "10de") == 0 ? "nvidia" : strcmp(gpu->vendor_id, "1002") == 0 ? "amdgpu" : NULL;
 }
 
-/* NVIDIA makes no graphics for server boards and none inside CPUs. AMD's do not differ from a card without a driver, but start the
- * host's screen. */
+/* NVIDIA makes no graphics for server boards or inside CPUs. AMD's look like a card without a driver, but are the boot display. */
 static const char *source_for(const struct env *env, const struct bus_gpu *gpu)
 {
     char boot_vga[4];
@@ -115,27 +114,27 @@ static const char *source_for(const struct env *env, const struct bus_gpu *gpu)
     return strcmp(boot_vga, "1") != 0 ? "amdgpu" : NULL;
 }
 
-/* Where the device files are there and closed to us (a job without GPUs on a host with some), the GPUs are not ours to miss. */
+/* If the device files exist but we may not open them (a job without GPUs on a host with some), the GPUs aren't expected. */
 static bool is_denied(const struct env *env, const char *driver)
 {
     const char *node = strcmp(driver, "nvidia") == 0 ? "/dev/nvidia0" : "/dev/kfd";
     return !env_is_recorded(env) && access(node, R_OK | W_OK) < 0 && (errno == EACCES || errno == EPERM);
 }
 
-/* The library speaks of this host: the bus of a recorded one counts beside a library that was named for it. */
+/* The library reports this host: for a recorded bus, it counts only if the library was named explicitly. */
 static bool bus_is_of_library(const struct env *env)
 {
     bool named = strcmp(env->nvml_library, "libnvidia-ml.so.1") != 0;
     return env_is_recorded(env) == named && !bus_container(env)[0];
 }
 
-/* To a virtual machine. */
+/* Passed through to a VM. */
 static bool is_given_away(const char *driver)
 {
     return strcmp(driver, "vfio-pci") == 0 || strcmp(driver, "pci-stub") == 0 || strcmp(driver, "pciback") == 0;
 }
 
-/* A driver of another name hands the device on to a virtual machine, or is read by another source where it can be. */
+/* Any other driver passes the device to a VM, or another source reads it. */
 static enum bus_place place_of(const struct env *env, const struct bus_gpu *gpu, char reason[GPU_ERROR_SIZE])
 {
     const char *module = module_of(gpu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The PCI bus as a witness: which GPUs are plugged in, with a driver or without. These files never wake a device.
+ * The PCI bus as a witness: which GPUs are plugged in, with or without a driver. These files never wake a device.
  */
 #pragma once
 
@@ -9,27 +9,27 @@
 struct bus_gpu {
     char pci_address[GPU_PCI_SIZE];
     char vendor_id[8], device_id[8]; /* "10de" */
-    char driver[32];                 /* kernel driver; "" none is bound */
+    char driver[32];                 /* kernel driver; "" none */
     char power_state[16];            /* "active", "suspended"; "" unknown */
 };
 
-/* All display controllers and accelerator cards, by their addresses; how many, or -errno when there is a bus that can't be read. */
+/* All display controllers and accelerator cards by address; their number, or -errno if the bus is unreadable. */
 int bus_gpus(const struct env *env, struct bus_gpu *list, size_t max);
 
-/* A GPU that a source should show: it is plugged in, of a vendor that whirr reads, and not given away on purpose. */
+/* A GPU that a source should show: plugged in, of a supported vendor, and not passed through on purpose. */
 struct bus_expected {
     struct gpu_id id;
-    const char *source;          /* that should read it */
-    char reason[GPU_ERROR_SIZE]; /* why the kernel can't use it; "" its driver has it */
+    const char *source;          /* the source that should read it */
+    char reason[GPU_ERROR_SIZE]; /* why the kernel can't use it; "": its driver has it */
 };
 
-/* Of a host on which no source shows any GPU. Displays of server boards, GPUs that belong to a virtual machine, and the bus of a
- * host that a container sees are no such GPUs. */
+/* For a host on which no source shows a GPU. Excludes displays of server boards, GPUs passed through to a VM, and the host's bus
+ * seen from a container. */
 size_t bus_expected_gpus(const struct env *env, struct bus_expected *list, size_t max);
 
-/* What the bus says of a GPU that was there; a word of it in `reason`, "" where that is nothing that keeps it from being read. */
+/* What the bus says about a GPU that was there; `reason` is a word about it, "" if nothing keeps it from being read. */
 enum bus_place { BUS_UNKNOWN, BUS_GONE, BUS_NO_DRIVER, BUS_GIVEN_AWAY, BUS_DRIVEN };
 enum bus_place bus_find(const struct env *env, const char *pci_address, char reason[GPU_ERROR_SIZE]);
 
-/* The name of the container that this process runs in; "" none was recognized. */
+/* The container this process runs in; "" none recognized. */
 const char *bus_container(const struct env *env);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finds cards. Resolves everything through uevent files, so that recorded trees of plain directories work like the real links.
+ * Finds cards. Resolves everything through uevent files, so that recorded trees of plain directories work like real links.
  */
 #include "source/sysfs/card.h"
 
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 
-/* So often a card is looked at again that could not be read as a whole. */
+/* How often a partly unreadable card is retried. */
 enum { LOOKS_AGAIN = 5 };
 
 static const struct card_class {
@@ -22,7 +22,7 @@ static const struct card_class {
     {"/sys/class/tenstorrent", "tenstorrent!", 2 * ACCEL_MINORS},
 };
 
-/* "card12" and nothing else: "card1-DP-1" is a connector, "renderD128" another face of the same card. */
+/* "card12" and nothing else: "card1-DP-1" is a connector, "renderD128" another node of the same card. */
 static bool number_behind(const char *name, const char *prefix, int *ret)
 {
     size_t len = strlen(prefix);
@@ -105,7 +105,7 @@ static void take_uevent_line(struct str line, struct drm_card *card)
         str_copy_clean(card->compatible, sizeof card->compatible, (struct str){value.at + 9, value.len - 9});
 }
 
-/* What is not there is not there; anything else may be otherwise the next time. */
+/* ENOENT is final; any other error may not happen next time. */
 static void note_unread(struct drm_card *card, ssize_t len)
 {
     card->unread |= len < 0 && len != -ENOENT;
@@ -123,7 +123,7 @@ static int read_hex_attr(struct drm_card *card, struct attrs *device, const char
     return 0;
 }
 
-/* The last part of a link, for drivers and devices of real trees whose uevent says less. */
+/* The last component of a link, for real trees whose uevent has less. */
 static void take_link(struct attrs *device, const char *name, char *to, size_t size)
 {
     char path[PATH_SIZE], target[PATH_SIZE];
@@ -224,7 +224,7 @@ static int list_class(const struct env *env, const struct card_class *class, str
     return (int)count;
 }
 
-/* `nameless`: those of which nothing could be read are listed, too, with their name alone. */
+/* `nameless`: also list cards that couldn't be read at all, with their name only. */
 static int list_cards(const struct env *env, struct drm_card *cards, size_t max, bool nameless)
 {
     size_t count = 0;
@@ -255,8 +255,7 @@ static uint64_t class_signature(const struct env *env, const struct card_class *
         if (!number_behind(entry->d_name, class->prefix, &number))
             continue;
         number += class->minors;
-        /* The order of readdir means nothing, so entries are mixed one by one and added up. A card that is bound again is a new
-         * link with a new inode number. */
+        /* readdir's order is meaningless, so mix each entry and add them up. A rebound card is a new link with a new inode. */
         uint64_t h = (uint64_t)entry->d_ino * 0x9e3779b97f4a7c15u ^ ((uint64_t)number + 1) * 0xc2b2ae3d27d4eb4fu;
         sum += (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
     }
@@ -311,7 +310,7 @@ int card_list_add(struct card_list *list, const struct drm_card *card)
     return (int)list->count++;
 }
 
-/* A card that could not be read this time, and is still where it was. */
+/* A card that is still there but couldn't be read this time. */
 static void keep_unread(struct card_list *list, const struct drm_card *card)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -334,7 +333,7 @@ int card_list_update(struct card_list *list, const struct env *env, bool (*wante
     AUTO_FREE struct drm_card *cards = calloc(GPU_MAX, sizeof *cards);
     if (!cards)
         return -ENOMEM;
-    /* Taken before the look, so that a card which comes during it is seen by the next card_list_changed(). */
+    /* Taken before listing, so that card_list_changed() notices a card that appears meanwhile. */
     uint64_t signature = drm_cards_signature(env);
     int count = list_cards(env, cards, GPU_MAX, true);
     if (count < 0 && count != -ENOENT)

@@ -53,7 +53,7 @@ static bool is_type(const char *type, const char *const *types, size_t count)
     return false;
 }
 
-/* Zones are numbered without gaps. */
+/* Zone numbers have no gaps. */
 static bool zone_at(const struct env *env, int number, struct attrs *zone, char type[GPU_TEXT_SIZE])
 {
     return number < ZONES_LOOKED_AT && attrs_init(zone, env, "/sys/class/thermal/thermal_zone%d", number) == 0 &&
@@ -80,7 +80,7 @@ struct reading thermal_zone_read(const struct env *env, const char *const *types
     return hottest;
 }
 
-/* The kernel names a cooling device "devfreq-DEVICE", and a zone has links to those that it uses. */
+/* The kernel names a cooling device "devfreq-DEVICE", and a zone links to those it uses. */
 static bool cools_by(struct attrs *zone, const char *wanted)
 {
     char name[32], type[GPU_TEXT_SIZE];

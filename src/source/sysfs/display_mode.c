@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The mode in which each display is driven right now: four queries of the kernel's mode setting interface, with our own
- * declarations because its headers are not everywhere. Queries need no privilege beyond opening /dev/dri/cardN; none of them probes
- * a display or changes anything.
+ * The current mode of each display: four queries of the kernel's mode setting interface, with our own declarations because its
+ * headers aren't everywhere. They need no privilege beyond opening /dev/dri/cardN; none probes a display or changes anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +50,7 @@ struct drm_crtc {
 #define IOCTL_GET_ENCODER _IOWR('d', 0xa6, struct drm_encoder)
 #define IOCTL_GET_CONNECTOR _IOWR('d', 0xa7, struct drm_connector)
 
-/* As in the names of /sys/class/drm: by number of the type. */
+/* By type number, as in the names of /sys/class/drm. */
 static const char *const connector_types[] = {"Unknown", "VGA",       "DVI-I", "DVI-D", "DVI-A",     "Composite", "SVIDEO",
                                               "LVDS",    "Component", "DIN",   "DP",    "HDMI-A",    "HDMI-B",    "TV",
                                               "eDP",     "Virtual",   "DSI",   "DPI",   "Writeback", "SPI",       "USB"};
@@ -65,7 +64,7 @@ static int display_mode_ask(const struct env *env, int fd, unsigned long request
     return rc;
 }
 
-/* Also double scanned and interlaced modes, by the clock: the kernel leaves its own field empty. */
+/* From the pixel clock, including double-scanned and interlaced modes: the kernel leaves its own field empty. */
 static int refresh_of(const struct drm_mode *mode)
 {
     int64_t frame = (int64_t)mode->across * mode->down * MAX_OF(mode->vscan, 1) * (mode->flags & FLAG_DOUBLED ? 2 : 1);
@@ -88,7 +87,7 @@ static struct idle_display *display_of(const struct drm_connector *c, struct idl
 static void read_connector(const struct env *env, int fd, uint32_t id, struct idle_display *displays, size_t count)
 {
     struct drm_mode unused;
-    /* Room for one mode: with none the kernel would ask the display itself, which takes a second and may flicker. */
+    /* Offer space for one mode: with none, the kernel would probe the display, which takes a second and may flicker. */
     struct drm_connector c = {.connector_id = id, .modes = (uintptr_t)&unused, .mode_count = 1};
     if (display_mode_ask(env, fd, IOCTL_GET_CONNECTOR, &c) < 0 || !c.encoder_id)
         return;
@@ -115,7 +114,7 @@ void display_modes_read(const struct env *env, const char *path, struct idle_dis
     if (fd < 0)
         return;
     display_mode_ask(env, fd, IOCTL_DROP_MASTER,
-                     NULL); /* while no process drives the displays, the one that opens the device becomes master */
+                     NULL); /* if no process drives the displays, opening the device would make us master */
     if (display_mode_ask(env, fd, IOCTL_GET_RESOURCES, &all) < 0)
         return;
     for (uint32_t i = 0; i < MIN_OF(all.connector_count, (uint32_t)CONNECTORS_MAX); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where no file tells what keeps a GPU from resting: in the place of idle_audit.c and display_mode.c.
+ * Replaces idle_audit.c and display_mode.c on systems without files about what keeps a GPU from idling.
  */
 #include "source/sysfs/idle_audit.h"
 

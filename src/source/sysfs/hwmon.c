@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The hwmon directory of a device. By label, never by number.
+ * The hwmon directory of a device, by label, never by number.
  */
 #include "source/sysfs/hwmon.h"
 

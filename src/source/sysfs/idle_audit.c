@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What keeps GPUs from resting, from kernel files. Judges nothing.
+ * What keeps GPUs from idling, from kernel files. Judges nothing.
  */
 #include "source/sysfs/idle_audit.h"
 
@@ -33,7 +33,7 @@ bool edid_parse(const unsigned char *edid, size_t len, struct idle_display *ret)
             ret->height = d[5] | (d[7] & 0xf0) << 4;
             if (across > 0 && down > 0)
                 ret->refresh_hz = (int)((clock_hz + across * down / 2) / (across * down));
-        } else if (!clock_hz && d[3] == 0xfd) { /* range limits; the flags add 255 to rates that do not fit a byte */
+        } else if (!clock_hz && d[3] == 0xfd) { /* range limits; the flags add 255 to rates beyond a byte */
             ret->refresh_most_hz = d[6] + (d[4] & 2 ? 255 : 0);
         }
     }
@@ -67,8 +67,8 @@ static void read_display(const struct env *env, const char *folder, struct idle_
     }
 }
 
-/* NVIDIA's driver makes no connectors without modesetting, and several of its branches leave `enabled` at "disabled" while a
- * display is on: there only a display that is off (DPMS), or none that is plugged in, says something. */
+/* NVIDIA's driver creates no connectors without modesetting, and several branches leave `enabled` at "disabled" while a display
+ * is on: trust it only about a display that is off (DPMS), or if none is connected. */
 static bool fills_connectors(const struct drm_card *card)
 {
     return strncmp(card->driver, "nvidia", 6) != 0;
@@ -117,12 +117,12 @@ static void read_power(const struct env *env, const char *folder, struct idle_fa
         ret->runtime_pm = SWITCH_OFF;
 }
 
-/* ---- who has it open ---- */
+/* ---- open device files ---- */
 
 /* The device files of one GPU: "/dev/nvidia0", "/dev/dri/card1", "/dev/dri/renderD128"; "" none. */
 struct device_files {
     char path[3][32];
-    bool is_open[3]; /* by some program that can be seen */
+    bool is_open[3]; /* by some visible program */
 };
 
 enum { FILE_OWN, FILE_CARD, FILE_RENDER };
@@ -232,8 +232,9 @@ static void read_one(const struct env *env, const struct gpu *gpu, const struct 
         read_power(env, folder, ret);
 }
 
-/* The mode in use. Nothing may come of the query but an answer: a GPU that shows no picture could be asleep, and the first to open
- * a device drives its displays, the last to close it resets them. So a program must have it open already: the one that draws. */
+/* The current mode. The query must have no side effects: a GPU without a picture may be asleep, and the first program to open a
+ * device drives its displays, the last to close it resets them. So another program, the one that draws, must have it open
+ * already. */
 static void read_modes(const struct env *env, const struct gpu *gpu, const struct device_files *files, struct idle_facts *ret)
 {
     for (size_t i = 0; i < ret->display_count && gpu->state == GPU_OK && files->is_open[FILE_CARD]; i++)

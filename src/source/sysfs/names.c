@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Names of cards. The files of the system know more and newer ones; the table here is for machines and containers without them.
+ * Card names. The system's files know more and newer ones; our table is for hosts and containers without them.
  */
 #include "source/sysfs/card.h"
 
@@ -15,7 +15,7 @@ struct known_card {
     const char *name, *architecture;
 };
 
-/* In the order of search: a revision before "any". */
+/* In search order: a revision before "any". */
 /* clang-format off */
 static const struct known_card known_cards[] = {
     {0x1002, 0x6617, ANY, "AMD Radeon R7 240", "GCN 1"},
@@ -240,7 +240,7 @@ static bool find_in_amdgpu_ids(const struct env *env, const struct drm_card *car
     return false;
 }
 
-/* The part in brackets is the product: "Navi 31 [Radeon RX 7900 XT]". */
+/* The product is the part in brackets: "Navi 31 [Radeon RX 7900 XT]". */
 static struct str product_of(struct str text)
 {
     const char *open = memchr(text.at, '[', text.len);

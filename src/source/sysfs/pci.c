@@ -30,14 +30,14 @@ static struct reading generation_of(struct attrs *port, const char *name)
     return generation ? reading_ok(generation) : reading_absent(READING_UNSUPPORTED);
 }
 
-/* "0" and, on some bridges, 255 mean that there is no link. */
+/* "0" and, on some bridges, 255 mean no link. */
 static struct reading width_of(struct attrs *port, const char *name)
 {
     struct reading width = attrs_reading(port, name, 1, 1);
     return width.state == READING_OK && (width.value < 1 || width.value > 32) ? reading_absent(READING_UNSUPPORTED) : width;
 }
 
-/* A switch port of the maker of the card: AMD's since Navi and Vega 20, Intel's in every Arc. */
+/* A switch port of the card's vendor: AMD's since Navi and Vega 20, Intel's in every Arc. */
 static bool is_own_bridge(struct attrs *port, uint32_t vendor)
 {
     char text[32], class[32];
@@ -45,8 +45,8 @@ static bool is_own_bridge(struct attrs *port, uint32_t vendor)
     ssize_t len = attrs_text(port, "vendor", text, sizeof text);
     if (len <= 0 || !str_to_u64((struct str){text, (size_t)len}, &id) || id != vendor)
         return false;
-    /* 0x0604: a PCI bridge. Root ports have the same class, and on an all-Intel or all-AMD machine the same vendor, but their
-     * parent is the host bridge and no PCI device: the caller stops below them. */
+    /* 0x0604: a PCI bridge. Root ports have the same class and, on an all-Intel or all-AMD host, the same vendor, but their
+     * parent is the host bridge, not a PCI device: the caller stops below them. */
     return attrs_text(port, "class", class, sizeof class) > 0 && strncmp(class, "0x0604", 6) == 0;
 }
 
@@ -82,7 +82,7 @@ static bool find_upstream(const struct drm_card *card, const struct env *env, st
         if (attrs_init(ret, env, "%s", path) < 0 || !is_own_bridge(ret, card->vendor))
             return false;
     }
-    /* A root port of the same maker has no PCI device above it: then these two were not a switch. */
+    /* A root port of the same vendor has no PCI device above it: the two weren't a switch then. */
     char above[PATH_SIZE];
     str_copy(above, sizeof above, str_from(path));
     return parent_of(above) && is_pci_device(above);
@@ -106,8 +106,7 @@ void pcie_link(const struct drm_card *card, const struct env *env, bool internal
     }
 }
 
-/* "NAME COUNT" lines, the last of them their sum. A device asks others for what they do not have ("UnsupReq") while it is set up.
- */
+/* "NAME COUNT" lines, the last one their sum. Ignore "UnsupReq": devices probe others for missing features during setup. */
 static struct reading error_count(const struct env *env, const char *address, const char *severity)
 {
     char path[PATH_SIZE], text[2048];

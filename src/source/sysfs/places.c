@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See places.h. All are directories that only root writes to; none holds the toolkit's stubs, which answer nothing.
+ * See places.h. Only root can write to any of these directories; none has the toolkit's stubs, which do nothing.
  */
 #include "source/sysfs/places.h"
 
@@ -20,11 +20,11 @@
 
 static const char *const libraries[] = {
     "/usr/lib/wsl/lib",                    /* WSL2: Windows' driver mounts it */
-    "/run/opengl-driver/lib",              /* NixOS has no cache of the loader */
-    "/run/nvidia/driver/usr/lib64",        /* GPU operator: the driver is a container */
+    "/run/opengl-driver/lib",              /* NixOS has no loader cache */
+    "/run/nvidia/driver/usr/lib64",        /* GPU operator: the driver runs in a container */
     "/run/nvidia/driver/usr/lib/" TRIPLET, /* the same, from Debian's packages */
     "/usr/local/nvidia/lib64",             /* GKE mounts the node's driver there */
-    "/usr/lib/" TRIPLET "/nvidia/current", /* Debian, where its alternatives are broken */
+    "/usr/lib/" TRIPLET "/nvidia/current", /* Debian with broken alternatives */
     "/usr/lib/" TRIPLET "/nvidia",         /* Jetson */
     "/usr/lib/" TRIPLET "/tegra",          /* Jetson before JetPack 6 */
     "/usr/lib64",                          /* RPM */
@@ -35,13 +35,13 @@ static const char *const programs[] = {
     "/usr/lib/wsl/lib", "/run/current-system/sw/bin", "/run/nvidia/driver/usr/bin", "/usr/local/nvidia/bin", "/opt/rocm/bin",
 };
 
-/* Calls `take` for each place of libraries until one returns true. */
+/* Calls `take` for each library directory until one returns true. */
 static bool each_place(const struct env *env, bool (*take)(const struct env *, const char *place, void *user), void *user)
 {
     for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
         if (take(env, libraries[i], user))
             return true;
-    /* "nvidia-580-95-05": Flatpak's extension of the runtime that fits the host's driver. */
+    /* "nvidia-580-95-05": Flatpak's runtime extension that matches the host's driver. */
     AUTO_DIR DIR *extensions = dir_open(env, flatpak);
     for (struct dirent *entry; extensions && (entry = readdir(extensions));) {
         char place[PATH_SIZE];
@@ -56,7 +56,7 @@ struct library_search {
     const char *name;
     char *used;
     void *library;
-    struct error *err; /* a file that is there and cannot be loaded says more than one that is not */
+    struct error *err; /* a file that fails to load says more than a missing one */
 };
 
 static bool load_from(const struct env *env, const char *place, void *user)

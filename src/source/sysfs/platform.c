@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fans and sensors of the machine, for GPUs that have none: laptops, and graphics on the processor's die.
+ * Fans and sensors of the host, for GPUs without their own: laptops, and integrated graphics.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { FANS_MAX = 8, LOOK_EVERY_MS = 10000 };
 
-/* hwmon names of embedded controllers. Their fans cool processor and GPU together. */
+/* hwmon names of embedded controllers. Their fans cool CPU and GPU together. */
 static const char *const laptop_controllers[] = {
     "thinkpad",     "asus",          "asus_custom_fan_curve", "dell_smm",         "dell_ddv",         "hp",
     "acer",         "applesmc",      "surface_fan",           "framework_laptop", "cros_ec",          "legion",
@@ -25,7 +25,7 @@ static bool is_laptop_controller(const char *name)
     return false;
 }
 
-/* The fans of graphics drivers belong to their cards. */
+/* Fans of graphics drivers belong to their cards. */
 static bool is_gpu_driver(const char *name)
 {
     static const char *const drivers[] = {"amdgpu", "radeon", "i915", "xe", "nouveau"};
@@ -40,7 +40,7 @@ static bool speaks_of_gpu(const char *label)
     return strcasestr(label, "gpu") || strcasestr(label, "video") || strcasestr(label, "graphics");
 }
 
-/* Calls `visit` for each hwmon directory of the machine until it returns false. */
+/* Calls `visit` for each hwmon directory of the host until it returns false. */
 static void each_hwmon(const struct env *env, bool (*visit)(struct attrs *, const char *name, void *), void *context)
 {
     AUTO_DIR DIR *dir = dir_open(env, "/sys/class/hwmon");
@@ -57,7 +57,7 @@ static void each_hwmon(const struct env *env, bool (*visit)(struct attrs *, cons
 
 struct fan_search {
     struct platform_fan best;
-    int rank; /* 2: its label speaks of a GPU, 1: a laptop's fan */
+    int rank; /* 2: its label names a GPU, 1: a laptop's fan */
 };
 
 static struct reading fan_share(struct attrs *hwmon, int fan, struct reading rpm)

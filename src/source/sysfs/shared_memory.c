@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See shared_memory.h. A control group's limit is left out: that of whirr says nothing about the program that is to be started.
+ * See shared_memory.h. Ignores control group limits: whirr's own says nothing about the program to be started.
  */
 #include "source/sysfs/shared_memory.h"
 
@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "host/machine.h"
 
-/* What stays with the host: one that gives away its last page kills programs. */
+/* The host's reserve: giving away its last page would kill programs. */
 enum { RESERVE_PART = 64, PAGE_BYTES = 4096 };
 #define RESERVE_LEAST (512LL << 20)
 
@@ -40,10 +40,10 @@ void shared_memory_fill(const struct env *env, const struct shared_memory *m, st
 {
     struct host host = {0};
     machine_read_memory(env, &host);
-    gpu_set_property(out, PROPERTY_memory_kind, "shared"); /* with the numbers: a quick look reads nothing that is static */
+    gpu_set_property(out, PROPERTY_memory_kind, "shared"); /* set with the numbers: a quick look skips static properties */
     int64_t reserve = MAX_OF(reading_or(host.mem_total_bytes, 0) / RESERVE_PART, RESERVE_LEAST);
     struct reading available = less(host.mem_available_bytes, reading_ok(reserve));
-    if (available.state == READING_OK || m->limit_used.state == READING_OK) /* else the limit says nothing about what is free */
+    if (available.state == READING_OK || m->limit_used.state == READING_OK) /* otherwise the limit says nothing about free memory */
         available = least(less(m->limit_bytes, m->limit_used), available);
     out->mem_total_bytes = more(least(m->limit_bytes, host.mem_total_bytes), m->own_total);
     out->mem_free_bytes = more(available, less(m->own_total, m->own_used));

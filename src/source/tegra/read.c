@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * See read.h. Files as seen from JetPack 4 to 7 (docs/jetson.md).
+ * See read.h. Files as found from JetPack 4 to 7 (docs/jetson.md).
  */
 #include "source/tegra/read.h"
 
@@ -12,7 +12,7 @@
 
 enum { HWMONS_MAX = 32, RAILS_MAX = 8, PWM_MAX = 255 };
 
-/* Rails that feed the GPU. That of VDD_GPU_SOC feeds the rest of the chip's logic, too; those shared with the CPU are left out. */
+/* Rails that feed the GPU. VDD_GPU_SOC also feeds the rest of the chip's logic; rails shared with the CPU are omitted. */
 static const char *const gpu_rails[] = {"VDD_GPU", "VDD_SYS_GPU", "GPU", "VDD_GPU_SOC", "POM_5V_GPU"};
 
 bool tegra_find(const struct env *env, struct attrs *devfreq)
@@ -27,7 +27,7 @@ bool tegra_find(const struct env *env, struct attrs *devfreq)
             named |= strcmp(chip + 1, chips[i]) == 0;
         if (!named || strlen(entry->d_name) > 64)
             continue;
-        /* Other makers' GPUs are called "ADDRESS.gpu", too: their drivers are. */
+        /* Other vendors' GPUs are called "ADDRESS.gpu", too: check the driver. */
         snprintf(path, sizeof path, "/sys/class/devfreq/%s/device/driver", entry->d_name);
         const char *last = file_read_link(env, path, target, sizeof target) > 0 ? strrchr(target, '/') : NULL;
         if (last && (strcmp(last + 1, "gk20a") == 0 || strcmp(last + 1, "nvgpu") == 0 || strcmp(last + 1, "gpu") == 0))
@@ -58,7 +58,7 @@ static bool is_gpu_rail(const char *name)
     return false;
 }
 
-/* Monitors of voltage and current have no file for the power. */
+/* Voltage and current monitors have no power file. */
 static struct reading rail_power(struct attrs *hwmon, int channel)
 {
     int64_t mv, ma;
@@ -69,7 +69,7 @@ static struct reading rail_power(struct attrs *hwmon, int channel)
     if (rc == 0)
         rc = attrs_number(hwmon, name, &ma);
     if (rc < 0 || mv < 0 || ma < 0 || mv > 60000 || ma > 1000000)
-        return reading_absent(rc < 0 ? attrs_state(rc) : READING_UNSUPPORTED); /* the current of an idle rail can be below 0 */
+        return reading_absent(rc < 0 ? attrs_state(rc) : READING_UNSUPPORTED); /* the current of an idle rail can be negative */
     return reading_ok(mv * ma / 1000);
 }
 
@@ -84,7 +84,7 @@ static struct reading hwmon_power(struct attrs *hwmon)
     return reading_absent(READING_UNSUPPORTED);
 }
 
-/* JetPack 4 has the same monitors in the iio class, with the power in mW. */
+/* JetPack 4 has the same monitors in the iio class, with power in mW. */
 static struct reading iio_power(const struct env *env)
 {
     for (int device = 0; device < RAILS_MAX; device++) {
@@ -103,7 +103,7 @@ static struct reading iio_power(const struct env *env)
     return reading_absent(READING_UNSUPPORTED);
 }
 
-/* ---- power and fan of the boards' sensors ---- */
+/* ---- board sensors: power and fan ---- */
 
 static void read_fan_of(struct attrs *hwmon, const char *driver, struct gpu *out)
 {
@@ -188,7 +188,7 @@ static void read_processes(const struct env *env, struct gpu *out)
     out->processes_state = READING_OK;
 }
 
-/* ---- what it is ---- */
+/* ---- identity ---- */
 
 void tegra_board(const struct env *env, char name[GPU_NAME_SIZE])
 {

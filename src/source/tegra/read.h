@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The GPU inside a Tegra chip (Jetson), read from the kernel's files: NVML does not exist for old ones and answers little for
- * newer.
+ * The GPU inside a Tegra chip (Jetson), from kernel files: NVML doesn't exist for old ones and reports little for newer ones.
  */
 #pragma once
 
 #include "model/gpu.h"
 #include "source/sysfs/attrs.h"
 
-/* The GPU's devfreq; false: this is no Tegra with nvgpu. */
+/* The GPU's devfreq; false: not a Tegra with nvgpu. */
 bool tegra_find(const struct env *env, struct attrs *devfreq);
-/* Fills readings that are not there yet. `devfreq` is NULL where the kernel has none for the GPU (Thor). */
+/* Fills missing readings. `devfreq` is NULL if the kernel has none for the GPU (Thor). */
 void tegra_fill(const struct env *env, struct attrs *devfreq, unsigned groups, struct gpu *out);
-/* Asleep: its power is gated, and reading its load would say nothing. */
+/* Asleep: power-gated, and its load would be meaningless. */
 bool tegra_is_asleep(struct attrs *devfreq);
 
 /* "NVIDIA Jetson AGX Orin Developer Kit"; "" unknown. */
 void tegra_board(const struct env *env, char name[GPU_NAME_SIZE]);
 /* "# R35 (release), REVISION: 4.1, ..." -> "L4T 35.4.1"; false: something else. */
 bool tegra_release_parse(struct str text, char out[GPU_TEXT_SIZE]);
-/* A line of nvmap's list of clients, "user NAME PID 1234K": false for all others. */
+/* A line of nvmap's client list, "user NAME PID 1234K"; false for all others. */
 bool tegra_client_parse(struct str line, int32_t *ret_pid, int64_t *ret_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The tegra source: the GPU of a Jetson without NVML. Where NVML lists it, the nvml source fills in what only these files say.
+ * The tegra source: the GPU of a Jetson without NVML. If NVML lists it, the nvml source adds what only these files have.
  */
 #include "source/source.h"
 
@@ -12,7 +12,7 @@
 struct tegra {
     struct source source;
     const struct env *env;
-    bool unnamed; /* the board's name could not be read when it was listed */
+    bool unnamed; /* the board's name was unreadable when listed */
 };
 
 static int tegra_check(const char *params, struct error *err)

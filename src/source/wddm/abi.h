@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What gdi32.dll (D3DKMT) and pdh.dll are called with, as Microsoft documents it in d3dkmthk.h and pdh.h. Types of fixed width: a
- * `long` has 32 bits there, and the tests of this source run where it has 64.
+ * Interfaces of gdi32.dll (D3DKMT) and pdh.dll, as documented in Microsoft's d3dkmthk.h and pdh.h. Fixed-width types: `long` has
+ * 32 bits there, and tests of this source run where it has 64.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* ---- gdi32.dll: adapters. Functions answer with an NTSTATUS: negative is a failure. ---- */
+/* ---- gdi32.dll: adapters. Functions return an NTSTATUS: negative is failure. ---- */
 
 struct kmt_luid {
     uint32_t low;
@@ -22,7 +22,7 @@ struct kmt_adapter {
 
 struct kmt_enum_adapters {
     uint32_t count;
-    struct kmt_adapter *adapters; /* NULL: only the count is wanted */
+    struct kmt_adapter *adapters; /* NULL: only count */
 };
 
 struct kmt_query_adapter {
@@ -51,7 +51,7 @@ struct kmt_segment_size {
 };
 
 struct kmt_address {
-    uint32_t bus; /* eight bits; above them sixteen of the segment, which is Linux's domain */
+    uint32_t bus; /* eight bits; the sixteen above are the segment, Linux's domain */
     uint32_t device, function;
 };
 
@@ -69,7 +69,7 @@ struct kmt_performance {
     uint32_t physical_adapter;
     uint64_t memory_hz, memory_max_hz, memory_max_overclocked_hz, memory_bytes, pcie_bytes;
     uint32_t fan_rpm;
-    uint32_t power;       /* thousandths of a maximum that is not told: no watts */
+    uint32_t power;       /* thousandths of an unknown maximum: not watts */
     uint32_t temperature; /* tenths of a degree */
     uint8_t power_state_override;
 };
@@ -93,7 +93,7 @@ _Static_assert(sizeof(struct kmt_performance) == 64, "D3DKMT_ADAPTER_PERFDATA");
 _Static_assert(sizeof(struct kmt_performance_caps) == 40, "D3DKMT_ADAPTER_PERFDATACAPS");
 _Static_assert(sizeof(struct kmt_node_performance) == 56, "D3DKMT_NODE_PERFDATA");
 
-/* ---- pdh.dll: performance counters. Functions answer with a PDH_STATUS: 0 is success. ---- */
+/* ---- pdh.dll: performance counters. Functions return a PDH_STATUS: 0 is success. ---- */
 
 enum { PDH_FORMAT_DOUBLE = 0x200, PDH_FORMAT_LARGE = 0x400, PDH_FORMAT_NO_CAP = 0x8000 };
 #define PDH_MORE_DATA UINT32_C(0x800007D2)
@@ -106,8 +106,8 @@ enum { PDH_FORMAT_DOUBLE = 0x200, PDH_FORMAT_LARGE = 0x400, PDH_FORMAT_NO_CAP = 
 #define PDH_CSTATUS_NO_INSTANCE UINT32_C(0x800007D1)
 
 struct pdh_item {
-    const uint16_t *name; /* points into the same buffer, behind the items */
-    uint32_t status;      /* 0 and 1: the value is valid */
+    const uint16_t *name; /* points into the same buffer, after the items */
+    uint32_t status;      /* 0 and 1 mean valid */
     union {
         double real;
         int64_t whole;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lists adapters with their names, addresses and sizes of memory, and reads their sensors. What is drawn in software is no GPU.
+ * Lists adapters with their names, addresses and memory sizes, and reads their sensors. Software renderers aren't GPUs.
  */
 #include "source/wddm/adapter.h"
 
@@ -18,7 +18,7 @@ static bool ask(const struct wddm_calls *calls, uint32_t handle, enum kmt_query 
     return calls->query_adapter(&query) >= 0;
 }
 
-/* Text of Windows; half of a pair becomes '?', as everything does that a terminal would obey. */
+/* Converts Windows text; half a surrogate pair becomes '?', like everything that a terminal would obey. */
 static void copy_wide(char *to, size_t size, const uint16_t *text, size_t max)
 {
     char utf8[4 * KMT_PATH];
@@ -43,7 +43,7 @@ static const char *vendor_name(uint32_t id)
     case 0x1022: return "amd";
     case 0x8086: return "intel";
     case 0x5143:
-    case 0x4d4f4351: return "qualcomm"; /* "QCOM": it is on no PCI bus */
+    case 0x4d4f4351: return "qualcomm"; /* "QCOM": not on PCI */
     default: return "";
     }
 }
@@ -55,7 +55,7 @@ static void take_ids(const struct kmt_device_ids *ids, uint32_t type, struct wdd
         snprintf(a->pci_device_id, sizeof a->pci_device_id, "%04x:%04x", ids->vendor, ids->device);
     if (ids->subsystem_vendor && ids->subsystem_vendor <= UINT16_MAX && ids->subsystem <= UINT16_MAX)
         snprintf(a->pci_subsystem_id, sizeof a->pci_subsystem_id, "%04x:%04x", ids->subsystem_vendor, ids->subsystem);
-    /* Compute without rendering: an NPU, but for NVIDIA's cards in that mode. */
+    /* Compute without rendering: an NPU, except NVIDIA's cards in that mode. */
     if ((type & KMT_COMPUTE_ONLY) && strcmp(a->id.vendor, "nvidia") != 0)
         a->id.kind = DEVICE_NPU;
 }
@@ -64,7 +64,7 @@ static void read_address(const struct wddm_calls *calls, struct wddm_adapter *a)
 {
     enum { DEVICES = 32, FUNCTIONS = 8, BUS_BITS = 8 };
     struct kmt_address at = {0};
-    /* All bits set, or nothing at all, which is the place of a host bridge: it is on no PCI bus. */
+    /* All bits set, or all zero, which is the host bridge: not on PCI. */
     if (!ask(calls, a->handle, KMT_ADDRESS, &at, sizeof at) || at.bus == UINT32_MAX || at.device >= DEVICES ||
         at.function >= FUNCTIONS || (!at.bus && !at.device && !at.function))
         return;
@@ -77,8 +77,8 @@ static struct reading size_reading(uint64_t bytes)
     return bytes <= INT64_MAX ? reading_ok((int64_t)bytes) : reading_absent(READING_IMPLAUSIBLE);
 }
 
-/* The kernel does not say whether memory is the host's. A chip's own graphics has a small part set aside, of at most 512 MiB and an
- * eighth of what it may share. */
+/* The kernel doesn't say whether memory is the host's. Integrated graphics have a small reserved part: at most 512 MiB and an
+ * eighth of what they may share. */
 static void read_sizes(const struct wddm_calls *calls, uint32_t type, struct wddm_adapter *a)
 {
     struct kmt_segment_size size = {0};
@@ -106,7 +106,7 @@ static void read_name(const struct wddm_calls *calls, struct wddm_adapter *a)
         copy_wide(a->id.name, sizeof a->id.name, names->name, KMT_PATH);
 }
 
-/* false: it is no GPU. */
+/* False: not a GPU. */
 static bool describe(const struct wddm_calls *calls, const struct kmt_adapter *found, struct wddm_adapter *ret)
 {
     uint32_t type = 0;
@@ -120,14 +120,14 @@ static bool describe(const struct wddm_calls *calls, const struct kmt_adapter *f
         return false;
     take_ids(&ids, type, ret);
     read_name(calls, ret);
-    if (ids.vendor <= UINT16_MAX) /* a longer one is of ACPI */
+    if (ids.vendor <= UINT16_MAX) /* longer IDs are ACPI's */
         read_address(calls, ret);
     read_sizes(calls, type, ret);
     read_driver(calls, ret);
     return true;
 }
 
-/* Where this adapter was listed before; the place behind the last: nowhere. */
+/* The position of this adapter in the list; the end: not listed. */
 static size_t place_of(const struct wddm_adapters *a, const struct wddm_adapter *found)
 {
     for (size_t i = 0; i < a->count; i++)
@@ -166,7 +166,7 @@ int wddm_adapters_update(struct wddm_adapters *a)
     enum { ADAPTERS_MOST = 1024 };
     struct kmt_enum_adapters all = {0};
     AUTO_FREE struct kmt_adapter *found = NULL;
-    /* One may come between the two calls: then the second says that there is too little room. */
+    /* An adapter may appear between the two calls: the second then reports too little space. */
     for (int tries = 0;; tries++) {
         all = (struct kmt_enum_adapters){0};
         if (a->calls->enum_adapters(&all) < 0 || all.count > ADAPTERS_MOST)
@@ -197,7 +197,7 @@ void wddm_adapters_done(struct wddm_adapters *a)
 
 /* ---- sensors ---- */
 
-/* A driver leaves at 0 what it does not measure. */
+/* Drivers leave unmeasured values at 0. */
 static struct reading measured(uint64_t value, int64_t times, int64_t by)
 {
     return value == 0                              ? reading_absent(READING_UNSUPPORTED)
@@ -219,9 +219,9 @@ void wddm_adapter_sensors(const struct wddm_calls *calls, const struct wddm_adap
         out->clock_memory_khz = measured(now.memory_hz, 1, HZ_PER_KHZ);
         out->clock_graphics_khz = measured(node.hz, 1, HZ_PER_KHZ);
         out->voltage_mv = measured(node.mv, 1, 1);
-        /* A fan that stands still is one only where the driver knows how fast it could turn. */
+        /* 0 rpm counts only if the driver knows the fan's maximum speed. */
         out->fan_rpm = has_caps && caps.fan_rpm_max ? reading_ok(now.fan_rpm) : measured(now.fan_rpm, 1, 1);
-        out->power_mw = reading_absent(READING_UNSUPPORTED); /* a share of a maximum in watts that is not told */
+        out->power_mw = reading_absent(READING_UNSUPPORTED); /* a share of an unknown maximum in watts */
     }
     if (groups & GROUP_STATIC) {
         out->temp_limit_mdegc = measured(caps.temperature_warning, MDEGC_PER_TENTH, 1);

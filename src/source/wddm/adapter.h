@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Graphics adapters as the kernel lists them. An adapter has a LUID, by which the counters name it, until its driver is started
- * again; one that comes back under another LUID is known by its PCI address.
+ * Graphics adapters as the kernel lists them. An adapter's LUID, which the counters use, is valid until its driver restarts; one
+ * that returns with another LUID is recognized by PCI address.
  */
 #pragma once
 
 #include "model/gpu.h"
 #include "source/wddm/calls.h"
 
-enum { WDDM_ADAPTERS_MAX = 64 }; /* further ones are left out */
+enum { WDDM_ADAPTERS_MAX = 64 }; /* further ones are ignored */
 
 struct wddm_adapter {
     bool present;
     uint32_t handle;
     uint64_t luid;
     struct gpu_id id;
-    struct reading dedicated_bytes, shared_bytes; /* how much there is */
+    struct reading dedicated_bytes, shared_bytes; /* total */
     bool shares_memory;                           /* its memory is mostly the host's */
     char driver_version[GPU_TEXT_SIZE];           /* "" unknown */
     char pci_device_id[GPU_TEXT_SIZE];
@@ -27,9 +27,9 @@ struct wddm_adapters {
     struct wddm_adapter list[WDDM_ADAPTERS_MAX];
 };
 
-/* Looks which adapters there are. One that went stays in its place, not present. How many are listed, or -errno. */
+/* Updates the list. Adapters that vanished keep their position, as not present. Returns the number listed, or -errno. */
 int wddm_adapters_update(struct wddm_adapters *a);
 void wddm_adapters_done(struct wddm_adapters *a);
 
-/* Sensors and clocks, as far as its driver gives them to the system. */
+/* Sensors and clocks, if its driver reports them to the system. */
 void wddm_adapter_sensors(const struct wddm_calls *calls, const struct wddm_adapter *adapter, unsigned groups, struct gpu *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fills the table of functions from gdi32.dll and pdh.dll, loaded late: a program that reads no GPU here needs neither.
+ * Fills the function table from gdi32.dll and pdh.dll, loaded lazily: a program that reads no GPU here needs neither.
  */
 #include "source/wddm/calls.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The functions of Windows that this source uses, as a table: tests bring their own.
+ * The Windows functions that this source uses, as a table that tests replace.
  *
- * Two interfaces have numbers of GPUs for every vendor. D3DKMTQueryStatistics has all of them, but is "reserved for system use" and
- * changed its structures with versions of Windows. The performance counters "GPU Engine", "GPU Process Memory" and "GPU Adapter
- * Memory" are made from the same statistics, have been documented and stable since Windows 10 1709, need no privileges, and are
- * what the Task Manager shows. So load and memory are read from the counters; of D3DKMT only its documented part is used, for what
- * the counters do not have: names, PCI addresses, sizes of memory, temperature, fan and clocks.
+ * Two interfaces report on GPUs of every vendor. D3DKMTQueryStatistics has everything, but is "reserved for system use" and changes
+ * its structures between versions of Windows. The performance counters "GPU Engine", "GPU Process Memory" and "GPU Adapter Memory"
+ * derive from the same statistics, have been documented and stable since Windows 10 1709, need no privileges, and are what the Task
+ * Manager shows. So load and memory come from the counters; D3DKMT's documented part provides what the counters lack: names, PCI
+ * addresses, memory sizes, temperature, fan and clocks.
  */
 #pragma once
 
@@ -24,5 +24,5 @@ struct wddm_calls {
     uint32_t (*close_query)(void *query);
 };
 
-/* The system's own. -ENODEV: it has none, and why. */
+/* Loads the system's own. -ENODEV with the reason: missing. */
 int wddm_calls_load(const struct env *env, struct wddm_calls *ret, struct error *err);

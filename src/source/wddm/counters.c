@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the counters into rows. Instances come and go with processes between two looks, and their names are text of the system:
- * what does not parse, has no valid value or lies outside of the buffer is left out.
+ * Reads the counters into rows. Instances come and go with processes between two reads, and their names are system text: rows that
+ * don't parse, have no valid value or lie outside the buffer are dropped.
  */
 #include "source/wddm/counters.h"
 
@@ -102,7 +102,7 @@ bool wddm_instance_parse(struct str name, struct wddm_row *ret)
 
 /* ---- values ---- */
 
-/* The name's characters as ASCII; false when it does not end inside of the buffer, or is none of ours. */
+/* The name as ASCII; false if it isn't terminated inside the buffer, or not one of ours. */
 static bool take_name(const struct pdh_item *item, const void *buffer, size_t size, char *to, size_t room, struct str *ret)
 {
     uintptr_t from = (uintptr_t)buffer, at = (uintptr_t)item->name;
@@ -127,7 +127,7 @@ static bool take_value(enum wddm_counter counter, const struct pdh_item *item, i
         *ret = item->whole;
         return item->whole >= 0;
     }
-    if (!(item->real >= 0 && item->real <= 1e6)) /* NaN is neither */
+    if (!(item->real >= 0 && item->real <= 1e6)) /* also rejects NaN */
         return false;
     *ret = (int64_t)(item->real * PERMILLE_PER_PERCENT + 0.5);
     return true;
@@ -141,7 +141,7 @@ static void add_row(struct wddm_counters *c, const struct wddm_row *row)
         c->rows[c->count++] = *row;
 }
 
-/* The counter's values in a buffer of their own; NULL with a state other than READING_OK, or where there is none. */
+/* The counter's values in a new buffer; NULL with a state other than READING_OK, or if there are none. */
 static struct pdh_item *read_values(struct wddm_counters *c, enum wddm_counter which, uint32_t *ret_size, uint32_t *ret_count)
 {
     enum { TRIES = 4, BYTES_MOST = 64 << 20, SPARE = 4096 };
@@ -150,7 +150,7 @@ static struct pdh_item *read_values(struct wddm_counters *c, enum wddm_counter w
     for (int i = 0; i < TRIES && status == PDH_MORE_DATA && size <= BYTES_MOST; i++) {
         free(items);
         items = NULL;
-        size += size ? SPARE : 0; /* processes start between two calls */
+        size += size ? SPARE : 0; /* processes may start between two calls */
         if (size && !(items = malloc(size)))
             break;
         *ret_size = size;

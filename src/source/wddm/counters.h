@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The performance counters of GPUs, read as a whole once a sample.
+ * The performance counters of GPUs, read all at once per sample.
  */
 #pragma once
 
@@ -18,13 +18,13 @@ enum wddm_counter {
 
 enum wddm_engine { ENGINE_OTHER, ENGINE_3D, ENGINE_COMPUTE, ENGINE_ENCODE, ENGINE_DECODE };
 
-/* One instance of a counter: what its name says, and its value (thousandths of the engine, or bytes). */
+/* One instance of a counter: its parsed name, and its value (thousandths of the engine, or bytes). */
 struct wddm_row {
     uint64_t luid;
-    int32_t pid; /* 0: of the adapter */
+    int32_t pid; /* 0: the adapter itself */
     enum wddm_counter counter;
     enum wddm_engine type;
-    uint32_t engine; /* with that of the physical adapter */
+    uint32_t engine; /* including the physical adapter's */
     int64_t value;
 };
 
@@ -34,19 +34,19 @@ struct wddm_counters {
     const struct wddm_calls *calls;
     void *query, *counters[WDDM_COUNTERS];
     enum reading_state states[WDDM_COUNTERS]; /* of the last refresh */
-    int collected;                            /* rates need two; counted to 2 */
+    int collected;                            /* rates need two; counts to 2 */
     struct wddm_row *rows;                    /* by adapter, then by process */
     size_t count, capacity, left_out;
 };
 
-/* -ENODEV: this system has no such counters. */
+/* -ENODEV: this system lacks these counters. */
 int wddm_counters_open(struct wddm_counters *c, const struct wddm_calls *calls, struct error *err);
 void wddm_counters_close(struct wddm_counters *c);
-/* 0 or -errno; then no row is left. */
+/* 0 or -errno, without rows. */
 int wddm_counters_refresh(struct wddm_counters *c, struct error *err);
 
 /* "pid_1234_luid_0x00000000_0x0000C2E5_phys_0_eng_3_engtype_VideoDecode": pid, eng and engtype may be missing. */
 bool wddm_instance_parse(struct str name, struct wddm_row *ret);
 
-/* What the rows say of this adapter: load, memory, processes. `shares`: its memory is the host's. */
+/* Fills this adapter's load, memory and processes from the rows. `shares`: its memory is the host's. */
 void wddm_counters_fill(const struct wddm_counters *c, uint64_t luid, bool shares, unsigned groups, struct gpu *out);

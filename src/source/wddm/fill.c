@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From rows to a GPU. An engine's load is the sum of all processes on it; a GPU's or a process's is that of its busiest engine, as
- * the Task Manager shows it: engines work side by side, and a sum of them would say nothing.
+ * From rows to a GPU. An engine's load is the sum over its processes; a GPU's or a process's is that of its busiest engine, as in
+ * the Task Manager: engines work in parallel, so their sum would be meaningless.
  */
 #include "base/cleanup.h"
 #include "source/wddm/counters.h"
@@ -30,7 +30,7 @@ static void add_load(struct wddm_loads *all, const struct wddm_row *row)
     all->list[i].permille = MIN_OF(all->list[i].permille + row->value, (int64_t)ALL);
 }
 
-/* The busiest engine of this type; absent where there is none. ENGINE_OTHER: of any. */
+/* The busiest engine of this type (ENGINE_OTHER: of any); absent: none. */
 static struct reading busiest(const struct wddm_loads *all, enum wddm_engine type)
 {
     struct reading most = reading_absent(READING_UNSUPPORTED);
@@ -54,7 +54,7 @@ static void raise(struct reading *to, int64_t permille)
         *to = reading_ok(permille);
 }
 
-/* What is not among the rows is 0 for a process that is, where the counter could be read at all. */
+/* A listed process without a row has 0, if the counter was readable. */
 static struct reading none_or(enum reading_state state)
 {
     return state == READING_OK ? reading_ok(0) : reading_absent(state);
@@ -77,7 +77,7 @@ static void take_process(const struct wddm_counters *c, const struct wddm_row *r
         load_3d = MAX_OF(load_3d, row->type == ENGINE_3D ? row->value : 0);
         load_compute = MAX_OF(load_compute, row->type == ENGINE_COMPUTE ? row->value : 0);
     }
-    /* A process that only opened the adapter has instances of all of its engines: it is no user of it. */
+    /* A process that merely opened the adapter has instances of all its engines, but doesn't use it. */
     if (!reading_or(p.mem_bytes, 1) && !reading_or(p.util_permille, 0))
         return;
     struct process *to = gpu_add_process(out, rows[0].pid);
@@ -106,7 +106,7 @@ static void take_processes(const struct wddm_counters *c, const struct wddm_row 
     out->processes_left_out += c->left_out;
 }
 
-/* Where the counter could be read, and this adapter is not in it. */
+/* The counter was readable, but doesn't have this adapter. */
 static struct reading none_of(enum reading_state state)
 {
     return reading_absent(state == READING_OK ? READING_UNSUPPORTED : state);
@@ -131,7 +131,7 @@ static void take_load(const struct wddm_counters *c, const struct wddm_row *rows
     for (size_t i = 0; i < count; i++)
         if (rows[i].counter == COUNTER_UTILIZATION)
             add_load(&all, &rows[i]);
-    /* Its memory is counted and no process has opened it: nothing runs there. Without either, nothing is known. */
+    /* If its memory is counted and no process has opened it, nothing runs there. Without either, the load is unknown. */
     out->util_permille = state != READING_OK ? reading_absent(state)
                          : all.count         ? busiest(&all, ENGINE_OTHER)
                          : count             ? reading_ok(0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The wddm source: GPUs of every vendor on Windows, by what the system itself counts for each process and engine (Windows Display
- * Driver Model). Where the vendor's own library reads a GPU, it is that source's, and this one adds what a process uses of it.
+ * The wddm source: GPUs of every vendor on Windows, from the system's counters per process and engine (Windows Display Driver
+ * Model). If the vendor's library reads a GPU, that source owns it, and this one adds its process usage.
  */
 #include "source/wddm/wddm.h"
 
@@ -78,7 +78,7 @@ static int wddm_list(struct source *source, struct gpu_id *ids, size_t max)
     return (int)count;
 }
 
-/* A number that changes with the adapters that are there. */
+/* Changes when adapters come or go. */
 static uint64_t signature(const struct wddm_adapters *a)
 {
     uint64_t sum = a->count;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The wddm source with a table of functions of one's own.
+ * The wddm source with a custom function table.
  */
 #pragma once
 
 #include "source/source.h"
 #include "source/wddm/calls.h"
 
-/* -ENODEV: no GPU, or no counters of GPUs. The table is copied. */
+/* -ENODEV: no GPU, or no GPU counters. Copies the table. */
 int wddm_open_with(const struct env *env, const struct wddm_calls *calls, struct source **ret, struct error *err);
