@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * This host's clock against that of a database: from when on the difference matters, and the words for it.
+ * This host's clock against a database's: the threshold at which the difference matters, and its wording.
  */
 #pragma once
 

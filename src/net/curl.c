@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loading libcurl.
+ * Loads libcurl.
  */
 #include "net/curl.h"
 
@@ -47,12 +47,12 @@ int curl_open(const struct env *env, CURL **ret, struct error *err)
     if (rc < 0)
         return rc;
     *ret = curl.easy_init();
-    if (*ret) /* Windows alone asks whether certificates were revoked: authorities of one's own can't say */
+    if (*ret) /* only Windows checks for revocation, which private authorities can't answer */
         curl.easy_setopt(*ret, CURLOPT_SSL_OPTIONS, (long)CURLSSLOPT_REVOKE_BEST_EFFORT);
     return *ret ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
-/* Called about once a second also while nothing moves; not 0 ends the transfer. */
+/* libcurl calls it about once a second even when nothing moves; nonzero ends the transfer. */
 static int look_up_from_work(void *cancel, curl_off_t down, curl_off_t downloaded, curl_off_t up, curl_off_t uploaded)
 {
     (void)down;
@@ -69,12 +69,12 @@ void curl_set_cancel(CURL *c, const _Atomic bool *cancel)
     curl.easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
     curl.easy_setopt(c, CURLOPT_XFERINFOFUNCTION, look_up_from_work);
     curl.easy_setopt(c, CURLOPT_XFERINFODATA, (void *)cancel);
-    curl.easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* no wait for a name server that does not answer */
+    curl.easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* don't wait for an unresponsive name server */
 }
 
 void curl_set_protocols(CURL *c, const char *names, long bits)
 {
-    enum { OLD_OPTION = 181 }; /* CURLOPT_PROTOCOLS, which newer headers warn of */
+    enum { OLD_OPTION = 181 }; /* CURLOPT_PROTOCOLS, deprecated in newer headers */
     if (curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, names) != CURLE_OK)
         curl.easy_setopt(c, (CURLoption)OLD_OPTION, bits);
 }

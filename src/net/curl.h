@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * libcurl's easy interface behind a small table of functions that are looked up at the first call: for the files of this directory
- * alone.
+ * libcurl's easy interface behind a small function table, loaded on the first call: only for the files of this directory.
  */
 #pragma once
 
@@ -9,7 +8,7 @@
 #include "base/env.h"
 #include "base/error.h"
 
-/* Good after curl_load(). */
+/* Valid after curl_load(). */
 struct curl_functions {
     CURLcode (*global_init)(long);
     CURL *(*easy_init)(void);
@@ -25,17 +24,16 @@ struct curl_functions {
 };
 extern struct curl_functions curl;
 
-/* -ENOSYS and a sentence without libcurl. It is tried again at each call until it works: the library may be installed while the
- * daemon runs. */
+/* -ENOSYS with a sentence without libcurl. Each call retries until it works: the library may be installed while the daemon runs. */
 int curl_load(const struct env *env, struct error *err);
-/* The same, with a handle; for curl.easy_cleanup. */
+/* The same, with a handle to free with curl.easy_cleanup. */
 int curl_open(const struct env *env, CURL **ret, struct error *err);
-/* The transfer is given up within about a second after it became true; NULL: never. */
+/* Aborts the transfer within about a second after *cancel becomes true; NULL: never. */
 void curl_set_cancel(CURL *c, const _Atomic bool *cancel);
-/* Nothing but these, by name and, for libcurl before 7.85, as CURLPROTO_* bits. */
+/* Restricts to these protocols, by name and, for libcurl before 7.85, as CURLPROTO_* bits. */
 void curl_set_protocols(CURL *c, const char *names, long bits);
 int curl_errno(CURLcode code);
-/* Why a transfer failed, in our words where the cause is a usual one, else in libcurl's, of which `said` is the longer form. Before
+/* Why a transfer failed: in our words for common causes, else in libcurl's, of which `said` is the longer form. Call before
  * curl.easy_cleanup. */
 enum { CURL_WHY_SIZE = CURL_ERROR_SIZE };
 const char *curl_why(CURL *c, CURLcode code, const char *said, char text[CURL_WHY_SIZE]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP by libcurl's easy interface.
+ * HTTP through libcurl's easy interface.
  */
 #include "net/http.h"
 
@@ -11,13 +11,13 @@
 
 enum { CONNECT_TIMEOUT_MS = 3000, TIMEOUT_MS = 10000, PAUSE_MAX_S = 86400, STATUS_FINAL = 200 };
 
-/* Where the body goes. */
+/* Destination of the body. */
 struct transfer {
     CURL *handle;
     const struct http_request *request;
     struct buf *body;
     int failure;     /* of request->each */
-    int64_t pause_s; /* Retry-After in digits; 0: none */
+    int64_t pause_s; /* Retry-After in seconds; 0: none */
 };
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *user)
@@ -26,19 +26,19 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *user)
     long status = 0;
     if (t->request->each && curl.easy_getinfo(t->handle, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK && status == 200) {
         t->failure = t->request->each(t->request->each_user, (struct str){bytes, size * count});
-        return t->failure < 0 ? 0 : size * count; /* 0 ends the transfer */
+        return t->failure < 0 ? 0 : size * count; /* 0 aborts the transfer */
     }
     buf_add(t->body, bytes, size * count);
     return t->body->failed ? 0 : size * count;
 }
 
-/* However many digits: libcurl takes what is too large for a number for nothing. */
+/* Any number of digits: libcurl ignores values that overflow. */
 static int64_t read_pause(struct str digits)
 {
     int64_t seconds = 0;
     for (size_t i = 0; i < digits.len; i++) {
         if (digits.at[i] < '0' || digits.at[i] > '9')
-            return 0; /* a date, or nonsense */
+            return 0; /* a date, or invalid */
         seconds = MIN_OF(seconds * 10 + (digits.at[i] - '0'), (int64_t)PAUSE_MAX_S);
     }
     return seconds;
@@ -49,7 +49,7 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *user)
     struct transfer *t = user;
     struct str line = {bytes, size * count}, name;
     if (t->request->reply_headers)
-        buf_add(t->request->reply_headers, bytes, size * count); /* what does not fit is not worth failing for */
+        buf_add(t->request->reply_headers, bytes, size * count); /* not worth failing if it doesn't fit */
     if (str_cut(&line, ':', &name) && str_is_any_case(str_trim(name), "retry-after"))
         t->pause_s = read_pause(str_trim(line));
     return size * count;
@@ -59,7 +59,7 @@ static struct curl_slist *header_list(const struct http_request *r)
 {
     char type[160];
     snprintf(type, sizeof type, "Content-Type: %s", r->content_type ? r->content_type : "application/json");
-    struct curl_slist *list = curl.slist_append(NULL, "Expect:"); /* no wait for 100-continue */
+    struct curl_slist *list = curl.slist_append(NULL, "Expect:"); /* don't wait for 100-continue */
     if (r->body)
         list = curl.slist_append(list, type);
     for (size_t i = 0; r->headers && r->headers[i]; i++)
@@ -67,7 +67,7 @@ static struct curl_slist *header_list(const struct http_request *r)
     return list;
 }
 
-/* An answer of any length has no limit on the whole: it is given up when it stands still. */
+/* A streamed answer has no total limit: it is aborted when it stalls. */
 static void set_time_limits(CURL *c, const struct http_request *r)
 {
     long timeout_ms = (long)(r->timeout_ms ? r->timeout_ms : TIMEOUT_MS);
@@ -101,7 +101,7 @@ static void set_options(CURL *c, const struct http_request *r, struct curl_slist
     curl.easy_setopt(c, CURLOPT_HEADERDATA, transfer);
     if (r->ca_file) {
         curl.easy_setopt(c, CURLOPT_CAINFO, r->ca_file);
-        curl.easy_setopt(c, CURLOPT_CAPATH, NULL); /* these alone */
+        curl.easy_setopt(c, CURLOPT_CAPATH, NULL); /* only these */
     }
     if (r->certificate_file) {
         curl.easy_setopt(c, CURLOPT_SSLCERT, r->certificate_file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The reader of bodies. It keeps its place: they can be long.
+ * The body parser. It keeps its state between calls: bodies can be long.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ static struct str skip_blanks(struct str s)
     return s;
 }
 
-/* The length of a word, or of a quoted text, at the front; 0: there is none. */
+/* Length of the token or quoted string at the front; 0: none. */
 static size_t word_length(struct str s)
 {
     size_t len = 0;
@@ -29,7 +29,7 @@ static size_t word_length(struct str s)
     return len;
 }
 
-/* What may follow a chunk's size: nothing, or ;name or ;name=value, any number of them. */
+/* Chunk extensions: any number of ;name or ;name=value. */
 static bool extensions_are_valid(struct str rest)
 {
     if (!http_is_field_text(rest))
@@ -55,7 +55,7 @@ static bool extensions_are_valid(struct str rest)
     return true;
 }
 
-/* One chunk size line: "1a;extension". Returns the size or -1. */
+/* A chunk size line: "1a;extension". Returns the size or -1. */
 static int64_t chunk_size(struct str line)
 {
     int64_t size = 0;
@@ -82,7 +82,7 @@ void http_body_begin(struct http_body *b, enum http_framing framing, int64_t len
     b->done = framing == HTTP_NO_BODY || (framing == HTTP_LENGTH && length == 0);
 }
 
-/* A line of the frame, put together from pieces where it came in pieces. 1: there it is, 0: not yet, or the negative status. */
+/* A line of the framing, assembled from pieces if needed. 1: complete, 0: not yet, or the negative status. */
 static int take_line(struct http_body *b, struct str *input, struct str *line)
 {
     const char *end = input->len ? memchr(input->at, '\n', input->len) : NULL;
@@ -118,7 +118,7 @@ static int take_frame(struct http_body *b, struct str *input)
         b->state = b->left ? AT_DATA : AT_TRAILER;
         return b->left < 0 ? -400 : 1;
     }
-    /* Trailer fields must be fields, and are forgotten. */
+    /* Trailer fields must be valid, and are discarded. */
     b->trailer_len += line.len + 2;
     b->done = line.len == 0;
     if (b->trailer_len > HTTP_TRAILER_MAX)
@@ -150,7 +150,7 @@ int http_body_next(struct http_body *b, struct str *input, struct str *piece)
     return 0;
 }
 
-/* Walks over the chunks; with `to` set, also moves their contents together there. */
+/* Walks the chunks; with `to` set, also joins their contents there. */
 static ssize_t walk_chunks(struct str input, char *to, size_t *ret_len)
 {
     struct http_body b;

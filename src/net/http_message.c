@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The reader of heads starts over each time more bytes have come: heads are small, and no state has to be kept for a client that
- * sends its request one byte at a time. Bodies are in http_body.c.
+ * The head parser starts over whenever more bytes arrive: heads are small, and a client that sends byte by byte costs no state.
+ * Bodies are in http_body.c.
  */
 #include "net/http_message.h"
 
@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "net/http_grammar.h"
 
-/* Percent decoding into `out`, terminated. 0; -1: bad or forbidden encoding; -2: does not fit and is cut. */
+/* Percent-decodes into `out`, NUL-terminated. 0; -1: invalid or forbidden encoding; -2: truncated. */
 static int decode(struct str in, char *out, size_t size, bool plus_is_space)
 {
     size_t n = 0;
@@ -26,7 +26,7 @@ static int decode(struct str in, char *out, size_t size, bool plus_is_space)
         } else if (c == '+' && plus_is_space) {
             c = ' ';
         }
-        /* A NUL would end the path early where it is compared as a C string. */
+        /* A NUL would end the path early in C string comparisons. */
         if (c < 0x20 || c == 0x7f)
             return -1;
         if (n + 1 >= size) {
@@ -39,7 +39,7 @@ static int decode(struct str in, char *out, size_t size, bool plus_is_space)
     return 0;
 }
 
-/* Parameters are read later, by name; a query that cannot be read is refused here, so that it is not taken for one without them. */
+/* Parameters are read later, by name; reject an unreadable query here, so that it doesn't pass for one without parameters. */
 static bool query_is_readable(struct str query)
 {
     for (size_t i = 0; i < query.len; i++) {
@@ -69,7 +69,7 @@ static enum http_method method_from(struct str name)
 static int parse_target(struct http_message *r)
 {
     struct str rest = r->target;
-    /* A proxy sends "http://host/path"; then that host counts. */
+    /* A proxy sends "http://host/path": that host counts. */
     if (str_starts(rest, "http://") || str_starts(rest, "https://")) {
         size_t skip = str_starts(rest, "http://") ? 7 : 8;
         struct str authority = {rest.at + skip, rest.len - skip};
@@ -130,7 +130,7 @@ static int parse_request_line(struct str line, struct http_message *m)
     return parse_version(line, m);
 }
 
-/* "HTTP/1.1 200 OK"; the reason may be missing. */
+/* "HTTP/1.1 200 OK"; the reason is optional. */
 static int parse_status_line(struct str line, struct http_message *m)
 {
     struct str version = {line.at, MIN_OF(line.len, (size_t)8)};
@@ -149,7 +149,7 @@ static int parse_status_line(struct str line, struct http_message *m)
 
 static int parse_content_length(struct http_message *r, struct str value)
 {
-    /* "5, 5" and a second, different field are how requests are smuggled past a proxy: one plain number or nothing. */
+    /* "5, 5" or a second, different field smuggles requests past a proxy: accept one plain number or nothing. */
     if (value.len == 0 || value.len > 18 || r->content_length >= 0)
         return -400;
     int64_t length = 0;
@@ -162,7 +162,7 @@ static int parse_content_length(struct http_message *r, struct str value)
     return 0;
 }
 
-/* "gzip, chunked": what is inside is not our business where a message is only passed on. */
+/* "gzip, chunked": for a forwarded message, inner codings don't matter. */
 static bool ends_in_chunks(struct str codings)
 {
     struct str one = {0};
@@ -195,7 +195,7 @@ static int parse_field(struct str line, bool ours, struct http_message *r)
     return 0;
 }
 
-/* One that names nothing, or that two readers could read differently, is no request of a client of ours. */
+/* Reject an empty or ambiguous Host in requests to us. */
 static int check_host(struct http_message *r, bool ours)
 {
     size_t hosts = 0;
@@ -217,18 +217,18 @@ static int check_host(struct http_message *r, bool ours)
 }
 
 enum http_start {
-    KIND_REQUEST,   /* for us: its target is read, too */
-    KIND_PASSED_ON, /* a request that another server will answer */
+    KIND_REQUEST,   /* for us: its target is parsed, too */
+    KIND_PASSED_ON, /* a request to be forwarded */
     KIND_RESPONSE,
 };
 
-/* Lines up to the empty one. Returns the length of the head. */
+/* Parses lines up to the empty one. Returns the length of the head. */
 static ssize_t parse_lines(struct str input, enum http_start kind, struct http_message *m)
 {
     size_t head_max = kind == KIND_REQUEST ? HTTP_HEAD_MAX : HTTP_PASSED_HEAD_MAX;
     size_t line_max = kind == KIND_REQUEST ? HTTP_LINE_MAX : HTTP_PASSED_HEAD_MAX;
     struct str rest = input, line;
-    /* An empty line in front is what old clients leave behind a body. */
+    /* Old clients send an empty line after a body. */
     for (int i = 0; i < 2 && kind != KIND_RESPONSE && str_starts(rest, "\r\n"); i++)
         rest = (struct str){rest.at + 2, rest.len - 2};
 
@@ -275,7 +275,7 @@ static ssize_t parse_head(struct str input, enum http_start kind, struct http_me
     int status = kind == KIND_RESPONSE ? 0 : check_host(m, kind == KIND_REQUEST);
     if (status)
         return status;
-    /* Both lengths at once: a smuggling attempt. And HTTP/1.0 knows no chunks. */
+    /* Both lengths at once is a smuggling attempt, and HTTP/1.0 has no chunks. */
     if (m->chunked && (m->content_length >= 0 || m->minor == 0))
         return -400;
     m->keep_alive =
@@ -303,7 +303,7 @@ bool http_has_body(const struct http_message *request)
     return request->chunked || request->content_length > 0;
 }
 
-/* ---- what is in a head ---- */
+/* ---- contents of a head ---- */
 
 struct str http_field(const struct http_message *request, const char *name)
 {
@@ -326,7 +326,7 @@ bool http_field_has_word(const struct http_message *request, const char *name, c
     return false;
 }
 
-/* The next pair of name and text; false behind the last. */
+/* The next name=value pair; false after the last. */
 static bool next_pair(struct str *rest, struct str *name, struct str *text)
 {
     struct str pair;
@@ -350,7 +350,7 @@ bool http_query(const struct http_message *request, const char *key, char *value
     while (next_pair(&rest, &name, &text)) {
         if (!str_is(name, key))
             continue;
-        /* Too long for any value that is known: it is shown cut, and matches nothing. */
+        /* Longer than any known value: truncate it; it matches nothing. */
         int decoded = decode(text, value, size, true);
         return decoded == 0 || decoded == -2;
     }
@@ -408,7 +408,7 @@ const char *http_status_text(int status)
     case 505: return "HTTP Version Not Supported";
     default: break;
     }
-    /* Of others the class says enough. */
+    /* For others, the class suffices. */
     return status < 200   ? "Continue"
            : status < 300 ? "OK"
            : status < 400 ? "Redirect"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads HTTP/1.1 messages from bytes that have arrived so far: the server's requests, those that the guard's gate passes on, and
- * answers. Pure: knows neither sockets nor routes. Strict where leniency lets
- * two servers disagree about where a request ends (RFC 9112, section 11).
+ * Parses HTTP/1.1 messages from the bytes received so far: requests to the server, requests that the guard's gate forwards, and
+ * answers. Pure: knows neither sockets nor routes. Strict where leniency would let two servers disagree about the end of a request
+ * (RFC 9112, section 11).
  */
 #pragma once
 
@@ -14,15 +14,15 @@
 #include "base/str.h"
 
 enum {
-    HTTP_LINE_MAX = 8192,                               /* request line; beyond: 414 */
-    HTTP_HEAD_MAX = 16384,                              /* request line and fields; beyond: 431 */
-    HTTP_FIELDS_MAX = 100,                              /* number of fields; beyond: 431 */
-    HTTP_BODY_MAX = 65536,                              /* beyond: 413 */
-    HTTP_PASSED_HEAD_MAX = 64 * 1024,                   /* of what is passed on, and of answers */
+    HTTP_LINE_MAX = 8192,                               /* request line; beyond that: 414 */
+    HTTP_HEAD_MAX = 16384,                              /* request line and fields; beyond that: 431 */
+    HTTP_FIELDS_MAX = 100,                              /* number of fields; beyond that: 431 */
+    HTTP_BODY_MAX = 65536,                              /* beyond that: 413 */
+    HTTP_PASSED_HEAD_MAX = 64 * 1024,                   /* for forwarded requests and answers */
     HTTP_FRAME_LINE_MAX = 512,                          /* a chunk's size with its extensions, a trailer field */
-    HTTP_TRAILER_MAX = 4096,                            /* all of them */
+    HTTP_TRAILER_MAX = 4096,                            /* all trailers */
     HTTP_PATH_SIZE = 256,                               /* decoded; no path of ours is longer */
-    HTTP_INPUT_MAX = HTTP_HEAD_MAX + 2 * HTTP_BODY_MAX, /* a chunked body of one-byte chunks is cut off here */
+    HTTP_INPUT_MAX = HTTP_HEAD_MAX + 2 * HTTP_BODY_MAX, /* limits even a body of one-byte chunks */
 };
 
 enum http_method {
@@ -33,7 +33,7 @@ enum http_method {
     HTTP_DELETE = 1 << 4,
     HTTP_PATCH = 1 << 5,
     HTTP_OPTIONS = 1 << 6,
-    HTTP_OTHER = 1 << 7, /* a method that we have never heard of, or never want (TRACE, CONNECT) */
+    HTTP_OTHER = 1 << 7, /* unknown methods, and those we never support (TRACE, CONNECT) */
 };
 
 struct http_field {
@@ -45,9 +45,9 @@ struct http_message {
     int status; /* of an answer */
     enum http_method method;
     struct str target;
-    char path[HTTP_PATH_SIZE]; /* decoded; "" when it is longer than any path of ours */
-    struct str query;          /* behind the '?', still encoded */
-    struct str host;           /* from the target's absolute form, else from the field, well-formed; "" without (HTTP/1.0) */
+    char path[HTTP_PATH_SIZE]; /* decoded; "" if longer than any path of ours */
+    struct str query;          /* after the '?', still encoded */
+    struct str host;           /* from an absolute target, else from the field, validated; "" without (HTTP/1.0) */
     int minor;                 /* HTTP/1.x */
     bool keep_alive;
     bool chunked;
@@ -57,49 +57,49 @@ struct http_message {
     size_t field_count;
 };
 
-/* The length of the head with its empty line, 0 when it is not complete yet, or the negative status to answer with. */
+/* The length of the head with its empty line, 0 if incomplete, or the negative status to answer with. */
 ssize_t http_parse_request(struct str input, struct http_message *ret);
-/* The same for a request that another server will answer: its target, expectations and codings are not judged, nor filled in. */
+/* The same for a request to be forwarded: its target, expectations and codings are neither checked nor filled in. */
 ssize_t http_parse_passed_on(struct str input, struct http_message *ret);
 /* The same for an answer; fills `status`. */
 ssize_t http_parse_response(struct str input, struct http_message *ret);
 
-/* The body at `at`, behind the head. Returns how many bytes it takes up, 0 when it is not complete yet (a request without a body
- * never asks), or the negative status. A chunked body is put together in place, once it is complete. */
+/* Parses the body at `at`, after the head. Returns its length in the input, 0 if incomplete (never called without a body), or
+ * the negative status. A complete chunked body is joined in place. */
 ssize_t http_parse_body(const struct http_message *request, char *at, size_t len, struct str *ret);
 bool http_has_body(const struct http_message *request);
 
-/* A body that comes piece by piece, of any length. */
+/* A body that arrives in pieces, of any length. */
 enum http_framing { HTTP_NO_BODY, HTTP_LENGTH, HTTP_CHUNKED, HTTP_UNTIL_CLOSE };
 
 struct http_body {
     enum http_framing framing;
     bool done;
     int state;
-    int64_t left; /* of the length, or of the chunk */
+    int64_t left; /* in the body or chunk */
     size_t trailer_len, line_len;
-    char line[HTTP_FRAME_LINE_MAX]; /* of the frame, as far as it has come */
+    char line[HTTP_FRAME_LINE_MAX]; /* partial framing line */
 };
 
 void http_body_begin(struct http_body *b, enum http_framing framing, int64_t length);
-/* What follows the head of an answer; `to_head`: the request's method was HEAD. */
+/* The framing of an answer's body; `to_head`: the request's method was HEAD. */
 void http_body_of_response(struct http_body *b, const struct http_message *m, bool to_head);
-/* Takes bytes from the front of the input. 1: `piece` is some of the content; 0: the input is used up or the body ends here
- * (`done`); or the negative status: broken frame. */
+/* Consumes input from the front. 1: `piece` is some content; 0: input used up, or the body ends here (`done`); negative status:
+ * broken framing. */
 int http_body_next(struct http_body *b, struct str *input, struct str *piece);
 
-/* The value of a field, "" with at == NULL when absent. Names are compared without case. */
+/* A field's value, "" with at == NULL if absent. Ignores case in names. */
 struct str http_field(const struct http_message *request, const char *name);
-/* Whether a comma-separated field holds the word (without case): Connection: keep-alive, Upgrade. */
+/* Whether a comma-separated field contains the word (ignoring case): Connection: keep-alive, Upgrade. */
 bool http_field_has_word(const struct http_message *request, const char *name, const char *word);
 
-/* The decoded value of a query parameter, cut where it is too long; false when absent. */
+/* A query parameter, decoded and truncated to the size; false if absent. */
 bool http_query(const struct http_message *request, const char *key, char *value, size_t size);
-/* The names in a query, one after the other, as they were sent; false behind the last. */
+/* Iterates over the names in a query, undecoded; false after the last. */
 bool http_query_next(struct str *rest, struct str *key);
-/* The value of a cookie; at == NULL when absent. */
+/* A cookie's value; at == NULL if absent. */
 struct str http_cookie(const struct http_message *request, const char *name);
 
 const char *http_status_text(int status);
-/* {"error": {"code", "message"}}: the body of every answer that says no. */
+/* {"error": {"code", "message"}}: the body of every error. */
 void http_error_body(struct buf *out, const char *code, const char *message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * MQTT 3.1.1 (https://docs.oasis-open.org/mqtt/mqtt/v3.1.1) over a connection of libcurl.
+ * MQTT 3.1.1 (https://docs.oasis-open.org/mqtt/mqtt/v3.1.1) over a libcurl connection.
  */
 #include "net/mqtt.h"
 
@@ -25,7 +25,7 @@ enum {
     FLAG_PASSWORD = 0x40,
     FLAG_USER = 0x80,
     PACKET_MAX = 4 << 20,
-    ANSWER_MAX = 256, /* nothing was subscribed to: answers are of 4 bytes */
+    ANSWER_MAX = 256, /* without subscriptions, answers have 4 bytes */
     LOOK_UP_MS = 500,
 };
 
@@ -39,7 +39,7 @@ struct mqtt {
 
 /* ---- bytes ---- */
 
-/* Waits until the socket can be read or written; looks up now and then whether it is still wanted. */
+/* Waits until the socket is readable or writable, checking for cancellation now and then. */
 static int wait_for(struct mqtt *m, short events, struct mono deadline, struct error *err)
 {
     for (;;) {
@@ -185,7 +185,7 @@ static int greet(struct mqtt *m, const struct mqtt_options *o, struct error *err
     return 0;
 }
 
-/* libcurl connects to an address of HTTP and leaves the rest to us. */
+/* libcurl connects to an HTTP address and leaves the rest to us. */
 static int address(const char *url, char http[512], struct error *err)
 {
     bool tls = strncmp(url, "mqtts://", 8) == 0;

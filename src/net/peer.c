@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* A request would fail with less than half of this sentence. */
+/* A failing request would say less than half of this. */
 static int check_file(const struct http_peer_settings *s, const char *key, const char *path, struct error *err)
 {
     if (!path[0])
@@ -53,7 +53,7 @@ static int peer_copy(const char *text, char **ret, struct error *err)
 static int fill(struct http_peer *p, const struct http_peer_settings *s, struct error *err)
 {
     int rc = add_header(p, s, "Authorization", "Bearer ", s->token, err);
-    rc = rc ? rc : add_header(p, s, "X-Scope-OrgID", "", s->tenant, err); /* of Mimir, Cortex and Thanos' receivers */
+    rc = rc ? rc : add_header(p, s, "X-Scope-OrgID", "", s->tenant, err); /* for Mimir, Cortex and Thanos receivers */
     for (size_t i = 0; rc == 0 && i < s->headers->count; i++)
         rc = add_header(p, s, s->headers->pairs[i].key, "", s->headers->pairs[i].value, err);
     rc = rc ? rc : peer_copy(s->ca, &p->ca, err);

@@ -25,7 +25,7 @@ void pb_varint(struct buf *out, uint64_t value)
 {
     char bytes[10];
     size_t len = 0;
-    if (value < 0x80) { /* nearly all: keys, and lengths of labels */
+    if (value < 0x80) { /* the common case: keys, and lengths of labels */
         buf_char(out, (char)value);
         return;
     }
@@ -128,7 +128,7 @@ int pb_next(struct str *rest, struct pb_field *ret)
     case WIRE_64: fine = take_fixed(rest, 8, &ret->value); break;
     case WIRE_32: fine = take_fixed(rest, 4, &ret->value); break;
     case WIRE_BYTES: fine = take_bytes(rest, &ret->bytes); break;
-    default: break; /* groups: no current program writes them */
+    default: break; /* groups: obsolete */
     }
     return fine ? 1 : -EBADMSG;
 }

@@ -31,7 +31,7 @@ static void add_missing(struct ras_report *r, const json_t *rank)
     const json_t *number = json_object_get(rank, "rank"), *status = json_object_get(rank, "status");
     if (!json_is_integer(number) || json_integer_value(number) < 0 || json_integer_value(number) > RANKS_MAX)
         return;
-    for (size_t i = 0; i < r->missing_count; i++) /* of another communicator of the job */
+    for (size_t i = 0; i < r->missing_count; i++) /* known from another communicator of the job */
         if (r->missing[i].rank == json_integer_value(number)) {
             r->missing[i].dead |= is_true(status, "considered_dead");
             return;
@@ -73,7 +73,7 @@ bool ras_port(struct str address, uint16_t *ret)
 
 /* ---- the connection ---- */
 
-/* One byte at a time: what is behind the line is the next answer. */
+/* One byte at a time: the bytes after the line belong to the next answer. */
 static int talk_line(const struct talk *t, char line[LINE_MAX_LEN])
 {
     for (size_t len = 0; len + 1 < LINE_MAX_LEN; len++) {
@@ -101,7 +101,7 @@ static int talk_rest(const struct talk *t, struct buf *out)
     }
 }
 
-/* A question and the beginning of its answer. */
+/* Sends a question and checks the start of its answer. */
 static int talk_expect(const struct talk *t, const char *question, const char *answer, int otherwise)
 {
     char line[LINE_MAX_LEN];

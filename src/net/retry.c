@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pauses double from a second on, each up to a quarter shorter.
+ * Pauses double from one second, each up to a quarter shorter.
  */
 #include "net/retry.h"
 
@@ -10,7 +10,7 @@ uint64_t retry_seed(const void *owner)
     return ((uint64_t)clock_mono(&clock_system).ns ^ (uint64_t)(uintptr_t)owner) | 1;
 }
 
-/* xorshift: only so that many hosts do not ask a server at the same moment. */
+/* xorshift: jitter, so that many hosts don't hit a server at the same moment. */
 static uint32_t next_random(struct retry *r)
 {
     r->seed ^= r->seed << 13;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loading sd-bus, and the connection.
+ * Loads sd-bus and connects.
  */
 #include "net/session_bus.h"
 

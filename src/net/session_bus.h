@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The desktop session's D-Bus, through libsystemd's sd-bus, which is loaded late.
+ * The desktop session's D-Bus through libsystemd's sd-bus, loaded lazily.
  */
 #pragma once
 
@@ -8,13 +8,13 @@
 
 #include "base/env.h"
 
-/* sd_bus_error of sd-bus.h: part of its ABI. */
+/* sd_bus_error of sd-bus.h: part of the ABI. */
 struct bus_error {
     const char *name, *message;
     int need_free;
 };
 
-/* Our own declarations of the few functions that are used. */
+/* Our own declarations of the few functions we use. */
 struct session_bus {
     void *connection; /* NULL: not connected */
     int (*open_user)(void **bus);
@@ -35,8 +35,8 @@ struct session_bus {
     void (*error_free)(struct bus_error *error);
 };
 
-/* False: there is no libsystemd, or one without these functions. */
+/* False: no libsystemd, or one without these functions. */
 bool session_bus_load(struct session_bus *b, const struct env *env);
-/* False: no user's session can be reached from here. */
+/* False: no user session is reachable. */
 bool session_bus_connect(struct session_bus *b, uint64_t call_timeout_us);
 void session_bus_disconnect(struct session_bus *b);

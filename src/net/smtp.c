@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * SMTP by libcurl's easy interface.
+ * SMTP through libcurl's easy interface.
  */
 #include "net/smtp.h"
 
@@ -20,7 +20,7 @@ static size_t give_text(char *to, size_t size, size_t count, void *from)
     return len;
 }
 
-/* The server's last line, "550 5.1.1 no such user": what libcurl itself says of it is poor. */
+/* Keeps the server's last line, "550 5.1.1 no such user": libcurl's own message is vague. */
 static size_t keep_answer(char *bytes, size_t size, size_t count, void *to)
 {
     str_copy_clean(to, SMTP_ANSWER_SIZE, str_trim((struct str){bytes, size * count}));

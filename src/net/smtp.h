@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One mail to a mail server, by libcurl. Blocking, like net/http.h.
+ * Sends one mail through libcurl. Blocking, like net/http.h.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 
 struct smtp_mail {
     const char *url;             /* smtp:// or smtps:// */
-    bool clear;                  /* smtp:// without STARTTLS: only when a person asked for it */
+    bool clear;                  /* smtp:// without STARTTLS: only on explicit request */
     const char *user, *password; /* "" none */
-    const char *tls_ca;          /* NULL: those of the system */
+    const char *tls_ca;          /* NULL: the system's */
     const char *from;
     const char *const *to; /* NULL-terminated */
     struct str text;       /* headers and body, lines end with CR LF */
@@ -19,5 +19,5 @@ struct smtp_mail {
     const _Atomic bool *cancel; /* may be NULL */
 };
 
-/* The server's last status (250, ...), or -errno with a sentence; *status is what the server answered then, 0: nothing. */
+/* The server's last status (250, ...), or -errno with a sentence and *status as the server's answer, 0: none. */
 int smtp_send(const struct env *env, const struct smtp_mail *mail, int *status, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets of the loopback, and HTTP on them.
+ * Loopback sockets, and HTTP over them.
  */
 #include "net/talk.h"
 
@@ -15,7 +15,7 @@
 
 enum { SLICE_MS = 100, PIECE = 64 * 1024, STATUS_FINAL = 200 };
 
-/* 0: there is time left, in milliseconds behind `left`. */
+/* 0 with the remaining milliseconds in *left. */
 static int talk_time(const struct talk *t, int64_t *left)
 {
     *left = -mono_since_ms(clock_mono(&clock_system), t->until);
@@ -24,7 +24,7 @@ static int talk_time(const struct talk *t, int64_t *left)
     return *left > 0 ? 0 : -ETIMEDOUT;
 }
 
-/* 0: ready. In slices, so that a daemon that ends does not wait. */
+/* 0: ready. Waits in slices, so that a daemon can end promptly. */
 static int talk_wait(const struct talk *t, short events)
 {
     for (;;) {
@@ -69,7 +69,7 @@ void talk_close(struct talk *t)
     t->fd = -1;
 }
 
-/* Behind a call that gave `n`: 0 to call again, once there is room or something to read; or -errno. */
+/* After a call returned `n`: 0 to call again once the socket is ready, or -errno. */
 static int talk_again(const struct talk *t, ssize_t n, short events)
 {
     int64_t left;
@@ -90,7 +90,7 @@ int talk_say(const struct talk *t, const char *line)
     return 0;
 }
 
-/* Called first and waited for behind it: most of an answer is there at once. */
+/* Reads first and waits only if needed: most of an answer arrives at once. */
 ssize_t talk_hear(const struct talk *t, char *to, size_t size)
 {
     int64_t left;
@@ -106,22 +106,22 @@ ssize_t talk_hear(const struct talk *t, char *to, size_t size)
 
 /* ---- HTTP ---- */
 
-/* An answer, as far as it has come. */
+/* A partially received answer. */
 struct heard_answer {
-    struct buf head; /* where it came in pieces, and what came with the last of them */
-    int status;      /* 0: the head is not complete */
+    struct buf head; /* if it arrived in pieces, with the bytes after it */
+    int status;      /* 0: incomplete head */
     struct http_body framed;
     struct buf *body;
 };
 
-/* 1: that was all of it, 0: there is more to come, or -errno. */
+/* 1: complete, 0: more to come, or -errno. */
 static int answer_take(struct heard_answer *a, struct str input)
 {
     struct str piece;
     int rc;
     if (!a->status) {
         struct http_message m;
-        bool begun = a->head.len > 0; /* else it mostly is in one piece, which need not be kept */
+        bool begun = a->head.len > 0; /* otherwise it mostly is in one piece, which need not be copied */
         if (begun)
             buf_str(&a->head, input);
         struct str head = begun ? buf_view(&a->head) : input;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A conversation with a server, mostly on this host's loopback: bytes to it and from it, all of it within a time, and given up when
- * the program ends. For those who ask often: no library is loaded.
+ * A conversation with a server, mostly on this host's loopback: bytes in both directions within a time limit, aborted when the
+ * program ends. For frequent queries: loads no library.
  */
 #pragma once
 
@@ -18,14 +18,14 @@ struct talk {
     const _Atomic bool *cancel; /* may be NULL */
 };
 
-/* address: "127.0.0.1" or another of IPv4 in numbers, "[::1]". -errno; to be closed in any case. */
+/* address: "127.0.0.1" or another numeric IPv4 address, or "[::1]". -errno; call talk_close in any case. */
 int talk_open(struct talk *t, const char *address, uint16_t port, int64_t within_ms, const _Atomic bool *cancel);
 void talk_close(struct talk *t);
 int talk_say(const struct talk *t, const char *text);
-/* How many bytes came, 0 at the end, or -errno. */
+/* Number of bytes received, 0 at the end, or -errno. */
 ssize_t talk_hear(const struct talk *t, char *to, size_t size);
 
-/* GET /path, with one more header ("Name: value") or NULL: the status, with the body behind what `body` has; or -errno: -EFBIG
- * where it is longer than that may be, -EPROTO where it is not HTTP. */
+/* GET /path, with one extra header ("Name: value") or NULL: returns the status and appends the body; or -errno: -EFBIG if longer
+ * than body->max, -EPROTO if not HTTP. */
 int talk_get(const char *address, uint16_t port, const char *path, const char *header, int64_t within_ms,
              const _Atomic bool *cancel, struct buf *body);
