@@ -19,7 +19,7 @@ bool host_is_known(struct str host, const char *const *allowed, size_t allowed_c
     struct str name = place.host;
     if (name.at[name.len - 1] == '.')
         name.len--;
-    /* A page of an attacker's name cannot send a number as Host: rebinding needs a name that he controls. */
+    /* DNS rebinding needs a name that the attacker controls: a numeric Host is safe. */
     if (str_is_address(name) || str_is_loopback(name))
         return true;
     if (own_name && own_name[0]) {
@@ -46,7 +46,7 @@ bool access_check_host(struct exchange *x)
     return false;
 }
 
-/* "http://HOST[:PORT]" is the origin of this very server, or one that is allowed to read across origins. */
+/* "http://HOST[:PORT]" is this server's own origin, or one allowed to read across origins. */
 static bool access_origin_is_ours(const struct exchange *x, struct str origin)
 {
     struct str rest = origin;
@@ -57,7 +57,7 @@ static bool access_origin_is_ours(const struct exchange *x, struct str origin)
         rest = (struct str){origin.at + 7, origin.len - 7};
     else
         return false;
-    /* Behind a proxy that speaks TLS the scheme differs; the host and port decide. */
+    /* Behind a TLS proxy the scheme differs: compare host and port only. */
     return rest.len == x->request->host.len && strncasecmp(rest.at, x->request->host.at, rest.len) == 0;
 }
 
@@ -87,8 +87,8 @@ bool access_check_own_page(struct exchange *x)
     return !origin.at || access_origin_is_ours(x, origin) || access_cors_origin(x).at || refuse_other_site(x);
 }
 
-/* A browser says where a request comes from. What a page of another site makes it load is thrown away by the browser, but was
- * answered, at our cost. A person may follow a link. */
+/* Browsers state where a request comes from. They discard cross-site loads, but we would have paid for the answer. Links may be
+ * followed. */
 static bool is_load_by_another_site(const struct exchange *x)
 {
     const struct http_message *r = x->request;
@@ -117,7 +117,7 @@ bool access_check_origin(struct exchange *x)
     return !is_data(x) || !is_load_by_another_site(x) || refuse_other_site(x);
 }
 
-/* Once: some proxies add no field, and a Host that names another place than this host is all that can be seen of them. */
+/* Logged once: some proxies add no field, and a Host that names another place is the only sign of them. */
 static void hint_at_proxy(const struct exchange *x)
 {
     struct str_place place;
@@ -144,7 +144,7 @@ bool access_note_failure(struct exchange *x, char fields[64])
     return wait > 0;
 }
 
-/* Something that proves who asks was shown, and is wrong. */
+/* The request has credentials, but they are wrong. */
 static void refuse_wrong(struct exchange *x, const char *code, const char *message)
 {
     char wait[64];
@@ -172,7 +172,7 @@ bool access_check_token(struct exchange *x)
     }
     const struct access_token *token = credential_token(s, id);
     if (!id->has_token || (token && !token_is_over(token, clock_wall(&clock_system))))
-        return true; /* an old cookie is as good as none: the page asks for the token again */
+        return true; /* a stale cookie counts as none: the page asks for the token again */
     if (token)
         exchange_error_with(x, 401, "WWW-Authenticate: Bearer realm=\"whirr\", error=\"invalid_token\"\r\n", "token_expired",
                             "The token has expired. `whirr token new` makes another one.");

@@ -19,7 +19,7 @@ struct blob *blob_take(struct buf *b)
     struct blob *blob = text ? calloc(1, sizeof *blob) : NULL;
     if (!blob)
         return NULL;
-    /* The builder grows by doubling; what stays for a while gives the rest back. */
+    /* The builder grows by doubling; long-lived blobs return the rest. */
     char *fitted = realloc(text, len + 1);
     blob->at = fitted ? fitted : text;
     text = NULL;
@@ -50,7 +50,7 @@ void blob_unref(struct blob *b)
     free(b);
 }
 
-/* FNV-1a over eight bytes at a time: tells bodies apart, promises nothing against an attacker, who gains nothing here. */
+/* FNV-1a over eight bytes at a time: distinguishes bodies, but doesn't resist attackers, who would gain nothing here. */
 static uint64_t blob_hash(struct str s)
 {
     uint64_t h = 0xcbf29ce484222325u ^ s.len;
@@ -84,7 +84,7 @@ struct blob *blob_gzip(struct blob *b)
     if (!gzip_compress((struct str){b->at, b->len}, &packed) || packed.len > b->len - b->len / 10)
         return NULL;
     b->gzip = blob_take(&packed);
-    if (b->gzip) /* another form of the same thing has another strong tag */
+    if (b->gzip) /* the compressed form needs its own strong tag */
         snprintf(b->gzip->etag, sizeof b->gzip->etag, "%s-gz", blob_etag(b));
     return b->gzip;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Bytes that are made once and sent many times: shared by reference, never changed. Used from the event loop thread only, so the
- * count is a plain number. Each carries its ETag, and its gzip form once a client asked for it.
+ * Bytes made once and sent many times: shared by reference, immutable. Only for the event loop's thread, so the count is a plain
+ * number. Each has its ETag, and its gzip form once a client asked for it.
  */
 #pragma once
 
@@ -17,16 +17,16 @@ struct blob {
     size_t len;
     unsigned refs;
     bool gzip_tried;
-    bool is_static; /* bytes of the program itself: never freed */
+    bool is_static; /* part of the program: never freed */
     char etag[ETAG_SIZE];
-    struct blob *gzip; /* NULL: not made yet, or it would not pay */
+    struct blob *gzip; /* NULL: not made yet, or not worth it */
 };
 
-/* Takes the buffer's text over (the buffer is empty afterwards). NULL when the buffer failed or memory is out. */
+/* Takes over the buffer's text (and empties it). NULL: the buffer failed, or out of memory. */
 struct blob *blob_take(struct buf *b);
 struct blob *blob_copy(struct str bytes);
 struct blob *blob_ref(struct blob *b);
-void blob_unref(struct blob *b); /* NULL is fine */
+void blob_unref(struct blob *b); /* accepts NULL */
 static inline void cleanup_blob(struct blob **b)
 {
     blob_unref(*b);
@@ -35,5 +35,5 @@ static inline void cleanup_blob(struct blob **b)
 
 /* Computed on first use. */
 const char *blob_etag(struct blob *b);
-/* The gzip form, or NULL where it does not pay (short, or hardly smaller) or zlib is not there. Borrowed from the blob. */
+/* The gzip form, or NULL if not worth it (short, or hardly smaller) or without zlib. Borrowed from the blob. */
 struct blob *blob_gzip(struct blob *b);

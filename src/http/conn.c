@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Moving bytes between a socket and a protocol.
+ * Moves bytes between a socket and a protocol.
  */
 #include "http/conn.h"
 
@@ -16,7 +16,7 @@ enum {
     WRITE_PARTS = 16,
     LINGER_MS = 2000,
     LINGER_BYTES = 4 << 20,
-    OUT_MAX = 64 << 20, /* no protocol of ours comes near: a last resort against a mistake */
+    OUT_MAX = 64 << 20, /* no protocol of ours comes close: a last resort against bugs */
 };
 
 struct out {
@@ -34,7 +34,7 @@ static void free_out(struct out *o)
 
 /* ---- output ---- */
 
-/* Bytes taken, 0 when the socket is full, -1 when it is broken. */
+/* Bytes sent, 0: socket full, -1: broken. */
 static ssize_t transmit(struct conn *c, const struct iovec *parts, size_t count)
 {
     if (c->tls)
@@ -126,7 +126,7 @@ static void take_sent(struct conn *c, size_t n)
 static size_t linger_input(struct conn *c, char *at, size_t len)
 {
     (void)at;
-    /* state counts what was thrown away: a client that never ends is not waited for. */
+    /* `state` counts discarded bytes: don't wait for a client that never ends. */
     c->state = (void *)((uintptr_t)c->state + len);
     if ((uintptr_t)c->state > LINGER_BYTES)
         conn_close(c);
@@ -157,7 +157,7 @@ static void on_readable(void *arg);
 static void on_writable(void *arg)
 {
     struct conn *c = arg;
-    if (!c->out_first && c->tls) { /* TLS itself had something to write before it could read on */
+    if (!c->out_first && c->tls) { /* TLS itself had to write before it could read on */
         on_readable(c);
         return;
     }
@@ -244,7 +244,7 @@ static void on_readable(void *arg)
     if (n > 0) {
         c->loop->bytes_in += (size_t)n;
         feed(c, space, len + (size_t)n);
-        /* Decrypted bytes that TLS still holds make no descriptor readable. */
+        /* Decrypted bytes inside TLS don't make the descriptor readable. */
         if (c->tls && !c->closing && !c->reading_paused && tls_pending(c->tls))
             watch_call_soon(c->readable);
         return;
@@ -266,7 +266,7 @@ static void on_readable(void *arg)
     }
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void leave_place(struct loop *loop, struct peer *place)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From what a request shows to rights, and to those that last.
+ * From a request's credentials to rights, and to lasting rights.
  */
 #include "http/credential.h"
 
@@ -15,9 +15,9 @@
 
 enum { CHECK_MS = 1000 };
 
-/* ---- what a request shows ---- */
+/* ---- credentials of a request ---- */
 
-/* A proxy passes on what others ask: where its connection comes from, and whose process it is, tells nothing of them. */
+/* A proxy forwards others' requests: its own address and process say nothing about them. */
 static bool is_forwarded(const struct http_message *request)
 {
     static const char *const names[] = {"forwarded",           "via",
@@ -36,7 +36,7 @@ static bool is_forwarded(const struct http_message *request)
     return false;
 }
 
-/* The one field of this name; `ret_twice` where there are two, of which one may be the client's own that the proxy let through. */
+/* The only field of this name; sets `ret_twice` if there are two, one of which the client may have slipped past the proxy. */
 static struct str only_field(const struct http_message *request, const char *name, bool *ret_twice)
 {
     struct str found = {0};
@@ -57,7 +57,7 @@ static struct str bearer(const struct http_message *request)
     return str_trim(field);
 }
 
-/* All of what names a user counts, or nothing of it. */
+/* Either all user fields count, or none. */
 static bool read_user(const struct exchange *x, struct credential *id)
 {
     const struct site_options *o = &x->site->options;
@@ -92,7 +92,7 @@ void credential_read(const struct exchange *x, struct credential *ret)
         sha256(cookie, ret->session);
 }
 
-/* ---- what it allows ---- */
+/* ---- their rights ---- */
 
 static bool is_in(const struct site_names *names, struct str name)
 {
@@ -144,7 +144,7 @@ static void name_who(char who[TOKEN_NAME_SIZE], const char *how, struct str name
     snprintf(who, TOKEN_NAME_SIZE, "%s %.*s", how, TOKEN_NAME_SIZE - 16, text);
 }
 
-/* By the rules: of a proxy the user whom it names and not the proxy itself, else the owner of the certificate. */
+/* By rule: for a proxy, the user it names, not the proxy itself; else the certificate's owner. */
 static unsigned rights_by_rule(const struct site *s, const struct credential *id, bool proxied, char who[TOKEN_NAME_SIZE])
 {
     const struct site_options *o = &s->options;
@@ -199,7 +199,7 @@ const char *credential_loss(const struct site *s, const struct credential *id)
     return token_is_over(token, clock_wall(&clock_system)) ? "the token has expired" : "the role of the token was changed";
 }
 
-/* ---- rights that last ---- */
+/* ---- lasting rights ---- */
 
 static struct str keep_text(char **at, struct str text)
 {
@@ -210,7 +210,7 @@ static struct str keep_text(char **at, struct str text)
     return kept;
 }
 
-/* The request's own bytes go when it is answered. */
+/* Copies the credentials: the request's bytes are gone after the answer. */
 static bool keep_shown(struct tenure *t, const struct credential *shown)
 {
     char *at = malloc(shown->certificate.len + shown->user.len + shown->groups.len + 1);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a request shows of who asks, and what that allows at this moment. The two are apart because a right is not given once: it
- * lasts as long as what it allows. Whatever goes on after its request was answered (a WebSocket, a Socket.IO session, a download)
- * holds a tenure: once a second, and at each reload, what its request has shown is judged again, with the tokens and settings of
- * that moment. When it allows less than it did, the tenure is over, and its owner ends the stream. Requests that wait need none:
- * they are handled from the start again.
+ * A request's credentials, and the rights they grant at this moment. They are separate because rights can change while something
+ * uses them. Everything that outlives its request (a WebSocket, a Socket.IO session, a download) holds a tenure: once a second, and
+ * at each reload, its credentials are checked again with the current tokens and settings. If they grant less than before, the
+ * tenure is over, and its owner ends the stream. Waiting requests need none: they are handled again from the start.
  *
- * A client shows a token, a browser's session, the user on a Unix socket or a certificate. Fields that name people are believed
- * from a proxy alone that has proved itself: by its user on the Unix socket, by its certificate, or by a secret that it shares with
- * this server. An address is no proof: every program of that host has it.
+ * Credentials are a token, a browser session, the user on a Unix socket or a certificate. Fields that name users count only from a
+ * proxy that has proved itself: by its user on the Unix socket, its certificate, or a secret shared with this server. An address is
+ * no proof: every program on that host has it.
  */
 #pragma once
 
@@ -25,41 +24,41 @@ struct exchange;
 struct site;
 
 struct credential {
-    bool is_local; /* from this host, and not passed on by a proxy that says so */
+    bool is_local; /* from this host, and not visibly forwarded by a proxy */
     bool is_unix;
-    bool is_owner; /* a Unix socket's other end runs as us or as root */
-    uid_t uid;     /* of a Unix socket's other end */
+    bool is_owner; /* the other end of a Unix socket runs as us or root */
+    uid_t uid;     /* at the other end of a Unix socket */
     bool has_token, has_session, has_secret;
-    uint8_t token[SHA256_SIZE], session[SHA256_SIZE], secret[SHA256_SIZE]; /* hashes of what was shown */
+    uint8_t token[SHA256_SIZE], session[SHA256_SIZE], secret[SHA256_SIZE]; /* hashes of the credentials */
     struct str certificate;                                                /* its common name; empty: none */
-    struct str user, groups;                                               /* as a proxy may name them; empty: not named */
+    struct str user, groups;                                               /* named by a proxy; empty: none */
 };
 
-/* The texts are those of the request and the connection. */
+/* The texts point into the request and the connection. */
 void credential_read(const struct exchange *x, struct credential *ret);
-/* What it allows now, of enum right; `who` gets the name, "" where there is none. */
+/* Its current rights, of enum right; `who` gets the name, "": none. */
 unsigned credential_rights(const struct site *s, const struct credential *id, char who[TOKEN_NAME_SIZE]);
-/* The token that it shows, itself or by a session; NULL: none that is known. */
+/* The token it shows, directly or through a session; NULL: no known one. */
 const struct access_token *credential_token(const struct site *s, const struct credential *id);
-/* It shows the secret of a proxy, but not ours. */
+/* It shows a proxy secret, but not ours. */
 bool credential_lies(const struct site *s, const struct credential *id);
-/* Why it allows less than before, for people. */
+/* Why its rights shrank, for people. */
 const char *credential_loss(const struct site *s, const struct credential *id);
 
 struct tenure {
-    struct tenure *next, *prev; /* of the site */
-    struct site *site;          /* NULL: it has not begun, or has ended */
+    struct tenure *next, *prev; /* in the site's list */
+    struct site *site;          /* NULL: not started, or ended */
     struct credential shown;
-    char *texts;     /* of `shown` */
-    unsigned rights; /* at the beginning */
+    char *texts;     /* memory of `shown` */
+    unsigned rights; /* at the start */
     void *owner;
     void (*over)(void *owner, const char *why);
 };
 
-/* False: out of memory. The memory is the caller's, who ends it before that goes. */
+/* False: out of memory. The caller owns the memory and ends the tenure before freeing it. */
 bool tenure_begin(struct tenure *t, const struct exchange *x, void *owner, void (*over)(void *owner, const char *why));
-/* One that has not begun is fine. */
+/* No-op if not started. */
 void tenure_end(struct tenure *t);
 
-/* Judges all of them. */
+/* Rechecks all of them. */
 void tenures_check(struct site *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Slices to a connection that has left HTTP's hands.
+ * Sends slices over a connection that HTTP has handed over.
  */
 #include "http/download.h"
 
@@ -18,7 +18,7 @@ struct download {
     struct conn *conn;
     struct download_source *source;
     struct tenure tenure;
-    bool asked;   /* for a slice that has not come yet */
+    bool asked;   /* waiting for a slice */
     bool chunked; /* HTTP/1.1 */
 };
 
@@ -79,7 +79,7 @@ static void expired(struct conn *c)
         ask(d);
 }
 
-/* It may have closed its sending side only; when it is gone, sending fails. */
+/* The client may have closed only its sending side; if it is gone, sending fails. */
 static void hangup(struct conn *c)
 {
     (void)c;
@@ -110,7 +110,7 @@ bool download_has_room(struct exchange *x)
     return !peer_has && !others_have;
 }
 
-/* Broken off: its last chunk is missing, so that no client takes it for whole. */
+/* Aborted without the last chunk, so that no client takes it for complete. */
 static void revoked(void *owner, const char *why)
 {
     struct download *d = owner;

@@ -20,7 +20,7 @@ struct event_base *watch_base_new(void)
     struct event_config *config = net_start() < 0 ? NULL : event_config_new();
     if (!config)
         return NULL;
-    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK); /* one thread */
+    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK); /* single-threaded */
     struct event_base *base = event_base_new_with_config(config);
     event_config_free(config);
     return base;

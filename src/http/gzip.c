@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The few functions of zlib that are needed, loaded with the first use.
+ * The few zlib functions we need, loaded on first use.
  */
 #include "http/negotiate.h"
 
@@ -39,7 +39,7 @@ bool gzip_compress(struct str in, struct buf *out)
 {
     if (!gzip_load())
         return false;
-    /* Level 1: most of the gain for a fraction of the time, and a body lives for one sample only. 16 + 15 window bits: gzip. */
+    /* Level 1: most of the gain for a fraction of the time, as a body lives for one sample only. 16 + 15 window bits: gzip. */
     z_stream z = {0};
     if (zlib.init(&z, 1, Z_DEFLATED, 16 + 15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, (int)sizeof z) != Z_OK)
         return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From bytes to exchanges. A request that cannot be answered yet is parked: its bytes stay with the connection, and it is read and
- * handled again from the start when there is news. So no handler has to be cut in two.
+ * From bytes to exchanges. A request that can't be answered yet is parked: its bytes stay with the connection, and it is parsed
+ * and handled again from the start when there is news. So no handler has to be split in two.
  */
 #include "http/http.h"
 
@@ -16,8 +16,8 @@ enum {
     HEAD_TIMEOUT_MS = 10000, /* from the first byte of a request (or the connection) to the end of its head */
     BODY_TIMEOUT_MS = 20000,
     IDLE_TIMEOUT_MS = 75000,
-    STALL_TIMEOUT_MS = 20000,    /* output that does not move */
-    SENDING_TIMEOUT_MS = 300000, /* output that moves, but byte by byte */
+    STALL_TIMEOUT_MS = 20000,    /* output that doesn't move */
+    SENDING_TIMEOUT_MS = 300000, /* output that trickles */
     PIPELINE_OUT_MAX = 256 * 1024,
 };
 
@@ -45,7 +45,7 @@ static void reject(struct conn *c, const struct http_message *request, int statu
     }
 }
 
-/* What is wrong with the request whatever its body; true when it was answered. */
+/* Rejects a request regardless of its body; true if answered. */
 static bool refuse_early(struct exchange *x)
 {
     if (!access_check_host(x) || !access_check_origin(x) || !access_check_token(x))
@@ -53,7 +53,7 @@ static bool refuse_early(struct exchange *x)
     return !router_find(x);
 }
 
-/* What was found so far for a request is not for the next one, which may be another client's behind the same proxy. */
+/* Partial results must not reach the next request, which may be another client's behind the same proxy. */
 static void forget_work(struct http_client *h)
 {
     if (h->answer)
@@ -62,7 +62,7 @@ static void forget_work(struct http_client *h)
         h->drop_work(TAKE(h->work));
 }
 
-/* Handles one request at the front. Returns the bytes it took, 0 when it is not complete or stays parked. */
+/* Handles one request at the front. Returns the bytes consumed, 0 if incomplete or parked. */
 static size_t one_request(struct conn *c, char *at, size_t len)
 {
     struct http_client *h = c->state;
@@ -87,9 +87,9 @@ static size_t one_request(struct conn *c, char *at, size_t len)
         return 0;
     }
     if (body_follows)
-        x.close = x.linger = true; /* as long as the body has not been read */
+        x.close = x.linger = true; /* while the body is unread */
     if (refuse_early(&x)) {
-        if (c->state == h) { /* the answer may have ended the connection, and with it what was found */
+        if (c->state == h) { /* the answer may have ended the connection and its state */
             forget_work(h);
             h->waited = false;
         }
@@ -121,7 +121,7 @@ static size_t one_request(struct conn *c, char *at, size_t len)
         return used; /* upgraded */
     if (h->parked)
         return 0;
-    forget_work(h); /* answered without it, as after a reload: it is not the next request's */
+    forget_work(h); /* answered without it, as after a reload: don't keep it for the next request */
     h->waited = false;
     return used;
 }
@@ -158,7 +158,7 @@ static size_t http_input(struct conn *c, char *at, size_t len)
         return 0;
     }
     while (used < len) {
-        if (conn_queued(c) > PIPELINE_OUT_MAX) { /* the client asks faster than it reads */
+        if (conn_queued(c) > PIPELINE_OUT_MAX) { /* the client sends requests faster than it reads answers */
             conn_pause_reading(c);
             break;
         }
@@ -237,8 +237,8 @@ static void leave_park(struct conn *c)
 static void http_hangup(struct conn *c)
 {
     struct http_client *h = c->state;
-    /* "printf 'GET ...' | nc" closes its sending side and still wants the answer; a long poll would wait for a client that is gone.
-     */
+    /* "printf 'GET ...' | nc" closes its sending side but still wants the answer; a long poll would wait for a client that is
+     * gone. */
     if (conn_queued(c) || c->resuming || (h->parked && !h->parked_gone))
         return;
     conn_close(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP/1.1 on a connection: cuts the input into requests, finds their routes, checks who asks, keeps time limits.
+ * HTTP/1.1 on a connection: splits the input into requests, finds their routes, checks access, enforces time limits.
  */
 #pragma once
 
@@ -8,28 +8,28 @@
 
 struct site;
 
-/* What HTTP keeps of a connection between requests. */
+/* HTTP's state of a connection between requests. */
 struct http_client {
     struct site *site;
     bool parked;
-    bool waited;                                      /* the parked request is answered with what there is */
-    bool continued;                                   /* "100 Continue" was sent for the request that is arriving */
-    bool partial;                                     /* the deadline is that of a request that has begun to arrive */
+    bool waited;                                      /* answer the parked request with what is available */
+    bool continued;                                   /* "100 Continue" was sent for the incoming request */
+    bool partial;                                     /* the deadline is that of a partially received request */
     int64_t sending_since_ms;                         /* 0: nothing queued */
-    void (*parked_gone)(struct conn *c, void *owner); /* told when a parked request's client goes away */
+    void (*parked_gone)(struct conn *c, void *owner); /* called when a parked request's client disconnects */
     void *parked_owner;
-    void *answer; /* what a parked request waited for, for its handler to take */
+    void *answer; /* the result that a parked request waited for; its handler takes it */
     void (*drop_answer)(void *answer);
-    void *work; /* what is found so far of a request that is answered in several steps, for the next one; it outlives parking */
+    void *work; /* partial result of a request answered in several steps; survives parking */
     void (*drop_work)(void *work);
-    struct conn *next_waiter, *prev_waiter; /* of the site's list of those that wait */
+    struct conn *next_waiter, *prev_waiter; /* in the site's list of waiting requests */
     int64_t wait_until_ms;
     bool waiting;
 };
 
 extern const struct protocol http_protocol;
 
-/* Gives a new connection to HTTP. */
+/* Starts HTTP on a new connection. */
 void http_begin(struct site *site, struct conn *c);
 /* Handles the parked request again. */
 void http_unpark(struct conn *c);
@@ -37,5 +37,5 @@ static inline struct http_client *http_client_of(struct conn *c)
 {
     return c->protocol == &http_protocol ? c->state : NULL;
 }
-/* After an upgrade: HTTP's own state goes, the new protocol's takes its place. */
+/* After an upgrade: replaces HTTP's state with the new protocol's. */
 void http_hand_over(struct conn *c, const struct protocol *protocol, void *state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The table of failures. When it is full, the slot that will be forgotten first makes room.
+ * The table of failures. When full, it evicts the slot that would expire first.
  */
 #include "http/limiter.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Counts failures by client address, and says who has had too many. Pure data with a fixed size; time is passed in.
+ * Counts failures per client address, and reports who has too many. Pure data of fixed size; the caller passes the time.
  */
 #pragma once
 
@@ -20,6 +20,6 @@ struct limiter {
     struct limiter_slot slots[LIMITER_SLOTS];
 };
 
-/* How long the address has to wait; 0: it may try. */
+/* How long the address must wait; 0: it may try. */
 int64_t limiter_wait_ms(const struct limiter *l, const struct peer_id *who, int64_t now_ms);
 void limiter_failed(struct limiter *l, const struct peer_id *who, int64_t now_ms);

@@ -91,9 +91,9 @@ int listener_open_tcp(const char *address, struct listener *ret, struct error *e
     if (fd < 0)
         return error_set(err, -errno, "cannot make a socket for %s: %s", address, strerror(errno));
     net_own_address(fd);
-    if (a.any.sa_family == AF_INET6) /* ":PORT" means every address, of both families */
+    if (a.any.sa_family == AF_INET6) /* ":PORT" listens on every address of both families */
         net_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    /* Accepted sockets inherit it. Without, answers of two writes wait for the client's delayed acknowledgement. */
+    /* Accepted sockets inherit it. Without it, answers in two writes wait for the client's delayed ACK. */
     net_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (net_bind(fd, &a.any, len) || net_listen(fd, LISTENER_BACKLOG)) {
         int error = errno;
@@ -106,12 +106,12 @@ int listener_open_tcp(const char *address, struct listener *ret, struct error *e
     return 0;
 }
 
-/* ---- who may come in ---- */
+/* ---- admission ---- */
 
 struct peer_info {
     struct in6_addr address; /* all zero on a Unix socket */
     struct peer_id id;
-    uid_t uid; /* of a Unix socket's other end */
+    uid_t uid; /* at the other end of a Unix socket */
     bool trusted, local;
 };
 
@@ -120,7 +120,7 @@ static struct peer_info peer_info_of(const struct listener *l, int fd, const uni
     struct peer_info v = {0};
     if (l->is_unix) {
         v.uid = (uid_t)-1;
-        /* Who has to prove it first is let in to do so. */
+        /* With a greeting, admit everyone: the peer proves its identity then. */
         v.trusted = l->greet || (net_peer_user(fd, &v.uid) && (v.uid == 0 || v.uid == geteuid()));
         v.id = peer_id_of_user(v.uid);
         return v;
@@ -136,8 +136,8 @@ static struct peer_info peer_info_of(const struct listener *l, int fd, const uni
     return v;
 }
 
-/* Some places are kept for the owner, who comes over the Unix socket and must be let in when everything else is taken. Of the rest
- * one address may have a quarter; loopback, which is every client on this host and the proxy in front of us, three quarters. */
+/* Some places are reserved for the owner, who uses the Unix socket and must get in when everything else is full. Of the rest,
+ * one address may take a quarter; loopback, which includes all local clients and a proxy in front of us, three quarters. */
 static struct peer *find_place(struct listener *l, const struct peer_info *v)
 {
     size_t most = l->connections_max, kept = most > 1 ? MAX_OF(MIN_OF(most / 8, (size_t)RESERVED_MAX), (size_t)1) : 0;
@@ -162,10 +162,10 @@ static void reject(struct listener *l, int fd)
                body.len);
     buf_str(&answer, buf_view(&body));
     l->loop->rejected++;
-    /* Over TLS no client could read it. */
+    /* No client could read it over TLS. */
     if (!l->tls)
         net_send(fd, buf_view(&answer).at, answer.len);
-    /* A request that is left unread makes the kernel reset the connection, and the answer is lost. */
+    /* With unread input the kernel would reset the connection, and the answer would be lost. */
     shutdown(fd, SHUT_WR);
     while (net_recv(fd, unread, sizeof unread) > 0)
         ;
@@ -204,8 +204,8 @@ static void on_acceptable(void *arg)
         socklen_t len = sizeof from;
         int fd = net_accept(l->fd, l->is_unix ? NULL : &from.any, l->is_unix ? NULL : &len);
         if (fd < 0) {
-            /* Out of descriptors, or whatever lasts: the waiting client keeps the listener readable; look again in a moment instead
-             * of spinning. */
+            /* Out of descriptors, or another lasting error: the waiting client keeps the listener readable, so pause instead of
+             * spinning. */
             if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNABORTED) {
                 watch_off(l->acceptable);
                 watch_on(l->again, 200);

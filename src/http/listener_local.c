@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The local place of systems without Unix sockets: a port of the loopback interface, in a file (port/windows/local.h). Who comes
- * says one line first: the key of that place, or that it does not know it.
+ * Local sockets on systems without Unix sockets: a loopback port named in a file (port/windows/local.h). A client first sends one
+ * line: the key of that file, or that it doesn't know it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct local_place {
     struct local_door door;
 };
 
-/* In a time that does not tell how much of it was right. */
+/* Constant time: doesn't reveal how much was correct. */
 static bool is_key(const struct local_door *door, struct str said)
 {
     unsigned char differs = said.len != LOCAL_WORD_SIZE - 1;
@@ -60,7 +60,7 @@ static void greet(struct listener *l, struct conn *c)
 
 int listener_open_unix(const char *path, unsigned mode, struct listener *ret, struct error *err)
 {
-    (void)mode; /* the files have rights of their own */
+    (void)mode; /* the files have their own permissions */
     struct local_place *place = calloc(1, sizeof *place);
     int rc = place ? listener_open_tcp("127.0.0.1:0", ret, err) : error_set(err, -ENOMEM, "out of memory");
     if (rc == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The local place of systems that have Unix sockets.
+ * Local sockets on systems with Unix sockets.
  */
 #include <errno.h>
 #include <string.h>

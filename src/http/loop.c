@@ -34,7 +34,7 @@ void loop_resume_one(struct conn *c); /* in conn.c */
 static void on_later(void *arg)
 {
     struct loop *loop = arg;
-    /* Those that become ready meanwhile wait for the next round. */
+    /* Connections that become ready meanwhile wait for the next iteration. */
     struct conn *c = loop->ready;
     loop->ready = loop->ready_last = NULL;
     while (c) {
@@ -43,7 +43,7 @@ static void on_later(void *arg)
         c->resuming = false;
         if (!c->closing)
             loop_resume_one(c);
-        else { /* closed while it waited: this list is the last that has it */
+        else { /* closed while queued: this list is the last to hold it */
             c->next_ready = loop->dead;
             loop->dead = c;
         }

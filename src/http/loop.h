@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The event loop that all sockets and timers of the daemon live in, one thread. Owns the shared input space, the list of
- * connections, their deadlines, and the things that must wait until the current callback is over.
+ * The event loop of all the daemon's sockets and timers, in one thread. Owns the shared input buffer, the list of connections,
+ * their deadlines, and actions deferred until the current callback returns.
  */
 #pragma once
 
@@ -19,20 +19,20 @@ struct loop {
     struct conn *conns; /* all of them, newest first */
     size_t conn_count;
     struct peers peers;
-    struct conn *ready, *ready_last; /* wait for conn_resume() */
-    struct conn *dead;               /* wait to be destroyed */
-    struct watch *later;             /* runs `ready` and `dead` */
-    struct watch *sweep;             /* looks at deadlines once a second while there are connections */
+    struct conn *ready, *ready_last; /* pending conn_resume() */
+    struct conn *dead;               /* to be destroyed */
+    struct watch *later;             /* processes `ready` and `dead` */
+    struct watch *sweep;             /* checks deadlines once a second while there are connections */
     bool sweeping;
-    char *space; /* shared input space, LOOP_SPACE bytes */
+    char *space; /* shared input buffer, LOOP_SPACE bytes */
     uint64_t bytes_in, bytes_out;
-    uint64_t rejected; /* connections that found no place */
+    uint64_t rejected; /* connections rejected because it was full */
 };
 
 int loop_init(struct loop *loop, struct error *err);
 /* Destroys all connections. */
 void loop_done(struct loop *loop);
-/* Destroys the connections that were closed. */
+/* Destroys closed connections. */
 void loop_free_closed(struct loop *loop);
 int64_t loop_now_ms(void);
 

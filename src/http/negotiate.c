@@ -5,7 +5,7 @@
 
 #include <strings.h>
 
-/* "text/html; q=0.8" -> the name, and its quality in thousandths; bad qualities count as 1. */
+/* "text/html; q=0.8" -> the name, and its quality in thousandths; invalid qualities count as 1. */
 static struct str split_quality(struct str item, int *quality)
 {
     *quality = 1000;
@@ -32,7 +32,7 @@ int accept_quality(struct str accept, const char *type)
     if (!accept.at || str_trim(accept).len == 0)
         return 1000;
     size_t type_len = strcspn(type, ";"), main_len = strcspn(type, "/");
-    int best = 0, precision = 0; /* the most precise range decides: 3 the type itself, 2 its family, 1 anything */
+    int best = 0, precision = 0; /* the most specific range wins: 3 the type itself, 2 its family, 1 anything */
     struct str rest = accept, item;
     while (str_cut(&rest, ',', &item)) {
         int quality;

@@ -27,7 +27,7 @@ static const char *date_field(void)
 
 #define NOTHING_MAY_BE_LOADED "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-/* Formatting with printf took a quarter of an answer's time. */
+/* printf took a quarter of an answer's time. */
 #define TEXTS(out, ...) add_texts(out, (const char *const[]){__VA_ARGS__, NULL})
 
 static void add_texts(struct buf *out, const char *const *texts)
@@ -71,7 +71,7 @@ static void write_body_fields(struct buf *head, const struct exchange *x, const 
     }
 }
 
-/* Body: nothing, a blob, or what comes afterwards. */
+/* Body: none, a blob, or sent later. */
 static void write_head(struct buf *head, const struct exchange *x, const struct reply *r, int status, const struct blob *body,
                        bool zipped, bool later)
 {
@@ -80,7 +80,7 @@ static void write_head(struct buf *head, const struct exchange *x, const struct 
     TEXTS(head, " ", http_status_text(status), "\r\nDate: ", date_field(), "\r\nServer: whirr\r\n");
     write_body_fields(head, x, r, status, body, zipped, later);
     TEXTS(head, "Cache-Control: ", r->cache ? r->cache : "no-cache",
-          /* Not "no-referrer": with that, browsers send "Origin: null" with our own login form. */
+          /* Not "no-referrer": browsers would then send "Origin: null" with our own login form. */
           "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: "
           "same-origin\r\nCross-Origin-Resource-Policy: ",
           x->site->options.cors_origin_count ? "cross-origin" : "same-origin",
@@ -120,7 +120,7 @@ void exchange_reply(struct exchange *x, const struct reply *r)
     if (x->route && right_acts(x->route->needs) && x->site->ops->acted)
         x->site->ops->acted(x, status);
     x->site->requests_total++;
-    /* 501 and 505 are about what the client wants to speak. */
+    /* 501 and 505 concern what the client requests, not our health. */
     x->site->errors_total += status >= 500 && status != 501 && status != 505;
     AUTO_BUF struct buf head = BUF(8192);
     write_head(&head, x, r, status, body, zipped, false);

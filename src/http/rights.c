@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Roles and the rights that they give.
+ * Roles and their rights.
  */
 #include "http/rights.h"
 
@@ -11,7 +11,7 @@
 
 static const struct {
     const char *name;
-    enum right right; /* that only this role and `admin` give */
+    enum right right; /* granted only by this role and `admin` */
     unsigned rights;
 } roles[] = {
     {"read", RIGHT_READ, RIGHT_READ},

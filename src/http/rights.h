@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a client may do. A token has one role or several; who may act may also read.
+ * What a client may do. A token has one role or several; all roles may read.
  *
  *     read      what the API shows, with command lines masked
  *     commands  read, and command lines as they are
@@ -16,7 +16,7 @@
 #include "base/str.h"
 
 enum right {
-    RIGHT_NONE = 0, /* of a route: open to everyone, as the login page is */
+    RIGHT_NONE = 0, /* of a route: open to everyone, like the login page */
     RIGHT_READ = 1 << 0,
     RIGHT_COMMANDS = 1 << 1,
     RIGHT_SILENCE = 1 << 2,
@@ -28,11 +28,11 @@ enum right {
 
 enum { ROLES_SIZE = 48 };
 
-/* The rights of "read", of "silence,guard"; -EINVAL with a sentence that lists the roles. */
+/* Parses "read", "silence,guard"; -EINVAL with a sentence that lists the roles. */
 int rights_parse(struct str roles, unsigned *ret, struct error *err);
 /* "silence,guard"; all rights are "admin". */
 const char *rights_roles(unsigned rights, char text[ROLES_SIZE]);
-/* The role that gives this right: "silence". */
+/* The role that grants this right: "silence". */
 const char *right_role(enum right right);
-/* It changes something. */
+/* Whether it changes something. */
 bool right_acts(enum right right);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Walks over the route table. Paths are compared whole, after decoding.
+ * Searches the route tables. Paths are compared whole, after decoding.
  */
 #include "http/router.h"
 
@@ -56,7 +56,7 @@ static void ask_for_token(struct exchange *x)
                             "This needs a token: send \"Authorization: Bearer TOKEN\" (see `whirr token new`).");
 }
 
-/* The row that answers this path and method, NULL when there is none; the methods that the path has are added. */
+/* The row for this path and method, or NULL; adds the methods of the path. */
 static const struct route *find_in(const struct exchange *x, const struct route *list, size_t count, unsigned *methods)
 {
     const struct route *found = NULL;
@@ -71,7 +71,7 @@ static const struct route *find_in(const struct exchange *x, const struct route 
     return found;
 }
 
-/* The same in all tables: the first that has the path decides. */
+/* The same in all tables: the first one with the path decides. */
 static const struct route *find_route(struct exchange *x, unsigned *methods)
 {
     const struct route *found = NULL;
@@ -92,7 +92,7 @@ bool router_find(struct exchange *x)
         answer_options(x, methods ? methods : HTTP_GET | HTTP_POST);
         return false;
     }
-    if (!methods && !x->rights) { /* strangers do not learn what is there */
+    if (!methods && !x->rights) { /* strangers don't learn which paths exist */
         ask_for_token(x);
         return false;
     }

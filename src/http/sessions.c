@@ -25,7 +25,7 @@ bool sessions_open(struct sessions *s, const uint8_t token[SHA256_SIZE], int64_t
 static struct session_slot *http_sessions_find(const struct sessions *s, const uint8_t id[SHA256_SIZE])
 {
     const struct session_slot *found = NULL;
-    for (int i = 0; i < SESSIONS_MAX; i++) /* all of them: the time tells nothing */
+    for (int i = 0; i < SESSIONS_MAX; i++) /* check all of them: constant time */
         if (digest_equal(id, s->slots[i].id, SHA256_SIZE))
             found = &s->slots[i];
     return (struct session_slot *)found;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who is logged in with a browser. A cookie holds a random number that means something only here and only for a while; it ends with
- * the token that it was given for, with a logout, and with the daemon. Pure data with a fixed size; time is passed in.
+ * Browser logins. A cookie has a random number with a meaning only here and for a limited time; it ends with its token, with a
+ * logout, and with the daemon. Pure data of fixed size; the caller passes the time.
  */
 #pragma once
 
@@ -22,9 +22,8 @@ struct sessions {
     struct session_slot slots[SESSIONS_MAX];
 };
 
-/* Puts a new session's cookie into `id`. When all places are taken, the one that would end first makes room. False: no random
- * numbers are to be had. */
+/* Writes a new session's cookie to `id`. When full, evicts the session that would end first. False: no random numbers available. */
 bool sessions_open(struct sessions *s, const uint8_t token[SHA256_SIZE], int64_t now_ms, char id[SESSION_ID_SIZE]);
-/* The hash of the token that the session stands for, NULL when there is no such session (any more). */
+/* The hash of the session's token, NULL: no such session (any more). */
 const uint8_t *sessions_find(const struct sessions *s, const uint8_t id[SHA256_SIZE], int64_t now_ms); /* hash of its cookie */
 void sessions_close(struct sessions *s, const uint8_t id[SHA256_SIZE]);

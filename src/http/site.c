@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sockets and their options; requests that wait.
+ * Sockets and their options; waiting requests.
  */
 #include "http/site.h"
 
@@ -16,7 +16,7 @@
 
 enum { CONNECTIONS_MAX = 16384, SPARE_DESCRIPTORS = 256 };
 
-/* ---- requests that wait ---- */
+/* ---- waiting requests ---- */
 
 void site_wait(struct exchange *x, int64_t wait_ms)
 {
@@ -64,7 +64,7 @@ static void on_arrived(struct listener *l, struct conn *c)
     http_begin(l->owner, c);
 }
 
-/* The listener behind the last is open. */
+/* Starts the listener just opened after the last. */
 static int start_listener(struct site *s, struct error *err)
 {
     struct listener *l = &s->listeners[s->listener_count++];
@@ -90,12 +90,12 @@ int site_listen(struct site *s, struct error *err)
     }
     if (result || !o->socket_path)
         return result;
-    /* Every user of the host may ask what every user may see; what acts looks at who is on the other end. */
+    /* Every local user may ask for what every user may see; routes that act check who is at the other end. */
     result = listener_open_unix(o->socket_path, 0666, &s->listeners[s->listener_count], err);
     return result ? result : start_listener(s, err);
 }
 
-/* 10,000 clients need 10,000 descriptors; the soft limit of a shell is 1,024. */
+/* 10,000 clients need 10,000 descriptors; a shell's soft limit is 1,024. */
 static void raise_descriptor_limit(struct site_options *o)
 {
     size_t want = o->connections_max + SPARE_DESCRIPTORS, have = descriptors_raise(want);
@@ -103,7 +103,7 @@ static void raise_descriptor_limit(struct site_options *o)
         o->connections_max = have > 2 * SPARE_DESCRIPTORS ? have - SPARE_DESCRIPTORS : have / 2;
 }
 
-/* One file may hold certificate and key. */
+/* Certificate and key may be in one file. */
 static struct tls_files tls_files(const struct site_options *o)
 {
     return (struct tls_files){
@@ -160,7 +160,7 @@ void site_stop(struct site *s)
 {
     s->stopping = true;
     close_listeners(s);
-    site_wake(s); /* with what there is */
+    site_wake(s); /* with what is available */
     for (struct conn *c = s->loop.conns; c; c = c->next)
         if (c->protocol == &http_protocol && !http_client_of(c)->partial && !c->resuming && !c->kept_len)
             conn_finish(c, false);
@@ -186,7 +186,7 @@ void site_done(struct site *s)
 
 int site_reload(struct site *s, const struct site_options *options, struct error *err)
 {
-    /* Sockets stay as they are: the caller compares and says what needs a restart. */
+    /* Sockets stay unchanged: the caller compares and reports what needs a restart. */
     s->options.require_token = options->require_token;
     s->options.allowed_host_count = options->allowed_host_count;
     memcpy(s->options.allowed_hosts, options->allowed_hosts, sizeof s->options.allowed_hosts);

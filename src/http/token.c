@@ -17,7 +17,7 @@
 #include "base/os/words.h"
 
 enum { TOKEN_BYTES = 32, FILE_MAX = 64 * 1024 };
-#define TOKEN_PREFIX "whirr_" /* so that scanners for leaked secrets can recognise it */
+#define TOKEN_PREFIX "whirr_" /* lets scanners for leaked secrets recognize it */
 
 static bool name_is_fine(struct str name)
 {
@@ -107,7 +107,7 @@ void token_file_refresh(struct token_file *f, token_changed *changed, void *user
     if (!there && f->inode == 0)
         return;
     struct token_file fresh;
-    /* A file that cannot be read keeps the old tokens: a mistake must not lock everyone out (nor let anyone in). */
+    /* If the file is unreadable, keep the old tokens: a mistake must not lock everyone out (or let anyone in). */
     if (token_file_load(&fresh, f->path, NULL) < 0)
         return;
     if (changed)

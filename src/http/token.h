@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Access tokens. A token is 256 random bits and is shown once; the file keeps its SHA-256 (no slow hash is needed: there is nothing
- * to guess), a name, the day it was made, its roles and, where it has one, its end, one line each:
+ * Access tokens. A token is 256 random bits and is shown once; the file has its SHA-256 (random bits can't be guessed, so no slow
+ * hash is needed), name, creation time, roles and optional end, one line each:
  *
- *     laptop 2026-11-15T01:02:03.456Z 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 read until
- * 2027-11-15T00:00:00.000Z
+ *     laptop 2026-11-15T01:02:03.456Z 9f86d081...15b0f00a08 read until 2027-11-15T00:00:00.000Z
  *
- * A line without roles, of an older version, has them all.
+ * A line without roles, from an older version, has all of them.
  */
 #pragma once
 
@@ -25,7 +24,7 @@ enum { TOKENS_MAX = 64, TOKEN_NAME_SIZE = 64, TOKEN_TEXT_SIZE = 80 };
 
 struct access_token {
     char name[TOKEN_NAME_SIZE];
-    struct wall made_at, until; /* until: 0 has no end */
+    struct wall made_at, until; /* until 0: never expires */
     unsigned rights;
     uint8_t digest[SHA256_SIZE];
 };
@@ -34,17 +33,17 @@ struct token_file {
     const char *path; /* NULL: none */
     size_t count;
     struct access_token tokens[TOKENS_MAX];
-    struct timespec changed; /* of the file when it was read */
+    struct timespec changed; /* modification time when it was read */
     ino_t inode;
 };
 
-/* Reads the file; one that does not exist has no tokens. Lines that make no sense are an error, and nothing is loaded. */
+/* Reads the file; a missing one has no tokens. An invalid line is an error, and nothing is loaded. */
 int token_file_load(struct token_file *f, const char *path, struct error *err);
-/* A token that came, went or got another role or end since the file was last read. */
+/* Reports tokens added, removed or changed since the file was last read. */
 typedef void token_changed(void *user, const struct access_token *t, const char *how);
-/* Reads it again if it has changed; so a new token works at once. `changed` may be NULL. */
+/* Rereads it if it changed, so that a new token works at once. `changed` may be NULL. */
 void token_file_refresh(struct token_file *f, token_changed *changed, void *user);
-/* The token of this text, NULL when it is none of ours; takes the same time for all. */
+/* The token with this text, NULL: unknown; takes constant time. */
 const struct access_token *token_file_check(const struct token_file *f, struct str token);
 /* The same for its hash. */
 const struct access_token *token_file_find(const struct token_file *f, const uint8_t digest[SHA256_SIZE]);
@@ -54,15 +53,14 @@ static inline bool token_is_over(const struct access_token *t, struct wall now)
     return t->until.ms && now.ms >= t->until.ms;
 }
 
-/* What a new token is for. */
+/* The properties of a new token. */
 struct token_grant {
-    struct wall now, until; /* until: 0 has no end */
+    struct wall now, until; /* until 0: never expires */
     unsigned rights;
 };
 
-/* Makes a token, adds it to the file (mode 0600, replaced as a whole) and puts its text into
- * `text`. */
+/* Creates a token, adds it to the file (mode 0600, replaced atomically) and writes its text to `text`. */
 int token_file_add(struct token_file *f, const char *name, const struct token_grant *grant, char text[TOKEN_TEXT_SIZE],
                    struct error *err);
-/* -ENOENT when there is none of that name. */
+/* -ENOENT: no such name. */
 int token_file_remove(struct token_file *f, const char *name, struct error *err);

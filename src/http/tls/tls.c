@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of OpenSSL that a server needs, loaded when TLS is configured: of 3, or of 1.1, where these functions are the same.
+ * The part of OpenSSL that a server needs, loaded if TLS is configured: from 3, or from 1.1, where these functions are the same.
  */
 #include "http/tls/tls.h"
 
@@ -61,7 +61,7 @@ static int tls_load(struct error *err)
     struct error why = {0};
     void *crypto = NULL, *library = NULL;
     for (size_t i = 0; !library && i < ARRAY_LEN(names); i++) {
-        crypto = library_load(names[i][0], i ? &(struct error){0} : &why); /* what is said is of the one to install */
+        crypto = library_load(names[i][0], i ? &(struct error){0} : &why); /* report only the error of the version to install */
         library = crypto ? library_load(names[i][1], i ? &(struct error){0} : &why) : NULL;
     }
     if (!library || library_symbols(library, ssl_symbols, ARRAY_LEN(ssl_symbols), &why) < 0 ||
@@ -80,7 +80,7 @@ static int fail(struct error *err, const char *what, const char *path)
     return error_set(err, -EINVAL, "%s '%s': %s", what, path, reason ? reason : "not readable");
 }
 
-/* Browsers ask for h2 first; say clearly that HTTP/1.1 is supported. */
+/* Browsers offer h2 first; announce HTTP/1.1 explicitly. */
 static int choose_protocol(SSL *session, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
                            unsigned in_len, void *arg)
 {
@@ -91,8 +91,7 @@ static int choose_protocol(SSL *session, const unsigned char **out, unsigned cha
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* Of the chain that a client shows, the last one looked at is its own certificate. A name that does not fit, or that has a zero in
- * it, is none. */
+/* The last certificate checked in a client's chain is its own. A name that doesn't fit or contains a zero counts as none. */
 static int note_client(int is_valid, X509_STORE_CTX *chain)
 {
     SSL *session = ssl.X509_STORE_CTX_get_ex_data(chain, ssl.SSL_get_ex_data_X509_STORE_CTX_idx());
@@ -108,8 +107,8 @@ static int note_client(int is_valid, X509_STORE_CTX *chain)
     return is_valid;
 }
 
-/* Clients may show a certificate, and need not: then a token is asked for. Each connection proves it anew: a resumed one would not
- * tell whose it was. */
+/* Client certificates are optional: without one, a token is needed. Each connection verifies anew: a resumed one wouldn't reveal
+ * its owner. */
 static int know_clients(SSL_CTX *context, const char *authorities, struct error *err)
 {
     if (ssl.SSL_CTX_load_verify_locations(context, authorities, NULL) != 1)
@@ -132,7 +131,7 @@ static int make_context(const struct tls_files *files, SSL_CTX **ret, struct err
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS, NULL);
     ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_COMPRESSION);
     ssl.SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
-    /* TLS 1.2: forward secrecy and authenticated encryption only, no CBC with SHA-1. All of TLS 1.3 is so. */
+    /* TLS 1.2: forward secrecy and authenticated encryption only, no CBC with SHA-1. TLS 1.3 always has both. */
     if (ssl.SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1)
         result = error_set(err, -EINVAL, "OpenSSL has none of the ciphers that are offered");
     else if (ssl.SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
@@ -206,7 +205,7 @@ void tls_session_free(struct tls_session *s)
         return;
     if (s->ssl) {
         if (!s->broken)
-            ssl.SSL_shutdown(s->ssl); /* says goodbye, does not wait for the answer */
+            ssl.SSL_shutdown(s->ssl); /* sends close_notify without waiting for the answer */
         ssl.SSL_free(s->ssl);
         ssl.ERR_clear_error();
     }
