@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the helper can no longer do once it has its socket and its drivers: on top of what the daemon refuses itself, every socket
- * but a local one, other programs, and looking into other processes.
+ * Restrictions on the helper once it has its socket and drivers: beyond what the daemon refuses itself, no sockets but local ones,
+ * no other programs, and no access to other processes.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -26,7 +26,8 @@ static int refuse_calls(void)
 #define ADD(...) program[n++] = (struct sock_filter)__VA_ARGS__
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
     for (size_t i = 0; i < CALLS; i++)
-        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(CALLS - i + 2), 0)); /* to the refusal at the end */
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], (unsigned char)(CALLS - i + 2),
+                     0)); /* jump to the refusal at the end */
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3));
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0));

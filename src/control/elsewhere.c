@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where whirr changes no settings of GPUs: in the place of holder.c and watchdog.c.
+ * Replaces holder.c and watchdog.c on systems where whirr changes no GPU settings.
  */
 #include <errno.h>
 

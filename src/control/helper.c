@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr-control: the one process that may change settings of GPUs for others. It listens on a Unix socket, looks who asks before it
- * reads a byte, checks every value against the range of the GPU, and puts everything back at its end. It opens no network, runs no
- * program, and writes to the kernel's device files and the journal alone.
+ * whirr-control: the one process that may change GPU settings for others. It listens on a Unix socket, identifies the peer before
+ * reading a byte, checks every value against the GPU's range, and restores everything when it ends. It opens no network
+ * connection, runs no program, and writes only to the kernel's device files and the journal.
  */
 #include "control/helper.h"
 
@@ -34,12 +34,12 @@ struct helper {
     const struct config *config;
     struct settings_holder holder;
     int listener;
-    char quiet_id[LEASE_ID_SIZE]; /* of the quiet hours; "" none now */
+    char quiet_id[LEASE_ID_SIZE]; /* of the quiet hours; "": not now */
     size_t count;
     struct asker *clients[CLIENTS_MAX];
 };
 
-/* ---- who may ---- */
+/* ---- permissions ---- */
 
 static bool in_group(int fd, const char *name)
 {
@@ -60,7 +60,7 @@ static bool in_group(int fd, const char *name)
     return false;
 }
 
-/* NULL: may; else why not. */
+/* NULL: permitted; else why not. */
 static const char *refuse_peer(const struct helper *h, int fd, uid_t *ret_uid)
 {
     struct ucred who;
@@ -161,7 +161,7 @@ static int do_stock(struct helper *h, const struct request *r, struct error *err
         const struct request_setting *s = &r->settings[i];
         const struct control_gpu *gpu = gpu_of(h, s, err);
         if (gpu && s->kind == CONTROL_FAN)
-            (void)control_write(gpu, s->kind, (struct control_value){.stock = true}, NULL); /* before any lock */
+            (void)control_write(gpu, s->kind, (struct control_value){.stock = true}, NULL); /* before taking any lock */
         int rc = gpu ? holder_lock(&h->holder, err) : -ENODEV;
         if (rc == 0)
             rc = lease_set_stock(&h->holder.dir, &h->holder.set, gpu, s->kind, err);
@@ -172,7 +172,7 @@ static int do_stock(struct helper *h, const struct request *r, struct error *err
     return 0;
 }
 
-/* One's own, and root everyone's. */
+/* Users may end their own, root all. */
 static int may_end(struct helper *h, const struct asker *c, const char *id, struct error *err)
 {
     const struct lease *l = holder_find(&h->holder, id);
@@ -215,7 +215,7 @@ static void drop_client(struct helper *h, size_t at)
     struct asker *c = h->clients[at];
     struct lease *l = c->holds[0] ? holder_find(&h->holder, c->holds) : NULL;
     if (l && holder_end(&h->holder, c->holds, NULL, NULL) < 0)
-        l->until.ms = 1; /* over: holder_look tries again until it is done */
+        l->until.ms = 1; /* ended: holder_look retries until it succeeds */
     close(c->fd);
     free(c);
     h->clients[at] = h->clients[--h->count];
@@ -230,7 +230,7 @@ static void name_user(struct asker *c)
         snprintf(c->user, sizeof c->user, "%u", (unsigned)c->uid);
 }
 
-/* One user cannot keep all others out; root always finds a place. */
+/* No user can lock out all others; root always gets a place. */
 static bool has_place(const struct helper *h, uid_t uid)
 {
     size_t own = 0;
@@ -244,7 +244,7 @@ static void accept_client(struct helper *h)
     AUTO_CLOSE int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct asker *c = fd >= 0 ? calloc(1, sizeof *c) : NULL;
     if (!c) {
-        poll(NULL, 0, SHORTAGE_MS); /* out of descriptors or memory: the client that waits keeps the socket ready */
+        poll(NULL, 0, SHORTAGE_MS); /* out of descriptors or memory: the waiting client keeps the socket ready */
         return;
     }
     c->fd = fd;
@@ -263,7 +263,7 @@ static void accept_client(struct helper *h)
     fd = -1;
 }
 
-/* false: it has gone, or sends what is no request. */
+/* False: disconnected, or invalid input. */
 static bool read_client(struct helper *h, struct asker *c)
 {
     ssize_t got = recv(c->fd, c->in + c->len, sizeof c->in - c->len, 0);
@@ -288,7 +288,7 @@ static bool quiet_value(const struct helper *h, const struct control_state *s, s
     return control_parse(CONTROL_POWER, h->config->quiet.limit, s, ret, NULL) == 0 && ret->low < s->now.low;
 }
 
-/* GPUs that have no limit, or a lower one already, are left as they are. */
+/* Skips GPUs without a limit, or with a lower one. */
 static void begin_quiet(struct helper *h, struct wall until)
 {
     AUTO_FREE struct lease *l = calloc(1, sizeof *l);
@@ -314,7 +314,7 @@ static void begin_quiet(struct helper *h, struct wall until)
         memcpy(h->quiet_id, l->id, sizeof h->quiet_id);
 }
 
-/* Once for each time that they come: a lease that was ended by hand stays ended until the next. */
+/* Acts once per quiet period: a lease ended by hand stays ended until the next. */
 static void look_at_quiet_hours(struct helper *h)
 {
     static struct wall done_until;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Looks after what was set. A host that slept and a driver that was loaded anew have lost it: then it is set again; without such a
- * reason a changed value is another program's.
+ * Maintains changed settings. A suspend or a driver reload loses them: then they are set again; without such a reason, a changed
+ * value is another program's.
  */
 #include "control/holder.h"
 
@@ -21,7 +21,7 @@ static int64_t slept_ms(const struct settings_holder *k)
     return mono_since_ms(clock_boot(k->env->clock), clock_mono(k->env->clock));
 }
 
-/* The link to its driver is another file after the driver was loaded again. */
+/* After a driver reload, the link to it is a new file. */
 static uint64_t drivers(const struct settings_holder *k)
 {
     uint64_t sum = 0;
@@ -49,7 +49,7 @@ void holder_unlock(struct settings_holder *k)
     (void)watchdog_busy(k->watchdog, false);
 }
 
-/* What processes that are gone left behind; then all users see what is left. */
+/* Cleans up after dead processes, then updates what all users see. */
 static int clean_journal(struct settings_holder *k, struct error *err)
 {
     AUTO_LEASE_LIST struct lease_list list = {0};
@@ -131,12 +131,12 @@ struct lease *holder_find(struct settings_holder *k, const char *id)
 static int end_at(struct settings_holder *k, size_t at, char *words, struct error *err)
 {
     struct lease *l = &k->kept[at]->lease;
-    struct lease at_first = *l; /* what is ours is judged once more with the lock */
+    struct lease at_first = *l; /* ownership is checked again under the lock */
     (void)watchdog_busy(k->watchdog, true);
     if (lease_set_has_fan(l))
-        (void)lease_set_put_back(&k->set, &at_first, NULL); /* a fan waits for no lock and no disk */
+        (void)lease_set_put_back(&k->set, &at_first, NULL); /* fans don't wait for a lock or a disk */
     int rc = holder_lock(k, err);
-    if (rc < 0) { /* the journal keeps it until the lock is free; nothing else has to wait for that */
+    if (rc < 0) { /* the journal keeps it until the lock is free; nothing else has to wait */
         (void)lease_set_put_back(&k->set, &at_first, NULL);
         return rc;
     }
@@ -161,7 +161,7 @@ void holder_close(struct settings_holder *k)
     k->watchdog = -1;
 }
 
-/* A lease of ours has this fan. */
+/* Whether one of our leases controls this fan. */
 static bool fan_is_kept(const struct settings_holder *k, const char *gpu)
 {
     for (size_t i = 0; i < k->count; i++) {
@@ -173,7 +173,7 @@ static bool fan_is_kept(const struct settings_holder *k, const char *gpu)
     return false;
 }
 
-/* After a refusal: fans of other leases stay watched, and so does one that could not be put back. */
+/* After a refusal: keep watching fans of other leases, and one that couldn't be restored. */
 static void unwatch_refused(const struct settings_holder *k, struct lease *l)
 {
     if (l->id[0] && lease_set_put_back(&k->set, l, NULL) < 0)
@@ -232,7 +232,7 @@ int holder_prolong(struct settings_holder *k, const char *id, struct wall until,
     return rc;
 }
 
-/* What the watchdog did since the last look. Without it, or without a journal, no fan is kept. */
+/* Handles what the watchdog did since the last look. Without it, or without a journal, no fan stays fixed. */
 static void look_at_watchdog(struct settings_holder *k, bool journal)
 {
     char gpu[GPU_UUID_SIZE], why[WATCH_WHY_SIZE];
@@ -250,7 +250,7 @@ static void look_at_watchdog(struct settings_holder *k, bool journal)
     }
 }
 
-/* NULL: it goes on. */
+/* NULL: it continues. */
 static const char *reason_to_end(struct settings_holder *k, struct kept *x, const struct lease_list *list)
 {
     const struct lease *l = &x->lease;
@@ -286,7 +286,7 @@ void holder_look(struct settings_holder *k, void (*ended)(void *user, const stru
         struct lease over = x->lease;
         snprintf(why, sizeof why, "%s", reason);
         if (end_at(k, i, NULL, NULL) < 0)
-            continue; /* again at the next look */
+            continue; /* retried at the next look */
         ended(user, &over, why);
     }
     (void)watchdog_busy(k->watchdog, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Leases of settings that this process keeps: sets them, looks after them every two seconds, puts back at their end. The same for
- * the helper and for a command that root runs in the foreground.
+ * The leases of settings that this process maintains: sets them, checks them every two seconds, restores them at their end. Used
+ * by the helper and by foreground commands of root.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ enum { HOLDER_LEASES_MAX = 32, HOLDER_LOOK_MS = 2000 };
 struct kept {
     struct lease lease;
     bool upset;                 /* it may have to be set again */
-    char given[WATCH_WHY_SIZE]; /* why the watchdog gave its fan back; "": it did not */
+    char given[WATCH_WHY_SIZE]; /* why the watchdog restored its fan; "": it didn't */
 };
 
 struct settings_holder {
@@ -21,33 +21,33 @@ struct settings_holder {
     struct control_set set;
     size_t count;
     struct kept *kept[HOLDER_LEASES_MAX];
-    int64_t slept_ms; /* of this boot, as of the last look */
-    uint64_t drivers; /* changes when one is loaded anew */
-    int watchdog;     /* its connection; -1: none, and no fan can be set */
+    int64_t slept_ms; /* in this boot, at the last look */
+    uint64_t drivers; /* changes when a driver is reloaded */
+    int watchdog;     /* its connection; -1: none, so no fan can be set */
 };
 #define HOLDER_CLOSED ((struct settings_holder){.dir = LEASE_DIR_CLOSED, .watchdog = -1})
 
-/* Opens GPUs and journal, and ends what was left behind by processes that are gone. The watchdog (-1: none) becomes its own. */
+/* Opens GPUs and journal, and ends leases of dead processes. Takes over the watchdog connection (-1: none). */
 int holder_open(struct settings_holder *k, const struct env *env, const char *lease_dir, int watchdog, struct error *err);
-/* Puts everything back. */
+/* Restores everything. */
 void holder_close(struct settings_holder *k);
 #define AUTO_HOLDER __attribute__((cleanup(holder_close)))
 
-/* The journal's lock, for long enough that a watchdog takes it for a keeper that hangs. */
+/* Takes the journal's lock, waiting so long that a watchdog assumes a hung keeper. */
 int holder_lock(struct settings_holder *k, struct error *err);
 void holder_unlock(struct settings_holder *k);
 
-/* Begins a lease that was planned; it becomes bound to this process unless `bound` is false. */
+/* Starts a planned lease, bound to this process unless `bound` is false. */
 int holder_begin(struct settings_holder *k, struct lease *l, bool bound, struct error *err);
-/* -ENOENT: this process keeps none of that name. `words`: SETTINGS_WORDS or NULL. */
+/* -ENOENT: this process has no such lease. `words`: SETTINGS_WORDS or NULL. */
 int holder_end(struct settings_holder *k, const char *id, char *words, struct error *err);
-/* Another end; ms 0: open. */
+/* Sets a new end; ms 0: open-ended. */
 int holder_prolong(struct settings_holder *k, const char *id, struct wall until, struct error *err);
 struct lease *holder_find(struct settings_holder *k, const char *id);
 
-/* One look. `ended` is told of each that has ended, and why. */
+/* One look. Calls `ended` for each lease that ended, with the reason. */
 void holder_look(struct settings_holder *k, void (*ended)(void *user, const struct lease *l, const char *why), void *user);
 
-/* The watchdog of a command: a process that puts everything back (`whirr lease-recover`) once this one is gone, however it ended.
- * -errno: there is none. */
+/* A command's watchdog: a process that restores everything (`whirr lease-recover`) once this one is gone, however it ended.
+ * -errno: none. */
 int holder_watchdog(const struct env *env, const char *lease_dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * whirr-control: started by systemd for whirr-control.socket, or by hand with --listen; --restore puts back what was left.
+ * whirr-control: started by systemd for whirr-control.socket, or by hand with --listen; --restore cleans up what was left.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ static int listen_here(struct error *err)
     control_socket(path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     unlink(path);
-    /* All may connect: who may ask is looked at for each. */
+    /* All users may connect: each peer's permissions are checked. */
     int rc = fd < 0 ? -errno : shared_socket_bind(fd, path, 0666);
     if (rc == 0 && listen(fd, 8) < 0)
         rc = -errno;
@@ -57,14 +57,14 @@ static bool ended_well(void)
     return result && strcmp(result, "success") == 0;
 }
 
-/* Fans at once and until they are back, for as long as the service manager waits; then the rest, which needs the lock. */
+/* Restores fans at once, retrying as long as the service manager waits; then the rest, which needs the lock. */
 static int restore(const struct env *env, const struct config *config, struct error *err)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
     AUTO_CONTROL struct control_set set = {0};
     int rc = control_open(env, &set, err);
     if (rc == -ENODEV)
-        return 0; /* without a GPU nothing was changed */
+        return 0; /* without a GPU, nothing was changed */
     if (rc == 0)
         rc = lease_dir_open_settings(&dir, config->lease.dir, err);
     if (rc < 0)

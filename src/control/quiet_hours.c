@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Hours of the day, by the clock of the host.
+ * Hours of the day by the host's clock.
  */
 #include <stdio.h>
 #include <time.h>
@@ -31,7 +31,7 @@ bool quiet_hours_until(const char *from, const char *until, struct wall now, str
     int since = (minute - begin + MINUTES_OF_DAY) % MINUTES_OF_DAY, length = (end - begin + MINUTES_OF_DAY) % MINUTES_OF_DAY;
     if (since >= length)
         return false;
-    local.tm_mday += minute >= end; /* past it today: that of tomorrow */
+    local.tm_mday += minute >= end; /* already past today: tomorrow's */
     local.tm_hour = end / MINUTE_S;
     local.tm_min = end % MINUTE_S;
     local.tm_sec = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Messages of a fixed size over a pair of sockets; what the watchdog knows is the list of fans that it was told.
+ * Fixed-size messages over a socket pair; the watchdog's only knowledge is the list of fans it received.
  */
 #include "control/watchdog.h"
 
@@ -19,7 +19,7 @@
 #include "lease/lease_settings.h"
 #include "source/control.h"
 
-/* Together less than three seconds, with the time that a driver takes. */
+/* Together under three seconds, including the driver's time. */
 enum {
     TICK_MS = 400,
     UNREAD_MS = 1500,
@@ -39,7 +39,7 @@ struct watch_message {
     char why[WATCH_WHY_SIZE];
 };
 
-/* Never waits: a message that does not fit is one that the other side has no time for. */
+/* Never blocks: if a message doesn't fit, the other side has no time for it. */
 static int tell(int fd, enum watch_what what, const char *gpu, const char *why)
 {
     struct watch_message m = {.what = what};
@@ -57,9 +57,10 @@ static int hear(int fd, struct watch_message *ret)
     return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
 }
 
-/* ---- of the keeper ---- */
+/* ---- the keeper's side ---- */
 
-/* In the new process. What ends the whole terminal or service does not end it, and a reader of our output need not wait for it. */
+/* Runs in the new process. Signals that end the whole terminal or service don't end it, and readers of our output don't wait for
+ * it. */
 static void __attribute__((noreturn)) become(const char *program, const char *const *words, const char *lease_dir, int end)
 {
     const char *argv[8] = {"whirr"};
@@ -103,7 +104,7 @@ int watchdog_watch(int connection, const char *gpu, struct error *err)
     struct watch_message m = {.what = WATCH_IDLE};
     struct pollfd answer = {.fd = connection, .events = POLLIN};
     int rc = connection < 0 ? -ENOTCONN : tell(connection, WATCH_FAN, gpu, "");
-    /* A late answer about another fan is none about this one. */
+    /* Ignore late answers about another fan. */
     while (rc == 0 && !(m.what == WATCH_READY && strcmp(m.gpu, gpu) == 0)) {
         int ready = poll(&answer, 1, READY_MS);
         rc = ready > 0 ? MIN_OF(hear(connection, &m), 0) : ready == 0 ? -ETIMEDOUT : errno == EINTR ? 0 : -errno;
@@ -136,19 +137,19 @@ int watchdog_given(int connection, char gpu[GPU_UUID_SIZE], char why[WATCH_WHY_S
     return 1;
 }
 
-/* ---- of the watchdog ---- */
+/* ---- the watchdog's side ---- */
 
 struct watched_fan {
     char gpu[GPU_UUID_SIZE], why[WATCH_WHY_SIZE]; /* why: "" while there is no doubt */
-    struct mono unread_since;                     /* ns 0: its temperature can be read */
+    struct mono unread_since;                     /* ns 0: its temperature is readable */
     bool given;
-    unsigned tries; /* to give it back, since the keeper is gone */
+    unsigned tries; /* attempts to restore it since the keeper is gone */
 };
 
 struct watchdog {
     const struct env *env;
     struct control_set set;
-    struct mono busy_since; /* ns 0: the keeper is not */
+    struct mono busy_since; /* ns 0: the keeper isn't busy */
     bool alone;             /* the keeper is gone */
     size_t count;
     struct watched_fan fans[GPU_MAX];
@@ -162,7 +163,7 @@ static struct watched_fan *find_fan(struct watchdog *w, const char *gpu)
     return NULL;
 }
 
-/* The driver is opened with the first fan. One that was loaded anew is opened again. */
+/* Opens the driver with the first fan, and again after a driver reload. */
 static const struct control_gpu *find_gpu(struct watchdog *w, const char *gpu, struct error *err)
 {
     const struct control_gpu *found = control_find(&w->set, gpu);
@@ -185,11 +186,11 @@ static void begin_watching(struct watchdog *w, const char *gpu)
         return;
     }
     struct watched_fan *f = find_fan(w, gpu);
-    if (!f) { /* one that is watched already keeps its doubts */
+    if (!f) { /* a fan already watched keeps its doubts */
         f = &w->fans[w->count++];
         *f = (struct watched_fan){0};
     }
-    if (w->busy_since.ns) /* with opening the driver here: that was ours */
+    if (w->busy_since.ns) /* the time to open the driver was ours, not the keeper's */
         w->busy_since = clock_mono(&clock_system);
     str_copy(f->gpu, sizeof f->gpu, str_from(gpu));
     (void)tell(WATCHDOG_FD, WATCH_READY, gpu, "");
@@ -208,7 +209,7 @@ static void take(struct watchdog *w, const struct watch_message *m)
         w->busy_since.ns = 0;
 }
 
-/* Writes down why it has to be given back, once. */
+/* Records why it must be restored, once. */
 static void judge(struct watchdog *w, struct watched_fan *f, struct mono now)
 {
     struct error err = {0};
@@ -224,10 +225,10 @@ static void judge(struct watchdog *w, struct watched_fan *f, struct mono now)
         snprintf(f->why, sizeof f->why, "the process that set it %s: its fan is automatic again", w->alone ? "has ended" : "hangs");
 }
 
-/* Also one that was given back is looked at again, until the keeper says that its lease has ended: it may have set it once more. */
+/* Keeps checking a restored fan until the keeper reports the end of its lease: it may have set it once more. */
 static void give_back(struct watchdog *w, struct watched_fan *f)
 {
-    enum { ALONE_TRIES = 150 }; /* a minute: a GPU that fell off the bus never answers, and must not be held open for ever */
+    enum { ALONE_TRIES = 150 }; /* a minute: a GPU that fell off the bus never answers, and must not stay open forever */
     const struct control_value automatic = {.stock = true};
     struct control_state now;
     struct error err = {0};
@@ -235,7 +236,7 @@ static void give_back(struct watchdog *w, struct watched_fan *f)
     bool done = gpu && control_look(gpu, CONTROL_FAN, &now, NULL) == 0 && now.now_known && now.now.stock;
     if (gpu && !done)
         done = control_write(gpu, CONTROL_FAN, automatic, NULL) == 0;
-    bool gone = w->alone && !done && (!gpu || ++f->tries >= ALONE_TRIES); /* and its settings with it */
+    bool gone = w->alone && !done && (!gpu || ++f->tries >= ALONE_TRIES); /* gone, and its settings with it */
     if ((done || gone) && !f->given) {
         f->given = true;
         (void)tell(WATCHDOG_FD, WATCH_GIVEN, f->gpu, f->why);
@@ -255,8 +256,8 @@ static void look_at_fans(struct watchdog *w)
         w->count--;
 }
 
-/* What the journal has of processes that are gone: how many leases are left, or -errno. A process that ends closes its files before
- * it is gone, so that those which are left are looked at again for a moment. */
+/* Restores what dead processes left in the journal: returns the remaining leases, or -errno. An ending process closes its files
+ * before it is gone, so recheck the remaining ones for a moment. */
 static int recover(const struct env *env, const char *lease_dir)
 {
     AUTO_LEASE_DIR struct lease_dir dir = LEASE_DIR_CLOSED;
