@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One question to a database that answers PromQL, over HTTP.
+ * Sends one query to a PromQL database over HTTP.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -20,7 +20,7 @@ static void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-/* What the database says of a question that it cannot answer. */
+/* The database's message about a failed query. */
 static void said(struct str answer, char *text, size_t size)
 {
     json_t *root __attribute__((cleanup(cleanup_json))) = json_loadb(answer.at, answer.len, 0, NULL);
@@ -34,7 +34,7 @@ static void cleanup_peer(struct http_peer **peer)
 }
 #define AUTO_PEER CLEANUP(cleanup_peer)
 
-/* What is secret is for the database of the settings alone, not for one that a person has named. */
+/* Sends secrets only to the configured database, not to one named on the command line. */
 static int peer_of(const struct fleet_place *place, struct http_peer **ret, struct error *err)
 {
     static const struct config_map no_headers;
@@ -94,7 +94,7 @@ int fleet_ask(const struct fleet_place *place, const char *question, struct buf 
     AUTO_BUF struct buf path = BUF(URL_SIZE);
     buf_text(&path, "query?query=");
     buf_percent(&path, question);
-    /* VictoriaMetrics hides the last 30 seconds unless it is told otherwise, and with them hosts that are new; others ignore it. */
+    /* VictoriaMetrics hides the last 30 seconds by default, and with them new hosts; other databases ignore this. */
     buf_text(&path, "&latency_offset=1s");
     return path.failed ? error_set(err, -EINVAL, "the address of the fleet is too long") : fleet_get(place, path.at, answer, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Hosts whose clock is off: they are there, and what they say is not of the time that it seems to be.
+ * Hosts whose clock is off: they are up, but their data has wrong timestamps.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ int fleet_compare_clock(struct fleet *f, const char *host, int64_t ahead_ms)
     return n ? 0 : -ENOMEM;
 }
 
-/* "its clock is 10m behind the database's"; what a pushing host wrote then stands where no question about now looks. */
+/* "its clock is 10m behind the database's"; queries about the present then miss the data of a host that pushes. */
 static void settle_clock(const struct fleet *f, struct fleet_note *n)
 {
     char words[64], text[160];

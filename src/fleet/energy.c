@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the fleet's GPUs used, and who pays for it.
+ * The energy that the fleet's GPUs used, and who pays for it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,11 +16,11 @@
 enum { STEP_S = 60, STEPS_LEAST = 20, STEPS_MAX = 1000 };
 #define JOULES_PER_KWH 3.6e6
 
-/* Processes have no counter: their power is added up in steps of a minute; fewer in a long span, so that a month of a large fleet
- * can be asked for, and more in a short one, of which a minute would be much. */
-/* A counter that goes back is a reset to a database, which then counts all that it says as new: where a driver corrects it by a few
- * joules, those of the GPU's whole life. So where it went back, what the GPU drew is added up like that of processes, and the
- * counter is believed only where power is not known. */
+/* Processes have no energy counter: integrate their power in steps of a minute; longer steps in a long span, so that a month of
+ * a large fleet is feasible, and shorter ones in a short span. */
+/* Databases take a decreasing counter for a reset and count its whole value as new: a driver that corrects its counter by a few
+ * joules would add the GPU's lifetime. So if a counter decreased, integrate the GPU's power like that of processes; trust the
+ * counter only if power is unknown. */
 #define COUNTER "gpu_energy_joules_total{mig_uuid=\"\"}[%" PRId64 "s]"
 #define DRAWN "sum_over_time(gpu_power_watts{mig_uuid=\"\"}[%" PRId64 "s:%" PRId64 "s])"
 #define OF_GPU "max by (host,gpu,uuid) "
@@ -125,7 +125,7 @@ static void energy_add_row(struct grid *g, const struct page *page, const struct
     char text[64];
     grid_add(g, INK_PLAIN, e->name[0] ? e->name : page_dash(page));
     double kwh = e->joules / JOULES_PER_KWH;
-    snprintf(text, sizeof text, kwh < 10 ? "%.3f" : "%.1f", kwh); /* as `report` of one host */
+    snprintf(text, sizeof text, kwh < 10 ? "%.3f" : "%.1f", kwh); /* like `report` for one host */
     grid_add(g, INK_PLAIN, text);
     snprintf(text, sizeof text, "%.0f%%", 100 * e->joules / all);
     grid_add(g, INK_PLAIN, all > 0 ? text : page_dash(page));

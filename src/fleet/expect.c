@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What should be there and is not: hosts and GPUs that `fleet.expect` names.
+ * Missing hosts and GPUs, according to `fleet.expect`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "config/host_range.h"
 #include "fleet/fleet.h"
 
-/* A host's own name; where two share it, they are shown as "name (address)". */
+/* A host's own name; hosts that share one are shown as "name (address)". */
 static const char *own_name(const char *shown, char own[HOST_NAME_SIZE])
 {
     const char *address = strstr(shown, " (");
@@ -19,7 +19,7 @@ static const char *own_name(const char *shown, char own[HOST_NAME_SIZE])
     return own;
 }
 
-/* The first that names the host counts; -1: none does. */
+/* The first entry that matches the host counts; -1: none. */
 static int64_t gpus_expected(const struct config_list *expect, const char *shown)
 {
     struct host_range r;
@@ -39,7 +39,7 @@ static bool is_there(const struct fleet *f, const char *host)
     return found;
 }
 
-/* ": 3, 7"; "" where it can't be told which. */
+/* Lists missing GPUs, ": 3, 7"; "" if they can't be identified. */
 static void name_missing(const struct fleet_gpu *gpus, size_t count, int64_t expected, char *text, size_t size)
 {
     AUTO_BUF struct buf out = BUF(1024);
@@ -75,7 +75,7 @@ static int expect_gpus(struct fleet *f, const char *host, const struct fleet_gpu
     return 0;
 }
 
-/* Of hosts that are there, by their GPUs. */
+/* For hosts that are up: checks their GPUs. */
 static int look_at_present(struct fleet *f, const struct config_list *expect)
 {
     int rc = 0;
@@ -91,8 +91,8 @@ static int look_at_present(struct fleet *f, const struct config_list *expect)
     return rc;
 }
 
-/* A host without a single GPU is there if it says something about itself, and says nothing if it was never seen. What one with a
- * wrong clock has is not known. */
+/* A host without any GPU is up if it reports on itself; otherwise it was never seen. The GPUs of a host with a wrong clock are
+ * unknown. */
 static int look_for_host(struct fleet *f, const char *host, int64_t expected)
 {
     if (is_there(f, host))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * PromQL over HTTP: the questions, and the reading of the answers.
+ * PromQL over HTTP: the queries, and parsing their answers.
  */
 #include <errno.h>
 #include <math.h>
@@ -40,26 +40,25 @@ enum fleet_question {
     FLEET_QUESTIONS
 };
 
-/* Labels that are not needed are most of an answer: without them it is a third as long. One question a name, because a database has
- * to merge what it finds under several. */
+/* Dropping unneeded labels shrinks an answer to a third. One query per name, because a database has to merge results of several. */
 #define OF_A_GPU(series) "max by (host,instance,gpu,uuid,mig_uuid,profile) (" series ")"
-/* Hosts that were there, where a database does not list series. */
+/* Hosts of the last day, for databases that don't list series. */
 #define SEEN "count by (host,instance) (present_over_time(whirr_build_info[1d]))"
-/* Hosts that a database still shows, for five minutes, although they have said nothing for longer than twice the time that they
- * usually take. One whose clock is behind seems late, and is given those five minutes. */
+/* Hosts that a database still shows, for five minutes, although they have been silent for twice their usual interval. One whose
+ * clock is behind seems late, so it gets those five minutes. */
 #define STALE                                                                                           \
     "time() - max by (host,instance) (timestamp(whirr_build_info)) > 15 + 600 / max by (host,instance)" \
     " (count_over_time(whirr_build_info[5m])) unless min by (host,instance) (whirr_push_clock_ahead_seconds) <= -10"
-/* A scrape has the database's time, and so tells the host's clock; of one that pushes, its receiver has. */
+/* A scrape has the database's timestamp and so reveals the host's clock; for hosts that push, the receiver's does. */
 #define CLOCK "(whirr_time_seconds - timestamp(whirr_time_seconds) or whirr_push_clock_ahead_seconds)"
 #define FINDINGS(series) "max by (host,instance,gpu,uuid,code,severity,process,likelihood,held) (" series ")"
 #define PROCESS_LABELS "host,instance,gpu,uuid,mig_uuid,process,user,container,namespace,pod,hpc_job"
-/* Processes of one group are added up; the same group, scraped twice under one address, is not. */
+/* Adds up the processes of a group, unless they were scraped twice under one address. */
 #define OF_A_PROCESS(series) "max by (" PROCESS_LABELS ") (sum without (pid) (" series "{process!=\"(unattributed)\"}))"
 
 static const struct {
     const char *query;
-    unsigned wants; /* any of these needs its answer */
+    unsigned wants; /* needed if any of these is wanted */
 } questions[FLEET_QUESTIONS] = {
     [FLEET_SUMS] = {"{__name__=~\"whirr_host_gpu.+\"}", FLEET_WANT_SUMS},
     [FLEET_TROUBLE] = {FINDINGS(
@@ -75,7 +74,7 @@ static const struct {
     [FLEET_TEMP] = {OF_A_GPU("gpu_temperature_celsius"), FLEET_WANT_HOSTS},
     [FLEET_POWER] = {OF_A_GPU("gpu_power_watts"), FLEET_WANT_HOSTS},
     [FLEET_FINDINGS] = {FINDINGS("whirr_finding"), FLEET_WANT_GPUS},
-    /* Hosts that push have no `up`, and those that are scraped have no name once they are down. */
+    /* Hosts that push have no `up`, and scraped ones have no name once they are down. */
     [FLEET_HERE] = {"max by (host,instance) (whirr_build_info)", FLEET_WANT_ALL | FLEET_WANT_SUMS},
     [FLEET_STALE] = {STALE, FLEET_WANT_ALL | FLEET_WANT_SUMS},
     [FLEET_SEEN] = {SEEN, FLEET_WANT_HOSTS | FLEET_WANT_SUMS},
@@ -87,7 +86,7 @@ static const struct {
     [FLEET_PROCESS_LIMIT] = {"max by (" PROCESS_LABELS ",limit) (gpu_process_limit{hpc_job!=\"\"})", FLEET_WANT_LIMITS},
 };
 
-/* What an answer is taken into. */
+/* The destination of an answer. */
 struct taking {
     struct fleet *fleet;
     struct fleet_silence silence;
@@ -146,7 +145,7 @@ void fleet_pod_name(const char *space, const char *pod, char *to, size_t size)
     copy(to, size, text);
 }
 
-/* The figures of a group come in a series each: they are put together when all are there. */
+/* The figures of a group arrive in one series each; they are joined at the end. */
 static int take_process(struct taking *t, const struct vector_row *row)
 {
     struct fleet *f = t->fleet;
@@ -176,7 +175,7 @@ static int take_process(struct taking *t, const struct vector_row *row)
     return 0;
 }
 
-/* A divided GPU counts as a whole, but for the room in its instances. */
+/* A partitioned GPU counts as a whole, except for the room in its instances. */
 static int take_instance(struct taking *t, const struct vector_row *row)
 {
     bool about_room = t->question == FLEET_FREE || t->question == FLEET_UTIL;
@@ -195,7 +194,7 @@ static int take_instance(struct taking *t, const struct vector_row *row)
     return 0;
 }
 
-/* Its instances come with the answer before: without any, nothing can be placed on it. */
+/* The previous answer contained its instances: without any, nothing can be placed on it. */
 static void take_divided(struct fleet_gpu *g)
 {
     g->divided = true;
@@ -208,7 +207,7 @@ static struct fleet_gpu *find_or_add(struct taking *t, const struct vector_row *
     return fleet_find_or_add(t->fleet, &t->gpu_capacity, silence_host_of(row), vector_label(row, "gpu"), vector_label(row, "uuid"));
 }
 
-/* Without a finding of its own it is lost all the same. */
+/* Lost, even without a finding. */
 static int take_gpu_down(struct taking *t, const struct vector_row *row)
 {
     struct fleet_gpu *g = find_or_add(t, row);
@@ -271,7 +270,7 @@ static int fetch_take_row(void *user, const struct vector_row *row)
     return 0;
 }
 
-/* A few questions at a time: a database answers most of them with one core. */
+/* A few queries at a time: a database uses one core for most of them. */
 enum { AT_A_TIME = 3 };
 
 struct asking {
@@ -288,8 +287,8 @@ struct asking {
     } of[FLEET_QUESTIONS];
 };
 
-/* Series that were there within a week stand in an index: samples of a week would have to be read. A database, or a proxy in front
- * of it, that does not list series is asked for a day of them. */
+/* An index lists the series of a week; reading their samples would take long. Databases or proxies that don't list series are
+ * queried for one day. */
 static int ask_seen(struct asking *a, size_t q)
 {
     char path[128];
@@ -311,7 +310,7 @@ static int ask(struct asking *a, size_t q)
     int rc = a->asked[q] == FLEET_SEEN ? ask_seen(a, q)
                                        : fleet_ask(a->place, questions[a->asked[q]].query, &a->of[q].answer, &a->of[q].err);
     if (rc < 0)
-        a->given_up = true; /* what fails for one fails for all: the others would only wait as long */
+        a->given_up = true; /* the others would fail, too, after the same wait */
     return rc;
 }
 
@@ -323,7 +322,7 @@ static void *ask_next(void *arg)
     return NULL;
 }
 
-/* The first that failed by itself says why. */
+/* Reports the first query that failed on its own. */
 static int take_answers(struct asking *a, struct fleet *f, struct error *err)
 {
     int rc = 0;
@@ -371,7 +370,7 @@ static int fetch_all(const struct fleet_place *place, unsigned wants, struct fle
     return rc;
 }
 
-/* A table of hosts needs no figure of a single GPU, where all hosts add up their own. */
+/* A table of hosts needs no single GPU's figures if all hosts export their sums. */
 static int fetch(const struct fleet_place *place, unsigned wants, struct fleet *f, struct error *err)
 {
     int rc = wants == FLEET_WANT_HOSTS ? fetch_all(place, FLEET_WANT_SUMS, f, err) : -EAGAIN;

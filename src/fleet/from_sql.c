@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The fleet from the PostgreSQL that its hosts keep their history in.
+ * The fleet from the PostgreSQL database that holds its hosts' history.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ bool fleet_is_sql(const struct fleet_place *place)
     return str_starts(str_from(place->url), "postgresql://") || str_starts(str_from(place->url), "postgres://");
 }
 
-/* Room for one more in a list; NULL: out of memory. */
+/* Makes room for one more entry; NULL: out of memory. */
 static void *grow(void *list, size_t count, size_t size)
 {
     /* Full at each power of two. */
@@ -106,7 +106,7 @@ static int take_process(void *user, const struct host_process *from)
     f->processes = list;
     struct fleet_process *p = &list[f->process_count++];
     *p = (struct fleet_process){.mem_bytes = from->mem_bytes, .util_permille = from->util_permille, .power_mw = from->power_mw};
-    /* A minute has one limit: the one that held longest. */
+    /* A minute has one limit: the longest one. */
     p->limit = from->limit;
     p->limit_permille = from->limit == LIMIT_UNJUDGED ? 0 : 1000;
     copy(p->host, sizeof p->host, from->host);
@@ -190,7 +190,7 @@ static int from_sql_by_name(const void *a, const void *b)
     return strcmp(((const struct fleet_energy *)a)->name, ((const struct fleet_energy *)b)->name);
 }
 
-/* Rows of one name are one. */
+/* Merges rows of the same name. */
 static void join_energy(struct fleet_bill *bill)
 {
     size_t kept = 0;

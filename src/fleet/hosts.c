@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Hosts and their GPUs as the hosts judged them, worst first; which hosts are silent; what fits where; and who uses how much.
+ * Hosts and their GPUs, worst first, as the hosts judged them; silent hosts; what fits where; who uses how much.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ const char *fleet_state_name(enum fleet_state state)
     return names[state];
 }
 
-/* ---- what hosts said ---- */
+/* ---- findings of hosts ---- */
 
 void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding)
 {
@@ -28,7 +28,7 @@ void fleet_said_add(struct fleet_said *said, const struct fleet_finding *finding
         said->effect = MAX_OF(said->effect, kind->effect);
         said->forbids |= finding_forbids(f.code, f.severity);
     }
-    /* What a newer whirr calls critical is not known to be harmless. */
+    /* A critical finding of a newer version may not be harmless. */
     said->forbids |= !known && f.severity == SEVERITY_CRITICAL;
     said->held |= finding->held && (f.code == FINDING_CONTEXT_HELD || f.code == FINDING_VRAM_HELD);
     if (said->code[0] && finding_compare(&said->first, &f) <= 0)
@@ -72,7 +72,7 @@ static enum fleet_state state_of(const struct fleet_said *said)
     return said->first.severity > SEVERITY_INFO ? FLEET_UNUSUAL : said->held ? FLEET_HELD : FLEET_FINE;
 }
 
-/* The title of a finding behind "GPU 3: "; names like PCIe keep their capitals. A newer whirr's code stands for its title. */
+/* The title of a finding after "GPU 3: "; names like PCIe keep their capitals. An unknown code replaces its title. */
 static void write_title(const struct fleet_said *said, bool begins, char *text, size_t size)
 {
     if (said->first.code < FINDING_CODE_COUNT) {
@@ -122,7 +122,7 @@ bool fleet_has_gpus(const struct fleet *f, const char *host)
 static void settle_gpu(struct fleet_gpu *g)
 {
     int64_t index;
-    if (!g->said.code[0] && !g->up) /* an older whirr says as much by gpu_up */
+    if (!g->said.code[0] && !g->up) /* an older version reports this as gpu_up */
         g->said.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_CRITICAL, .confidence = 1};
     g->said.first.power_mw = reading_or(g->power_mw, 0);
     g->said.first.gpu_index = str_to_i64(str_from(g->gpu), &index) ? (int)index : -1;
@@ -139,7 +139,7 @@ void fleet_settle(struct fleet *f)
         struct fleet_note *n = &f->notes[i];
         n->silent = n->silent && !fleet_has_gpus(f, n->host);
         f->silent += n->silent;
-        if (n->silent) /* before what else is worth a warning */
+        if (n->silent) /* before other warnings */
             n->said.first = (struct finding){.code = FINDING_LOST, .severity = SEVERITY_WARNING, .confidence = 1, .gpu_index = -1};
     }
 }
@@ -301,7 +301,7 @@ static void take_notes(const struct fleet *f, struct fleet_host *list, size_t *c
     }
 }
 
-/* Those that were there and are not in the host's own count any more. */
+/* GPUs that existed before, but are missing from the host's own count. */
 static size_t count_gone(const struct fleet_gpu *gpus, size_t count)
 {
     size_t gone = 0;
@@ -310,7 +310,7 @@ static size_t count_gone(const struct fleet_gpu *gpus, size_t count)
     return gone;
 }
 
-/* Hosts that have no GPU in trouble. */
+/* Adds hosts without a GPU in trouble. */
 static void take_sums(const struct fleet *f, struct fleet_host *list, size_t *count)
 {
     size_t with_gpus = *count;
@@ -350,7 +350,7 @@ struct fleet_host *fleet_hosts(const struct fleet *f, size_t *count)
     return list;
 }
 
-/* " (gpu7, gpu9 and 3 more)", in the order of their names. */
+/* Lists silent hosts by name: " (gpu7, gpu9 and 3 more)". */
 static void name_silent(const struct fleet *f, struct buf *out)
 {
     enum { NAMED = 3 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GPUs and processes in whatever order a database gives them: sorted, found again, and each one once.
+ * Sorts, finds and deduplicates GPUs and processes, which a database returns in any order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ uint64_t fleet_hash(const char *host, const char *gpu, const char *uuid)
     return mix(mix(mix(14695981039346656037ULL, host), gpu), uuid);
 }
 
-/* Where a GPU stands, as names are kept: without what a terminal would take for a command, and no longer than there is room. */
+/* The key of a GPU as stored: cleaned of terminal escapes, and truncated. */
 struct place_name {
     char host[HOST_NAME_SIZE], gpu[16], uuid[GPU_UUID_SIZE];
 };
@@ -104,7 +104,7 @@ struct fleet_gpu *fleet_find_or_add(struct fleet *f, size_t *capacity, const cha
     return g;
 }
 
-/* A host that is scraped by two jobs, or scraped and pushed, has each GPU twice. */
+/* A host that two jobs scrape, or that is scraped and pushes, has each GPU twice. */
 static void keep_each_once(struct fleet *f)
 {
     size_t kept = 0;
@@ -179,7 +179,7 @@ static void join(struct fleet_process *to, const struct fleet_process *from, voi
     keep_larger_limit(to, from);
 }
 
-/* What one way to a host says adds up; what another way says of the same is the same again. */
+/* Adds up figures from one route to a host; those from another route are duplicates. */
 void fleet_join_processes(struct fleet *f)
 {
     if (f->process_count)

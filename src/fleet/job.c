@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A job that runs on several hosts: what limits it on each GPU, and for which of them the others wait. No host sees that alone: one
- * whose ranks all wait can only say that the one they wait for is elsewhere.
+ * A job on several hosts: what limits it on each GPU, and which rank the others wait for. No host sees that alone: one whose ranks
+ * all wait only knows that the slow one is elsewhere.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "format/json/reading.h"
 #include "format/table/grid.h"
 
-/* What the answer is made of. */
+/* The basis of the answer. */
 struct job_count {
     size_t processes, hosts, waiting, judged;
     const struct fleet_process *late; /* the first that does not wait; the most limited of them */
@@ -24,7 +24,7 @@ static bool waits(const struct fleet_process *p)
     return (p->limit == LIMIT_STRAGGLER_WAIT || p->limit == LIMIT_KERNEL_WAIT) && p->limit_permille >= MOSTLY;
 }
 
-/* Neither does it wait, nor is it unknown what it does: the others may wait for it. */
+/* It does not wait, and its limit is known: the others may be waiting for it. */
 static bool may_be_late(const struct fleet_process *p)
 {
     return p->limit != LIMIT_UNJUDGED && !waits(p);
@@ -35,7 +35,7 @@ static bool is_of(const struct fleet_process *p, const char *job)
     return strcmp(p->job, job) == 0;
 }
 
-/* Processes are in the order of their hosts. */
+/* Processes are sorted by host. */
 static struct job_count count_job(const struct fleet *f, const char *job)
 {
     struct job_count c = {0};
@@ -58,7 +58,7 @@ static struct job_count count_job(const struct fleet *f, const char *job)
     return c;
 }
 
-/* Fewer than those who wait: else there is no rank that holds the others up. */
+/* Only a minority can hold up the others. */
 static bool is_held_up(const struct job_count *c)
 {
     return c->late && c->waiting > c->late_count;
@@ -104,7 +104,7 @@ bool fleet_table_job(struct buf *out, const struct page *page, const struct flee
     AUTO_GRID struct grid g;
     size_t shown = 0, most = v->all ? c.processes : FLEET_ROWS;
     grid_init(&g, columns, ARRAY_LEN(columns));
-    /* Those that the others wait for first. */
+    /* List the ranks that the others wait for first. */
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < f->process_count && shown < most; i++) {
             const struct fleet_process *p = &f->processes[i];

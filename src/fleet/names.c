@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Hosts that have one name: an index that two GPUs have at once, by their UUIDs, belongs to two hosts. Where they are scraped at
- * different addresses, the address tells which GPU is whose.
+ * Hosts that share a name: if two UUIDs have the same index, they belong to two hosts. If these are scraped at different addresses,
+ * the address tells whose each GPU is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "fleet/fleet.h"
 
-/* The GPUs of a host follow each other, by index. NULL: each index is there once. */
+/* The GPUs of a host are adjacent, sorted by index. NULL: each index is unique. */
 static const struct fleet_gpu *shared_index(const struct fleet_gpu *gpus, size_t count)
 {
     for (size_t i = 1; i < count; i++)

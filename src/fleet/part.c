@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The fleet as a part of the daemon: GET /api/fleet. The database of `fleet.url` is asked by a thread, and only while a client
- * wants to know; the loop answers with what came last and never waits.
+ * The fleet as a part of the daemon: GET /api/fleet. A thread queries the database of `fleet.url`, but only while clients ask; the
+ * loop answers with the latest result and never blocks.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 
 enum { FRESH_MS = 5000, TIMEOUT_MS = 5000, BODY_MAX = 64 << 20, BILL_MS = 24 * 3600 * 1000 };
 
-/* One look, made by a thread of its own. */
+/* One query, in a thread of its own. */
 struct fleet_look {
     pthread_t thread;
     _Atomic bool over, cancel;
@@ -22,7 +22,7 @@ struct fleet_look {
     struct fleet_settings *settings;
     char *currency;
     double price_per_kwh;
-    struct buf body; /* an object; empty when it failed */
+    struct buf body; /* an object; empty on failure */
     struct error err;
 };
 
@@ -31,11 +31,11 @@ struct fleet_part {
     struct fleet_settings *settings;
     char *currency;
     double price_per_kwh;
-    struct fleet_look *look; /* under way; NULL: none */
+    struct fleet_look *look; /* running; NULL: none */
     struct mono asked;       /* when the last one began */
-    struct wall fetched_at;  /* of `body`; ms 0: there is none yet */
+    struct wall fetched_at;  /* of `body`; ms 0: none yet */
     struct buf body;
-    char problem[sizeof(((struct error *)0)->text)]; /* of the last look; "" none */
+    char problem[sizeof(((struct error *)0)->text)]; /* of the last query; "": none */
 };
 
 /* ---- in the thread ---- */
@@ -46,7 +46,7 @@ static void add_processes(struct json_writer *j, const struct fleet *f, const ch
     fleet_json_ps(j, f, &(struct fleet_view){.all = true, .by = by});
 }
 
-/* Without it the rest is still worth showing: older databases may not have the counters. */
+/* If it fails, the rest is still worth showing: older databases may lack the counters. */
 static void add_bill(struct json_writer *j, const struct fleet_look *l, const struct fleet_place *place, const char *key,
                      enum fleet_by by)
 {
@@ -112,7 +112,7 @@ static void part_begin(struct fleet_part *p, struct mono now)
         look_free(l);
 }
 
-/* Waits for the thread; what it found is what is known now, unless it has asked another database than the one of now. */
+/* Joins the thread and takes its result, unless a reload has changed the database meanwhile. */
 static void finish(struct fleet_part *p)
 {
     struct fleet_look *l = TAKE(p->look);
@@ -170,12 +170,12 @@ static void reload(void *part, const struct config *config)
     struct fleet_part *p = part;
     struct fleet_settings *settings = fleet_settings_new(&config->fleet);
     char *currency = strdup(config->energy.currency);
-    if (!settings || !currency) { /* out of memory: as before */
+    if (!settings || !currency) { /* out of memory: keep the old ones */
         fleet_settings_unref(settings);
         free(currency);
         return;
     }
-    if (p->settings && strcmp(fleet_settings_of(p->settings)->url, config->fleet.url) != 0) { /* another fleet */
+    if (p->settings && strcmp(fleet_settings_of(p->settings)->url, config->fleet.url) != 0) { /* a different fleet */
         buf_done(&p->body);
         p->body = (struct buf){0};
         p->fetched_at = (struct wall){0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What fits where: GPUs that may be used, and how much is free on them in one piece.
+ * What fits where: usable GPUs, and how much a single program can get there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ size_t fleet_unknown_room(const struct fleet *f, int64_t bytes)
     return count;
 }
 
-/* What work sees of an instance: a GPU with its own name, UUID and memory. */
+/* An instance looks like a GPU with its own name, UUID and memory. */
 static struct fleet_gpu as_gpu(const struct fleet_gpu *card, const struct fleet_instance *instance)
 {
     struct fleet_gpu g = *card;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The settings of the fleet for as long as a question takes: a reload frees those of before.
+ * Keeps the fleet's settings for the duration of a query: a reload frees the old ones.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -129,7 +129,7 @@ void fleet_table_why(struct buf *out, const struct page *page, const struct flee
         page_ink(out, page, INK_FAINT, str_from(text));
         buf_char(out, '\n');
     }
-    const char *calm = calm_words(false); /* what a host could not look at is not known here */
+    const char *calm = calm_words(false); /* hosts' missing inputs are not known here */
     if (!bad)
         buf_printf(out, "%c%s.\n", toupper((unsigned char)calm[0]), calm + 1);
     rest(out, page, bad - shown, "hosts with something unusual");
@@ -208,7 +208,7 @@ bool fleet_table_fit(struct buf *out, const struct page *page, const struct flee
         buf_text(out, "\n");
         return false;
     }
-    buf_printf(out, "%s fits on %zu GPU%s:\n", size, count, count == 1 ? "" : "s"); /* an instance is one for what runs there */
+    buf_printf(out, "%s fits on %zu GPU%s:\n", size, count, count == 1 ? "" : "s"); /* a program sees an instance as a GPU */
     AUTO_GRID struct grid g;
     grid_init(&g, columns, ARRAY_LEN(columns));
     size_t shown = v->all ? count : MIN_OF(count, (size_t)PLACES);
@@ -234,7 +234,7 @@ static void text_or_null(struct json_writer *j, const char *key, const char *tex
     jw_text(j, text[0] ? text : NULL);
 }
 
-/* What the host itself said; null: nothing. */
+/* The host's own finding; null: none. */
 static void json_said(struct json_writer *j, const struct fleet_said *said)
 {
     text_or_null(j, "severity", said->code[0] ? severity_text(said->first.severity) : "");
@@ -283,7 +283,7 @@ static void json_answer(struct json_writer *j, const struct fleet *f)
     jw_key_int(j, "clocks_off", (int64_t)f->clocks_off);
 }
 
-/* What is known of a host beyond its GPUs: when a silent one was last seen, and how many GPUs it should have. */
+/* About the host itself: when a silent one was last seen, and how many GPUs it should have. */
 static void json_expected(struct json_writer *j, const struct fleet *f, const struct fleet_host *h)
 {
     bool away = h->said && h->said->silent && h->said->silent_ms;

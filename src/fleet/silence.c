@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 
 enum {
-    NAMES_SIZE = 1200,      /* of hosts in one question */
-    NOT_SILENT_MS = 300000, /* how long a database shows what came last */
+    NAMES_SIZE = 1200,      /* of hosts in one query */
+    NOT_SILENT_MS = 300000, /* how long a database shows the last sample */
 };
 
 const char *silence_host_of(const struct vector_row *row)
@@ -48,7 +48,7 @@ static bool seen_has(const struct seen_list *l, const char *host)
     return l->count && bsearch(&key, l->list, l->count, sizeof *l->list, seen_by_host);
 }
 
-/* ---- what is no longer true ---- */
+/* ---- outdated data ---- */
 
 static bool is_gone(const struct fleet_silence *s, const char *host)
 {
@@ -58,7 +58,7 @@ static bool is_gone(const struct fleet_silence *s, const char *host)
     return false;
 }
 
-/* A host that came in two ways is there while one of them is fresh. */
+/* A host with two routes is up while one of them is fresh. */
 static void forget_stale(struct fleet_silence *s)
 {
     size_t kept = 0;
@@ -95,7 +95,7 @@ int silence_drop(struct fleet_silence *s, struct fleet *f)
     return fleet_index(f);
 }
 
-/* ---- who is silent ---- */
+/* ---- silent hosts ---- */
 
 static int note_silent(struct fleet *f, const struct fleet_silence *s, const char *host)
 {
@@ -107,7 +107,7 @@ static int note_silent(struct fleet *f, const struct fleet_silence *s, const cha
     return n ? 0 : -ENOMEM;
 }
 
-/* The name of a target that does not answer: it had one. */
+/* The former host name of a target that is down. */
 static const char *name_of_target(const struct fleet_silence *s, const char *instance)
 {
     for (size_t i = 0; i < s->seen.count; i++)
@@ -116,7 +116,7 @@ static const char *name_of_target(const struct fleet_silence *s, const char *ins
     return instance;
 }
 
-/* `host=~"gpu1|gpu2"`, for few; "" for many, or for names that are no plain words: then all are asked for. */
+/* `host=~"gpu1|gpu2"` if there are few; "" for many, or for names with special characters: then query all. */
 static void write_matcher(const struct fleet *f, const struct fleet_silence *s, struct buf *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -149,7 +149,7 @@ static int take_since(void *user, const struct vector_row *row)
     return 0;
 }
 
-/* What a host wrote last says how far its clock was behind: it may have been written a moment ago. */
+/* A host's last sample says how far its clock was behind: it may be just a moment old. */
 static int take_ahead(void *user, const struct vector_row *row)
 {
     struct fleet *f = user;
@@ -167,8 +167,8 @@ static int take_ahead(void *user, const struct vector_row *row)
     return 0;
 }
 
-/* The moment of the last sample of each, by the database's clock: of those that were there a moment ago to a second, of others
- * to five minutes. Without an answer it is not known since when. */
+/* The database's time of each host's last sample: to a second for recent ones, to five minutes for others. Unknown without an
+ * answer. */
 static bool ask_since(const struct fleet_place *place, const struct fleet_silence *s, struct fleet *f)
 {
     AUTO_BUF struct buf matcher = BUF(NAMES_SIZE);
@@ -192,7 +192,7 @@ static bool ask_since(const struct fleet_place *place, const struct fleet_silenc
     return true;
 }
 
-/* A host that a database knows, and has no sample of that it would show, has only just come. */
+/* A host that a database knows, but without a sample that it would show, is new. */
 static void forget_new(const struct fleet_silence *s, struct fleet *f)
 {
     size_t kept = 0;

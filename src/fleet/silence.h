@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which hosts were there and are not, from a database that answers PromQL: pushed ones have no `up`, and a scraped one has no name
- * once it is down.
+ * Hosts that were up and are gone, from a PromQL database: those that push have no `up`, and a scraped one has no name once it is
+ * down.
  */
 #pragma once
 
@@ -16,16 +16,16 @@ struct seen_list {
     size_t count, capacity;
 };
 struct fleet_silence {
-    struct seen_list here, stale; /* those that a database shows; of these, those that should have said more by now */
-    struct seen_list seen, down;  /* within a week; targets that do not answer */
+    struct seen_list here, stale; /* hosts that a database shows; those of them that are overdue */
+    struct seen_list seen, down;  /* within a week; targets that are down */
 };
 void silence_done(struct fleet_silence *s);
 
 enum { SILENCE_DAYS = 7 };
-/* Where `host` is not set, the target's address has to do. */
+/* Falls back to the target's address if `host` is not set. */
 const char *silence_host_of(const struct vector_row *row);
 int seen_add(struct seen_list *l, const struct vector_row *row); /* 0 or -ENOMEM */
-/* After the last row, first: what a database still shows of hosts that have fallen silent is not of now. 0 or -ENOMEM. */
+/* First step after the last row: drops data of hosts that fell silent, which the database still shows. 0 or -ENOMEM. */
 int silence_drop(struct fleet_silence *s, struct fleet *f);
-/* Then: those that are silent become notes, and the database is asked since when. 0 or -ENOMEM. */
+/* Second step: turns silent hosts into notes, and queries since when. 0 or -ENOMEM. */
 int silence_find(const struct fleet_place *place, struct fleet_silence *s, struct fleet *f);

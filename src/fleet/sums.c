@@ -53,7 +53,7 @@ static int sums_by_host(const void *a, const void *b)
     return strverscmp(((const struct fleet_sum *)a)->host, ((const struct fleet_sum *)b)->host);
 }
 
-/* One a host: a figure that came twice is the same again. False: they are of two hosts. */
+/* One per host: a repeated figure is a duplicate. False if they belong to two hosts. */
 static bool sums_join(struct fleet_sum *to, struct fleet_sum *from)
 {
     for (size_t i = 0; i < ARRAY_LEN(figures); i++)
@@ -87,6 +87,6 @@ int sums_settle(struct fleet *f, const struct fleet_silence *s)
     f->sum_count = kept;
     for (size_t i = 0; i < s->here.count; i++)
         if (!fleet_sum_of(f, s->here.list[i].host))
-            return -EAGAIN; /* an older whirr */
+            return -EAGAIN; /* an older version */
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads PromQL answers in place. Those of a large fleet have tens of megabytes; a tree of all their values would cost four times as
- * much as asking for them.
+ * Parses PromQL answers in place. For a large fleet these are tens of megabytes; a tree of all values would cost four times as much
+ * as the query.
  */
 #include "fleet/vector.h"
 
@@ -51,7 +51,7 @@ static char *put_utf8(char *to, uint32_t c)
     return to;
 }
 
-/* What follows a backslash. A half of a pair without the other half stands for nothing. */
+/* Decodes the escape after a backslash. Drops an unpaired surrogate. */
 static bool unescape(char **from, char **to)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -106,7 +106,7 @@ static bool skip_member(char **at, const char *name, void *user, int depth)
     return skip_value(at, depth);
 }
 
-/* An object, its members one by one. */
+/* An object, member by member. */
 static bool take_object(char **at, member_fn *each, void *user, int depth)
 {
     const char *name;
@@ -153,11 +153,11 @@ struct reading_rows {
     vector_row_fn *each;
     void *user;
     int rc;
-    const char *list; /* the member that has the rows, */
-    member_fn *one;   /* and what reads one of them */
-    bool found;       /* a list of rows */
+    const char *list; /* name of the member with the rows, */
+    member_fn *one;   /* and the function that parses one */
+    bool found;       /* the list was found */
     struct vector_row row;
-    const char *value; /* of the row; NULL: not found */
+    const char *value; /* of the row; NULL: none */
 };
 
 static bool on_label(char **at, const char *name, void *user, int depth)
@@ -174,7 +174,7 @@ static bool on_label(char **at, const char *name, void *user, int depth)
     return true;
 }
 
-/* A time and a text. */
+/* A timestamp and a text. */
 static bool take_value(char **at, struct reading_rows *r, int depth)
 {
     return take(at, '[') && skip_value(at, depth + 1) && take(at, ',') && take_string(at, &r->value) && take(at, ']');

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The answer of a PromQL database to a question about one moment: rows of labels and a value.
+ * A PromQL database's answer about one moment: rows of labels and a value.
  */
 #pragma once
 
 #include "base/buf.h"
 
-enum { VECTOR_LABELS = 64 }; /* more in a row are left out */
+enum { VECTOR_LABELS = 64 }; /* more in a row are ignored */
 
 struct vector_row {
     struct {
@@ -15,15 +15,15 @@ struct vector_row {
     double value;
 };
 
-/* 0 to go on; anything else ends the reading, and is what vector_read gives. */
+/* Returns 0 to continue; anything else stops, and vector_read returns it. */
 typedef int vector_row_fn(void *user, const struct vector_row *row);
 
-/* Reads the rows in place: the answer is used up. Rows whose value is no number (NaN) are left out. 0, or -EBADMSG if it is no such
- * answer; then some rows may have been given already. */
+/* Parses in place, which consumes the answer. Skips rows whose value is NaN. 0, or -EBADMSG if it is malformed, possibly after
+ * some rows. */
 int vector_read(struct buf *answer, vector_row_fn *each, void *user);
 
-/* The same of the answer to /api/v1/series: rows without a value. */
+/* The same for an answer of /api/v1/series: rows without a value. */
 int vector_read_series(struct buf *answer, vector_row_fn *each, void *user);
 
-/* "": it has no such label. */
+/* "": no such label. */
 const char *vector_label(const struct vector_row *row, const char *name);

@@ -51,7 +51,7 @@ static int most_memory_first(const void *a, const void *b)
     return order ? order : strcmp(x->process, y->process);
 }
 
-/* One a key, which stays where it was; `gpu` holds how many hosts, `process` how many groups. Hosts of a key follow each other. */
+/* One entry per key, in place; `gpu` counts hosts, `process` counts groups. The hosts of a key are adjacent. */
 static size_t add_up_groups(struct fleet_process *list, size_t count, enum fleet_by by)
 {
     size_t kept = 0;
