@@ -25,7 +25,7 @@ void json_gap(struct json_writer *j, const struct history_gap *g)
     jw_end(j);
 }
 
-/* Who was on the cards, as they were known then. */
+/* The processes on the GPUs, as they were known then. */
 static void processes(struct json_writer *j, const struct snapshot *s, int only)
 {
     char words[PROCESS_WORDS];
@@ -183,7 +183,7 @@ static int answer_span(struct store *s, const struct past_question *q, const cha
     return 0;
 }
 
-/* All that is known of a host begins with its first sample. */
+/* A host's history begins with its first sample. */
 static int begin_of_all(struct store *s, const char *name, struct past_question *q, struct error *err)
 {
     struct store_host host = {0};

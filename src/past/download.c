@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Downloads: where the last slice ended is a handful of numbers, so that each slice is a short question of its own.
+ * Downloads: a few numbers record where the last slice ended, so that each slice is a short query of its own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@ struct history_stream {
     size_t columns[QUERY_COLUMNS_MAX];
     bool begun, ended;
     int64_t step_ms;
-    /* Rows and lists: behind this one. */
+    /* Rows and lists: continue after this one. */
     int64_t cursor;
-    /* Steps: of this subject, from this moment on. */
+    /* Steps: continue with this subject at this time. */
     size_t subject;
     int64_t from_ms;
-    /* Of the slice at hand. */
+    /* Of the current slice. */
     struct row_writer rows;
     size_t given;
 };
@@ -130,7 +130,7 @@ static int slice_raw(struct history_stream *t, struct store *s, struct error *er
                                     .columns = t->columns,
                                     .column_count = t->q.metric_count};
     int rc = store_rows(s, &page, add_raw, t, err);
-    /* A slice that ended early was full of bytes. */
+    /* A slice that ended early hit the size limit. */
     t->ended = rc == 0 && t->given < ROWS_A_SLICE && t->rows.out->len < HISTORY_SLICE;
     return rc;
 }
@@ -142,7 +142,7 @@ static int add_step(void *user, const struct store_point *point)
     return t->rows.out->failed ? -ENOMEM : 0;
 }
 
-/* A window of steps of the subject at hand. */
+/* A window of steps of the current subject. */
 static int slice_window(struct history_stream *t, struct store *s, int64_t to_ms, struct error *err)
 {
     const struct history_subject *subject = &t->subjects.list[t->subject];
@@ -225,7 +225,7 @@ static void choose_step(struct history_stream *t, struct store *s)
     enum level level = t->q.step_ms % level_ms(LEVEL_HOUR) == 0 ? LEVEL_HOUR : LEVEL_MINUTE;
     if (t->q.finest)
         t->q.since_ms = MAX_OF(t->q.since_ms, store_horizon(s, series_of(t), level));
-    /* Planned for the length of a window: as many steps as the time has are fine here. */
+    /* Plan for the length of one window: a download may have any number of steps. */
     struct store_plot plot = {.series = series_of(t), .since_ms = t->q.since_ms, .step_ms = t->q.step_ms};
     plot.until_ms = t->q.step_ms ? t->q.since_ms + 1 : t->q.until_ms;
     store_plan(s, &plot, &t->step_ms, &level);
@@ -270,7 +270,7 @@ int history_stream_next(struct history_stream *t, struct store *s, struct buf *o
     t->given = 0;
     int rc = t->begun ? 0 : past_download_begin(t, s, err);
     if (rc == 0 && (t->q.kind == HISTORY_SERIES ? t->q.metric_count == 0 : false))
-        t->ended = true; /* of everything that there is, there is nothing */
+        t->ended = true; /* there is no data at all */
     else if (rc == 0)
         rc = t->q.kind != HISTORY_SERIES ? slice_list(t, s, err) : t->q.raw ? slice_raw(t, s, err) : slice_steps(t, s, err);
     if (rc == -ENOMEM && err && !err->text[0])

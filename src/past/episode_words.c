@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * An episode in sentences: what it was, who did it, one set of numbers (means and the highest temperature of the whole episode),
- * what was usual, and what ended it. The explanation itself is of one moment; its numbers would be others.
+ * An episode in sentences: what it was, who caused it, one set of numbers (means and the highest temperature of the whole episode),
+ * the usual values, and what ended it. The explanation itself covers one moment, whose numbers would differ.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ void episode_write_sentence(struct explained_episode *e)
     else
         episode_words_add(&s, "%sGPU %d was %s%s%s.", e->simulated ? "Simulated " : "", e->gpu_index, b->state,
                           b->state[0] && b->doing[0] ? ": " : "", b->doing);
-    if (e->part.activity.code != ACTIVITY_LOST) /* those of the minutes in which it was there */
+    if (e->part.activity.code != ACTIVITY_LOST) /* from the minutes when it was present */
         add_numbers(&s, e, strstr(b->doing, " W by") || strstr(b->doing, " W, "));
     add_end(&s, e, e->ended);
     str_copy(e->part.answer, sizeof e->part.answer, str_from(s.text));

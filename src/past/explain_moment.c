@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One moment of the past, explained.
+ * Explains one moment of the past.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ int told_host(struct store *s, const char *wanted, const char *own, char ret[HOS
     return 0;
 }
 
-/* What is said about a time that is over has no advice: its processes are gone, their numbers belong to others. */
+/* Drops advice, which is useless about the past: its processes are gone, and their PIDs belong to others. */
 static void drop_advice(struct why *why)
 {
     why->machine.suggestion_count = 0;
@@ -67,7 +67,7 @@ static void say_note(struct explained_moment *m)
                  "Only hours are left of that time: this is about the means of the hour, and what lasted minutes cannot be seen.");
 }
 
-/* -ENODATA: nothing was stored then. only, course: of one GPU; 0, NULL: of all, and what is usual is learned for this moment. */
+/* -ENODATA: nothing was stored then. only, course: for one GPU; 0, NULL: for all, learning usual values for this moment. */
 static int explain_stored(struct store *s, const char *host, struct wall at, int64_t only, struct usual_course *course,
                           struct explained_moment *ret, struct error *err)
 {

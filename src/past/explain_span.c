@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What happened in a span of time: its episodes, the most important first, and the times in which nothing was stored.
+ * What happened in a span of time: its episodes, the most important first, and periods without data.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 
 enum {
     STEPS_MAX = 1500,
-    FOUND_MAX = 4096,         /* of one GPU */
-    EXPLAINED_MAX = 64,       /* of them: the most promising */
-    AGAIN_MAX_MS = 1800000,   /* the same thing after a longer pause is another episode */
-    SECONDS_MAX_MS = HOUR_MS, /* up to here it is looked at closely: what lasts seconds can be heard */
+    FOUND_MAX = 4096,         /* per GPU */
+    EXPLAINED_MAX = 64,       /* of those, the most promising */
+    AGAIN_MAX_MS = 1800000,   /* after a longer pause, a recurrence is another episode */
+    SECONDS_MAX_MS = HOUR_MS, /* use steps of seconds up to this length: people hear what lasts seconds */
     CLOSE_STEP_MS = 10000,
-    DAYS_FROM_MS = 2 * 86400000, /* from here on, what comes again and again is told once */
+    DAYS_FROM_MS = 2 * 86400000, /* from this length on, recurring episodes are reported once */
 };
 
 static int explain_span_note_gpu(void *user, const struct store_gpu *gpu)
@@ -32,8 +32,8 @@ static int explain_span_note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-/* The same thing again a short time later is the same thing; over days, also a long time later. An hour of throttling is another
- * thing than the hours of the same work around it. */
+/* A recurrence after a short pause, or any pause in a span of days, belongs to the same episode. An hour of throttling differs
+ * from the hours of the same work around it. */
 static bool is_again(const struct span *p, const struct explained_episode *before, const struct explained_episode *e)
 {
     int64_t apart = MAX_OF(e->since.ms - before->until.ms, before->since.ms - e->until.ms);
@@ -94,7 +94,7 @@ void span_keep(struct explained_span *told, const struct explained_episode *e)
         told->episodes[least] = *e;
 }
 
-/* Explains the most promising, and keeps what is worth it. */
+/* Explains the most promising episodes, and keeps those worth reporting. */
 static int explain_all(struct span *p, const struct episode_group *groups, size_t count, struct error *err)
 {
     size_t from = p->told->episode_count, most = MIN_OF(count, (size_t)EXPLAINED_MAX);
@@ -146,7 +146,7 @@ static int note_pace(void *user, const struct store_point *point)
     return 0;
 }
 
-/* Whether samples are kept and came so often that steps of seconds have something in them. */
+/* Whether samples are still stored, and frequent enough for steps of seconds. */
 static int looks_closely(struct span *p, bool *ret, struct error *err)
 {
     size_t column = (size_t)series_find(SERIES_GPU, "util_permille");
@@ -189,7 +189,7 @@ static int plan(struct span *p, struct error *err)
     return 0;
 }
 
-/* ---- its sentences ---- */
+/* ---- sentences ---- */
 
 static void say_most_important(struct buf *out, const struct explained_span *t)
 {
@@ -223,7 +223,7 @@ static void say_span(struct explained_span *t)
         snprintf(t->note, sizeof t->note, "Looked at hour by hour: what lasted minutes may not be seen.");
 }
 
-/* ---- the whole ---- */
+/* ---- the whole span ---- */
 
 struct span_share {
     struct span span;
@@ -245,7 +245,7 @@ static int tell_share(struct store *s, void *user, struct error *err)
     return rc;
 }
 
-/* Two connections have half of the GPUs each. */
+/* Two connections handle half of the GPUs each. */
 static int tell_all(struct span *p, struct error *err)
 {
     size_t middle = p->gpu_count > 1 && parallel_query_is_faster(p->s) ? p->gpu_count / 2 : p->gpu_count;
@@ -281,7 +281,7 @@ int explain_span(struct store *s, const char *host, int64_t gpu_id, struct wall 
     if (rc == 0)
         rc = plan(p, err);
     if (rc == 0)
-        rc = parallel_query_both(s, span_read_points, p, span_read_workers, p, err); /* what the GPUs did, and who worked */
+        rc = parallel_query_both(s, span_read_points, p, span_read_workers, p, err); /* courses, and busiest processes */
     if (rc == 0)
         rc = tell_all(p, err);
     if (rc == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Times in which nothing was stored, and what is known about them.
+ * Periods without data, and what is known about them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/moment.h"
 #include "past/explain.h"
 
-/* A start is written within this time of the first sample that follows it. */
+/* A start event lies within this time of the first sample after it. */
 enum { START_BEFORE_MS = 120000, START_AFTER_MS = 60000 };
 
 static int see_start(void *user, const struct store_event_row *event)
@@ -19,7 +19,7 @@ static int see_start(void *user, const struct store_event_row *event)
     return *started;
 }
 
-/* Whether the daemon was started around the end of the gap: then it did not run before. */
+/* Whether the daemon started around the end of the gap, so that it did not run before. */
 static int find_start(struct store *s, const char *host, struct wall end, bool *ret, struct error *err)
 {
     const struct store_event_page page = {
@@ -47,7 +47,7 @@ static void say_gap(struct history_gap *gap, struct wall now)
         snprintf(gap->text, sizeof gap->text, "Nothing was stored between %s and %s.", since, until);
 }
 
-/* Looks up whether the daemon ran, and says it. */
+/* Finds out whether the daemon ran, and writes the sentence. */
 static int gap_finish(struct store *s, const char *host, struct wall now, struct history_gap *gap, struct error *err)
 {
     int rc = 0;
@@ -67,7 +67,7 @@ int gap_around(struct store *s, const char *host, struct wall at, struct wall no
     if (rc == 0 && known.id)
         rc = store_neighbor(s, known.id, at.ms + 1, false, &ret->until, err);
     struct wall first_seen = known.first_seen;
-    /* Of the hour in which the history begins, it is known when. */
+    /* The exact time is known for the hour in which the history begins. */
     if (rc == 0 && !ret->since.ms && first_seen.ms > ret->until.ms && first_seen.ms - ret->until.ms < level_ms(LEVEL_HOUR))
         ret->until = first_seen;
     return rc < 0 ? rc : gap_finish(s, host, now, ret, err);
@@ -75,7 +75,7 @@ int gap_around(struct store *s, const char *host, struct wall at, struct wall no
 
 struct gap_walk {
     struct explained_span *told;
-    int64_t last_ms, step_ms; /* end of the newest step that has samples */
+    int64_t last_ms, step_ms; /* end of the newest step with samples */
     struct wall now;
 };
 
@@ -120,7 +120,7 @@ int gaps_within(struct store *s, const char *host, struct explained_span *told, 
     note_gap(&w, w.last_ms, told->until.ms);
     for (size_t i = 0; rc == 0 && i < told->gap_count; i++) {
         struct history_gap *gap = &told->gaps[i], whole;
-        /* One that reaches over the edge is told with its real ends. */
+        /* A gap beyond the edge of the span is described with its real ends. */
         if (gap->since.ms == told->since.ms || gap->until.ms == told->until.ms) {
             struct wall inside = {gap->since.ms == told->since.ms ? gap->since.ms : gap->until.ms - 1};
             rc = gap_around(s, host, inside, told->until, &whole, err);

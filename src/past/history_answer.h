@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Answers to questions about the past: one JSON document, or a download of any length in slices. Run where the store is; where the
- * text goes is not known here.
+ * Answers queries about the past: with one JSON document, or a download of any length in slices. Runs where the store is; does not
+ * know where the text goes.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 
 enum { HISTORY_SUBJECTS_MAX = 256, HISTORY_JSON_SUBJECTS_MAX = 64 };
 
-/* What a series is of. */
+/* What a series is about. */
 struct history_subject {
     enum history_of of;
     int64_t id;           /* of the GPU or host in the database */
-    struct store_gpu gpu; /* also the one that a process ran on */
+    struct store_gpu gpu; /* also the GPU that a process ran on */
     char host[HOST_NAME_SIZE];
     int64_t first_ms, last_ms; /* nothing was stored before or, by more than a minute, after */
 };
@@ -22,29 +22,29 @@ struct history_subject {
 struct history_subjects {
     struct history_subject *list;
     size_t count;
-    char host[HOST_NAME_SIZE]; /* the one host that is meant; "": all */
+    char host[HOST_NAME_SIZE]; /* the selected host; "": all */
 };
 
-/* -ENODEV and a sentence when a GPU or process is meant that the history does not know. */
+/* -ENODEV and a message if the history does not know the GPU or process. */
 int history_subjects_find(struct store *s, const struct history_question *q, struct history_subjects *ret, struct error *err);
 void history_subjects_done(struct history_subjects *subjects);
 
-/* The document for format=json. -EINVAL when it would be of too many GPUs. */
+/* The document for format=json. -EINVAL if it would cover too many GPUs. */
 int history_answer(struct store *s, const struct history_question *q, struct buf *out, struct error *err);
-/* The same for a history in which nothing is. */
+/* The same for an empty history. */
 void history_answer_nothing(const struct history_question *q, struct buf *out);
 
-/* What limited processes, as stretches of minutes. `host` NULL: all; gpu_id 0: all. */
+/* Limits of processes, as runs of minutes. `host` NULL: all; gpu_id 0: all. */
 int history_limits_write(struct store *s, const struct history_question *q, const char *host, int64_t gpu_id, struct json_writer *j,
                          struct error *err);
 
-/* The numbers of a metric in a step, in the API's unit; NAN where there are none. */
+/* A metric's values in a step, in the API's unit; NAN if there are none. */
 struct history_value {
     double mean, min, max;
 };
 struct history_value history_value_of(const struct history_metric *metric, const struct aggregate *a);
 
-/* A download, slice by slice. Between two slices nothing is held open in the database: a slow reader holds up no other. */
+/* A download, slice by slice. Nothing stays open in the database between slices, so a slow reader blocks no other. */
 struct history_stream;
 struct history_stream *history_stream_new(const struct history_question *q); /* NULL: out of memory */
 void history_stream_free(struct history_stream *t);                          /* NULL is fine */

@@ -28,17 +28,17 @@ struct history_value history_value_of(const struct history_metric *metric, const
 
 /* ---- series ---- */
 
-/* The points of one subject, row by row. */
+/* Collects the points of one subject. */
 struct gathered {
     const struct history_question *q;
     struct history_metric metrics[QUESTION_METRICS_MAX];
     size_t columns[QUESTION_METRICS_MAX];
     size_t metric_count;
     int64_t step_ms;
-    int64_t last_ms, least_ms; /* of the last point; the shortest way between two */
+    int64_t last_ms, least_ms; /* time of the last point; shortest distance between two */
     int64_t *times;
-    enum limit *limits;       /* of a process; one for each point */
-    struct aggregate *values; /* metric_count for each point */
+    enum limit *limits;       /* of a process; one per point */
+    struct aggregate *values; /* metric_count per point */
     size_t count, capacity;
 };
 
@@ -76,7 +76,7 @@ static int history_json_put(struct gathered *g, int64_t at_ms, const struct aggr
     return 0;
 }
 
-/* Where nothing was stored for a while, a point without values stands, so that no chart draws a line across. */
+/* Inserts an empty point after a gap, so that charts don't draw a line across. */
 static int history_json_gather(void *user, const struct store_point *point)
 {
     struct gathered *g = user;
@@ -121,7 +121,7 @@ static int gather_subject(struct store *s, struct gathered *g, const struct hist
                                                          .run = q->run,
                                                          .pid = q->pid,
                                                          .name = q->process[0] ? q->process : NULL},
-                                                /* Of its first step, all of it counts. */
+                                                /* The first step counts as a whole. */
                                                 .since_ms = MAX_OF(q->since_ms, since_ms / g->step_ms * g->step_ms),
                                                 .until_ms = q->until_ms,
                                                 .step_ms = g->step_ms};
@@ -199,7 +199,7 @@ static void write_subject(struct json_writer *j, const struct gathered *g, const
     jw_end(j);
 }
 
-/* One step for all: the coarsest that any of them needs. */
+/* One step for all subjects: the coarsest that any of them needs. */
 static void plan(struct store *s, const struct history_question *q, const struct history_subjects *subjects, int64_t *ret_step_ms,
                  enum level *ret_level)
 {
@@ -209,7 +209,7 @@ static void plan(struct store *s, const struct history_question *q, const struct
         first_ms = MIN_OF(first_ms, subjects->list[i].first_ms);
     struct store_plot plot = {
         .since_ms = MAX_OF(q->since_ms, first_ms), .until_ms = q->until_ms, .step_ms = q->step_ms, .points = q->points};
-    /* An own step gives way where it would make too many points. */
+    /* Replace a requested step that would make too many points. */
     int64_t least = (plot.until_ms - plot.since_ms + QUESTION_POINTS_MAX - 1) / QUESTION_POINTS_MAX;
     if (plot.step_ms && plot.step_ms < least) {
         plot.step_ms = 0;
@@ -228,7 +228,7 @@ static void plan(struct store *s, const struct history_question *q, const struct
     *ret_step_ms = plot.step_ms;
 }
 
-/* Whether a GPU of that host and time was a simulated one. */
+/* Whether a GPU of that host and period was simulated. */
 struct simulated_look {
     const struct history_question *q;
     bool found;
@@ -299,7 +299,7 @@ struct remainders {
     int64_t gpu_id; /* 0: all */
     struct json_writer *j;
     struct error *err;
-    struct store_gpu gpus[REMAINDERS_AT_ONCE]; /* that are asked about next */
+    struct store_gpu gpus[REMAINDERS_AT_ONCE]; /* the next ones to query */
     size_t count;
 };
 
@@ -334,7 +334,7 @@ static int add_gpu(void *user, const struct store_gpu *gpu)
     return r->count == REMAINDERS_AT_ONCE ? write_some(r) : 0;
 }
 
-/* What the GPUs used and no process explains: with it, the list adds up to the GPUs. Only where all of it was asked for. */
+/* Usage that no process explains: with it, the list adds up to the GPUs. Only in a complete list. */
 static int write_remainders(struct store *s, const struct history_question *q, const struct history_list *list, struct error *err)
 {
     struct remainders r = {.store = s, .question = q, .gpu_id = list->gpu_id, .j = list->j, .err = err};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What each process that is on a GPU now added to its idle power when it came, from the minutes around that time.
+ * How much each process on a GPU raised its idle power when it started, from the minutes around that time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 enum { BEFORE_MS = HOUR_MS, AFTER_MS = 6 * HOUR_MS, PROCESS_RUNS_MAX = 64, ROWS_MAX = 7 * 60 + 2 };
 
 struct quiet_span {
-    int64_t from, came, until; /* in which no other process came or went */
+    int64_t from, came, until; /* range without other processes starting or ending */
     int64_t id;
 };
 
@@ -98,7 +98,7 @@ int past_idle_steps(struct store *s, int64_t gpu_id, struct wall until, struct b
     AUTO_FREE struct rows *rows = calloc(1, sizeof *rows);
     if (!alive || !rows)
         return error_set(err, -ENOMEM, "out of memory");
-    /* Minutes that are gone tell nothing of the time when a process came. */
+    /* Without minutes around its start, nothing is known about a process. */
     const struct store_span now = {
         .gpu_id = gpu_id, .since_ms = until.ms - 5 * MINUTE_MS, .until_ms = until.ms + MINUTE_MS, .limit = PROCESS_RUNS_MAX};
     int rc = store_process_runs(s, &now, take_alive, alive, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What limited each process when: minutes in a row with the same limit are one stretch. What was not judged is left out.
+ * When each process was limited by what: consecutive minutes with the same limit form a stretch. Omits unjudged minutes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ struct limit_walk {
     int64_t only; /* a GPU; 0: all */
     struct limit_stretch *list;
     size_t count, capacity;
-    int64_t now; /* the minute, or the first one of the hour, at hand */
-    size_t open; /* nothing before this one can go on */
+    int64_t now; /* the current minute, or the first one of the current hour */
+    size_t open; /* earlier stretches can't continue */
     bool full;
     struct store_gpu *gpus;
     size_t gpu_count, gpu_capacity;

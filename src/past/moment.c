@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Puts a moment of the past together from rows.
+ * Assembles a past moment from rows.
  */
 #include "past/explain.h"
 
@@ -14,7 +14,7 @@ enum { LOOK_BACK_MS = 600000, RUNS_AT_ONCE = 1024, NEAR_LEAST_MS = 60000 };
 
 struct past_moment {
     struct store *s;
-    int64_t only; /* whose processes are asked for; 0: of all GPUs */
+    int64_t only; /* whose processes to read; 0: of all GPUs */
     struct store_gpu gpus[GPU_MAX];
     size_t gpu_count;
     struct snapshot *snapshot;
@@ -24,9 +24,9 @@ struct past_moment {
     size_t column_count;
     enum level level;
     struct moment_rows {
-        int64_t count, newest_ms, before_ms; /* so far, the newest and the one before it */
+        int64_t count, newest_ms, before_ms; /* rows so far, the newest and the one before */
     } rows[GPU_MAX];
-    size_t gpu; /* the one being filled */
+    size_t gpu; /* the GPU being filled */
     struct {
         int64_t id;
         int32_t pid;
@@ -50,7 +50,7 @@ static enum metric metric_of(const char *field)
     return (enum metric)i;
 }
 
-/* What the past minutes keep of a metric, or NULL. */
+/* The field of a recent point for a metric, or NULL. */
 static struct reading *recent_field(struct recent_point *point, enum metric metric)
 {
     switch (metric) {
@@ -76,7 +76,7 @@ static struct recent_point *add_recent(struct past_moment *p, struct wall at)
     return &past->points[past->count++];
 }
 
-/* The point of that time; NULL when there is none. */
+/* The point at that time, or NULL. */
 static struct recent_point *find_recent(struct past_moment *p, struct wall at)
 {
     struct recent_gpu *past = &p->recent->gpus[p->gpu];
@@ -103,7 +103,7 @@ static void note_row(struct past_moment *p, struct wall at)
     r->newest_ms = at.ms;
 }
 
-/* Makes it the one that is filled. Rows, and facts, of one moment are in the order of their GPUs, more often than not. */
+/* Selects the GPU to fill. Rows and facts of one moment are usually in the order of their GPUs. */
 static bool turn_to(struct past_moment *p, int64_t gpu_id)
 {
     for (size_t i = 0; i < p->gpu_count; i++) {
@@ -114,7 +114,7 @@ static bool turn_to(struct past_moment *p, int64_t gpu_id)
     return false;
 }
 
-/* Each row is the state of the card then; the last one stays. */
+/* Each row is the state of a GPU at that time; the last one counts. */
 static int moment_take_row(void *user, const struct store_row *row)
 {
     struct past_moment *p = user;
@@ -129,7 +129,7 @@ static int moment_take_row(void *user, const struct store_row *row)
     return 0;
 }
 
-/* A minute's (or hour's) means, where the samples are gone. Sixteen columns at a time: one plot each. */
+/* Means of a minute or hour, if the samples have expired. Sixteen columns at a time: one plot each. */
 struct mean_fill {
     struct past_moment *past;
     size_t from, count; /* of the columns */
@@ -172,14 +172,14 @@ static int fill_from_means(struct past_moment *p, int64_t at_ms, int64_t *ret_st
     return rc;
 }
 
-/* Whether the newest row can speak for the moment: not when samples that should have followed it are missing. */
+/* Whether the newest row can represent the moment: not if samples that should have followed are missing. */
 static bool is_near(const struct moment_rows *r, int64_t at_ms, int64_t step_ms)
 {
     int64_t usual = r->count > 1 ? r->newest_ms - r->before_ms : 0;
     return r->count > 0 && at_ms - r->newest_ms <= step_ms + MAX_OF(3 * usual, (int64_t)NEAR_LEAST_MS);
 }
 
-/* Of all GPUs in one question: a server takes longer to take one than to answer it. */
+/* One query for all GPUs: a server takes longer to receive a query than to answer it. */
 static int fill_from_samples(struct past_moment *p, const char *host, int64_t at_ms, struct error *err)
 {
     const struct store_page page = {.host = host,
@@ -198,13 +198,13 @@ static int fill_from_samples(struct past_moment *p, const char *host, int64_t at
     return store_rows(p->s, &page, moment_take_row, p, err);
 }
 
-/* What is left to say about one whose samples were read. */
+/* Completes a GPU whose samples were read. */
 static int finish_gpu(struct past_moment *p, int64_t at_ms, bool *ret_there, struct error *err)
 {
     struct moment_rows *r = &p->rows[p->gpu];
     int64_t step_ms = 0;
     int rc = 0;
-    /* While samples are kept, none means that there was nothing: a mean of the rest of the minute cannot speak for it. */
+    /* While samples are kept, none means that there was nothing: a mean of the rest of the minute can't represent it. */
     if (r->count == 0 && at_ms < store_horizon(p->s, SERIES_GPU, LEVEL_RAW))
         rc = fill_from_means(p, at_ms, &step_ms, err);
     *ret_there = rc == 0 && is_near(r, at_ms, step_ms);
@@ -212,7 +212,7 @@ static int finish_gpu(struct past_moment *p, int64_t at_ms, bool *ret_there, str
         p->recent->gpus[p->gpu].count = 0;
         return rc;
     }
-    /* A mean is of the time up to its end, or up to the moment itself. */
+    /* A mean covers the time up to its end, or up to the moment itself. */
     r->newest_ms = step_ms ? MIN_OF(at_ms, r->newest_ms + step_ms - 1) : r->newest_ms;
     p->snapshot->taken_at = (struct wall){MAX_OF(p->snapshot->taken_at.ms, r->newest_ms)};
     return rc;
@@ -240,11 +240,11 @@ static int take_fact(void *user, int64_t gpu_id, const char *key, const char *va
     return 0;
 }
 
-/* What seldom changes, as it was then: limits, driver, ... */
+/* What rarely changes, as it was then: limits, driver, ... */
 static int fill_facts(struct past_moment *p, const char *host, int64_t at_ms, struct error *err)
 {
     for (size_t i = 0; i < p->gpu_count; i++)
-        p->snapshot->gpus[i].processes_state = READING_OK; /* of histories that do not say */
+        p->snapshot->gpus[i].processes_state = READING_OK; /* default for histories without this fact */
     return store_facts(p->s, host, at_ms, take_fact, p, err);
 }
 
@@ -260,7 +260,7 @@ static void take_running(struct past_moment *p, const struct store_process_run *
     }
 }
 
-/* A process that was seen up to the newest row was there; one that was not any more had ended. */
+/* A process that was seen up to the newest row was running; otherwise it had ended. */
 static int take_run(void *user, const struct store_process_run *run)
 {
     struct past_moment *p = user;
@@ -279,7 +279,7 @@ static int take_run(void *user, const struct store_process_run *run)
     return 0;
 }
 
-/* What it held and used in that minute, instead of in its whole run. */
+/* Its memory and usage in that minute instead of the whole run. */
 static int refine(void *user, const struct store_process_run *run)
 {
     struct past_moment *p = user;
@@ -308,7 +308,7 @@ static int fill_processes(struct past_moment *p, struct error *err)
     return store_process_runs(p->s, &span, refine, p, err);
 }
 
-/* A card that was not there then has no row; the others move up. */
+/* Removes GPUs without a row, which did not exist then. */
 static void drop_unknown_gpus(struct snapshot *s, struct recent *recent)
 {
     size_t kept = 0;

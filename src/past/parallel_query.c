@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Work on a connection of its own, in a thread that ends with it.
+ * Runs a query on its own connection, in a thread that ends with it.
  */
 #include "past/parallel_query.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Presence on GPUs.
+ * Time that processes spent on GPUs.
  */
 #include "past/presence.h"
 
@@ -22,9 +22,9 @@ static double hours_of(uint64_t minutes)
     return (double)__builtin_popcountll(minutes) / MINUTES_AN_HOUR;
 }
 
-/* ---- minutes of an hour in which a process was there for a part ---- */
+/* ---- minutes of an hour with partial presence ---- */
 
-/* "17:3/12": cuts the next one off. */
+/* Parses and removes the next part, "17:3/12". */
 static bool next_part(struct str *rest, int *minute, double *part)
 {
     struct str word, name;
@@ -42,7 +42,7 @@ static bool next_part(struct str *rest, int *minute, double *part)
 
 typedef int part_fn(void *user, int minute, double part);
 
-/* Takes those minutes out of `whole`, and calls `each` with how much of them it was. */
+/* Removes those minutes from `whole`, and calls `each` with the fraction of each. */
 static int take_parts(const struct store_process_hour *hour, int64_t from_ms, uint64_t *whole, part_fn *each, void *user)
 {
     struct str rest = hour->partial_minutes;
@@ -103,7 +103,7 @@ void presence_done(struct presence *p)
     *p = (struct presence){0};
 }
 
-/* The time and GPU at hand are counted when another one comes. */
+/* Finishes the current time and GPU when the next one begins. */
 static int move_on(struct presence *p, int64_t minute, int64_t gpu_id)
 {
     if (p->order.begun && (p->order.first != minute || p->order.second != gpu_id))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Parameters to a question.
+ * Turns parameters into a query.
  */
 #include "past/question.h"
 
@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "base/words.h"
 
-/* What people type for the metrics that they want most. */
+/* Short names for the most popular metrics. */
 static const struct {
     const char *word, *gpu, *process, *host;
 } short_names[] = {
@@ -230,7 +230,7 @@ static int question_read_number(const char *key, const char *text, int64_t least
     return 0;
 }
 
-/* "auto"; "raw"; "60" are seconds; "5m" is a duration. */
+/* "auto"; "raw"; "60" means seconds; "5m" is a duration. */
 static int read_step(struct history_question *q, const char *text, struct error *err)
 {
     double seconds;
@@ -250,7 +250,7 @@ static int read_step(struct history_question *q, const char *text, struct error 
         q->step_ms = 0;
     if (q->step_ms < MS_PER_S)
         return error_set(err, -EINVAL, "step must be auto, raw, or a duration of at least 1s, like 60s, 5m or 1h");
-    /* Above a minute, whole ones: these are summed up already, and need not be read sample by sample. */
+    /* Above a minute, use whole ones: these are aggregated already, so no samples need to be read. */
     if (q->step_ms > MINUTE_MS)
         q->step_ms = (q->step_ms + MINUTE_MS - 1) / MINUTE_MS * MINUTE_MS;
     return 0;
@@ -277,7 +277,7 @@ static int read_who(struct history_question *q, history_parameter_fn *parameter,
         parameter(user, "gpu_index", q->gpus, sizeof q->gpus);
     parameter(user, "host", q->host, sizeof q->host);
     parameter(user, "process", q->process, sizeof q->process);
-    /* A process that is called by its number is meant by its number. */
+    /* A number as the name of a process is its PID. */
     if (str_to_i64(str_from(q->process), &number) && number > 0 && number <= INT32_MAX) {
         q->pid = (int32_t)number;
         q->process[0] = '\0';

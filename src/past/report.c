@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cards' part of the report: energy by its origin and gaps.
+ * The GPUs' part of the report: energy by its origin, and gaps.
  */
 #include "past/report.h"
 
@@ -43,7 +43,7 @@ static int read_energy(struct store *s, struct report *r, struct error *err)
     return rc;
 }
 
-/* Cards of which nothing was stored in the time are not part of it. */
+/* Drops GPUs without data in the span. */
 static void drop_absent(struct report *r)
 {
     size_t kept = 0;
@@ -79,7 +79,7 @@ static int read_cards(struct store *s, void *report, struct error *err)
     return report_cards(s, report, err);
 }
 
-/* The cards and the processes, side by side. */
+/* Reads GPUs and processes in parallel. */
 static int read_parts(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err)
 {
     struct parallel_query cards;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Who used the GPUs, for how long, with how much energy; who held memory without using it; when cards were hot.
+ * Who used the GPUs, for how long, with how much energy; who held memory without using it; when GPUs were hot.
  *
- *   energy of the cards   minute by minute: what each used, and whether its own counter was heeded
- *   process_minutes       minute by minute: what each process held, used and was given of the energy
- *        └─▶ summed up by user, container, pod, job, command, model and limit; what no process was given is a row of its own
+ *   energy of the GPUs    minute by minute: what each used, and whether its own counter was used
+ *   process_minutes       minute by minute: what each process held, used, and its share of the energy
+ *        └─▶ summed up by user, container, pod, job, command, model and limit; unattributed energy is a row of its own
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "past/parallel_query.h"
 
 enum {
-    REPORT_RUNS_MAX = 65536, /* processes in the time; further ones are summed up as one group */
+    REPORT_RUNS_MAX = 65536, /* processes in the span; more are summed up in one group */
     REPORT_HELD_MAX = 20,
     REPORT_HOT_MAX = 20,
     REPORT_FINDINGS_MAX = 256,
@@ -28,22 +28,22 @@ enum report_by {
     REPORT_BY_JOB,
     REPORT_BY_COMMAND,
     REPORT_BY_MODEL,
-    REPORT_BY_LIMIT, /* what limited processes, minute by minute; those before it are of whole processes */
+    REPORT_BY_LIMIT, /* limits of processes, minute by minute; the ones before are about whole processes */
     REPORT_BY_COUNT
 };
 
 struct report_group {
-    char name[REPORT_NAME_SIZE]; /* "": not known, or none */
-    enum limit limit;            /* of those by limit */
+    char name[REPORT_NAME_SIZE]; /* "": unknown, or none */
+    enum limit limit;            /* if grouped by limit */
     bool others;                 /* what did not fit into the lists */
-    double hours;                /* time in which it was on a GPU; two processes on one card at once count once */
-    double busy_hours;           /* ... and computed */
+    double hours;                /* time on a GPU; simultaneous processes on one GPU count once */
+    double busy_hours;           /* ... while computing */
     int64_t energy_mj;
-    double gib_hours, idle_gib_hours; /* memory held, and held without computing */
+    double gib_hours, idle_gib_hours; /* memory held, and held idle */
     int64_t memory_peak_bytes;
     size_t processes;
-    struct reading generated_tokens, prompt_tokens; /* by the counters of its model servers; absent: none said it */
-    int64_t told_mj; /* of energy_mj, in the minutes or hours in which they did, all processes of the group together */
+    struct reading generated_tokens, prompt_tokens; /* by the counters of its model servers; absent: none reported */
+    int64_t told_mj;                                /* energy in the minutes or hours with tokens, of all processes in the group */
 };
 
 struct report_gpu {
@@ -52,9 +52,9 @@ struct report_gpu {
     struct gpu_id identity;
     bool simulated;
     struct wall first_seen;
-    double hours, busy_hours; /* stored, and with more than idle load */
-    double idle_hours;        /* without load, as far as power is known for them ... */
-    int64_t idle_mj;          /* ... and what it drew then */
+    double hours, busy_hours; /* with data, and with more than idle load */
+    double idle_hours;        /* without load, if power is known ... */
+    int64_t idle_mj;          /* ... and the energy meanwhile */
     struct reading util_permille, temp_max_mdegc;
     int64_t energy_mj, counter_mj, integrated_mj, attributed_mj;
 };
@@ -65,37 +65,36 @@ struct report_held {
     struct process process;
     double hours, gib_hours;
     bool energy_known;
-    int64_t
-        energy_mj; /* what the GPU drew meanwhile without computing for any process; shared by memory with others who held some */
+    int64_t energy_mj; /* drawn by the GPU meanwhile, while no process computed; divided by memory if several held some */
     struct wall since, until;
 };
 
 struct report_hot {
     int gpu_index;
     struct wall since, until;
-    int64_t resolution_ms; /* it began and ended within so much of its times: that of the coarsest summary it was read from */
+    int64_t resolution_ms; /* precision of its times: the coarsest data it was read from */
     int64_t temp_max_mdegc;
-    double slowed;                                        /* part of the time in which the card was slowed down, 0 to 1 */
-    char process[PROCESS_WORDS], user[PROCESS_USER_SIZE]; /* of the process that was given most of the energy; "": none */
+    double slowed;                                        /* throttled fraction of the time, 0 to 1 */
+    char process[PROCESS_WORDS], user[PROCESS_USER_SIZE]; /* of the process with the most energy; "": none */
 };
 
-/* What was found of one kind on one GPU. */
+/* All findings of one kind on one GPU. */
 struct report_finding {
     int64_t gpu_id; /* 0: about the host */
     int gpu_index;  /* -1: about the host */
     enum finding_code code;
-    enum severity severity; /* at its worst */
+    enum severity severity; /* the worst */
     size_t times;
     int64_t total_ms;
-    struct wall since, until; /* the first of them, and the end of the last */
+    struct wall since, until; /* beginning of the first, end of the last */
     char headline[FINDING_HEADLINE_SIZE];
 };
 
-/* GPUs that a user held by leases. Hours are those of GPUs: two for an hour are two. */
+/* GPUs that a user leased. Hours are GPU hours: two GPUs for an hour are two. */
 struct report_lease {
     char user[PROCESS_USER_SIZE];
     size_t leases;
-    size_t open; /* of them not ended: for how long their programs ran is not known yet */
+    size_t open; /* not ended yet: the run time of their programs is unknown */
     double hours, used_hours;
 };
 
@@ -117,27 +116,27 @@ struct report {
     struct history_gap gaps[EXPLAIN_GAPS_MAX];
     size_t gap_count;
     int64_t missing_ms;
-    struct wall processes_from; /* before that, what processes used is not kept any more; ms 0: all of it is there */
+    struct wall processes_from; /* process data before this has expired; ms 0: it is complete */
 };
 
-/* gpu_id 0: all of the host. */
+/* gpu_id 0: all GPUs of the host. */
 int report_make(struct store *s, const char *host, int64_t gpu_id, struct wall since, struct wall until, int64_t hot_mdegc,
                 struct report *ret, struct error *err);
 void report_done(struct report *r);
 
 /* ---- Shared by the files of the report. ---- */
 
-/* Fills groups and held, the latter when the cards are known. */
+/* Fills groups and held, the latter once the GPUs are known. */
 int report_processes(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct parallel_query *cards,
                      struct error *err);
-/* Since when a GPU was watched, within the time. */
+/* Since when a GPU was watched, within the span. */
 static inline int64_t report_watched_from(const struct report *r, const struct report_gpu *gpu)
 {
     return gpu->first_seen.ms > r->since.ms ? gpu->first_seen.ms : r->since.ms;
 }
-/* What was found, from notice on. */
+/* Findings of severity notice and above. */
 int report_findings(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
-/* Who held GPUs by leases. */
+/* Leased GPUs by user. */
 int report_leases(struct store *s, const char *host, int64_t gpu_id, struct report *r, struct error *err);
 /* Hours, load and hot spells. */
 int report_cards(struct store *s, struct report *r, struct error *err);

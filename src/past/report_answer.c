@@ -36,7 +36,7 @@ static struct totals report_answer_add_up(const struct report *r)
     return t;
 }
 
-/* To 1/10000 hour, which is less than a second. */
+/* To 1/10000 hour, less than a second. */
 static void hours(struct json_writer *j, const char *key, double value)
 {
     jw_key_number(j, key, round(value * 10000) / 10000);
@@ -58,14 +58,14 @@ static void energy(struct json_writer *j, const struct past_question *q, int64_t
     cost(j, q, energy_mj);
 }
 
-/* Where the joules come from, and where they went. */
+/* The origin of the joules, and who used them. */
 static void origin(struct json_writer *j, int64_t counter_mj, int64_t integrated_mj, int64_t attributed_mj, int64_t energy_mj)
 {
     jw_key_number(j, "counter_joules", round((double)counter_mj / 1000));
     jw_key_number(j, "integrated_joules", round((double)integrated_mj / 1000));
     jw_key_number(j, "attributed_joules", round((double)attributed_mj / 1000));
     jw_key_number(j, "not_attributed_joules", round((double)(energy_mj - attributed_mj) / 1000));
-    jw_key_number(j, "unattributed_joules", round((double)(energy_mj - attributed_mj) / 1000)); /* until 0.3 */
+    jw_key_number(j, "unattributed_joules", round((double)(energy_mj - attributed_mj) / 1000)); /* key of versions up to 0.3 */
     jw_key_text(j, "energy_from",
                 energy_mj == 0       ? NULL
                 : integrated_mj == 0 ? "counter"
@@ -93,7 +93,7 @@ static void gpus(struct json_writer *j, const struct past_question *q, const str
     jw_end(j);
 }
 
-/* In plain words, and where it lies; null: it was not judged. */
+/* In plain words, and on which side it lies; null: not judged. */
 static void limit(struct json_writer *j, enum limit limit)
 {
     json_words(j, "words", limit_words(limit));
@@ -106,7 +106,7 @@ static void per(struct json_writer *j, const char *key, struct reading tokens, d
     jw_key_number(j, key, round(value * digits) / digits);
 }
 
-/* What models made of their energy: tokens of answers, and of prompts, over the energy of both. */
+/* Tokens of answers and prompts, relative to the energy of both. */
 static void tokens(struct json_writer *j, const struct past_question *q, const struct report_group *g)
 {
     const struct reading none = {0}, made = g ? g->generated_tokens : none, read = g ? g->prompt_tokens : none;
@@ -119,7 +119,7 @@ static void tokens(struct json_writer *j, const struct past_question *q, const s
                   q->price_per_kwh > 0 && reading_or(made, 0) > 0 ? round(money * 1e6 / (double)made.value * 1e4) / 1e4 : NAN);
 }
 
-/* Energy of no process: the GPU idled, or its user is not known. It is the last row, so that the rows add up to the cards. */
+/* Energy without a process: the GPU idled, or its user is unknown. The last row, so that the rows add up to the GPUs. */
 static void unattributed(struct json_writer *j, const struct past_question *q, enum report_by by, int64_t energy_mj,
                          int64_t total_mj)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The cards' hours, load and hot spells, from their minutes.
+ * The GPUs' hours, load and hot spells, from minutes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "insight/facts/levels.h"
 #include "past/report.h"
 
-/* A plot has at most QUERY_POINTS_MAX points: longer times are read in pieces. */
+/* A plot has at most QUERY_POINTS_MAX points: read longer spans in pieces. */
 enum { PIECE_MS = 5 * 86400 * 1000, SPELL_GAP_STEPS = 2 };
-/* Of a time that is longer than this, what lies before its last days is read from hours. */
+/* Of a longer span, only the last days are read by minute, and the rest by hour. */
 #define MINUTES_MAX_MS (31LL * 86400 * 1000)
 
 static const char *const column_names[] = {"util_permille", "temp_mdegc", "throttle_bits", "power_mw"};
@@ -28,20 +28,20 @@ struct card_course {
     struct report_gpu *gpu;
     const struct report *report;
     int64_t from_ms;         /* nothing is known from before */
-    int64_t utils, util_sum; /* weighed by steps */
-    struct report_hot spell; /* the one that lasts; until.ms 0: none */
+    int64_t utils, util_sum; /* weighted by steps */
+    struct report_hot spell; /* the current one; until.ms 0: none */
     double slowed_ms;
     struct hot_spells spells;
-    unsigned char *watched; /* a bit for each hour since first_hour that is counted by its minutes; NULL: none is */
+    unsigned char *watched; /* a bit for each hour since first_hour that is counted by minutes; NULL: none */
 };
 
-/* Some cards, in the order of the report. */
+/* Some GPUs, in the order of the report. */
 struct card_courses {
     const struct report *report;
     struct card_course *list;
     size_t count;
     int64_t step_ms;
-    int64_t first_hour, hours; /* of the piece at hand */
+    int64_t first_hour, hours; /* of the current piece */
 };
 
 static int64_t length_ms(const struct report_hot *spell)
@@ -49,7 +49,7 @@ static int64_t length_ms(const struct report_hot *spell)
     return spell->until.ms - spell->since.ms;
 }
 
-/* Into a list of the longest. */
+/* Inserts into a list of the longest. */
 static void keep_spell(const struct report_hot *spell, struct report_hot list[REPORT_HOT_MAX], size_t *count)
 {
     size_t least = 0;
@@ -76,7 +76,7 @@ static void end_spell(struct card_course *c)
     c->slowed_ms = 0;
 }
 
-/* How much of a step was asked about: its edges may lie outside. */
+/* The requested part of a step, whose edges may lie outside of the span. */
 static int64_t known_ms(const struct card_course *c, const struct store_point *point, int64_t step_ms)
 {
     return MAX_OF(MIN_OF(point->at.ms + step_ms, c->report->until.ms) - MAX_OF(point->at.ms, c->from_ms), (int64_t)0);
@@ -99,7 +99,7 @@ static void note_heat(struct card_course *c, const struct store_point *point, in
         c->slowed_ms += (double)throttle->sum / (double)throttle->count * (double)known_ms(c, point, step_ms);
 }
 
-/* How long it was watched, busy and idle in a step that was watched all the time, as far as is known. */
+/* Adds the watched, busy and idle time of a fully watched step, as far as known. */
 static void note_time(struct card_course *c, const struct store_point *point, int64_t step_ms)
 {
     const struct aggregate *util = &point->values[COL_UTIL];
@@ -139,7 +139,7 @@ static int take_point(void *user, const struct store_point *point)
     return 0;
 }
 
-/* An hour by its minutes: it may have been watched for a few of them only. */
+/* Counts an hour by its minutes: it may have been watched in part. */
 static int take_hour(void *user, const struct store_watched_hour *h)
 {
     struct card_courses *all = user;
@@ -166,7 +166,7 @@ static void forget_hours(struct card_courses *all)
     all->hours = 0;
 }
 
-/* Whole hours of a piece that is read by hours. */
+/* The whole hours of a piece that is read by hour. */
 static int read_hours(struct store *s, struct card_courses *all, const int64_t *subjects, int64_t from_ms, int64_t to_ms,
                       struct error *err)
 {
@@ -186,7 +186,7 @@ static int see_run(void *user, const struct store_process_run *run)
     return 1;
 }
 
-/* Who was given most of the energy while it was hot. */
+/* The process with the most energy during the hot spell. */
 static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_id, struct error *err)
 {
     const struct store_span span = {
@@ -194,7 +194,7 @@ static int find_culprit(struct store *s, struct report_hot *spell, int64_t gpu_i
     return store_process_runs(s, &span, see_run, spell, err);
 }
 
-/* Some time, by hours or by minutes. */
+/* One piece, by hour or by minute. */
 static int read_piece(struct store *s, struct card_courses *all, int64_t from_ms, int64_t to_ms, bool by_hours, struct error *err)
 {
     size_t columns[COL_COUNT];
@@ -221,7 +221,7 @@ static int read_piece(struct store *s, struct card_courses *all, int64_t from_ms
     return rc;
 }
 
-/* By hours, except for those that are not summed up yet. */
+/* By hour, except for hours that are not aggregated yet. */
 static int read_settled(struct store *s, struct card_courses *all, int64_t from_ms, int64_t to_ms, struct error *err)
 {
     struct hour_segments segments;
@@ -240,7 +240,7 @@ static int read_points(struct store *s, void *courses, struct error *err)
     int rc = 0;
     if (!all->count)
         return 0;
-    /* Pieces end on whole hours, so that no step is counted in two of them. */
+    /* Pieces end on whole hours, so that no step counts twice. */
     for (int64_t from = r->since.ms; rc == 0 && from < r->until.ms;) {
         bool by_hours = from < r->until.ms - MINUTES_MAX_MS;
         int64_t to = MIN_OF(from / HOUR_MS * HOUR_MS + (by_hours ? 12 : 1) * (int64_t)PIECE_MS, r->until.ms);
@@ -250,7 +250,7 @@ static int read_points(struct store *s, void *courses, struct error *err)
     return rc;
 }
 
-/* The longest of all cards, and who was on them then. */
+/* The longest spells of all GPUs, and their processes. */
 static int take_spells(struct store *s, struct report *r, struct card_courses *all, struct error *err)
 {
     int rc = 0;
@@ -264,7 +264,7 @@ static int take_spells(struct store *s, struct report *r, struct card_courses *a
     return rc;
 }
 
-/* So many minutes that a connection more is worth its start. */
+/* Whether there are enough minutes to make another connection worthwhile. */
 static bool are_many(const struct card_courses *all)
 {
     const int64_t many_ms = 14LL * 86400 * 1000;
@@ -272,7 +272,7 @@ static bool are_many(const struct card_courses *all)
     return all->count > 1 && span_ms > many_ms && span_ms <= MINUTES_MAX_MS;
 }
 
-/* Two connections have half of the cards each. */
+/* Two connections handle half of the GPUs each. */
 static int read_halves(struct store *s, const struct card_courses *all, struct error *err)
 {
     size_t middle = parallel_query_is_faster(s) && are_many(all) ? all->count / 2 : all->count;

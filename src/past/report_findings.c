@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The report's part about trouble: what was found in the time, once for each kind on each GPU, with how long it held in all.
+ * The report's part about trouble: findings in the span, once per kind and GPU, with their total duration.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The report's part about leases: for how long users held GPUs, and for how much of it their programs ran there. From the events
- * that the daemon keeps of the beginning and the end of each lease.
+ * The report's part about leases: how long users held GPUs, and how much of that their programs ran. From the events that the
+ * daemon records when a lease begins and ends.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -11,10 +11,10 @@
 #include "lease/lease.h"
 #include "past/report.h"
 
-/* A lease that is longer has its beginning before anything that is read. */
+/* Longer leases begin before the events that are read. */
 enum { LOOK_BACK_DAYS = 31, ROWS_AT_ONCE = 1024, HELD_MAX = 1024 };
 
-/* A lease of which only the beginning was read. */
+/* A lease whose end was not read yet. */
 struct lease_begun {
     char id[LEASE_ID_SIZE], user[PROCESS_USER_SIZE];
     struct wall from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The report by limit. A GPU that waits draws power, and none of it is given to the process that it waits for, which computes
- * nothing: that energy is counted here, shared by the processes that were there, each with what limited it.
+ * The report by limit. A waiting GPU draws power that is not attributed to its process, which computes nothing: this counts that
+ * energy, divided among the processes present, each with its limit.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static struct report_sum *sum_of(struct report_limits *l, enum limit limit, uint
     return sum;
 }
 
-/* Where a process was there for part of a minute, and alone, the rest of it belongs to none. */
+/* If a process was alone for a part of a minute, the rest of it belongs to no process. */
 static void share_out(struct report_limits *l)
 {
     for (int minute = 0; l->unattributed_mj > 0 && minute < 60; minute++) {
@@ -33,7 +33,7 @@ static void share_out(struct report_limits *l)
     l->count = 0;
 }
 
-/* `unattributed_mj`: of the GPU, in each of the minutes. */
+/* `unattributed_mj`: of the GPU, per minute. */
 static int note_use(struct report_limits *l, int64_t at, int64_t gpu_id, double unattributed_mj, struct limit_use use)
 {
     if (at != l->at || gpu_id != l->gpu_id)
@@ -54,7 +54,7 @@ int report_limits_minute(struct report_limits *l, const struct report_minute *m,
     return rc < 0 ? rc : note_use(l, m->minute, m->gpu_id, (double)m->unattributed_mj, use);
 }
 
-/* The part of an hour that these minutes are. What was held is spread over the minutes evenly. */
+/* The part of an hour that these minutes make up. Held memory is spread evenly over the minutes. */
 static struct store_process_hour part_of_hour(const struct store_process_hour *row, uint64_t minutes, int64_t energy_mj)
 {
     struct store_process_hour part = *row;
@@ -72,13 +72,13 @@ static int add_part(struct report_limits *l, const struct store_process_hour *ro
 {
     struct store_process_hour part = part_of_hour(row, one->minutes, one->energy_mj);
     int rc = report_sum_hour(sum_of(l, one->limit, limited_by), &part, from_ms);
-    /* How it was spread over the hour is not kept. */
+    /* Its distribution over the hour isn't stored. */
     double each_mj = row->watched_ms > 0 ? (double)row->unattributed_mj * MINUTE_MS / (double)row->watched_ms : 0;
     const struct limit_use use = {one->limit, part.present_minutes, 1};
     return rc < 0 ? rc : note_use(l, row->hour, row->gpu_id, each_mj, use);
 }
 
-/* What is left of the hour was not judged. */
+/* The rest of the hour was not judged. */
 int report_limits_hour(struct report_limits *l, const struct store_process_hour *row, int64_t from_ms, uint64_t *limited_by)
 {
     struct str rest = row->limits;

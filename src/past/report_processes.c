@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The processes' part of the report: every minute of every process, added to its user, container, pod, job, command and model, and
- * to what limited the process then (report_limits.c).
+ * The processes' part of the report: adds every minute of every process to its user, container, pod, job, command and model, and to
+ * its limit at that time (report_limits.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@ enum { MINUTES_AN_HOUR = 60 };
 struct member {
     int64_t id, gpu_id;
     size_t group[REPORT_BY_LIMIT];
-    uint64_t limited_by; /* a bit for each limit that it had */
+    uint64_t limited_by; /* one bit per limit that it had */
     struct process process;
     int gpu_index;
-    int64_t from_ms; /* since when its GPU was watched, within the time */
-    /* Held without computing. */
+    int64_t from_ms; /* since when its GPU was watched, within the span */
+    /* Memory held without computing. */
     double held_hours, held_gib_hours;
     double kept_hours, kept_gib_hours; /* ... while no other process computed on the GPU either */
     int64_t held_since, held_until;
@@ -39,7 +39,7 @@ struct report_work {
     size_t count, capacity;
     struct group_sums by[REPORT_BY_LIMIT];
     struct report_limits limits;
-    bool others; /* runs were left out */
+    bool others; /* some runs were left out */
 };
 
 static int find_group(struct group_sums *sums, const char *name, bool others, size_t *ret)
@@ -75,7 +75,7 @@ static int join_groups(struct report_work *w, struct member *m, bool others)
     return 0;
 }
 
-/* The same for a GPU and its processes, or a process would be there for longer than its GPU. */
+/* The same for a GPU and its processes, lest a process be there longer than its GPU. */
 static int64_t watched_from(const struct report *r, int64_t gpu_id)
 {
     for (size_t i = 0; i < r->gpu_count; i++)
@@ -124,7 +124,7 @@ static void end_tokens(struct report_sum *sum)
     sum->told = false;
 }
 
-/* Tokens of one process in a minute, or in an hour. */
+/* Adds the tokens of one process in a minute or hour. */
 static void add_tokens(struct report_sum *sum, int64_t at, int64_t energy_mj, struct reading generated, struct reading prompt)
 {
     struct report_group *g = &sum->group;
@@ -184,10 +184,10 @@ static struct report_minute minute_of(const struct store_process_minute *row)
                               .generated_tokens = row->generated_tokens,
                               .prompt_tokens = row->prompt_tokens};
     int64_t of = row->gpu_samples < 0 ? row->samples : row->gpu_samples;
-    m.there = m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: only energy of its first moments */
+    m.there = m.present = of > 0 ? MIN_OF((double)row->samples / (double)of, 1.0) : 0; /* none: just some energy */
     m.memory = row->memory_count ? row->memory_sum_bytes / row->memory_count : -1;
     m.peak = row->memory_max_bytes;
-    /* Where its own share is not known, the card's load has to do. A count that is missing is that of all samples. */
+    /* If its own share is unknown, use the GPU's load. A missing count means all samples. */
     int64_t cards = row->gpu_util_sum_permille < 0
                         ? -1
                         : row->gpu_util_sum_permille / MAX_OF(row->gpu_util_count < 0 ? of : row->gpu_util_count, (int64_t)1);
@@ -198,13 +198,13 @@ static struct report_minute minute_of(const struct store_process_minute *row)
     return m;
 }
 
-/* Whose row it is; NULL: of a card or host that was not asked about. */
+/* The owner of a row; NULL: a GPU or host outside of the query. */
 static struct member *owner_of(const struct report_work *w, int64_t process, int64_t gpu_id, struct member *others)
 {
     struct member *member = find_member(w, process);
     bool ours = member != NULL;
     for (size_t i = 0; !ours && w->others && i < w->report->gpu_count; i++)
-        ours = w->report->gpus[i].id == gpu_id; /* of a process that did not fit into the list */
+        ours = w->report->gpus[i].id == gpu_id; /* it did not fit into the list */
     return member ? member : ours ? others : NULL;
 }
 
@@ -249,7 +249,7 @@ static int add_hour(struct report_work *w, struct member *member, const struct s
     double hours = presence_hours(row, held, member->from_ms);
     member->held_hours += hours;
     member->held_gib_hours += idle;
-    member->kept_hours += hours; /* hours do not say what the others did */
+    member->kept_hours += hours; /* hours don't say what other processes did */
     member->kept_gib_hours += idle;
     member->held_since = member->held_since ? member->held_since : (minute + __builtin_ctzll(held)) * MINUTE_MS;
     member->held_until = (minute + 64 - __builtin_clzll(held)) * MINUTE_MS;
@@ -317,7 +317,8 @@ static int take_groups(struct report_work *w)
     return rc < 0 ? rc : report_limits_take(&w->limits, w->report);
 }
 
-/* What a card drew while it only held memory: its idle power for so long. Where several held some at once, each pays by its memory.
+/* What a GPU drew while it only held memory: its idle power for that time. If several processes held some, each pays by its
+   memory.
  */
 static bool idle_energy(const struct report_work *w, const struct member *m, int64_t *ret)
 {
@@ -333,7 +334,7 @@ static bool idle_energy(const struct report_work *w, const struct member *m, int
             all_hours += w->members[i].kept_hours;
             all_gib_hours += w->members[i].kept_gib_hours;
         }
-    /* Together they cannot have held it for longer than it idled. */
+    /* Together they can't have held it for longer than it idled. */
     double hours = MIN_OF(m->kept_hours, gpu->idle_hours);
     if (all_hours > gpu->idle_hours && all_gib_hours > 0)
         hours = gpu->idle_hours * m->kept_gib_hours / all_gib_hours;
@@ -366,7 +367,7 @@ static void take_held(struct report_work *w)
     }
 }
 
-/* What processes used is kept for a shorter time than the cards' energy: minutes, and hours since there are such. */
+/* Process data expires sooner than the GPUs' energy: minutes, and hours since they are recorded. */
 static int find_horizon(struct store *s, struct report *r, struct error *err)
 {
     int64_t energy, horizon;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the report adds up minute by minute, or hour by hour where minutes are gone: processes that have something in common, and
- * times at which something limited them. Rows come in ORDER_BY_TIME_AND_GPU.
+ * What the report adds up by minute, or by hour if the minutes have expired: processes with something in common, and times when
+ * something limited them. Rows come in ORDER_BY_TIME_AND_GPU.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct report_sum {
     struct report_group group;
     struct presence presence;
-    /* The minute, or hour, at hand: tokens are beside one process of a server, energy beside all of them. */
+    /* The current minute or hour: one process of a server has the tokens, all of them have energy. */
     int64_t at, at_mj;
     bool told;
 };
@@ -19,11 +19,11 @@ struct report_sum {
 /* One minute of one process. */
 struct report_minute {
     int64_t minute, process, gpu_id;
-    double there;             /* part of the GPU's samples of the minute in which it was there */
-    double present;           /* part of the minute in which it was there */
-    int64_t sm, memory, peak; /* means; -1 unknown */
+    double there;             /* fraction of the GPU's samples in the minute that include it */
+    double present;           /* fraction of the minute when it was there */
+    int64_t sm, memory, peak; /* means; -1: unknown */
     int64_t energy_mj;
-    int64_t unattributed_mj; /* what its GPU used and no process was given */
+    int64_t unattributed_mj; /* energy of its GPU without a process */
     bool idle, busy;
     bool card_idle; /* no process computed on the GPU */
     enum limit limit;
@@ -31,28 +31,28 @@ struct report_minute {
 };
 
 int report_sum_minute(struct report_sum *sum, const struct report_minute *m);
-/* from_ms: before that moment, the GPU was not watched. */
+/* from_ms: the GPU was not watched before. */
 int report_sum_hour(struct report_sum *sum, const struct store_process_hour *row, int64_t from_ms);
-/* Into the report, most energy first; of limits only those that there were. */
+/* Moves the sums into the report, most energy first; only limits that occurred. */
 int report_sums_take(struct report *r, enum report_by by, struct report_sum *list, size_t count);
 
-/* ---- by limit: what the process was given, and what its GPU used beside that while it was there ---- */
+/* ---- by limit: a process's energy, and its GPU's unattributed energy meanwhile ---- */
 
 struct report_limits {
     struct report_sum sums[LIMIT_COUNT];
-    double waited_mj[LIMIT_COUNT]; /* of what no process was given */
-    /* The minute, or hour, and the GPU at hand: its processes share what none was given. */
+    double waited_mj[LIMIT_COUNT]; /* unattributed energy */
+    /* The current minute or hour and GPU: its processes share the unattributed energy. */
     int64_t at, gpu_id;
-    double unattributed_mj; /* a minute */
+    double unattributed_mj; /* per minute */
     struct limit_use {
         enum limit limit;
-        uint64_t minutes; /* one bit a minute */
-        double present;   /* part of each of them */
+        uint64_t minutes; /* one bit per minute */
+        double present;   /* fraction of each of them */
     } * uses;
     size_t count, capacity;
 };
 
-/* limited_by: the limits that the process had, a bit each; it counts once for each. */
+/* limited_by: one bit per limit of the process; it counts once for each. */
 int report_limits_minute(struct report_limits *l, const struct report_minute *m, uint64_t *limited_by);
 int report_limits_hour(struct report_limits *l, const struct store_process_hour *row, int64_t from_ms, uint64_t *limited_by);
 int report_limits_take(struct report_limits *l, struct report *r);

@@ -27,7 +27,7 @@ static void csv_cell(struct row_writer *r, struct str cell, bool text)
     buf_csv(r->out, cell, text);
 }
 
-/* True when the key was all that had to be written. */
+/* True if only the key had to be written. */
 static bool key_only(struct row_writer *r, const char *key)
 {
     if (r->format != HISTORY_CSV)
@@ -119,7 +119,7 @@ static void row_reading(struct row_writer *r, const char *key, struct reading va
 
 /* ---- processes ---- */
 
-/* LIMIT_UNJUDGED: none is left. */
+/* The longest remaining limit; LIMIT_UNJUDGED: none is left. */
 static int next_limit(const struct store_process_run *run, const bool *done)
 {
     int most = LIMIT_UNJUDGED;
@@ -129,7 +129,7 @@ static int next_limit(const struct store_process_run *run, const bool *done)
     return most;
 }
 
-/* What limited it, the longest first, each with its share of the minutes that were judged. */
+/* Its limits, longest first, each with its share of the judged minutes. */
 static void write_limits(struct row_writer *r, const struct store_process_run *run)
 {
     AUTO_BUF struct buf cell = BUF(1024);
@@ -238,7 +238,7 @@ static void write_event(struct row_writer *r, const struct store_event_row *e)
     else
         row_null(r, "code");
     row_text(r, "text", e->text);
-    /* Written by us as JSON, but it has been in other hands. */
+    /* We wrote this as JSON, but others may have changed it. */
     json_t *data = r->format != HISTORY_CSV && e->data ? json_loads(e->data, JSON_DECODE_ANY, NULL) : NULL;
     if (data) {
         char *line = json_dumps(data, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -269,7 +269,7 @@ static int add_event(void *user, const struct store_event_row *event)
     return written(list);
 }
 
-/* Where rows were left out, the next ones take their place. */
+/* Reads more rows if some were left out. */
 static int write_events(struct store *s, struct history_list *list, struct error *err)
 {
     const struct history_question *q = list->question;

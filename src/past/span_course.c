@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The course of a GPU in a span of time: its points, and who did most at each.
+ * The course of a GPU in a span of time: its points, and the busiest process at each.
  */
 #include <errno.h>
 
@@ -66,14 +66,14 @@ int span_read_points(struct store *s, void *span, struct error *err)
     return rc == -ENOMEM ? error_set(err, rc, "out of memory") : rc;
 }
 
-/* A process's part in one step. */
+/* A process's share of one step. */
 struct share {
     int64_t process;
-    double share; /* of the compute units, else of the memory: whatever is known */
+    double share; /* of the compute units or else the memory, whichever is known */
     bool works;
 };
 
-/* Who keeps the title of worker: a neighbor of about the same share must not take it away for a minute. */
+/* Keeps the current worker: a neighbor with a similar share must not replace it for a minute. */
 static void choose_worker(struct episode_point *point, const struct share *best, const struct share *former)
 {
     const struct share *chosen =
@@ -82,7 +82,7 @@ static void choose_worker(struct episode_point *point, const struct share *best,
     point->worker_works = chosen->works;
 }
 
-/* The next point of that time. */
+/* The next point in that time. */
 static struct episode_point *next_point(struct span *p, size_t *at, int64_t from_ms, int64_t to_ms)
 {
     while (*at < p->count && p->points[*at].at_ms < from_ms)
@@ -90,12 +90,12 @@ static struct episode_point *next_point(struct span *p, size_t *at, int64_t from
     return *at < p->count && p->points[*at].at_ms < to_ms ? &p->points[(*at)++] : NULL;
 }
 
-/* The process that did most in each step, from the minutes of processes: in a step of seconds, the one that did in its minute. */
+/* Finds the busiest process in each step from the minutes of processes; for steps of seconds, that of their minute. */
 struct workers_walk {
     struct span *span;
     int64_t step_ms, step; /* -1: none yet */
     size_t at;             /* the next point */
-    int64_t last;          /* the process that did most in the step before */
+    int64_t last;          /* the busiest process in the previous step */
     struct share best, former;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Explains the episodes of a GPU in a span of time, each at the moment that shows it best, and what ended it.
+ * Explains a GPU's episodes in a span of time, each at its most telling moment, and what ended it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,13 +25,13 @@ static const struct why_part *part_of(const struct explained_moment *m, const st
     return NULL;
 }
 
-/* Who is named as the cause, as they were known then. */
+/* Names the causing process, as it was known then. */
 static void name_process(struct explained_episode *e, const struct snapshot *s)
 {
     const struct why_cause *cause = &e->part.causes[0];
     for (size_t i = 0; i < e->part.cause_count && !cause->pid; i++)
         if (e->part.causes[i].pid && finding_kind(e->part.causes[i].code)->area == AREA_WORK)
-            cause = &e->part.causes[i]; /* heat is said before the work that it comes from */
+            cause = &e->part.causes[i]; /* heat is listed before the work that causes it */
     e->pid = cause->pid;
     str_copy(e->process, sizeof e->process, str_from(cause->process));
     for (size_t i = 0; e->pid && i < s->gpu_count; i++) {
@@ -55,7 +55,7 @@ void span_use_numbers(struct explained_episode *e)
         e->power_mw = reading_ok(n->power_sum_mw / n->powers);
 }
 
-/* The moments of an episode that are asked about: its peak, and others spread over it. What shows most is what is told. */
+/* The moments to try for an episode: its peak, and others spread over it. The most telling one wins. */
 static int64_t moment_of(const struct span *p, const struct episode *found, int turn)
 {
     int64_t step_ms = p->told->step_ms;
@@ -72,7 +72,7 @@ static bool span_episodes_is_there(const struct snapshot *s, const struct explai
     return false;
 }
 
-/* Of a moment about which nothing is known, this is not known either. */
+/* Unknown if nothing is known about the moment. */
 static int is_gone(const struct span *p, const struct explained_episode *e, struct wall at, bool *ret, struct error *err)
 {
     AUTO_FREE struct recent *recent = calloc(1, sizeof *recent);
@@ -88,7 +88,7 @@ static int is_gone(const struct span *p, const struct explained_episode *e, stru
     return rc == -ENODATA ? 0 : rc;
 }
 
-/* What ended it: the process that did the work is gone, or there is less of it, or nothing is known about what came then. */
+/* What ended it: the working process is gone, its load dropped, or nothing is known about the time after. */
 static int find_end(const struct span *p, struct explained_episode *e, struct error *err)
 {
     int64_t step_ms = p->told->step_ms;
@@ -150,7 +150,7 @@ static int by_time(const void *a, const void *b)
     return left->episode != right->episode ? (left->episode < right->episode ? -1 : 1) : left->turn - right->turn;
 }
 
-/* A moment of thermal throttling does not stand for hours of work without it. */
+/* A moment of thermal throttling must not represent hours of work without it. */
 static bool belies(const struct explained_episode *e, const struct why_part *part)
 {
     bool hot = false;
@@ -183,14 +183,14 @@ static int try_moment(struct span *p, const struct tried_moment *tried, struct u
     return 0;
 }
 
-/* Their moments in the order of time, so that what was usual by then is learned once. */
+/* Goes through the moments in order of time, so that usual values are learned once. */
 int span_explain_episodes(struct span *p, const struct episode_group *groups, struct explained_episode *ret, size_t count,
                           struct error *err)
 {
     size_t n = 0;
     CLEANUP(free_course) struct usual_course *usual = NULL;
     AUTO_FREE struct tried_moment *all = calloc(count * MOMENTS_TRIED + 1, sizeof *all);
-    AUTO_FREE int *best = calloc(count + 1, sizeof *best); /* the turn that showed most so far, of each episode */
+    AUTO_FREE int *best = calloc(count + 1, sizeof *best); /* the most telling turn so far, per episode */
     int rc = all && best ? usual_course_new(p->s, p->gpu, p->gpu_count, p->told->until, &usual, err)
                          : error_set(err, -ENOMEM, "out of memory");
     if (rc < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What was found at the time, as the history keeps it: for a moment the verdict of then, for a span the episodes of trouble with
- * their own times and numbers. Where none are stored, the rows are judged again, which explain_moment.c and explain_span.c do.
+ * Findings recorded at the time: for a moment, the verdict; for a span, the episodes of trouble with their own times and numbers.
+ * If none are stored, explain_moment.c and explain_span.c judge the rows again.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "store/findings.h"
 
 enum {
-    ROW_AGE_MS = 60000, /* how much an open episode may have gone on beyond what its row says */
+    ROW_AGE_MS = 60000, /* how long an open episode may have lasted beyond its row */
     STORED_MAX = 1024,
 };
 
@@ -84,7 +84,7 @@ int stored_verdict(struct store *s, const char *host, const struct snapshot *the
         return rc;
     if (!v)
         return error_set(err, -ENOMEM, "out of memory");
-    if (v->count == 0) { /* from before findings were stored: as the rows say */
+    if (v->count == 0) { /* from before findings were stored: use the rows */
         verdict_free(v);
         return 0;
     }
@@ -180,8 +180,7 @@ static bool overlaps(const struct explained_episode *e, const struct store_findi
     return e->gpu_id == f->gpu_id && f->first_seen.ms <= e->until.ms && f->last_seen.ms >= e->since.ms;
 }
 
-/* The episode that the rows already gave for it. Its times and numbers are those of the finding, which was judged with each sample.
- */
+/* Whether the rows already yielded this episode. It then takes over the finding's times and numbers, which used every sample. */
 static bool is_told(const struct span *p, const struct store_finding *f)
 {
     for (size_t i = 0; i < p->told->episode_count; i++) {
@@ -195,7 +194,7 @@ static bool is_told(const struct span *p, const struct store_finding *f)
     return false;
 }
 
-/* Over days, what came again and again is told once. */
+/* In a span of days, reports recurring trouble once. */
 static bool join_again(const struct span *p, const struct explained_episode *e)
 {
     for (size_t i = 0; p->days && i < p->told->episode_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whose past is meant: GPUs, hosts, or processes on GPUs.
+ * Finds the subjects of a query: GPUs, hosts, or processes on GPUs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static int add_gpu(void *user, const struct store_gpu *gpu)
     return subjects_add(f, &subject);
 }
 
-/* Without being named, a GPU counts when it was there at the time. */
+/* A GPU that isn't named counts if it was there at that time. */
 static int add_present_gpu(void *user, const struct store_gpu *gpu)
 {
     struct subject_search *f = user;
@@ -139,7 +139,7 @@ static int add_processes(struct subject_search *f)
         size_t gpus = f->to->count;
         for (size_t i = 0; rc == 0 && i < gpus; i++)
             rc = lives_on(f, f->to->list[i].id);
-        /* The GPUs were only where to look. */
+        /* The GPUs only told where to search. */
         if (rc == 0) {
             memmove(f->to->list, f->to->list + gpus, (f->to->count - gpus) * sizeof *f->to->list);
             f->to->count -= gpus;
@@ -160,7 +160,7 @@ static int add_processes(struct subject_search *f)
     return store_gpus(f->s, NULL, fill_gpu, f->to, f->err);
 }
 
-/* ---- which host ---- */
+/* ---- choosing a host ---- */
 
 static int look_for_host(void *user, const struct store_host *host)
 {

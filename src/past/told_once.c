@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which alerts and changes of health say what the row of a finding says, too.
+ * Finds alerts and changes of health that repeat a finding's row.
  */
 #include "past/told_once.h"
 
@@ -13,10 +13,10 @@
 #include "store/findings.h"
 
 enum {
-    TOLD_MAX = 4096,        /* episodes in a page; what lies behind is asked for with the next one */
-    NEAR_MS = 60000,        /* an open row may be that old, and health changes back a moment after the finding is gone */
-    LOOK_BACK_MS = 3600000, /* an alert is resolved at most so long after its finding is gone */
-    CURSOR_PLACES = 20,     /* bits of a cursor that do not belong to its time */
+    TOLD_MAX = 4096,        /* episodes in a page; the next query continues after them */
+    NEAR_MS = 60000,        /* an open row may be that old, and health recovers a moment after the finding is gone */
+    LOOK_BACK_MS = 3600000, /* an alert is resolved at most this long after its finding is gone */
+    CURSOR_PLACES = 20,     /* bits of a cursor that are not its time */
 };
 
 /* ---- episodes ---- */
@@ -29,7 +29,7 @@ struct told_reading {
 static int told_findings_add(void *user, const struct store_finding *f)
 {
     struct told_reading *r = user;
-    if (f->first_seen.ms < r->page->since_ms) /* listed in an earlier time, not in this one */
+    if (f->first_seen.ms < r->page->since_ms) /* listed in an earlier period already */
         return 0;
     struct told_finding *to = &r->to->list[r->to->count++];
     *to = (struct told_finding){f->code, f->severity, f->gpu_id, MIN_OF(f->since.ms, f->first_seen.ms), f->last_seen.ms, ""};
@@ -60,7 +60,7 @@ void told_findings_done(struct told_findings *t)
 
 /* What an alert or a change of health is about. */
 struct told_trouble {
-    bool any_code; /* any that has an effect on health */
+    bool any_code; /* any that affects health */
     enum finding_code code;
     enum severity severity;
     int64_t from_ms, to_ms;
@@ -75,7 +75,7 @@ static bool read_alert_trouble(const json_t *data, struct told_trouble *t)
     return finding_code_from_name(json_text(data, "code"), &t->code);
 }
 
-/* The first state after a start says nothing of a trouble that ended. */
+/* The first state after a start says nothing about trouble that ended. */
 static bool read_health_trouble(const json_t *data, struct told_trouble *t)
 {
     enum health_state state, before;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One trouble is one event. A finding that held became an alert, and may have changed the health of its GPU: three rows of one
- * trouble. The finding's row has its times, so among all events the others are left out; asked for by their kind they are all
- * there.
+ * One trouble is one event. A finding that held became an alert, and may have changed its GPU's health: three rows for one trouble.
+ * The finding's row has the times, so a list of all events omits the others; a query by kind returns them.
  */
 #pragma once
 
 #include "model/finding.h"
 #include "store/query.h"
 
-/* An episode that is among the events. */
+/* An episode among the events. */
 struct told_finding {
     enum finding_code code;
     enum severity severity;
@@ -22,10 +21,10 @@ struct told_findings {
     size_t count;
 };
 
-/* The episodes that begin in the time of `page` and may tell what comes behind its cursor. */
+/* The episodes that begin within `page` and may cover events after its cursor. */
 int told_findings_read(struct store *s, const struct store_event_page *page, struct told_findings *ret, struct error *err);
 void told_findings_done(struct told_findings *t);
 
-/* Whether an episode tells what this event does: of the same code (for a change of health: of one that makes it so), GPU and time,
- * and at least as grave, so that nothing looks better than it was. */
+/* Whether an episode covers this event: same code (for a change of health: one that causes it), GPU and time, and at least as
+ * severe, so that nothing looks better than it was. */
 bool told_already(const struct told_findings *t, const struct store_event_row *event);

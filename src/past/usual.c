@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The last minutes, hours before that, given to the learner row by row.
+ * Passes recent minutes, and the hours before them, to the learner row by row.
  */
 #include "past/usual.h"
 
@@ -14,12 +14,12 @@
 #include "past/parallel_query.h"
 
 enum { REACH_DAYS = 400 };
-/* So many points of one question stay below QUERY_POINTS_MAX. */
+/* Keeps a query below QUERY_POINTS_MAX. */
 enum { POINTS_MAX = 6 * 1440 };
-/* GPUs that are learned about side by side: each takes memory meanwhile. */
+/* GPUs to learn about together: each takes memory meanwhile. */
 enum { AT_ONCE = 8 };
-/* As many minutes as are read in a moment, whatever is kept: three months of one GPU, the days that are needed twice over of eight.
- * Work that is steady for hours, as that of many GPUs is, shows in hours just as well. */
+/* As many minutes as can be read quickly, whatever is stored: three months for one GPU, twice the required days for eight.
+ * Steady work, typical of many GPUs, shows in hours just as well. */
 enum { MINUTES_MAX = 90 * 1440, MINUTES_DAYS_LEAST = 2 * BASELINE_DAYS_NEEDED };
 
 enum { POWER, LIMIT, TEMP, FAN, UTIL, CLOCK_GRAPHICS, CLOCK_MEMORY, COLUMNS };
@@ -39,21 +39,21 @@ struct usual_course {
     struct baseline_learner *learner;
     struct store_gpu gpu;
     int64_t host_id, zone_ms;
-    int64_t learned_ms;   /* up to here */
+    int64_t learned_ms;   /* learned up to here */
     int64_t minutes_from; /* from hours up to here, then from minutes */
     size_t air_next;
     int64_t concluded_ms;
-    struct baselines *known; /* of this GPU alone */
+    struct baselines *known; /* about this GPU only */
 };
 
-/* GPUs of one host that have come equally far, while more is read about them. */
+/* GPUs of one host with equal progress, while more is read about them. */
 struct learning {
     struct usual_course *list;
     size_t count;
-    int minutes; /* that a point stands for */
+    int minutes; /* that a point represents */
     struct air {
         int64_t at_ms, mdegc;
-    } * air; /* around the host, of the piece in hand, oldest first; NULL: not known */
+    } * air; /* ambient temperature for the current piece, oldest first; NULL: unknown */
     size_t air_count;
     struct error *err;
 };
@@ -74,7 +74,7 @@ static int take_air(void *user, const struct store_point *point)
     return 0;
 }
 
-/* Points of both come in the order of time, at the same steps. */
+/* Points of both are in order of time, with the same steps. */
 static struct reading air_at(const struct learning *l, struct usual_course *c, int64_t at_ms)
 {
     while (c->air_next < l->air_count && l->air[c->air_next].at_ms < at_ms)
@@ -152,7 +152,7 @@ static int learn_span(struct learning *l, int64_t since_ms, int64_t until_ms, in
     return 0;
 }
 
-/* From where on minutes are read, if so many GPUs are asked about. */
+/* Where minutes begin for that many GPUs. */
 static int64_t first_minute(const struct store *s, struct wall until, size_t gpus)
 {
     int64_t most_ms = MAX_OF(MINUTES_MAX / (int64_t)MAX_OF(gpus, (size_t)1) * MINUTE_MS, MINUTES_DAYS_LEAST * (int64_t)DAY_MS);
@@ -166,7 +166,7 @@ static void have_learned(struct learning *l, int64_t until_ms)
         l->list[i].learned_ms = MAX_OF(l->list[i].learned_ms, until_ms);
 }
 
-/* Up to there, from where they have come. */
+/* Continues learning up to that time. */
 static int learn_until(struct usual_course *list, size_t count, int64_t until_ms, struct error *err)
 {
     struct learning l = {.list = list, .count = count, .err = err};
@@ -211,7 +211,7 @@ static int usual_begin(struct usual_course *c, struct store *s, const struct sto
     return rc;
 }
 
-/* ---- moments of a long time, one after the other ---- */
+/* ---- successive moments of a long span ---- */
 
 int usual_course_new(struct store *s, const struct store_gpu *gpu, size_t gpus, struct wall until, struct usual_course **ret,
                      struct error *err)
@@ -271,7 +271,7 @@ static int usual_note_gpu(void *user, const struct store_gpu *gpu)
     return 0;
 }
 
-/* Of a group that is read at once; `from` is behind them afterwards. */
+/* Learns about one group; `from` then points after it. */
 static int conclude_group(struct store *s, const struct usual_gpus *gpus, size_t *from, size_t to, struct baselines *all,
                           struct error *err)
 {
@@ -311,7 +311,7 @@ static int conclude_share(struct store *s, void *user, struct error *err)
     return rc;
 }
 
-/* Two connections have half of the GPUs each. */
+/* Two connections handle half of the GPUs each. */
 static int conclude_halves(struct store *s, const struct usual_gpus *gpus, struct baselines *all, struct error *err)
 {
     size_t middle = (gpus->count + 1) / 2;
@@ -330,7 +330,7 @@ static int conclude_halves(struct store *s, const struct usual_gpus *gpus, struc
 static int take_serving(void *user, const struct store_serving_minute *m)
 {
     struct serving_learner *l = user;
-    int64_t samples = MAX_OF(m->samples, (int64_t)1), prompt; /* of all servers: what is divided by them is of one */
+    int64_t samples = MAX_OF(m->samples, (int64_t)1), prompt; /* of all servers; dividing by it gives the value of one */
     struct serving_row row = {.at = {m->minute * MINUTE_MS},
                               .model = m->model,
                               .gpu_name = m->gpu_name,
@@ -356,7 +356,7 @@ static int usual_of_models(struct store *s, const char *host, struct wall until,
     CLEANUP(usual_forget) struct serving_learner *l = serving_learner_new(ret->zone_ms);
     if (!l)
         return error_set(err, -ENOMEM, "out of memory");
-    /* Not the minute at hand. */
+    /* Skip the current minute. */
     int rc = store_serving_minutes(s, host, (until.ms - SERVING_DAYS_MAX * (int64_t)DAY_MS) / MINUTE_MS, until.ms / MINUTE_MS,
                                    take_serving, l, err);
     if (rc == 0)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is usual for the GPUs of a host, learned from its history.
+ * Usual values of a host's GPUs, learned from its history.
  */
 #pragma once
 
 #include "insight/baseline/baseline.h"
 #include "store/query.h"
 
-/* From the history up to `until`, up to 400 days back: the last weeks from minutes, what was before from hours. *ret is freed with
+/* Learns from the history up to `until`, at most 400 days back: recent weeks by minute, older ones by hour. Release *ret with
  * free(). */
 int past_usual(struct store *s, const char *host, struct wall until, struct baselines **ret, struct error *err);
-/* Adds what each process that is there now added to the idle power of the GPU when it came, where that was measured. */
+/* Adds by how much each running process raised the GPU's idle power when it started, if that was measured. */
 int past_idle_steps(struct store *s, int64_t gpu_id, struct wall until, struct baseline *ret, struct error *err);
 
-/* What was usual for one GPU, moment after moment of a long time that ends at `until`: each row is read once. `gpus`: how many will
- * be asked about so. */
+/* Usual values of one GPU at successive moments of a long span that ends at `until`: reads each row once. `gpus`: how many will
+ * be queried this way. */
 struct usual_course;
 int usual_course_new(struct store *s, const struct store_gpu *gpu, size_t gpus, struct wall until, struct usual_course **ret,
                      struct error *err);
-/* Up to `at`, or up to a day before it. A moment before the last one that was asked about gets what is known up to that. *ret is of
- * this GPU alone and lives until the next question. */
+/* Learns up to `at`, or up to a day before. An earlier moment than the last one gets what is known up to the latter. *ret covers
+ * only this GPU and is valid until the next call. */
 int usual_course_at(struct usual_course *c, struct wall at, const struct baselines **ret, struct error *err);
 void usual_course_free(struct usual_course *c); /* NULL is fine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads questions about the past.
+ * Parses queries about the past.
  */
 #include <errno.h>
 
@@ -22,7 +22,7 @@ static int read_span(struct past_question *q, past_parameter_fn *parameter, void
     struct error future = {0};
     if (refuse_future("since", q->since, q->now, &future) == 0 && refuse_future("until", q->until, q->now, &future) == 0)
         return rc;
-    *err = future; /* says more than that one is not before the other */
+    *err = future; /* more helpful than "not before the other" */
     return future.code;
 }
 
