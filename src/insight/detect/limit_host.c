@@ -61,6 +61,16 @@ static bool gave_work(const struct limit_facts *f)
     return of(f->util) >= GPU_USED || of(f->engine) >= GPU_USED;
 }
 
+/* A model server, or another. A parent with a port may be the server's front, or a launcher: then only a program that has nothing
+ * to do is taken for a part of one. */
+static bool is_server(const struct limit_facts *f, const struct host_evidence *h)
+{
+    enum { ITSELF = 1 };
+    const struct process *p = f->process;
+    return p->tokens_milli.state == READING_OK || of(h->listens) == ITSELF ||
+           (of(h->listens) && (p->model[0] || !gave_work(f)) && of(p->world_size) < 2);
+}
+
 /* Kernels so small that launching them takes longer: the engine was in use, the multiprocessors hardly. */
 static bool kernels_are_tiny(const struct limit_facts *f)
 {
@@ -166,7 +176,7 @@ static struct limit_look limit_of_children(const struct limit_facts *f, const st
         return look(LIMIT_COMPILE, 0.85);
     if (is_loader(h->busiest_child)) /* some wait themselves, for a network or on purpose */
         return look(LIMIT_LOADERS, busy ? 0.9 : gave_work(f) ? 0.75 : 0.65);
-    return busy && !of(h->listens) ? look(LIMIT_PEER, 0.7) : look(LIMIT_UNJUDGED, 0);
+    return busy && !is_server(f, h) ? look(LIMIT_PEER, 0.7) : look(LIMIT_UNJUDGED, 0);
 }
 
 /* A program that works in steps and waits between them for another process or host. A server waits for those that ask it; at a lock
@@ -176,7 +186,7 @@ static struct limit_look limit_of_peer(const struct limit_facts *f, const struct
 {
     int64_t direct = of(h->main_pipe_permille), lock = of(h->main_lock_permille), all = direct + lock + of(h->main_poll_permille);
     bool rank = of(f->process->world_size) > 1, at_lock = lock * 2 > all;
-    bool serves = (of(h->listens) || f->process->tokens_milli.state == READING_OK) && !rank && !(at_lock && h->peer[0]);
+    bool serves = is_server(f, h) && !rank && !(at_lock && h->peer[0]);
     if (!gave_work(f) || serves || all < WAITS_MOST)
         return look(LIMIT_UNJUDGED, 0);
     if (h->peer[0] && (!at_lock || of(h->peer_cpu_permille) >= LOADER_BUSY))
@@ -189,7 +199,7 @@ static struct limit_look limit_of_rest(const struct limit_facts *f, const struct
 {
     int64_t cpu = MAX_OF(of(h->cpu_permille), of(h->main_cpu_permille));
     int64_t rests = of(h->main_sleep_permille) + waits_for_others(h);
-    bool serves = of(h->listens) || f->process->tokens_milli.state == READING_OK;
+    bool serves = is_server(f, h);
     if (of(h->stopped))
         return look(LIMIT_NONE, 0.9);
     if (rests < WAITS_MOST && cpu > CORE_SLEEPS)

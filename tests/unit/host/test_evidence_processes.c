@@ -155,10 +155,23 @@ static void a_thread_in_poll_waits_in_poll(void **state)
 {
     (void)state;
     AUTO_SCENE struct scene s;
+    if (scene_fork(&s) == 0) {
+        int ends[2] = {-1, -1};
+        while (pipe(ends) == 0)
+            poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1, -1);
+    }
+    SEEN(&s, most_of(&s, s.e.main_poll_permille));
+}
+
+/* As time.sleep() of older Pythons. */
+static void a_poll_of_no_file_is_sleep(void **state)
+{
+    (void)state;
+    AUTO_SCENE struct scene s;
     if (scene_fork(&s) == 0)
         for (;;)
             poll(NULL, 0, -1);
-    SEEN(&s, most_of(&s, s.e.main_poll_permille));
+    SEEN(&s, most_of(&s, s.e.main_sleep_permille));
 }
 
 static void a_parent_waits_for_its_child(void **state)
@@ -787,6 +800,7 @@ int main(void)
         TEST(a_thread_at_a_futex_waits_for_a_lock),
         TEST(a_sleeper_sleeps_on_purpose),
         TEST(a_thread_in_poll_waits_in_poll),
+        TEST(a_poll_of_no_file_is_sleep),
         TEST(a_parent_waits_for_its_child),
         TEST(a_reader_of_a_network_socket_waits_for_it),
         TEST(a_stopped_process_is_stopped),

@@ -75,13 +75,14 @@ static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
     }
 }
 
-/* A server's engine may be a child of the process that has the port. */
-static bool serves(struct evidence_reader *r, const struct evidence_memory *w)
+/* A server's engine may be a child of the process that has the port; but so may a rank be whose launcher has one. */
+static int64_t serves(struct evidence_reader *r, const struct evidence_memory *w)
 {
-    enum { INIT = 1 };
+    enum { INIT = 1, ITSELF = 1, ITS_PARENT = 2 };
     int64_t parent = w->look_count ? w->looks[w->look_count - 1].stat.parent : 0;
-    return process_is_server(r->env, w->watched.target.pid, r->now, &r->listeners) ||
-           (parent > INIT && process_is_server(r->env, (int32_t)parent, r->now, &r->listeners));
+    if (process_is_server(r->env, w->watched.target.pid, r->now, &r->listeners))
+        return ITSELF;
+    return parent > INIT && process_is_server(r->env, (int32_t)parent, r->now, &r->listeners) ? ITS_PARENT : 0;
 }
 
 static bool is_due(const struct evidence_reader *r, struct mono *at, int64_t again_ms)

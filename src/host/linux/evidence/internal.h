@@ -62,6 +62,7 @@ struct peer_memory {
     int32_t pid;    /* at the other end; 0 unknown */
     int64_t start_ticks, cpu_ticks;
     struct reading cpu;
+    bool sleeps; /* in a select or poll of no file at all */
     char text[EVIDENCE_PEER_SIZE];
 };
 

@@ -58,6 +58,7 @@ static bool end_same(const struct end *a, const struct end *b)
 struct waited {
     bool is_one, writes; /* a read or write of this file */
     bool is_lock;        /* no file at all */
+    bool sleeps;         /* select or poll of no file: as Python slept before 3.11 */
     int64_t fd;          /* also of an epoll */
     size_t polled;       /* of an epoll: its files */
     int64_t fds[POLLED_MAX];
@@ -76,36 +77,63 @@ static void read_epoll(struct evidence_reader *r, const struct evidence_memory *
             ret->polled++;
 }
 
+static bool read_argument(struct str *rest, int64_t *ret)
+{
+    struct str word;
+    if (!str_word(rest, &word))
+        return false;
+    return str_to_cursor(str_starts(word, "0x") ? (struct str){word.at + 2, word.len - 2} : word, ret);
+}
+
+static bool is_call(int64_t call, const long *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (call == calls[i])
+            return true;
+    return false;
+}
+
 /* "45 0x5 0x7ffd... ": false: it runs right now. */
 static bool read_syscall(struct evidence_reader *r, const struct evidence_memory *w, struct waited *ret)
 {
     static const long reads[] = {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg};
     static const long writes[] = {SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg};
+    /* Newer machines lack the first of each. */
+    static const long epolls[] = {
+#ifdef SYS_epoll_wait
+        SYS_epoll_wait,
+#endif
+        SYS_epoll_pwait};
+    static const long selects[] = {
+#ifdef SYS_select
+        SYS_select,
+#endif
+        SYS_pselect6};
+    static const long polls[] = {
+#ifdef SYS_poll
+        SYS_poll,
+#endif
+        SYS_ppoll};
     char text[256];
-    struct str number, argument;
-    int64_t call;
+    struct str number;
+    int64_t call, count = 1, list;
     *ret = (struct waited){.fd = -1};
     ssize_t n = budget_read(r, w->directory, "syscall", text, sizeof text);
     struct str rest = {text, n > 0 ? (size_t)n : 0};
     if (n <= 0)
         return n != 0; /* not permitted: the kind of its wait is known all the same */
-    if (!str_word(&rest, &number) || !str_to_i64(number, &call) || !str_word(&rest, &argument))
+    if (!str_word(&rest, &number) || !str_to_i64(number, &call))
         return false;
-    if (str_starts(argument, "0x"))
-        argument = (struct str){argument.at + 2, argument.len - 2};
-    for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
-        ret->writes |= call == writes[i];
-        ret->is_one |= call == reads[i] || call == writes[i];
-    }
+    ret->writes = is_call(call, writes, ARRAY_LEN(writes));
+    ret->is_one = ret->writes || is_call(call, reads, ARRAY_LEN(reads));
     ret->is_lock = call == SYS_futex;
-    bool epoll = call == SYS_epoll_pwait;
-#ifdef SYS_epoll_wait
-    epoll |= call == SYS_epoll_wait;
-#endif
-    if ((ret->is_one || epoll) && !str_to_cursor(argument, &ret->fd))
-        return false;
-    if (epoll)
-        read_epoll(r, w, ret);
+    bool epoll = is_call(call, epolls, ARRAY_LEN(epolls));
+    if (ret->is_one || epoll)
+        return read_argument(&rest, &ret->fd) && (!epoll || (read_epoll(r, w, ret), true));
+    if (is_call(call, selects, ARRAY_LEN(selects)))
+        ret->sleeps = read_argument(&rest, &count) && count == 0;
+    else if (is_call(call, polls, ARRAY_LEN(polls)))
+        ret->sleeps = read_argument(&rest, &list) && read_argument(&rest, &count) && count == 0;
     return true;
 }
 
@@ -348,9 +376,10 @@ static void find_connection(struct evidence_reader *r, struct evidence_memory *w
 static void find_peer(struct evidence_reader *r, struct evidence_memory *w, const struct waited *by)
 {
     struct end ends[POLLED_MAX];
-    size_t count = list_ends(r, w, by, ends);
+    size_t count = by->sleeps ? 0 : list_ends(r, w, by, ends);
     w->peer.text[0] = '\0';
     w->peer.pid = 0;
+    w->peer.sleeps = by->sleeps;
     if (count && ends[0].kind != END_SOCKET)
         take(r, &w->peer, holder_of(r, w, &ends[0], !by->writes), "");
     else if (count)
@@ -402,6 +431,10 @@ void peer_look(struct evidence_reader *r, struct evidence_memory *w, size_t firs
 void peer_write(const struct evidence_memory *w, struct host_evidence *ret)
 {
     const struct peer_memory *m = &w->peer;
+    if (m->sleeps && ret->main_poll_permille.state == READING_OK) {
+        ret->main_sleep_permille = reading_ok(reading_or(ret->main_sleep_permille, 0) + ret->main_poll_permille.value);
+        ret->main_poll_permille = reading_ok(0);
+    }
     if (!m->text[0])
         return;
     str_copy(ret->peer, sizeof ret->peer, str_from(m->text));
