@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attribution of power to processes.
+ * Attributes power to processes.
  */
 #include "engine/attribution.h"
 
@@ -13,8 +13,8 @@ static const struct busy_engine {
     enum metric gpu;
     enum process_metric process;
     int weight;
-    /* Memory traffic follows the computing that causes it: where no process's part is known, it goes along with the SMs. Video
-     * engines work for one process in particular: where that is not known, their part is given to no process. */
+    /* Memory traffic follows the computation that causes it: if no process's share is known, it goes with the SMs. Video engines
+     * work for particular processes: if those are unknown, their part goes to none. */
     bool follows;
 } engines[] = {
     {METRIC_util_permille, PROCESS_METRIC_util_permille, 100, false},
@@ -25,7 +25,7 @@ static const struct busy_engine {
 
 static_assert(ARRAY_LEN(engines) == ATTRIBUTION_ENGINES, "as in the header");
 
-/* All processes on the GPU are in the list, as far as the driver knows. */
+/* Whether the list has all processes on the GPU, as far as the driver knows. */
 static bool list_is_whole(const struct gpu *gpu)
 {
     return gpu->processes_state == READING_OK && gpu->processes_hidden == 0 && gpu->processes_left_out == 0;
@@ -37,8 +37,8 @@ void engine_loads_note(const struct gpu *gpu, struct engine_loads *ret)
         ret->of[i] = gpu->metric[engines[i].gpu];
 }
 
-/* The share of one process of an engine that was at `then`, its known shares together at `seen`, and is at `now`. What little there
- * was to have a part of says nothing about a load that came since. */
+/* Scales a process's share of an engine that was at `then`, with known shares totaling `seen`, to the load `now`. A small
+ * earlier load says nothing about how a new one is shared. */
 static struct reading share_now(const struct gpu *gpu, struct reading share, int64_t then, int64_t seen, int64_t now)
 {
     enum { NEAR = 30, SOME_LOAD = 200, ROUNDED = 10 };
@@ -48,7 +48,7 @@ static struct reading share_now(const struct gpu *gpu, struct reading share, int
     if (now > then && then < SOME_LOAD)
         return gpu->process_count == 1 && list_is_whole(gpu) ? reading_ok(now) : reading_absent(READING_PENDING);
     if (seen > 0 && seen < then && then - seen <= ROUNDED * (int64_t)gpu->process_count)
-        whole = seen; /* drivers round each of them down */
+        whole = seen; /* drivers round each share down */
     return reading_ok(MIN_OF(share.value * now / whole, (int64_t)1000));
 }
 
@@ -67,7 +67,7 @@ void shares_follow(struct gpu *gpu, const struct engine_loads *then)
     }
 }
 
-/* The weighed use of one engine by all, seen or not; 0 where nothing can be said. */
+/* The weighted use of an engine by all processes, visible or not; 0: unknown. */
 static int64_t engine_total(const struct gpu *gpu, const struct busy_engine *e)
 {
     int64_t seen = 0, load;
@@ -80,13 +80,13 @@ static int64_t engine_total(const struct gpu *gpu, const struct busy_engine *e)
         return list_is_whole(gpu) && known == gpu->process_count ? seen * e->weight : 0;
     if (known == 0 && e->follows)
         return 0;
-    /* The driver measures processes and GPU over windows of their own. Within a tenth they mean the same; where all processes are
-     * listed there is no other user, and a load that comes in bursts was seen at 45% of the GPU's. */
+    /* The driver measures processes and GPU over different windows. Within a tenth they are equal; if all processes are listed,
+     * there is no other user, and bursty loads were seen at 45% of the GPU's. */
     bool same = seen * 10 >= load * 9 || (seen * 3 >= load && list_is_whole(gpu) && known == gpu->process_count);
     return (same ? seen : load) * e->weight;
 }
 
-/* The weighed use by one process. False: the share that matters most, of the SMs, is not known. */
+/* The weighted use by one process. False: its SM share, which matters most, is unknown. */
 static bool process_use(const struct process *p, int64_t *ret)
 {
     *ret = 0;
@@ -104,7 +104,7 @@ static bool is_calm(const struct gpu *gpu)
     return gpu->util_permille.state == READING_OK;
 }
 
-/* The least of many instants is less than what it draws at rest: where the driver has means, the least of those. */
+/* The minimum of many instantaneous values is below the idle draw: use the driver's means if it has them. */
 static void learn_idle(const struct gpu *gpu, int64_t power_mw, struct reading *idle_mw)
 {
     int64_t least_mw = gpu->power_average_mw.state == READING_OK ? gpu->power_average_mw.value : power_mw;
@@ -112,7 +112,7 @@ static void learn_idle(const struct gpu *gpu, int64_t power_mw, struct reading *
         *idle_mw = reading_ok(least_mw);
 }
 
-/* No shares can be measured, but there is only one process: all the work is its work. */
+/* No shares are measurable, but there is only one process: all the work is its own. */
 static bool is_alone(const struct gpu *gpu)
 {
     enum reading_state why = gpu->process_count == 1 ? gpu->processes[0].util_permille.state : READING_OK;
@@ -128,7 +128,7 @@ static void attribute_none(struct gpu *gpu, enum reading_state why)
     gpu->not_attributed_mw = reading_absent(why);
 }
 
-/* Returns what was given. */
+/* Returns the amount attributed. */
 static int64_t share_out(struct gpu *gpu, int64_t dynamic_mw)
 {
     int64_t all = 0, given_mw = 0;

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
- * How much of a GPU's power each of its processes is responsible for, by evidence only. Pure.
+ * How much of a GPU's power each of its processes causes, by evidence only. Pure.
  *
- *   idle power       no process's: the lowest draw seen while no engine was over 10%. Until the GPU has been seen that calm, 0 is
- *                    taken, that is, the whole draw is shared out by use.
+ *   idle power       belongs to no process: the lowest draw seen while no engine was over 10%. Until then it counts as 0, that is,
+ *                    the whole draw is shared by use.
  *   power above it   by each process's measured use of the engines against the GPU's own load:
  *                        use = 100 SM + 25 memory traffic + 25 encoder + 15 decoder
- *                    The weights are what a fully loaded engine draws against fully loaded SMs, roughly.
- *   the rest         not_attributed_mw: hidden processes, shares that are not known.
+ *                    The weights are roughly the draw of a fully loaded engine relative to fully loaded SMs.
+ *   the rest         not_attributed_mw: hidden processes, unknown shares.
  *
- * A process with 2% of a 97% load gets 2/97 of the power above idle, not all of it because it is the only one to be seen. A share
- * that is not known makes the watts absent, with the same reason, never 0. Processes and not_attributed_mw add up to power_mw.
+ * A process with 2% of a 97% load gets 2/97 of the power above idle, even if it is the only one visible. An unknown share makes the
+ * watts absent, with the same reason, never 0. Processes and not_attributed_mw add up to power_mw.
  */
 #pragma once
 
 #include "model/gpu.h"
 
-/* What the engines of a GPU were doing when its processes were read. */
+/* Engine loads when the processes were read. */
 enum { ATTRIBUTION_ENGINES = 4 };
 struct engine_loads {
     struct reading of[ATTRIBUTION_ENGINES];
 };
 
 void engine_loads_note(const struct gpu *gpu, struct engine_loads *ret);
-/* The processes were read in an earlier sample than the GPU: their parts of its load then are taken for their parts now. Where
- * there was no load to have a part of, they are not known until they are read again. */
+/* The processes were read in an earlier sample than the GPU: scales their shares to its current load. Without load at that time,
+ * they are unknown until read again. */
 void shares_follow(struct gpu *gpu, const struct engine_loads *then);
 
-/* idle_mw: what the GPU draws when nothing runs, as far as it has been seen; zeroed before the first call, kept between calls. */
+/* idle_mw: the observed idle draw; zeroed before the first call, kept between calls. */
 void attribute_power(struct gpu *gpu, struct reading *idle_mw);

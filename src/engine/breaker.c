@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The circuit breaker of a source.
+ * A source's circuit breaker.
  */
 #include "engine/breaker.h"
 

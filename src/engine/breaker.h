@@ -16,13 +16,13 @@ enum { BREAKER_FAILURES_MAX = 10, BREAKER_PAUSE_FIRST_MS = 5000, BREAKER_PAUSE_L
 
 struct breaker {
     uint32_t failures_in_a_row;
-    int64_t pause_ms; /* of the current setting aside; 0: not set aside */
+    int64_t pause_ms; /* of the current suspension; 0: not suspended */
     struct mono until;
 };
 
 void breaker_success(struct breaker *b);
 void breaker_failure(struct breaker *b, struct mono now);
-/* A source that could not be started: set aside at the first failure. */
+/* A source that failed to start: suspended at the first failure. */
 void breaker_start_failure(struct breaker *b, struct mono now);
 bool breaker_may_try(const struct breaker *b, struct mono now);
 static inline bool breaker_set_aside(const struct breaker *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Puts the GPUs of all sources into index order, says of the missing ones why they are missing, and gathers events and status.
+ * Puts the GPUs of all sources into index order, explains missing ones, and collects events and status.
  */
 #include "engine/internal.h"
 
@@ -25,12 +25,12 @@ static void place_all(struct slot *slots, size_t slot_count, struct roster *rost
         }
 }
 
-/* A card that was listed before and is not now: its source failed, or the card went away. */
+/* A card listed before but not now: its source failed, or the card vanished. */
 static void describe_missing(struct gpu *gpu, const struct slot *slot, const struct roster_entry *entry)
 {
     bool source_fails = slot->status.state != SOURCE_OK && slot->status.state != SOURCE_ASLEEP;
     char message[GPU_ERROR_SIZE + SOURCE_MESSAGE_SIZE];
-    /* A source whose only card is lost is set aside: that it is not asked says nothing new about the card. */
+    /* A source whose only card is lost is suspended: not asking it says nothing new about the card. */
     bool still_lost = entry->lost && source_fails && slot->status.state != SOURCE_RELEASED;
     if (still_lost || (entry->unseen && entry->reason[0]))
         str_copy(message, sizeof message, str_from(entry->reason));
@@ -53,7 +53,7 @@ static void note_loss(struct snapshot *s, struct roster_entry *entry, const stru
     bool lost = gpu->state == GPU_LOST;
     if (lost) {
         str_copy(entry->reason, sizeof entry->reason, str_from(gpu->error_message));
-        if (entry->unseen) /* from now on that is the reason */
+        if (entry->unseen) /* this is the reason from now on */
             entry->unseen = GPU_LOST;
     }
     if (lost == entry->lost)
@@ -115,7 +115,7 @@ static void fill_gpus(struct gpu *gpus, const struct roster *roster, struct slot
     }
 }
 
-/* What the source that has the GPU was not told of a process. */
+/* Fills in what the GPU's own source couldn't learn about a process. */
 static void complete_process(struct process *p, const struct process *from)
 {
     static const enum process_metric of_gpu[] = {PROCESS_METRIC_mem_bytes, PROCESS_METRIC_util_permille,
@@ -138,7 +138,7 @@ static void complete_gpu(struct gpu *gpu, const struct gpu *from)
         gpu->processes_state = READING_OK;
 }
 
-/* A GPU that two sources read is the first one's. */
+/* A GPU read by two sources belongs to the first. */
 static void complete_gpus(struct snapshot *s, const struct roster *roster, const struct slot *slot, size_t which)
 {
     for (size_t g = 0; slot->ops->completes && slot->result && g < slot->result->gpu_count; g++) {

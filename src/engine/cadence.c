@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Cadence of the metric groups.
+ * The cadence of metric groups.
  */
 #include "engine/cadence.h"
 
@@ -7,7 +7,7 @@ enum { GAME_LOAD_PERMILLE = 200, JITTER_MS = 250 };
 
 static bool due(bool done, struct mono at, int64_t every_ms, struct mono now)
 {
-    /* A timer that fires a little early must not push a group to the next sample. */
+    /* A timer that fires slightly early must not delay a group to the next sample. */
     return !done || mono_since_ms(now, at) >= every_ms - JITTER_MS;
 }
 
@@ -21,7 +21,7 @@ unsigned cadence_due(const struct cadence *c, bool game_runs, struct mono now)
     if (due(c->slow_done, c->slow_at, CADENCE_SLOW_MS, now))
         groups |= GROUP_SLOW;
     if (due(c->rare_done, c->rare_at, CADENCE_RARE_MS, now))
-        groups |= GROUP_RARE | GROUP_SLOW; /* some sources know both only together */
+        groups |= GROUP_RARE | GROUP_SLOW; /* some sources can read these only together */
     return groups;
 }
 

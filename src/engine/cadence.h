@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which metric groups a sample reads. Pure.
+ * Decides which metric groups a sample reads. Pure.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ struct cadence {
     struct mono slow_at, rare_at, process_at;
 };
 
-/* Groups due at `now`. While a game runs, asking for processes often makes it stutter (the driver takes a lock): then at most
- * every CADENCE_GAME_PROCESS_MS. */
+/* Groups due at `now`. Frequent process queries make games stutter (the driver takes a lock): while one runs, at most every
+ * CADENCE_GAME_PROCESS_MS. */
 unsigned cadence_due(const struct cadence *c, bool game_runs, struct mono now);
 void cadence_read(struct cadence *c, unsigned groups, struct mono now);
 

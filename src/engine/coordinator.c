@@ -10,7 +10,7 @@
 
 enum { POLL_MS = 20 };
 
-/* A full list: a caller that comes then waits until its own time limit. */
+/* When full, a further caller waits until its own timeout. */
 static void replies_add(struct replies *r, struct mailbox *reply)
 {
     if (reply && r->count < WAITERS_MAX)
@@ -91,14 +91,14 @@ static void on_sample(struct engine *e, struct slot *s, struct result *r)
     if (e->released)
         s->status.state = SOURCE_RELEASED;
     if (e->released || s->status.state == SOURCE_SET_ASIDE)
-        close_slot(e, s); /* a fresh start when it is tried again */
+        close_slot(e, s); /* start fresh on the next try */
     if (opened && s->open) {
         retire_fallbacks(e, s);
         if (!(r->known & GROUP_STATIC))
             e->cadence.static_done = false;
     }
     if (e->round_active)
-        sample_round_ask_slots(e); /* a fallback may be wanted now */
+        sample_round_ask_slots(e); /* a fallback may be needed now */
 }
 
 static void on_result(struct engine *e, struct result *r)
@@ -120,7 +120,7 @@ static void on_result(struct engine *e, struct result *r)
     sample_round_end_if_done(e);
 }
 
-/* A program is not run for each request: the caller gets the last periodic sample, and sees its age. */
+/* An external program isn't run for each request: the caller gets the last periodic sample, and sees its age. */
 static bool only_periodic(const struct engine *e)
 {
     for (size_t i = 0; i < e->slot_count && e->interval_ms > 0; i++)
@@ -167,7 +167,7 @@ static void on_describe(struct engine *e, const struct ask *a)
 {
     replies_add(&e->describing, a->mailbox);
     if (e->descriptions_missing)
-        return; /* one is under way */
+        return; /* one is in progress */
     e->description = BUF(1024 * 1024);
     for (size_t i = 0; i < e->slot_count; i++) {
         struct slot *s = &e->slots[i];
@@ -182,7 +182,7 @@ static void on_describe(struct engine *e, const struct ask *a)
         finish_description(e);
 }
 
-/* A caller stopped waiting for a reply; its mailbox is ours to free. */
+/* A caller stopped waiting; its mailbox is ours to free. */
 static void coordinator_forget(struct engine *e, struct mailbox *reply)
 {
     size_t left = 0;
@@ -242,7 +242,7 @@ static bool on_message(struct engine *e, struct message *m)
     return true;
 }
 
-/* How long the coordinator may sleep. With another clock than the system's that is unknown: look again soon. */
+/* How long the coordinator may sleep. Unknown with a clock other than the system's: wake up soon. */
 static int64_t wait_ms(const struct engine *e)
 {
     if (e->env->clock != &clock_system)

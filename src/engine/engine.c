@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The engine as others see it: starts and ends the coordinator, and asks it for samples.
+ * The engine's public side: starts and stops the coordinator, and asks it for samples.
  */
 #include "engine/engine.h"
 
@@ -21,7 +21,7 @@ static void judge_past(void *user, struct snapshot *s)
     snapshot_unref(s);
 }
 
-/* A recording is judged from before the moment that is looked at, as if it had been watched. */
+/* Judges a recording from before its starting point, as if it had been watched. */
 static void learn_past(struct engine *e)
 {
     for (size_t i = 0; e->judge && i < e->slot_count; i++)
@@ -108,8 +108,8 @@ void engine_end_waits(struct engine *e)
     mailbox_put(e->inbox, a);
 }
 
-/* All of them close their sources at the same time, and have STOP_MS together. A driver may hang in any call, also in one that the
- * coordinator still waits for. True: one was left behind. */
+/* All close their sources in parallel, with STOP_MS in total. A driver may hang in any call, including one the coordinator still
+ * waits for. True: a thread was abandoned. */
 static bool stop_workers(struct engine *e)
 {
     bool left_behind = false;
@@ -132,7 +132,7 @@ bool engine_free(struct engine *e)
         return false;
     struct ask *stop = ask_new(e);
     if (!stop)
-        return true; /* all of it is */
+        return true; /* all of it is abandoned */
     stop->base.kind = MESSAGE_STOP;
     mailbox_put(e->inbox, stop);
     pthread_join(e->thread, NULL);
@@ -239,7 +239,7 @@ static bool request(struct engine *e, unsigned groups, int64_t max_age_ms, struc
 {
     if (send_ask(e, MESSAGE_REQUEST, groups, max_age_ms, reply))
         return true;
-    const struct snapshot *s = engine_latest(e); /* too many ask at once: the latest will do */
+    const struct snapshot *s = engine_latest(e); /* too many concurrent requests: the latest will do */
     if (s)
         mailbox_put(reply, (void *)s);
     return s != NULL;
@@ -250,7 +250,7 @@ void engine_request(struct engine *e, unsigned groups, int64_t max_age_ms, struc
     request(e, groups, max_age_ms, reply);
 }
 
-/* The coordinator may still answer into this mailbox: it is asked to forget and free it. */
+/* The coordinator may still answer into this mailbox: ask it to forget and free it. */
 static void give_up(struct engine *e, struct mailbox *reply)
 {
     struct ask *a = ask_new(e);

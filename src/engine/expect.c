@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GPUs that should be there. What is missing can't report that it is missing: a host that remembers a GPU, or whose PCI bus shows
- * one, lists it, whether or not a driver does.
+ * Expected GPUs. What is missing can't report itself: if the host remembers a GPU, or its PCI bus shows one, it is listed, whether
+ * or not a driver lists it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { EXPECTED_MAX = 64 };
 
-/* The source that would list the GPU: the one named, or the one that is open in its place. -1: it is not asked. */
+/* The source that would list the GPU: the named one, or its open fallback. -1: none is asked. */
 static int slot_for(const struct engine *e, const char *source)
 {
     int named = -1;
@@ -26,13 +26,13 @@ static int slot_for(const struct engine *e, const char *source)
     return named;
 }
 
-/* A container's list of devices decides what is shown there, and what is not in it is not missing. */
+/* In a container, its device list decides what is shown; GPUs outside it aren't missing. */
 static bool may_miss_gpus(const struct env *env)
 {
     return !env->visible_devices || strcmp(env->visible_devices, "all") == 0;
 }
 
-/* Another card is in its place: it was taken out, not lost. */
+/* Another card is in its place: it was removed, not lost. */
 static bool is_replaced(const struct engine *e, const struct gpu_id *id)
 {
     for (size_t i = 0; i < e->slot_count && id->pci_address[0] && id->uuid[0]; i++)
@@ -54,7 +54,7 @@ static void expect_remembered(struct engine *e)
         const struct health_card *card = &known->cards[i];
         bool known_by = (card->id.uuid[0] || card->id.pci_address[0]) && !is_replaced(e, &card->id);
         int slot = known_by ? slot_for(e, card->source) : -1;
-        /* While it was in this run's lists, the roster has it. */
+        /* If it was listed in this run, the roster has it. */
         struct roster_entry *entry = slot < 0 ? NULL : roster_expect(&e->roster, &card->id, (size_t)slot);
         if (!entry || e->slots[slot].ops->simulated || e->slots[slot].ops->host)
             continue;

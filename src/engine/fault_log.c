@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Lines of the kernel log become faults of cards.
+ * Turns kernel log lines into faults of cards.
  */
 #include "engine/fault_log.h"
 
@@ -13,10 +13,10 @@
 
 enum { WAITING_MAX = 256, LINES_MAX = 200000 };
 
-/* What the log told of a card that has not been seen yet, or is lost. */
+/* A logged fault of a card that hasn't been seen yet, or is lost. */
 struct waiting {
-    bool xid;                       /* else a fault of kernel_log.def */
-    char pci_address[GPU_PCI_SIZE]; /* "" of a switch: it concerns all GPUs with links to others */
+    bool xid;                       /* not a fault of kernel_log.def */
+    char pci_address[GPU_PCI_SIZE]; /* "" for a switch: it concerns all GPUs with links */
     int64_t code;
     struct wall at;
 };
@@ -25,7 +25,7 @@ struct fault_log {
     const struct env *env;
     struct kernel_log *log; /* opened with the first sample that could have a real card */
     bool skipped;
-    struct health_log_mark seen; /* by a daemon before this one */
+    struct health_log_mark seen; /* by an earlier daemon */
     struct health_log_mark read; /* by this one */
     struct waiting waiting[WAITING_MAX];
     size_t waiting_count;
@@ -80,7 +80,7 @@ void fault_log_read(struct fault_log *l)
     for (int i = 0; i < LINES_MAX && kernel_log_next(l->log, &line); i++) {
         struct waiting what;
         if (line.boot)
-            l->waiting_count = 0; /* all cards were reset by it */
+            l->waiting_count = 0; /* the boot reset all cards */
         bool seen = line.us >= 0 ? line.us <= l->seen.us : line.at.ms <= l->seen.at.ms;
         if (seen || !understand(&line, &what))
             continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread that looks at processes, and what the coordinator does with its answers.
+ * The thread that examines processes, and the coordinator's use of its answers.
  */
 #include "engine/host_look.h"
 
@@ -15,12 +15,12 @@
 #include "insight/detect/limit.h"
 
 enum {
-    ANSWER_MS = 80, /* a round does not wait longer; usually it is less than one */
-    KEPT_MS = 5000, /* so long the last answer stands in for one that is late */
+    ANSWER_MS = 80, /* a round waits no longer; usually it takes less than one */
+    KEPT_MS = 5000, /* how long the last answer replaces a late one */
     JOBS_MAX = 4,
     CANDIDATES_MAX = 16,
     PREPARE_PAUSE_MS = 8,
-    PREPARED_LOOKS_MAX = 16, /* a driver that takes longer is not waited for */
+    PREPARED_LOOKS_MAX = 16, /* stop for a driver that takes longer */
     QUICK_LOOKS = 3,
     QUICK_PAUSE_MS = 5,
 };
@@ -30,8 +30,8 @@ enum look_kind { LOOK_PREPARE, LOOK_AT, LOOK_STOP };
 struct look_job {
     enum look_kind kind;
     bool quick;
-    int64_t gap_ms;       /* since the round before */
-    size_t count, wanted; /* the first `wanted` of them are looked at */
+    int64_t gap_ms;       /* since the previous round */
+    size_t count, wanted; /* the first `wanted` of them are examined */
     struct evidence_target targets[EVIDENCE_TARGETS_MAX];
 };
 
@@ -48,10 +48,10 @@ struct host_look {
     const struct env *env;
     struct mailbox *jobs, *answers, *ended;
     pthread_t thread;
-    bool is_running; /* there is a thread */
+    bool is_running; /* the thread exists */
 
-    /* Of the coordinator. */
-    bool is_asked; /* an answer is due */
+    /* Owned by the coordinator. */
+    bool is_asked; /* an answer is pending */
     struct mono round_at;
     struct look_answer *last;
 };
@@ -85,7 +85,7 @@ static bool has_rates(const struct look_answer *a)
     return true;
 }
 
-/* One look says what a process waits for, and nothing of how long: those that were not looked at before get a few more. */
+/* A single look shows what a process waits for, but not how long: processes not seen before get a few more. */
 static void look_and_answer(struct host_look *h, struct evidence_reader *r, const struct look_job *job)
 {
     struct look_answer *a = answer_new(job);
@@ -101,8 +101,8 @@ static void look_and_answer(struct host_look *h, struct evidence_reader *r, cons
     mailbox_put(h->answers, a ? a : calloc(1, sizeof *a));
 }
 
-/* Looks until the next job comes, and returns it. Which processes have a GPU is the driver's to say; those that hold a GPU's device
- * file are likely to be them. */
+/* Examines likely processes until the next job arrives, and returns it. Only the driver knows which processes use a GPU; those
+ * with its device file open are good candidates. */
 static struct look_job *look_ahead(struct host_look *h, struct evidence_reader *r)
 {
     AUTO_FREE struct look_job *job = calloc(1, sizeof *job);
@@ -164,7 +164,7 @@ struct host_look *host_look_new(const struct env *env)
     return NULL;
 }
 
-/* Only where there is something to read: most commands have nothing, and start no thread for it. */
+/* Started on demand: most commands have nothing to read, and need no thread. */
 static bool host_look_start(struct host_look *h)
 {
     if (!h->is_running)
@@ -203,7 +203,7 @@ void host_look_prepare(struct host_look *h)
         free(job);
 }
 
-/* ---- which processes ---- */
+/* ---- choosing processes ---- */
 
 static bool job_has(const struct look_job *job, const struct process *p)
 {
@@ -224,7 +224,7 @@ static void job_add(struct look_job *job, const struct gpu *gpu, bool wanted)
     }
 }
 
-/* Those that are looked at come first. */
+/* Puts the processes to examine first. */
 static void job_fill(struct look_job *job, const struct snapshot *s, const bool *is_here)
 {
     for (int wanted = 1; wanted >= 0; wanted--)
@@ -233,9 +233,9 @@ static void job_fill(struct look_job *job, const struct snapshot *s, const bool 
                 job_add(job, &s->gpus[g], wanted);
 }
 
-/* ---- into the snapshot ---- */
+/* ---- merging into the snapshot ---- */
 
-/* Which node a GPU is connected to; a host without nodes says -1. */
+/* The NUMA node of a GPU; a host without nodes says -1. */
 static struct reading node_of(const struct env *env, const struct gpu *gpu)
 {
     char path[96];
@@ -271,7 +271,7 @@ static void keep_answer(struct host_look *h, struct look_answer *a)
     h->is_asked = false;
 }
 
-/* The answer of a job that a round could not wait for comes now. */
+/* Takes the answer of a job that its round couldn't wait for. */
 static void take_late(struct host_look *h)
 {
     struct look_answer *a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What programs on GPUs do on their host, read while a round is under way. A file of procfs may hang with the process that it is
- * about (a lock of its memory, a file system that does not answer): a thread of its own reads, and a round goes on without it.
+ * What GPU programs do on their host, read during a round. A procfs file may hang together with its process (a memory lock, an
+ * unresponsive file system): a separate thread reads, and a round continues without it.
  *
  *   coordinator ──struct look_job──▶ thread: host/evidence ──struct look_answer──▶ coordinator: into the snapshot
  */
@@ -11,12 +11,12 @@
 
 struct host_look;
 
-struct host_look *host_look_new(const struct env *env); /* no thread yet; NULL: out of memory */
-/* Within `timeout_ms`. True: a thread that hangs is left behind with its memory. NULL is fine. */
+struct host_look *host_look_new(const struct env *env); /* starts no thread; NULL: out of memory */
+/* Within `timeout_ms`. True: a hung thread was abandoned with its memory. Accepts NULL. */
 bool host_look_free(struct host_look *h, int64_t timeout_ms);
 
-/* A command that takes one look is about to ask the drivers: what programs do meanwhile is part of the answer. */
+/* A one-shot command is about to query the drivers: what programs do meanwhile is part of the answer. */
 void host_look_prepare(struct host_look *h);
-/* Of each process that its GPU leaves waiting, what it does on the host. `is_here[i]`: GPU i of the snapshot is of this machine,
- * neither simulated nor recorded. `quick`: for one look. */
+/* For each process that leaves its GPU waiting, adds what it does on the host. `is_here[i]`: GPU i belongs to this host, neither
+ * simulated nor recorded. `quick`: for a single look. */
 void host_look_add(struct host_look *h, struct snapshot *s, const bool *is_here, bool quick);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the files of the engine share: its state, and the steps of the coordinator, the one thread that owns it.
+ * Shared by the files of the engine: its state, and the steps of the coordinator, the one thread that owns it.
  *
  *   engine.c  the public side: puts messages into the inbox        coordinator.c  takes them out, one after the other
  *   sample_round.c  one sample of every source, from the first question to the publication
@@ -23,17 +23,17 @@ enum { INBOX_SIZE = 1024, WAITERS_MAX = INBOX_SIZE, SUBSCRIBERS_MAX = 8 };
 struct ask {
     struct message base;
     unsigned groups;
-    int64_t number; /* max age, interval or release time, in ms */
+    int64_t number; /* max age, interval or release time in ms */
     struct mailbox *mailbox;
 };
 
 struct waiter {
     struct mailbox *reply;
     unsigned groups;
-    bool waited_on; /* for a second round already: takes what comes */
+    bool waited_on; /* already waiting for a second round: accepts any result */
 };
 
-/* Who waits for the same answer. */
+/* Callers waiting for the same answer. */
 struct replies {
     struct mailbox *list[WAITERS_MAX];
     size_t count;
@@ -47,53 +47,53 @@ struct engine {
     bool show_secrets;
     bool may_rest;
     _Atomic int64_t looked_until; /* ns; written by readers */
-    _Atomic(struct ask *) spare;  /* for a caller without memory for its own */
+    _Atomic(struct ask *) spare;  /* for callers without memory for their own */
 
-    pthread_mutex_t latest_lock; /* guards `latest` alone: a pointer that every thread may read */
+    pthread_mutex_t latest_lock; /* guards only `latest`, which every thread may read */
     const struct snapshot *latest;
 
-    pthread_mutex_t judge_lock; /* guards the judge, whose memory others add to */
+    pthread_mutex_t judge_lock; /* guards the judge, to which others add knowledge */
     struct judge *judge;
-    struct fault_log *faults; /* of the kernel log, for the judge */
+    struct fault_log *faults; /* from the kernel log, for the judge */
 
-    pthread_mutex_t annotate_lock; /* guards these two */
+    pthread_mutex_t annotate_lock; /* guards the next two */
     struct annotate {
         engine_annotate_fn *run;
         void *user;
     } annotates[ENGINE_ANNOTATES_MAX];
     size_t annotate_count;
 
-    /* Of the coordinator alone. */
+    /* Owned by the coordinator. */
     int64_t interval_ms;
     struct mono next_periodic;
     struct slot slots[SOURCES_MAX];
     size_t slot_count;
     struct roster roster, accelerators;
-    size_t cards_expected; /* so many of those that the judge remembers are in the roster */
+    size_t cards_expected; /* how many of the judge's remembered GPUs are in the roster */
     struct cadence cadence;
     struct machine *machine;
-    struct host_look *host_look; /* at the programs on GPUs */
-    int64_t asleep_ns;           /* what the host has slept since its start, as of the last periodic sample */
-    int64_t suspended_ms;        /* of that, what no snapshot has said yet */
+    struct host_look *host_look; /* examines the programs on GPUs */
+    int64_t asleep_ns;           /* how long the host has slept since boot, at the last periodic sample */
+    int64_t suspended_ms;        /* the part of it not yet in a snapshot */
     uint64_t sequence;
     bool round_active, round_periodic;
     unsigned round_groups;
     struct mono round_start;
     struct host round_host;
-    uint64_t host_implausible_total; /* readings of it that could not be true */
+    uint64_t host_implausible_total; /* its impossible readings */
     struct waiter waiters[WAITERS_MAX];
     size_t waiter_count;
     struct mailbox *subscribers[SUBSCRIBERS_MAX];
     size_t subscriber_count;
     bool released;
     struct mono released_until;
-    struct replies releasing;                /* wait until all sources are closed */
-    struct event pending_events[EVENTS_MAX]; /* found in samples that were taken for requests */
+    struct replies releasing;                /* waiting until all sources are closed */
+    struct event pending_events[EVENTS_MAX]; /* found in samples for requests */
     size_t pending_count;
-    struct replies describing; /* wait for the description under way */
+    struct replies describing; /* waiting for the description in progress */
     struct buf description;
     size_t descriptions_missing;
-    bool waits_ended; /* callers are not kept waiting any more */
+    bool waits_ended; /* callers no longer wait */
 };
 
 static inline struct mono engine_now(const struct engine *e)
@@ -101,7 +101,7 @@ static inline struct mono engine_now(const struct engine *e)
     return clock_mono(e->env->clock);
 }
 
-/* How long a source is waited for. */
+/* How long to wait for a source. */
 static inline int64_t engine_patience_ms(const struct engine *e, const struct slot *s)
 {
     return s->open ? e->hung_after_ms : e->start_ms;
@@ -109,35 +109,35 @@ static inline int64_t engine_patience_ms(const struct engine *e, const struct sl
 
 /* ---- sample_round.c ---- */
 
-/* Asks every source that is wanted; the snapshot is published when all have answered or one hangs. */
+/* Asks every wanted source; publishes the snapshot when all have answered or one hangs. */
 void sample_round_start(struct engine *e, unsigned groups, bool periodic);
 void sample_round_periodic(struct engine *e); /* starts one if the interval is over */
 
-/* What the host has slept since its start, by two clocks that are read within a second: who is kept waiting between them, on a busy
- * host, has not slept. */
+/* How long the host has slept since boot, by two clocks read within a second: a thread delayed between them on a busy host
+ * hasn't slept. */
 int64_t sample_round_asleep_ns(const struct clock *clock);
 void sample_round_ask_slots(struct engine *e);
 void sample_round_end_if_done(struct engine *e);
 void sample_round_give_up_hung(struct engine *e);
-/* coordinator.c: a source that hangs while it describes itself is left out of the description. */
+/* coordinator.c: omits a source that hangs while describing itself. */
 void description_without(struct engine *e, struct slot *s);
 bool engine_source_busy(const struct engine *e);
 
 /* ---- engine.c ---- */
 
-void ask_free(struct engine *e, struct ask *a); /* kept as the spare one, where that is gone */
+void ask_free(struct engine *e, struct ask *a); /* kept as the spare if that is gone */
 
 /* ---- coordinator.c ---- */
 
-void *coordinator_run(void *engine); /* the thread */
+void *coordinator_run(void *engine); /* the thread function */
 
 /* ---- expect.c ---- */
 
-/* Before the GPUs of a round are placed: puts those that should be there into the roster. */
+/* Before the GPUs of a round are placed: adds the expected ones to the roster. */
 void expect_gpus(struct engine *e);
 
-/* ---- From the results of the sources to one snapshot. ---- */
+/* ---- from the sources' results to one snapshot ---- */
 
-/* Takes the GPUs out of the slots' results. NULL when memory is out. `first`: the indices are given now. */
+/* Moves the GPUs out of the slots' results. NULL: out of memory. `first`: assigns the indices. */
 struct snapshot *build_snapshot(struct slot *slots, size_t slot_count, struct roster *roster, struct roster *accelerators,
                                 bool first, struct wall at);

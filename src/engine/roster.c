@@ -12,13 +12,13 @@ void roster_begin(struct roster *r)
         r->entries[i].present = false;
 }
 
-/* A driver that fails in every call does not say which card it is, either. */
+/* A driver that fails in every call doesn't identify its card, either. */
 static bool is_nameless(const struct gpu_id *id)
 {
     return !id->uuid[0] && !id->pci_address[0] && !id->name[0];
 }
 
-/* Cards without UUID and PCI address can only be told apart by where they stand in their source's list. */
+/* Without UUID and PCI address, only the position in the source's list distinguishes cards. */
 static bool is_same(const struct roster_entry *e, const struct gpu_id *id, size_t slot, size_t position)
 {
     if ((e->id.uuid[0] && id->uuid[0]) || (e->id.pci_address[0] && id->pci_address[0]))

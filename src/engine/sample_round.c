@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A round: one sample of every source that is wanted, and the snapshot that is published when all have answered or one hangs.
+ * A round: one sample of every wanted source, and the snapshot published when all have answered or one hangs.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void set_latest(struct engine *e, const struct snapshot *s)
     snapshot_unref(old);
 }
 
-/* A round that began for another caller may have read less than this waiter needs: then it waits for one more. */
+/* A round started for another caller may have read less than this waiter needs: it waits for one more. */
 static void answer_waiters(struct engine *e, const struct snapshot *s)
 {
     size_t left = 0;
@@ -38,7 +38,7 @@ static void answer_waiters(struct engine *e, const struct snapshot *s)
     e->waiter_count = left;
 }
 
-/* This machine, unless everything that was read comes from another one (a recording). */
+/* This host, unless everything read comes from another (a recording). */
 static const struct host *host_of(const struct engine *e)
 {
     const struct slot *elsewhere = NULL;
@@ -52,7 +52,7 @@ static const struct host *host_of(const struct engine *e)
     return elsewhere ? &elsewhere->host : &e->round_host;
 }
 
-/* An event is found once. Where that was in a sample for a request, subscribers still hear of it, with the next one of theirs. */
+/* Each event is found once. If a requested sample found it, subscribers get it with their next one. */
 static void carry_events(struct engine *e, struct snapshot *s)
 {
     if (!e->round_periodic) {
@@ -81,7 +81,7 @@ static bool is_of_this_machine(const struct engine *e, size_t gpu)
     return !ops->simulated && !ops->host && !env_is_recorded(e->env);
 }
 
-/* A first look that is not to be judged has nothing to compare with: it is as fast as it can be. */
+/* An unjudged first look has nothing to compare with: keep it as fast as possible. */
 static bool looks_at_programs(const struct engine *e)
 {
     return (e->round_groups & GROUP_PROCESS) && !(e->round_groups & GROUP_LEAN) &&
@@ -108,7 +108,7 @@ static void sample_round_publish(struct engine *e)
     }
     e->round_active = false;
     if (!s)
-        return; /* out of memory: the next interval tries again; waiters keep waiting for it */
+        return; /* out of memory: the next interval tries again, and waiters keep waiting */
     s->sequence = ++e->sequence;
     s->taken = engine_now(e);
     s->interval_s = (double)e->interval_ms / MS_PER_S;
@@ -169,7 +169,7 @@ void sample_round_ask_slots(struct engine *e)
             str_copy(s->status.message, sizeof s->status.message, STR("out of memory, threads or file descriptors"));
             continue;
         }
-        if (s->status.state == SOURCE_HUNG) /* it came back: this round waits for it again */
+        if (s->status.state == SOURCE_HUNG) /* it recovered: this round waits for it again */
             s->status.state = SOURCE_FAILING;
         s->busy = true;
         s->asked = now;
@@ -177,7 +177,7 @@ void sample_round_ask_slots(struct engine *e)
     }
 }
 
-/* Of this machine, also where a recording is shown: its rates are taken between two calls. */
+/* Samples this host even while showing a recording: rates need two calls. */
 static void sample_machine(struct engine *e)
 {
     enum { GLANCE_MS = 4500 };
@@ -188,7 +188,7 @@ static void sample_machine(struct engine *e)
     e->host_implausible_total += host_drop_implausible(&e->round_host);
 }
 
-/* Not only cards that were made up or recorded elsewhere, of which this machine's log and programs say nothing. */
+/* Not just simulated cards or recordings from elsewhere, about which this host's log and programs say nothing. */
 static bool reads_this_machine(const struct engine *e)
 {
     bool here = false;
@@ -246,8 +246,8 @@ int64_t sample_round_asleep_ns(const struct clock *clock)
     }
 }
 
-/* Whether the host was suspended since the last periodic sample. Limits, clocks and fan modes may be others now: all is read again.
- */
+/* Whether the host was suspended since the last periodic sample. Limits, clocks and fan modes may have changed: reread
+ * everything. */
 static bool has_resumed(struct engine *e)
 {
     enum { SUSPEND_LEAST_MS = 3000 };
@@ -265,13 +265,13 @@ void sample_round_periodic(struct engine *e)
     if (e->interval_ms <= 0 || now.ns < e->next_periodic.ns)
         return;
     if (e->round_active) {
-        e->round_periodic = true; /* a sample under way serves both */
+        e->round_periodic = true; /* a sample in progress serves both */
     } else {
         unsigned groups = has_resumed(e) ? GROUP_ALL : cadence_due(&e->cadence, game_runs(e), now);
         cadence_read(&e->cadence, groups, now);
         sample_round_start(e, groups | (client_looks(e, now) ? 0 : GROUP_UNSEEN), true);
     }
     e->next_periodic.ns += e->interval_ms * NS_PER_MS;
-    if (e->next_periodic.ns < now.ns) /* the machine slept, or the interval was changed */
+    if (e->next_periodic.ns < now.ns) /* the host slept, or the interval was changed */
         e->next_periodic.ns = now.ns + e->interval_ms * NS_PER_MS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Choosing sources, and what their answers mean for their state.
+ * Chooses sources, and derives their state from their answers.
  */
 #include "engine/slot.h"
 
@@ -67,7 +67,7 @@ int slots_choose(struct slot *slots, size_t max, const char *const *names, size_
             return error_set(err, -EINVAL, "more than %zu sources", max);
         if (rest.len >= sizeof slots[0].params)
             return error_set(err, -EINVAL, "the parameters of source '%s' are too long", ops->name);
-        int rc = ops->check ? ops->check(rest.at, err) : 0; /* they reach to the end of names[i] */
+        int rc = ops->check ? ops->check(rest.at, err) : 0; /* parameters extend to the end of names[i] */
         if (rc < 0)
             return rc;
         add_slot(&slots[used++], ops, rest, true);
@@ -103,7 +103,7 @@ bool slot_wanted(const struct slot *slots, size_t count, size_t which, struct mo
     return true;
 }
 
-/* A source that reads but gets nothing from any of its GPUs fails as a whole. */
+/* A source that gets nothing from any of its GPUs fails as a whole. */
 static bool all_gpus_fail(const struct result *r, size_t *failing)
 {
     *failing = 0;
@@ -147,7 +147,7 @@ void slot_answered(struct slot *s, struct result *r, struct mono now)
     if (r->rc < 0) {
         s->status.gpu_count = 0;
         count_failure(s, now, !was_open && !r->open, r->message);
-        if (r->rc == -ETIMEDOUT && s->status.state != SOURCE_SET_ASIDE) /* too slow to answer is not the same as not there */
+        if (r->rc == -ETIMEDOUT && s->status.state != SOURCE_SET_ASIDE) /* too slow to answer isn't the same as missing */
             s->status.state = SOURCE_HUNG;
         return;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The worker thread: opens its source when asked to sample, reads the groups asked for, keeps the rest from before, and adds who
- * the processes are. Knows nothing of the other sources.
+ * The worker thread: opens its source when asked to sample, reads the requested groups, keeps the rest from before, and identifies
+ * the processes. Knows nothing about other sources.
  */
 #include "engine/worker.h"
 
@@ -15,7 +15,7 @@
 #include "host/identity.h"
 #include "model/plausible.h"
 
-/* One job, and the last one, which may be put behind it. */
+/* One job, plus the final one that may follow it. */
 enum { JOBS_MAX = 4 };
 
 struct sample_job {
@@ -29,20 +29,20 @@ struct worker {
     char *params;
     size_t slot;
     struct mailbox *jobs, *results;
-    struct mailbox *ended;            /* gets the worker itself when the thread is about to end */
-    struct sample_job room[JOBS_MAX]; /* of the jobs under way: to ask must never fail, as a caller waits for the answer */
+    struct mailbox *ended;            /* receives the worker itself when the thread is about to end */
+    struct sample_job room[JOBS_MAX]; /* preallocated: submitting must never fail, as a caller waits for the answer */
     size_t asked;
     pthread_t thread;
 
-    /* Of the thread alone. */
+    /* Owned by the thread. */
     struct source *source; /* NULL: closed */
     struct identity *identity;
-    struct result *spare; /* to say that there is no memory */
+    struct result *spare; /* to report out of memory */
     size_t gpu_count;
     struct gpu_id *ids;
-    struct gpu *last;             /* what was read last of each GPU, to keep the groups that are not read each time */
-    struct reading *idle_mw;      /* of each GPU, as far as it has been seen idle */
-    struct engine_loads *read_at; /* of each GPU, when its processes were read */
+    struct gpu *last;             /* last readings of each GPU, for groups that aren't read each time */
+    struct reading *idle_mw;      /* observed idle draw of each GPU */
+    struct engine_loads *read_at; /* engine loads of each GPU when its processes were read */
     unsigned known;
 };
 
@@ -56,7 +56,7 @@ void result_free(struct result *r)
     free(r);
 }
 
-/* Without memory the answer says so: the spare one, and when that is gone the next that can be had. A caller waits for it. */
+/* Reports out of memory with the spare result, or else with the next available one. A caller waits for it. */
 static struct result *result_without_memory(struct worker *w)
 {
     struct result *r = TAKE(w->spare);
@@ -144,7 +144,7 @@ static int open_source(struct worker *w, struct error *err)
     return rc;
 }
 
-/* What this sample did not read stays as it was. */
+/* Keeps what this sample didn't read. */
 static void keep_groups(struct gpu *now, const struct gpu *before, unsigned read)
 {
     for (size_t i = 0; i < METRIC_COUNT; i++)
@@ -174,7 +174,7 @@ static void take_identity(struct process *to, const struct process *from)
     process_copy(to, from);
 }
 
-/* The processes of an instance are some of its card's: who they are was found out there. */
+/* An instance's processes are among its card's, which were already identified. */
 static void share_identities(const struct gpu *card, size_t index)
 {
     struct gpu *instance = &card->instances[index];
@@ -184,7 +184,7 @@ static void share_identities(const struct gpu *card, size_t index)
                 take_identity(&instance->processes[i], &card->processes[k]);
 }
 
-/* The processes are kept as they were read; what is shown of them is of the same moment as the GPU. */
+/* Keeps the processes as read; the copy shown is scaled to the GPU's moment. */
 static void give_power(struct worker *w, size_t position, unsigned groups, struct gpu *out)
 {
     gpu_done(&w->last[position]);
@@ -197,7 +197,7 @@ static void give_power(struct worker *w, size_t position, unsigned groups, struc
     attribute_power(out, &w->idle_mw[position]);
 }
 
-/* Returns how many of its readings could not be true. */
+/* Returns the number of impossible readings. */
 static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, struct gpu *out)
 {
     w->ops->sample(w->source, position, groups, out);
@@ -209,11 +209,11 @@ static unsigned read_gpu(struct worker *w, size_t position, unsigned groups, str
     unsigned implausible = gpu_drop_implausible(out);
     keep_groups(out, &w->last[position], groups);
     gpu_mark_absent(out, groups, READING_UNSUPPORTED);
-    /* Processes of a simulated or recorded machine are not looked up on this one. */
+    /* Don't look up processes of a simulated or recorded host on this one. */
     if ((groups & GROUP_PROCESS) && !w->ops->simulated && !w->ops->host)
         for (size_t i = 0; i < out->process_count; i++) {
             identity_fill(w->identity, &out->processes[i]);
-            process_drop_implausible(&out->processes[i]); /* what the kernel says of it */
+            process_drop_implausible(&out->processes[i]); /* values from the kernel */
         }
     if (groups & GROUP_PROCESS)
         gpu_mark_shares_absent(out, READING_UNSUPPORTED);
@@ -307,7 +307,7 @@ static void *worker_run(void *argument)
     }
 }
 
-/* Only without its thread. */
+/* Only after its thread ended. */
 static void dismiss(struct worker *w)
 {
     mailbox_free(w->jobs);
