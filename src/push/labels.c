@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The labels of a line of text, unescaped and in order.
+ * The labels of a line, unescaped and sorted.
  */
 #include "base/cleanup.h"
 #include "push/push.h"
@@ -16,10 +16,10 @@ void push_labels_done(struct push_labels *l)
     buf_done(&l->space);
 }
 
-/* Places in `space` move while it grows: until the end a view holds an offset. */
+/* `space` moves as it grows: views hold offsets until the end. */
 static bool labels_add(struct push_labels *l, struct str name, size_t value_at)
 {
-    if (l->space.len == value_at) /* an empty label is none */
+    if (l->space.len == value_at) /* an empty label counts as none */
         return true;
     if (l->count == PUSH_LABELS_MAX)
         return false;
@@ -27,7 +27,7 @@ static bool labels_add(struct push_labels *l, struct str name, size_t value_at)
     return true;
 }
 
-/* Behind the opening quote; returns the position behind the closing one, 0: there is none. */
+/* Starts after the opening quote; returns the position after the closing one, 0: missing. */
 static size_t unescape(struct push_labels *l, struct str s, size_t at)
 {
     while (at < s.len && s.at[at] != '"') {
@@ -52,7 +52,7 @@ static bool is_before(struct str x, struct str y)
     return order < 0 || (order == 0 && x.len < y.len);
 }
 
-/* A dozen at most, of which many are in order already. */
+/* A dozen at most, often sorted already. */
 static void sort_by_name(struct push_label *list, size_t count)
 {
     for (size_t i = 1; i < count; i++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * OTLP as JSON or as Protocol Buffers. What OpenTelemetry has names for (hw.*, gen_ai.*) is sent under these, once; everything else
- * under our own. hw.gpu.io has only bytes that were counted: the rates of a moment, which some drivers give, are not added up to
- * it.
+ * OTLP as JSON or Protocol Buffers. Metrics with OpenTelemetry names (hw.*, gen_ai.*) are sent once, under these; all others under
+ * our own. hw.gpu.io only has counted bytes: the instantaneous rates of some drivers aren't summed up into it.
  */
 #include <stdio.h>
 
@@ -11,15 +10,15 @@
 #include "push/otlp_wire.h"
 #include "push/push.h"
 
-/* One of our names may be several of OpenTelemetry's, by its label `state`. */
+/* One of our names may map to several of OpenTelemetry's, by its label `state`. */
 static const struct hw {
     const char *ours, *name, *unit;
     enum otlp_kind kind;
     double scale;
-    const char *type, *part; /* hw.type; a component of its own, whose parent is the GPU */
-    const char *key, *value; /* an attribute that tells series of one name apart */
-    const char *state;       /* only where our label `state` is this */
-    const char *share_of;    /* the value is the part of this one of ours; NULL: it is the value itself */
+    const char *type, *part; /* hw.type; a separate component with the GPU as parent */
+    const char *key, *value; /* an attribute that distinguishes series of one name */
+    const char *state;       /* only if our label `state` is this */
+    const char *share_of;    /* the value is its share of this metric of ours; NULL: the value itself */
 } table[] = {
     {"gpu_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, "gpu", NULL, "hw.gpu.task", "general", NULL, NULL},
     {"gpu_encoder_utilization_percent", "hw.gpu.utilization", "1", GAUGE, 0.01, "gpu", NULL, "hw.gpu.task", "encoder", NULL, NULL},
@@ -53,7 +52,7 @@ static const struct hw {
     {"host_power_watts", "hw.host.power", "W", GAUGE, 1, NULL},
 };
 
-/* Of ours only the sum and the count are known. */
+/* Ours have only the sum and the count. */
 static const struct {
     const char *count, *sum, *bucket, *name;
 } histograms[] = {
@@ -87,7 +86,7 @@ static struct str value_of(const struct push_labels *l, const char *name)
     return (struct str){0};
 }
 
-/* Under `as`, by its labels; or under any name, whatever they are, where both are NULL. */
+/* By `as` and labels; with both NULL, by name only. */
 static const struct hw *otlp_find(struct str name, const char *as, const struct push_labels *l)
 {
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
@@ -100,7 +99,7 @@ static const struct hw *otlp_find(struct str name, const char *as, const struct 
     return NULL;
 }
 
-/* hw.id is the UUID, or what else tells this GPU from others; of the host itself, its name. */
+/* hw.id is the GPU's UUID or another unique ID; for the host, its name. */
 static void hw_attributes(struct otlp *w, const struct hw *hw, const struct push_labels *l)
 {
     struct str card = value_of(l, "uuid"), id = value_of(l, "mig_uuid"), name = value_of(l, "name"), index = value_of(l, "gpu");
@@ -122,7 +121,7 @@ static void hw_attributes(struct otlp *w, const struct hw *hw, const struct push
         otlp_attribute(w, STR("whirr.gpu.index"), index);
 }
 
-/* As OpenTelemetry spells it. */
+/* OpenTelemetry's spelling. */
 static struct str attribute_name(struct str label)
 {
     static const char *const names[][2] = {{"gen_ai_operation_name", "gen_ai.operation.name"},
@@ -189,7 +188,7 @@ static bool value_beside(const struct otlp_lines *lines, const struct push_line 
     return false;
 }
 
-/* Several of our names may be one of OpenTelemetry's: all of their points belong into one metric. */
+/* Several of our names may map to one of OpenTelemetry's: put all their points into one metric. */
 static void hw_metric(struct otlp *w, const struct hw *first, const struct otlp_lines *lines, struct push_labels *labels)
 {
     bool open = false;
@@ -242,7 +241,7 @@ static bool is_of_histogram(struct str name)
     return false;
 }
 
-/* Lines of one name follow each other, and those that have ended stand at the end: each run is one metric. */
+/* Lines of one name are adjacent, with ended series last: each run is one metric. */
 static void own_metrics(struct otlp *w, const struct otlp_lines *lines, struct push_labels *labels)
 {
     struct str open = {0};

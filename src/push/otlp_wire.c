@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "net/protobuf.h"
 
-/* Attributes of a point, by the kind of its metric. */
+/* Field number of a point's attributes, by kind of metric. */
 enum { ATTRIBUTES_OF_NUMBER = 7, ATTRIBUTES_OF_HISTOGRAM = 9 };
 
 void otlp_attribute(struct otlp *w, struct str key, struct str value)
@@ -65,8 +65,8 @@ void otlp_point_begin(struct otlp *w, enum otlp_kind kind)
     jw_array(w->j);
 }
 
-/* Since when a sum is counted; ms 0: it is none, or that is not known. Of a counter that was there before, all that is known is how
- * much it says beyond the first time that it was seen: with that as its beginning, nothing before it is taken for new. */
+/* Start time of a sum; ms 0: not a sum, or unknown. For a counter older than us, only its growth since we first saw it is known:
+ * starting there, nothing earlier counts as new. */
 static struct wall counted_since(const struct otlp *w)
 {
     if (w->kind == GAUGE)
@@ -74,7 +74,7 @@ static struct wall counted_since(const struct otlp *w)
     return str_starts(w->name, "whirr_") || str_starts(w->name, "process_") ? w->started : w->first;
 }
 
-/* 64-bit numbers are texts in OTLP's JSON. */
+/* OTLP's JSON writes 64-bit numbers as strings. */
 static void json_value(struct json_writer *j, enum otlp_kind kind, struct otlp_value value, struct wall since, struct wall at)
 {
     char text[40];
@@ -84,7 +84,7 @@ static void json_value(struct json_writer *j, enum otlp_kind kind, struct otlp_v
     snprintf(text, sizeof text, "%lld000000", (long long)at.ms);
     jw_key_text(j, "timeUnixNano", text);
     if (value.stale) {
-        jw_key_int(j, "flags", 1); /* no recorded value: the series has ended */
+        jw_key_int(j, "flags", 1); /* no recorded value: the series ended */
         return;
     }
     if (kind == HISTOGRAM) {

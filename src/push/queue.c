@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The queue: a sorted list of what is in the directory.
+ * The queue: a sorted list of the directory's contents.
  */
 #include "push/queue.h"
 
@@ -23,7 +23,7 @@ struct push_waiting {
     uint64_t number;
     uint32_t samples;
     int64_t bytes;
-    char *memory; /* NULL: it is in its file */
+    char *memory; /* NULL: in its file */
 };
 
 struct push_queue {
@@ -73,12 +73,12 @@ static bool read_name(const char *name, struct push_waiting *ret)
     return true;
 }
 
-/* What a run before this one left. A file that was being written then is not whole and goes. */
+/* Loads what an earlier run left. Deletes a partially written file. */
 static void queue_look(struct push_queue *q)
 {
     AUTO_DIR DIR *dir = opendir(q->folder);
     if (!dir) {
-        q->folder[0] = '\0'; /* what waits there keeps its numbers: nothing is written over it */
+        q->folder[0] = '\0'; /* queued files keep their numbers: never overwrite them */
         return;
     }
     for (struct dirent *e; (e = readdir(dir));) {
@@ -133,7 +133,7 @@ static void give_way(struct push_queue *q)
     push_queue_drop_first(q);
 }
 
-/* The newest wait in memory only while the disk cannot be written: few of them. */
+/* Requests stay in memory only while the disk isn't writable: few of them. */
 static int put_in_memory(struct push_queue *q, struct push_waiting w, struct str body)
 {
     while (q->in_memory >= PUSH_MEMORY_MAX && q->count)
@@ -161,7 +161,7 @@ int push_queue_put(struct push_queue *q, struct str body, uint32_t samples, stru
     if (rc == 0)
         rc = error_set(err, -ENOMEM, "out of memory");
     if (q->folder[0])
-        unlink(path); /* perhaps written, but not to the disk */
+        unlink(path); /* maybe written, but not synced */
     if (put_in_memory(q, w, body) < 0)
         q->lost_samples += samples;
     return q->folder[0] ? rc : 0;
@@ -185,7 +185,7 @@ bool push_queue_first(struct push_queue *q, struct buf *body, uint32_t *samples)
             return true;
         body->len = before;
         if (rc < 0 && !is_gone(rc))
-            return false; /* it waits until it can be read */
+            return false; /* it waits until it is readable */
         give_way(q);
     }
     return false;

@@ -9,7 +9,7 @@
 #include "net/protobuf.h"
 #include "push/push.h"
 
-/* Prometheus' sign that a series has ended: a NaN that no computation gives. */
+/* Prometheus' stale marker: a NaN that no computation produces. */
 #define STALE_BITS 0x7ff0000000000002ULL
 
 uint64_t push_bits(const struct push_line *line)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Remote write 2.0: every text once, in a table of symbols, with metadata and the start of counters; and back to 1.0 for a receiver
- * that knows no other.
+ * Remote write 2.0: strings interned in a symbol table, with metadata and start times of counters; and back to 1.0 for receivers
+ * that know nothing else.
  *
  *   Request    { repeated string symbols = 4; repeated TimeSeries timeseries = 5 }
  *   TimeSeries { repeated uint32 labels_refs = 1; repeated Sample samples = 2; Metadata metadata = 5 }
@@ -16,9 +16,9 @@
 
 enum { TYPE_COUNTER = 1, TYPE_GAUGE = 2, REFS_MAX = 2 * PUSH_LABELS_MAX };
 
-/* Texts by number; `slots` is a power of two and at most half full. */
+/* Interned strings; `slots` is a power of two and at most half full. */
 struct symbols {
-    struct buf space; /* the texts, one behind the other */
+    struct buf space; /* all strings, concatenated */
     struct symbol {
         size_t at, len;
     } * list;
@@ -63,7 +63,7 @@ static bool grow(struct symbols *t)
     return true;
 }
 
-/* Its number; a new text gets the next one. */
+/* The number of a string; a new one gets the next. */
 static uint32_t symbol(struct symbols *t, struct str text)
 {
     if (t->failed || (t->count == t->capacity && !grow(t))) {
@@ -81,7 +81,7 @@ static uint32_t symbol(struct symbols *t, struct str text)
     return (uint32_t)t->count - 1;
 }
 
-/* "bytes" of gpu_memory_used_bytes: what OpenMetrics calls its unit. */
+/* "bytes" of gpu_memory_used_bytes: OpenMetrics' unit. */
 static struct str unit_of(struct str name)
 {
     static const char *const units[] = {"bytes_per_second", "bytes", "seconds", "celsius", "watts",
@@ -108,7 +108,7 @@ static void put_series(struct buf *out, struct symbols *t, const struct push_lab
     }
     for (size_t i = 0; i < count; i++)
         packed += pb_varint_size(refs[i]);
-    /* Only our own counters are known to have started with us; a driver's have a start of their own. */
+    /* Only our own counters started with us; a driver's have their own start. */
     bool ours = line->counter && !line->stale && started.ms && (str_starts(name, "whirr_") || str_starts(name, "process_"));
     uint32_t help = symbol(t, line->help), unit = symbol(t, unit_of(name));
     size_t sample = 1 + 8 + 1 + pb_varint_size((uint64_t)at.ms) + (ours ? 1 + pb_varint_size((uint64_t)started.ms) : 0);
@@ -135,7 +135,7 @@ void push_remote_write_2(struct buf *out, const struct push_line *lines, size_t 
     struct symbols t = {.space = BUF(PUSH_BODY_MAX)};
     struct push_labels labels;
     push_labels_init(&labels);
-    symbol(&t, STR("")); /* the first one is always empty */
+    symbol(&t, STR("")); /* the first must be empty */
     for (size_t i = 0; i < count; i++)
         if (push_labels_read(&labels, lines[i].series, str_from(who->job), str_from(who->instance)))
             put_series(&series, &t, &labels, &lines[i], at, who->started);
@@ -151,7 +151,7 @@ void push_remote_write_2(struct buf *out, const struct push_line *lines, size_t 
 
 /* ---- back to 1.0 ---- */
 
-/* Labels of one series as 1.0 writes them. */
+/* Labels of a series in 1.0's format. */
 static int put_labels(struct buf *out, struct str refs, const struct str *symbols, size_t count)
 {
     while (refs.len) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the text of /metrics line by line, and finds the series that have ended since the last one.
+ * Parses the text of /metrics line by line, and finds the series that ended since the last one.
  */
 #include "push/push.h"
 
@@ -17,7 +17,7 @@ static size_t count_lines(struct str text)
     return count;
 }
 
-/* The value stands behind the last space: labels may have spaces, numbers have none, and whirr writes no time stamps. */
+/* The value follows the last space: labels may contain spaces, numbers don't, and whirr writes no timestamps. */
 static bool scrape_read_line(struct str line, struct push_line *ret)
 {
     const char *space = memrchr(line.at, ' ', line.len);
@@ -27,7 +27,7 @@ static bool scrape_read_line(struct str line, struct push_line *ret)
     return str_to_double((struct str){space + 1, line.len - ret->series.len - 1}, &ret->value);
 }
 
-/* "# HELP NAME TEXT"; backslashes stay as they are: a text for people. */
+/* "# HELP NAME TEXT"; keeps backslashes, as the text is for people. */
 static struct str help_of(struct str line)
 {
     struct str name;
@@ -76,7 +76,7 @@ static uint64_t scrape_hash(struct str s)
     return h;
 }
 
-/* Open addressing; `slots` is a power of two and never full. 0: free, else the position + 1. */
+/* Open addressing; `slots` is a power of two and never full. 0: free, else position + 1. */
 static void insert(uint32_t *table, size_t slots, const struct push_line *lines, size_t at)
 {
     size_t slot = scrape_hash(lines[at].series) & (slots - 1);
@@ -85,7 +85,7 @@ static void insert(uint32_t *table, size_t slots, const struct push_line *lines,
     table[slot] = (uint32_t)at + 1;
 }
 
-/* The position + 1; 0: it is not there. */
+/* Position + 1; 0: missing. */
 static size_t find(const uint32_t *table, size_t slots, const struct push_line *lines, struct str series)
 {
     for (size_t slot = scrape_hash(series) & (slots - 1); table[slot]; slot = (slot + 1) & (slots - 1))
@@ -106,7 +106,7 @@ static uint32_t *make_table(const struct push_line *lines, size_t count, size_t 
     return table;
 }
 
-/* Series stay in their order, and most of them stay: the next one is looked at first, and only a change needs a table. */
+/* Series keep their order, and most persist: try the next line first; only a change needs a table. */
 int push_mark_stale(struct push_scrape *now, const struct push_scrape *before)
 {
     size_t slots = 0, count = now->count, next = 0;
@@ -135,7 +135,7 @@ int push_mark_stale(struct push_scrape *now, const struct push_scrape *before)
     return 0;
 }
 
-/* Snappy's length of ten bytes would be too short for a request, and what follows a length is never a quote: a copy. */
+/* A Snappy length of ten would be too short for a request, and a quote after a length would be a copy, which can't come first. */
 enum push_kind push_kind_of(struct str body)
 {
     enum { MESSAGE_1 = 1 << 3 | 2, MESSAGE_4 = 4 << 3 | 2, LITERAL_ONE_BYTE = 60 };
@@ -146,7 +146,7 @@ enum push_kind push_kind_of(struct str body)
         return PUSH_OTLP_PROTOBUF;
     if (!pb_take_varint(&body, &whole) || !body.len)
         return PUSH_WRITE_1;
-    /* Snappy begins with a literal; a long one has its length in bytes behind the tag. A request of 2.0 begins with a symbol. */
+    /* Snappy starts with a literal; a long one has its length in bytes after the tag. A 2.0 request starts with a symbol. */
     unsigned tag = (unsigned char)*body.at, skip = 1 + (tag >> 2 < LITERAL_ONE_BYTE ? 0 : (tag >> 2) - LITERAL_ONE_BYTE + 1);
     return (tag & 3) == 0 && body.len > skip && (unsigned char)body.at[skip] == MESSAGE_4 ? PUSH_WRITE_2 : PUSH_WRITE_1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The thread: what it is given goes into its queue, and from there in order to its target. What was refused for good is dropped and
- * counted, and the next one has its chance.
+ * The thread: puts what it receives into its queue, and sends from there in order. Drops and counts what was refused for good, and
+ * goes on to the next.
  */
 #include "push/sender.h"
 
@@ -23,7 +23,7 @@ enum { REFUSED_LOG_MS = 600000, PAUSE_MAX_MS = 60000, MESSAGES_MAX = 16, LAST_CH
 
 struct push_message {
     struct push_scrape scrape;
-    bool empty; /* only to be woken */
+    bool empty; /* only to wake the thread */
 };
 
 struct push_sender {
@@ -33,7 +33,7 @@ struct push_sender {
     _Atomic bool stop, give_up, ended;
     pthread_t thread;
     bool runs;
-    /* The thread's own */
+    /* Owned by the thread */
     struct push_target *target;
     struct push_queue *queue;
     struct push_scrape before;
@@ -41,12 +41,12 @@ struct push_sender {
     struct wall first_at; /* of the first scrape; ms 0: none yet */
     struct retry retry;
     bool disk_fails, clock_off;
-    struct mono refusal_logged; /* ns 0: the last one was taken */
+    struct mono refusal_logged; /* ns 0: the last one was accepted */
     uint64_t refused_unlogged;  /* samples since then */
-    /* For others to look at */
+    /* Shared with readers */
     pthread_mutex_t lock;
     struct push_stats stats;
-    struct push_target *next; /* from now on; NULL: nothing has changed */
+    struct push_target *next; /* new settings; NULL: unchanged */
 };
 
 static void drop_message(void *item)
@@ -98,13 +98,13 @@ static void take_scrape(struct push_sender *p, struct push_scrape *now)
         sender_log(p, LOG_WARNING, "push %s: out of memory, series that ended are not marked", p->name);
     for (size_t i = 0; i < now->count; i += p->target->batch)
         queue_lines(p, now->lines + i, MIN_OF(p->target->batch, now->count - i), now->at);
-    now->count = count; /* views of the ended ones point into the text that goes now */
+    now->count = count; /* views of ended series point into the text being freed */
     push_scrape_done(&p->before);
     p->before = *now;
     *now = (struct push_scrape){0};
 }
 
-/* Series that are not continued are marked as ended: graphs stop at once instead of five minutes later. */
+/* Marks discontinued series as ended: graphs stop at once instead of five minutes later. */
 static void mark_the_end(struct push_sender *p)
 {
     struct push_scrape end = {.at = clock_wall(p->setup.env->clock)};
@@ -129,7 +129,7 @@ static void count_outcome(struct push_sender *p, enum push_outcome outcome, uint
     pthread_mutex_unlock(&p->lock);
 }
 
-/* One that is always refused would write a line for each request, for ever. */
+/* A target that always refuses would log a line per request, forever. */
 static void log_refusal(struct push_sender *p, uint32_t samples, const char *error)
 {
     struct mono now = clock_mono(p->setup.env->clock);
@@ -142,7 +142,7 @@ static void log_refusal(struct push_sender *p, uint32_t samples, const char *err
     p->refused_unlogged = 0;
 }
 
-/* A database shows what has its own time: samples of a clock that is off are stored where no query looks. */
+/* A database queries by its own time: samples with a wrong clock end up where no query looks. */
 static void compare_clocks(struct push_sender *p, struct wall its_time)
 {
     if (!its_time.ms)
@@ -175,7 +175,7 @@ static void log_outcome(struct push_sender *p, enum push_outcome outcome, uint32
         sender_log(p, LOG_WARNING, "push %s: cannot send, retrying in %.1f s: %s", p->name, (double)pause_ms / MS_PER_S, error);
 }
 
-/* True: the next one may be tried at once. */
+/* True: the next one may follow at once. */
 static bool send_first(struct push_sender *p)
 {
     AUTO_BUF struct buf body = BUF(PUSH_BODY_MAX);
@@ -189,7 +189,7 @@ static bool send_first(struct push_sender *p)
         return false;
     if (outcome == PUSH_AS_1) {
         sender_log(p, LOG_WARNING, "push %s: the other side does not know remote write 2.0, sending 1.0", p->name);
-        return true; /* the same one, now */
+        return true; /* the same one, again */
     }
     if (outcome == PUSH_LATER)
         pause_ms = retry_failed(&p->retry, clock_mono(p->setup.env->clock), PAUSE_MAX_MS, answer.retry_after_ms);
@@ -211,8 +211,8 @@ static int64_t until_due_ms(const struct push_sender *p)
     return state.requests ? retry_wait_ms(&p->retry, clock_mono(p->setup.env->clock)) : -1;
 }
 
-/* New settings are for what comes now, and for what waits: it goes to the new place. A series under another job or instance is
- * another series, and the old one has ended. */
+/* New settings apply to new and queued requests: they go to the new target. A series with another job or instance is a different
+ * one, and the old one ended. */
 static void take_target(struct push_sender *p)
 {
     pthread_mutex_lock(&p->lock);
@@ -264,7 +264,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* ---- from outside ---- */
+/* ---- public functions ---- */
 
 struct push_sender *push_sender_new(const struct push_setup *setup, const struct config_push *settings, struct error *err)
 {
@@ -361,7 +361,7 @@ void push_sender_free(struct push_sender *p)
         mailbox_close(p->mail);
         for (int i = 0; i < LAST_CHANCE_MS / LOOK_MS && !atomic_load(&p->ended); i++)
             usleep(LOOK_MS * 1000);
-        atomic_store(&p->give_up, true); /* what is under way stays in the queue */
+        atomic_store(&p->give_up, true); /* the request in progress stays in the queue */
         pthread_join(p->thread, NULL);
     }
     push_target_free(p->next);

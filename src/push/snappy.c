@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Snappy's block format, as its format description has it: the length, then literals and copies of what came before.
+ * Snappy's block format: the length, then literals and copies of earlier bytes.
  *
  *   literal   00 in the low bits, the length - 1 in the high six, or 60 and 61 there and the length - 1 in one or two bytes
  *   copy      10 in the low bits, the length - 1 (1 to 64) in the high six, then the distance in two bytes
  *
- * Each block of 64 KiB is compressed on its own, so that a distance always fits into two bytes. A table remembers where each four
- * bytes were seen last; metrics repeat their labels, and that is enough to find them.
+ * Each block of 64 KiB is compressed separately, so that a distance always fits two bytes. A table remembers where each sequence of
+ * four bytes was last seen, which suffices to find the repeated labels of metrics.
  */
 #include <errno.h>
 
@@ -75,12 +75,12 @@ static void put_block(struct buf *out, const unsigned char *block, size_t len)
 
 void push_snappy(struct buf *out, struct str plain)
 {
-    pb_varint(out, plain.len); /* the length is written in the same way */
+    pb_varint(out, plain.len); /* the length uses the same varint */
     for (size_t at = 0; at < plain.len; at += BLOCK)
         put_block(out, (const unsigned char *)plain.at + at, MIN_OF(plain.len - at, (size_t)BLOCK));
 }
 
-/* ---- and back: only what push_snappy() writes ---- */
+/* ---- decompression: only for push_snappy()'s output ---- */
 
 static bool take_literal(struct str *rest, unsigned tag, struct buf *out)
 {
@@ -110,7 +110,7 @@ static bool take_copy(struct str *rest, unsigned tag, size_t begin, struct buf *
     if (!distance || distance > out->len - begin)
         return false;
     for (size_t i = 0; i < len && !out->failed; i++)
-        buf_char(out, out->at[out->len - distance]); /* one by one: it may reach into what it writes */
+        buf_char(out, out->at[out->len - distance]); /* byte by byte: the copy may overlap its output */
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * 2xx: sent. 429 and 5xx, or no answer: later. Other answers are final refusals. A server that does not know remote write 2.0 says
- * so with 415, or with a success that does not say how many samples were written: it gets 1.0 from then on.
+ * 2xx: sent. 429, 5xx or no answer: later. All other answers are final refusals. A server without remote write 2.0 answers 415, or
+ * a success without the number of written samples: it gets 1.0 from then on.
  */
 #include "push/target.h"
 
@@ -51,7 +51,7 @@ static struct http_peer *target_peer(const struct config_push *c, struct error *
 
 struct push_target *push_target_new(const struct config_push *settings, const char *host, struct error *err)
 {
-    if (strlen(settings->url) > URL_MAX) { /* what is cut is another address: better none at all */
+    if (strlen(settings->url) > URL_MAX) { /* a truncated URL is another address: better none */
         error_set(err, -E2BIG, "push '%s' has a URL of more than %d bytes", settings->entry.name, URL_MAX);
         return NULL;
     }
@@ -100,7 +100,7 @@ int push_target_encode(const struct push_target *t, struct buf *body, const stru
     return plain.failed || body->failed ? -ENOMEM : 0;
 }
 
-/* What waits as 2.0 for a server that only knows 1.0 is written anew. */
+/* Converts a queued 2.0 request for a server that only knows 1.0. */
 static int target_prepare(const struct push_target *t, struct buf *body, enum push_kind *ret_kind)
 {
     AUTO_BUF struct buf plain = BUF(PUSH_BODY_MAX);
@@ -119,7 +119,7 @@ static int target_prepare(const struct push_target *t, struct buf *body, enum pu
     return body->failed ? -ENOMEM : 0;
 }
 
-/* What the other side said. */
+/* The server's answer. */
 struct push_reply {
     struct buf text, headers;
     int64_t retry_after_ms;
@@ -166,7 +166,7 @@ static int post(const struct push_target *t, const struct env *env, struct str b
     return http_call(env, &request, &reply->text, &reply->err);
 }
 
-/* "Tue, 17 Nov 2026 15:58:56 GMT", as every server writes it; false: there is none, or another. */
+/* "Tue, 17 Nov 2026 15:58:56 GMT", the usual format; false: missing or different. */
 static bool read_date(const struct buf *headers, struct wall *ret)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -185,8 +185,8 @@ static bool read_date(const struct buf *headers, struct wall *ret)
     return true;
 }
 
-/* Whether the answer to a request of 2.0 is that of a server that only knows 1.0: such a one cannot read it (400), says so (415),
- * or takes it for an empty request of 1.0. */
+/* Whether the answer to a 2.0 request shows that the server only knows 1.0: it can't parse it (400), says so (415), or takes it
+ * for an empty 1.0 request. */
 static bool knows_only_1(const struct push_target *t, int status, const struct buf *headers)
 {
     if (status >= 200 && status < 300)
@@ -203,7 +203,7 @@ static enum push_outcome target_judge(int status)
     return status < 0 || status == 429 || status >= 500 || status == 408 ? PUSH_LATER : PUSH_REFUSED;
 }
 
-/* In one line. */
+/* On one line. */
 static void explain(int status, const struct push_reply *reply, char *text, size_t size)
 {
     char said[160];
@@ -220,7 +220,7 @@ enum push_outcome push_target_send(struct push_target *t, const struct env *env,
     enum push_kind kind;
     int status = target_prepare(t, body, &kind);
     *answer = (struct push_answer){0};
-    if (status < 0) { /* no server will ever take it */
+    if (status < 0) { /* no server will ever accept it */
         snprintf(answer->text, sizeof answer->text, "this request cannot be read: %s", strerror(-status));
         return PUSH_REFUSED;
     }
