@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Leases to JSON and back.
+ * Converts leases to and from JSON.
  */
 #include "lease/lease.h"
 
@@ -40,10 +40,10 @@ static bool find_name(const char *const *names, size_t count, const char *name, 
     return false;
 }
 
-/* ---- who and when ---- */
+/* ---- identity and time ---- */
 
 enum { ID_LETTERS = 8 };
-static const char letters[] = "abcdefghjkmnpqrstuvwxyz23456789z"; /* 32, none that looks like another */
+static const char letters[] = "abcdefghjkmnpqrstuvwxyz23456789z"; /* 32 letters without lookalikes */
 
 int lease_new_id(char id[LEASE_ID_SIZE])
 {
@@ -84,7 +84,7 @@ bool lease_process_is_of(int32_t pid, uint32_t uid)
     struct stat process, all;
     env_init_system(&here);
     if (env_path(&here, path, "/proc/self") < 0 || stat(path, &all) < 0)
-        return true; /* a system that does not tell */
+        return true; /* the system doesn't say */
     return pid > 0 && env_path(&here, path, "/proc/%d", (int)pid) == 0 && stat(path, &process) == 0 && process.st_uid == uid;
 }
 
@@ -144,7 +144,7 @@ const char *lease_holder_words(const struct lease *l, char out[LEASE_WORDS])
     return out;
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static void put_moment(struct json_writer *j, const char *key, struct wall at)
 {
@@ -232,7 +232,7 @@ void lease_json(struct json_writer *j, const struct lease *l)
     jw_end(j);
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 static struct reading read_number(const json_t *json, const char *key)
 {
@@ -240,7 +240,7 @@ static struct reading read_number(const json_t *json, const char *key)
     return json_is_integer(value) ? reading_ok(json_integer_value(value)) : reading_absent(READING_UNREAD);
 }
 
-/* NULL or missing: none. One that is there and is none, or 1970, is not "no end". */
+/* NULL or missing: none. An invalid time, or 1970, doesn't mean "no end". */
 static bool read_moment(const json_t *json, const char *key, struct wall *ret)
 {
     const json_t *value = json_object_get(json, key);
@@ -248,14 +248,14 @@ static bool read_moment(const json_t *json, const char *key, struct wall *ret)
     return !value || json_is_null(value) || ret->ms > 0;
 }
 
-/* A whole number up to so much; -1: none. */
+/* An integer up to `most`; -1: none. */
 static int32_t read_small(const json_t *json, const char *key, int32_t most)
 {
     json_int_t value = json_integer_value(json_object_get(json, key));
     return value >= 0 && value <= most ? (int32_t)value : -1;
 }
 
-/* false: more than a lease can have. */
+/* False: more than a lease can have. */
 static bool read_gpus(const json_t *json, struct lease *l)
 {
     size_t i;
@@ -297,7 +297,7 @@ static bool read_settings(const json_t *json, struct lease *l)
     return true;
 }
 
-/* What no lease of ours says, and others must not be made to count with. */
+/* Impossible contents, which others must not rely on. */
 static const char *nonsense(const struct lease *l)
 {
     if (!lease_id_valid(l->id))

@@ -30,14 +30,14 @@ static void file_name(char name[NAME_SIZE], const char *id, bool fresh)
     snprintf(name, NAME_SIZE, fresh ? ".%s.new" : "%s" SUFFIX, id);
 }
 
-/* Others can neither put files there nor take them away. */
+/* Others can neither add nor remove files there. */
 static bool only_owner_writes(int fd)
 {
     struct stat info;
     return fstat(fd, &info) == 0 && !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The journal itself for those who may read it, for all others what it shows. */
+/* The journal itself if readable, else its public copy. */
 static int open_beside(const char *configured)
 {
     char path[PLACE_SIZE];
@@ -67,7 +67,7 @@ int lease_dir_open_settings(struct lease_dir *d, const char *configured, struct 
     char leases[PLACE_SIZE];
     *d = LEASE_DIR_CLOSED;
     d->settings = true;
-    AUTO_CLOSE int listed = place_leases(configured, true, leases, &d->own, NULL); /* where all look */
+    AUTO_CLOSE int listed = place_leases(configured, true, leases, &d->own, NULL); /* create the public list, too */
     int fd = place_settings(configured, true, d->path, err);
     if (fd < 0)
         return fd;
@@ -113,14 +113,13 @@ void lease_dir_close(struct lease_dir *d)
 
 /* ---- the lock ---- */
 
-/* Of leases one that all users can lock, of settings one that none but its owner can open. One that another user put in its place,
- * or an earlier version made, is replaced by who may: chmod would act on whatever file it is a name of. */
+/* Any user can lock the leases, only the owner can open the lock of settings. A lock that another user put in its place, or an
+ * earlier version made, is replaced by anyone who may: chmod would act on whatever file the name refers to. */
 static int open_lock(const struct lease_dir *d)
 {
     const mode_t mode = d->settings ? 0600 : 0666;
     struct stat info;
-    /* Without O_CREAT first: the kernel refuses that for another user's file in a directory that all may write (protected_regular).
-     */
+    /* Without O_CREAT first: for another user's file in a world-writable directory, the kernel refuses it (protected_regular). */
     int fd = shared_file_open(d->fd, "lock", O_RDWR, 0, &info);
     if (fd == -ENOENT || fd == -EMFILE || fd == -ENFILE || (fd >= 0 && (info.st_mode & 0777) == mode && info.st_nlink == 1))
         ;
@@ -133,11 +132,11 @@ static int open_lock(const struct lease_dir *d)
         return fd;
     fd = shared_file_open(d->fd, "lock", O_RDWR | O_CREAT | O_EXCL, mode, &info);
     if (fd >= 0)
-        (void)!fchmod(fd, mode); /* whatever the umask */
+        (void)!fchmod(fd, mode); /* regardless of the umask */
     return fd != -EEXIST ? fd : shared_file_open(d->fd, "lock", O_RDWR, 0, &info);
 }
 
-/* Its owner may have taken the file away while we waited for it: then others lock another one. */
+/* The owner may have removed the file while we waited: then others lock another one. */
 static bool is_the_lock(const struct lease_dir *d, int fd)
 {
     struct stat ours, there;
@@ -154,8 +153,8 @@ static int say_locked(const struct lease_dir *d, int64_t pid, int64_t within_ms,
                      (long long)(within_ms / MS_PER_S));
 }
 
-/* 0, -EBUSY after so long with one process, or after a few times as long with several: each may be the next decision, or a user who
- * takes turns with himself. */
+/* 0, or -EBUSY after `within_ms` with one holder, or a few times that with several: each may be the next decision, or one user
+ * taking turns with himself. */
 static int wait_for_lock(const struct lease_dir *d, int fd, int64_t within_ms, struct mono begin, struct error *err)
 {
     struct mono since = begin, looked = {0};
@@ -169,7 +168,7 @@ static int wait_for_lock(const struct lease_dir *d, int fd, int64_t within_ms, s
             holder = file_locker(fd);
             looked = now;
             if (holder != before)
-                since = now; /* it goes on, from one to the next */
+                since = now; /* progress: the lock changed hands */
         }
         if (mono_since_ms(now, since) >= within_ms || mono_since_ms(now, begin) >= LOCK_TURNS * within_ms)
             return say_locked(d, holder, within_ms, err);
@@ -201,7 +200,7 @@ int lease_dir_lock(struct lease_dir *d, int64_t within_ms, struct error *err)
 void lease_dir_unlock(struct lease_dir *d)
 {
     if (d->lock_fd >= 0) {
-        flock(d->lock_fd, LOCK_UN); /* a program that was started in between has it open as well */
+        flock(d->lock_fd, LOCK_UN); /* a program started meanwhile has it open, too */
         close(d->lock_fd);
     }
     d->lock_fd = -1;
@@ -252,7 +251,7 @@ static void judge_life(struct lease *l, bool held, struct wall now)
         end_lease(l, "the clock was set back");
 }
 
-/* A setting is undone by root, who must not be told by another user what to write. */
+/* Root restores settings, so another user must not be able to tell it what to write. */
 static const char *wrong_owner(const struct lease *l, bool settings, const struct stat *file)
 {
     if (settings != (l->kind == LEASE_SETTING))
@@ -272,19 +271,19 @@ struct lease_place {
     struct users *users;
 };
 
-/* The owner of the file wrote it: what it says of its user's name and of a process is a claim, and the kernel knows better. Without
- * the process it lives as long as its file is held. Root may have started a program as another user; init is no one's program. */
+/* The file's owner wrote it: its user name and process are claims, and the kernel knows better. Without the process, it lives as
+ * long as its file is held. Root may have started a program as another user; init is no one's program. */
 static void drop_claims(struct lease_place d, struct lease *l, uid_t owner)
 {
     if (l->kind == LEASE_SETTING)
-        return; /* root wrote down for whom */
+        return; /* root recorded for whom */
     if (d.users)
         users_name(d.users, owner, l->user, sizeof l->user);
     if (l->pid == 1 || (owner != 0 && !lease_process_is_of(l->pid, owner)))
         l->pid = 0;
 }
 
-/* 0, -ENOENT when it went in the meantime, or why it does not count. */
+/* 0, -ENOENT if it vanished meanwhile, or why it doesn't count. */
 static int read_lease(struct lease_place d, const char *name, struct wall now, struct lease *ret, struct error *err)
 {
     struct stat file;
@@ -328,8 +327,8 @@ static size_t count_of_user(const struct lease_list *list, int64_t uid)
     return count;
 }
 
-/* A user with more than commands make has written files by hand, and can only push out his own. Of all users together too many are
- * never passed over in silence: then nothing is promised any more. */
+/* A user with more leases than commands create wrote files by hand, and can only displace his own. Too many from all users
+ * together are never ignored silently: then nothing more is promised. */
 static bool has_room(struct lease_list *list, const struct lease *l, const char *name)
 {
     if (l->state == LEASE_ENDED)
@@ -418,7 +417,7 @@ int lease_dir_list(const struct lease_dir *d, struct wall now, struct lease_list
     return 0;
 }
 
-/* Who writes has the lock, and so have we: what is half-written now was left by a process that is gone. */
+/* Writers hold this lock, so a partial file was left by a dead process. */
 static void sweep_halves(const struct lease_dir *d)
 {
     int again = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -449,7 +448,7 @@ int lease_dir_begin(const struct lease_dir *d, const char *id, int *ret_fd, stru
     file_name(name, id, true);
     unlinkat(d->fd, name, 0);
     AUTO_CLOSE int fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    /* Held before another user can open it. */
+    /* Hold it before another user can open it. */
     if (fd < 0 || (errno = -file_hold(fd)) || fchmod(fd, d->settings ? 0600 : 0644) < 0) {
         int code = -errno;
         if (fd >= 0)
@@ -499,7 +498,7 @@ void lease_dir_cancel(const struct lease_dir *d, const char *id, int fd)
         close(fd);
 }
 
-/* The directory with what all users may see of this one. */
+/* The directory with the public copies. */
 static struct lease_dir shown_of(const struct lease_dir *d)
 {
     struct lease_dir shown = LEASE_DIR_CLOSED;
@@ -520,7 +519,7 @@ int lease_dir_put(const struct lease_dir *d, const struct lease *l, struct error
         close(fd);
     const struct lease_dir shown = shown_of(d);
     if (rc == 0 && d->shown >= 0)
-        (void)lease_dir_put(&shown, l, NULL); /* a copy that fails is no one's loss but the curious' */
+        (void)lease_dir_put(&shown, l, NULL); /* losing a public copy does no harm */
     return rc;
 }
 
@@ -559,7 +558,7 @@ int lease_dir_await(const struct lease_dir *d, const struct lease *listed)
         return errno == ENOENT ? 0 : -errno;
     AUTO_CLOSE int watch = lease_file_watch(fd);
     if (file.st_ino == listed->file &&
-        !file_is_held(fd)) /* by its process alone, as an earlier version's: none tells when it ends */
+        !file_is_held(fd)) /* bound by process only, from an earlier version: nothing signals its end */
         return poll(NULL, 0, AWAIT_MS) < 0 ? -errno : 0;
     while (file.st_ino == listed->file && file.st_nlink && file_is_held(fd)) {
         struct pollfd change = {.fd = watch, .events = POLLIN};
@@ -569,7 +568,7 @@ int lease_dir_await(const struct lease_dir *d, const struct lease *listed)
         if (change.revents)
             (void)!read(watch, events, sizeof events);
         if (change.revents && file_is_held(fd))
-            usleep(LOCK_TRY_MS * 1000); /* the kernel says that a file is closed before it gives up the lock */
+            usleep(LOCK_TRY_MS * 1000); /* the kernel reports the close before it releases the lock */
         if (fstat(fd, &file) < 0)
             return -errno;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Room on GPUs, and its order.
+ * Memory on GPUs, and who gets it in which order.
  */
 #include "lease/lease_room.h"
 
@@ -31,13 +31,13 @@ const char *room_key(const struct capacity_gpu *gpu)
 
 static bool overlap(const struct lease *a, const struct lease *b, struct wall now)
 {
-    /* A program that is there longer than it said is there all the same. */
+    /* A program that outstays its end still counts. */
     int64_t a_end = a->until.ms && (a->kind != LEASE_RUN || a->until.ms > now.ms) ? a->until.ms : INT64_MAX;
     int64_t b_end = b->until.ms && (b->kind != LEASE_RUN || b->until.ms > now.ms) ? b->until.ms : INT64_MAX;
     return a->from.ms < b_end && b->from.ms < a_end;
 }
 
-/* Its place in the lease's GPUs where it holds something on this one in the time of the wish, else -1. */
+/* Its index in the lease's GPUs if it holds something on this one during the request, else -1. */
 static int holds_at(const struct room_look *l, const struct lease *other, const struct capacity_gpu *gpu)
 {
     if (other->state != LEASE_ACTIVE || other->kind == LEASE_SETTING || strcmp(other->id, l->wish->id) == 0)
@@ -51,7 +51,7 @@ static bool could_use(const struct lease *wish, const char *key)
     return wish->gpu_count == 0 || lease_gpu_at(wish, key) >= 0;
 }
 
-/* Stands in front of the wish. A wish that has no ticket yet is behind all. */
+/* Whether it is ahead of the request in the queue. A request without a ticket is last. */
 static bool is_before(const struct lease *other, const struct lease *wish)
 {
     return other->state == LEASE_WAITING && strcmp(other->id, wish->id) != 0 && (!wish->ticket || other->ticket < wish->ticket);
@@ -75,7 +75,7 @@ const struct lease *room_before(const struct lease *wish, const struct lease *le
 
 /* ---- one GPU ---- */
 
-/* What leases count for on one GPU, user by user. */
+/* Sums of one user's leases on one GPU. */
 struct user_tally {
     int64_t uid;
     int64_t reserved, run;
@@ -87,12 +87,12 @@ static struct user_tally *tally_of(struct user_tally *users, size_t *count, int6
         if (users[i].uid == uid)
             return &users[i];
     if (*count == USERS_MAX)
-        return &users[USERS_MAX - 1]; /* counted together: less is shared, none twice */
+        return &users[USERS_MAX - 1]; /* counted together: shares less, but nothing twice */
     users[*count] = (struct user_tally){.uid = uid};
     return &users[(*count)++];
 }
 
-/* What others than programs with a lease leave: room that all leases share. Asleep: no program is on it. */
+/* Memory not used by programs without a lease: all leases share it. Asleep means that no program is on it. */
 static struct reading shared_room(const struct room_look *l, const struct capacity_gpu *gpu)
 {
     struct reading room = gpu->free_bytes.state == READING_ASLEEP ? gpu->total_bytes : gpu->free_bytes;
@@ -107,7 +107,7 @@ static struct reading shared_room(const struct room_look *l, const struct capaci
     return room;
 }
 
-/* What `whirr wait` gave away and is not used yet: what others took since the first of them belongs to the first of them. */
+/* Memory granted by `whirr wait` and not yet used: what others took since counts for the earliest of them. */
 static int64_t given_away(const struct room_look *l, const struct capacity_gpu *gpu, int64_t room)
 {
     int64_t used = 0, left = 0;
@@ -127,7 +127,7 @@ static int64_t given_away(const struct room_look *l, const struct capacity_gpu *
     return left;
 }
 
-/* What is left on the GPU with the wish on it; negative: it does not fit. */
+/* What remains on the GPU with the request on it; negative: it doesn't fit. */
 static int64_t left_over(const struct room_look *l, const struct capacity_gpu *gpu, int64_t room)
 {
     struct user_tally users[USERS_MAX];
@@ -153,7 +153,7 @@ static int64_t left_over(const struct room_look *l, const struct capacity_gpu *g
     return left;
 }
 
-/* The lease that keeps the wish off the GPU whatever its room; NULL: none. */
+/* The lease that blocks the request on this GPU regardless of memory; NULL: none. */
 static const struct lease *in_the_way(const struct room_look *l, const struct capacity_gpu *gpu)
 {
     const struct lease *wish = l->wish;
@@ -183,7 +183,7 @@ static void __attribute__((format(gnu_printf, 2, 3))) say(const struct room_look
 {
     va_list args;
     if (l->out->words[0])
-        return; /* the first reason is that of the best GPU */
+        return; /* the first reason is the best GPU's */
     va_start(args, format);
     vsnprintf(l->out->words, sizeof l->out->words, format, args);
     va_end(args);
@@ -213,7 +213,7 @@ struct room_candidate {
     struct reading room;
 };
 
-/* Whether the GPU can be had now; else the reason is said. */
+/* Whether the GPU is available now; if not, records the reason. */
 static bool can_have(const struct room_look *l, size_t at, struct room_candidate *c)
 {
     const struct capacity_gpu *gpu = l->gpus[at].card;
@@ -238,7 +238,7 @@ static bool can_have(const struct room_look *l, size_t at, struct room_candidate
     return false;
 }
 
-/* One that those in front of the wish could use is theirs. */
+/* Earlier requests could use it, so it is theirs. */
 static bool is_waited_for(const struct room_look *l, const struct capacity_gpu *gpu)
 {
     for (size_t i = 0; i < l->lease_count; i++)
@@ -251,7 +251,7 @@ static bool is_better(const struct room_candidate *a, const struct room_candidat
 {
     if (a->reserved != b->reserved)
         return a->reserved;
-    return a->left < b->left; /* the tightest: large rooms stay for large wishes */
+    return a->left < b->left; /* tightest fit: keep large gaps for large requests */
 }
 
 static void insert(struct room_candidate *list, size_t count, struct room_candidate one)
@@ -262,7 +262,7 @@ static void insert(struct room_candidate *list, size_t count, struct room_candid
     list[at] = one;
 }
 
-/* One that could be enough with no one else on it. Of a card that is divided, its instances are. */
+/* Whether it could ever suffice, with nothing else on it. For a partitioned card, its instances count. */
 static bool could_ever(const struct room_look *l, size_t at)
 {
     const struct capacity_gpu *gpu = l->gpus[at].card, *next = at + 1 < l->gpu_count ? l->gpus[at + 1].card : NULL;
@@ -273,7 +273,7 @@ static bool could_ever(const struct room_look *l, size_t at)
            (!reading_get(gpu->total_bytes, &total) || total >= l->wish->mem_bytes);
 }
 
-/* How many GPUs of that maker (NULL: of any) there are for the wish. A program can be given those of one maker alone. */
+/* Number of GPUs of this vendor (NULL: any) for the request. A program can only get GPUs of one vendor. */
 static size_t count_of_maker(const struct room_look *l, const char *vendor)
 {
     size_t count = 0;
@@ -287,7 +287,7 @@ static void say_never(const struct room_look *l, size_t most)
     char bytes[WORDS_SIZE], of[64] = "";
     int wanted = l->wish->gpus_wanted;
     size_t all = count_of_maker(l, NULL);
-    bool makers = all >= (size_t)wanted; /* enough, but of several */
+    bool makers = all >= (size_t)wanted; /* enough, but of several vendors */
     most = makers ? most : all;
     l->out->verdict = ROOM_NEVER;
     l->out->words[0] = '\0';
@@ -300,7 +300,7 @@ static void say_never(const struct room_look *l, size_t most)
             most == 1 ? "is" : "are", most, l->wish->gpu_count ? " that it may use" : "");
 }
 
-/* Of one maker, the best ones; in the order of the list. */
+/* The best of one vendor, in list order. */
 static bool room_choose(const struct room_look *l, const char *vendor)
 {
     struct room_candidate list[GPU_MAX], one;

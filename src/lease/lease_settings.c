@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The steps of a changed setting. The journal is always ahead of the GPU.
+ * The steps of changing a setting. The journal is always ahead of the GPU.
  */
 #include "lease/lease_settings.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* ---- values in the journal ---- */
+/* ---- journal values ---- */
 
 static void put_value(struct control_value v, struct reading *number, char *text, size_t size)
 {
@@ -90,7 +90,7 @@ static void set_step(struct lease *l, const char *step)
         snprintf(l->settings[i].step, sizeof l->settings[i].step, "%s", step);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 int lease_set_plan(struct lease *l, const struct control_gpu *gpu, int gpu_index, enum control_kind kind, struct control_value v,
                    struct error *err)
@@ -108,7 +108,7 @@ int lease_set_plan(struct lease *l, const struct control_gpu *gpu, int gpu_index
     snprintf(s->what, sizeof s->what, "%s", control_name(kind));
     str_copy(s->gpu, sizeof s->gpu, str_from(control_key(gpu)));
     put_value(v, &s->asked, s->asked_text, sizeof s->asked_text);
-    /* What cannot be read is taken for what no program has changed. */
+    /* An unreadable value counts as unchanged by other programs. */
     put_value(now.now_known ? now.now : (struct control_value){.stock = true}, &s->before, s->before_text, sizeof s->before_text);
     if (lease_gpu_at(l, s->gpu) < 0 && l->gpu_count < LEASE_GPUS_MAX) {
         struct lease_gpu *to = &l->gpus[l->gpu_count++];
@@ -123,7 +123,7 @@ static bool same_setting(const struct lease_setting *a, const struct lease_setti
     return strcmp(a->gpu, b->gpu) == 0 && strcmp(a->what, b->what) == 0;
 }
 
-/* What another lease has changed is its own, until its end has come: then it is put back first. */
+/* Another lease's settings stay its own until it ends; then they are restored first. */
 static int refuse_second(struct lease_dir *d, const struct control_set *c, const struct lease_list *list, const struct lease *l,
                          struct error *err)
 {
@@ -143,7 +143,7 @@ static int refuse_second(struct lease_dir *d, const struct control_set *c, const
     return 0;
 }
 
-/* Sets, and takes what the driver made of it for what was asked. */
+/* Sets the value, and records the driver's rounded result as requested. */
 static int set_one(const struct control_set *c, struct lease_setting *s, struct error *err)
 {
     struct changed x;
@@ -176,7 +176,7 @@ int lease_set_begin(struct lease_dir *d, const struct control_set *c, struct lea
     l->ticket = list.next_ticket;
     set_step(l, "written");
     rc = lease_dir_put(d, l, err);
-    if (rc < 0) { /* it may be there all the same, if only the last sync failed */
+    if (rc < 0) { /* it may exist nevertheless, if only the last sync failed */
         (void)lease_dir_remove(d, l->id, NULL);
         return rc;
     }
@@ -195,13 +195,13 @@ int lease_set_begin(struct lease_dir *d, const struct control_set *c, struct lea
 
 /* ---- the end ---- */
 
-/* What is to be done with one of them: 1 put it back, 0 leave it, -errno the GPU cannot be asked. */
+/* What to do with a setting: 1 restore, 0 leave, -errno the GPU can't be queried. */
 static int is_ours(const struct changed *x, const char *step, struct error *err)
 {
     struct control_state now;
     int rc = control_look(x->gpu, x->kind, &now, err);
     bool sure = strcmp(step, "active") != 0;
-    if (rc == -EBUSY) /* its fans differ: half of a change of ours, or another program's. On doubt a fan is automatic */
+    if (rc == -EBUSY) /* its fans differ: half of our change, or another program's. When in doubt, make them automatic */
         return sure || x->kind == CONTROL_FAN;
     if (rc < 0)
         return rc;
@@ -218,7 +218,7 @@ static bool is_before(const struct changed *x)
     return control_look(x->gpu, x->kind, &now, NULL) == 0 && now.now_known && control_equal(x->kind, now.now, x->before);
 }
 
-/* Its range may have become smaller since: then the nearest that it takes now is what there can be. */
+/* Its range may have shrunk since: use the nearest value it accepts. */
 static int write_nearest(const struct changed *x, struct error *err)
 {
     struct control_state now;
@@ -263,7 +263,7 @@ bool lease_set_has_fan(const struct lease *l)
     return false;
 }
 
-/* From here on everything that is not as before is ours. One that another program has changed is dropped. */
+/* From here on, everything that differs from before is ours. Drops settings changed by another program. */
 static int mark_restoring(struct lease_dir *d, const struct control_set *c, struct lease *l, bool *taken, struct error *err)
 {
     size_t kept = 0;
@@ -299,7 +299,7 @@ int lease_set_end(struct lease_dir *d, const struct control_set *c, struct lease
     return rc == -ENOENT ? 0 : rc;
 }
 
-/* ---- while it lasts ---- */
+/* ---- while active ---- */
 
 enum lease_set_state lease_set_look(const struct control_set *c, const struct lease *l, bool upset)
 {
@@ -320,7 +320,7 @@ enum lease_set_state lease_set_look(const struct control_set *c, const struct le
     return worst;
 }
 
-/* ---- those of others, and after a crash ---- */
+/* ---- others' leases, and after a crash ---- */
 
 static bool other_boot(const struct lease *l, struct wall now)
 {
@@ -341,7 +341,7 @@ const char *lease_set_over(const struct lease *l, struct wall now)
         return "the host was booted since";
     if (l->pid && !lease_process_alive(l))
         return "its program has ended";
-    /* One that was never finished, and belongs to no program that could. */
+    /* Never finished, and bound to no program that could finish it. */
     return !l->pid && l->setting_count && strcmp(l->settings[0].step, "active") != 0 ? "it was not finished" : NULL;
 }
 

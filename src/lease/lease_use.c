@@ -83,13 +83,13 @@ int lease_programs_find(struct lease_programs *programs, const struct lease_list
 
 /* ---- in snapshots ---- */
 
-/* How leases call a GPU. */
+/* A GPU's name in leases. */
 static const char *key_of(const struct gpu_id *id)
 {
     return id->uuid[0] ? id->uuid : id->pci_address;
 }
 
-/* The same of the place where the process is. */
+/* The same for the place of the process. */
 static const char *place_of(const struct gpu *gpu, const struct process *p)
 {
     bool instance = p->instance >= 0 && (size_t)p->instance < gpu->instance_count;
@@ -125,7 +125,7 @@ static struct gpu_lease shown(const struct lease *l)
     return to;
 }
 
-/* Its lease is in no directory, and comes with each sample. */
+/* Its lease is in no directory; it comes with each sample. */
 static bool is_of_scenario(const struct gpu *gpu)
 {
     return gpu->simulated && strcmp(gpu->lease.id, SIM_LEASE) == 0;
@@ -188,7 +188,7 @@ int lease_add_simulated(struct lease_list *list, const struct snapshot *s)
     return 0;
 }
 
-/* ---- what is used ---- */
+/* ---- usage ---- */
 
 static void count_process(struct lease_list *list, const struct gpu *gpu, const struct process *p)
 {
@@ -209,7 +209,7 @@ void lease_count_use(struct lease_list *list, const struct snapshot *s)
             count_process(list, &s->gpus[g], &s->gpus[g].processes[k]);
 }
 
-/* The program without a lease that holds most of it; workers that the guard could evict make room. */
+/* The program without a lease that holds the most; workers that the guard could evict don't count. */
 static void find_user(const struct capacity_gpu *card, const struct gpu *gpu, char out[CAPACITY_WORDS])
 {
     const struct process *largest = NULL;

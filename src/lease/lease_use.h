@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which programs on the GPUs run under which lease, and what they hold of it.
+ * Which programs on the GPUs run under which lease, and what they hold.
  */
 #pragma once
 
@@ -20,19 +20,19 @@ struct lease_programs {
 };
 void lease_programs_done(struct lease_programs *p);
 
-/* Looks for the leases of all programs in the snapshot: of a program, that of the process which it descends from. Reads /proc, and
- * only while a program has a lease. 0 or -ENOMEM. */
+/* Finds the leases of all programs in the snapshot: a program has the lease of the process it descends from. Reads /proc, and
+ * only if some program has a lease. 0 or -ENOMEM. */
 int lease_programs_find(struct lease_programs *p, const struct lease_list *list, const struct env *env, const struct snapshot *s);
 
-/* Puts it into a snapshot: the lease of each program (by `programs`, else by what its user has reserved), and of each GPU the lease
- * that keeps others off it. */
+/* Adds leases to a snapshot: to each program (by `programs`, else by its user's reservations), and to each GPU the lease that
+ * blocks others. */
 void lease_show(const struct lease_list *list, const struct lease_programs *programs, struct snapshot *s);
 
-/* Adds the leases of a scenario of the simulator, which are in the snapshot alone. 0 or -ENOMEM. */
+/* Adds the leases of a simulated scenario, which exist only in the snapshot. 0 or -ENOMEM. */
 int lease_add_simulated(struct lease_list *list, const struct snapshot *s);
 
-/* What the programs of each lease hold on its GPUs, by such a snapshot. */
+/* Counts what the programs of each lease hold on its GPUs, from such a snapshot. */
 void lease_count_use(struct lease_list *list, const struct snapshot *s);
 
-/* The GPUs that can be leased; `rooms` has room for all of the capacity. */
+/* The GPUs that can be leased; `rooms` must fit all of the capacity. */
 void lease_rooms(const struct capacity *c, const struct snapshot *s, struct room_gpu *rooms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is to be changed, looked at on the GPU and checked against its range.
+ * Plans changes: reads the current values and checks the new ones against the GPU's range.
  */
 #include "lease/settings_plan.h"
 

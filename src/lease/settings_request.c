@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Requests to JSON and back, and the commands' side of the socket.
+ * Converts requests to and from JSON, and the command's side of the socket.
  */
 #include "lease/settings_request.h"
 
@@ -87,7 +87,7 @@ static int read_fields(const json_t *json, struct request *ret, struct error *er
         .op = (enum request_op)known, .until = json_moment(json, "until"), .hold = json_is_true(json_object_get(json, "hold"))};
     const json_t *until = json_object_get(json, "until");
     if (until && !json_is_null(until) && ret->until.ms <= 0)
-        return error_set(err, -EBADMSG, "its end is not a time to come"); /* 1970, or no time at all, is not "no end" */
+        return error_set(err, -EBADMSG, "its end is not a time to come"); /* 1970, or an invalid time, doesn't mean "no end" */
     json_copy_text(json, "id", ret->id, sizeof ret->id);
     json_copy_text(json, "command", ret->command, sizeof ret->command);
     json_array_foreach(json_object_get(json, "settings"), i, one)
@@ -112,7 +112,7 @@ int request_read(struct str text, struct request *ret, struct error *err)
     return rc;
 }
 
-/* ---- of a command ---- */
+/* ---- the command's side ---- */
 
 bool control_may(const struct config *config)
 {
@@ -144,7 +144,7 @@ int helper_connect(void)
     return connected;
 }
 
-/* A line, byte by byte: nothing that follows it is taken. */
+/* Reads a line byte by byte, so that nothing after it is consumed. */
 static int read_line(int fd, struct buf *out, int within_ms)
 {
     for (;;) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a command asks of the helper that may change settings: one JSON object a line, over its Unix socket, and one line back.
+ * A command's requests to the helper that may change settings: one JSON object per line over its Unix socket, and one line back.
  *
  *   {"op": "set", "settings": [...], "until": "...", "hold": true}   a lease; with "hold" it lasts as long as the connection
- *   {"op": "stock", "settings": [...]}                               ends leases of these settings, and sets what is stock
- *   {"op": "confirm", "id": "...", "until": "..."}                   another end
+ *   {"op": "stock", "settings": [...]}                               ends leases of these settings, and sets the stock values
+ *   {"op": "confirm", "id": "...", "until": "..."}                   sets a new end
  *   {"op": "end", "id": "..."}
  *
- * Answers: {"ok": true, "lease": {...}, "words": "..."}, {"ok": false, "error": "..."}; later, for one that is held, {"ended":
- * "why"}.
+ * Answers: {"ok": true, "lease": {...}, "words": "..."}, {"ok": false, "error": "..."}; later, for a held one, {"ended": "why"}.
  */
 #pragma once
 
@@ -29,7 +28,7 @@ struct request_setting {
 struct request {
     enum request_op op;
     char id[LEASE_ID_SIZE];
-    struct wall until; /* ms 0: open */
+    struct wall until; /* ms 0: open-ended */
     bool hold;
     char command[PROCESS_COMMAND_SIZE];
     size_t count;
@@ -37,22 +36,22 @@ struct request {
 };
 
 void request_write(const struct request *r, struct buf *out);
-/* -EBADMSG and what is wrong with it. */
+/* -EBADMSG with what is wrong. */
 int request_read(struct str text, struct request *ret, struct error *err);
 
 /* Where the helper listens: WHIRR_CONTROL_SOCKET, else /run/whirr-control.sock. */
 enum { CONTROL_SOCKET_SIZE = 108 };
 void control_socket(char path[CONTROL_SOCKET_SIZE]);
 
-/* ---- of a command ---- */
+/* ---- the command's side ---- */
 
-/* Whether this user may change settings: root, or a member of control.group where that is allowed and the helper is there. */
+/* Whether this user may change settings: root, or a member of control.group if that is allowed and the helper is available. */
 struct config;
 bool control_may(const struct config *config);
 
-/* A connection, or -errno: -ENOENT or -ECONNREFUSED: there is no helper. */
+/* A connection, or -errno: -ENOENT or -ECONNREFUSED: no helper. */
 int helper_connect(void);
-/* Sends it and waits for the answer; the lease of it, if there is one. */
+/* Sends it and waits for the answer, with its lease if there is one. */
 int helper_ask(int fd, const struct request *r, struct lease *ret, char words[SETTINGS_WORDS], struct error *err);
-/* The next line of a held lease, which has ended: why. -EPIPE: the helper is gone. */
+/* The next line of a held lease, which ended: the reason. -EPIPE: the helper is gone. */
 int helper_ended(int fd, char why[SETTINGS_WORDS]);

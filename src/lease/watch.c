@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Changes of the directory of leases, as the kernel tells them.
+ * Watches the lease directory with inotify.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where no folder tells of its changes: those who wait look again after a time. In the place of watch.c.
+ * Replaces watch.c on systems without directory notifications: waiters poll.
  */
 #include <errno.h>
 
