@@ -233,6 +233,38 @@ static void free_reader(struct evidence_reader **r)
         assert_int_equal((reading).value, expected);   \
     } while (0)
 
+static void a_program_that_a_server_started_is_no_server(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command;
+        int64_t listens;
+    } children[] = {
+        {"python3 train.py", 0},
+        {"python3 agent.py", 2}, /* forked */
+        {"python3 -c from multiprocessing.spawn import spawn_main", 2},
+        {"VLLM::EngineCore", 2},
+    };
+    enum { PARENT = 7 };
+    for (size_t i = 0; i < ARRAY_LEN(children); i++) {
+        AUTO_SYSROOT struct sysroot s;
+        sysroot_init(&s);
+        AUTO_READER struct evidence_reader *r = evidence_new(&s.env);
+        struct host_evidence e;
+        put_process(&s, PID, (struct task){'S', "python", "do_poll", PARENT, 100, START, 1000000000, 0, 5, 0});
+        put(&s, children[i].command, "/proc/%d/cmdline", PID);
+        put(&s, "python3 agent.py", "/proc/%d/cmdline", PARENT);
+        sysroot_link(&s, "/proc/7/ns/net", "net:[1]");
+        sysroot_link(&s, "/proc/7/fd/3", "socket:[31337]");
+        put(&s,
+            "head\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 31337 1 0 100 0 0 10 "
+            "0\n",
+            "/proc/%d/net/tcp", PARENT);
+        look_after(&s, r, 1000, &e);
+        IS(e.listens, children[i].listens);
+    }
+}
+
 static void a_main_thread_is_shared_out_between_work_and_waits(void **state)
 {
     (void)state;
@@ -608,6 +640,7 @@ int main(void)
         TEST(what_was_before_a_pause_is_forgotten),
         TEST(a_round_reads_no_more_than_its_files),
         TEST(large_programs_that_hold_a_gpu_are_candidates),
+        TEST(a_program_that_a_server_started_is_no_server),
     };
     return RUN_TESTS(tests);
 }

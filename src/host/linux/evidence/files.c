@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "host/linux/evidence/internal.h"
@@ -75,14 +76,27 @@ static void find_mount(struct evidence_reader *r, struct evidence_memory *w)
     }
 }
 
+/* A part of its parent's program: forked from it, spawned by Python's multiprocessing, or with a title of its own
+ * ("VLLM::EngineCore"). Any other child is a program that something with a port, a notebook or an agent, has started. */
+static bool is_part_of_parent(struct evidence_reader *r, int32_t pid, int32_t parent)
+{
+    enum { COMMAND_MAX = 64 << 10 };
+    AUTO_BUF struct buf its = BUF(COMMAND_MAX), parents = BUF(COMMAND_MAX);
+    if (!read_whole(r, pid, "cmdline", &its) || !read_whole(r, parent, "cmdline", &parents) || !its.len)
+        return false;
+    bool same = its.len == parents.len && memcmp(its.at, parents.at, its.len) == 0;
+    return same || memmem(its.at, its.len, "multiprocessing", 15) || memmem(its.at, its.len, "::", 2);
+}
+
 /* A server's engine may be a child of the process that has the port; but so may a rank be whose launcher has one. */
 static int64_t serves(struct evidence_reader *r, const struct evidence_memory *w)
 {
     enum { INIT = 1, ITSELF = 1, ITS_PARENT = 2 };
-    int64_t parent = w->look_count ? w->looks[w->look_count - 1].stat.parent : 0;
-    if (process_is_server(r->env, w->watched.target.pid, r->now, &r->listeners))
+    int32_t pid = w->watched.target.pid, parent = w->look_count ? (int32_t)w->looks[w->look_count - 1].stat.parent : 0;
+    if (process_is_server(r->env, pid, r->now, &r->listeners))
         return ITSELF;
-    return parent > INIT && process_is_server(r->env, (int32_t)parent, r->now, &r->listeners) ? ITS_PARENT : 0;
+    bool part = parent > INIT && is_part_of_parent(r, pid, parent);
+    return part && process_is_server(r->env, parent, r->now, &r->listeners) ? ITS_PARENT : 0;
 }
 
 static bool is_due(const struct evidence_reader *r, struct mono *at, int64_t again_ms)
