@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Judging claims.
+ * Judges claims.
  */
 #include "guard/claim.h"
 
@@ -52,7 +52,7 @@ static bool claim_worker_on_gpu(const struct claim_worker *w, const struct gpu *
 
 struct tally {
     int64_t ours, others, listed, unattributed;
-    bool known; /* all memory readings were there */
+    bool known; /* all memory readings were available */
 };
 
 static bool is_friend(const struct process *p, const struct claim_signals *signals)
@@ -119,7 +119,7 @@ static bool was_there(const struct claim_baseline *b, const struct process *p, i
     return false;
 }
 
-/* Does this foreign process need the GPU? What it held at the start is not counted against it. */
+/* Does this foreign process need the GPU? Ignores what it held at the start. */
 static bool needs_gpu(const struct process *p, const struct claim_limits *l, bool known_before, int64_t bytes_before)
 {
     int64_t bytes = MAX_OF(reading_or(p->mem_bytes, 0) - bytes_before, 0);

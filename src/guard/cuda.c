@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Both sides of the CUDA helper. The driver's declarations are our own; measured on driver 580 (x86-64).
+ * Both sides of the CUDA helper, with our own declarations of the driver; tested on driver 580 (x86-64).
  */
 #include "guard/cuda.h"
 
@@ -16,7 +16,7 @@
 
 enum { LONELY_MS = 5000 };
 
-/* Every args structure is 64 bytes; only lock uses one of its fields. */
+/* Every args structure has 64 bytes; only lock uses one of its fields. */
 struct checkpoint_args {
     unsigned timeout_ms;
     unsigned reserved;
@@ -35,7 +35,7 @@ static const struct {
     [CUDA_UNLOCK] = {"unlock", "cuCheckpointProcessUnlock"},
 };
 
-/* The driver's error numbers that a person can do something about. */
+/* Driver errors that people can do something about. */
 static const struct {
     int code;
     int error;
@@ -60,7 +60,7 @@ const char *cuda_process_state_name(enum cuda_process_state state)
 
 /* ---- the caller's side ---- */
 
-/* The helper ends with one line: "ok STATE", "driver CODE" or "missing WHAT". */
+/* The helper's last line is "ok STATE", "driver CODE" or "missing WHAT". */
 static int read_outcome(struct str line, const char *call, int32_t pid, enum cuda_process_state *state, struct error *err)
 {
     struct str word;
@@ -91,7 +91,7 @@ int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t t
     snprintf(timeout_text, sizeof timeout_text, "%lld", (long long)timeout_ms);
     const char *argv[] = {env->self_program, "cuda-helper", calls[call].name, pid_text, timeout_text, NULL};
     AUTO_BUF struct buf out = BUF(4096);
-    /* The driver's own limit (of lock) comes first; the helper is killed when even that does not end it. */
+    /* The driver's own limit (for lock) applies first; the helper is killed if even that doesn't end it. */
     struct launch launch = {.argv = argv, .timeout_ms = timeout_ms + 1000, .out = &out, .cancel = abandon, .spared = true};
     int rc = env->launch(env, &launch, err);
     if (rc == -ETIMEDOUT)
@@ -115,7 +115,7 @@ bool cuda_is_under_way(const struct env *env, enum cuda_call call, int32_t pid)
         snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)number);
         ssize_t len = file_read_head(env, path, text, sizeof text);
         if (len < 0 && !is_gone(len))
-            return true; /* it may be that one: looked at again */
+            return true; /* it may be that one: check again */
         if (len > 0 && proc_arguments((struct str){text, (size_t)len}, args, ARRAY_LEN(args)) == ARRAY_LEN(args) &&
             str_is(args[1], "cuda-helper") && str_is(args[2], calls[call].name) && str_to_i64(args[3], &of) && of == pid)
             return true;
@@ -146,8 +146,7 @@ int cuda_helper_main(const struct env *env, int argc, char **argv)
             return 1;
         }
         int state = 0;
-        /* The guard that asked may be dead by then: a call under way is finished for its successor, but one that hangs ends here.
-         */
+        /* The guard that asked may be dead by then: finish a call in progress for its successor, but end one that hangs. */
         alarm((unsigned)((timeout_ms + LONELY_MS) / 1000 + 1));
         struct checkpoint_args args = {.timeout_ms = i == CUDA_LOCK ? (unsigned)timeout_ms : 0};
         int code =

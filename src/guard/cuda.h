@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The CUDA driver's checkpoint calls, each made by a short-lived helper process: the calls can hang, and a helper can be killed.
- * The helper is this program itself, started as `whirr cuda-helper CALL PID TIMEOUT_MS`.
+ * The CUDA driver's checkpoint calls, each made by a short-lived helper process, because the calls can hang and a helper can be
+ * killed. The helper is this program, started as `whirr cuda-helper CALL PID TIMEOUT_MS`.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 enum cuda_call { CUDA_GET_STATE, CUDA_LOCK, CUDA_CHECKPOINT, CUDA_RESTORE, CUDA_UNLOCK };
 enum cuda_process_state { CUDA_PROCESS_RUNNING, CUDA_PROCESS_LOCKED, CUDA_PROCESS_CHECKPOINTED, CUDA_PROCESS_FAILED };
 
-/* 0; -ETIMEDOUT: the helper was killed; -ENOSYS: this driver has no checkpoint; -EPERM; -EIO with the driver's words.
- * `state` (may be NULL) is written by CUDA_GET_STATE. When `abandon` (may be NULL) becomes true, the helper is left to finish the
- * call by itself, and the result is -ECANCELED: a call that is broken off could cost the process its memory. */
+/* 0; -ETIMEDOUT: the helper was killed; -ENOSYS: the driver lacks checkpoints; -EPERM; -EIO with the driver's message.
+ * CUDA_GET_STATE writes `state` (may be NULL). When `abandon` (may be NULL) becomes true, the helper finishes the call on its
+ * own, and the result is -ECANCELED: an aborted call could cost the process its memory. */
 int cuda_call(const struct env *env, enum cuda_call call, int32_t pid, int64_t timeout_ms, const _Atomic bool *abandon,
               enum cuda_process_state *state, struct error *err);
 
-/* Whether a helper is in this call for this process: one that outlived the guard that started it. */
+/* Whether a helper that outlived its guard is still making this call for this process. */
 bool cuda_is_under_way(const struct env *env, enum cuda_call call, int32_t pid);
 
 /* The helper's side: makes the call and prints the outcome. Returns the exit status. */

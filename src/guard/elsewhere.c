@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Where there are no signals, no checkpoints and no descriptors of processes: no worker is taken off a GPU. In the place of
- * target.c, method_plain.c and gate/gate.c.
+ * Replaces target.c, method_plain.c and gate/gate.c on systems without signals, checkpoints and pidfds, where no worker is
+ * evicted.
  */
 #include <errno.h>
 

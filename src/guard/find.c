@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Finding the worker through procfs and cgroupfs, below the sysroot.
+ * Finds the worker through procfs and cgroupfs, below the sysroot.
  */
 #include "guard/find.h"
 
@@ -31,7 +31,7 @@ struct finder {
     size_t remembered_count;
     struct known_process known[KNOWN_MAX];
     size_t known_count;
-    int unsure; /* -errno: in this look something could not be read */
+    int unsure; /* -errno: something was unreadable in this look */
 };
 
 struct finder *finder_new(const struct env *env, const struct guard_match *match, bool steam)
@@ -78,14 +78,12 @@ void finder_remember(struct finder *f, const struct claim_identity *pids, size_t
     f->known_count = 0;
 }
 
-/* ---- who listens on a port ---- */
+/* ---- the listener of a port ---- */
 
 /* The inode of the listening socket in /proc/net/tcp or tcp6: "0: 0100007F:2CAA 00000000:0000 0A ... INODE". -ESRCH: none. */
 static int listening_inode(const struct env *env, const char *path, int port, int64_t *inode)
 {
-    enum {
-        TABLE_MAX = 1 << 20
-    }; /* the kernel lists sockets that listen first: ten thousand connections behind them don't matter */
+    enum { TABLE_MAX = 1 << 20 }; /* the kernel lists listening sockets first: ten thousand connections after them don't matter */
     AUTO_FREE char *text = malloc(TABLE_MAX);
     ssize_t len = text ? file_read_head(env, path, text, TABLE_MAX) : -ENOMEM;
     if (len < 0)
@@ -104,7 +102,7 @@ static int listening_inode(const struct env *env, const char *path, int port, in
     return -ESRCH;
 }
 
-/* 0: it does; -ESRCH: it does not. */
+/* 0: yes; -ESRCH: no. */
 static int holds_socket(const struct env *env, int32_t pid, const char *wanted)
 {
     char path[96], target[64];
@@ -120,13 +118,13 @@ static int holds_socket(const struct env *env, int32_t pid, const char *wanted)
         ssize_t len = file_read_link(env, path, target, sizeof target);
         if (len > 0 && strcmp(target, wanted) == 0)
             return 0;
-        if (len < 0 && !is_gone(len) && len != -EINVAL) /* no link: a recorded machine */
+        if (len < 0 && !is_gone(len) && len != -EINVAL) /* not a link: a recorded host */
             result = (int)len;
     }
     return result;
 }
 
-/* -ESRCH: nothing listens there. Any other error: something does, perhaps, and cannot be seen. */
+/* -ESRCH: nothing listens there. Other errors: something may, but can't be seen. */
 static int find_listener(const struct env *env, int port, struct claim_identity *ret)
 {
     int64_t inode;
@@ -156,7 +154,7 @@ static int find_listener(const struct env *env, int port, struct claim_identity 
 
 /* ---- one process ---- */
 
-/* 0 for one that is gone, too. What cannot be read is noted: then nothing is known about the process. */
+/* 0 also if the process is gone. Records read errors: then nothing is known about the process. */
 static ssize_t read_of(struct finder *f, int32_t pid, const char *file, char *text, size_t size)
 {
     char path[64];
@@ -167,7 +165,7 @@ static ssize_t read_of(struct finder *f, int32_t pid, const char *file, char *te
     return MAX_OF(len, 0);
 }
 
-/* Does the unified (or systemd's) hierarchy's path have this unit as a part, or begin with this group? */
+/* Whether the path in the unified (or systemd's) hierarchy contains this unit, or starts with this group. */
 static bool in_cgroup(struct finder *f, int32_t pid)
 {
     char text[4096];
@@ -214,15 +212,14 @@ static bool is_remembered(const struct finder *f, int32_t pid, int64_t start)
     return false;
 }
 
-/* Another process has its number. As long as any process of the group lives, the kernel does not give the number away: then there
- * is none of the worker's left. */
+/* The PID was reused. The kernel doesn't reuse it while any process of the group lives, so none of the worker's is left. */
 static bool is_taken(const struct env *env, struct claim_identity leader)
 {
     int64_t start;
     return leader.start_key && target_started(env, leader.pid, &start) == 0 && start != leader.start_key;
 }
 
-/* Goes up from the process to its ancestors. */
+/* Walks up from the process to its ancestors. */
 static void learn_process(struct finder *f, const struct process *p, struct known_process *k)
 {
     const struct guard_match *m = &f->match;
@@ -238,7 +235,7 @@ static void learn_process(struct finder *f, const struct process *p, struct know
         ssize_t len = read_of(f, pid, "stat", text, sizeof text);
         if (len <= 0 || !proc_stat_parse((struct str){text, (size_t)len}, &stat))
             break;
-        /* A worker that whirr started leads its own process group: orphans of it stay in there. */
+        /* A worker started by whirr leads its own process group: its orphans stay in there. */
         if (follows && (pid == f->leader.pid || stat.group == f->leader.pid))
             k->ours = true;
         if (by_name && (same_name(stat.comm, m->name) || (level == 0 && strcmp(p->name, m->name) == 0)))
@@ -249,7 +246,7 @@ static void learn_process(struct finder *f, const struct process *p, struct know
     }
 }
 
-/* NULL: it could not be looked at. */
+/* NULL: unreadable. */
 static const struct known_process *know(struct finder *f, const struct process *p)
 {
     for (size_t i = 0; i < f->known_count; i++) {
@@ -258,7 +255,7 @@ static const struct known_process *know(struct finder *f, const struct process *
             return &f->known[i];
         }
     }
-    if (f->known_count == KNOWN_MAX) /* more processes than any host has: learned again each time */
+    if (f->known_count == KNOWN_MAX) /* more processes than any host has: learn them again each time */
         f->known_count = 0;
     struct known_process *k = &f->known[f->known_count];
     int before = f->unsure;
@@ -266,7 +263,7 @@ static const struct known_process *know(struct finder *f, const struct process *
     learn_process(f, p, k);
     k->seen = true;
     bool unsure = f->unsure && !k->ours;
-    f->known_count += f->unsure == 0; /* else it is learned again */
+    f->known_count += f->unsure == 0; /* otherwise learn it again */
     f->unsure = f->unsure ? f->unsure : before;
     return unsure ? NULL : k;
 }
@@ -337,7 +334,7 @@ static enum worker_presence presence_of(struct finder *f, const struct claim_ide
     return there;
 }
 
-/* Gone is only what certainly is: a worker that could not be looked at may be asleep, and is brought back later. */
+/* Only a certain absence counts as gone: an unreadable worker may be asleep, and is resumed later. */
 static enum worker_presence presence(struct finder *f, const struct claim_worker *w)
 {
     const struct guard_match *m = &f->match;
@@ -366,7 +363,7 @@ static void follow_leader(struct finder *f)
         f->unsure = rc;
 }
 
-/* The driver's process that has no identity: one of another PID namespace, or one that could not be read when it was sampled. */
+/* A process without identity: of another PID namespace, or unreadable when sampled. */
 static void look_at_nameless(struct finder *f, const struct process *p)
 {
     int64_t start;

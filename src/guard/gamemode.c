@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * GameMode's count of clients, over the session bus. Without libsystemd or a bus there is no signal.
+ * GameMode's client count, over the session bus. No signal without libsystemd or a bus.
  */
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "net/session_bus.h"
 
 #define CALL_TIMEOUT_US 300000
-enum { LOOKS_BETWEEN_TRIES = 12 }; /* a minute at the usual interval */
+enum { LOOKS_BETWEEN_TRIES = 12 }; /* a minute at the default interval */
 
 struct gamemode {
     struct session_bus bus;
@@ -37,12 +37,12 @@ bool gamemode_active(struct gamemode *g)
     if (!g)
         return false;
     struct session_bus *b = &g->bus;
-    /* A guard may start before the session's bus does, and outlive it. */
+    /* A guard may start before the session bus, and outlive it. */
     if (!b->connection && ++g->bus_less % LOOKS_BETWEEN_TRIES == 0)
         session_bus_connect(b, CALL_TIMEOUT_US);
     if (!b->connection)
         return false;
-    /* Asking GameMode itself would start it where it does not run. */
+    /* Calling GameMode itself would start it. */
     void *reply = NULL;
     int owned = 0, clients = 0;
     int rc = b->call(b->connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", NULL,

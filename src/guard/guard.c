@@ -12,10 +12,10 @@
 
 struct guard {
     struct guard_shared shared;
-    pthread_mutex_t lock; /* of the two lists */
+    pthread_mutex_t lock; /* guards the two lists */
     struct keeper *keepers[GUARD_WORKERS_MAX];
     size_t count;
-    struct keeper *leaving[GUARD_WORKERS_MAX]; /* not configured any more: they end by themselves */
+    struct keeper *leaving[GUARD_WORKERS_MAX]; /* no longer configured: they end on their own */
     size_t leaving_count;
 };
 
@@ -37,7 +37,7 @@ void guard_free(struct guard *g)
     if (!g)
         return;
     for (size_t i = 0; i < g->count; i++)
-        keeper_end(g->keepers[i]); /* all at once: each may have something under way */
+        keeper_end(g->keepers[i]); /* all at once: each may have something in progress */
     for (size_t i = 0; i < g->count; i++)
         keeper_free(g->keepers[i]);
     for (size_t i = 0; i < g->leaving_count; i++)
@@ -47,7 +47,7 @@ void guard_free(struct guard *g)
     free(g);
 }
 
-/* One of that name that is still ending: out of the list, or NULL. */
+/* Removes the ending keeper of that name from the list, or NULL. */
 static struct keeper *take_leaving(struct guard *g, const char *name)
 {
     struct keeper *found = NULL;
@@ -61,7 +61,7 @@ static struct keeper *take_leaving(struct guard *g, const char *name)
     return found;
 }
 
-/* Back into the place that it had. */
+/* Puts it back. */
 static void give_leaving_back(struct guard *g, struct keeper *k)
 {
     pthread_mutex_lock(&g->lock);
@@ -98,7 +98,7 @@ int guard_add(struct guard *g, struct guard_spec *spec, const char *const *comma
     return 0;
 }
 
-/* ---- other settings while it runs ---- */
+/* ---- changing settings at run time ---- */
 
 static void let_go_of_ended(struct guard *g)
 {
@@ -144,7 +144,7 @@ void guard_keep_only(struct guard *g, bool (*wanted)(void *user, const char *nam
     pthread_mutex_unlock(&g->lock);
 }
 
-/* ---- looking ---- */
+/* ---- status ---- */
 
 size_t guard_list(struct guard *g, struct guard_status *list, size_t max)
 {
@@ -186,7 +186,7 @@ void guard_counts(struct guard *g, const struct snapshot *s, uint64_t *evictions
     pthread_mutex_unlock(&g->lock);
 }
 
-/* Could it be taken off now? Not when no method worked, or when the guard only says what it would do. */
+/* Could it be evicted now? Not if no method worked, or in a dry run. */
 static bool is_evictable(const struct guard_status *status)
 {
     return status->method_count > 0 && !status->dry_run && !status->gave_up && status->state != GUARD_ABSENT;
@@ -231,7 +231,7 @@ size_t guard_holds(struct guard *g, const struct snapshot *s, struct capacity_ho
     return count;
 }
 
-/* ---- telling ---- */
+/* ---- notifying keepers ---- */
 
 int guard_take_command(struct guard *g, const char *name, enum guard_command command)
 {

@@ -44,7 +44,7 @@ static void add_quoted(struct buf *out, const char *text)
         buf_add(out, quoted.at + 1, quoted.len - 2); /* the template has its own quotes */
 }
 
-/* Placeholders by JSON's rules inside a body and by percent signs inside a path. */
+/* Expands placeholders: JSON-escaped in a body, percent-encoded in a path. */
 static void expand(struct buf *out, const char *text, const struct journal_item *item, bool in_path)
 {
     while (*text) {
@@ -96,7 +96,7 @@ int http_ask(struct method_context *c, const struct server_request *asked, const
                                            : "",
         .headers = headers,
         .timeout_ms = timeout_ms,
-        .status_is_enough = !ret, /* what was done is not done again */
+        .status_is_enough = !ret, /* success needs no complete answer: don't repeat the action */
         .cancel = c->ending,
     };
     AUTO_BUF struct buf reply = BUF(REPLY_MAX);
@@ -111,7 +111,7 @@ int http_ask(struct method_context *c, const struct server_request *asked, const
     return 0;
 }
 
-/* ---- what is loaded ---- */
+/* ---- loaded items ---- */
 
 struct collector {
     const struct server_row *row;
@@ -143,7 +143,7 @@ static bool known_already(const struct journal_entry *entry, const char *id)
     return false;
 }
 
-/* "key" of the item, "^key" of the object that holds the list it is in. */
+/* "key" of the item, "^key" of the object that contains its list. */
 static const json_t *value_of(const json_t *item, const json_t *holder, const char *key)
 {
     return key[0] == '^' ? json_path_first(holder, key + 1) : json_path_first(item, key);
@@ -163,7 +163,7 @@ static bool collect(const json_t *item, const json_t *holder, void *user)
         str_copy(kept->name, sizeof kept->name, str_from(name));
     const json_t *extra = is_set(k->row->extra_key) ? value_of(item, holder, k->row->extra_key) : NULL;
     AUTO_FREE char *text = json_is_object(extra) ? json_dumps(extra, JSON_COMPACT) : NULL;
-    if (text && strlen(text) < sizeof kept->extra) /* too long: it is loaded with the server's own settings */
+    if (text && strlen(text) < sizeof kept->extra) /* too long: reload it with the server's defaults */
         str_copy(kept->extra, sizeof kept->extra, str_from(text));
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The guard's journal: after a power cut there is the old entry or the new one.
+ * The guard's journal: after a power cut, either the old entry or the new one exists.
  */
 #include "guard/journal.h"
 
@@ -112,7 +112,8 @@ static size_t read_texts(const json_t *list, void *to, size_t size, size_t max)
 
 static void read_item(const json_t *from, struct journal_item *to)
 {
-    const char *id = json_string_value(json_is_string(from) ? from : json_object_get(from, "id")); /* a text: an older journal */
+    const char *id =
+        json_string_value(json_is_string(from) ? from : json_object_get(from, "id")); /* a plain string: an older journal */
     const char *name = json_string_value(json_object_get(from, "name")), *extra = json_string_value(json_object_get(from, "extra"));
     str_copy(to->id, sizeof to->id, str_from(id ? id : ""));
     str_copy(to->name, sizeof to->name, str_from(name ? name : ""));
@@ -164,7 +165,7 @@ static bool read_entry(const json_t *root, struct journal_entry *e)
     return true;
 }
 
-/* NULL with *rc: -EBADMSG when it is no JSON, else why it cannot be read now. */
+/* NULL with *rc: -EBADMSG if not JSON, else why it is unreadable now. */
 static json_t *journal_load(const struct journal *j, int *rc, struct error *err)
 {
     AUTO_BUF struct buf text = BUF(JOURNAL_BYTES_MAX);

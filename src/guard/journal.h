@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the guard is about to do, written down and synced before it does it, so that the next start knows after a crash.
- * One small file a worker, replaced whole at each step: what it holds is always one complete entry.
+ * Records what the guard is about to do, synced before it acts, so that the next start knows after a crash. One small file per
+ * worker, replaced atomically at each step: it always has one complete entry.
  */
 #pragma once
 
@@ -18,42 +18,42 @@ enum {
     JOURNAL_GPUS_MAX = 16
 };
 
-/* Something that was loaded, and how to load it again. */
+/* Something that was loaded, and how to reload it. */
 struct journal_item {
     char id[JOURNAL_ITEM_SIZE];
-    char name[JOURNAL_ITEM_SIZE];   /* by which it is loaded; "" : the id */
-    char extra[JOURNAL_EXTRA_SIZE]; /* its settings, a JSON object; "" : none */
+    char name[JOURNAL_ITEM_SIZE];   /* the name to load it by; "": the id */
+    char extra[JOURNAL_EXTRA_SIZE]; /* its settings, a JSON object; "": none */
 };
 
 struct journal_entry {
     enum guard_state state;
     char step[32];                                      /* within the state: "lock", "checkpoint", "unload", ... */
-    char acted[JOURNAL_METHODS_MAX][JOURNAL_NAME_SIZE]; /* methods that have acted, in order: undone last first */
+    char acted[JOURNAL_METHODS_MAX][JOURNAL_NAME_SIZE]; /* methods that acted, in order: undone in reverse */
     size_t acted_count;
-    struct journal_item items[JOURNAL_ITEMS_MAX]; /* what to load again: models */
+    struct journal_item items[JOURNAL_ITEMS_MAX]; /* models to reload */
     size_t item_count;
-    struct claim_identity pids[CLAIM_WORKER_PIDS]; /* the worker's processes then */
+    struct claim_identity pids[CLAIM_WORKER_PIDS]; /* the worker's processes at that time */
     size_t pid_count;
-    struct claim_identity leader; /* of a worker that whirr started: found again, it is not started twice */
+    struct claim_identity leader; /* of a worker started by whirr: found again instead of started twice */
     struct {
-        int gpu; /* index, of this run of the program; -1: not listed */
+        int gpu; /* index in this run of the program; -1: not listed */
         int64_t bytes;
-        char uuid[GPU_UUID_SIZE]; /* by which it is found again; "" unknown */
-    } gpus[JOURNAL_GPUS_MAX];     /* where it was */
+        char uuid[GPU_UUID_SIZE]; /* identifies it across runs; "" unknown */
+    } gpus[JOURNAL_GPUS_MAX];     /* the GPUs it was on */
     size_t gpu_count;
-    int64_t bytes;                  /* memory that the worker held on all of them */
-    struct claim_identity claimant; /* who made it drain; pid 0: no process in particular */
+    int64_t bytes;                  /* memory the worker held on all of them */
+    struct claim_identity claimant; /* the process it drained for; pid 0: no particular one */
     bool held;                      /* by a person */
     bool idle;                      /* because no client asked for it */
 };
 
 struct journal {
-    char path[512]; /* "" : keeps nothing (a dry run) */
+    char path[512]; /* "": keeps nothing (a dry run) */
 };
 
-/* DIR/NAME.journal; makes DIR (0700). The name's odd characters are replaced. */
+/* DIR/NAME.journal; creates DIR (0700). Replaces odd characters in the name. */
 int journal_open(struct journal *j, const char *dir, const char *name, struct error *err);
-/* On disk when it returns 0. */
+/* Synced to disk when it returns 0. */
 int journal_write(const struct journal *j, const struct journal_entry *entry, struct error *err);
-/* -ENOENT: nothing was under way. -EBADMSG: damaged; moved aside. Others: it cannot be read now, and is as it was. */
+/* -ENOENT: nothing was in progress. -EBADMSG: damaged, moved aside. Others: unreadable now, unchanged. */
 int journal_read(const struct journal *j, struct journal_entry *entry, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Walking JSON by small paths.
+ * Evaluates small paths on JSON.
  */
 #include "guard/json_path.h"
 
@@ -59,7 +59,7 @@ const json_t *json_path_first(const json_t *root, const char *path)
     return found;
 }
 
-/* true, a number other than 0, a text that is not empty, an object or list with something in it. */
+/* true, a nonzero number, a nonempty string, object or list. */
 static bool json_truthy(const json_t *value)
 {
     switch (value ? json_typeof(value) : JSON_NULL) {

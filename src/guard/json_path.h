@@ -8,14 +8,14 @@
 
 #include "base/str.h"
 
-/* `holder` is the object that has the list the value was found in (the root where there is none). */
+/* `holder` is the object with the list that contains the value (the root if there is none). */
 typedef bool json_path_visit(const json_t *value, const json_t *holder, void *user);
 
-/* Calls `each` for every value that the path leads to, until it returns false. "[]" goes into all elements of an array. */
+/* Calls `each` for every value at the path until it returns false. "[]" visits all elements of an array. */
 void json_path_each(const json_t *root, struct str path, json_path_visit *each, void *user);
 
 /* The first value, or NULL. */
 const json_t *json_path_first(const json_t *root, const char *path);
 
-/* Does any value of the path count as true? */
+/* Whether any value at the path is truthy. */
 bool json_path_any(const json_t *root, const char *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A keeper's thread: look, decide, act, tell; then wait for the next look or for a command.
+ * A keeper's thread: look, decide, act, report; then wait for the next look or a command.
  */
 #include "guard/keeper.h"
 
@@ -13,8 +13,8 @@
 #include "guard/target.h"
 
 enum { SHORT_WAIT_MS = 250, RESERVE_WAIT_MS = 1000, STOP_EVICTED_MS = 1500 };
-/* How long the end of the guard waits for a driver call under way: 40 GiB were checkpointed in 24 s. The service's TimeoutStopSec
- * is longer. */
+/* How long the guard's end waits for a driver call in progress: checkpointing 40 GiB took 24 s. The service's TimeoutStopSec is
+ * longer. */
 enum { END_WAIT_MS = 45000, END_SAID_MS = 500, END_REQUEST_MS = 20000, END_TRIES = 5 };
 
 static void spec_free(struct guard_spec *spec)
@@ -40,7 +40,7 @@ static void keeper_publish(struct keeper *k)
     int64_t left = guard_resume_in_ms(&k->policy, &k->spec->limits, clock_mono(k->env->clock));
     s->resumes_at = (struct wall){left < 0 ? 0 : clock_wall(k->env->clock).ms + left};
     s->claim = k->claim.verdict;
-    if (k->claim.verdict == CLAIM_NONE && is_off(k->policy.state)) /* then no program is why */
+    if (k->claim.verdict == CLAIM_NONE && is_off(k->policy.state)) /* then no program is the reason */
         keeper_why(k, s->reason);
     else
         memcpy(s->reason, k->claim.reason, sizeof s->reason);
@@ -85,12 +85,12 @@ static void check_child(struct keeper *k)
         return;
     k->entry.leader = (struct claim_identity){0};
     if (keeper_acted_through(k, "process"))
-        return; /* an earlier guard stopped it, and died before it had ended: it is started again when the GPU is free */
+        return; /* an earlier guard stopped it and died before it ended: restart it when the GPU is free */
     k->entry.acted_count = 0;
     keeper_tell_end(k, status);
 }
 
-/* Clients made it load again while another program needs the GPU. */
+/* Clients made it reload while another program needs the GPU. */
 static bool came_back_by_itself(struct keeper *k)
 {
     int64_t now_bytes;
@@ -100,7 +100,7 @@ static bool came_back_by_itself(struct keeper *k)
            now_bytes >= k->spec->claim.graphics_busy_bytes && now_bytes > k->entry.bytes / 2;
 }
 
-/* Servers take different times from their yes to free memory. */
+/* Servers differ in the time from agreeing to free memory to freeing it. */
 static struct guard_limits limits_now(const struct keeper *k)
 {
     struct guard_limits limits = k->spec->limits;
@@ -110,14 +110,14 @@ static struct guard_limits limits_now(const struct keeper *k)
     return limits;
 }
 
-/* One look, and all steps that follow from it without waiting. Returns how long to wait. */
-/* Without them nothing can be looked at, and a guard that sees nothing is as silent as one that has nothing to do. */
+/* Without descriptors nothing is visible, and a blind guard is as quiet as an idle one. */
 static bool lacks_descriptors(void)
 {
     AUTO_CLOSE int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return fd < 0 && (errno == EMFILE || errno == ENFILE);
 }
 
+/* One look, and all steps that follow without waiting. Returns how long to wait. */
 static int64_t keeper_step(struct keeper *k, int64_t max_age_ms)
 {
     check_child(k);
@@ -137,8 +137,8 @@ static int64_t keeper_step(struct keeper *k, int64_t max_age_ms)
             keeper_tell_change(k, before);
         if (before == GUARD_PAUSED && not_freed && !k->policy.not_freed && facts.memory_freed)
             keeper_tell_freed_late(k);
-        /* What takes its time is shown while it lasts; the rest when it is done: who reads "running" finds everything undone and
-         * the gate open, and the journal and the log say so. */
+        /* Publish long actions while they run, others when done: a reader of "running" must find everything undone, the gate
+         * open, and the journal and the log consistent. */
         if (action == GUARD_DO_EVICT || action == GUARD_DO_RESUME)
             keeper_publish(k);
         keeper_act(k, action);
@@ -156,14 +156,14 @@ static int64_t keeper_step(struct keeper *k, int64_t max_age_ms)
         case GUARD_VERIFYING: return before == GUARD_VERIFYING ? SHORT_WAIT_MS : 0;
         case GUARD_DRAINING:
             if (before != GUARD_DRAINING)
-                continue; /* perhaps nothing is in flight */
+                continue; /* maybe nothing is in flight */
             return SHORT_WAIT_MS;
         case GUARD_RESERVING:
             if (before != GUARD_RESERVING)
                 continue;
             return MIN_OF(RESERVE_WAIT_MS, k->spec->interval_ms);
         case GUARD_RUNNING: {
-            /* A command that wakes the keeper between the two looks must not put the second one off by an interval. */
+            /* A command that wakes the keeper between the two looks must not delay the second one by an interval. */
             bool second = k->policy.seen && k->claim.verdict == CLAIM_SEEN && !k->policy.gave_up && !k->policy.forced;
             return second ? k->spec->limits.second_look_ms + 5 : k->spec->interval_ms;
         }
@@ -184,15 +184,15 @@ static void open_gamemode(struct keeper *k)
     }
 }
 
-/* Settings changed while it runs. */
+/* Applies settings changed at run time. */
 static void take_spec(struct keeper *k, struct guard_spec *fresh)
 {
     struct error err = {0};
     bool evicted = k->entry.acted_count > 0;
     fresh->gate = (struct guard_gate_spec){
         .refuse = fresh->gate.refuse, .waiting_max = fresh->gate.waiting_max, .wait_ms = fresh->gate.wait_ms};
-    str_copy(fresh->gate.listen, sizeof fresh->gate.listen, str_from(k->spec->gate.listen)); /* moves only with a restart */
-    fresh->dry_run = fresh->dry_run && !evicted; /* a worker that is off the GPU must still come back */
+    str_copy(fresh->gate.listen, sizeof fresh->gate.listen, str_from(k->spec->gate.listen)); /* changes only with a restart */
+    fresh->dry_run = fresh->dry_run && !evicted; /* an evicted worker must still come back */
     if (!fresh->dry_run && !k->journal.path[0] && k->shared->options.state_dir &&
         journal_open(&k->journal, k->shared->options.state_dir, fresh->name, &err) < 0)
         keeper_problem(k, "%s", err.text);
@@ -207,12 +207,12 @@ static void take_spec(struct keeper *k, struct guard_spec *fresh)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* No guard will watch over it from now on: where the GPU is free, it gets its memory back first. */
+/* No guard will watch it from now on: if the GPU is free, give it its memory back first. */
 static void keeper_finish(struct keeper *k)
 {
     bool person = (k->policy.held || k->policy.evict_wanted) && !k->let_go;
     bool wanted_off = person || k->fault || (k->hot && k->spec->limits.hot_pauses);
-    bool stopped = keeper_acted_through(k, "process"); /* and is not started just to be ended */
+    bool stopped = keeper_acted_through(k, "process"); /* don't start it just to end it */
     if (stopped || k->entry.acted_count == 0 || k->spec->dry_run || wanted_off)
         return;
     k->finishing = true;
@@ -227,14 +227,14 @@ static void keeper_finish(struct keeper *k)
         if (k->claim.verdict == CLAIM_UNKNOWN)
             continue; /* the next look may tell */
         if (k->claim.verdict != CLAIM_NONE || !keeper_has_room(k))
-            return; /* as it should be: the GPU is not free */
+            return; /* correct: the GPU isn't free */
         if (keeper_undo_all(k))
             return;
     }
     keeper_tell(k, GUARD_EVENT_LEFT, k->policy.state, "the guard ends and could not bring the worker back");
 }
 
-/* Told to the keeper meanwhile; the bell only wakes it. */
+/* Takes what others told the keeper; the bell only wakes it. */
 static void empty_inbox(struct keeper *k)
 {
     pthread_mutex_lock(&k->lock);
@@ -255,7 +255,7 @@ static int open_gate(struct keeper *k, struct error *err)
     return rc;
 }
 
-/* The worker was let go and is wanted again: what its last keeper has under way is finished first. */
+/* The worker was released and is wanted again: first finish what its last keeper has in progress. */
 static void await_predecessor(struct keeper *k)
 {
     struct error err = {0};
@@ -283,11 +283,11 @@ static void *keeper_run(void *argument)
         if (k->ending)
             break;
         empty_inbox(k);
-        /* At rest a sample made for another caller is good enough; in the middle of something it must be new. */
+        /* In a stable state a sample made for another caller suffices; in a transition it must be new. */
         bool rest = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_PAUSED || k->policy.state == GUARD_ABSENT;
         begin = clock_mono(k->env->clock);
         wait_ms = keeper_step(k, rest && !k->policy.seen ? MIN_OF(SHORT_WAIT_MS, k->spec->interval_ms / 4) : 0);
-        if (wait_ms == k->spec->interval_ms) /* the interval goes from look to look */
+        if (wait_ms == k->spec->interval_ms) /* the interval counts from look to look */
             wait_ms = MAX_OF(wait_ms - mono_since_ms(clock_mono(k->env->clock), begin), 1);
     }
     keeper_finish(k);
@@ -296,7 +296,7 @@ static void *keeper_run(void *argument)
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static int start_child(struct keeper *k, const char *const *command, struct error *err)
 {
@@ -305,7 +305,7 @@ static int start_child(struct keeper *k, const char *const *command, struct erro
     k->child = (struct child){.argv = command};
     int rc = journal_read(&k->journal, &before, err);
     if (rc < 0 && rc != -ENOENT && rc != -EBADMSG)
-        return rc; /* it may run already */
+        return rc; /* it may be running already */
     if (rc == 0) {
         enum worker_presence there = target_presence(k->env, before.leader);
         if (there == WORKER_UNKNOWN)
@@ -320,7 +320,7 @@ static int start_child(struct keeper *k, const char *const *command, struct erro
         }
         for (size_t i = 0; i < before.acted_count; i++)
             if (strcmp(before.acted[i], "process") == 0)
-                return 0; /* it was stopped for another program: it is started when the GPU is free */
+                return 0; /* it was stopped for another program: start it when the GPU is free */
         journal_write(&k->journal, &(struct journal_entry){.state = GUARD_RUNNING}, NULL);
     }
     return child_start(k->env, &k->child, err);
@@ -380,7 +380,7 @@ int keeper_start(struct keeper *k, struct error *err)
     return rc ? error_set(err, -rc, "cannot start a thread: %s", strerror(rc)) : 0;
 }
 
-/* The last command counts; but one that was brought back and then released was brought back. */
+/* The last command wins; but a RESUME followed by a RELEASE still counts. */
 void keeper_take_command(struct keeper *k, enum guard_command command)
 {
     pthread_mutex_lock(&k->lock);
@@ -390,7 +390,7 @@ void keeper_take_command(struct keeper *k, enum guard_command command)
     ring(k);
 }
 
-/* The first of a fault says it; more than fit add nothing. */
+/* The first event of a fault suffices; more than fit add nothing. */
 void keeper_tell_event(struct keeper *k, const struct event *event)
 {
     pthread_mutex_lock(&k->lock);
@@ -420,7 +420,7 @@ void keeper_status(struct keeper *k, struct guard_status *ret)
 static void leave(struct keeper *k)
 {
     if (k->has_child && k->child.pid) {
-        /* One whose memory is away waits in the driver and cannot listen to a polite signal. */
+        /* A worker whose memory is evicted is stuck in the driver and can't handle a polite signal. */
         if (k->entry.acted_count)
             k->child.stop_timeout_ms = STOP_EVICTED_MS;
         struct error err = {0};
@@ -447,7 +447,7 @@ bool keeper_ended(const struct keeper *k)
     return k->ended;
 }
 
-/* A driver call under way is let finish; one that hangs is left to its helper, and to the next guard. */
+/* Let a driver call in progress finish; leave one that hangs to its helper, and to the next guard. */
 static void keeper_join(struct keeper *k)
 {
     keeper_end(k);
@@ -468,7 +468,7 @@ void keeper_free(struct keeper *k)
         return;
     if (k->started)
         keeper_join(k);
-    keeper_free(k->before); /* one that was never started */
+    keeper_free(k->before); /* never started */
     keeper_leave_others(k);
     leave(k);
     gate_free(k->gate);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a keeper does: evicts and resumes through the methods, and sets right what an earlier run left behind. The journal is
- * written before each step.
+ * A keeper's actions: evicts and resumes through the methods, and cleans up after an earlier run. Writes the journal before each
+ * step.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static const struct method *find_method(const struct keeper *k, const char *name
 
 /* ---- evict ---- */
 
-/* Who made it drain: a guard that is killed meanwhile must not count the claimant among those who were there before. */
+/* Records the claimant: a guard killed meanwhile must not count it as part of the baseline. */
 static void note_claimant(struct keeper *k)
 {
     k->entry.claimant = (struct claim_identity){0};
@@ -98,7 +98,7 @@ static void evict(struct keeper *k)
         return;
     }
     if (k->entry.gpu_count == 0 && k->entry.acted_count == 0 && !method->row && strcmp(method->name, "process") != 0) {
-        k->step = STEP_DONE; /* it holds nothing: there is nothing to take away */
+        k->step = STEP_DONE; /* it holds nothing to evict */
         return;
     }
     size_t acted_before = k->entry.acted_count;
@@ -117,7 +117,7 @@ static void evict(struct keeper *k)
     k->status.failures_total += rc < 0;
     pthread_mutex_unlock(&k->lock);
     if (rc < 0) {
-        /* Refused before it did anything, or set right again by itself: nothing to undo. */
+        /* Refused before acting, or reverted on its own: nothing to undo. */
         if (!k->entry.step[0] || (!method->row && method_find_state(method, &c, NULL) == METHOD_FOUND_RUNNING))
             k->entry.acted_count = acted_before;
         snprintf(k->failure, sizeof k->failure, "%s: %s", method->name, err.text);
@@ -177,7 +177,8 @@ static void resume(struct keeper *k)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* The driver shows what it held before: whatever a server did or did not do, it runs. (A locked process holds its memory, too.) */
+/* The driver shows what it held before, so it runs, whatever a server did or didn't do. (A locked process holds its memory,
+ * too.) */
 static bool holds_all_again(struct keeper *k)
 {
     int64_t now;
@@ -191,7 +192,7 @@ static bool holds_all_again(struct keeper *k)
            now >= k->entry.bytes - k->entry.bytes / 10;
 }
 
-/* Methods that acted before the last one failed must not leave the worker half asleep. */
+/* Methods that acted before the last one failed must not leave the worker partly evicted. */
 static void open_gate(struct keeper *k)
 {
     if (k->policy.state == GUARD_RUNNING && k->entry.acted_count && !k->spec->dry_run && !keeper_undo_all(k) &&
@@ -213,7 +214,7 @@ static void open_gate(struct keeper *k)
         keeper_problem(k, "no method could take it off the GPU, and it goes on (%s)", k->failure);
 }
 
-/* It was unloaded by its own server, which still answers questions that need no model. */
+/* Its own server unloaded it, and still answers requests that need no model. */
 static bool server_answers(const struct keeper *k)
 {
     bool server = k->policy.state == GUARD_PAUSED && k->entry.acted_count > 0;
@@ -224,7 +225,7 @@ static bool server_answers(const struct keeper *k)
     return server;
 }
 
-/* Clients come through while it runs, one by one while it is hot, and wait otherwise. */
+/* Clients pass while it runs, one at a time while it is hot, and wait otherwise. */
 static void set_gate(struct keeper *k)
 {
     bool runs = k->policy.state == GUARD_RUNNING || k->policy.state == GUARD_ABSENT;
@@ -264,13 +265,13 @@ void keeper_act(struct keeper *k, enum guard_action action)
 
 /* ---- after a restart ---- */
 
-/* Out of something of which there is enough again in a moment: what was asked for is not answered. */
+/* A temporary shortage: the question remains unanswered. */
 static bool is_shortage(int rc)
 {
     return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -EAGAIN;
 }
 
-/* A worker that was left locked or checkpointed, and no journal mentions it. Negative: that cannot be told now. */
+/* A worker that was left locked or checkpointed without a journal entry. Negative: unknown for now. */
 static int found_checkpointed(struct keeper *k, struct error *err)
 {
     struct claim_identity who = k->has_child ? (struct claim_identity){k->child.pid, k->child.start_key} : k->spec->match.leader;
@@ -284,7 +285,7 @@ static int found_checkpointed(struct keeper *k, struct error *err)
     note_acting(k, "checkpoint");
     k->entry.pids[0] = who;
     k->entry.pid_count = 1;
-    /* How much it held is not known any more; its host memory is where that is now, so it was no more than this. */
+    /* What it held is no longer known, but it is in host memory now, so that is an upper bound. */
     char path[64], text[8192];
     struct proc_status host = {.vm_rss_bytes = 0};
     snprintf(path, sizeof path, "/proc/%d/status", who.pid);
@@ -316,8 +317,8 @@ static bool still_evicted(struct keeper *k)
     return evicted;
 }
 
-/* The worker has all it had, but an earlier guard had begun to take it off the GPU. When no program needs that any more, the first
- * look ends it. */
+/* The worker has all its memory, but an earlier guard had started to evict it. If no program needs the GPU any more, the first
+ * look ends that. */
 static void go_on_draining(struct keeper *k)
 {
     enum guard_state was = k->entry.state;

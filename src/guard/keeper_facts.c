@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a keeper finds out: who is on the GPUs, whether memory is free, who asks. Acts on nothing.
+ * A keeper's observations: who uses the GPUs, whether memory is free, which clients ask. Takes no action.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "guard/target.h"
 #include "model/finding.h"
 
-/* A server that gave its models back may keep its context, and vLLM's sleep keeps its graphs: that much is not held against it. */
+/* After unloading its models a server may keep its context, and vLLM's sleep keeps its graphs: tolerate this much. */
 #define LEFT_OVER_BYTES (512LL * 1024 * 1024)
-enum { WORKING_PERMILLE = 10 }; /* less is a driver that counts itself */
+enum { WORKING_PERMILLE = 10 }; /* less is just driver overhead */
 enum { LEFT_OVER_PART = 10 };
 
-/* ---- where the worker is ---- */
+/* ---- the worker's GPUs ---- */
 
 static void set_bit(uint64_t *bits, int i)
 {
@@ -56,7 +56,7 @@ static bool worker_is_anywhere(const struct keeper *k)
     return false;
 }
 
-/* A card that is lost or cannot be read shows no processes: it is still the worker's. */
+/* A lost or unreadable card shows no processes: it still is the worker's. */
 static bool cannot_be_read(const struct snapshot *s, int index)
 {
     for (size_t g = 0; g < s->gpu_count; g++)
@@ -65,7 +65,7 @@ static bool cannot_be_read(const struct snapshot *s, int index)
     return true;
 }
 
-/* Where it was is known by UUID: a GPU may have had another index when that was written. */
+/* By UUID: a GPU may have had another index when that was recorded. */
 static void find_again(struct keeper *k)
 {
     for (size_t i = 0; i < k->entry.gpu_count; i++) {
@@ -75,7 +75,7 @@ static void find_again(struct keeper *k)
     }
 }
 
-/* Bound by the configuration; else where it is; off the GPU, where it was. */
+/* GPUs from the configuration; else where it is; if evicted, where it was. */
 static void bind_gpus(struct keeper *k)
 {
     find_again(k);
@@ -137,14 +137,14 @@ static bool claim_announced(struct keeper *k)
     pthread_mutex_lock(&shared->lock);
     size_t kept = 0;
     for (size_t i = 0; i < shared->announced_count; i++)
-        if (target_presence(k->env, shared->announced[i]) != WORKER_GONE) /* one that was killed takes its announcement along */
+        if (target_presence(k->env, shared->announced[i]) != WORKER_GONE) /* a killed process takes its announcement along */
             shared->announced[kept++] = shared->announced[i];
     shared->announced_count = kept;
     pthread_mutex_unlock(&shared->lock);
     return kept > 0;
 }
 
-/* Processes of another PID namespace are numbers without an identity: one of them could be the worker itself. */
+/* Processes of another PID namespace are numbers without identity: one could be the worker itself. */
 static bool cannot_tell_apart(const struct keeper *k)
 {
     for (size_t g = 0; g < k->snapshot->gpu_count; g++) {
@@ -170,7 +170,7 @@ static bool gpus_are_listed(const struct keeper *k)
     return k->snapshot->gpu_count > 0;
 }
 
-/* Tells the other keepers who this worker is, and learns who theirs are. */
+/* Shares this worker's processes with the other keepers, and gets theirs. */
 static void exchange_worker_pids(struct keeper *k, struct claim_signals *signals)
 {
     struct guard_shared *shared = k->shared;
@@ -228,8 +228,8 @@ static void keeper_facts_judge(struct keeper *k, struct claim_signals *signals)
         set_unknown(k, "the worker's GPU is not listed by any source");
 }
 
-/* What was there at the start is no claim; but after a restart in the middle of a pause, who is there is why it was paused, and the
- * claimant for whom an earlier guard had begun to drain is one still. */
+/* Processes present at the start aren't claims; but after a restart during a pause, they are the reason for it, and so is the
+ * claimant for which an earlier guard had started to drain. */
 static void learn_baseline(struct keeper *k)
 {
     if (!k->baseline.learned && !k->unsure && (k->entry.acted_count == 0 || k->claim.verdict == CLAIM_NONE))
@@ -242,7 +242,7 @@ void keeper_look(struct keeper *k, int64_t max_age_ms)
     const struct snapshot *fresh = k->shared->options.sample(k->shared->options.user, max_age_ms);
     snapshot_unref(k->snapshot);
     k->snapshot = fresh;
-    if (k->has_child && k->child.pid && !k->child.start_key) /* there was no descriptor when it was started */
+    if (k->has_child && k->child.pid && !k->child.start_key) /* no descriptor was available when it was started */
         target_started(k->env, k->child.pid, &k->child.start_key);
     if (k->has_child)
         finder_set_leader(k->finder, (struct claim_identity){k->child.pid, k->child.pid ? k->child.start_key : 0});
@@ -275,8 +275,8 @@ static bool is_freed(const struct keeper *k)
     return left <= MAX_OF(k->entry.bytes / LEFT_OVER_PART, LEFT_OVER_BYTES);
 }
 
-/* Room for the worker on each of its GPUs, none of which has a fault that forbids to place work there, unless a person brings it
- * back. A restore that lacks memory can never be repeated: unknown is "no". */
+/* Whether each of the worker's GPUs has enough memory and no fault that forbids placing work, unless a person resumes it. A
+ * restore without enough memory can never be repeated: unknown counts as no. */
 bool keeper_has_room(const struct keeper *k)
 {
     if (k->spec->dry_run)
@@ -291,7 +291,7 @@ bool keeper_has_room(const struct keeper *k)
             return false;
         if (!k->policy.forced && verdict_forbids(k->snapshot->verdict, gpu->index))
             return false;
-        size_t from = 0; /* what it still holds it need not find again */
+        size_t from = 0; /* memory that it still holds need not be free */
         for (const struct process *p; (p = worker_process(k, gpu, &from));)
             here += reading_or(p->mem_bytes, 0);
         if (bytes > 0 && free_bytes + here < checkpoint_restore_bytes(bytes))
@@ -309,7 +309,7 @@ void keeper_unreserve(struct keeper *k)
     pthread_mutex_unlock(&k->shared->lock);
 }
 
-/* Where it will be; anywhere, if that is not known. */
+/* The GPUs it returns to; any, if unknown. */
 static bool comes_back_to(const struct keeper *k, size_t gpu)
 {
     for (size_t i = 0; i < k->entry.gpu_count; i++)
@@ -318,11 +318,11 @@ static bool comes_back_to(const struct keeper *k, size_t gpu)
     return k->entry.gpu_count == 0;
 }
 
-/* Only one worker at a time resumes on a GPU: the memory that this one found free must still be free when it comes. */
+/* Only one worker at a time resumes on a GPU: the memory that it found free must still be free when it returns. */
 static bool reserve(struct keeper *k, bool room)
 {
     if (!room) {
-        keeper_unreserve(k); /* a worker with smaller needs may come first */
+        keeper_unreserve(k); /* let a worker with smaller needs go first */
         return false;
     }
     bool all = true;
@@ -343,7 +343,7 @@ static bool is_drained(struct keeper *k)
     size_t in_flight, waiting;
     uint64_t asked;
     gate_count(k->gate, &in_flight, &waiting);
-    if (k->policy.idle) /* a page that only watches does not keep it */
+    if (k->policy.idle) /* a page that only watches doesn't keep it loaded */
         gate_asked(k->gate, &asked, &in_flight);
     if (in_flight)
         return false;
@@ -352,7 +352,7 @@ static bool is_drained(struct keeper *k)
     return method_busy(&k->spec->methods[k->policy.method], &c, &err) != 1;
 }
 
-/* ---- who asks ---- */
+/* ---- client requests ---- */
 
 static bool is_working(const struct keeper *k)
 {
@@ -365,7 +365,7 @@ static bool is_working(const struct keeper *k)
     return false;
 }
 
-/* How long no client has asked for it. One that holds nothing is not idle: there is nothing to give back. */
+/* How long no client has asked for it. A worker that holds nothing isn't idle: it has nothing to free. */
 static int64_t unasked_ms(struct keeper *k, struct mono now)
 {
     uint64_t asked;
@@ -379,7 +379,7 @@ static int64_t unasked_ms(struct keeper *k, struct mono now)
     return mono_since_ms(now, k->asked_at);
 }
 
-/* A client waits at the gate; or came by another way, and its server has loaded again by itself. */
+/* A client waits at the gate; or it came another way, and its server reloaded on its own. */
 static bool client_asks(struct keeper *k)
 {
     size_t in_flight, waiting;
@@ -390,7 +390,7 @@ static bool client_asks(struct keeper *k)
     return k->policy.idle && (waiting > 0 || (loaded && !k->spec->dry_run));
 }
 
-/* A worker that we have stopped ourselves, or that a command may have stopped, is not gone. */
+/* A worker that we stopped ourselves, or that a command may have stopped, isn't gone. */
 static enum worker_presence presence(const struct keeper *k)
 {
     if (k->presence != WORKER_GONE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The health of the GPUs that a keeper's worker is on: heat and faults. Acts on nothing.
+ * The health of a worker's GPUs: heat and faults. Takes no action.
  */
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static void update_temperature(struct keeper *k)
         k->cool = true;
         return;
     }
-    if (!known) /* cannot be read: as it was */
+    if (!known) /* unreadable: unchanged */
         return;
     bool was_hot = k->hot;
     char now[WORDS_SIZE], most[WORDS_SIZE];
@@ -57,7 +57,7 @@ static void raise_fault(struct keeper *k, const char *what, int gpu)
     keeper_problem(k, "GPU %d: %s%s", gpu, what, k->fault ? "; it is paused until `whirr guard resume`" : "");
 }
 
-/* An event is in one sample only, and it may be a sample made for another caller: so it can come twice, too. */
+/* An event is in one sample only, maybe one made for another caller: so it can arrive twice. */
 void keeper_notice(struct keeper *k, const struct event *e)
 {
     if (!k->spec->health || e->gpu_index < 0 || !keeper_uses(k, e->gpu_index) || e->at.ms <= k->noticed.ms)

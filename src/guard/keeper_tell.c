@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a keeper says: the story of a worker, one sentence a step, to the log and to the listener. Decides nothing.
+ * A keeper's messages: the story of a worker, one sentence per step, to the log and the listener. Decides nothing.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { FIELDS_MAX = 8 };
 
-/* What a machine needs to follow a decision: which GPU it is about, how hot that is, and who else is there. */
+/* Fields that explain a decision: which GPU, how hot it is, and who else uses it. */
 static void add_facts(const struct keeper *k, struct log_field *to)
 {
     int64_t mdegc;
@@ -29,7 +29,7 @@ static void tell_guard(struct keeper *k, enum guard_event_kind kind, enum guard_
 {
     struct log_field fields[FIELDS_MAX] = {LOG_TEXT("worker", k->spec->name), LOG_TEXT("state", guard_state_name(k->policy.state))};
     add_facts(k, fields + 2);
-    /* That others need the GPU is a warning, too: work stops for it. */
+    /* Eviction for another program is a warning, too: work stops. */
     bool driven_out = kind == GUARD_EVENT_STATE && k->policy.state == GUARD_DRAINING && !k->policy.held &&
                       !k->policy.evict_wanted && !k->policy.idle;
     if (kind == GUARD_EVENT_PROBLEM || kind == GUARD_EVENT_LEFT || driven_out)
@@ -56,7 +56,7 @@ void keeper_tell(struct keeper *k, enum guard_event_kind kind, enum guard_state 
     tell_guard(k, kind, before, text, 0);
 }
 
-/* Said once, not at every look: the same problem again is only counted. */
+/* Reported once, not at every look: repetitions are only counted. */
 void keeper_problem(struct keeper *k, const char *format, ...)
 {
     char text[GUARD_TEXT_SIZE];
@@ -74,7 +74,7 @@ void keeper_problem(struct keeper *k, const char *format, ...)
 
 enum { DECISION_SIZE = WORDS_SIZE + 24 };
 
-/* "207ms after the decision"; "" where an earlier guard decided. */
+/* "207ms after the decision"; "" if an earlier guard decided. */
 static const char *since_decision(const struct keeper *k, char out[DECISION_SIZE])
 {
     char took[WORDS_SIZE];
@@ -107,7 +107,7 @@ static void tell_paused(struct keeper *k, enum guard_state before)
     }
     pthread_mutex_lock(&k->lock);
     k->status.evictions_total++;
-    if (!k->fault && !k->hot) /* else it is why it is paused */
+    if (!k->fault && !k->hot) /* otherwise that is why it is paused */
         k->status.problem[0] = '\0';
     pthread_mutex_unlock(&k->lock);
     keeper_tell(k, GUARD_EVENT_STATE, before, "paused; %s of GPU memory were given back%s%s", words_bytes(k->entry.bytes, freed),
@@ -128,7 +128,7 @@ void keeper_why(const struct keeper *k, char out[static CLAIM_REASON_SIZE])
                                                    : k->claim.reason));
 }
 
-/* The story, one sentence a step. */
+/* The story, one sentence per step. */
 void keeper_tell_change(struct keeper *k, enum guard_state before)
 {
     char why[CLAIM_REASON_SIZE], needed[WORDS_SIZE];
@@ -176,7 +176,7 @@ void keeper_tell_throttle(struct keeper *k)
                     words_temperature(k->spec->cool_mdegc, least));
 }
 
-/* What was said loudly before turned out well, only late: a model that worked was unloaded when it had ended. */
+/* The problem reported before has resolved itself: a busy model was unloaded after its work ended. */
 void keeper_tell_freed_late(struct keeper *k)
 {
     char took[DECISION_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The list of methods, and what is common to all of them.
+ * The list of methods, and their common parts.
  */
 #include "guard/method.h"
 
@@ -10,7 +10,7 @@
 
 static const struct method_ops *const methods[] = {&method_checkpoint, &method_command, &method_process, &method_signal};
 
-/* All names, for help and configuration checks. NULL behind the last. */
+/* All names, for help and configuration checks. NULL after the last. */
 static const char *method_name_at(size_t i, const char **what)
 {
     const struct server_row *row = i >= ARRAY_LEN(methods) ? server_row_at(i - ARRAY_LEN(methods)) : NULL;

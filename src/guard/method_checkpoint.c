@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Method "checkpoint": the CUDA driver moves the memory of any unmodified CUDA process into its host memory, and back. Refuses what
- * is known not to survive it; each driver call is made by a killable helper and noted in the journal before.
+ * Method "checkpoint": the CUDA driver moves the memory of any unmodified CUDA process into its host memory, and back. Refuses
+ * processes known not to survive it; a killable helper makes each driver call, after the journal has recorded it.
  */
 #include "guard/method.h"
 
@@ -13,18 +13,18 @@
 #include "guard/cuda.h"
 #include "guard/target.h"
 
-/* Checkpointing ran at 1.7 to 2 GiB/s on an H200: this is far slower, and the floor of the time limit. */
+/* Checkpointing ran at 1.7 to 2 GiB/s on an H200; this much slower rate sets the minimum time limit. */
 enum { POLL_MS = 50, CALL_TIMEOUT_MS = 10000, LOCK_ENDS_MS = 20000, CHECKPOINT_BYTES_PER_MS = 100 * 1024 };
-/* Restoring needs a little more than the memory held: the context itself. */
+/* Restoring needs slightly more than the memory held: the context itself. */
 #define RESTORE_MARGIN_BYTES (256LL * 1024 * 1024)
 
-/* Checkpoints under way, side by side: what they take of the host's memory is not to be seen there yet. */
+/* Concurrent checkpoints: the host memory they will use doesn't show there yet. */
 static struct {
     pthread_mutex_t lock;
     int64_t bytes;
 } under_way = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The one process of the worker that is on a GPU. */
+/* The worker's only process on a GPU. */
 struct target {
     struct claim_identity who;
     int64_t bytes;
@@ -77,11 +77,11 @@ static int find_target(const struct method_context *c, struct target *t, struct 
 
 static int64_t call_limit_ms(int64_t bytes, int64_t configured_ms)
 {
-    /* A limit that is too short for the memory held would kill the helper in the middle of the move. */
+    /* Too short a limit for the memory held would kill the helper in the middle of the move. */
     return MAX_OF(configured_ms, 30000 + bytes / CHECKPOINT_BYTES_PER_MS);
 }
 
-/* Locking waits for the work that the process has given to the GPU. */
+/* Locking waits for the process's pending GPU work. */
 static int64_t lock_limit_ms(const struct method_context *c)
 {
     int64_t configured_ms = c->settings->evict_timeout_ms;
@@ -97,7 +97,7 @@ static int call(struct method_context *c, enum cuda_call what, const char *step,
     return rc < 0 ? rc : cuda_call(c->env, what, who.pid, limit_ms, c->abandon, NULL, err);
 }
 
-/* *others: it would fit by itself, but not beside them. */
+/* *others: it would fit alone, but not together with the others. */
 static int try_host_room(const struct method_context *c, const struct target *t, bool *others, struct error *err)
 {
     pthread_mutex_lock(&under_way.lock);
@@ -111,7 +111,7 @@ static int try_host_room(const struct method_context *c, const struct target *t,
     return rc;
 }
 
-/* Where host memory is too small for all of them at a time, one waits for the others. */
+/* If host memory is too small for all at once, waits for the others. */
 static int take_host_room(const struct method_context *c, const struct target *t, struct error *err)
 {
     bool others;
@@ -137,7 +137,7 @@ static int checkpoint(struct method_context *c, const struct target *t, struct e
     c->entry->pid_count = 1;
     c->entry->bytes = t->bytes;
     int64_t limit_ms = call_limit_ms(t->bytes, c->settings->evict_timeout_ms);
-    /* One that an earlier guard left locked must not be locked again: the driver refuses that. */
+    /* The driver refuses to lock again a process that an earlier guard left locked. */
     enum cuda_process_state state = CUDA_PROCESS_RUNNING;
     int rc = cuda_call(c->env, CUDA_GET_STATE, t->who.pid, CALL_TIMEOUT_MS, c->abandon, &state, err);
     if (rc == 0 && state == CUDA_PROCESS_FAILED)
@@ -151,7 +151,7 @@ static int checkpoint(struct method_context *c, const struct target *t, struct e
     else
         rc = call(c, CUDA_CHECKPOINT, "checkpoint", t->who, limit_ms, err);
     if (rc < 0) {
-        /* It still runs where it was: let it go on. What unlocking says matters less than why the checkpoint failed. */
+        /* It still runs where it was: unlock it. Why the checkpoint failed matters more than an unlock error. */
         struct error ignored = {0};
         call(c, CUDA_UNLOCK, "unlock again", t->who, CALL_TIMEOUT_MS, &ignored);
     }
@@ -195,8 +195,8 @@ static int resume(const struct method *method, struct method_context *c, struct 
     return rc < 0 ? rc : call(c, CUDA_UNLOCK, "unlock", who, CALL_TIMEOUT_MS, err);
 }
 
-/* A lock outlives the guard that asked for it, and would take effect after its successor has found the process running: who does
- * not wait for it leaves the process locked for ever. A helper that hangs ends by itself. */
+/* A lock outlives the guard that requested it, and could take effect after its successor found the process running: without
+ * waiting, the process would stay locked forever. A helper that hangs ends on its own. */
 static void await_lock(const struct method_context *c)
 {
     struct mono begin = clock_mono(c->env->clock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Unloading and loading models through a server's own API. The server's word is not trusted: the guard verifies through the
- * driver that the memory is free. What was loaded is written into the journal before anything is unloaded.
+ * Unloads and reloads models through a server's own API. Doesn't trust the server: the guard verifies through the driver that the
+ * memory is free. The journal records what was loaded before anything is unloaded.
  */
 #include "guard/method.h"
 
@@ -53,7 +53,7 @@ static int ask_busy(const struct server_row *row, struct method_context *c, cons
         if (!str_starts(url, "http://127.") && !str_starts(url, "http://localhost:") && !str_starts(url, "http://[::1]:"))
             return error_set(err, -EPROTO, "%s does not say where %s answers on this host", c->settings->url, item->id);
         str_copy(own.url, sizeof own.url, url);
-        own.token[0] = '\0'; /* the server's, not the item's */
+        own.token[0] = '\0'; /* the server's token isn't for the item's own URL */
     }
     json_t *root = NULL;
     int rc = http_ask(&there, &row->busy, item, HTTP_LOOK_TIMEOUT_MS, &root, err);
@@ -62,7 +62,7 @@ static int ask_busy(const struct server_row *row, struct method_context *c, cons
     return rc < 0 ? rc : working;
 }
 
-/* Is work in flight? With "{id}" in the path, or where items answer themselves, each item that is loaded is asked for. */
+/* Is work in flight? With "{id}" in the path, or if items have their own URLs, queries each loaded item. */
 static int busy(const struct method *method, struct method_context *c, struct error *err)
 {
     const struct server_row *row = method->row;
@@ -102,7 +102,7 @@ static bool is_listed(const struct journal_entry *now, const char *id)
 
 /* ---- evict ---- */
 
-/* A server refuses to unload what it has unloaded meanwhile by itself: that is fine. What it still shows as loaded is not. */
+/* A server refuses to unload what it meanwhile unloaded on its own: fine, unless it still lists the item. */
 static int still_loaded(const struct server_row *row, struct method_context *c, struct error *refusal, struct error *err)
 {
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
@@ -118,7 +118,7 @@ static int still_loaded(const struct server_row *row, struct method_context *c, 
     return 0;
 }
 
-/* Such an answer says that nothing was done; after any other failure that is not known. */
+/* These answers mean that nothing was done; after any other failure that is unknown. */
 static bool is_refusal(int rc)
 {
     return rc == -EACCES || rc == -ECONNREFUSED || rc == -EHOSTUNREACH;
@@ -132,7 +132,7 @@ static int unload_items(const struct server_row *row, struct method_context *c, 
         struct error said = {0};
         rc = http_ask(c, &row->unload, &c->entry->items[i], limit(c->settings->evict_timeout_ms), NULL, &said);
         *acted |= !is_refusal(rc);
-        if (rc == -EACCES) { /* the others are unloaded all the same */
+        if (rc == -EACCES) { /* unload the others nevertheless */
             refusal = said;
             rc = 0;
         } else if (rc < 0) {
@@ -166,7 +166,7 @@ static int evict(const struct method *method, struct method_context *c, struct e
             rc = http_ask(c, &row->before, NULL, limit(c->settings->evict_timeout_ms), NULL, err);
         paused = rc == 0;
         acted = !is_refusal(rc);
-        /* A request may have come between the look and the pause; nothing comes after it. */
+        /* A request may have arrived between the check and the pause; none arrives after it. */
         if (rc == 0)
             rc = must_be_idle(method, c, err);
     }
@@ -175,25 +175,25 @@ static int evict(const struct method *method, struct method_context *c, struct e
     if (rc == 0)
         rc = unload(row, c, &acted, err);
     if (rc < 0 && paused && http_is_set(&row->after)) {
-        struct error ignored = {0}; /* it was paused for the unloading: let it go on */
+        struct error ignored = {0}; /* it was paused for unloading: let it continue */
         http_ask(c, &row->after, NULL, HTTP_LOOK_TIMEOUT_MS, NULL, &ignored);
     }
     if (rc < 0 && !acted)
-        c->entry->step[0] = '\0'; /* it refused: there is nothing to undo */
+        c->entry->step[0] = '\0'; /* it refused: nothing to undo */
     return rc;
 }
 
 /* ---- resume ---- */
 
-/* The driver still shows most of what it held: it never let go, or has it back already. */
+/* The driver still shows most of what it held: it never freed it, or has it back. */
 static bool holds_its_memory(const struct method_context *c)
 {
     int64_t now;
     return c->snapshot && c->entry->bytes > 0 && claim_worker_bytes(c->snapshot, c->worker, &now) && now > c->entry->bytes / 2;
 }
 
-/* A model that the server refuses to load (it was deleted, it cannot be loaded this way, or a client loaded it already) does not
- * keep the others away: the server runs, and its next request loads what it needs. */
+/* A model that the server refuses to load (deleted, not loadable this way, or already loaded by a client) doesn't block the
+ * others: the server runs, and its next request loads what it needs. */
 static int reload_items(const struct method *method, struct method_context *c, struct error *err)
 {
     const struct server_row *row = method->row;
@@ -201,7 +201,7 @@ static int reload_items(const struct method *method, struct method_context *c, s
     AUTO_FREE struct journal_entry *now = calloc(1, sizeof *now);
     if (!now)
         return error_set(err, -ENOMEM, "out of memory");
-    /* Where an item is loaded by another name than its own, loading it twice would make two of it. */
+    /* If items are loaded by another name than their ID, loading one twice would duplicate it. */
     int listed = is_set(row->name_key) ? http_list(row, c, now, err) : 0;
     if (listed < 0)
         return listed;
@@ -210,7 +210,7 @@ static int reload_items(const struct method *method, struct method_context *c, s
         if (is_listed(now, item.id))
             continue;
         int rc = http_ask(c, &row->reload, &item, limit_ms, NULL, err);
-        if (rc == -EACCES && item.extra[0]) { /* settings of another version: with the server's own, then */
+        if (rc == -EACCES && item.extra[0]) { /* settings of another version: use the server's defaults */
             item.extra[0] = '\0';
             rc = http_ask(c, &row->reload, &item, limit_ms, NULL, err);
         }
@@ -228,7 +228,7 @@ static int method_http_reload(const struct method *method, struct method_context
     const struct server_row *row = method->row;
     if (!http_is_set(&row->reload))
         return 0;
-    /* Asked to take back what it holds, this server would die. */
+    /* This server would crash if asked to reload what it holds. */
     if (row->dies_when_busy && holds_its_memory(c))
         return 0;
     if (http_by_item(&row->reload))
@@ -255,7 +255,7 @@ static int resume(const struct method *method, struct method_context *c, struct 
 static enum method_found method_http_find(const struct method *method, struct method_context *c, struct error *err)
 {
     const struct server_row *row = method->row;
-    /* A request to unload was under way: what the server shows now may be over in a moment. */
+    /* An unload request was in progress: the server's current answer may be outdated in a moment. */
     if (strcmp(c->entry->step, "unload") == 0)
         return METHOD_FOUND_EVICTED;
     if (http_is_set(&row->asleep)) {
@@ -272,7 +272,7 @@ static enum method_found method_http_find(const struct method *method, struct me
         return METHOD_FOUND_UNKNOWN;
     for (size_t i = 0; i < c->entry->item_count; i++)
         if (!is_listed(now, c->entry->items[i].id))
-            return METHOD_FOUND_EVICTED; /* also when only some of them are gone */
+            return METHOD_FOUND_EVICTED; /* even if only some of them are gone */
     return METHOD_FOUND_RUNNING;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Methods that need no protocol. A process is never stopped with SIGSTOP: that keeps its memory on the card.
+ * Methods without a protocol. They never use SIGSTOP: a stopped process keeps its memory on the GPU.
  */
 #include "guard/method.h"
 
@@ -125,7 +125,7 @@ int child_start(const struct env *env, struct child *child, struct error *err)
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
-    posix_spawnattr_setsigdefault(&attributes, &all); /* what whirr ignores is not the worker's business */
+    posix_spawnattr_setsigdefault(&attributes, &all); /* the worker must not inherit whirr's ignored signals */
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -151,7 +151,7 @@ bool child_ended(const struct env *env, struct child *child, int *status)
             return false;
         child->pid = 0;
         if (status)
-            *status = 0; /* a process that is not a child has no status to read */
+            *status = 0; /* a process that isn't our child has no status to read */
         return true;
     }
     int code = 0;
@@ -169,8 +169,7 @@ int child_stop(const struct env *env, struct child *child, struct error *err)
     int32_t group = child->pid;
     int64_t limit_ms = child->stop_timeout_ms ? child->stop_timeout_ms : STOP_TIMEOUT_MS;
     struct mono begin = clock_mono(env->clock);
-    /* One that is not a child of this guard may have ended long ago, and its number may be another's now: no signal before that is
-     * clear. */
+    /* A process that isn't our child may have ended long ago, and its PID may be reused: no signal before that is clear. */
     while (child->adopted && !child_ended(env, child, NULL)) {
         struct claim_identity who = {child->pid, child->start_key};
         if (target_presence(env, who) == WORKER_ALIVE)
@@ -218,8 +217,8 @@ static int process_resume(const struct method *method, struct method_context *c,
     return rc < 0 ? rc : child_start(c->env, c->child, err);
 }
 
-/* A stop that an earlier guard began is finished: whether its signal was sent is not known, and a worker that goes on would keep
- * the memory that another program waits for. */
+/* Finishes a stop that an earlier guard started: it is unknown whether its signal was sent, and a worker that continues would
+ * keep the memory that another program waits for. */
 static enum method_found process_find(const struct method *method, struct method_context *c, struct error *err)
 {
     (void)method;

@@ -52,7 +52,7 @@ static bool waited(struct mono since, int64_t ms, struct mono now)
     return mono_since_ms(now, since) >= ms;
 }
 
-/* A person's command is remembered until it is taken back. */
+/* A person's command holds until it is revoked. */
 static void take_command(struct guard_policy *p, enum guard_command command)
 {
     switch (command) {
@@ -63,7 +63,7 @@ static void take_command(struct guard_policy *p, enum guard_command command)
             p->held = true;
         else
             p->evict_wanted = true;
-        p->gave_up = p->forced = false; /* tried at once, whatever was commanded before */
+        p->gave_up = p->forced = false; /* try at once, regardless of earlier commands */
         break;
     case COMMAND_RESUME:
         p->held = p->evict_wanted = false;
@@ -73,13 +73,13 @@ static void take_command(struct guard_policy *p, enum guard_command command)
     }
 }
 
-/* A user or a program wants the worker off the GPU now. A claim counts at its second sighting; unknown counts for nothing. */
+/* A person or a program wants the worker off the GPU now. A claim counts when seen twice; unknown never counts. */
 static bool wants_eviction(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f, struct mono now,
                            enum guard_action *look)
 {
     if (p->held || p->evict_wanted || f->fault || (f->hot && limits->hot_pauses))
         return true;
-    if (p->forced) /* a person brought it back into this claim: it stays until the claim has ended */
+    if (p->forced) /* a person resumed it despite this claim: it stays until the claim ends */
         return false;
     if (f->claim == CLAIM_NONE)
         p->seen = false;
@@ -96,7 +96,7 @@ static bool wants_eviction(struct guard_policy *p, const struct guard_limits *li
     return waited(p->seen_at, limits->second_look_ms, now);
 }
 
-/* Nothing stands against the worker's return. Unknown does: the GPU may be in use. */
+/* Whether nothing prevents the worker's return. Unknown does: the GPU may be in use. */
 static bool is_clear(const struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f)
 {
     if (p->held || p->evict_wanted || f->fault || (limits->hot_pauses && !f->cool))
@@ -124,7 +124,7 @@ static bool other_needs_gpu(const struct guard_facts *f)
     return f->claim == CLAIM_SEEN || f->claim == CLAIM_SURE;
 }
 
-/* No client asks: the memory is free for others, and the GPU can rest. */
+/* No client asks: free the memory for others, and let the GPU idle. */
 static enum guard_action unload_idle(struct guard_policy *p, const struct guard_limits *limits, const struct guard_facts *f,
                                      struct mono now)
 {
@@ -149,7 +149,7 @@ static enum guard_action running(struct guard_policy *p, const struct guard_limi
         enum guard_action action = look ? look : unload_idle(p, limits, f, now);
         return action ? action : throttle(p, limits, f);
     }
-    p->idle = p->forced = false; /* what a person said before this heat or fault does not answer it */
+    p->idle = p->forced = false; /* a person's earlier command doesn't cover this heat or fault */
     if (p->gave_up && !waited(p->gave_up_at, limits->retry_ms, now))
         return throttle(p, limits, f);
     p->gave_up = p->seen = false;
@@ -166,7 +166,7 @@ static enum guard_action give_up(struct guard_policy *p, struct mono now)
     p->gave_up = true;
     p->gave_up_at = now;
     p->idle = false;
-    p->evict_wanted = p->held = false; /* it cannot be had: a person must ask again */
+    p->evict_wanted = p->held = false; /* impossible: the person must ask again */
     return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
 }
 
@@ -175,7 +175,7 @@ static enum guard_action draining(struct guard_policy *p, const struct guard_lim
 {
     bool person_or_heat = p->held || p->evict_wanted || f->fault || (f->hot && limits->hot_pauses);
     p->idle &= !person_or_heat && !other_needs_gpu(f) && !p->forced;
-    if (p->idle && (f->asked || !f->drained)) { /* just now a client did */
+    if (p->idle && (f->asked || !f->drained)) { /* a client just asked */
         p->idle = false;
         return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
     }
@@ -221,11 +221,11 @@ static enum guard_action verifying(struct guard_policy *p, const struct guard_li
 {
     if (f->memory_freed)
         return paused_now(p, true, now);
-    /* One look that comes late says nothing: on a host that stood still, the worker had no time to give its memory back, either. */
+    /* A single late look says nothing: on a stalled host, the worker had no time to free its memory, either. */
     if (++p->looks < VERIFY_LOOKS_LEAST || !waited(p->since, limits->verify_ms, now))
         return GUARD_DO_NOTHING;
     enum guard_action next = next_method(p, limits, now);
-    /* A method has acted: the worker must be brought back through it later. Until then it rests, and that is said loudly. */
+    /* A method acted, so the worker must be resumed through it later. Until then it is paused, with a prominent message. */
     return next ? next : paused_now(p, false, now);
 }
 
@@ -233,8 +233,8 @@ static enum guard_action paused(struct guard_policy *p, const struct guard_limit
                                 struct mono now)
 {
     if (f->memory_freed)
-        p->not_freed = false;                                       /* it took its time */
-    p->idle &= !other_needs_gpu(f) && !p->held && !p->evict_wanted; /* from now on it is a pause like any other */
+        p->not_freed = false;                                       /* it took a while */
+    p->idle &= !other_needs_gpu(f) && !p->held && !p->evict_wanted; /* from now on it is an ordinary pause */
     bool clear = is_clear(p, limits, f);
     if (clear && !p->clear)
         p->clear_at = now;
@@ -245,7 +245,7 @@ static enum guard_action paused(struct guard_policy *p, const struct guard_limit
         return enter(p, GUARD_RESERVING, now, GUARD_DO_RESERVE);
     if (p->resume_failed && !waited(p->resume_failed_at, limits->retry_ms, now))
         return GUARD_DO_NOTHING;
-    if (p->idle) /* who asks waits for nothing but the memory */
+    if (p->idle) /* the client waits for nothing but the memory */
         return f->asked ? enter(p, GUARD_RESERVING, now, GUARD_DO_RESERVE) : GUARD_DO_NOTHING;
     int64_t leave_ms = MAX_OF(p->leave_ms, limits->leave_clear_ms);
     if (!waited(p->clear_at, leave_ms, now) || !waited(p->since, limits->pause_min_ms, now))
@@ -272,7 +272,7 @@ static enum guard_action reserving(struct guard_policy *p, const struct guard_li
     if (!is_clear(p, limits, f))
         return paused_now(p, !p->not_freed, now);
     if (!f->memory_enough && !p->not_freed)
-        return GUARD_DO_NOTHING; /* waits as long as it takes: a restore that lacks memory destroys the worker */
+        return GUARD_DO_NOTHING; /* wait as long as it takes: a restore without enough memory destroys the worker */
     return enter(p, GUARD_RESUMING, now, GUARD_DO_RESUME);
 }
 
@@ -286,14 +286,14 @@ static enum guard_action resuming(struct guard_policy *p, const struct guard_fac
         p->forced = false;
         return paused_now(p, !p->not_freed, now);
     }
-    /* A return for a client's request is no flapping: the next claim does not wait longer for it. */
+    /* A return for a client's request isn't flapping: don't delay the return after the next claim. */
     p->resumed = p->resumed || !p->idle;
     p->resume_failed = p->not_freed = p->clear = p->seen = p->idle = false;
     p->resumed_at = now;
     return enter(p, GUARD_RUNNING, now, GUARD_DO_OPEN_GATE);
 }
 
-/* No worker, nothing to guard; but one that we have stopped or put to sleep ourselves is not absent. */
+/* Without a worker there is nothing to guard; but one that we stopped or put to sleep isn't absent. */
 static bool worker_left(const struct guard_policy *p, const struct guard_facts *f)
 {
     return f->worker == WORKER_GONE && p->state != GUARD_ABSENT && p->state != GUARD_EVICTING && p->state != GUARD_RESUMING;
@@ -325,10 +325,9 @@ void guard_restore(struct guard_policy *p, enum guard_state found, struct mono n
     *p = (struct guard_policy){.since = now};
     switch (found) {
     case GUARD_RUNNING:
-    case GUARD_DRAINING: /* nothing was taken away yet: it goes on */
+    case GUARD_DRAINING: /* nothing was taken away yet: it continues */
     case GUARD_ABSENT: p->state = found; break;
-    /* In the middle of an eviction or a resume it is not known how far it came: as paused, the worker is brought back when clear.
-     */
+    /* In the middle of an eviction or a resume the progress is unknown: as paused, the worker is resumed when clear. */
     case GUARD_EVICTING:
     case GUARD_VERIFYING:
     case GUARD_PAUSED:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Trying a method out.
+ * Tries out a method.
  */
 #include "guard/probe.h"
 
@@ -23,7 +23,7 @@ struct probe {
     const struct snapshot *snapshot;
     struct journal journal;
     struct journal_entry entry;
-    int unsure; /* -errno: in the last look some process could not be looked at */
+    int unsure; /* -errno: some process was unreadable in the last look */
 };
 
 static enum worker_presence probe_look(struct probe *p)
@@ -69,7 +69,7 @@ static void note_gpus(struct probe *p)
     }
 }
 
-/* Why no work may be placed on a GPU of the worker; NULL: it may. */
+/* Why no work may be placed on one of the worker's GPUs; NULL: it may. */
 static const struct finding *forbids(const struct probe *p)
 {
     const struct finding *found = NULL;
@@ -98,8 +98,8 @@ static bool has_room(const struct probe *p)
     return true;
 }
 
-/* Another program may have taken the memory meanwhile. A restore without room can never be repeated: better to leave it where it
- * is. */
+/* Another program may have taken the memory meanwhile. A restore without enough memory can never be repeated: better leave it
+ * evicted. */
 static int wait_for_room(struct probe *p, struct error *err)
 {
     struct mono begin = clock_mono(p->options->env->clock);
@@ -142,7 +142,7 @@ static int try_method(struct probe *p, const struct guard_spec *spec, const stru
     p->entry = (struct journal_entry){.state = GUARD_EVICTING, .acted_count = 1, .bytes = r->bytes};
     str_copy(p->entry.acted[0], JOURNAL_NAME_SIZE, str_from(method->name));
     note_gpus(p);
-    if (forbids(p)) /* it could not be brought back: it is left alone */
+    if (forbids(p)) /* it couldn't be resumed: leave it alone */
         return error_set(err, -EBUSY, "%s: a worker that leaves this GPU is not brought back", forbids(p)->headline);
     struct mono begin = clock_mono(p->options->env->clock);
     int rc = method_evict(method, &c, err);
@@ -158,7 +158,7 @@ static int try_method(struct probe *p, const struct guard_spec *spec, const stru
     if (resumed == 0)
         resumed = method_resume(method, &c, said);
     for (int i = 0; i < RESUME_AGAIN && resumed < 0 && resumed != -ENOMEM && resumed != -ESRCH; i++) {
-        poll(NULL, 0, VERIFY_STEP_MS); /* nothing brings it back after this */
+        poll(NULL, 0, VERIFY_STEP_MS); /* nothing else will resume it */
         resumed = method_resume(method, &c, said);
     }
     r->resume_ms = since(p, begin);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * One round trip of one worker through one method, at a moment that a person chose: off the GPU, verified, and back.
+ * One round trip of a worker through a method, at a moment that a person chose: off the GPU, verified, and back.
  */
 #pragma once
 
@@ -14,6 +14,6 @@ struct probe_result {
     bool freed, resumed;
 };
 
-/* Tries the spec's methods in order, the first that works counts. -errno and a sentence when none did; the result says how far it
- * came. The journal is kept as in earnest: a guard of that worker would bring it back. */
+/* Tries the spec's methods in order until one works. -errno with a sentence if none did; the result shows how far it came. Keeps
+ * a real journal: a guard of that worker would resume it. */
 int guard_probe(const struct guard_options *options, struct guard_spec *spec, struct probe_result *ret, struct error *err);

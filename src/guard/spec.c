@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From settings to a worker's specification. Texts are copied: a reload may drop the configuration that they came from.
+ * From settings to a worker's specification. Copies texts: a reload may drop their configuration.
  */
 #include "guard/spec.h"
 
@@ -14,7 +14,7 @@ enum { TEXTS_MAX = 256 * 1024 };
 #define DEGREE_MDEGC 1000
 #define HYSTERESIS_MDEGC 5000
 
-/* ---- what [worker] and [guard.worker.NAME] share: the fields have the same names in both ---- */
+/* ---- fields with the same names in [worker] and [guard.worker.NAME] ---- */
 
 #define COPY_COMMON(spec, c)                                                                    \
     do {                                                                                        \
@@ -58,11 +58,11 @@ static int spec_begin(struct guard_spec *spec, const char *name, struct error *e
 
 static void spec_finish(struct guard_spec *spec)
 {
-    /* Flapping never waits shorter than what a person configured as the plain wait. */
+    /* Flapping never waits shorter than the configured plain wait. */
     spec->limits.leave_longest_ms = MAX_OF(spec->limits.leave_longest_ms, spec->limits.leave_clear_ms);
     if (spec->cool_mdegc == 0 || spec->cool_mdegc > spec->hot_mdegc)
         spec->cool_mdegc = spec->hot_mdegc - HYSTERESIS_MDEGC;
-    /* Without a gate nothing can be let through one at a time: the worker is paused instead. */
+    /* Without a gate, requests can't be admitted one at a time: pause the worker instead. */
     if (spec->overheat && !spec->gate.listen[0])
         spec->limits.hot_pauses = true;
 }
@@ -277,7 +277,7 @@ int spec_from_config(const struct config *config, size_t i, struct guard_spec *r
     return error_prefix(err, "guard.worker.%s", c->entry.name);
 }
 
-/* Servers whose next request loads the model again, without the guard's help. */
+/* Servers that reload the model on the next request, without the guard's help. */
 static bool loads_itself(const struct method *m)
 {
     static const char *const names[] = {"ollama", "llamacpp", "llama-swap", "comfyui", "lmstudio"};
@@ -318,7 +318,7 @@ int spec_check(const struct guard_spec *spec, bool has_child, struct error *err)
     return 0;
 }
 
-/* The position of an earlier worker with the same gate; i: none. */
+/* Position of an earlier worker with the same gate; i: none. */
 static size_t same_gate(const struct config *config, size_t i)
 {
     struct str_place gate, other;

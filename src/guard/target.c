@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Checks of a target process, from procfs and cgroupfs below the sysroot.
+ * Checks a target process through procfs and cgroupfs below the sysroot.
  */
 #include "guard/target.h"
 
@@ -15,7 +15,7 @@
 #include "base/words.h"
 #include "host/procfs.h"
 
-/* Beyond the bytes themselves: page tables, and room for all other programs to go on. */
+/* Beyond the bytes themselves: page tables, and memory for all other programs. */
 #define ROOM_MARGIN_BYTES (512LL * 1024 * 1024)
 
 static bool find_line(const char *text, const char *key, struct str *value)
@@ -78,7 +78,7 @@ int target_check(const struct env *env, struct claim_identity who, struct error 
     return 0;
 }
 
-/* The descriptor is opened first: a process that passes the check afterwards is the one it refers to. */
+/* Open the pidfd first: a process that passes the check afterwards is the one it refers to. */
 int target_signal(const struct env *env, struct claim_identity who, int number, struct error *err)
 {
     AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, who.pid, 0);
@@ -124,7 +124,7 @@ static int machine_room(const struct env *env, int64_t bytes, struct error *err)
     return room >= bytes ? 0 : too_small(err, "the host", room, bytes);
 }
 
-/* The group and all groups above it may have a limit. */
+/* The group and all its ancestors may have limits. */
 static int cgroup_room(const struct env *env, int32_t pid, int64_t bytes, struct error *err)
 {
     char path[PATH_SIZE], text[4096], group[PATH_SIZE];
@@ -134,7 +134,7 @@ static int cgroup_room(const struct env *env, int32_t pid, int64_t bytes, struct
     if (len < 0 && !is_gone(len))
         return cannot_look(err, pid, (int)len);
     if (len <= 0 || !find_line(text, "0::", &value))
-        return 0; /* no cgroup v2: no limit that we know of */
+        return 0; /* no cgroup v2: no known limit */
     str_copy(group, sizeof group, value);
     for (;;) {
         int64_t most, now = 0;
@@ -144,7 +144,7 @@ static int cgroup_room(const struct env *env, int32_t pid, int64_t bytes, struct
         snprintf(path, sizeof path, "/sys/fs/cgroup%.300s/memory.current", group);
         if (limited)
             rc = file_read_i64(env, path, &now);
-        if (rc < 0 && rc != -EINVAL && !is_gone(rc)) /* "max" is no number: no limit */
+        if (rc < 0 && rc != -EINVAL && !is_gone(rc)) /* "max" isn't a number: no limit */
             return error_set(err, rc, "cannot read the limit of the process's control group: %s", strerror(-rc));
         if (limited && rc == 0 && most - now < bytes)
             return too_small(err, "the process's control group", most - now, bytes);
@@ -172,7 +172,7 @@ enum worker_presence presence_from_check(int checked)
     case 0:
     case -EBUSY: return WORKER_ALIVE;
     case -ESRCH:
-    case -EINVAL: return WORKER_GONE; /* a thread of another process has its number */
+    case -EINVAL: return WORKER_GONE; /* the PID now is a thread of another process */
     default: return WORKER_UNKNOWN;
     }
 }

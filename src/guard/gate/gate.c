@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The gate: one thread with an event loop, which lets clients in and requests through.
+ * The gate: one thread with an event loop that admits clients and forwards requests.
  */
 #include "guard/gate/gate.h"
 
@@ -26,7 +26,7 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
     link_new(user, fd, address);
 }
 
-/* Out of descriptors or memory. The client that waits keeps the listener ready: without a pause this would be a spin. */
+/* Out of descriptors or memory. The waiting client keeps the listener ready: without a pause this would spin. */
 static void on_listen_error(struct evconnlistener *listener, void *user)
 {
     struct gate *g = user;
@@ -44,7 +44,7 @@ static void on_again(evutil_socket_t fd, short events, void *user)
     evconnlistener_enable(((struct gate *)user)->listener);
 }
 
-/* The oldest connection that may go now. */
+/* The oldest connection that may proceed now. */
 static struct gate_link *longest_waiting(struct gate *g)
 {
     struct gate_link *found = NULL;
@@ -66,7 +66,7 @@ static void on_wake(evutil_socket_t fd, short events, void *user)
     }
     for (struct gate_link *l; (l = longest_waiting(g));)
         link_admit(l);
-    void (*ring)(void *) = g->ring; /* who came while it was being unloaded */
+    void (*ring)(void *) = g->ring; /* clients that came while it was being unloaded */
     if (ring && g->waiting && (g->mode == GATE_ASLEEP || g->mode == GATE_READS))
         ring(g->bell);
 }

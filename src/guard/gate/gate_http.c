@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the gate wants to know of messages that it passes on; read by the one reader that all of whirr has.
+ * What the gate needs to know about forwarded messages, from whirr's common HTTP parser.
  */
 #include "guard/gate/gate_http.h"
 
-/* What both kinds of heads have in common. */
+/* The common part of both kinds of heads. */
 static void note_head(struct gate_head *ret, const struct http_message *m, size_t len)
 {
     *ret = (struct gate_head){.len = len, .status = m->status, .close = !m->keep_alive, .is_old = m->minor == 0};

@@ -17,8 +17,7 @@
 #include "net/http_message.h"
 
 enum { CLIENTS_MAX = 4096, BUFFERED_MAX = 256 * 1024, RETRY_AFTER_S = 30 };
-/* Seconds: for the rest of a head, for the next piece of a body, for the next request, and for a client to take what it asked for.
- */
+/* Timeouts in seconds: for the rest of a head, the next piece of a body, the next request, and for a client to read its answer. */
 enum { HEAD_S = 10, BODY_S = 30, IDLE_S = 120, STALL_S = 120 };
 
 static void advance(struct gate_link *l);
@@ -55,10 +54,10 @@ void link_free(struct gate_link *l)
         event_free(l->timer);
     free(l);
     if (was_passing && !g->ending)
-        (void)!write(g->wake_fd, &(uint64_t){1}, sizeof(uint64_t)); /* the next in line may go */
+        (void)!write(g->wake_fd, &(uint64_t){1}, sizeof(uint64_t)); /* the next one may proceed */
 }
 
-/* How long the client may be silent: not at all limited while it waits for its answer. What it does not take has a limit always. */
+/* How long the client may be silent: forever while it waits for its answer. Unread output always has a limit. */
 static void give_time(struct gate_link *l)
 {
     const struct timeval idle = {.tv_sec = IDLE_S}, body = {.tv_sec = BODY_S}, stall = {.tv_sec = STALL_S};
@@ -132,7 +131,7 @@ static void finish_response(struct gate_link *l)
         end_after_writing(l);
 }
 
-/* Moves what belongs to the message on; stops reading from one side while the other does not take it. */
+/* Forwards the message's bytes; stops reading from one side while the other doesn't accept them. */
 static void pass(struct bufferevent *from, struct bufferevent *to, size_t len)
 {
     evbuffer_remove_buffer(bufferevent_get_input(from), bufferevent_get_output(to), len);
@@ -180,8 +179,8 @@ static void on_worker_read(struct bufferevent *b, void *user)
         finish_response(l);
 }
 
-/* The worker sees what it would see without the gate: a client that sends nothing more. Whether that is one that has gone, it
- * decides itself. */
+/* The worker sees what it would without the gate: a client that sends nothing more. It decides itself whether the client is
+ * gone. */
 static void pass_end(struct gate_link *l)
 {
     if (l->worker && evbuffer_get_length(bufferevent_get_output(l->worker)) == 0 && bufferevent_getfd(l->worker) >= 0)
@@ -202,11 +201,11 @@ static void on_worker_event(struct bufferevent *b, short what, void *user)
     if (l->state == LINK_PASSING && !l->response_begun)
         gate_link_refuse(l, 502, "The worker cannot be reached.");
     else if (l->state == LINK_PASSING)
-        end_after_writing(l); /* also how a body without a length ends */
+        end_after_writing(l); /* also the end of a body without a length */
     else if (l->state == LINK_HEAD && l->request.is_old)
         end_after_writing(l); /* its client may take that for the end of the answer */
     else {
-        bufferevent_free(l->worker); /* it let an idle connection go */
+        bufferevent_free(l->worker); /* it closed an idle connection */
         l->worker = NULL;
     }
 }
@@ -259,7 +258,7 @@ void link_admit(struct gate_link *l)
     advance(l);
 }
 
-/* Of those that wait, the oldest that sends nothing more: it may have gone. */
+/* Drops the oldest waiting client that closed its sending side: it may be gone. */
 static void drop_one_that_hung_up(struct gate *g)
 {
     for (struct gate_link *l = g->oldest; l; l = l->prev)
@@ -314,7 +313,7 @@ static void read_request_head(struct gate_link *l)
         wait_or_refuse(l);
 }
 
-/* What the client has sent goes where it belongs. */
+/* Forwards what the client has sent. */
 static void advance(struct gate_link *l)
 {
     if (l->state == LINK_HEAD) {
@@ -349,7 +348,7 @@ static void on_client_write(struct bufferevent *b, void *user)
         bufferevent_enable(l->worker, EV_READ);
 }
 
-/* Of a request that waits: whether its body has come to its end. */
+/* For a waiting request: whether its body is complete. */
 static bool is_whole(struct gate_link *l)
 {
     struct evbuffer *in = bufferevent_get_input(l->client);
@@ -361,14 +360,14 @@ static bool is_whole(struct gate_link *l)
     return body.done;
 }
 
-/* What is whole is still answered: also to one that has only closed its sending side. A half request is nothing. */
+/* Complete requests are still answered, even if the client closed its sending side. A partial one is dropped. */
 static void end_of_input(struct gate_link *l)
 {
     bool whole = l->state == LINK_WAITING   ? is_whole(l)
                  : l->state == LINK_PASSING ? l->request_body.done || l->request_body.body == GATE_BODY_OPAQUE
                                             : l->state == LINK_ENDING;
     if (!whole) {
-        link_free(l); /* the worker sees the end of its connection */
+        link_free(l); /* the worker sees its connection close */
         return;
     }
     l->client_done = true;
@@ -382,17 +381,17 @@ static void on_client_event(struct bufferevent *b, short what, void *user)
     if (what & BEV_EVENT_EOF)
         end_of_input(user);
     else if (what & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT))
-        link_free(user); /* the worker sees the end of its connection and stops the work */
+        link_free(user); /* the worker sees its connection close and stops working */
 }
 
-/* ---- who may come in ---- */
+/* ---- admission ---- */
 
 static struct in6_addr address_of(const struct sockaddr *address)
 {
     struct in6_addr from = {0};
     if (address->sa_family == AF_INET6) {
         from = ((const struct sockaddr_in6 *)address)->sin6_addr;
-        memset(&from.s6_addr[8], 0, IN6_IS_ADDR_V4MAPPED(&from) ? 0 : 8); /* who has one address of a network has them all */
+        memset(&from.s6_addr[8], 0, IN6_IS_ADDR_V4MAPPED(&from) ? 0 : 8); /* a host with one address of a network has them all */
     } else if (address->sa_family == AF_INET) {
         from.s6_addr[10] = from.s6_addr[11] = 0xff;
         memcpy(&from.s6_addr[12], &((const struct sockaddr_in *)address)->sin_addr, 4);
@@ -400,8 +399,7 @@ static struct in6_addr address_of(const struct sockaddr *address)
     return from;
 }
 
-/* One address may have a quarter of the places; loopback, which is every client on this host and a proxy in front, three quarters.
- */
+/* One address may take a quarter of the places; loopback, which includes all local clients and a proxy in front, three quarters. */
 static bool has_its_share(const struct gate *g, const struct in6_addr *from)
 {
     bool local = IN6_IS_ADDR_LOOPBACK(from) || (IN6_IS_ADDR_V4MAPPED(from) && from->s6_addr[12] == 127);
@@ -411,7 +409,7 @@ static bool has_its_share(const struct gate *g, const struct in6_addr *from)
     return count >= share;
 }
 
-/* The oldest that asks nothing, of one address or of all. */
+/* Closes the oldest idle connection, of one address or of all. */
 static bool gate_link_make_room(struct gate *g, const struct in6_addr *from)
 {
     for (struct gate_link *l = g->oldest; l; l = l->prev)
